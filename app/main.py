@@ -6,6 +6,7 @@ import re
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
 from importlib import import_module
@@ -24,6 +25,7 @@ from app.course.content.course import read_course
 from app.course.sandbox.runner import Runner
 from app.labs.queue import Dispatcher
 from app.server import metrics
+from app.server.aside.payer import Payer
 from app.server.config import Settings
 from app.server.db.batched_reads import Gathered
 from app.server.db.copies import expiring
@@ -36,7 +38,7 @@ from app.server.db.session import connect
 from app.server.db.tokens import Tokens
 from app.server.db.writer import Writer
 from app.server.network.allowance import Allowances
-from app.server.network.budget import Budget
+from app.server.network.budget import Budget, BudgetItem, address_of
 from app.server.network.door import Door, Rules, note_fault, note_trouble
 from app.server.network.drain import Draining
 from app.server.network.guard import GUARD, Guard, Limits
@@ -140,7 +142,7 @@ def create_app(
         private=re.compile("|".join([web.PRIVATE, *chain.from_iterable(part.private for part in parts)])).match,
         draining=site.draining,
         ready=site.outage.ready,
-        budget=Budget(site.allowances.processor, partial(_payer, site)),
+        budget=_budget(site, parts),
         free=api.HEALTH,
         stalls=app.state.stalls,
     )
@@ -199,10 +201,25 @@ def _shared_allowances() -> Path | None:
     return metrics.folder() / "allowances" if metrics.is_shared() else None
 
 
-def _payer(site: Site, scope: Scope) -> str | None:
-    """Who pays for a request in place of its address, as `Budget` asks."""
-    request = Request(scope)
-    return "" if api.has_token(request, site) else web.payer_of(request, site)
+def _budget(site: Site, parts: Sequence[SitePart]) -> Budget:
+    allowances = site.allowances
+    ways_in = "|".join(chain.from_iterable(part.ways_in for part in parts)) or r"(?!)"
+    items = (
+        BudgetItem("ways in", allowances.ways_in, re.compile(ways_in).match),
+        BudgetItem("files", allowances.files, re.compile(web.STATIC).match),
+    )
+    return Budget(allowances.processor, partial(_payer, site), items)
+
+
+async def _payer(site: Site, scope: Scope) -> Payer:
+    """Who pays for a request, as `Budget` asks; without the database, its address."""
+    request, stranger = Request(scope), address_of(scope)
+    try:
+        if token := api.token_name(request, site):
+            return replace(stranger, token=token)
+        return await web.payer_of(request, site, stranger)
+    except UnavailableError:
+        return stranger
 
 
 async def _respond(request: Request, error: Exception) -> Response:

@@ -14,6 +14,14 @@ const find = (name) => bench.querySelector(`[data-${name}]`);
 const announce = (name, text) => announceIn(find(name), text);
 
 let key = keyOfPage();
+if ("lockedText" in bench.dataset) {
+  // Other machines can ask for this page: the text comes only with the key.
+  const reply = await send("text", "GET").catch(() => null);
+  if (reply?.ok) {
+    area.value = await reply.text();
+    bench.dataset.stamp = stampOf(reply);
+  } else if (reply?.status === 403) key = "";
+}
 let stored = area.value; // the text of the file
 let drawn = find("shown").dataset.shown === "yes" ? stored : null; // the text that the frame shows
 let theirs = null; // the text of the file and its stamp, where another has changed it
@@ -29,16 +37,23 @@ function lock() {
   find("save").hidden = true;
 }
 
-const send = (path, method, body, headers = {}) =>
-  fetch(`preview/${path}${query}&page=${page}`, { method, body, headers: { ...headers, "X-Preview-Key": key } });
+function send(path, method, body, headers = {}) {
+  return fetch(`preview/${path}${query}&page=${page}`, { method, body, headers: { ...headers, "X-Preview-Key": key } });
+}
+
+function stampOf(reply) {
+  return reply.headers.get("etag").replaceAll('"', "");
+}
 
 // The last text counts: an earlier one may be answered later, or not at all.
 async function check() {
   const mine = ++turn;
   const text = editor.text();
-  const reply = await (key ? send("draft", "POST", text) : fetch(`preview/proof${query}`)).catch(() => null);
+  const reply = await (key ? send("draft", "POST", text) : send("proof", "GET")).catch(() => null);
   if (mine !== turn) return;
-  if (reply?.status === 403) {
+  if (reply?.status === 403 && !key) {
+    announce("state", "");
+  } else if (reply?.status === 403) {
     lock();
     check();
   } else if (reply?.ok) {
@@ -101,13 +116,13 @@ function keep(text, stamp) {
 
 // The file is no longer what this page has read: where nothing was typed, the page follows it.
 async function compare() {
-  const reply = await fetch(`preview/text${query}`).catch(() => null);
-  if (!reply) return;
+  const reply = await send("text", "GET").catch(() => null);
+  if (!reply || reply.status === 403) return;
   if (!reply.ok) {
     announce("state", await reason(reply));
     return;
   }
-  theirs = { text: await reply.text(), stamp: reply.headers.get("etag").replaceAll('"', "") };
+  theirs = { text: await reply.text(), stamp: stampOf(reply) };
   if (theirs.stamp === "gone") {
     keep(null, theirs.stamp);
     announce("state", "The file is gone. Saving writes it again.");

@@ -1,7 +1,9 @@
 """The files of `deploy/`: each by the checker of what it is for, where that is installed."""
 
+import os
 import re
 import subprocess
+from datetime import date, timedelta
 from ipaddress import ip_network
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ import yaml
 
 from app.core.folders import ROOT
 from app.server.config import Settings
+from app.site.api import STREAMED
 from tests.each import each
 from tests.network.proxies import modules
 
@@ -144,12 +147,42 @@ def test_containers_have_a_limit_of_memory_and_images_an_exact_version() -> None
     for name in ("deployment", "sandbox"):
         (container,) = document(f"kubernetes/{name}.yaml")["spec"]["template"]["spec"]["containers"]
         assert container["resources"]["limits"]["memory"]
-    images = re.findall(r"^FROM (\S+)", read("Containerfile"), re.MULTILINE)
-    images += re.findall(r"^ARG BASE=(\S+)", read("Containerfile.labs"), re.MULTILINE)
-    images += [service["image"] for service in services if service["image"] != "wallclock"]
-    assert len(images) == 4
-    for image in images:
+    assert re.findall(r"^FROM (\S+)", read("Containerfile"), re.MULTILINE) == ["${PYTHON}", "${PYTHON}"]
+    built = re.findall(r"^ARG PYTHON=(\S+)", read("Containerfile"), re.MULTILINE)
+    images = built + re.findall(r"^ARG BASE=(\S+)", read("Containerfile.labs"), re.MULTILINE)
+    given = [service["image"] for service in services] + [
+        document("compose.yaml")["services"]["wallclock"]["build"]["args"]["PYTHON"]
+    ]
+    defaults = [found[1] for one in given if (found := re.fullmatch(r"\$\{[A-Z_]+_IMAGE:-(.+)\}", one))]
+    assert len(images) == len(defaults) == 2
+    assert built[0] in defaults
+    for image in images + defaults:
         assert re.search(r":\d+\.\d+[\d.]*-(slim-)?[a-z]+$", image), image
+
+
+@each("name", ["Containerfile", "Containerfile.labs", "compose.yaml"])
+def test_images_are_chosen_anew_every_ninety_days(name: str) -> None:
+    (chosen,) = re.findall(r"Images chosen on (\d{4}-\d\d-\d\d)", read(name))
+    last = date.fromisoformat(chosen) + timedelta(days=90)
+    in_ci = bool(os.environ.get("CI"))  # a release that is tested later is not wrong for that
+    assert not in_ci or date.today() <= last, f"deploy/{name}: look for newer images, then write the date"
+
+
+@each(
+    ("name", "off"),
+    [
+        ("nginx/wallclock.conf", r"proxy_buffering off|proxy_request_buffering off"),
+        ("caddy/Caddyfile", "flush_interval -1"),
+        ("apache/wallclock.conf", "flushpackets=on"),
+    ],
+)
+def test_a_proxy_sends_on_at_once_what_streams_and_nothing_else(name: str, off: str) -> None:
+    text = "\n".join(line for line in read(name).splitlines() if not line.lstrip().startswith("#"))
+    blocks = [one for one in re.split(r"\n\s*\n|\}\n", text) if re.search(off, one)]
+    lines = [line for one in blocks for line in one.splitlines() if "ProxyPass " not in line or re.search(off, line)]
+    named = " ".join(lines).replace("(check/batch|predict)", "check/batch /api/v1/predict")
+    assert all(path in named for path in STREAMED)
+    assert not re.search(r"location / |ProxyPass / ", named)
 
 
 def test_the_container_has_all_that_its_build_copies() -> None:
@@ -206,7 +239,7 @@ def test_apache_takes_its_file(tmp_path: Path) -> None:
     self_signed(key, certificate)
     site = re.sub(r"/etc/\S+/fullchain.pem", certificate, read("apache/wallclock.conf"))
     site = re.sub(r"/etc/\S+/privkey.pem", key, site)
-    loaded = modules("mpm_event", "authz_core", "alias", "headers", "proxy", "proxy_http", "ssl")
+    loaded = modules("mpm_event", "authz_core", "alias", "headers", "proxy", "proxy_http", "reqtimeout", "ssl")
     file = tmp_path / "apache.conf"
     file.write_text(f"ServerRoot {tmp_path}\nServerName localhost\nErrorLog {tmp_path}/log\n{loaded}\n{site}")
     assert "Syntax OK" in ran("apache2", "-t", "-f", str(file))

@@ -42,6 +42,7 @@ PART = SitePart(
     ),
     calls=api.PARTS,
     private=(rf"(?!{launch.KEYS}\Z)/(?:{_OF_PERSONS})(?:/|\Z)", "/api/v1/classes"),
+    ways_in=(r"/(?:sign-in|join|lti)(?:/|\Z)",),
     files=dict.fromkeys(roster_import.PATHS, roster_import.BODY_LIMIT),
     tasks=deliver_scores,
     members=ClassMembers,

@@ -5,6 +5,7 @@ import secrets
 import sys
 import tempfile
 from argparse import ArgumentParser, Namespace
+from ipaddress import ip_address
 from pathlib import Path
 
 import uvicorn
@@ -26,7 +27,10 @@ def add_options(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """Serve the file beside its page until a signal; the key in the address lets a page edit it."""
+    """Serve the file beside its page until a signal; the key in the address lets a page edit it.
+
+    Where other machines can ask, the key is needed to read it, too.
+    """
     path, key = Path(arguments.path), secrets.token_urlsafe(18)
     if arguments.new:
         _refuse_known(path)
@@ -34,7 +38,7 @@ def run(arguments: Namespace) -> int:
         database = f"sqlite:///{Path(folder) / 'preview.db'}"
         site = create_site(Settings(database=database))
         try:
-            app = preview_app(path, site, key, new=arguments.new)
+            app = preview_app(path, site, key, new=arguments.new, locked=not _is_loopback(arguments.host))
             listening = listen(arguments.host, arguments.port)
         except BaseException:
             site.engine.dispose()
@@ -46,6 +50,14 @@ def run(arguments: Namespace) -> int:
         config = uvicorn.Config(app, access_log=False, log_level="warning", timeout_graceful_shutdown=1)
         uvicorn.Server(config).run(sockets=[listening])
     return 0
+
+
+def _is_loopback(host: str) -> bool:
+    """Whether only this machine can ask a server that listens at *host*."""
+    try:
+        return ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return host == "localhost"
 
 
 def _refuse_known(path: Path) -> None:

@@ -1,7 +1,7 @@
 """The site that requests work with: one per process of the server."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated
 
@@ -12,6 +12,7 @@ from app.core.translation import language
 from app.course.content.catalog import Catalog
 from app.course.sandbox.runner import Runner
 from app.labs.queue import Dispatcher
+from app.server.aside.payer import EarnedCookies
 from app.server.config import Settings
 from app.server.db.batched_reads import Gathered
 from app.server.db.history import ExerciseHistory, LearnerDrawing
@@ -40,6 +41,7 @@ class Site:
     histories: Gathered[LearnerDrawing, ExerciseHistory]
     members: Members
     draining: Draining
+    earned_cookies: EarnedCookies = field(default_factory=EarnedCookies)
     clock: Callable[[], datetime] = now
 
     @property

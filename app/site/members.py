@@ -1,21 +1,23 @@
 """What a site asks about persons: who is signed in, and what an assignment hides. Without classes, nobody is."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, Protocol
 
 from app.core.errors import InputError
 from app.server.db.history import Drawing, ExerciseHistory, LearnerDrawing
+from app.server.db.tables import now
 
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """The person of a session; answers are stored under *learner*."""
+    """The person of a session, who was *made* then; answers are stored under *learner*."""
 
     person: int
     learner: str
     name: str
+    made: datetime = field(default_factory=now)
 
 
 class Members(Protocol):

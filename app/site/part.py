@@ -22,14 +22,15 @@ class MembersWithAssignments(Members, Assignments, Protocol):
 class SitePart:
     """What a part adds to a site.
 
-    Modules of *pages* and of *calls* of the JSON interface have a `router`; *private* are patterns of
-    paths that are about persons; *files* are paths that take large files, with the most bytes; *tasks*
-    runs beside the server; *members* makes what a site asks about persons.
+    Modules of *pages* and of *calls* of the JSON interface have a `router`; *private* are patterns of paths that are
+    about persons, *ways_in* of those that a hall needs before anybody is known; *files* are paths that take large
+    files, with the most bytes; *tasks* runs beside the server; *members* makes what a site asks about persons.
     """
 
     pages: Sequence[ModuleType] = ()
     calls: Sequence[ModuleType] = ()
     private: Sequence[str] = ()
+    ways_in: Sequence[str] = ()
     files: Mapping[str, int] = field(default_factory=dict)
     tasks: Callable[[FastAPI], AbstractAsyncContextManager[None]] | None = None
     members: Callable[[Settings, Engine, str], MembersWithAssignments] | None = None

@@ -11,6 +11,7 @@ from starlette.exceptions import HTTPException
 
 from app.server.aside import RequestAccount, Seats, aside, lift_ceiling, on_account
 from app.server.aside.ceiling import CEILING, end_overtime, within
+from app.server.aside.payer import Payer
 
 
 def work_for(seconds: float) -> str:
@@ -86,7 +87,7 @@ def test_no_handler_of_errors_keeps_the_work_going() -> None:
 
 
 async def asked(spent: float, *, lifted: bool = False) -> str:
-    account = RequestAccount("192.0.2.9", "", Seats(), spent=spent)
+    account = RequestAccount(Payer("192.0.2.9"), Seats(), spent=spent)
 
     async def work() -> str:
         if lifted:

@@ -17,6 +17,7 @@ from app.core.errors import InputError
 from app.core.formulas.configurations import model_fields
 from app.server.aside import RequestAccount, Seats, aside, child_process, on_account
 from app.server.aside.child_process import MEMORY, ReadingChildren, read_apart
+from app.server.aside.payer import Payer
 from tests.each import each
 
 NEVER = re.compile("(x+x+)+y"), "x" * 40  # of an example; the patterns of the app are linear
@@ -122,7 +123,7 @@ def test_it_leaves_the_processor_to_pages_and_knows_no_secret(
 
 def test_its_processor_time_is_charged_to_the_request(one: ReadingChildren) -> None:
     async def spent(work: Callable[[], object]) -> float:
-        account = RequestAccount("192.0.2.9", "192.0.2.9", Seats())
+        account = RequestAccount(Payer("192.0.2.9"), Seats())
         await on_account(account, aside(work))
         return account.spent
 

@@ -1,4 +1,4 @@
-"""Work beside the event loop takes turns, and is fair to addresses."""
+"""Work beside the event loop takes turns, and is fair to those who pay for it."""
 
 import asyncio
 import threading
@@ -8,51 +8,69 @@ import pytest
 from starlette.exceptions import HTTPException
 
 from app.server.aside import RequestAccount, Seats, aside, on_account
+from app.server.aside.payer import Payer
 from tests.waiting import HANGS, until
 
-GREEDY, OTHER = "192.0.2.9", "192.0.2.10"
+GREEDY, OTHER = Payer("192.0.2.9"), Payer("192.0.2.10")
+NEIGHBORS = (Payer("192.0.2.9", "grace", True), Payer("192.0.2.9", "new", True, True), Payer("192.0.2.9", "cookie"))
 
 
 class Rooms:
-    """Work that ends when it is told to, and how much of it runs for each address."""
+    """Work that ends when it is told to, and how much of it runs for each payer."""
 
     def __init__(self, waiting: int = 100) -> None:
         self.seats = Seats(waiting=waiting)
-        self.runs: Counter[str] = Counter()
-        self.most: Counter[str] = Counter()
+        self.runs: Counter[Payer] = Counter()
+        self.most: Counter[Payer] = Counter()
         self.end = threading.Event()
         self.lock = threading.Lock()
 
-    def work(self, address: str) -> str:
+    def work(self, payer: Payer) -> Payer:
         with self.lock:
-            self.runs[address] += 1
-            self.most[address] = max(self.most[address], self.runs[address])
+            self.runs[payer] += 1
+            self.most[payer] = max(self.most[payer], self.runs[payer])
         assert self.end.wait(HANGS)
         with self.lock:
-            self.runs[address] -= 1
-        return address
+            self.runs[payer] -= 1
+        return payer
 
-    async def ask(self, address: str) -> str:
-        account = RequestAccount(address, address, self.seats)
-        return await on_account(account, aside(self.work, address))
+    async def ask(self, payer: Payer, purpose: str = "") -> Payer:
+        account = RequestAccount(payer, self.seats, purpose)
+        return await on_account(account, aside(self.work, payer))
 
 
-def test_one_address_leaves_a_seat_to_others() -> None:
+@pytest.mark.parametrize(
+    ("other", "purpose"),
+    [(OTHER, ""), *((one, "") for one in NEIGHBORS), (Payer(GREEDY.address, is_new=True), "way in")],
+)
+def test_a_stranger_leaves_a_seat_to_others_also_at_the_same_address(other: Payer, purpose: str) -> None:
     async def tried() -> None:
         rooms = Rooms()
         greedy = [asyncio.create_task(rooms.ask(GREEDY)) for _ in range(8)]
         await until(lambda: rooms.runs[GREEDY])
-        other = asyncio.create_task(rooms.ask(OTHER))
-        await until(lambda: rooms.runs[OTHER])
+        waiting = asyncio.create_task(rooms.ask(other, purpose))
+        await until(lambda: rooms.runs[other])
         rooms.end.set()
-        assert await other == OTHER
+        assert await waiting == other
         assert await asyncio.gather(*greedy) == [GREEDY] * 8
-        assert rooms.most == {GREEDY: 1, OTHER: 1}
+        assert rooms.most == {GREEDY: 1, other: 1}
 
     asyncio.run(tried())
 
 
-def test_too_much_of_one_address_is_refused_and_that_of_others_is_not() -> None:
+def test_a_person_cannot_have_as_much_waiting_as_a_hall_of_strangers() -> None:
+    async def tried() -> None:
+        rooms = Rooms()
+        tasks = [asyncio.create_task(rooms.ask(NEIGHBORS[0])) for _ in range(50)]
+        await until(lambda: any(task.done() for task in tasks))
+        rooms.end.set()
+        ends = await asyncio.gather(*tasks, return_exceptions=True)
+        assert 0 < sum(isinstance(end, HTTPException) for end in ends) < 12
+
+    asyncio.run(tried())
+
+
+def test_too_much_of_one_payer_is_refused_and_that_of_others_is_not() -> None:
     async def tried() -> None:
         rooms = Rooms(waiting=3)
         tasks = [asyncio.create_task(rooms.ask(GREEDY)) for _ in range(6)]
@@ -74,7 +92,7 @@ def test_work_that_fails_frees_its_seat_and_is_charged() -> None:
         raise ValueError("no")
 
     async def tried() -> None:
-        account = RequestAccount(GREEDY, GREEDY, Seats())
+        account = RequestAccount(GREEDY, Seats())
         for _ in range(3):
             with pytest.raises(ValueError, match="no"):
                 await on_account(account, aside(fails))

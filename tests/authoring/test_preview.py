@@ -118,6 +118,22 @@ def test_the_key_is_not_in_what_the_server_sends(client: TestClient) -> None:
         assert KEY not in client.get(path).text
 
 
+def test_where_other_machines_can_ask_it_takes_the_key_to_read_and_to_prove(
+    file: Path, tmp_path: Path, settings: Settings
+) -> None:
+    site = create_site(settings.model_copy(update={"database": f"sqlite:///{tmp_path / 'q.db'}"}))
+    with TestClient(preview_app(file, site, KEY, locked=True)) as client:
+        page = client.get("/preview")
+        assert "How much is" not in page.text
+        assert "data-locked-text" in page.text
+        for path in ("/preview/text", "/preview/proof"):
+            assert client.get(path).status_code == 403
+            assert client.get(path, headers={"X-Preview-Key": "another"}).status_code == 403
+            assert client.get(path, headers={**OWN, "Origin": "http://evil.example"}).status_code == 403
+            assert client.get(path, headers=OWN).status_code == 200
+        assert client.get("/preview/text", headers=OWN).text == GOOD
+
+
 @each("text", ["", "\0", "é" * 9, "- 1", "&a [*a]", "x: " + "[" * 5000, b"\xff", "kind: numeric"])
 def test_a_text_that_is_not_an_exercise_is_answered_with_its_problems(client: TestClient, text: str | bytes) -> None:
     proof = drafted(client, text)

@@ -20,6 +20,7 @@ BENCHES = (
     "page",
     "sandbox",
     "siege",
+    "hall",
     "batch",
     "grade",
     "predict",

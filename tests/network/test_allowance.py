@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.main import create_app
+from app.server.aside.payer import Payer
 from app.server.config import Settings
-from app.server.network.allowance import Allowance, Allowances, network
+from app.server.network.allowance import Allowance, Allowances
 from app.server.network.bucket_table import REMEMBERED, BucketTable
 from tests.each import each
 from tests.waiting import HANGS
@@ -96,16 +97,50 @@ def test_memory_is_bounded_and_the_emptiest_buckets_are_remembered(clock: Clock)
 
 def test_what_is_charged_may_be_owed_and_given_back(clock: Clock) -> None:
     allowance = Allowance(60, 60, clock)
-    allowance.charge("a", 90)
-    assert allowance.blocked("a", 1) == pytest.approx(31)
+    allowance.charge("a", 70)
+    assert allowance.blocked("a", 1) == pytest.approx(11)
     allowance.charge("a", -40)
     assert allowance.blocked("a", 1) == 0
-    assert allowance.blocked("a", 20) == pytest.approx(10)
+    assert allowance.blocked("a", 35) == pytest.approx(5)
+
+
+@each(("before", "bill"), [(0, 90), (59, 60), (60, 10_000), (75, 1)])
+def test_a_debt_has_a_ceiling_of_a_quarter(clock: Clock, before: float, bill: float) -> None:
+    allowance = Allowance(60, 60, clock)
+    allowance.charge("a", before)
+    allowance.charge("a", bill)
+    assert allowance.blocked("a", 1) == pytest.approx(16)
+
+
+def test_a_payer_draws_on_all_purses_and_on_none_if_one_of_them_has_too_little(clock: Clock) -> None:
+    allowance = Allowance(10, 60, clock)
+    ada, bob = Payer("192.0.2.7", "ada", True), Payer("192.0.2.7", "bob", True)
+    assert allowance.wait(ada, 10) == 0
+    assert allowance.wait(ada) == pytest.approx(6)
+    assert allowance.wait(bob, 9) == 0
+    allowance.charge("everybody at 192.0.2.7", 7.5 - 19 / 8)  # of 10, which stand for 80
+    assert allowance.wait(bob, 1) == 0
+    assert [allowance.wait(Payer("192.0.2.7", f"{name}", True), 10) == 0 for name in "cde"] == [True, False, False]
+    assert [allowance.wait(Payer("192.0.2.7", f"{name}", True), 9) == 0 for name in "de"] == [True, False]
+    allowance.charge(ada, -10)
+    assert allowance.wait(ada, 10) == 0
+
+
+def test_what_is_owed_is_not_taken_from_others(clock: Clock) -> None:
+    """Eight long requests at once, each let in before the first has ended."""
+    allowance = Allowance(40, 60, clock)
+    for _ in range(8):
+        assert allowance.wait(Payer("192.0.2.7"), 4) == 0
+    for _ in range(8):
+        allowance.charge(Payer("192.0.2.7"), 16)
+    assert allowance.blocked(Payer("192.0.2.7"), 1) == pytest.approx(16.5)
+    assert allowance.blocked("newcomers at 192.0.2.7", 8) == 0 < allowance.blocked("newcomers at 192.0.2.7", 8.1)
 
 
 SPENDER = """
 import sys
 from pathlib import Path
+from app.server.aside.payer import Payer
 from app.server.config import Settings
 from app.server.network.allowance import Allowances
 
@@ -165,21 +200,6 @@ def test_an_allowance_costs_next_to_nothing() -> None:
             allowance.charge(f"192.0.2.{number % 200}", 0.001)
         times.append((time.thread_time() - begin) / 2000)
     assert min(times) < 20e-6
-
-
-@each(
-    ("one", "other", "shared"),
-    [
-        ("192.0.2.1", "192.0.2.2", False),
-        ("2001:db8::1", "2001:db8::ffff:1", True),
-        ("2001:db8::1", "2001:db8:0:1::1", False),
-        ("fe80::1%eth0", "fe80::2%eth1", True),
-        ("x" * 100, "x" * 200, True),
-        ("", "unix", False),
-    ],
-)
-def test_a_network_of_ipv6_is_one_address(one: str, other: str, shared: bool) -> None:
-    assert (network(one) == network(other)) is shared
 
 
 @pytest.fixture

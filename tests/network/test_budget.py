@@ -3,6 +3,8 @@
 import asyncio
 import json
 import time
+from collections.abc import Callable, Coroutine
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -10,45 +12,65 @@ import pytest
 from starlette.exceptions import HTTPException
 from starlette.types import Scope
 
+import app.server.aside
 from app.classes.people.persons import new_person, open_browser
 from app.main import create_app
-from app.server.aside import RequestAccount, aside, charge, let_pay
+from app.server.aside import RequestAccount, aside, charge, pay_nothing
+from app.server.aside.payer import Payer, network
 from app.server.config import Settings
 from app.server.db.session import open_session, open_writing_session
 from app.server.db.tokens import create_token
 from app.server.network.allowance import Allowance
-from app.server.network.budget import ADVANCE, Budget
+from app.server.network.budget import ADVANCE, Budget, BudgetItem
 from app.site.web.frame.visitor import SESSION
 from tests.costs import running
+from tests.waiting import until
 
 GREEDY, OTHER = "192.0.2.9", "192.0.2.10"
 PAGE, FORMULAS = "/glossary", "/api/v1/formulas"
+GREEDY_PAYER = Payer(GREEDY)
+WAYS_IN = ("/sign-in", "/sign-in/back", "/join/abc", "/lti/login", "/lti", "/favicon.ico")
 GREEDY_6, SAME_NETWORK = "2001:db8:1:2::1", "2001:db8:1:2:ffff::9"
 
 
-def scope(address: str) -> Scope:
-    return {"type": "http", "client": (address, 1)}
+def scope(address: str, path: str = PAGE) -> Scope:
+    return {"type": "http", "client": (address, 1), "path": path}
 
 
 class Books:
-    """A budget of ten seconds, and its allowance."""
+    """A budget of ten seconds, and its allowance; another of as many for ways in."""
 
-    def __init__(self, payer: str | None = None) -> None:
-        self.allowance = Allowance(10, 60, lambda: 1000.0)
-        self.budget = Budget(self.allowance, lambda _: payer)
+    def __init__(self, payer: Payer = GREEDY_PAYER) -> None:
+        self.allowance, self.ways_in = (Allowance(10, 60, lambda: 1000.0) for _ in range(2))
+        self.asked = 0
+        self.payer = payer
+        items = [BudgetItem("ways in", self.ways_in, lambda path: path == "/sign-in")]
+        self.budget = Budget(self.allowance, self.find_payer, items)
 
-    def left(self, payer: str) -> float:
-        """Seconds that *payer* may still use."""
+    async def find_payer(self, _: Scope) -> Payer:
+        self.asked += 1
+        return self.payer
+
+    def left(self, name: str) -> float:
+        """Seconds that a purse still has."""
         low, high = 0.0, 10.0
         for _ in range(30):
             middle = (low + high) / 2
-            low, high = (low, middle) if self.allowance.blocked(payer, middle) else (middle, high)
+            low, high = (low, middle) if self.allowance.blocked(name, middle) else (middle, high)
         return low
 
-    async def paid(self, work: "Work", address: str = GREEDY) -> RequestAccount:
-        account = self.budget.account(scope(address))
-        await self.budget.charged(account, work())
-        return account
+    async def paid(self, work: Callable[[], Coroutine[Any, Any, None]], path: str = PAGE) -> RequestAccount:
+        """The account of a request, once it has been closed."""
+        accounts: list[RequestAccount] = []
+
+        async def accounted() -> None:
+            found = app.server.aside._ACCOUNT.get()
+            assert found
+            accounts.append(found)
+            await work()
+
+        await self.budget.charged(scope(GREEDY, path), accounted)
+        return accounts[0]
 
 
 class Work:
@@ -56,13 +78,13 @@ class Work:
 
     def __init__(self, here: float = 0, aside: float = 0, elsewhere: float = 0) -> None:
         self.here, self.aside, self.elsewhere = here, aside, elsewhere
-        self.payer: str | None = None
+        self.token = ""
 
     async def __call__(self) -> None:
         await asyncio.sleep(0)
         busy(self.here)
-        if self.payer is not None:
-            let_pay(self.payer)
+        if self.token:
+            pay_nothing(self.token)
         await aside(busy, self.aside)
         charge(self.elsewhere)
 
@@ -93,48 +115,66 @@ def test_work_that_fails_is_charged_too() -> None:
 
     async def tried() -> None:
         books = Books()
-        account = books.budget.account(scope(GREEDY))
         with pytest.raises(ValueError, match="no"):
-            await books.budget.charged(account, failing())
+            await books.paid(failing)
         assert books.left(GREEDY) == pytest.approx(9.9, abs=0.03)
 
     asyncio.run(tried())
 
 
 def test_many_requests_at_once_pay_in_advance() -> None:
-    books = Books()
-    for _ in range(round(10 / ADVANCE)):
-        books.budget.account(scope(GREEDY))
-    with pytest.raises(HTTPException) as refusal:
-        books.budget.account(scope(GREEDY))
-    assert refusal.value.status_code == 429
-    assert books.budget.account(scope(OTHER)).payer == OTHER
-
-
-def test_a_person_pays_and_not_the_address() -> None:
     async def tried() -> None:
-        books, work = Books(), Work(here=0.2)
-        work.payer = "person 7"
-        await books.paid(work)
-        assert books.left("person 7") == pytest.approx(9.8, abs=0.05)
-        assert books.left(GREEDY) == pytest.approx(10)
-        work.payer = ""  # a grader
-        await books.paid(work)
-        assert books.left(GREEDY) == pytest.approx(10)
+        books, end = Books(), asyncio.Event()
+
+        async def waiting() -> None:
+            await end.wait()
+
+        asks = [asyncio.create_task(books.paid(waiting)) for _ in range(round(10 / ADVANCE))]
+        await until(lambda: books.asked == len(asks))
+        with pytest.raises(HTTPException) as refusal:
+            await books.paid(waiting)
+        assert refusal.value.status_code == 429
+        end.set()
+        await asyncio.gather(*asks)
+        assert books.left(GREEDY) == pytest.approx(10, abs=0.5)
 
     asyncio.run(tried())
 
 
-def test_who_is_known_is_admitted_from_an_address_that_has_nothing_left() -> None:
-    for payer in ("person 7", ""):
-        books = Books(payer)
+def test_a_person_pays_and_not_the_address() -> None:
+    async def tried() -> None:
+        books = Books(Payer(GREEDY, "ada", is_person=True))
+        await books.paid(Work(here=0.2))
+        assert books.left("ada") == pytest.approx(9.8, abs=0.05)
+        assert books.left(GREEDY) == pytest.approx(10)
+        assert 10 - books.left(f"everybody at {GREEDY}") == pytest.approx(0.2 / 8, abs=0.01)
+
+    asyncio.run(tried())
+
+
+def test_who_shows_a_token_pays_nothing_not_even_in_advance() -> None:
+    async def tried() -> None:
+        for books in (Books(), Books(Payer(GREEDY, token="course"))):
+            work = Work(here=0.2)
+            work.token = "course"
+            await books.paid(work)
+            assert books.left(GREEDY) == pytest.approx(10)
+
+    asyncio.run(tried())
+
+
+def test_a_way_in_has_a_budget_of_its_own_that_the_address_pays() -> None:
+    async def tried() -> None:
+        books = Books()
         books.allowance.charge(GREEDY, 30)
-        assert books.budget.account(scope(GREEDY)).payer == payer
-    books = Books("person 7")
-    books.allowance.charge(GREEDY, 30)
-    books.allowance.charge("person 7", 30)
-    with pytest.raises(HTTPException):
-        books.budget.account(scope(GREEDY))
+        with pytest.raises(HTTPException):
+            await books.paid(Work())
+        books.asked = 0
+        account = await books.paid(Work(here=0.2), "/sign-in")
+        assert (account.payer, account.purpose, books.asked) == (GREEDY_PAYER, "ways in", 0)
+        assert books.ways_in.blocked(GREEDY, 9.7) == 0 < books.ways_in.blocked(GREEDY, 9.9)
+
+    asyncio.run(tried())
 
 
 @pytest.fixture(scope="module")
@@ -147,7 +187,9 @@ def test_a_visitor_past_the_budget_is_told_when_to_return_and_others_notice_noth
     app = create_app(settings)
     site = app.state.site
     with open_writing_session(site.engine) as session:
-        cookie = open_browser(session, new_person(session, "Ada").id or 0)
+        ada, new = new_person(session, "Ada"), new_person(session, "Bob")
+        ada.made -= timedelta(minutes=6)
+        cookie, young = (open_browser(session, one.id or 0) for one in (ada, new))
         session.commit()
     with open_session(site.engine) as session:
         token = create_token(session, "grader")
@@ -160,7 +202,7 @@ def test_a_visitor_past_the_budget_is_told_when_to_return_and_others_notice_noth
 
     async def tried() -> None:
         async with running(app) as asker:
-            site.allowances.processor.charge(GREEDY, 20)
+            site.allowances.processor.charge(GREEDY_PAYER, 20)
             page = await asker.ask(PAGE, address=GREEDY)
             assert page.status == 429
             assert 1 <= int(page.headers["retry-after"]) <= 200
@@ -174,6 +216,17 @@ def test_a_visitor_past_the_budget_is_told_when_to_return_and_others_notice_noth
             person = {"Cookie": f"{SESSION}={cookie}"}
             assert (await asker.ask(PAGE, address=GREEDY, headers=person)).status == 200
             assert (await asker.ask("/api/v1/check", address=GREEDY, **check)).status == 200
+            new = {"Cookie": f"{SESSION}={young}"}
+            assert (await asker.ask(PAGE, address=GREEDY, headers=new)).status == 200
+            site.allowances.processor.charge(f"newcomers at {GREEDY}", 5)
+            assert (await asker.ask(PAGE, address=GREEDY, headers=new)).status == 429
+            for way in WAYS_IN:
+                assert (await asker.ask(way, address=GREEDY)).status in (200, 400, 404), way
+            site.allowances.ways_in.charge(GREEDY_PAYER, 20)
+            assert [(await asker.ask(way, address=GREEDY)).status for way in WAYS_IN[-1:]] == [200], (
+                "a page has its style"
+            )
+            assert {(await asker.ask(way, address=GREEDY)).status for way in WAYS_IN[:-1]} == {429}
             stranger = {"Cookie": f"{SESSION}={cookie[:-1]}", "Authorization": "Bearer wc_no"}
             assert (await asker.ask(PAGE, address=GREEDY, headers=stranger)).status == 429
 
@@ -185,7 +238,7 @@ def test_a_network_of_ipv6_has_one_budget(settings: Settings) -> None:
 
     async def tried() -> None:
         async with running(app) as asker:
-            app.state.site.allowances.processor.charge(GREEDY_6, 20)
+            app.state.site.allowances.processor.charge(network(GREEDY_6), 20)
             assert (await asker.ask(PAGE, address=SAME_NETWORK)).status == 429
             assert (await asker.ask(PAGE, address="2001:db8:1:3::1")).status == 200
 

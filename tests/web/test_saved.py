@@ -107,6 +107,19 @@ def test_what_is_saved_twice_is_stored_once(client: TestClient, site: Site) -> N
     assert saved(client, page_again) not in addresses, "another page is another measurement"
 
 
+def test_the_last_title_that_its_owner_gives_counts(client: TestClient) -> None:
+    seal = seals(compare(client, text_of("h100-8-p5-one-row")))[0]
+    address = saved(client, seal)
+    for title in ("A second title", "A third title"):
+        again = client.post("/measured/save", data={"seal": seal, "title": title})
+        assert (again.status_code, again.headers["location"]) == (303, address)
+        assert f"<h1>{title}</h1>" in client.get(address).text
+    client.cookies.clear()
+    stranger = client.post("/measured/save", data={"seal": seal, "title": "A stranger's"})
+    assert (stranger.status_code, stranger.headers["location"]) == (303, address)
+    assert "A third title" in client.get(address).text
+
+
 @pytest.mark.parametrize("seal", ["", "x", "WyJhIiwgMSwge31d.aaaaaa.bbbbbbbbbbbbbbbbbbbbbbb"])
 def test_what_no_page_has_sealed_is_not_stored(client: TestClient, seal: str) -> None:
     answer = client.post("/measured/save", data={"seal": seal})

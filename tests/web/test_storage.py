@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,10 @@ from httpx2 import Response
 
 from app.core.measurements.published import text_of
 from app.main import create_app, create_site
+from app.server.aside.payer import Payer
 from app.server.config import Settings
+from app.server.db.people import PersonRow
+from app.server.db.session import open_writing_session
 from app.server.db.tables import now
 from app.site import Site
 from app.site.web.frame.visitor import SESSION
@@ -68,15 +72,16 @@ def site(crowded: Client) -> Site:
 
 @pytest.mark.parametrize("door", DOORS)
 def test_every_door_by_which_a_visitor_stores_draws_on_the_same_bytes(crowded: Client, site: Site, door: str) -> None:
-    crowded.address = f"192.0.2.{1 + list(DOORS).index(door)}"
+    crowded.address = f"192.0.{list(DOORS).index(door)}.1"
     crowded.cookies.clear()
-    before = site.allowances.storage.blocked(crowded.address, ROOM)
+    whose = Payer(crowded.address)
+    before = site.allowances.storage.blocked(whose, ROOM)
     DOORS[door](crowded)
-    after = site.allowances.storage.blocked(crowded.address, ROOM)
+    after = site.allowances.storage.blocked(whose, ROOM)
     assert before < 1e-6  # of a second: what floating point leaves
     assert after > 900 * DAY / ROOM, "it counts the bytes of a row"
     left = ROOM - after * ROOM / DAY
-    assert not site.allowances.storage.wait(crowded.address, left - 500)
+    assert not site.allowances.storage.wait(whose, left - 500)
     crowded.cookies.clear()
     refused = DOORS[door](crowded)
     assert (refused.status_code, int(refused.headers["retry-after"]) > 0) == (429, True)
@@ -86,11 +91,9 @@ def test_every_door_by_which_a_visitor_stores_draws_on_the_same_bytes(crowded: C
 
 def test_a_person_has_bytes_of_their_own(crowded: Client, site: Site) -> None:
     """One vandal in a lecture hall uses up those of strangers, and nobody else's."""
-    school = School(site)
-    _, grace, _ = school.member("Grace")
-    _, vandal, _ = school.member("Mallory")
+    grace, vandal = (aged(site, name) for name in ("Grace", "Mallory"))
     crowded.address = "198.51.100.1"
-    site.allowances.storage.wait(crowded.address, ROOM)
+    site.allowances.storage.wait(Payer(crowded.address), ROOM)
     for cookie, expected in (("", 429), (vandal, 200), (grace, 200)):
         crowded.cookies.clear()
         crowded.cookies.set(SESSION, cookie)
@@ -100,8 +103,31 @@ def test_a_person_has_bytes_of_their_own(crowded: Client, site: Site) -> None:
     assert crowded.post(f"/exercises/{RING}", data={"answer": "2 s"}).status_code == 429
 
 
+def test_new_persons_and_strangers_of_an_address_have_a_quarter_more_than_its_bytes(
+    crowded: Client, site: Site
+) -> None:
+    crowded.address = "198.51.100.2"
+    statuses = []
+    for number in range(12):
+        crowded.cookies.clear()
+        crowded.cookies.set(SESSION, School(site).member(f"Mallory {number}")[1])
+        sent = {"answer": "1 s", "padding": "x" * (ROOM // 8 - 1_100)}
+        statuses.append(crowded.post(f"/exercises/{RING}", data=sent).status_code)
+    assert statuses == [200] * 10 + [429] * 2
+
+
+def aged(site: Site, name: str) -> str:
+    """The cookie of a student who joined ten minutes ago."""
+    person, cookie, _ = School(site).member(name)
+    with open_writing_session(site.engine) as session:
+        row = session.get_one(PersonRow, person.person)
+        row.made -= timedelta(minutes=10)
+        session.commit()
+    return cookie
+
+
 def test_addresses_of_one_ipv6_network_have_the_same_bytes(crowded: Client, site: Site) -> None:
-    site.allowances.storage.wait("2001:db8:1:2::1", ROOM)
+    site.allowances.storage.wait(Payer("2001:db8:1:2::"), ROOM)
     for address, expected in (("2001:db8:1:2:ffff::9", 429), ("2001:db8:1:3::1", 200)):
         crowded.address = address
         crowded.cookies.clear()

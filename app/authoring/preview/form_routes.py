@@ -19,7 +19,6 @@ from app.course.content.files import topic_of
 from app.course.content.pack_file import PACK_FILE
 from app.course.content.parts import PARTS_FILE
 from app.course.content.topic_file import TOPIC_FILE
-from app.server.aside import let_pay
 from app.site.web.frame.renderer import frame, render
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,79}")
@@ -62,7 +61,6 @@ def form_routes(preview: AuthoringPreview) -> APIRouter:
 
     @router.post("/draft", dependencies=[Depends(preview.admit)])
     async def draft(request: Request, page: str = "") -> Response:
-        let_pay("")  # the author may type as long as they like
         sent = await _form(request)
         path, text = _draft_path(preview, sent), numeric_text(NumericDraft.of(sent))
         proof = await preview.proof(path, text.encode(), page)

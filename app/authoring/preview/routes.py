@@ -17,17 +17,17 @@ from app.authoring.preview.writer import ChangedFileError, save_text
 from app.authoring.schemas import exercise_schema
 from app.core.errors import InputError
 from app.core.yaml_file import LARGEST
-from app.server.aside import let_pay
 from app.site import Site
 from app.site.web.frame.renderer import frame, render
 
 _CHANGED = "another program, or another page, has changed the file since this page read it"
 
 
-def preview_app(path: Path, site: Site, key: str, *, new: bool = False) -> FastAPI:
+def preview_app(path: Path, site: Site, key: str, *, new: bool = False, locked: bool = False) -> FastAPI:
     """The site, with /preview for the exercise files at *path*; the *key* lets a page edit them.
 
-    With *new*, the file at *path* does not exist yet, and the other files of its folder are shown.
+    If they are *locked*, it takes the key to read them, too. With *new*, the file at *path* does not exist yet, and the
+    other files of its folder are shown.
 
     Raises:
         InputError: no exercise file was found.
@@ -36,7 +36,7 @@ def preview_app(path: Path, site: Site, key: str, *, new: bool = False) -> FastA
         folder, files = path.parent, files_in(path.parent)
     else:
         folder, files = path if path.is_dir() else path.parent, files_of(path)
-    preview = AuthoringPreview(folder, files, site, key)
+    preview = AuthoringPreview(folder, files, site, key, locked=locked)
     for routes in (_reading_routes, _writing_routes, form_routes):
         preview.app.include_router(routes(preview))
     return preview.app
@@ -55,7 +55,7 @@ def _reading_routes(preview: AuthoringPreview) -> APIRouter:
     def stamp(name: str = "") -> Response:
         return Response(stamp_of(preview.file(name)), media_type="text/plain")
 
-    @router.get("/text")
+    @router.get("/text", dependencies=[Depends(preview.admit_reader)])
     def text(name: str = "") -> Response:
         found = read_text(preview.file(name))
         if found.trouble:
@@ -66,7 +66,7 @@ def _reading_routes(preview: AuthoringPreview) -> APIRouter:
     def schema() -> Response:
         return JSONResponse(exercise_schema())
 
-    @router.get("/proof")
+    @router.get("/proof", dependencies=[Depends(preview.admit_reader)])
     async def proof(request: Request, name: str = "") -> Response:
         found = await preview.stored_proof(name)
         return render("authoring/proof.html", frame(request, "Proof"), found)
@@ -80,13 +80,11 @@ def _writing_routes(preview: AuthoringPreview) -> APIRouter:
 
     @router.post("/draft")
     async def draft(request: Request, name: str = "", page: str = "") -> Response:
-        let_pay("")  # the author may type as long as they like
         found = await preview.proof(preview.file(name), await _text_of(request), page)
         return render("authoring/proof.html", frame(request, "Proof"), found)
 
     @router.put("/text")
     async def save(request: Request, name: str = "", if_match: Annotated[str, Header()] = "") -> Response:
-        let_pay("")
         path, source = preview.file(name), await _text_of(request)
         return await asyncio.to_thread(_save, path, source, if_match.strip('"'))
 

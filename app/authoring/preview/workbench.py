@@ -1,6 +1,6 @@
 """The files that are edited, and the site that shows them."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from http import HTTPStatus
 from pathlib import Path
 from secrets import compare_digest, token_hex
@@ -18,6 +18,7 @@ from app.core.yaml_file import read_bytes
 from app.course.content.files import topic_of
 from app.course.sandbox.runner import Runner
 from app.main import create_app
+from app.server.aside import pay_nothing
 from app.site import Site
 from app.site.web.frame.origin import from_here
 from app.site.web.frame.renderer import Hyperlink
@@ -28,11 +29,12 @@ _SUPERSEDED = "a later text of this page is being checked"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreviewPage:
-    """A file beside its exercise, and links to the other files."""
+    """A file beside its exercise, and links to the other files; the text of one that is *locked* comes with the key."""
 
     name: str
     path: str
     file: FileText
+    locked: bool
     shown: bool
     drawings: tuple[Hyperlink, ...]
     others: tuple[Hyperlink, ...]
@@ -41,8 +43,8 @@ class PreviewPage:
 class AuthoringPreview:
     """The files that are edited, and the site that shows them."""
 
-    def __init__(self, folder: Path, files: dict[str, Path], site: Site, key: str) -> None:
-        """The *files* of a *folder*; only who knows the *key* may send texts."""
+    def __init__(self, folder: Path, files: dict[str, Path], site: Site, key: str, *, locked: bool) -> None:
+        """The *files* of a *folder*; only who knows the *key* may send texts and, if they are *locked*, read them."""
         self.app = create_app(site=site, framed=True)
         self.drafts = Drafts(self.app)
         self.folder = folder
@@ -50,6 +52,7 @@ class AuthoringPreview:
         self._runner = site.runner
         self._latest = LatestWork(site.runner)
         self._key = key
+        self._locked = locked
 
     def file(self, name: str) -> Path:
         """The file called *name*, or the first one if *name* is empty.
@@ -69,7 +72,8 @@ class AuthoringPreview:
         return PreviewPage(
             name=path.stem,
             path=str(path),
-            file=read_text(path),
+            file=replace(read_text(path), text="") if self._locked else read_text(path),
+            locked=self._locked,
             shown=self._is_shown(path),
             drawings=tuple(Hyperlink(f"{address}?seed={seed}", f"Variant {seed}") for seed in SEEDS),
             others=tuple(Hyperlink(f"/preview?name={other}", other) for other in self.files),
@@ -109,6 +113,16 @@ class AuthoringPreview:
         await from_here(request)
         if not compare_digest(x_preview_key.encode(), self._key.encode()):
             raise HTTPException(HTTPStatus.FORBIDDEN, _NO_KEY)
+        pay_nothing("preview")  # the author may type as long as they like
+
+    async def admit_reader(self, request: Request, x_preview_key: Annotated[str, Header()] = "") -> None:
+        """Refuse who may not read the texts, which have the answers, nor have them proven.
+
+        Raises:
+            HTTPException: 403.
+        """
+        if self._locked:
+            await self.admit(request, x_preview_key)
 
     def _is_shown(self, path: Path) -> bool:
         try:

@@ -103,7 +103,7 @@ def store_copied_assignments(visit: ClassVisit, sent: CopyForm) -> str | CopyPag
     """Make the copies that were shown; if they are others by now, they are shown again."""
     if not sent.into:
         refuse_new_class(visit.site)
-        spend(visit.request, visit.site.allowances.answers, "new classes", CLASS_COST)
+        spend(visit.site.allowances.answers, "new classes", CLASS_COST)
     copies, _ = _copies(visit, sent)
     if copies_digest(copies) != sent.digest:
         return copy_page(visit, sent, moved=True)

@@ -85,8 +85,8 @@ async def submit_new_class(
 ) -> Response:
     """Make a class, whose teacher is the visitor."""
     refuse_new_class(site)
-    spend(request, site.allowances.answers, "new classes", CLASS_COST)
-    spend_storage(request, site, visiting, PERSON)
+    spend(site.allowances.answers, "new classes", CLASS_COST)
+    spend_storage(site, PERSON)
     form = MakeForm(
         allowed=True, asks=_asks(visiting.person), name=name, teacher=teacher, zone=zone, pseudonyms=bool(pseudonyms)
     )

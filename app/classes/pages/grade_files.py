@@ -121,7 +121,7 @@ async def apply_grades(request: Request, site: Here, visiting: Visiting, class_i
     limit = site.settings.body_limit
     async with request.form(max_files=0, max_fields=4, max_part_size=limit) as form:
         sent = _SentGrades(*(str(form.get(name, "")) for name in ("text", "why", "digest")))
-    spend_storage(request, site, visiting, len(sent.text))
+    spend_storage(site, len(sent.text))
     try:
         if await aside(_taken, site, member, sent):
             return RedirectResponse(f"/classes/{class_id}/grades", 303)

@@ -80,14 +80,14 @@ async def join(
     form: Annotated[str, Form()] = "",
 ) -> Response:
     """Join the class, and show the seat code."""
-    spend(request, site.allowances.answers, "forms", _COST)
-    spend_storage(request, site, visiting, PERSON)
+    spend(site.allowances.answers, "forms", _COST)
+    spend_storage(site, PERSON)
     return await aside(_join, request, site, visiting, code, name, form)
 
 
 def _link(request: Request, site: Site, visiting: Visitor, code: str) -> Response:
     with open_session(site.engine) as session:
-        row = _class(session, request, site, code)
+        row = _class(session, site, code)
         if visiting.person and role_in(session, number_of(row), visiting.person.person):
             return RedirectResponse(class_url(number_of(row)), 303)
     return _form(request, visiting, row, code)
@@ -95,7 +95,7 @@ def _link(request: Request, site: Site, visiting: Visitor, code: str) -> Respons
 
 def _join(request: Request, site: Site, visiting: Visitor, code: str, name: str, form: str) -> Response:
     with open_writing_session(site.engine) as session:
-        row = _class(session, request, site, code)
+        row = _class(session, site, code)
         if visiting.person and role_in(session, number_of(row), visiting.person.person):
             return RedirectResponse(class_url(number_of(row)), 303)
         if not may_join(row):
@@ -113,11 +113,11 @@ def _joined(session: Session, site: Site, visiting: Visitor, row: ClassRow, name
     return join_as_new(session, site.secret, row, name, form or new_form_id())
 
 
-def _class(session: Session, request: Request, site: Site, code: str) -> ClassRow:
-    check_guesses(request, site)
+def _class(session: Session, site: Site, code: str) -> ClassRow:
+    check_guesses(site)
     row = class_of_code(session, code)
     if row is None:
-        count_wrong_code(request, site)
+        count_wrong_code(site)
         raise NotFoundError(translate(_NO_CLASS))
     return row
 

@@ -41,7 +41,7 @@ async def back(
 ) -> Response:
     """The end of a sign-in with a provider."""
     _ready(site)
-    spend(request, site.allowances.sign_ins, "sign-ins")
+    spend(site.allowances.sign_ins, "sign-ins")
     from app.classes.federation.oidc import Flight, ProviderReturn
 
     to = ""
@@ -124,7 +124,7 @@ async def lead_to_provider(
     if is_from_elsewhere(request):
         return _led_here(request)
     _ready(site)
-    spend(request, site.allowances.sign_ins, "sign-ins")
+    spend(site.allowances.sign_ins, "sign-ins")
     from app.classes.federation.oidc import Flight
 
     flight = Flight.begin(chosen.slug, own_path(next))

@@ -22,13 +22,12 @@ from app.classes.people.classes import Role, members_of
 from app.classes.people.regrade_run import Regraded, Stale, regraded, stale_answers
 from app.core.errors import InputError
 from app.core.translation import translate
-from app.server.aside import aside
-from app.server.aside.fair_queue import Client
+from app.server.aside import aside, current_payer
 from app.server.db.session import open_session
 from app.server.network.routes import Router
 from app.site import Here, Site
 from app.site.web.frame.renderer import Hyperlink, frame, render
-from app.site.web.frame.visitor import FromHere, Visiting, forwarded_address
+from app.site.web.frame.visitor import FromHere, Visiting
 
 router = Router(prefix="/classes/{class_id:int}/regrade")
 MOST = 2_000  # answers that are judged in a step
@@ -192,7 +191,7 @@ async def regrade(
     asked = _Asked(exercise, lower == "yes", sure == "yes", so_far(done))
     stale = await aside(_stale, site, class_id, exercise, asked.done.last)
     cost = 1 + min(len(stale), MOST) / _WORTH
-    wait = math.ceil(site.allowances.answers.wait(forwarded_address(request), cost))
+    wait = math.ceil(site.allowances.answers.wait(current_payer(), cost))
     if not wait:
         asked = replace(asked, done=await _judge_step(site, member, asked, stale[:MOST]))
     left = sum(one.attempt > asked.done.last for one in stale)
@@ -210,7 +209,7 @@ async def _judge_step(site: Site, member: Membership, asked: _Asked, stale: Sequ
         site.engine,
         stale,
         site.catalog,
-        site.runner.on_behalf_of(Client(member.person.learner)),
+        site.runner.on_behalf_of(current_payer().lane),
         lower=asked.lower,
         store=asked.sure,
         enough=lambda: time.monotonic() > ends,

@@ -133,7 +133,7 @@ async def apply_roster(request: Request, site: Here, visiting: Visiting, class_i
     member = await in_class(request, site, visiting, class_id, Role.TEACHER)
     async with request.form(max_files=0, max_fields=_FIELDS, max_part_size=BODY_LIMIT) as form:
         sent = _sent(form)
-    spend_storage(request, site, visiting, len(sent.text))
+    spend_storage(site, len(sent.text))
     if not await aside(_taken, site, class_id, sent):
         return await aside(_compared, request, site, member, sent, moved=True)
     return RedirectResponse(f"{class_url(class_id)}/people", 303)

@@ -171,12 +171,12 @@ def welcome(request: Request, site: Site, visiting: Visitor, cookie: str, to: st
 
 def _enter(request: Request, site: Site, visiting: Visitor, code: str, to: str, join: str) -> Response:
     with open_writing_session(site.engine) as session:
-        named = _class_of_link(session, request, site, join)
+        named = _class_of_link(session, site, join)
         bucket = f"class {named.id}" if named else EVERY_CLASS
-        check_guesses(request, site, bucket)
+        check_guesses(site, bucket)
         seat = seat_with(session, code, named.id if named else None)
         if seat is None:
-            count_wrong_code(request, site, bucket)  # before the next one is read
+            count_wrong_code(site, bucket)  # before the next one is read
         else:
             cookie = open_browser(session, seat.person)
             session.commit()
@@ -187,18 +187,18 @@ def _enter(request: Request, site: Site, visiting: Visitor, code: str, to: str, 
 
 def _shown_sign_in(request: Request, site: Site, visiting: Visitor, to: str, join: str) -> Response:
     with open_session(site.engine) as session:
-        named = _class_of_link(session, request, site, join)
+        named = _class_of_link(session, site, join)
     return _form(request, site, visiting, to, join, named)
 
 
-def _class_of_link(session: Session, request: Request, site: Site, join: str) -> ClassRow | None:
+def _class_of_link(session: Session, site: Site, join: str) -> ClassRow | None:
     """The class of a join link; one that leads nowhere is a wrong code, as it is at /join."""
     if not join:
         return None
-    check_guesses(request, site)
+    check_guesses(site)
     named = class_of_code(session, join)
     if named is None:
-        count_wrong_code(request, site)
+        count_wrong_code(site)
     return named
 
 

@@ -31,7 +31,12 @@ _CACHED = 20_000  # sessions
 _DIGESTS: BindParameter[str] = bindparam("digests", expanding=True)
 _FIND = (
     columns(
-        col(SessionRow.digest), col(SessionRow.until), col(PersonRow.id), col(PersonRow.learner), col(PersonRow.name)
+        col(SessionRow.digest),
+        col(SessionRow.until),
+        col(PersonRow.id),
+        col(PersonRow.learner),
+        col(PersonRow.name),
+        col(PersonRow.made),
     )
     .join_from(SessionRow, PersonRow, col(PersonRow.id) == col(SessionRow.person))
     .where(col(SessionRow.digest).in_(_DIGESTS))
@@ -160,8 +165,8 @@ class Sessions:
         with connected(self._engine) as connection:
             rows = connection.execute(_FIND, {"digests": [*digests]}).all()
         found = {
-            digest: SignedIn(person or 0, learner, name)
-            for digest, until, person, learner, name in rows
+            digest: SignedIn(person or 0, learner, name, made)
+            for digest, until, person, learner, name, made in rows
             if until >= moment
         }
         return [found.get(digest) for digest in digests]

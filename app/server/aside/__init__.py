@@ -1,7 +1,7 @@
 """Work beside the event loop: in threads, by turns, on the account of who asked for it.
 
-The door opens an `Account` for each request. What takes long is called with `aside`: it waits for a
-seat, of which an address has at most one while there are others to serve, and its processor time is
+The door opens an account for each request. What takes long is called with `aside`: it waits for a
+seat, of which a payer has at most one while there are others to serve, and its processor time is
 added to the account.
 """
 
@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AsyncExitStack, asynccontextmanager
 from contextvars import ContextVar, copy_context
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from time import thread_time
 from typing import Any, ParamSpec, TypeVar
@@ -21,10 +21,12 @@ from starlette.exceptions import HTTPException
 from app.core.errors import UnavailableError
 from app.core.translation import noted, translate
 from app.server.aside.ceiling import CEILING, within
-from app.server.aside.fair_queue import Client, FairQueue, Lease
+from app.server.aside.fair_queue import FairQueue, Lease
+from app.server.aside.payer import NOBODY, Payer
 
 _THREADS = 2  # more would only compete with each other and with the event loop
-_WAITING = 400  # pieces of work of one address that may wait: a class that looks at one page
+_WAITING = 400  # pieces of work of one payer that may wait: a class of strangers that looks at one page
+_OWN = 40  # pieces of work of a person, or of a cookie, that may wait
 _AGAIN = 2  # seconds after which to ask again
 _BUSY = noted("too many of your requests are being answered; ask again in a moment")
 _POOL = ThreadPoolExecutor(_THREADS, thread_name_prefix="aside")
@@ -35,12 +37,12 @@ T = TypeVar("T")
 class Seats:
     """Seats for work of one sort, handed out fairly; nobody holds one while a client is slow.
 
-    Of several addresses that wait, the one that has used the least lately goes first. One seat is
-    left for others: only where there are three or more does one address hold two.
+    Of several payers that wait, the one that has used the least lately goes first. One seat is
+    left for others: only where there are three or more does one payer hold two.
     """
 
     def __init__(self, busy: str = _BUSY, *, count: int = _THREADS, waiting: int = _WAITING) -> None:
-        """At most *waiting* pieces of work of an address may wait; others are told *busy*."""
+        """At most *waiting* pieces of work of a payer may wait; others are told *busy*."""
         self._busy = busy
         self._waiting = waiting
         self._queue = FairQueue[int]()
@@ -49,13 +51,15 @@ class Seats:
 
     @asynccontextmanager
     async def seat(self) -> AsyncIterator[Lease[int]]:
-        """A seat for the address of the request that is being handled, released on exit.
+        """A seat for the payer of the request that is being handled, released on exit.
 
         Raises:
-            HTTPException: 503, too much of the same address waits.
+            HTTPException: 503, too much of the same payer waits.
         """
-        payer = _ACCOUNT.get()
-        client = Client(payer.address if payer else "", shared=True, limit=self._waiting)
+        account = _ACCOUNT.get()
+        lane, purpose = (account.payer.lane, account.purpose) if account else (NOBODY.lane, "")
+        limit = self._waiting if lane.shared else min(self._waiting, _OWN)
+        client = replace(lane, name=f"{purpose} {lane.name}", shared=True, limit=limit)
         async with AsyncExitStack() as stack:
             try:
                 lease = await stack.enter_async_context(self._queue.slot(client))
@@ -67,16 +71,11 @@ class Seats:
 
 @dataclass(slots=True)
 class RequestAccount:
-    """Seconds of processor time *spent* for one request.
+    """Seconds of processor time *spent* for one request; for each *purpose*, its payer has a lane."""
 
-    *address* is the network that it came from. It pays unless *payer* becomes a person, or nobody
-    (an empty text), as for a grader with a token.
-    """
-
-    address: str
-    payer: str
+    payer: Payer
     seats: Seats
-    advance: str = ""  # who has paid for the request when it arrived
+    purpose: str = ""
     spent: float = 0.0
     ceiling: float = CEILING
 
@@ -84,16 +83,16 @@ class RequestAccount:
 _ACCOUNT: ContextVar[RequestAccount | None] = ContextVar("account", default=None)
 
 
-def let_pay(payer: str) -> None:
-    """Charge the request that is being handled to *payer*; to nobody if that is empty."""
-    if found := _ACCOUNT.get():
-        found.payer = payer
-
-
-def is_paid_by_address() -> bool:
-    """Whether the request that is being handled comes from a visitor who is not known."""
+def current_payer() -> Payer:
+    """Who pays for the request that is being handled; nobody outside of requests."""
     found = _ACCOUNT.get()
-    return found is None or found.payer == found.address
+    return found.payer if found else NOBODY
+
+
+def pay_nothing(token: str) -> None:
+    """Take nothing for the request that is being handled: its sender has shown *token*."""
+    if found := _ACCOUNT.get():
+        found.payer = replace(found.payer, token=token)
 
 
 def charge(seconds: float) -> None:
@@ -108,29 +107,23 @@ def lift_ceiling() -> None:
         found.ceiling = math.inf
 
 
-def client_address() -> str:
-    """The network that the request which is being handled came from; empty outside of requests."""
-    found = _ACCOUNT.get()
-    return found.address if found else ""
-
-
 async def aside(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """The result of *work*, run in another thread, in the language of the request.
 
     Raises:
-        HTTPException: 503, too much of the same address waits.
+        HTTPException: 503, too much of the same payer waits.
     """
     run = partial(copy_context().run, work, *args, **kwargs)
-    payer = _ACCOUNT.get()
-    if payer is None:
+    account = _ACCOUNT.get()
+    if account is None:
         return await asyncio.to_thread(run)
-    async with payer.seats.seat() as lease:
-        timed = _Timed(partial(within, min(CEILING, payer.ceiling - payer.spent), run))
+    async with account.seats.seat() as lease:
+        timed = _Timed(partial(within, min(CEILING, account.ceiling - account.spent), run))
         try:
             return await asyncio.get_running_loop().run_in_executor(_POOL, timed)
         finally:
             lease.used = timed.seconds
-            payer.spent += timed.seconds
+            account.spent += timed.seconds
 
 
 class _Timed:
@@ -148,11 +141,11 @@ class _Timed:
             self.seconds = thread_time() - begin
 
 
-async def on_account(payer: RequestAccount, work: Coroutine[Any, Any, T]) -> T:
-    """The result of *work*, whose time in the event loop is added to the account of *payer*."""
-    before = _ACCOUNT.set(payer)
+async def on_account(account: RequestAccount, work: Coroutine[Any, Any, T]) -> T:
+    """The result of *work*, whose time in the event loop is added to *account*."""
+    before = _ACCOUNT.set(account)
     try:
-        found: T = await _Metered(work, payer)
+        found: T = await _Metered(work, account)
         return found
     finally:
         _ACCOUNT.reset(before)
@@ -161,11 +154,11 @@ async def on_account(payer: RequestAccount, work: Coroutine[Any, Any, T]) -> T:
 class _Metered:
     """A coroutine that measures each of its steps in the event loop."""
 
-    __slots__ = ("_inner", "_payer")
+    __slots__ = ("_account", "_inner")
 
-    def __init__(self, inner: Coroutine[Any, Any, Any], payer: RequestAccount) -> None:
+    def __init__(self, inner: Coroutine[Any, Any, Any], account: RequestAccount) -> None:
         self._inner = inner
-        self._payer = payer
+        self._account = account
 
     def send(self, value: Any) -> Any:
         """Take the next step."""
@@ -173,7 +166,7 @@ class _Metered:
         try:
             return self._inner.send(value)
         finally:
-            self._payer.spent += thread_time() - begin
+            self._account.spent += thread_time() - begin
 
     def throw(self, *error: Any) -> Any:
         """Take the next step, which begins with *error*."""
@@ -181,7 +174,7 @@ class _Metered:
         try:
             return self._inner.throw(*error)
         finally:
-            self._payer.spent += thread_time() - begin
+            self._account.spent += thread_time() - begin
 
     def close(self) -> None:
         """End it."""

@@ -17,7 +17,7 @@ class BoundedJobs(Generic[Key, Result]):
     def __init__(
         self, busy: str, *, at_once: int, waiting: int, room: int = 0, size: Callable[[Result], int] = lambda _: 1
     ) -> None:
-        """At most *waiting* jobs of an address may wait; others are told *busy*.
+        """At most *waiting* jobs of a payer may wait; others are told *busy*.
 
         The results that are remembered have, by *size*, together at most *room*.
         """
@@ -31,7 +31,7 @@ class BoundedJobs(Generic[Key, Result]):
         """The result of *job*, which has no key: it is neither shared nor remembered.
 
         Raises:
-            HTTPException: 503, if too many jobs of the same address are waiting.
+            HTTPException: 503, if too many jobs of the same payer are waiting.
         """
         async with self._seats.seat():
             return await job()
@@ -42,7 +42,7 @@ class BoundedJobs(Generic[Key, Result]):
         *admit* is called before a job, and raises an error if that is not allowed.
 
         Raises:
-            HTTPException: 503, if too many jobs of the same address are waiting.
+            HTTPException: 503, if too many jobs of the same payer are waiting.
         """
         if key in self._results:
             self._results.move_to_end(key)

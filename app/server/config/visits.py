@@ -17,8 +17,8 @@ class VisitSettings(SandboxSettings):
     processor_allowed: int = Field(
         default=40,
         ge=0,
-        description="maximum seconds of processor time per address and minute, and per person who "
-        "is signed in; 0: no limit",
+        description="maximum seconds of processor time per minute of a person who is signed in, or of an address; "
+        "0: no limit",
     )
     answers_allowed: int = Field(
         default=3600,
@@ -38,7 +38,7 @@ class VisitSettings(SandboxSettings):
     storage_allowed: int = Field(
         default=100_000_000,
         ge=0,
-        description="maximum bytes that are stored per address and day, and per person who is signed in; 0: no limit",
+        description="maximum bytes that are stored per day of a person who is signed in, or of an address; 0: no limit",
     )
     hosts: Annotated[frozenset[str], NoDecode] = Field(
         default=frozenset(),

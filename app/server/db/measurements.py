@@ -4,7 +4,7 @@ import hmac
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import Engine, Index, Text, UniqueConstraint, delete, func
+from sqlalchemy import Engine, Index, Text, UniqueConstraint, delete, func, update
 from sqlalchemy import select as columns
 from sqlalchemy.orm import defer
 from sqlmodel import Field, Session, SQLModel, col, select
@@ -64,6 +64,14 @@ def save_measurement(engine: Engine, row: MeasurementRow) -> bool:
         session.add(row)
         session.commit()
     return True
+
+
+def rename_measurement(engine: Engine, name: str, learner: str, title: str) -> None:
+    """Give a measurement another *title*, if it is one of *learner*."""
+    own = (col(MeasurementRow.name) == name, col(MeasurementRow.learner) == learner)
+    with open_writing_session(engine) as session:
+        session.connection().execute(update(MeasurementRow).where(*own).values(title=title))
+        session.commit()
 
 
 def count_of_measurements(session: Session, learner: str) -> int:

@@ -1,38 +1,36 @@
-"""Rate limits per address: a token bucket allows a burst, then a steady rate."""
+"""Rate limits per payer: a token bucket allows a burst, then a steady rate."""
 
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import lru_cache
-from ipaddress import IPv6Address, IPv6Network, ip_address
+from functools import partial
 from pathlib import Path
 from typing import Self
 
+from app.server.aside.payer import Payer, Purse
 from app.server.config import Settings
 from app.server.network.bucket_table import BucketTable
 
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86_400.0  # seconds
-# Wrong codes that are read. The common bucket of a class is drawn on by those alone who had more
-# than their own: nobody who types wrong codes elsewhere locks out one who types the right one. With
-# these limits, one of the 300 seat codes of a class, of 40 bits each, is guessed from a hundred
-# addresses with a probability of 4e-4 in a year of trying, and from ten thousand with 2 %.
-WRONG_CODES = 10  # per address and minute
-OWN_WRONG_CODES = 20  # per address and day that count for it alone: a lecture hall mistypes, too
-NEARBY_WRONG_CODES = 1_000  # the same, per day and all addresses of an IPv6 site, which has 65,536
+_MONTH = 30 * _DAY
+# A right code opens, whatever others at its address have typed: only the answers to wrong ones come late. So each
+# address has wrong codes of its own, as many as a prank of an hour takes. Only from one who had more, codes are no
+# longer looked at, except for those in the common bucket of the class: nobody who types wrong codes elsewhere locks
+# out one who types the right one. With these limits, one of the 300 seat codes of a class, of 40 bits each, is
+# guessed from a hundred addresses with a probability of 1e-3 in a year of trying, and from ten thousand with 7 %.
+WRONG_CODES = 10  # per address and minute that are answered at once
+OWN_WRONG_CODES = 2_000  # per address and month that count for it alone
 WRONG_CODES_OF_CLASS = 100  # per class and hour
 _SIGN_INS = 1_000  # with a provider: several classes may have one address
-_NETWORKS = 20_000  # addresses whose network is remembered
-_ADDRESS_LENGTH = 64  # characters of an address
-_NETWORK = 64  # bits of an IPv6 address that name a network: one home may own all of its addresses
-_SITE = 48  # bits that name a site, which may have 65,536 networks
+_DEBT = 0.25  # of a period: as long as one who owes more has to wait
 
 
 class Allowance:
-    """A token bucket for each address: *most* tokens, refilled evenly within *period* seconds.
+    """A token bucket for each purse: *most* tokens, refilled evenly within *period* seconds.
 
-    For each address only the time is stored at which its bucket is full again (the GCRA form of a
-    token bucket), in a *table* that other allowances, and other processes, may share: buckets of
-    the same *name* are the same.
+    A payer may draw on several purses at once, and some are a few times as large. Of each only the time is
+    stored at which it is full again (the GCRA form of a token bucket), in a *table* that other allowances, and other
+    processes, may share: buckets of the same *name* are the same.
     """
 
     def __init__(
@@ -51,49 +49,70 @@ class Allowance:
         self._name = name
         self._table = table or BucketTable()
 
-    def wait(self, address: str, cost: float = 1.0) -> float:
-        """Spend *cost* tokens of *address* and return 0, or return the seconds until it may."""
-        if not self._each:
-            return 0.0
-        now, due = self._clock(), self._due(cost)
+    def wait(self, payer: Payer | str, cost: float = 1.0) -> float:
+        """Spend *cost* tokens of *payer* and return 0, or return the seconds until they may be spent.
 
+        In place of a payer, one purse may be named.
+        """
+        purses = self._purses(payer)
+        if len(purses) > 1 and (wait := self.blocked(payer, cost)):
+            return wait  # nothing is spent if one of them has too little
+        now = self._clock()
+        return max((self._spend(name, cost / times, now) for name, times in purses), default=0.0)
+
+    def blocked(self, payer: Payer | str, cost: float = 1.0) -> float:
+        """The seconds until *payer* may spend *cost* tokens; 0 if it may now. Spends nothing."""
+        now = self._clock()
+        purses = self._purses(payer)
+        return max((self._delay(self._full_at(name), now, cost / times) for name, times in purses), default=0.0)
+
+    def charge(self, payer: Payer | str, cost: float) -> None:
+        """Take *cost* tokens from *payer*, who may owe a few; a negative cost gives back.
+
+        What the first purse, which is one's own, did not have is owed by it alone: others are not to suffer for it.
+        """
+        now = self._clock()
+        most = now + (1 + _DEBT) * self._period
+        for number, (name, times) in enumerate(self._purses(payer)):
+            full_at = self._full_at(name, partial(_owed, now=now, due=cost / times * self._each, most=most))
+            if number == 0:
+                left = (self._period - max(0.0, full_at - now)) / self._each * times
+                cost = min(cost, max(0.0, left))
+
+    def _purses(self, payer: Payer | str) -> tuple[Purse, ...]:
+        if not self._each:
+            return ()
+        return ((payer, 1.0),) if isinstance(payer, str) else payer.purses
+
+    def _spend(self, name: str, cost: float, now: float) -> float:
         def spent(full_at: float) -> float:
-            return full_at if self._delay(full_at, now, due) else max(full_at, now) + due
+            return full_at if self._delay(full_at, now, cost) else max(full_at, now) + self._due(cost)
 
-        full_at = self._table.change(self._key(address), now, spent)
-        return self._delay(full_at, now, due)
+        return self._delay(self._full_at(name, spent), now, cost)
 
-    def blocked(self, address: str, cost: float = 1.0) -> float:
-        """The seconds until *address* may spend *cost* tokens; 0 if it may now. Spends nothing."""
-        if not self._each:
-            return 0.0
-        now = self._clock()
-        full_at = self._table.change(self._key(address), now, lambda full_at: full_at)
-        return self._delay(full_at, now, self._due(cost))
+    def _full_at(self, name: str, changed: Callable[[float], float] = lambda full_at: full_at) -> float:
+        """When a purse was full; from now on it is what *changed* returns."""
+        return self._table.change(f"{self._name} {name}", self._clock(), changed)
 
-    def charge(self, address: str, cost: float) -> None:
-        """Take *cost* tokens from *address*, which may owe them; a negative cost gives back."""
-        if not self._each or not cost:
-            return
-        now = self._clock()
-        self._table.change(self._key(address), now, lambda full_at: max(full_at, now) + cost * self._each)
-
-    def _delay(self, full_at: float, now: float, due: float) -> float:
-        """The seconds until *due* may be spent; exactly 0 for all of a bucket that is full."""
-        return max(0.0, max(0.0, full_at - now) + due - self._period)
+    def _delay(self, full_at: float, now: float, cost: float) -> float:
+        """The seconds until *cost* may be spent; exactly 0 for all of a bucket that is full."""
+        return max(0.0, max(0.0, full_at - now) + self._due(cost) - self._period)
 
     def _due(self, cost: float) -> float:
         return min(cost * self._each, self._period)
 
-    def _key(self, address: str) -> str:
-        return f"{self._name} {network(address)}"
+
+def _owed(full_at: float, now: float, due: float, most: float) -> float:
+    """When a purse is full again that *due* is taken from: not later than *most*, unless it was already."""
+    return min(max(full_at, now) + due, max(full_at, most))
 
 
 @dataclass(frozen=True, slots=True)
 class Allowances:
     """One rate limit for each operation that is costly and open to anyone.
 
-    *processor* is for all of them: seconds of processor time, per address or person.
+    *processor* is for all other requests: seconds of processor time. Ways in and *files* have as many of their own, so
+    that nobody who asks for much closes them.
     """
 
     answers: Allowance
@@ -104,8 +123,9 @@ class Allowances:
     wrong_codes_of_class: Allowance
     sign_ins: Allowance
     processor: Allowance
+    ways_in: Allowance
+    files: Allowance
     own_wrong_codes: Allowance
-    nearby_wrong_codes: Allowance
     storage: Allowance
 
     @classmethod
@@ -125,37 +145,8 @@ class Allowances:
             allowance("wrong codes of a class", WRONG_CODES_OF_CLASS, _HOUR),
             allowance("sign-ins", _SIGN_INS, _MINUTE),
             allowance("processor", settings.processor_allowed, _MINUTE),
-            allowance("own wrong codes", OWN_WRONG_CODES, _DAY),
-            allowance("nearby wrong codes", NEARBY_WRONG_CODES, _DAY),
+            allowance("ways in", settings.processor_allowed, _MINUTE),
+            allowance("files", settings.processor_allowed, _MINUTE),
+            allowance("own wrong codes", OWN_WRONG_CODES, _MONTH),
             allowance("storage", settings.storage_allowed, _DAY),
         )
-
-
-@lru_cache(_NETWORKS)
-def network(address: str) -> str:
-    """The key of the bucket of *address*: the address itself, or the network of an IPv6 address.
-
-    >>> network("192.0.2.7"), network("2001:db8:1:2:3:4:5:6"), network("::ffff:192.0.2.7")
-    ('192.0.2.7', '2001:db8:1:2::', '192.0.2.7')
-    """
-    try:
-        known = ip_address(address.partition("%")[0])
-    except ValueError:
-        return address[:_ADDRESS_LENGTH]
-    if not isinstance(known, IPv6Address):
-        return str(known)
-    if known.ipv4_mapped is not None:
-        return str(known.ipv4_mapped)
-    return str(IPv6Address(int(known) >> _NETWORK << _NETWORK))
-
-
-def neighborhood(address: str) -> str:
-    """What is beyond the network of *address* that one party may own; an IPv4 network is dear.
-
-    >>> neighborhood("2001:db8:1:2:3:4:5:6"), neighborhood("192.0.2.7")
-    ('2001:db8:1::/48', '192.0.2.7')
-    """
-    name = network(address)
-    if ":" not in name:
-        return name
-    return str(IPv6Network((name, _SITE), strict=False))

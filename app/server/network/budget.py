@@ -1,11 +1,8 @@
-"""The processor time that each visitor may use: checked when a request arrives, charged at its end.
-
-An address pays for its visitors. A person who is signed in has a budget of their own, so a class
-behind one address is not one visitor; a grader with a valid token pays nothing.
-"""
+"""The processor time that each payer may use: checked when a request arrives, charged at its end."""
 
 import math
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from starlette.exceptions import HTTPException
@@ -13,54 +10,56 @@ from starlette.types import Scope
 
 from app.core.translation import plural, translate
 from app.server.aside import RequestAccount, Seats, on_account
-from app.server.network.allowance import Allowance, network
+from app.server.aside.payer import Payer, network
+from app.server.network.allowance import Allowance
 
 ADVANCE = 0.02  # seconds that each request pays when it arrives: many at once are not for free
 T = TypeVar("T")
 
 
+@dataclass(frozen=True, slots=True)
+class BudgetItem:
+    """What addresses may use for one *purpose*, apart from all else: for the paths that it *owns*."""
+
+    purpose: str
+    allowance: Allowance
+    owns: Callable[[str], object]
+
+
 class Budget:
     """Opens the accounts of requests, and closes them."""
 
-    def __init__(self, allowance: Allowance, payer: Callable[[Scope], str | None]) -> None:
-        """*payer*: who pays for a request in place of its address; empty: nobody; None: no one.
-
-        It is only asked about an address that has nothing left.
-        """
-        self._allowance = allowance
-        self._payer = payer
+    def __init__(
+        self, allowance: Allowance, find_payer: Callable[[Scope], Awaitable[Payer]], items: Sequence[BudgetItem] = ()
+    ) -> None:
+        """*find_payer* is not asked for what *items* are for: who comes that way is not known yet."""
+        self._pages = BudgetItem("", allowance, lambda path: True)
+        self._find_payer = find_payer
+        self._items = items
         self._seats = Seats()
 
-    def account(self, scope: Scope) -> RequestAccount:
-        """The account of a request.
+    async def charged(self, scope: Scope, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """The result of *work*, on the account of a request.
 
         Raises:
             HTTPException: 429, who pays for it has nothing left.
         """
-        client = scope.get("client")
-        address = network(client[0]) if client else ""
-        wait = self._allowance.wait(address, ADVANCE)
-        if not wait:
-            return RequestAccount(address, address, self._seats, advance=address)
-        payer = self._payer(scope)
-        if payer is None or (payer and (wait := self._allowance.wait(payer, ADVANCE))):
+        item = next((one for one in self._items if one.owns(scope["path"])), self._pages)
+        payer = await self._find_payer(scope) if item is self._pages else address_of(scope)
+        if wait := item.allowance.wait(payer, ADVANCE):
             raise _refusal(wait)
-        return RequestAccount(address, payer, self._seats, advance=payer)
-
-    async def charged(self, account: RequestAccount, work: Coroutine[Any, Any, T]) -> T:
-        """The result of *work*, which is charged to *account*."""
+        account = RequestAccount(payer, self._seats, item.purpose)
         try:
-            return await on_account(account, work)
+            return await on_account(account, work())
         finally:
-            if account.payer == account.advance:
-                self._charge(account.payer, account.spent - ADVANCE)
-            else:
-                self._charge(account.advance, -ADVANCE)
-                self._charge(account.payer, account.spent)
+            free = account.payer is not payer  # a token that was shown later
+            item.allowance.charge(payer, (0.0 if free else account.spent) - ADVANCE)
 
-    def _charge(self, payer: str, seconds: float) -> None:
-        if payer:
-            self._allowance.charge(payer, seconds)
+
+def address_of(scope: Scope) -> Payer:
+    """The stranger who has sent a request."""
+    client = scope.get("client")
+    return Payer(network(client[0]) if client else "")
 
 
 def _refusal(wait: float) -> HTTPException:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Awaitable, Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from functools import partial
+from http import HTTPStatus
 from secrets import token_urlsafe
 from urllib.parse import urlsplit
 
@@ -48,7 +49,7 @@ _OTHER_NAME = noted(
     "to its address, or list the name in WALLCLOCK_HOSTS"
 )
 _NUMBER = re.compile(r"/[0-9]+(?=/|$)")
-_PAUSE = 0.5  # seconds before a visitor who has used too much is told so
+_PAUSE = 0.5  # seconds before a visitor who has used or tried too much is told so
 _SAID = 200  # characters of a fault in the line of the log that names it
 
 
@@ -100,6 +101,8 @@ class _ResponseSender:
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.started, self.status = True, message["status"]
+            if self.status == HTTPStatus.TOO_MANY_REQUESTS:
+                await asyncio.sleep(_PAUSE)
             inside = message["headers"]
             if _moves(message):
                 beyond: Beyond | None = self._scope.get("state", {}).get(BEYOND)
@@ -170,12 +173,7 @@ class Door:
         if budget is None or scope["path"] in self._rules.free:
             await self._handle(scope, receive, send)
             return
-        try:
-            account = budget.account(scope)
-        except HTTPException:
-            await asyncio.sleep(_PAUSE)
-            raise
-        await budget.charged(account, self._handle(scope, receive, send))
+        await budget.charged(scope, partial(self._handle, scope, receive, send))
 
     async def _handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         if self._rules.ready and scope["path"] not in self._rules.free:

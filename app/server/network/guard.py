@@ -1,4 +1,8 @@
-"""Limits on connections, in time and number: one guard for all connections of a process."""
+"""Limits on connections, in time and number: one guard for all connections of a process.
+
+A proxy does this, too. But where a process may open 1,024 files, 900 idle connections of one address to a server
+without a proxy would leave none to others, if they were not counted.
+"""
 
 import asyncio
 import resource

@@ -4,7 +4,7 @@ from starlette.exceptions import HTTPException
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.core.translation import translate
-from app.server.aside import is_paid_by_address
+from app.server.aside import current_payer
 
 MOST = 1 << 20  # bytes of a page, before it is compressed
 _KINDS = (b"text/html", b"application/json", b"image/svg+xml")
@@ -59,7 +59,7 @@ class _Limited:
 
     def _is_too_large(self, message: Message) -> bool:
         whole = not message.get("more_body", False)
-        return whole and len(message.get("body", b"")) > self._most and is_paid_by_address()
+        return whole and len(message.get("body", b"")) > self._most and not current_payer().is_known
 
 
 def _is_page(message: Message) -> bool:

@@ -8,7 +8,7 @@ from starlette.routing import Route
 
 from app.site.api import chapters, checks, documents, exercises, formulas, health, metrics, parameters, predictions
 from app.site.api.documents import describing
-from app.site.api.headers import has_token
+from app.site.api.headers import token_name
 from app.site.api.metrics import sampling
 from app.site.api.problems import OWNED, problem_for
 
@@ -30,4 +30,4 @@ def install_api(app: FastAPI, further: Sequence[ModuleType] = ()) -> None:
 STREAMED = frozenset({checks.BATCH, predictions.PREDICT})  # paths whose bodies are unlimited
 HEALTH = health.PATHS
 
-__all__ = ["HEALTH", "OWNED", "PARTS", "STREAMED", "has_token", "install_api", "problem_for", "sampling"]
+__all__ = ["HEALTH", "OWNED", "PARTS", "STREAMED", "install_api", "problem_for", "sampling", "token_name"]

@@ -10,7 +10,6 @@ from fastapi import Depends, HTTPException, Request
 from fastapi.security import HTTPBearer
 
 from app.core.errors import UnavailableError
-from app.server.aside import let_pay
 from app.server.db.replays import Replayed, replayed
 from app.server.db.tables import KEY_LIMIT, Replay
 from app.server.db.tokens import Grant
@@ -35,13 +34,13 @@ def grant_of(request: Request, site: Site) -> Grant:
     found = _grant(request, site)
     if found is None:
         raise HTTPException(401, _REQUIRED, {"WWW-Authenticate": "Bearer"})
-    let_pay("")
     return found
 
 
-def has_token(request: Request, site: Site) -> bool:
-    """Whether *request* has a valid token."""
-    return _grant(request, site) is not None
+def token_name(request: Request, site: Site) -> str:
+    """The name of the valid token that *request* has; empty if it has none."""
+    found = _grant(request, site)
+    return found.name if found else ""
 
 
 def _grant(request: Request, site: Site) -> Grant | None:

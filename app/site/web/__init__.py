@@ -88,6 +88,10 @@ FILES = {progress_page.IMPORT: progress_page.BODY_LIMIT, MEASURED: MEASURED_LIMI
 PRIVATE = r"/measured(?:/|\Z)"
 
 
+# What any page needs, also where its address has used up what it has.
+STATIC = r"/static/|/favicon\.ico\Z"
+
+
 class Squeezed(GZipMiddleware):
     """Answers are compressed, but for those to programs that send something: they are short."""
 
@@ -128,4 +132,14 @@ def install_pages(app: FastAPI, further: Sequence[ModuleType] = ()) -> None:
     app.add_middleware(Squeezed, minimum_size=1000, compresslevel=3)
 
 
-__all__ = ["FILES", "PARTS", "PRIVATE", "fixed_addresses", "indexing", "install_pages", "page_for", "payer_of"]
+__all__ = [
+    "FILES",
+    "PARTS",
+    "PRIVATE",
+    "STATIC",
+    "fixed_addresses",
+    "indexing",
+    "install_pages",
+    "page_for",
+    "payer_of",
+]

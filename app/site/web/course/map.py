@@ -44,14 +44,14 @@ async def start_route(request: Request, route: str = "") -> Response:
 @router.post("/known", dependencies=[FromHere])
 async def know(request: Request, site: Here, visiting: Visiting) -> Response:
     """Store which chapters the learner knows: those that were ticked, and no others."""
-    spend(request, site.allowances.answers, "answers", 1.0)
+    spend(site.allowances.answers, "answers", 1.0)
     form = await request.form(max_files=0, max_fields=MOST_CHAPTERS)
     ticked = {str(value) for name, value in form.multi_items() if name == "chapter"}
     chosen = [one.id for one in site.catalog.topics if one.id in ticked]
     response = RedirectResponse("/map?saved=1#known", 303)
     if not chosen and not visiting.learner:
         return response  # nothing was ticked, and nothing is stored
-    spend_storage(request, site, visiting, len(chosen) * _MARK)
+    spend_storage(site, len(chosen) * _MARK)
     learner = visitor_learner(visiting)
     await aside(_mark, site, learner, chosen)
     remember(request, response, learner, site.secret)

@@ -87,8 +87,8 @@ async def _acted_page(request: Request, site: Site, visiting: Visitor, sitting: 
     question, learner = sitting.question(number), visitor_learner(visiting)
     given = await read_fields(request)
     posted = PostedForm(seed=question.seed, learner=learner, client=visiting.client, given=given)
-    spend(request, site.allowances.answers, "answers", 1 + posted.size / PART)
-    spend_storage(request, site, visiting, posted.size)
+    spend(site.allowances.answers, "answers", 1 + posted.size / PART)
+    spend_storage(site, posted.size)
     if posted.action == "skip":
         await _store(site, sitting, question, learner, "skipped")
         response: Response = RedirectResponse(sitting.onward, 303)

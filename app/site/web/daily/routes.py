@@ -57,8 +57,8 @@ async def guess(
     """Store the guess, unless there is one on that day."""
     asked = open_day(day, site.clock().date())
     learner = visitor_learner(visiting)
-    spend(request, site.allowances.answers, "answers", 1 + len(guess) / _PART)
-    spend_storage(request, site, visiting, len(guess))
+    spend(site.allowances.answers, "answers", 1 + len(guess) / _PART)
+    spend_storage(site, len(guess))
     question = question_of(asked)
     try:
         value = question.read(guess)

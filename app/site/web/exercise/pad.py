@@ -34,7 +34,7 @@ async def show_pad(request: Request) -> Response:
 @router.post("", dependencies=[FromHere])
 async def worked(request: Request, site: Here, text: Annotated[str, Form()] = "") -> Response:
     """The pad with its results; only those for a script."""
-    spend(request, site.allowances.answers, "calculations", _COST)
+    spend(site.allowances.answers, "calculations", _COST)
     return _shown_pad(request, text[:PAD_LIMIT].replace("\r\n", "\n"))
 
 

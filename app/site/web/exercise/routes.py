@@ -8,8 +8,7 @@ from fastapi.responses import RedirectResponse
 from app.core.errors import AnswerError, UnavailableError
 from app.course.kinds import Exercise
 from app.course.kinds.answers import TooLongError
-from app.server.aside import aside
-from app.server.aside.fair_queue import Client
+from app.server.aside import aside, current_payer
 from app.server.db.history import SOLUTION, ExerciseHistory, LearnerDrawing
 from app.server.db.tables import Attempt, Reveal, now
 from app.server.network.door import note_trouble
@@ -102,8 +101,8 @@ async def answer_exercise(request: Request) -> Response:
     learner = visitor_learner(visiting)
     given = await read_fields(request)
     posted = PostedForm(seed=seed, learner=learner, client=visiting.client, given=given)
-    spend(request, site.allowances.answers, "answers", 1 + posted.size / PART)
-    spend_storage(request, site, visiting, posted.size)
+    spend(site.allowances.answers, "answers", 1 + posted.size / PART)
+    spend_storage(site, posted.size)
     before = await read_exercise_history(site, visiting, exercise, seed)
     await draw_aside(exercise, seed)
     rules = assignments_in(request).rules_of(before, seed) if visiting.person else FREE
@@ -143,7 +142,7 @@ async def build_page(site: Site, asked: ExerciseRequest, result: ActionResult, r
 
 def _exercise_page(site: Site, asked: ExerciseRequest, result: ActionResult, rules: AssignmentRules) -> ExercisePage:
     exercise, seed = asked.exercise, asked.seed
-    tools = ServerTools(site, asked.learner, Client(asked.learner))
+    tools = ServerTools(site, asked.learner, current_payer().lane)
     graded = is_finished(asked.history, exercise, seed)
     context = view_of(exercise).context(exercise, seed, tools, graded=graded)
     page = exercise_page(site.catalog, asked, result, rules, context)

@@ -60,5 +60,5 @@ async def _found(request: Request, site: Site, values: Values, held: Sequence[st
     return await searches.result(
         (*url_state(FIT, values).values(), *held),
         lambda: search_layouts(lambda: space_of(values, held)),
-        lambda: spend(request, site.allowances.answers, "searches", _COST),
+        lambda: spend(site.allowances.answers, "searches", _COST),
     )

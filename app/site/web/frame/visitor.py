@@ -1,17 +1,19 @@
 """The visitor of a page: a learner with a signed cookie, or a new visitor."""
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Literal
 
 from fastapi import Depends, Request, Response
 from starlette.exceptions import HTTPException
 
 from app.core.translation import noted, plural, translate
-from app.server.aside import let_pay
-from app.server.aside.fair_queue import Client, anonymous
+from app.server.aside import current_payer
+from app.server.aside.fair_queue import Client
+from app.server.aside.payer import NEW, Payer
 from app.server.db.learner_cookie import new_learner, sign, unsign
-from app.server.network.allowance import Allowance, network
+from app.server.db.tables import now
+from app.server.network.allowance import Allowance
 from app.server.network.watch import LEARNER
 from app.site import Here, Site, site_in
 from app.site.members import SignedIn
@@ -43,29 +45,37 @@ class Visitor:
 
 async def visitor(request: Request, site: Here) -> Visitor:
     """Who sent *request*."""
-    learner = unsign(request.cookies.get(COOKIE, ""), site.secret) or ""
-    cookie = request.cookies.get(SESSION)
-    if person := await site.members.sought(request.scope, cookie) if cookie else None:
-        request.scope["state"][LEARNER] = person.learner
-        let_pay(_payer(person))
-        return Visitor(person.learner, Client(person.learner), person, learner)
-    # Anyone can get a new cookie, so only a visitor who returns with one is a client of their own.
-    request.scope["state"][LEARNER] = learner
-    client = Client(learner) if learner else anonymous(network(forwarded_address(request)))
-    return Visitor(learner, client)
+    learner, person = _cookie_learner(request, site), await _sought(request, site)
+    request.scope["state"][LEARNER] = person.learner if person else learner
+    client = current_payer().lane
+    return Visitor(person.learner, client, person, learner) if person else Visitor(learner, client)
 
 
 Visiting = Annotated[Visitor, Depends(visitor)]
 
 
-def payer_of(request: Request, site: Site) -> str | None:
-    """Who pays for the processor time of *request* in place of its address, if anyone does."""
-    person = signed_in(request, site)
-    return _payer(person) if person else None
+async def payer_of(request: Request, site: Site, stranger: Payer) -> Payer:
+    """Who pays for *request* in place of a *stranger* at its address, if anyone does.
+
+    Raises:
+        UnavailableError: the database cannot be read.
+    """
+    if person := await _sought(request, site):
+        is_new = (now() - person.made).total_seconds() < NEW
+        return replace(stranger, learner=person.learner, is_person=True, is_new=is_new)
+    learner = _cookie_learner(request, site)
+    earned = bool(learner) and site.earned_cookies.has(learner)
+    return replace(stranger, learner=learner) if earned else stranger
 
 
-def _payer(person: SignedIn) -> str:
-    return f"person {person.person}"
+def _cookie_learner(request: Request, site: Site) -> str:
+    cookie = request.cookies.get(COOKIE)
+    return (unsign(cookie, site.secret) or "") if cookie else ""
+
+
+async def _sought(request: Request, site: Site) -> SignedIn | None:
+    cookie = request.cookies.get(SESSION)
+    return await site.members.sought(request.scope, cookie) if cookie else None
 
 
 def signed_in(request: Request, site: Site) -> SignedIn | None:
@@ -80,11 +90,6 @@ FromHere = Depends(from_here)
 def visitor_learner(visiting: Visitor) -> str:
     """The visitor's learner, or a new one."""
     return visiting.learner or new_learner()
-
-
-def forwarded_address(request: Request) -> str:
-    """The network address of *request*; behind a trusted proxy, the address that it forwards."""
-    return request.client.host if request.client else ""
 
 
 # What may be too many, for `spend`.
@@ -103,13 +108,13 @@ _NOUNS = (
 )
 
 
-def spend(request: Request, allowance: Allowance, what: str, cost: float = 1.0) -> None:
-    """Take *cost* from the allowance of the visitor's address for *what*, a plural noun.
+def spend(allowance: Allowance, what: str, cost: float = 1.0) -> None:
+    """Take *cost* from the allowance of the visitor for *what*, a plural noun.
 
     Raises:
         HTTPException: 429, if the allowance is used up.
     """
-    if wait := math.ceil(allowance.wait(forwarded_address(request), cost)):
+    if wait := math.ceil(allowance.wait(current_payer(), cost)):
         says = translate(
             "too many {what} came from your network address in a short time; try again {when}",
             what=translate(what),
@@ -118,16 +123,13 @@ def spend(request: Request, allowance: Allowance, what: str, cost: float = 1.0) 
         raise HTTPException(429, says, {"Retry-After": str(wait)})
 
 
-def spend_storage(request: Request, site: Site, visiting: Visitor, size: int) -> None:
-    """Take what storing *size* characters takes from the day's bytes of the visitor's address.
-
-    A person has bytes of their own: the others of a lecture hall cannot use them up.
+def spend_storage(site: Site, size: int) -> None:
+    """Take what storing *size* characters takes from the day's bytes of the visitor.
 
     Raises:
         HTTPException: 429, if they are used up.
     """
-    whose = visiting.person.learner if visiting.person else forwarded_address(request)
-    if wait := math.ceil(site.allowances.storage.wait(whose, _ROW + size)):
+    if wait := math.ceil(site.allowances.storage.wait(current_payer(), _ROW + size)):
         says = translate(
             "too much was stored from your network address in a day; try again {when}",
             when=plural("in a second", "in {number:,} seconds", wait),

@@ -87,13 +87,13 @@ async def show_lab_board(request: Request, site: Here, name: str, hardware: str 
 async def add_board_run(request: Request, site: Here, visiting: Visiting, name: str) -> Response:
     """Add a run of another machine; further runs in the file go to the boards of their labs."""
     lab, learner = translate_lab(lab_called(name)), visitor_learner(visiting)
-    spend(request, site.allowances.sent_runs, "sent runs")
+    spend(site.allowances.sent_runs, "sent runs")
     try:
         text = await _sent_text(request)
         rows = await aside(_rows, lab, text, learner)
-        spend_storage(request, site, visiting, len(text))
+        spend_storage(site, len(text))
         if len(rows) > 1:
-            spend(request, site.allowances.sent_runs, "sent runs", len(rows) - 1)
+            spend(site.allowances.sent_runs, "sent runs", len(rows) - 1)
         for row in rows:
             await aside(keep_sent, site.engine, row)
     except (InputError, UnavailableError) as error:

@@ -14,25 +14,16 @@ from app.labs.lab_translation import translate_lab
 from app.labs.results.match import BORROWING
 from app.labs.run import new_name
 from app.labs.spec import Lab, lab_called
-from app.server.aside import aside
+from app.server.aside import aside, current_payer
 from app.server.db.lab_runs import enqueue
 from app.server.db.tables import LabRunRow
-from app.server.network.allowance import network
 from app.server.network.door import note_trouble
 from app.server.network.routes import Router
 from app.site import Here, Site
 from app.site.markdown import html
 from app.site.web.frame.preview import preview_of
 from app.site.web.frame.renderer import Frame, Hyperlink, frame, render
-from app.site.web.frame.visitor import (
-    FromHere,
-    Visiting,
-    forwarded_address,
-    remember,
-    spend,
-    spend_storage,
-    visitor_learner,
-)
+from app.site.web.frame.visitor import FromHere, Visiting, remember, spend, spend_storage, visitor_learner
 from app.site.web.labs.cards import lab_card
 from app.site.web.labs.form import RunForm, run_form
 from app.site.web.labs.labels import BACKEND, KINDS, LINKS_SAY, guess_label, machine_of
@@ -96,9 +87,9 @@ async def start(request: Request, site: Here, visiting: Visiting, name: str) -> 
     form = await request.form(max_files=0, max_fields=60)
     fields = {key: value[:_LONGEST] for key, value in form.items() if isinstance(value, str)}
     learner = visitor_learner(visiting)
-    spend(request, site.allowances.runs, "lab runs")
-    spend_storage(request, site, visiting, _RUN)
-    nearby = site.labs.runs_of(network(forwarded_address(request)))
+    spend(site.allowances.runs, "lab runs")
+    spend_storage(site, _RUN)
+    nearby = site.labs.runs_of(current_payer().site)
     try:
         row = await aside(_row_of, site, lab, fields, learner)
         nearby.append(row.name)

@@ -73,7 +73,7 @@ async def show_measured(request: Request, site: Here, visiting: Visiting, hardwa
 @router.post("", dependencies=[FromHere])
 async def compare_files(request: Request, site: Here) -> Response:
     """Read what was sent; nothing of it is kept."""
-    spend(request, site.allowances.sent_runs, "files")
+    spend(site.allowances.sent_runs, "files")
     reader: UploadReader = request.app.state.upload_reader
     try:
         sent = await reader.read(request)

@@ -22,6 +22,7 @@ from app.server.db.measurements import (
     MeasurementRow,
     delete_measurement,
     measurement_name,
+    rename_measurement,
     save_measurement,
     saved_measurement,
     titles_of_measurements,
@@ -88,15 +89,17 @@ def _serializer(site: Site) -> URLSafeTimedSerializer:
 
 @router.post("/save", dependencies=[FromHere])
 async def save(request: Request, site: Here, visiting: Visiting) -> Response:
-    """Store what was read, as its page has sealed it: once, however often it is sent."""
-    spend(request, site.allowances.sent_runs, "files")
+    """Store what was read, as its page has sealed it: once, however often it is sent; its last title counts."""
+    spend(site.allowances.sent_runs, "files")
     form = await request.form(max_files=0, max_fields=4, max_part_size=_SEALED)
     learner = visitor_learner(visiting)
     row = _saved_measurement_row(site, str(form.get("seal") or ""), str(form.get("title") or ""), learner)
     response = RedirectResponse(f"{ADDRESS}/{row.name}", 303)
-    if await aside(saved_measurement, site.engine, row.name):
+    if known := await aside(saved_measurement, site.engine, row.name):
+        if known.title != row.title:
+            await aside(rename_measurement, site.engine, row.name, learner, row.title)
         return response
-    spend_storage(request, site, visiting, len(row.report))
+    spend_storage(site, len(row.report))
     await aside(save_measurement, site.engine, row)
     remember(request, response, learner, site.secret)
     return response

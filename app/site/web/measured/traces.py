@@ -65,7 +65,7 @@ async def show_published_trace(request: Request, name: str) -> Response:
 @router.post("", dependencies=[FromHere])
 async def read_traces(request: Request, site: Here) -> Response:
     """The traces that were sent: read in a process of its own, and not stored."""
-    spend(request, site.allowances.sent_runs, "files")
+    spend(site.allowances.sent_runs, "files")
     reader: UploadReader = request.app.state.upload_reader
     try:
         sent = await reader.read(request)

@@ -19,14 +19,14 @@ from app.core.measurements.file_reader import Report
 from app.core.measurements.packed_files import PACKED_LIMIT
 from app.core.translation import localized, noted, translate
 from app.core.units import in_english
-from app.server.aside import aside, client_address, lift_ceiling
+from app.server.aside import aside, current_payer, lift_ceiling
 from app.server.aside.jobs import BoundedJobs
 from app.server.aside.measured_files import measured_apart
 
 BODY_LIMIT = PACKED_LIMIT + 64 * 1024  # bytes: the files, and the form around them
 _AT_ONCE = 2
-_WAITING = 5  # requests of one address
-_MOST_OF_ONE, _MOST_OF_ALL = 256 << 20, 2 << 30  # bytes on the disk, of one address and in total
+_WAITING = 5  # requests of one payer
+_MOST_OF_ONE, _MOST_NEARBY, _MOST_OF_ALL = 256 << 20, 1 << 30, 2 << 30  # bytes on the disk: of a payer, a site, all
 _AGAIN = 10  # seconds after which to ask again
 _BUSY = noted("other files are being read; send yours again in a moment")
 _MOST_FILES = 64
@@ -50,14 +50,15 @@ class UploadReader:
 
     def __init__(self) -> None:
         self._jobs = BoundedJobs[None, list[Report]](_BUSY, at_once=_AT_ONCE, waiting=_WAITING)
-        self._arriving: Counter[str] = Counter()  # bytes, by address
+        self._arriving: Counter[str] = Counter()  # bytes, by the site that they come from
+        self._of_one: Counter[str] = Counter()  # bytes, by the lane of the payer
 
     async def read(self, request: Request) -> Upload:
         """The reports of the files and the text in the form of *request*.
 
         Raises:
             InputError: nothing was sent, or reading takes too much.
-            HTTPException: 503, if too much of the same address, or of all, arrives or waits.
+            HTTPException: 503, if too much of the same payer, or of all, arrives or waits.
         """
         with TemporaryDirectory(prefix="wallclock-") as folder, self._counting() as counted:
             paths, fields = await _received(counted(request), Path(folder))
@@ -69,7 +70,7 @@ class UploadReader:
     @contextmanager
     def _counting(self) -> Iterator[Callable[[Request], Request]]:
         """A request whose body is counted as it arrives, until all of it has been read."""
-        sender, arrived = client_address(), 0
+        site, lane, arrived = current_payer().site, current_payer().lane.name, 0
 
         def counted(request: Request) -> Request:
             async def receive() -> Message:
@@ -77,8 +78,10 @@ class UploadReader:
                 message = await request.receive()
                 size = len(message.get("body", b""))
                 arrived += size
-                self._arriving[sender] += size
-                if self._arriving[sender] > _MOST_OF_ONE or self._arriving.total() > _MOST_OF_ALL:
+                self._arriving[site] += size
+                self._of_one[lane] += size
+                nearby, total = self._arriving[site], self._arriving.total()
+                if self._of_one[lane] > _MOST_OF_ONE or nearby > _MOST_NEARBY or total > _MOST_OF_ALL:
                     raise HTTPException(503, translate(_BUSY), {"Retry-After": str(_AGAIN)})
                 return message
 
@@ -87,8 +90,9 @@ class UploadReader:
         try:
             yield counted
         finally:
-            self._arriving[sender] -= arrived
-            self._arriving = +self._arriving
+            self._arriving[site] -= arrived
+            self._of_one[lane] -= arrived
+            self._arriving, self._of_one = +self._arriving, +self._of_one
 
 
 async def _received(request: Request, folder: Path) -> tuple[list[Path], dict[str, str]]:

@@ -87,11 +87,11 @@ async def import_progress_file(request: Request, site: Here, visiting: Visiting)
     learner = visitor_learner(visiting)
     try:
         content = await _content(request)
-        spend(request, site.allowances.answers, "imports", 1 + len(content) / _PART)
-        spend_storage(request, site, visiting, len(content))
+        spend(site.allowances.answers, "imports", 1 + len(content) / _PART)
+        spend_storage(site, len(content))
         found = await aside(read_file, content, learner)
         if found.rows.runs:
-            spend(request, site.allowances.sent_runs, "sent runs", len(found.rows.runs))
+            spend(site.allowances.sent_runs, "sent runs", len(found.rows.runs))
         merged = await aside(_merge, site, learner, found.rows)
     except FileError as error:
         notice = Notice(problems=tuple(sentence(one) for one in error.problems))

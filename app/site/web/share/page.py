@@ -126,9 +126,7 @@ def _explorer(site: Site, explorer: Explorer, values: Values, hidden: bool) -> P
 async def _sent(request: Request, site: Site, key: Key, card: Callable[[], PictureCard]) -> Response:
     """The picture of *key*, with what *card* returns on it."""
     studio: Studio = request.app.state.studio
-    picture = await studio.picture(
-        key, lambda: card_svg(card()), lambda: spend(request, site.allowances.pictures, "pictures")
-    )
+    picture = await studio.picture(key, lambda: card_svg(card()), lambda: spend(site.allowances.pictures, "pictures"))
     headers = {"Cache-Control": _KEEP, "ETag": f'"{picture.tag}"'}
     if request.headers.get("if-none-match") == headers["ETag"]:
         return Response(status_code=304, headers=headers)
