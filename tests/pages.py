@@ -59,7 +59,6 @@ PAGES = {
     "scratch pad": "/scratch",
     "search": "/search?q=bubble",
     "search without hits": "/search?q=xyzzy",
-    "question of today": "/guess",
     "sign in": "/sign-in",
     "classes": "/classes",
     "progress": "/progress",

@@ -15,7 +15,7 @@ from pydantic_core import core_schema
 from app.__main__ import main
 from app.commands.doctor import checks
 from app.config import ROOT, Settings
-from app.content import daily, errata, glossary, questions
+from app.content import errata, glossary, questions
 from app.content.files import read_exercise, read_topic
 from app.content.parts import read_parts_file
 from app.errors import AppError
@@ -95,11 +95,6 @@ def read_questions(path: Path, monkeypatch: pytest.MonkeyPatch) -> object:
     return questions.question_file.__wrapped__()
 
 
-def read_daily(path: Path, monkeypatch: pytest.MonkeyPatch) -> object:
-    monkeypatch.setattr(daily, "_FILE", path)
-    return daily.written_questions.__wrapped__()
-
-
 def read_lab(path: Path, _: pytest.MonkeyPatch) -> object:
     return spec._read_spec(path)
 
@@ -108,7 +103,6 @@ DOORS: dict[str, tuple[Values, Door]] = {
     "glossary": (of_file(_DATA / "terms.yaml"), read_terms),
     "errata": (of_file(_DATA / "errata" / "claims.yaml"), read_errata),
     "questions": (small(read_document(_DATA / "questions.yaml").values), read_questions),
-    "daily": (of_file(_DATA / "steps.yaml"), read_daily),
     "parts": (small(read_document(ROOT / "exercises" / "parts.yaml").values),
               lambda path, _: read_parts_file(path)),
     "chapter": (dict(read_document(_TOPIC).values), lambda path, _: read_topic(path)),

@@ -176,7 +176,7 @@ class PredictionRow(Prediction, table=True):
 
 
 class DailyGuess(_FrozenRow):
-    """A learner's guess on the question of a day: the first one stays.
+    """A learner's guess on the question of a day of an earlier version: stored, exported and deleted.
 
     Raises:
         ValueError: as for an attempt.

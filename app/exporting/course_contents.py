@@ -13,7 +13,6 @@ from pydantic import AnyUrl, BaseModel
 
 from app import markdown
 from app.content.catalog import Catalog
-from app.content.daily import written_questions
 from app.content.errata import errata
 from app.content.glossary import terms
 from app.content.opening_places import opening_parts
@@ -55,7 +54,6 @@ def resolved(catalog: Catalog, pages: Collection[str]) -> Iterator[tuple[str, by
         "errata": errata,
         "terms": terms,
         "sources": sources,
-        "daily": written_questions,
         "runs": lambda: [report.without_samples() for report in shipped_runs()],
         "entries": lambda: (list(entries(catalog)), dict(question_file().words)),
         "assets": lambda: {name: asset.hashed for name, asset in assets().items()},

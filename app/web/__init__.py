@@ -10,13 +10,12 @@ from app.web.course import board as schedule_board
 from app.web.course import chapter_routes as chapter
 from app.web.course import final, placement, schedule
 from app.web.course import map as course_map
-from app.web.daily import routes as daily_page
 from app.web.exercise import pad
 from app.web.exercise import routes as exercise_page
 from app.web.explore import better, merged_pages
 from app.web.explore import page as explorer_page
 from app.web.explore.layout_searches import layout_searches
-from app.web.frame import images, language, static, theme
+from app.web.frame import former_addresses, images, language, static, theme
 from app.web.frame.errors import page_for
 from app.web.frame.visitor import payer_of
 from app.web.home import routes as home_page
@@ -82,7 +81,6 @@ PARTS = (
     explorer_page,
     better,
     merged_pages,
-    daily_page,
     formulas,
     glossary,
     hardware,
@@ -140,6 +138,7 @@ PARTS = (
     language,
     images,
     static,
+    former_addresses,
 )
 # Paths that take a large file.
 FILES = {

@@ -33,7 +33,6 @@ from app.db.writer import Writer, store
 from app.errors import UnavailableError
 from app.people.policy import Policy
 from tests.api import test_retries as retries
-from tests.db import test_guesses as guesses
 from tests.db import test_histories as together
 from tests.db import test_merging as merging
 from tests.db import test_persons as persons
@@ -84,11 +83,6 @@ def test_points_are_added_up_as_on_sqlite(server: Engine) -> None:
         for policy in gradebook.POLICIES:
             gradebook.test_the_gradebook_adds_up_what_the_rules_say_of_each_answer(session, policy)
         gradebook.test_points_by_hand(session)
-
-
-def test_guesses_are_stored_as_on_sqlite(server: Engine) -> None:
-    guesses.test_of_several_guesses_at_once_one_stays(server)
-    guesses.test_a_spread_counts_the_guesses_on_one_question(server)
 
 
 def test_scores_leave_as_on_sqlite(server: Engine, loop: asyncio.AbstractEventLoop) -> None:

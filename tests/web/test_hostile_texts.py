@@ -137,8 +137,8 @@ def clean(text: str) -> str:
 ADDRESSES = (
     "/search?q={}", "/glossary?q={}", "/formulas/{}", "/explore/{}", "/explore/ring?ranks={}", "/explore/ring?guess={}",
     "/explore/pipeline?against={}", "/explore/fit/better?model={}", "/explore/fit/better?hold={}&batch=8", "/layouts?gpus={}",
-    "/measured/{}", "/measured/traces/{}", "/measured?hardware={}", "/errata/{}", "/docs/{}", "/guess/{}",
-    "/guess?guess={}", "/chapters/{}", "/chapters/your-cluster?gpus={}", "/chapters/your-cluster?{}=1", "/map?route={}",
+    "/measured/{}", "/measured/traces/{}", "/measured?hardware={}", "/errata/{}", "/docs/{}",
+    "/chapters/{}", "/chapters/your-cluster?gpus={}", "/chapters/your-cluster?{}=1", "/map?route={}",
     "/labs/{}", "/labs/algorithms/{}", "/labs/algorithms?backend={}", "/labs/algorithms?ranks={}", "/trust/{}",
     "/trust?source={}", "/exercises/{}", "/exercises/collectives/{}", f"/exercises/{KINDS['numeric'].sample}?seed={{}}",
     f"/exercises/{KINDS['numeric'].sample}?code={{}}", "/nothing/{}", "/static/{}", "/images/{}/x.svg", "/sign-in/{}",

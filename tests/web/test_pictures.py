@@ -47,7 +47,6 @@ PAGES = (
     "/labs/algorithms/board",
     RUN,
     "/exercises/collectives/ring-all-reduce-time?seed=3",
-    "/guess",
 )
 
 

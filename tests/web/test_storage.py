@@ -8,7 +8,6 @@ import pytest
 from httpx2 import Response
 
 from app.config import Settings
-from app.db.tables import now
 from app.main import create_app, create_site
 from app.measurements.published import text_of
 from app.site import Site
@@ -32,7 +31,6 @@ RUN = quiet_run("all-reduce").as_json()
 DOORS: dict[str, Send] = {
     "an answer": lambda c: c.post(f"/exercises/{RING}", data={"answer": "1 s"}),
     "a hint": lambda c: c.post(f"/exercises/{RING}", data={"action": "hint"}),
-    "a guess": lambda c: c.post(f"/guess/{now().date()}", data={"guess": "1 s"}),
     "known chapters": lambda c: c.post("/map/known", data={"chapter": "collectives"}),
     "an answer in the placement": lambda c: c.post("/placement/1/1", data={"answer": "1"}),
     "an answer in a final": lambda c: c.post("/final/1/1", data={"answer": "1"}),

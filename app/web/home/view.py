@@ -7,7 +7,6 @@ from datetime import date
 from markupsafe import Markup
 
 from app.content.catalog import Catalog
-from app.content.daily import daily_title
 from app.db.history import streak
 from app.markdown import html
 from app.web.explore.figures import EmbeddedView, taste
@@ -35,7 +34,6 @@ class HomePage:
     taste: EmbeddedView | None
     streak: int
     goal: WeeklyGoal | None
-    today: str  # the title of the question of the day
     sample: str  # the page of measurements of others, as one's own would be shown,
     sample_trace: str  # and that of a trace
     heading: str  # of a course pack, with its opening; empty: Wallclock's own
@@ -55,7 +53,6 @@ def home_page(course: Catalog, past: LearnerHistory, worked: Collection[date], t
         taste=None if past.answers else taste(),
         streak=streak(worked, today),
         goal=weekly_goal(past, goal, today) if goal else None,
-        today=daily_title(today),
         sample=_SAMPLE,
         sample_trace=_SAMPLE_TRACE,
         heading=heading,

@@ -6,15 +6,12 @@ from fastapi import Request, Response
 
 from app.aside import aside
 from app.charts.card import PictureCard, card_svg
-from app.content.daily import question_of
 from app.content.errata import erratum_called
 from app.explorers import Explorer, Values
 from app.labs.spec import lab_called
 from app.network.routes import Router
 from app.site import Here, Site
 from app.web.course.chapter_view import chapter_card
-from app.web.daily.card import daily_card
-from app.web.daily.days import open_day
 from app.web.exercise.card import exercise_card
 from app.web.exercise.routes import draw_aside
 from app.web.exercise.schedule_picture import schedule_card, schedule_exercise, shared_schedule
@@ -108,13 +105,6 @@ async def of_chapter(request: Request, site: Here, name: str) -> Response:
     """A chapter."""
     topic = site.catalog.topic(name)
     return await _sent(request, site, ("chapters", topic.id), lambda: chapter_card(topic))
-
-
-@router.get("/guess/{day}.png")
-async def of_question(request: Request, site: Here, day: str) -> Response:
-    """The question of a day, as long as it can be guessed."""
-    question = question_of(open_day(day, site.clock().date()))
-    return await _sent(request, site, ("guess", question.key), lambda: daily_card(question))
 
 
 def _explorer(site: Site, explorer: Explorer, values: Values, hidden: bool) -> PictureCard:

@@ -18,7 +18,6 @@ READ = {
     "errata": "app.content.errata.errata",
     "terms": "app.content.glossary.terms",
     "sources": "app.published.sources.sources",
-    "daily": "app.content.daily.written_questions",
 }
 PARTS = (
     "home.routes", "course.chapter_routes", "course.map", "exercise.routes", "exercise.pad",

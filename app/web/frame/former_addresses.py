@@ -1,0 +1,26 @@
+"""Addresses of pages that are gone: each leads to the page that is now nearest to it."""
+
+from urllib.parse import quote
+
+from fastapi import Request
+from fastapi.responses import RedirectResponse
+
+from app.network.routes import Router
+
+_MOVED = 308
+# From there to here. With ? at its end, an address takes the query along.
+FORMER = {"/guess": "/", "/guess/{day}": "/"}
+
+router = Router()
+
+
+async def show_former(request: Request) -> RedirectResponse:
+    """The way to what stands in place of the page."""
+    nearest = FORMER[request.scope["route"].path]
+    parts = {name: quote(str(value), safe="") for name, value in request.path_params.items()}
+    address = nearest.format_map(parts)
+    return RedirectResponse(f"{address}{request.url.query}" if nearest.endswith("?") else address, _MOVED)
+
+
+for _former in FORMER:
+    router.add_api_route(_former, show_former)

@@ -1,0 +1,22 @@
+"""An address that is gone leads to the nearest page, at once."""
+
+from fastapi.testclient import TestClient
+
+from app.web.frame.former_addresses import FORMER
+from tests.each import each
+
+# Addresses that people may have stored, and where they lead now.
+LED = {"/guess": "/", "/guess/2026-03-01": "/"}
+
+
+@each("address", list(LED))
+def test_an_address_that_is_gone_leads_to_a_page(client: TestClient, address: str) -> None:
+    answer = client.get(address, follow_redirects=False)
+    assert (answer.status_code, answer.headers["location"]) == (308, LED[address])
+    assert client.get(LED[address], follow_redirects=False).status_code == 200
+
+
+def test_every_address_that_is_gone_is_tried(client: TestClient) -> None:
+    tried = {client.get(address, follow_redirects=False).headers["location"] for address in LED}
+    assert len(LED) >= len(FORMER)
+    assert tried == set(LED.values())
