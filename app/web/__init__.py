@@ -57,7 +57,6 @@ from app.web.people import (
     slips,
 )
 from app.web.people import statistics as class_statistics
-from app.web.progress import goal
 from app.web.progress import routes as progress_page
 from app.web.reference import api, authoring_format, docs, errata, formulas, glossary, hardware, trust, units_page
 from app.web.reference import overview as reference
@@ -95,7 +94,6 @@ PARTS = (
     measured_page,
     errata,
     progress_page,
-    goal,
     classes,
     overview,
     settings,

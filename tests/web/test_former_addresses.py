@@ -6,7 +6,7 @@ from app.web.frame.former_addresses import FORMER
 from tests.each import each
 
 # Addresses that people may have stored, and where they lead now.
-LED = {"/guess": "/", "/guess/2026-03-01": "/"}
+LED = {"/guess": "/", "/guess/2026-03-01": "/", "/progress/goal.ics": "/progress"}
 
 
 @each("address", list(LED))

@@ -23,7 +23,7 @@ FILES = (
     "/pictures/labs/{name}.png", "/pictures/labs/{name}/board.png", "/pictures/labs/{name}/{run}.png",
     "/trust/{number}.{form}", "/measured/{name}/{number}.{form}", "/robots.txt", "/sitemap.xml", "/favicon.ico",
     "/images/{chapter}/{name}",
-    "/map/start", "/progress/goal.ics",
+    "/map/start",
     "/lti/canvas.json", "/lti/jwks", "/lti/login",
 )  # fmt: skip
 # Pages of a class open for its members only: tests of their own walk them.

@@ -9,7 +9,7 @@ from app.network.routes import Router
 
 _MOVED = 308
 # From there to here. With ? at its end, an address takes the query along.
-FORMER = {"/guess": "/", "/guess/{day}": "/"}
+FORMER = {"/guess": "/", "/guess/{day}": "/", "/progress/goal.ics": "/progress"}
 
 router = Router()
 
