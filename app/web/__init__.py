@@ -19,6 +19,7 @@ from app.web.frame import former_addresses, images, language, static, theme
 from app.web.frame.errors import page_for
 from app.web.frame.visitor import payer_of
 from app.web.home import routes as home_page
+from app.web.home import sitemap
 from app.web.labs import board, lab_list, run
 from app.web.labs import index as lab
 from app.web.lti import course, deep_link, launch, registration
@@ -62,9 +63,6 @@ from app.web.reference import api, authoring_format, docs, errata, formulas, glo
 from app.web.reference import overview as reference
 from app.web.search import page as search_page
 from app.web.search.page import indexing
-from app.web.share import page as pictures
-from app.web.share import sitemap
-from app.web.share.studio import Studio
 
 # In this order: an address that more than one could answer goes to the first.
 PARTS = (
@@ -126,7 +124,6 @@ PARTS = (
     docs,
     api,
     search_page,
-    pictures,
     sitemap,
     launch,
     deep_link,
@@ -185,7 +182,6 @@ def install_pages(app: FastAPI) -> None:
             if isinstance(route, APIRoute):
                 route.include_in_schema = False
         routes.extend(part.router.routes)
-    app.state.studio = Studio()
     app.state.layout_searches = layout_searches()
     app.state.upload_reader = UploadReader()
     app.add_middleware(Squeezed, minimum_size=1000, compresslevel=3)

@@ -2,11 +2,18 @@
 
 from fastapi.testclient import TestClient
 
+from app.web.frame.assets import asset_url
 from app.web.frame.former_addresses import FORMER
 from tests.each import each
 
 # Addresses that people may have stored, and where they lead now.
-LED = {"/guess": "/", "/guess/2026-03-01": "/", "/progress/goal.ics": "/progress"}
+LED = {
+    "/guess": "/",
+    "/guess/2026-03-01": "/",
+    "/progress/goal.ics": "/progress",
+    "/pictures/explore/ring.png?ranks=12": asset_url("social.png"),
+    "/pictures/labs/algorithms/board.png": asset_url("social.png"),
+}
 
 
 @each("address", list(LED))

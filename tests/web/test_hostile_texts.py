@@ -145,7 +145,7 @@ ADDRESSES = (
     "/sign-in?next={}", "/join/{}", "/lti/login?iss={}&login_hint=x", "/lti/register?openid_configuration={}",
     "/placement/{}", "/final/{}", "/final/7/{}", "/scratch?text={}", "/?lang={}", "/progress?left={}",
     "/formulas/collectives.ring_all_reduce_time?size={}&ranks=8&bandwidth=1", "/formulas/layout.step_time?layout={}",
-    "/formulas/layout.step_time?model={}", "/formulas/sharding.plan_bytes?task={}&plan={}", "/pictures/labs/{}.png",
+    "/formulas/layout.step_time?model={}", "/formulas/sharding.plan_bytes?task={}&plan={}",
     "/formulas/pipeline.bubble_ratio?schedule={}&stages=4&microbatches=8", "/formulas/collectives.ring_all_reduce_time?{}=1",
     "/api/v1/exercises/{}", f"/api/v1/exercises/{KINDS['choice'].sample}?seed={{}}", "/api/v1/chapters/{}/parameters",
     "/api/v1/chapters/your-cluster/parameters?gpus={}", "/api/v1/chapters/your-cluster/parameters?{}=1", "/api/v1/{}",

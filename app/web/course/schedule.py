@@ -11,11 +11,10 @@ from app.kinds.code.schedule import Schedule
 from app.network.routes import Router
 from app.simulators.programs import PlayedSchedule
 from app.site import Here
-from app.translation import translate
+from app.translation import plural, translate
 from app.web.course.schedule_measures import NamedMeasures, comparison_view, measures_of, target_measures
-from app.web.exercise.schedule_picture import schedule_card, schedule_drawing, schedule_exercise, shared_schedule
+from app.web.exercise.schedule_picture import schedule_drawing, schedule_exercise, shared_schedule
 from app.web.explore.figures import BOTH, TabledDrawing, drawn_on
-from app.web.frame.preview import preview_of
 from app.web.frame.renderer import Hyperlink, frame, render
 from app.web.urls import exercise_url, schedule_url
 
@@ -45,8 +44,8 @@ def show_schedule_page(request: Request, site: Here, topic: str, slug: str, of: 
         return RedirectResponse(exercise_url(exercise.id), 303)
     played = shared_schedule(exercise, of)
     page = _page(exercise, played, of)
-    card = schedule_card(exercise, site.catalog.topic_of(exercise).title, played)
-    around = frame(request, page.title, card.title, "exercises", preview_of(page.address, card))
+    says = plural("A schedule of {number} unit", "A schedule of {number} units", played.time)
+    around = frame(request, page.title, says, "exercises", page.address)
     return render("course/schedule.html", around, page)
 
 

@@ -13,13 +13,13 @@ from app.errors import AnswerError, UnavailableError
 from app.grading.check import check
 from app.kinds import Exercise
 from app.kinds.answers import TooLongError
+from app.markdown import plain_words
 from app.network.door import note_trouble
 from app.network.routes import Router
 from app.people.student_histories import StudentDrawing, StudentHistory
 from app.site import Here, Site, site_in
 from app.web.exercise.assignment_rules import rules_of, rules_with_banners
 from app.web.exercise.board_entry import enter_on_board
-from app.web.exercise.card import exercise_card
 from app.web.exercise.page_context import ExerciseRequest
 from app.web.exercise.posted_form import (
     LONG,
@@ -39,7 +39,6 @@ from app.web.exercise.view import ExercisePage, exercise_page, is_finished
 from app.web.exercise.views import view_of
 from app.web.exercise.ways_on import with_ways_on
 from app.web.frame.origin import from_here
-from app.web.frame.preview import preview_of
 from app.web.frame.renderer import frame, render, render_part
 from app.web.frame.resource import LearningResource
 from app.web.frame.visitor import Visiting, Visitor, remember, spend, spend_storage, visitor, visitor_learner
@@ -266,12 +265,10 @@ def _response(request: Request, page: ExercisePage, status: int = 200) -> Respon
         return render_part("exercise/fragment.html", page, status)
     title = f"{page.title} · {page.around.topic.text}"
     exercise = site_in(request).catalog.exercise(page.id)
-    card = exercise_card(exercise, page.around.topic.text, page.seed)
-    says = card.says or page.description
+    says = plain_words(exercise.variant(page.seed).prompt) or page.description
     topic = page.around.topic
     resource = LearningResource(
         sort="exercise", name=page.title, says=says, path=exercise_url(page.id), part_of=(topic.href, topic.text)
     )
-    preview = preview_of(exercise_url(page.id, page.seed), card)
-    around = frame(request, title, says, "exercises", preview, resource=resource)
+    around = frame(request, title, says, "exercises", exercise_url(page.id, page.seed), resource=resource)
     return render("exercise/exercise.html", around, page, status)

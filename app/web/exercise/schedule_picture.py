@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-from app.charts.card import PictureCard
 from app.charts.diagram import Drawing
 from app.content.catalog import Catalog
 from app.errors import NotFoundError
@@ -57,12 +56,3 @@ def schedule_drawing(exercise: Schedule, played: PlayedSchedule) -> Drawing:
     """The picture of *played*, named after the *exercise*."""
     title = translate("A schedule for “{exercise}”", exercise=exercise.title)
     return replace(schedule_sketch(played), title=title)
-
-
-def schedule_card(exercise: Schedule, chapter: str, played: PlayedSchedule) -> PictureCard:
-    """What is shown where the address of *played* is shared: nothing but its picture."""
-    return PictureCard(
-        kicker=f"{chapter} · {exercise.title}",
-        title=plural("A schedule of {number} unit", "A schedule of {number} units", played.time),
-        figure=schedule_drawing(exercise, played),
-    )

@@ -6,10 +6,16 @@ from fastapi import Request
 from fastapi.responses import RedirectResponse
 
 from app.network.routes import Router
+from app.web.frame.assets import asset_url
 
 _MOVED = 308
 # From there to here. With ? at its end, an address takes the query along.
-FORMER = {"/guess": "/", "/guess/{day}": "/", "/progress/goal.ics": "/progress"}
+FORMER = {
+    "/guess": "/",
+    "/guess/{day}": "/",
+    "/progress/goal.ics": "/progress",
+    "/pictures/{path:path}": asset_url("social.png"),
+}
 
 router = Router()
 

@@ -22,10 +22,8 @@ from app.network.door import note_trouble
 from app.network.routes import Router
 from app.site import Here, Site
 from app.translation import foreign, translate, translate_known
-from app.web.frame.preview import preview_of
 from app.web.frame.renderer import Frame, Hyperlink, frame, render
 from app.web.frame.visitor import FromHere, Visiting, forwarded_address, remember, spend, spend_storage, visitor_learner
-from app.web.labs.cards import lab_card
 from app.web.labs.form import RunForm, run_form
 from app.web.labs.labels import BACKEND, KINDS, LINKS_SAY, guess_label, machine_of
 from app.web.labs.predictions import RecordedRun, read_run_prediction, read_typed_parameter, recorded_run
@@ -212,8 +210,7 @@ def _origin(site: Site, text: str) -> str:
 
 
 def _framed(request: Request, lab: Lab) -> Frame:
-    preview = preview_of(lab_url(lab.name), lab_card(lab))
-    return frame(request, lab.title, lab.summary, "labs", preview)
+    return frame(request, lab.title, lab.summary, "labs", lab_url(lab.name))
 
 
 def _refused(request: Request, site: Site, lab: Lab, fields: dict[str, str], error: Exception) -> Response:

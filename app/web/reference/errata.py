@@ -6,11 +6,8 @@ from app.content.errata import erratum_called
 from app.network.routes import Router
 from app.site import Here
 from app.translation import translate
-from app.web.frame.preview import preview_of
 from app.web.frame.renderer import frame, render
-from app.web.reference.cards import erratum_card
 from app.web.reference.errata_view import view_of_errata, view_of_erratum
-from app.web.urls import erratum_url
 
 router = Router(prefix="/errata")
 
@@ -33,6 +30,5 @@ def erratum_page(request: Request, site: Here, name: str) -> Response:
         translate("Your source says “{said}”: here is why", said=erratum.said),
         f"{erratum.title}. {erratum.right}",
         "errata",
-        preview_of(erratum_url(erratum.id), erratum_card(erratum)),
     )
     return render("reference/erratum.html", around, view_of_erratum(site.catalog, erratum))

@@ -50,16 +50,14 @@ def test_a_right_schedule_gets_an_address_that_shows_it_to_anyone(client: TestCl
     assert puzzle.bound.split(".")[0] not in words(page.text)
 
 
-def test_the_picture_is_a_file_and_a_social_card(client: TestClient) -> None:
+def test_the_picture_is_a_file(client: TestClient) -> None:
     page = client.get(SHARED).text
     (file,) = re.findall(r'href="([^"]*schedule\.svg[^"]*)" download>', page)
     sent = client.get(unescape(file))
     assert sent.headers["content-type"] == "image/svg+xml"
     assert sent.text.startswith("<svg")
     assert "A schedule for “Room for four”" in sent.text
-    assert f'content="http://testserver/pictures{PAGE}/schedule.png?of={SCHEDULE}"' in page
-    card = client.get(f"/pictures{PAGE}/schedule.png?of={SCHEDULE}")
-    assert card.content.startswith(b"\x89PNG")
+    assert f'property="og:url" content="http://testserver{SHARED}"' in page
 
 
 def test_one_that_misses_a_target_says_which(client: TestClient, puzzle: Schedule) -> None:
@@ -85,7 +83,7 @@ def test_one_that_misses_a_target_says_which(client: TestClient, puzzle: Schedul
     ],
 )
 def test_what_is_no_schedule_is_not_found(client: TestClient, code: str, says: str) -> None:
-    for address in (f"{PAGE}/schedule", f"{PAGE}/schedule.svg", f"/pictures{PAGE}/schedule.png"):
+    for address in (f"{PAGE}/schedule", f"{PAGE}/schedule.svg"):
         refused = client.get(address, params={"of": code})
         assert refused.status_code == 404, address
         assert says in words(refused.text), address
