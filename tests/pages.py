@@ -25,7 +25,6 @@ PAGES = {
     "question of the placement": "/placement/7/1",
     "final": "/final",
     "question of a final": "/final/7/1",
-    "board of schedules": "/exercises/puzzles/one-forward-one-backward/board",
     "picture of a schedule": f"/exercises/puzzles/room-for-four/schedule?of={SCHEDULE}",
     "ring or tree": "/exercises/collectives/ring-or-tree",
     "traffic of stage 3": "/exercises/memory/traffic-of-stage-3",

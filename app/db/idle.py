@@ -13,13 +13,12 @@ from sqlalchemy import select as columns
 from sqlmodel import col
 
 from app.db.assessments import AssessedRow, KnownChapterRow
-from app.db.boards import BoardRow
 from app.db.errors import connected
 from app.db.measurements import MeasurementRow
 from app.db.people import PersonRow, SessionRow
 from app.db.personal import delete_learners
 from app.db.session import open_writing_session
-from app.db.tables import AttemptRow, DailyGuessRow, LabRunRow, PredictionRow, RevealRow, now
+from app.db.tables import AttemptRow, BoardRow, DailyGuessRow, LabRunRow, PredictionRow, RevealRow, now
 from app.errors import UnavailableError
 
 _log = logging.getLogger(__name__)

@@ -10,7 +10,6 @@ from sqlalchemy import select as columns
 from sqlmodel import Session, SQLModel, col, select
 
 from app.db.assessments import Assessed, AssessedRow, KnownChapter, KnownChapterRow
-from app.db.boards import BoardRow
 from app.db.errors import connected
 from app.db.lab_runs import SENT, SENT_LIMIT
 from app.db.measurements import MOST as MOST_MEASUREMENTS
@@ -20,6 +19,7 @@ from app.db.session import BEGIN
 from app.db.tables import (
     Attempt,
     AttemptRow,
+    BoardRow,
     DailyGuess,
     DailyGuessRow,
     LabRunRow,

@@ -7,7 +7,6 @@ from sqlalchemy import select as columns
 from sqlmodel import Session, col, select
 
 from app.db.assessments import AssessedRow, KnownChapterRow
-from app.db.boards import BoardRow
 from app.db.measurements import MeasurementRow
 from app.db.people import (
     AssignedRow,
@@ -22,7 +21,7 @@ from app.db.people import (
 )
 from app.db.personal import delete_learners, everything
 from app.db.platforms import OutboxRow
-from app.db.tables import AttemptRow, DailyGuessRow, LabRunRow, PredictionRow, RevealRow, now
+from app.db.tables import AttemptRow, BoardRow, DailyGuessRow, LabRunRow, PredictionRow, RevealRow, now
 from app.errors import InputError
 from app.people.classes import Role, classes_of, members_of, number_of
 from app.people.members import in_other_classes, remove_members

@@ -6,7 +6,6 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import Receive, Scope, Send
 
 from app.network.routes import PlainRoute
-from app.web.course import board as schedule_board
 from app.web.course import chapter_routes as chapter
 from app.web.course import final, placement, schedule
 from app.web.course import map as course_map
@@ -72,7 +71,6 @@ PARTS = (
     placement,
     final,
     exercise_page,
-    schedule_board,
     schedule,
     pad,
     explorer_page,

@@ -11,6 +11,7 @@ LED = {
     "/guess": "/",
     "/guess/2026-03-01": "/",
     "/progress/goal.ics": "/progress",
+    "/exercises/puzzles/room-for-four/board": "/exercises/puzzles/room-for-four",
     "/pictures/explore/ring.png?ranks=12": asset_url("social.png"),
     "/pictures/labs/algorithms/board.png": asset_url("social.png"),
 }

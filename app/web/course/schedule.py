@@ -12,7 +12,13 @@ from app.network.routes import Router
 from app.simulators.programs import PlayedSchedule
 from app.site import Here
 from app.translation import plural, translate
-from app.web.course.schedule_measures import NamedMeasures, comparison_view, measures_of, target_measures
+from app.web.course.schedule_measures import (
+    NamedMeasures,
+    comparison_view,
+    known_measures,
+    measures_of,
+    target_measures,
+)
 from app.web.exercise.schedule_picture import schedule_drawing, schedule_exercise, shared_schedule
 from app.web.explore.figures import BOTH, TabledDrawing, drawn_on
 from app.web.frame.renderer import Hyperlink, frame, render
@@ -33,7 +39,6 @@ class SchedulePage:
     misses: str
     address: str
     svg_href: str
-    board: str
 
 
 @router.get("/{topic}/{slug}/schedule")
@@ -62,16 +67,16 @@ def _page(exercise: Schedule, played: PlayedSchedule, code: str) -> SchedulePage
     drawing = schedule_drawing(exercise, played)
     misses, _ = exercise.judge(played)
     address = schedule_url(exercise.id, code)
+    published = () if misses else known_measures(exercise)  # they would give a hint
     this = NamedMeasures(translate("This schedule"), measures_of(played), is_own=True)
     path, _, query = address.partition("?")
     return SchedulePage(
         title=drawing.title,
         exercise=Hyperlink(exercise_url(exercise.id), exercise.title),
         svg=drawn_on(BOTH, drawing),
-        measures=comparison_view(exercise, (this, target_measures(exercise))),
+        measures=comparison_view(exercise, (this, target_measures(exercise), *published)),
         is_right=not misses,
         misses=misses,
         address=address,
         svg_href=f"{path}.svg?{query}",
-        board=f"{exercise_url(exercise.id)}/board",
     )

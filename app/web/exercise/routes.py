@@ -19,7 +19,6 @@ from app.network.routes import Router
 from app.people.student_histories import StudentDrawing, StudentHistory
 from app.site import Here, Site, site_in
 from app.web.exercise.assignment_rules import rules_of, rules_with_banners
-from app.web.exercise.board_entry import enter_on_board
 from app.web.exercise.page_context import ExerciseRequest
 from app.web.exercise.posted_form import (
     LONG,
@@ -201,10 +200,6 @@ async def _act(
     if result := await press(site, exercise, posted):
         return result, before
     result, attempt = await grade(site, exercise, posted, before)
-    # Not after the solution was shown, and not while verdicts are hidden: the board would tell.
-    hides = seen.solution or rules.exam or rules.verdict
-    if exercise.has_board and result.verdict and not hides:
-        await enter_on_board(site, exercise.id, posted.learner, result.verdict)
     return result, before.after_answer(attempt)
 
 

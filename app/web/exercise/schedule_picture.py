@@ -19,9 +19,7 @@ def schedule_exercise(catalog: Catalog, exercise: str) -> Schedule:
     """
     found = catalog.exercise(exercise)
     if not isinstance(found, Schedule):
-        raise NotFoundError(
-            translate("{exercise} has no board: only exercises on schedules have one", exercise=exercise)
-        )
+        raise NotFoundError(translate("{exercise} is not an exercise on schedules", exercise=exercise))
     return found
 
 

@@ -14,6 +14,7 @@ FORMER = {
     "/guess": "/",
     "/guess/{day}": "/",
     "/progress/goal.ics": "/progress",
+    "/exercises/{topic}/{slug}/board": "/exercises/{topic}/{slug}",
     "/pictures/{path:path}": asset_url("social.png"),
 }
 

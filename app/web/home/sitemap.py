@@ -28,7 +28,7 @@ _PAGES = (
 # Pages of one visitor, pages without an end, and what is for programs. ($: no more follows.)
 _PRIVATE = (
     "/me$", "/me/", "/classes", "/assignments", "/join/", "/sign-", "/lti", "/progress", "/search",
-    "/placement/", "/final/", "/exercises/*/board$", "/api/v1/", "/metrics", "/*/another", "/*?*seed=",
+    "/placement/", "/final/", "/api/v1/", "/metrics", "/*/another", "/*?*seed=",
 )  # fmt: skip
 _NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
 router = Router()

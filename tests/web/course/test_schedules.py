@@ -11,7 +11,7 @@ from app.content.catalog import Catalog
 from app.db.tables import now
 from app.kinds.code.schedule import Schedule
 from app.people.policy import Policy
-from app.simulators.programs import PlayedSchedule, play_schedule, schedule_code
+from app.simulators.programs import PlayedSchedule, known_schedules, play_schedule, schedule_code
 from app.site import Site
 from app.web.course.schedule_measures import known_measures
 from tests.each import each
@@ -115,19 +115,30 @@ def test_the_worst_schedule_in_an_address_costs_little(client: TestClient) -> No
         assert time.process_time() - before < 1.0
 
 
-def test_a_board_has_published_schedules_beside_ones_own(client: TestClient, catalog: Catalog) -> None:
+def test_a_right_schedule_stands_beside_published_ones(client: TestClient, catalog: Catalog) -> None:
     name = "puzzles/two-halves"
     exercise = catalog.exercise(name)
     assert isinstance(exercise, Schedule)
-    closed = client.get(f"/exercises/{name}/board").text
-    assert "ZB-H1" not in closed
-    client.post(f"/exercises/{name}", data={"answer": exercise.right})
-    table = client.get(f"/exercises/{name}/board").text.replace("\xa0", " ")
+    posed = client.get(f"/exercises/{name}").text
+    sent = client.post(f"/exercises/{name}", data={"answer": exercise.right}).text
+    (href,) = re.findall(rf'href="(/exercises/{name}/schedule\?of=[^"]*)"', sent)
+    table = client.get(unescape(href)).text.replace("\xa0", " ")
     page = re.sub(r"\s+(?=<)", "", table)
     assert "<td>ZB-H1</td><td>27</td><td>11.1 %</td><td>5</td><td>48</td>" in page
     assert "<td>GPipe</td><td>30</td><td>20 %</td><td>9</td><td>48</td>" in page
     assert "<td>Target</td><td>27</td><td>11.1 %</td><td>5</td><td>–</td>" in page
-    assert "<td>Yours</td><td>27</td>" in page
+    assert "<td>This schedule</td><td>27</td>" in page
+    assert "ZB-H1</td>" not in posed
+
+
+def test_one_that_misses_a_target_does_not_show_what_published_ones_cost(client: TestClient, catalog: Catalog) -> None:
+    exercise = catalog.exercise("puzzles/two-halves")
+    assert isinstance(exercise, Schedule)
+    machine = exercise.machine.built(None)
+    code = schedule_code(known_schedules(machine, exercise.machine.batches)["gpipe"])
+    page = client.get(f"/exercises/{exercise.id}/schedule?of={code}").text
+    assert "It is right" not in page
+    assert "ZB-H1" not in page
 
 
 def test_published_schedules_meet_what_the_prompts_say_of_them(catalog: Catalog) -> None:
