@@ -73,6 +73,7 @@ PARTS = (
     exercise_page,
     schedule,
     pad,
+    former_addresses,
     explorer_page,
     better,
     merged_pages,
@@ -131,7 +132,6 @@ PARTS = (
     language,
     images,
     static,
-    former_addresses,
 )
 # Paths that take a large file.
 FILES = {

@@ -110,7 +110,6 @@ def test_a_narrow_figure_is_whole_and_legible(open_page: MakePage, name: str) ->
         "split?ranks=32&hidden=16384&wide=65536",
         "run?parameters=2000&tokens=100&gpus=1&watts=2000",
         "hybrid-sharding?gpus=4096&weights=2000",
-        "comb?stall=checkpoint&interval=600",
     ],
 )
 def test_the_largest_figures_are_whole_and_legible_on_the_narrowest_phone(open_page: MakePage, state: str) -> None:

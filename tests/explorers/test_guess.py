@@ -25,10 +25,10 @@ OTHER = {  # another state of each, in which the number is another one
     "learning-rate": {"batch": "768"}, "overlap": {"layers": "17", "reduce": "7 ms"},
     "pipeline": {"stages": "7", "microbatches": "13", "schedule": "zb_h1"},
     "split": {"hidden": "2048"}, "checkpoints": {"mtbf": "31 h"}, "formats": {"weight": "0.9"},
-    "loss-scale": {"steps": "333"}, "roofline": {"gpu": "A100 SXM 80GB"},
+    "roofline": {"gpu": "A100 SXM 80GB"},
     "bandwidth": {"gpu": "V100 SXM2"}, "hybrid-sharding": {"group": "4"}, 
-    "routing": {"factor": "1.7"}, "comb": {"stall": "c"}, "gpus": {"since": "V100 SXM2"},
-    "tolls": {"technique": "zero-bubble"}, "fit": {"stage": "1"},
+    "routing": {"factor": "1.7"}, "gpus": {"since": "V100 SXM2"},
+    "fit": {"stage": "1"},
 }  # fmt: skip
 
 
@@ -49,7 +49,7 @@ def test_what_is_to_be_predicted_is_shown(name: str) -> None:
     explorer, told = EXPLORERS[name], explored(name)
     fact = predicted_figure(explorer, told)
     assert fact
-    assert fact.exact is not None or set(fact.right) < set(fact.among)
+    assert fact.exact is not None
 
 
 @pytest.mark.parametrize("name", GUESSED)

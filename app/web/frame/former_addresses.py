@@ -14,6 +14,9 @@ FORMER = {
     "/guess": "/",
     "/guess/{day}": "/",
     "/progress/goal.ics": "/progress",
+    "/explore/comb": "/exercises/diagnosis/gaps-in-a-comb",
+    "/explore/loss-scale": "/formulas/precision.loss_scale",
+    "/explore/tolls": "/chapters/diagnosis",
     "/exercises/{topic}/{slug}/board": "/exercises/{topic}/{slug}",
     "/pictures/{path:path}": asset_url("social.png"),
 }
