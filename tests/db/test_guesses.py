@@ -37,6 +37,7 @@ def test_guesses_of_an_earlier_version_are_counted_exported_and_deleted(engine: 
         assert count_of_guesses(session, "l") == 2
         assert count_of_guesses(session, "another") == 0
         found = everything(session, "l")["guesses"]
+        assert not isinstance(found, str)
         assert [(one["day"], one["answer"]) for one in found] == [("2026-03-01", "70 ms"), ("2026-03-02", "70 ms")]
         assert delete_everything(session, "l") == 2
         assert everything(session, "l")["guesses"] == []
