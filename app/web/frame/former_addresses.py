@@ -9,7 +9,7 @@ from app.network.routes import Router
 from app.web.frame.assets import asset_url
 
 _MOVED = 308
-# From there to here. With ? at its end, an address takes the query along.
+# From there to here.
 FORMER = {
     "/guess": "/",
     "/guess/{day}": "/",
@@ -28,8 +28,7 @@ async def show_former(request: Request) -> RedirectResponse:
     """The way to what stands in place of the page."""
     nearest = FORMER[request.scope["route"].path]
     parts = {name: quote(str(value), safe="") for name, value in request.path_params.items()}
-    address = nearest.format_map(parts)
-    return RedirectResponse(f"{address}{request.url.query}" if nearest.endswith("?") else address, _MOVED)
+    return RedirectResponse(nearest.format_map(parts), _MOVED)
 
 
 for _former in FORMER:
