@@ -9,10 +9,12 @@ from markupsafe import Markup
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from app.content.refusals import refusal_of
-from app.translation import language, translate
+from app.translation import language, noted, translate
 from app.yaml_file import read_document
 
 FILE = Path(__file__).parent / "data" / "terms.yaml"
+# Names of terms that the search shows in the language of the page, and that no other page says.
+_TRANSLATED = (noted("activation memory"), noted("sequence parallelism"), noted("zero bubble"))
 _TAG = re.compile(r"(<[^>]+>)")
 _NAME = re.compile(r"</?([a-zA-Z0-9]+)")
 _LINK = re.compile(r'<a class="term" href="/glossary#([^"]+)"')
