@@ -41,7 +41,7 @@ _COMMANDS = {
     "schema": "print the JSON Schema of course files, for editors",
     "backup": "copy the database and lab runs, even while they are in use",
     "restore": "put a backup into the database",
-    "move": "copy everything to another database, such as PostgreSQL",
+    "move": "restore a backup of everything into another database, such as PostgreSQL",
     "moodle": "write drawings as Moodle XML, for a question bank",
     "pack": "list course packs, or check one",
     "doctor": "say what is there, what is missing, and the cure",

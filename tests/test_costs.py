@@ -100,7 +100,7 @@ def app(tmp_path_factory: pytest.TempPathFactory) -> FastAPI:
     folder = tmp_path_factory.mktemp("costs")
     settings = Settings(
         database=f"sqlite:///{folder / 'w.db'}", runs=folder / "runs", sandbox_workers=2,
-        answers_allowed=0, sent_runs_allowed=0, pictures_allowed=0, runs_allowed=0, lab_queue=0,
+        answers_allowed=0, sent_runs_allowed=0, runs_allowed=0, lab_queue=0,
         processor_allowed=0,
     )  # fmt: skip
     return create_app(settings)

@@ -19,7 +19,7 @@ from app.core.folders import ROOT
 from app.core.published.sources import read_source
 from app.core.validation import problems_of
 from app.core.yaml_file import read_document
-from app.course.content import daily, errata, glossary, questions
+from app.course.content import errata, glossary, questions
 from app.course.content.files import read_exercise, read_topic
 from app.course.content.parts import read_parts_file
 from app.course.kinds.schema_errors import faults
@@ -96,11 +96,6 @@ def read_questions(path: Path, monkeypatch: pytest.MonkeyPatch) -> object:
     return questions.question_file.__wrapped__()
 
 
-def read_daily(path: Path, monkeypatch: pytest.MonkeyPatch) -> object:
-    monkeypatch.setattr(daily, "_FILE", path)
-    return daily.written_questions.__wrapped__()
-
-
 def read_lab(path: Path, _: pytest.MonkeyPatch) -> object:
     return spec._read_spec(path)
 
@@ -109,7 +104,6 @@ DOORS: dict[str, tuple[Values, Door]] = {
     "glossary": (of_file(_DATA / "terms.yaml"), read_terms),
     "errata": (of_file(_DATA / "errata" / "claims.yaml"), read_errata),
     "questions": (small(read_document(_DATA / "questions.yaml").values), read_questions),
-    "daily": (of_file(_DATA / "steps.yaml"), read_daily),
     "parts": (small(read_document(ROOT / "exercises" / "parts.yaml").values),
               lambda path, _: read_parts_file(path)),
     "chapter": (dict(read_document(_TOPIC).values), lambda path, _: read_topic(path)),

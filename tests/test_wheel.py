@@ -22,7 +22,6 @@ CARRIED = (
     "app/bundle/static/app.css",
     "app/bundle/static/vendor/codemirror.js",
     "app/bundle/static/vendor/codemirror-yaml.js",
-    "app/bundle/static/fonts/drawn/sans-400.ttf",
     "app/bundle/exercises/collectives/ring-all-reduce-time.yaml",
     "app/bundle/alembic/env.py",
     "app/course/sandbox/guest/world.wit",

@@ -1,24 +1,22 @@
-"""`wallclock move`: copy everything to another database."""
+"""`wallclock move`: a backup of the database, restored into another one."""
 
 import sys
 from argparse import ArgumentParser, Namespace
 
 from app.server.config import Settings
-from app.server.db.database_copy import move
+from app.server.db.backup import move
 
 
 def add_options(parser: ArgumentParser) -> None:
     """The options of `wallclock move`."""
     parser.add_argument("url", metavar="URL", help="as in WALLCLOCK_DATABASE, such as postgresql+psycopg://...")
+    parser.add_argument("--replace", action="store_true", help="delete the rows that the other database has now")
 
 
 def run(arguments: Namespace) -> int:
-    """Copy every row, compare both databases, and print the count and digest of each table."""
-    copied = move(Settings().database, arguments.url)
-    width = max(len(content.table) for content in copied)
-    for content in copied:
-        sys.stdout.write(f"{content.table:<{width}} {content.rows:>12,}  {content.digest}\n")
-    rows = sum(content.rows for content in copied)
+    """Put every row into the other database."""
+    settings = Settings()
+    rows = move(settings.database, arguments.url, settings.secret, replace=arguments.replace)
     sys.stderr.write(
         f"{rows:,} rows are in both databases. Set WALLCLOCK_DATABASE to the new one, and start the servers again.\n"
     )

@@ -17,7 +17,6 @@ from app.core.published.sources import sources
 from app.core.translation import LANGUAGES, language
 from app.core.translation.languages import catalog as sentences
 from app.course.content.catalog import Catalog
-from app.course.content.daily import written_questions
 from app.course.content.errata import errata
 from app.course.content.glossary import terms
 from app.course.content.opening_places import opening_parts
@@ -55,7 +54,6 @@ def resolved(catalog: Catalog, pages: Collection[str]) -> Iterator[tuple[str, by
         "errata": errata,
         "terms": terms,
         "sources": sources,
-        "daily": written_questions,
         "runs": lambda: [report.without_samples() for report in shipped_runs()],
         "entries": lambda: (list(entries(catalog)), dict(question_file().words)),
         "assets": lambda: {name: asset.hashed for name, asset in assets().items()},

@@ -26,8 +26,8 @@ _LEFT_OUT = re.compile(r"/exercises/[^/]+/[^/]+/another|.*\.(?:svg|csv|png|json)
 _APP = '<script type="module" src="/static/app.'
 _SCRIPT = re.compile(rf'{_APP}[^"]+"></script>')
 _LATER = re.compile(r'<script type="module" src="(/static/[^"]+)"></script>')
-# Choices that a cookie keeps: an export has one language, and no goals.
-_CHOICES = re.compile(r'<form[^>]* action="/(?:language|progress/goal)".*?</form>', re.DOTALL)
+# A choice that a cookie keeps: an export has one language.
+_CHOICES = re.compile(r'<form[^>]* action="/language".*?</form>', re.DOTALL)
 _NONCE = re.compile(r'<meta name="style-nonce" content="([^"]*)">')
 _MAIN = '<main id="main" class="page">'
 _NO_SCRIPTS = (

@@ -26,6 +26,9 @@ _GAP = re.compile(
     rf"(?<=[{_HAN}])(?: +|\n *)(?=[{_HAN}])"
     rf"|(?<=[，。；：！？、）])(?: +(?=[^\s|])|\n *(?!{_BLOCK}))|(?<=[^\s|])\n *(?=（)"
 )
+_SENTENCE = re.compile(r"(?<=[.?!])\s+(?=[A-Z])")
+_LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+_MARKS = re.compile(r"`|\*+(?=\S)|(?<=\S)\*+")
 _STYLED_CELL = re.compile(r' style="text-align:(left|right|center)"')
 
 
@@ -178,3 +181,21 @@ def _parser(
 _MARKDOWN = _parser()
 _PORTABLE = _parser(None, _delimited)
 _DOCUMENTS = _parser().use(anchors_plugin, max_level=3)
+
+
+def plain_words(text: str) -> str:
+    """The first paragraph of a Markdown *text* as plain words, without sentences of mathematics.
+
+    >>> plain_words("Each rank sends **twice**. It is $x$. See [why](/why).")
+    'Each rank sends twice. See why.'
+    """
+    first = text.strip().partition("\n\n")[0]
+    if first.startswith(("```", "|", "#")):
+        return ""
+    sentences = (one for one in _SENTENCE.split(first) if "$" not in one)
+    return " ".join(_MARKS.sub("", _LINK.sub(r"\1", " ".join(sentences))).split())
+
+
+def first_sentence(text: str) -> str:
+    """The first sentence of a Markdown *text* as plain words."""
+    return _SENTENCE.split(plain_words(text))[0]

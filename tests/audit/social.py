@@ -1,19 +1,14 @@
-"""Draws static/social.png, for pages without a picture of their own, and static/screenshot.png, for the README.
+"""Draws static/screenshot.png, for the README, and the icons of a home screen, from static/favicon.svg.
 
-Also the icons of a home screen, from static/favicon.svg. Run it with `python -m tests.audit.social` when the pages have
-changed.
+Run it with `python -m tests.audit.social` when the pages have changed.
 """
 
-import asyncio
 import tempfile
 from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from app.core.charts.card import PictureCard, card_svg
 from app.core.folders import ROOT
-from app.course.explorers import EXPLORERS, open_explorer
-from app.site.web.share.studio import Studio
 from tests.bench.load import server
 from tests.browser.browser import launch
 
@@ -22,19 +17,6 @@ WRONG = "35 ms"  # the reduce-scatter alone
 ICONS = (180, 512)  # pixels: of iOS, and of a course that is installed
 MARGIN = 5  # around the 22 units of the sign: a launcher may cut the icon to a circle
 GROUND = "#fbfaf6"  # where an icon is transparent, iOS fills it with black
-
-
-def draw(target: Path) -> None:
-    """The motto and a schedule, as the server draws the pictures of its pages."""
-    figure = open_explorer(EXPLORERS, "pipeline", {"schedule": "zb_h1"}).shown.figures[0]
-    card = PictureCard(
-        kicker="no account needed",
-        title="Predict the training step, then time it.",
-        says="Exercises, explorers and labs on the arithmetic of distributed training.",
-        figure=figure,
-    )
-    picture = asyncio.run(Studio().picture(("site",), lambda: card_svg(card), lambda: None))
-    target.write_bytes(picture.png)
 
 
 def draw_icon(target: Path, size: int) -> None:
@@ -46,8 +28,12 @@ def draw_icon(target: Path, size: int) -> None:
         f'viewBox="{-MARGIN} {-MARGIN} {side} {side}">'
         f'<rect x="{-MARGIN}" y="{-MARGIN}" width="{side}" height="{side}" fill="{GROUND}"/>{inner}'
     )
-    picture = asyncio.run(Studio().picture(("icon", str(size)), lambda: svg, lambda: None))
-    target.write_bytes(picture.png)
+    with sync_playwright() as playwright:
+        browser = launch(playwright)
+        page = browser.new_page(viewport={"width": size, "height": size})
+        page.set_content(f'<body style="margin: 0">{svg}')
+        page.screenshot(path=target)
+        browser.close()
 
 
 def photograph(target: Path) -> None:
@@ -71,7 +57,6 @@ def photograph(target: Path) -> None:
 
 
 if __name__ == "__main__":
-    draw(ROOT / "static" / "social.png")
     for pixels in ICONS:
         draw_icon(ROOT / "static" / f"icon-{pixels}.png", pixels)
     photograph(ROOT / "static" / "screenshot.png")

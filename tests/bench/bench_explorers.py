@@ -13,7 +13,6 @@ from tests.bench.load import server
 
 _RUNS = 15
 _HEADERS = {"X-Fragment": "1", "X-Paper": "wide", "Accept-Encoding": "gzip"}
-_PICTURE = "/pictures/explore/pipeline.png?stages=8"
 _LARGE = "/explore/pipeline?stages=16&microbatches=64"
 
 
@@ -33,10 +32,6 @@ def measure() -> Iterator[Figure]:
         slowest = {name: _update(connection, f"/explore/{name}?show=1")[0] for name in EXPLORERS}
         name = max(slowest, key=lambda one: slowest[one])
         yield Figure(f"slowest explorer as it starts ({name})", slowest[name], "ms", 20)
-        picture, size = _update(connection, f"{_PICTURE}&forward={{}}")
-        yield Figure("social picture, the first time", picture, "ms", 150)
-        yield Figure("the same, from the cache", _update(connection, _PICTURE)[0], "ms", 20)
-        yield Figure("what is sent for it", size / 1e3, "kB")
         connection.close()
 
 

@@ -154,21 +154,6 @@ def test_the_path_and_the_pad_fill_the_third_beside_the_exercise(open_page: Make
         assert bottom(page, ".pad textarea") < 800
 
 
-def test_a_guess_is_answered_and_its_strip_is_copied(open_page: MakePage) -> None:
-    page = open_page("/guess", "dark", 390)
-    page.get_by_label("Your guess").fill("2 * 3")
-    page.get_by_role("button", name="Lock in my guess").click()
-    expect(page.get_by_role("heading", name="The formula")).to_be_visible()
-    page.wait_for_selector("html[data-ready]", state="attached")
-    strip = page.get_by_label("To share")
-    assert re.match(r"Guess the step \d+, \d+ \w+ \d{4}\n■", strip.input_value())
-    page.get_by_role("button", name="Copy").click()
-    expect(page.get_by_text(re.compile("^(Copied|Selected)"))).to_be_visible()
-    assert_accessible(page)
-    page.set_viewport_size({"width": 320, "height": 900})
-    assert_fits(page, 320)
-
-
 @pytest.fixture
 def join_link(server: Server) -> str:
     """The path of the link of a class with an assignment: three tries, hints off."""

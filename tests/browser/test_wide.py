@@ -82,7 +82,7 @@ def test_nothing_is_cut_without_a_cue(open_page: MakePage, path: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/exercises/collectives/bytes-sent-by-a-ring", "/exercises/collectives/bus-bandwidth", "/guess"]
+    "path", ["/exercises/collectives/bytes-sent-by-a-ring", "/exercises/collectives/bus-bandwidth"]
 )
 @pytest.mark.parametrize("language", ["en", "de"])
 def test_the_example_in_a_field_is_not_cut(open_page: MakePage, path: str, language: str) -> None:

@@ -2,13 +2,14 @@
 
 import pytest
 from sqlalchemy import Engine
+from sqlmodel import Session
 
 from app.server.db.assessments import Assessed, KnownChapter, assessed_by, assessed_in, known_chapters, mark_known
-from app.server.db.boards import BoardPoint, board_points, enter_schedule, entry_of
 from app.server.db.claims import claim_rows
 from app.server.db.personal import delete_everything, everything, merge
 from app.server.db.records import MergeResult, PersonalRows
 from app.server.db.session import open_session
+from app.server.db.tables import BoardRow
 from app.server.db.writer import store
 from tests.db.test_rows import NOON
 from tests.each import each
@@ -56,18 +57,9 @@ def test_known_chapters_are_replaced_as_a_whole(engine: Engine) -> None:
         assert known_chapters(session, "m") == {"a"}
 
 
-def test_a_board_has_one_entry_a_learner_and_keeps_what_is_not_worse(engine: Engine) -> None:
-    with open_session(engine) as session:
-        for time, memory in ((10, 5), (11, 5), (10, 6)):  # the last two are not better
-            enter_schedule(session, "l", "p/e", time, memory)
-        own = entry_of(session, "l", "p/e")
-        assert own is not None
-        assert (own.time, own.memory) == (10, 5)
-        enter_schedule(session, "l", "p/e", 12, 4)  # slower, in less memory: neither is better, the last stays
-        for learner in ("m", "n"):
-            enter_schedule(session, learner, "p/e", 10, 5)
-        enter_schedule(session, "m", "p/other", 1, 1)
-        assert board_points(session, "p/e") == [BoardPoint(10, 5, 2), BoardPoint(12, 4, 1)]
+def enter_schedule(session: Session, learner: str) -> None:
+    session.add(BoardRow(learner=learner, exercise="p/e", time=10, memory=5))
+    session.commit()
 
 
 def test_a_file_is_merged_once_and_brings_no_place_on_a_board(engine: Engine) -> None:
@@ -85,7 +77,7 @@ def test_a_file_is_merged_once_and_brings_no_place_on_a_board(engine: Engine) ->
     assert merge(engine, "l", rows) == MergeResult(added=0, known=4)
     with open_session(engine) as session:
         assert [one.outcome for one in assessed_in(session, "l", "final", 7)] == ["right", "wrong"]
-        enter_schedule(session, "l", "p/e", 10, 5)
+        enter_schedule(session, "l")
         stored = everything(session, "l")
         assert [len(stored[name]) for name in LISTS] == [2, 1, 1]
         assert delete_everything(session, "l") == 4
@@ -97,7 +89,7 @@ def test_a_person_claims_what_a_browser_did(engine: Engine) -> None:
     store(engine, [assessed(outcome="wrong")])
     with open_session(engine) as session:
         mark_known(session, "browser", ["memory"])
-        enter_schedule(session, "browser", "p/e", 10, 5)
+        enter_schedule(session, "browser")
         assert claim_rows(session, "browser", "l") == 3
         own = everything(session, "l")
         assert [len(own[name]) for name in LISTS] == [2, 1, 1]

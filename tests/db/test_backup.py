@@ -14,8 +14,7 @@ from sqlalchemy import Connection
 from app.__main__ import main
 from app.classes.people.classes import create_class
 from app.core.errors import InputError, UnavailableError
-from app.server.db.backup import backup, restore
-from app.server.db.database_copy import move
+from app.server.db.backup import backup, move, restore
 from app.server.db.learner_cookie import new_learner, sign, signing_secret, unsign
 from app.server.db.migrations import alembic_configuration, exclusive, migrate, probe
 from app.server.db.queries import latest_attempts
@@ -65,20 +64,31 @@ def other(tmp_path: Path) -> str:
     return f"sqlite:///{tmp_path / 'other' / 'other.db'}"
 
 
-def test_a_move_copies_every_row_and_can_be_repeated(filled: str, other: str) -> None:
-    moved = move(filled, other)
-    assert {content.table: content.rows for content in moved}["attempt"] == 1_050
-    assert content_of(filled) == content_of(other) == moved
-    assert move(filled, other) == moved
+def test_a_move_copies_every_row_to_an_empty_database(filled: str, other: str) -> None:
+    moved = move(filled, other, "")
+    assert content_of(filled) == content_of(other)
+    assert moved == sum(content.rows for content in content_of(filled)) > 1_050
+    with pytest.raises(InputError, match="rows already; --replace deletes them"):
+        move(filled, other, "")
     engine = connect(other)
     store(engine, [attempt(answer="one more")])
     engine.dispose()
-    with pytest.raises(InputError, match="they differ"):
-        move(filled, other)
+    assert move(filled, other, "", replace=True) == moved
+    assert content_of(filled) == content_of(other)
+
+
+def test_a_move_is_a_command(
+    filled: str, other: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("WALLCLOCK_DATABASE", filled)
+    assert main(["move", other]) == 0
+    assert "rows are in both databases" in capsys.readouterr().err
+    assert main(["move", other]) == 1
+    assert main(["move", other, "--replace"]) == 0
 
 
 def test_a_digest_sees_one_changed_digit_and_no_order(filled: str, other: str) -> None:
-    move(filled, other)
+    move(filled, other, "")
     with closing(sqlite3.connect(other.removeprefix("sqlite:///"))) as rows:
         rows.execute("UPDATE attempt SET score = score + 1e-16 WHERE id = 7")
         rows.commit()
@@ -88,16 +98,16 @@ def test_a_digest_sees_one_changed_digit_and_no_order(filled: str, other: str) -
 
 def test_what_cannot_be_moved_says_so_and_changes_nothing(filled: str, other: str) -> None:
     with pytest.raises(InputError, match="already"):
-        move(filled, filled)
+        move(filled, filled, "")
     with pytest.raises(InputError, match="sqlite or postgresql"):
-        move(filled, "mysql://localhost/x")
+        move(filled, "mysql://localhost/x", "")
     engine = connect(filled)
     with engine.connect() as using, open_session(engine):
         using.exec_driver_sql("SELECT 1 FROM attempt")
         with pytest.raises(UnavailableError, match="a server is using the database"):
-            move(filled, other)
+            move(filled, other, "")
     engine.dispose()
-    assert move(filled, other)
+    assert move(filled, other, "")
 
 
 @pytest.fixture

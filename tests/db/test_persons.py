@@ -20,11 +20,12 @@ from app.classes.people.work import veils, works_at
 from app.server.db.claims import claim_rows, unclaimed
 from app.server.db.learner_cookie import new_learner, signing_secret
 from app.server.db.people import ClassRow, MemberRow, PersonRow
-from app.server.db.personal import everything
+from app.server.db.personal import everything, merge
 from app.server.db.session import open_session, open_writing_session
 from app.server.db.tables import DailyGuess, Prediction, Reveal, now
 from app.server.db.writer import NewRow, store
 from app.site.members import SignedIn
+from tests.db.test_guesses import guesses_alone
 from tests.db.test_rows import NOON, attempt
 
 SECRET = "a secret for tests"
@@ -36,8 +37,12 @@ def work_of(learner: str, answer: str) -> list[NewRow]:
         attempt(learner=learner, answer=answer),
         Reveal(learner=learner, exercise="t/e", seed=0, number=1),
         Prediction(learner=learner, exercise="t/e", seed=0, answer=answer),
-        DailyGuess(learner=learner, day=NOON.date(), question="q", answer=answer, value=1.0),
     ]
+
+
+def store_guess(engine: Engine, learner: str, answer: str) -> None:
+    guess = DailyGuess(learner=learner, day=NOON.date(), question="q", answer=answer, value=1.0)
+    assert merge(engine, learner, guesses_alone([guess])).added == 1
 
 
 def test_a_claim_moves_what_the_person_does_not_have(engine: Engine) -> None:
@@ -45,6 +50,8 @@ def test_a_claim_moves_what_the_person_does_not_have(engine: Engine) -> None:
     other: NewRow = Reveal(learner=anonymous, exercise="t/e", seed=0, number=2)
     rows = [*work_of(anonymous, "theirs"), other, *work_of(person, "mine")]
     assert store(engine, rows) == [None] * len(rows)
+    store_guess(engine, anonymous, "theirs")
+    store_guess(engine, person, "mine")
     with open_writing_session(engine) as session:
         found = unclaimed(session, anonymous)
         assert found is not None

@@ -19,8 +19,7 @@ from sqlalchemy.exc import OperationalError
 from app.classes.people.policy import Policy
 from app.core.errors import UnavailableError
 from app.server.db import outage
-from app.server.db.backup import backup, restore
-from app.server.db.database_copy import move
+from app.server.db.backup import backup, move, restore
 from app.server.db.exercise_histories import reveals_of
 from app.server.db.history import Revealed
 from app.server.db.migrations import alembic_configuration, exclusive, migrate, probe
@@ -33,7 +32,6 @@ from app.server.db.tokens import Grant, Tokens, create_token
 from app.server.db.transfer import row_count, snapshot
 from app.server.db.writer import Writer, store
 from tests.api import test_retries as retries
-from tests.db import test_guesses as guesses
 from tests.db import test_histories as together
 from tests.db import test_merging as merging
 from tests.db import test_persons as persons
@@ -84,11 +82,6 @@ def test_points_are_added_up_as_on_sqlite(server: Engine) -> None:
         for policy in gradebook.POLICIES:
             gradebook.test_the_gradebook_adds_up_what_the_rules_say_of_each_answer(session, policy)
         gradebook.test_points_by_hand(session)
-
-
-def test_guesses_are_stored_as_on_sqlite(server: Engine) -> None:
-    guesses.test_of_several_guesses_at_once_one_stays(server)
-    guesses.test_a_spread_counts_the_guesses_on_one_question(server)
 
 
 def test_scores_leave_as_on_sqlite(server: Engine, loop: asyncio.AbstractEventLoop) -> None:
@@ -200,20 +193,21 @@ def test_rows_move_to_it_and_back_with_a_backup_between(tmp_path: Path) -> None:
     rename(here, "l" * 300)  # SQLite enforces no length
     with cluster() as url:
         with pytest.raises(UnavailableError, match="'attempt' cannot be stored there, so nothing"):
-            move(here, url)
+            move(here, url, "")
         with snapshot(url) as there:
             assert row_count(there) == 0
         rename(here, "l")
-        assert move(here, url) == content_of(here) == content_of(url)
+        assert move(here, url, "")
+        assert content_of(here) == content_of(url)
         engine = connect(url)
         backup(url, tmp_path / "copy.db")
         store(engine, [attempt(answer="after the move", at=now())])  # its number is not taken
         with open_session(engine) as session:
             assert latest_attempts(session, "l", 1)[0].answer == "after the move"
             with pytest.raises(UnavailableError, match="a server is using the database"):
-                move(url, back)
+                move(url, back, "")
         engine.dispose()
-        move(url, back)
+        move(url, back, "")
         assert content_of(back) == content_of(url)
         restore(tmp_path / "copy.db", url, "", replace=True)
         assert content_of(url) == content_of(here)

@@ -25,10 +25,10 @@ OTHER = {  # another state of each, in which the number is another one
     "learning-rate": {"batch": "768"}, "overlap": {"layers": "17", "reduce": "7 ms"},
     "pipeline": {"stages": "7", "microbatches": "13", "schedule": "zb_h1"},
     "split": {"hidden": "2048"}, "checkpoints": {"mtbf": "31 h"}, "formats": {"weight": "0.9"},
-    "loss-scale": {"steps": "333"}, "roofline": {"gpu": "A100 SXM 80GB"},
+    "roofline": {"gpu": "A100 SXM 80GB"},
     "bandwidth": {"gpu": "V100 SXM2"}, "hybrid-sharding": {"group": "4"}, 
-    "routing": {"factor": "1.7"}, "comb": {"stall": "c"}, "gpus": {"since": "V100 SXM2"},
-    "tolls": {"technique": "zero-bubble"}, "fit": {"stage": "1"},
+    "routing": {"factor": "1.7"}, "gpus": {"since": "V100 SXM2"},
+    "fit": {"stage": "1"},
 }  # fmt: skip
 
 
@@ -49,7 +49,7 @@ def test_what_is_to_be_predicted_is_shown(name: str) -> None:
     explorer, told = EXPLORERS[name], explored(name)
     fact = predicted_figure(explorer, told)
     assert fact
-    assert fact.exact is not None or set(fact.right) < set(fact.among)
+    assert fact.exact is not None
 
 
 @pytest.mark.parametrize("name", GUESSED)
@@ -60,19 +60,17 @@ def test_the_answer_is_hidden_until_it_is_guessed_or_asked_for(client: TestClien
         fact = predicted_figure(EXPLORERS[name], explored(name, **state))
         assert fact
         waiting = text_of(fragment(client, name, predict="1", **state))
-        assert fact.value not in waiting or fact.value in fact.among
-        assert waiting.count(fact.value) <= 1  # as one of the answers
+        assert fact.value not in waiting
         assert f"{fact.label}:" not in waiting
         assert waiting.count("?") == 1
         assert "_" not in waiting.partition("Just show me")[0]
         asked.add(waiting.partition("Just show me")[0])
-        right = fact.right[0] if fact.right else fact.value
-        for query in ({"predict": "1", "guess": right}, {"show": "1"}):
+        for query in ({"predict": "1", "guess": fact.value}, {"show": "1"}):
             shown = fragment(client, name, **state, **query)
             assert fact.value in text_of(shown)
             assert 'name="guess"' not in shown
         unread = fragment(client, name, predict="1", guess="much", **state)
-        assert "Cannot read" in unread or "Choose one" in unread
+        assert "Cannot read" in unread
         assert 'name="guess"' in unread
         assert "data-hidden" in unread
     assert len(asked) == 2  # the question belongs to the state
@@ -119,7 +117,7 @@ def test_what_the_question_leaves_out_does_not_change_its_answer(name: str) -> N
                 fact = predicted_figure(EXPLORERS[name], explored(name, **{control.name: text}))
             except ValueError:
                 continue  # they do not go together
-            same = fact and (fact.exact, fact.right) == (start.exact, start.right)
+            same = fact and fact.exact == start.exact
             assert fact is None or same, (control.name, text)
 
 

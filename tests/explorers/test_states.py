@@ -15,7 +15,7 @@ from tests.explorers.walk import walked
 SWEEP = pytest.param(states, marks=[pytest.mark.slow(150), pytest.mark.sweep])
 WHICH = pytest.mark.parametrize("which", [edges, SWEEP])
 NAMES = each("name", sorted(EXPLORERS))
-DRAWN = ("fit", "formats", "ring", "routing", "run", "split", "tolls")  # by themselves
+DRAWN = ("fit", "formats", "ring", "routing", "run", "split")  # by themselves
 MANY = 3  # faults of one kind that are named
 # Names of one kind of thing, which may share a tone in a figure: kinds of communication, of computing
 # and of waiting, each on a bar of its own.

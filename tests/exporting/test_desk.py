@@ -165,12 +165,6 @@ def test_a_prediction_is_compared_with_the_recorded_run(desk: Path, client: Test
     assert "Your prediction" in text
 
 
-def test_a_browser_offers_no_goal_that_nothing_would_keep(desk: Path) -> None:
-    pages = answered(desk, [("GET", "/progress", []), ("GET", "/", [])])
-    assert [status for status, _ in pages] == [200, 200]
-    assert not any("Your goal" in text for _, text in pages)
-
-
 def test_progress_shows_a_wrong_answer_of_several_parts(desk: Path, chosen: list[Exercise]) -> None:
     exercise = next(one for one in chosen if one.kind == "match")
     wishes = [wish for case in cases(exercise, 0, most=2) for wish in wishes_of(case)]

@@ -57,23 +57,23 @@ SERVED = Known({"/", "/errata", "/labs/x", "/labs/x/board", "/docs/a"}, "/server
     [
         ('<li><a href="/errata">E</a></li><li><a href="/classes">C</a></li>', '<li><a href="/errata">E</a></li>'),
         (
-            '<p><a href="/errata">E</a> · <a href="/guess">G</a> · <a href="/errata">F</a></p>',
+            '<p><a href="/errata">E</a> · <a href="/final">G</a> · <a href="/errata">F</a></p>',
             '<p><a href="/errata">E</a> · <a href="/errata">F</a></p>',
         ),
-        ('<p><a href="/guess">G</a> · <a href="/errata">F</a></p>', '<p><a href="/errata">F</a></p>'),
+        ('<p><a href="/final">G</a> · <a href="/errata">F</a></p>', '<p><a href="/errata">F</a></p>'),
         (
             '<p>One is there. A <a href="/final">final</a> asks, and a <a href="/placement">placement</a>. Two.</p>',
             "<p>One is there. Two.</p>",
         ),
         ('<p>Have a log? <a href="/measured">Compare it</a>.</p>', ""),
         (
-            '<p>See <a href="/errata">E</a>, or <a href="/guess">a guess</a>, today.</p>',
+            '<p>See <a href="/errata">E</a>, or <a href="/final">a guess</a>, today.</p>',
             '<p>See <a href="/errata">E</a>, or a guess, today.</p>',
         ),
         ('<h2>Yours</h2>\n<dl><dt><a href="/measured">M</a></dt><dd>Of yours.</dd></dl>', ""),
-        ('<div><dt><a href="/guess">G</a></dt><dd>The <a href="/errata">E</a>.</dd></div>', ""),
+        ('<div><dt><a href="/final">G</a></dt><dd>The <a href="/errata">E</a>.</dd></div>', ""),
         ('<td><a href="/measured/x">x</a></td>', "<td>x</td>"),
-        ('<a href="/trust/0.svg" download>SVG</a><a class="button" href="/guess">G</a>', ""),
+        ('<a href="/trust/0.svg" download>SVG</a><a class="button" href="/final">G</a>', ""),
         ('<p>Read on.</p><section><h2>Add</h2><form method="post">F</form></section>', "<p>Read on.</p>"),
         ('<form method="get" action="/labs/x/board">F</form>', ""),
         ('<p><a href="/labs/x/board#add">Send in</a></p>', ""),
@@ -87,8 +87,8 @@ def test_what_needs_a_server_is_left_out_with_what_is_said_of_it(html: str, left
 
 
 def test_documentation_keeps_its_sentences() -> None:
-    html = '<p>Open <a href="/guess"><code>/guess</code></a> there.</p>'
-    assert without_unserved(html, SERVED, prose=False) == "<p>Open <code>/guess</code> there.</p>"
+    html = '<p>Open <a href="/final"><code>/final</code></a> there.</p>'
+    assert without_unserved(html, SERVED, prose=False) == "<p>Open <code>/final</code> there.</p>"
 
 
 def test_another_drawing_is_one_that_the_page_draws(files: dict[str, bytes]) -> None:

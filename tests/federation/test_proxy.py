@@ -182,9 +182,9 @@ def test_one_who_joined_by_a_link_may_connect_the_proxys_name(browser: TestClien
     browser.cookies.set("session", cookie)
     named = {HEADER: "kim.k"}
     assert browser.get("/me", headers=named).status_code == 200
-    page = browser.get("/sign-in/proxy?next=/guess", headers=named)
+    page = browser.get("/sign-in/proxy?next=/final", headers=named)
     assert page.headers["location"] == "/sign-in/connect"
     assert "kim.k" in browser.get("/sign-in/connect", headers=named).text
     page = browser.post("/sign-in/connect", data={"mine": "yes"}, headers=named)
-    assert page.headers["location"] == "/guess"
+    assert page.headers["location"] == "/final"
     assert Identities(site.engine).find("proxy", "kim.k") == row.id

@@ -227,14 +227,14 @@ def test_a_person_is_asked_whether_a_new_account_is_theirs_too(
     login = f"{mine}-login"
     ada = signed_in_by_hand(browser, site, "Ada")
     assert "Example Campus: not connected." in browser.get("/me").text
-    page = browser.get(there(browser, "?next=/guess", login))
+    page = browser.get(there(browser, "?next=/final", login))
     assert page.headers["location"] == "/sign-in/connect"
     assert person_called(site, issuer, login) is None
     shown = browser.get("/sign-in/connect").text
     assert "your account at Example Campus" in shown
     assert "signed in as Ada" in shown
     after = browser.post("/sign-in/connect", data={"mine": mine}).headers["location"]
-    assert after == ("/guess" if mine == "yes" else "/sign-in/name?next=%2Fguess")
+    assert after == ("/final" if mine == "yes" else "/sign-in/name?next=%2Fguess")
     assert (person_called(site, issuer, login) == ada) is (mine == "yes")
     assert "Example Campus: it signs you in here." in browser.get("/me").text
     assert browser.post("/sign-in/connect", data={"mine": mine}).status_code == 400  # asked once

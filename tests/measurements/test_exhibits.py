@@ -5,8 +5,8 @@ import pytest
 from app.core.measurements.exhibit_file import exhibits_read
 from app.core.measurements.exhibits import exhibit_called, exhibits
 from app.core.measurements.published import text_of
-from app.core.measurements.synthetic_traces import MADE
 from app.course.kinds.drawn_values import draw
+from tests.measurements.slow_ranks import MADE
 
 REWRITE = "the readers say something else now: python -m app.core.measurements.exhibit_file"
 
@@ -35,9 +35,23 @@ def test_an_exhibit_shows_the_values_of_its_file_as_they_were_printed() -> None:
     assert shown[1] == "# ..."  # of 16 lines of ranks, the first and the last
 
 
-def test_the_straggler_of_a_made_job_is_the_rank_that_was_made_late() -> None:
+def test_the_reader_finds_the_straggler_of_a_made_job_and_what_its_exhibit_says() -> None:
     """Arrivals and transfer as they were made, four whole steps: compute + late start."""
+    assert list(MADE) == [name for name, one in exhibits().items() if not one.address]
     for name, job in MADE.items():
+        read = job.reports()
+        times = [report.tolls.communication for report in read]
+        longest = times.index(max(times))
+        computing = [report.tolls.compute for report in read]
+        said = {
+            "last": (read[0].last or (0,))[0],
+            "longest": longest,
+            "busiest": computing.index(max(computing)),
+            "waited": read[longest].skew,
+            "running": times[longest],
+            "transfer": times[longest] - read[longest].skew,
+        }
+        assert {key: value for key, (value, _) in exhibit_called(name).quantities.items()} == pytest.approx(said)
         arrivals = [a + b for a, b in zip(job.compute, job.late, strict=True)]
         found = exhibit_called(name).quantities
         assert found["last"][0] == arrivals.index(max(arrivals))

@@ -20,9 +20,9 @@ ROUTES = {
 }
 # What is at a place of an address, by how the address begins.
 NAMED = {
-    "/labs": "algorithms", "/pictures/labs": "algorithms", "/explore": "ring", "/pictures/explore": "ring",
-    "/formulas": "collectives.ring_all_reduce_time", "/pictures/formulas": "collectives.ring_all_reduce_time",
-    "/api/v1/formulas": "collectives.ring_all_reduce_time", "/errata": "E-01", "/pictures/errata": "E-01",
+    "/labs": "algorithms", "/explore": "ring",
+    "/formulas": "collectives.ring_all_reduce_time",
+    "/api/v1/formulas": "collectives.ring_all_reduce_time", "/errata": "E-01",
     "/docs": "grading", "/measured/traces": "a100-2-ddp-with-bytes", "/measured": "h100-16-p5",
     "/static": asset_url("favicon.svg").removeprefix("/static/"),
 }  # fmt: skip
@@ -32,13 +32,12 @@ PLACES = {
     "chapter": "collectives",
 }  # fmt: skip
 # What only exercises on schedules have.
-OF_PUZZLES = ("/board", "/schedule", "/schedule.svg", "/schedule.png")
+OF_PUZZLES = ("/board", "/schedule", "/schedule.svg")
 PUZZLE = {"topic": "puzzles", "slug": "one-forward-one-backward"}
 # Read from queries without being declared.
 ASKED = {
     "/explore": ("ranks", "size", "step", "guess", "was", "predict", "show"),
-    "/pictures/explore": ("ranks", "size", "show"),
-    "/formulas": ("size", "ranks", "bandwidth"), "/pictures/formulas": ("size", "ranks", "bandwidth"),
+    "/formulas": ("size", "ranks", "bandwidth"),
     "/layouts": ("model", "gpus", "batch", "cluster"), "/explore/fit/better": ("model", "gpus", "batch", "hold"), "/measured/traces": ("model", "cluster", "layout"),
     "/labs": ("sizes", "ranks", "chapter", "needs", "mine", "order"), "/final": ("seed",),
     "/lti": ("iss", "login_hint", "target_link_uri", "client_id"), "/classes": ("format",),

@@ -45,7 +45,6 @@ ELSEWHERE = {
     "/sitemap.xml",
     "/metrics",
     "/exercises/{topic}/{slug}/schedule.svg",
-    "/pictures/exercises/{topic}/{slug}/schedule.png",
 }
 
 

@@ -150,7 +150,7 @@ def test_addresses_for_platforms_and_previews_are_the_public_ones(fronts: dict[s
     page = front.client.get(f"{PREFIX}/explore/ring").text
     image = re.search(r'og:image" content="([^"]+)"', page)
     assert image
-    assert image[1].startswith(f"{public}/pictures/")
+    assert image[1].startswith(f"{public}/static/social.")
 
 
 def foreign(front: Front, sender: str) -> str:

@@ -19,10 +19,11 @@ from app.server.db.people import ExtensionRow, IdentityRow, MemberRow, PersonRow
 from app.server.db.personal import everything
 from app.server.db.session import open_session
 from app.server.db.sqlite_copy import copy_beside
-from app.server.db.tables import Attempt, DailyGuess, Prediction, Reveal, now
+from app.server.db.tables import Attempt, Prediction, Reveal, now
 from app.server.db.writer import NewRow, store
 from app.site import Site
 from app.site.web.frame.visitor import COOKIE
+from tests.db.test_persons import store_guess
 from tests.people.school import DAY, RING, School, due
 from tests.web.test_progress import words
 
@@ -54,9 +55,9 @@ def anonymous(site: Site, client: TestClient, rows: int = 2) -> str:
         *(attempt(learner, seed=seed) for seed in range(rows)),
         Reveal(learner=learner, exercise=RING, seed=0, number=1),
         Prediction(learner=learner, exercise=RING, seed=0, answer='{"a": "1"}'),
-        DailyGuess(learner=learner, day=now().date(), question="q", answer="1 s", value=1.0),
     ]
     assert store(site.engine, work) == [None] * len(work)
+    store_guess(site.engine, learner, "1 s")
     return learner
 
 
@@ -72,7 +73,7 @@ def test_work_of_the_browser_is_offered_after_signing_in_and_never_taken(
     client.post("/me/claim", data={"mine": "yes"})
     assert sum(stored(site, learner).values()) == 0
     assert sum(stored(site, person.learner).values()) == 5
-    assert client.get("/me/claim?next=/guess").headers["location"] == "/guess"
+    assert client.get("/me/claim?next=/final").headers["location"] == "/final"
 
 
 def test_one_who_says_no_is_not_asked_again_and_nothing_moves(client: TestClient, site: Site, school: School) -> None:
@@ -91,9 +92,9 @@ def test_where_both_have_one_of_which_there_is_one_nothing_is_lost(client: TestC
     own: list[NewRow] = [
         Reveal(learner=mine, exercise=RING, seed=0, number=1),
         Prediction(learner=mine, exercise=RING, seed=0, answer='{"a": "2"}'),
-        DailyGuess(learner=mine, day=now().date(), question="q", answer="2 s", value=2.0),
     ]
     store(site.engine, own)
+    store_guess(site.engine, mine, "2 s")
     with open_session(site.engine) as session:
         assert claim_rows(session, learner, mine) == 2
         kept = everything(session, mine)

@@ -200,7 +200,6 @@ LAYOUTS = "/explore/fit/better?model=Llama-3-8B&gpus=16&batch=128"
         "/explore/x",
         "/errata/x",
         "/measured/x",
-        "/guess?day=x",
     ],
 )
 def test_a_page_that_refuses_is_in_one_language(client: TestClient, path: str) -> None:

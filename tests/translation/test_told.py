@@ -120,11 +120,11 @@ def test_a_drawing_that_is_kept_is_kept_for_each_language(client: TestClient) ->
 
 
 def test_names_that_constants_hold_are_told_and_those_to_compare_are_kept() -> None:
-    shown = Explored("", (KeyFigure("network", "nothing", right=("nothing",)),), ())
+    shown = Explored("", (KeyFigure("network", "nothing"),), ())
     assert translate_explored(shown) is shown
     with speaking("de"):
         (fact,) = translate_explored(shown).facts
-        assert (fact.label, fact.value, fact.right) == ("network", "nichts", ("nichts",))
+        assert (fact.label, fact.value) == ("network", "nichts")
         first = open_explorer(EXPLORERS, "memory").shown.figures[0]
         assert first.title == "Trainingszustand auf jeder GPU"
         assert "ZeRO-Stufe 3" in {row[0] for row in first.table}

@@ -18,7 +18,7 @@ from tests.pages import PAGES
 from tests.translation.test_told import english
 
 # Explorers with figures of all sorts: plots, bars, schedules, tables, controls.
-WHOLE = ("checkpoints", "memory", "pipeline", "overlap", "comb", "split", "hybrid-sharding")
+WHOLE = ("checkpoints", "memory", "pipeline", "overlap", "split", "hybrid-sharding")
 SPAN = '<span lang="en">'
 CASES = {
     "a text": ("Fresh words", "<p>Fresh words</p>", f"<p>{SPAN}Fresh words</span></p>"),

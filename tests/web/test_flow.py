@@ -208,7 +208,7 @@ def test_every_chapter_says_what_one_can_compute_at_its_end(catalog: Catalog) ->
         assert "can now" in " ".join(topic.closing.split()), topic.id
 
 
-TOLD = ("Your own trace or nccl-tests", "Will my run fit?", "375 %", "nine schedules", "guess of the day")
+TOLD = ("Your own trace or nccl-tests", "Will my run fit?", "375 %", "nine schedules")
 
 
 def test_home_shows_a_new_visitor_what_people_would_tell_each_one_click_away(client: TestClient, solve: Solve) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from app.core.charts.bars import Bars
 from app.core.charts.plot import Plot
-from app.labs.launch.kubernetes import prepared
+from app.labs.launch.torchrun import prepared
 from app.labs.machines.machine import MachineFacts
 from app.labs.ranks.events import MeasureEvent, RankEvent, ReadyEvent, TimingEvent, as_line
 from app.labs.ranks.timer import Sampling, Timer

@@ -14,7 +14,7 @@ from app.site import Site
 from tests.content.test_images import SVG
 
 # Pages that list something by chapter.
-LISTS = ("/", "/explore", "/labs", "/labs/algorithms", "/formulas", "/errata", "/progress", "/glossary", "/guess")
+LISTS = ("/", "/explore", "/labs", "/labs/algorithms", "/formulas", "/errata", "/progress", "/glossary")
 PACK = """\
 name: mine
 title: Mine

@@ -135,7 +135,7 @@ def test_error_pages_are_under_the_prefix(client: TestClient) -> None:
 def test_social_addresses_are_the_public_ones(pages: dict[str, str]) -> None:
     text = pages["/explore/ring"]
     assert f'property="og:url" content="{URL}/explore/ring' in text
-    assert f'property="og:image" content="{URL}/pictures/explore/ring.png' in text
+    assert f'property="og:image" content="{URL}/static/social.' in text
 
 
 def test_programs_find_the_interface_under_the_prefix(client: TestClient) -> None:

@@ -8,20 +8,19 @@ from fastapi.routing import APIRoute
 
 from app.site import web
 from app.site.web import PARTS
+from app.site.web.frame.former_addresses import FORMER
 from tests.pages import EVERY
 
 # What a browser downloads, or is sent on from.
 FILES = (
+    *FORMER,
     "/exercises/{topic}/{slug}/another", "/exercises/{topic}/{slug}/schedule.svg", "/explore/{name}/{number}.{form}", "/layouts", "/layouts/{number}.{form}",
     "/explore/fit/better/{number}.{form}",
     "/labs/{name}/board/{number}.{form}", "/labs/{name}/{run}/samples.json",
     "/labs/{name}/{run}/{number}.{form}", "/progress/export", "/static/{name:path}",
-    "/pictures/explore/{name}.png", "/pictures/errata/{name}.png", "/pictures/formulas/{name}.png",
-    "/pictures/exercises/{topic}/{slug}.png", "/pictures/exercises/{topic}/{slug}/schedule.png", "/pictures/chapters/{name}.png", "/pictures/guess/{day}.png",
-    "/pictures/labs/{name}.png", "/pictures/labs/{name}/board.png", "/pictures/labs/{name}/{run}.png",
     "/trust/{number}.{form}", "/measured/{name}/{number}.{form}", "/robots.txt", "/sitemap.xml", "/favicon.ico",
     "/images/{chapter}/{name}",
-    "/map/start", "/progress/goal.ics",
+    "/map/start",
     "/lti/canvas.json", "/lti/jwks", "/lti/login",
 )  # fmt: skip
 # Pages of a class open for its members only: tests of their own walk them.
@@ -34,7 +33,6 @@ SIGN_IN = ("/sign-in/back", "/sign-in/proxy", "/sign-in/name", "/sign-in/connect
 OF_ASSESSMENTS = tuple(
     f"/{one}{rest}" for one in ("placement", "final") for rest in ("/begin", "/{draw}", "/{draw}/next")
 )
-DATED = ("/guess/{day}",)  # the same page as /guess, at an address that is another every day
 
 
 def test_every_module_with_a_router_is_a_part_of_the_site_once() -> None:
@@ -58,7 +56,7 @@ def test_no_address_is_registered_twice() -> None:
 def test_every_page_is_on_the_list_that_tests_look_at() -> None:
     paths = [urlsplit(address).path for address in EVERY]
     routes = [r for part in PARTS for r in part.router.routes if isinstance(r, APIRoute)]
-    known = (*FILES, *DATED, *LINKED, *SIGN_IN, *OF_ASSESSMENTS)
+    known = (*FILES, *LINKED, *SIGN_IN, *OF_ASSESSMENTS)
     pages = [r for r in routes if "GET" in (r.methods or ()) and r.path not in known]
     pages = [r for r in pages if not r.path.startswith(OF_A_CLASS)]
     assert len(pages) > 15

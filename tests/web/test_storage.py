@@ -14,7 +14,6 @@ from app.server.aside.payer import Payer
 from app.server.config import Settings
 from app.server.db.people import PersonRow
 from app.server.db.session import open_writing_session
-from app.server.db.tables import now
 from app.site import Site
 from app.site.web.frame.visitor import SESSION
 from tests.client import Client
@@ -36,7 +35,6 @@ RUN = quiet_run("all-reduce").as_json()
 DOORS: dict[str, Send] = {
     "an answer": lambda c: c.post(f"/exercises/{RING}", data={"answer": "1 s"}),
     "a hint": lambda c: c.post(f"/exercises/{RING}", data={"action": "hint"}),
-    "a guess": lambda c: c.post(f"/guess/{now().date()}", data={"guess": "1 s"}),
     "known chapters": lambda c: c.post("/map/known", data={"chapter": "collectives"}),
     "an answer in the placement": lambda c: c.post("/placement/1/1", data={"answer": "1"}),
     "an answer in a final": lambda c: c.post("/final/1/1", data={"answer": "1"}),

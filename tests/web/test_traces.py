@@ -27,18 +27,13 @@ def cells(text: str, label: str) -> list[list[str]]:
     return [[re.sub(r"<[^>]*>", "", one).strip() for one in re.split(r"<t[dh][^>]*>", row)[1:]] for row in rows]
 
 
-def test_a_published_trace_shows_its_tolls_its_comb_and_its_source(client: TestClient) -> None:
+def test_a_published_trace_shows_its_tolls_and_its_source(client: TestClient) -> None:
     text = client.get(ADDRESS).text
     (report,) = read_trace([SAMPLE.path])
     rows = cells(text, "Where a step's time goes, as a table".replace("'", "&#39;"))
     assert {row[0]: row[1] for row in rows[1:-1]} == {
         toll: show(time, SECOND, 3) for toll, time in tolls_per_step(report).items()
     }
-    assert report.comb is not None
-    kernels = cells(text, r"Step \d: [^\"]*, as a table")
-    assert len(kernels) == 1 + len(report.comb.works)
-    boxes = "".join(re.findall(r'<path class="(?:compute|communication|copies)" d="([^"]*)"', text))
-    assert boxes.count("M") == len(report.comb.works)
     assert SAMPLE.address in text
 
 
@@ -108,8 +103,7 @@ def test_a_trace_that_takes_no_time_is_shown() -> None:
     report = report_of_events(work(5, 5, launched=1), collective(5, 5))
     view = trace_view(report, "nothing", None)
     assert view.levers == ()
-    assert view.comb is not None
-    assert len(view.comb.rows) == 2
+    assert [row[2] for row in view.kernels] == ["1", "1"]
 
 
 def test_a_trace_from_another_site_is_refused(client: TestClient) -> None:

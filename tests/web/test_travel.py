@@ -22,6 +22,7 @@ from app.server.db.writer import store
 from app.site import Site
 from app.site.web.frame.visitor import COOKIE
 from app.site.web.progress.file import FILE_LIMIT
+from tests.each import each
 from tests.web.test_faults import failing
 
 RING = "collectives/ring-all-reduce-time"
@@ -316,3 +317,33 @@ def test_whatever_fails_all_of_a_file_is_taken_or_nothing(client: TestClient, si
         assert counts in ([1, 0, 0], [2, 1, 1])
     assert statuses == {303, 503}
     assert number > 8
+
+
+GUESS = {"day": "2026-03-01", "question": "q", "answer": "1", "value": 1.0, "at": ROW["at"], "place": 99}
+
+
+def test_guesses_of_an_earlier_version_travel_and_are_deleted(client: TestClient) -> None:
+    assert counted(take(client, {"guesses": [GUESS]})) == (1, 0, 0)
+    assert counted(take(client, {"guesses": [{**GUESS, "answer": "2"}]})) == (0, 1, 0)
+    assert [one["answer"] for one in exported(client)["guesses"]] == ["1"]
+    assert "Export as JSON" in client.get("/progress").text
+    client.post("/progress/delete", data={"sure": "yes"})
+    assert exported(client)["guesses"] == []
+
+
+@each(
+    ("change", "says"),
+    [
+        ({"day": "2027-13-01"}, 'guesses[0].day is "2027-13-01": a day such as 2026-03-01'),
+        ({"day": 5}, "guesses[0].day is 5"),
+        ({"day": "9999-01-01"}, "guesses[0].day"),
+        ({"value": -1.0}, "guesses[0].value must be more than 0, not -1"),
+        ({"value": "1"}, "guesses[0].value"),
+        ({"answer": "\0"}, "guesses[0].answer"),
+        ({"more": 1}, "guesses[0].more"),
+    ],
+)
+def test_a_guess_that_was_made_by_hand_is_refused(client: TestClient, change: dict[str, object], says: str) -> None:
+    answer = take(client, {"guesses": [{**GUESS, **change}]})
+    assert answer.status_code == 422
+    assert says.lower() in words(answer.text).lower()

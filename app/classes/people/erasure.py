@@ -12,7 +12,6 @@ from app.classes.people.merges import merged_into
 from app.core.errors import InputError
 from app.core.translation import translate
 from app.server.db.assessments import AssessedRow, KnownChapterRow
-from app.server.db.boards import BoardRow
 from app.server.db.measurements import MeasurementRow
 from app.server.db.people import (
     AssignedRow,
@@ -27,7 +26,7 @@ from app.server.db.people import (
 )
 from app.server.db.personal import delete_learners, everything
 from app.server.db.platforms import OutboxRow
-from app.server.db.tables import AttemptRow, DailyGuessRow, LabRunRow, PredictionRow, RevealRow, now
+from app.server.db.tables import AttemptRow, BoardRow, DailyGuessRow, LabRunRow, PredictionRow, RevealRow, now
 
 _OfPerson = (
     type[IdentityRow]

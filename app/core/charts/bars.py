@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from app.core.charts.axes import Axis, PixelScale, Tick, scale
 from app.core.charts.color import Color, Tone
-from app.core.charts.paper import CARDS, NARROW, WIDE, Legend, Paper, legend, text_width, widest
+from app.core.charts.paper import NARROW, WIDE, Legend, Paper, legend, text_width, widest
 from app.core.translation import translate
 
 
@@ -70,7 +70,7 @@ class _RowForm:
 
 
 _BESIDE = _RowForm(False, 16, 30, 12, 0)
-_FORMS = dict.fromkeys((WIDE, *CARDS), _BESIDE) | {NARROW: _RowForm(True, 6, 22, 10, 18)}
+_FORMS = {WIDE: _BESIDE, NARROW: _RowForm(True, 6, 22, 10, 18)}
 _NAMES = 96  # pixels for the names beside their bars, at least: bars of one page then line up
 _AXIS, _LIMIT, _TOP = 34, 20, 8  # height of the numbers, of the limit's text, of the rest
 _INSIDE, _AFTER = 8, 7  # pixels around the label of a part, and before a note

@@ -54,7 +54,6 @@ class Paper:
 
 WIDE = Paper("wide", 760)
 NARROW = Paper("narrow", 340)
-CARDS = (Paper("card", 560), Paper("card", 730))  # of the picture of a page, enlarged there
 PAPERS = {paper.name: paper for paper in (WIDE, NARROW)}
 
 

@@ -7,10 +7,10 @@ from app.core.charts.axes import Axis, PixelScale, Tick, scale
 from app.core.charts.color import Color, Tone
 from app.core.charts.curve_names import PlacedName, placed_name
 from app.core.charts.labels import Box, LabelRoom, PlacedLabel, Point, dots_of, placed_labels, text_box
-from app.core.charts.paper import CARDS, NARROW, WIDE, Legend, Paper, legend, widest
+from app.core.charts.paper import NARROW, WIDE, Legend, Paper, legend, widest
 
-_HEIGHTS = {WIDE: 330, NARROW: 270, **dict.fromkeys(CARDS, 230)}
-_EDGES = {WIDE: 14, NARROW: 22, **dict.fromkeys(CARDS, 22)}  # pixels at the right, for half of the last number
+_HEIGHTS = {WIDE: 330, NARROW: 270}
+_EDGES = {WIDE: 14, NARROW: 22}  # pixels at the right, for half of the last number
 _TOP, _BOTTOM = 38, 42
 _OVER_CURVES, _OVER_POINTS = 3, 14  # pixels: where the names of curves, and of points, may begin
 _END = 13  # pixels around the name at the end of a curve, past a point

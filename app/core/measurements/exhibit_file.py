@@ -6,12 +6,11 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 
 from app.core.measurements.comparison import compare_test
-from app.core.measurements.exhibits import FILE, Exhibit
+from app.core.measurements.exhibits import FILE, Exhibit, exhibits
 from app.core.measurements.published import PublishedMeasurement, published_logs, published_tests, text_of
 from app.core.measurements.ranks import factor_of
 from app.core.measurements.readers.nccl_tables import TableReader
 from app.core.measurements.reports import CollectiveTest, TrainingLog
-from app.core.measurements.synthetic_traces import MADE
 from app.core.measurements.table import CollectiveTable
 from app.core.measurements.trace.reader import read_trace
 from app.core.measurements.trace.report import TraceReport
@@ -29,11 +28,11 @@ _SHORT = {"gh200-8-slingshot": _PLAIN, "gh200-8-sockets": _PLAIN}  # which tells
 
 
 def exhibits_read() -> Mapping[str, Exhibit]:
-    """Every exhibit, as the readers read the samples now."""
+    """Every exhibit, as the readers read the samples now; those that were made for exercises as they are stored."""
     found = {name: _of_test(one) for name, one in published_tests().items()}
     found |= {name: _of_log(one) for name, one in published_logs().items()}
     found |= {sample.name: _of_trace(sample) for sample in SAMPLES}
-    return found | {name: _of_job(job.reports()) for name, job in MADE.items()}
+    return found | {name: one for name, one in exhibits().items() if not one.address}
 
 
 def _of_test(one: PublishedMeasurement) -> Exhibit:
@@ -156,32 +155,6 @@ def _breakdown(report: TraceReport) -> Iterator[str]:
         rows.append(("… of that, before the next kernel is launched", tolls.host))
     for name, time in rows:
         yield f"| {name.replace('_', '-')} | {time / _MILLI:,.3f} |"
-
-
-def _of_job(reports: Sequence[TraceReport]) -> Exhibit:
-    """Several ranks side by side."""
-    times = [report.tolls.communication for report in reports]
-    computing = [report.tolls.compute for report in reports]
-    waits = [report.skew for report in reports]
-    longest = times.index(max(times))
-    last, _ = reports[0].last or (0, 0)
-    rows = (
-        f"| {rank} | {compute / _MILLI:,.1f} | {time / _MILLI:,.1f} |"
-        for rank, (compute, time) in enumerate(zip(computing, times, strict=True))
-    )
-    return Exhibit(
-        address="",
-        hardware=f"{len(reports)} ranks, {reports[0].steps} steps: made, not measured",
-        text="\n".join(["| rank | GPU computes (ms) | all-reduces run (ms) |", "|---:|---:|---:|", *rows]),
-        quantities={
-            "last": (last, ""),
-            "longest": (longest, ""),
-            "busiest": (computing.index(max(computing)), ""),
-            "waited": (waits[longest], "s"),
-            "running": (times[longest], "s"),
-            "transfer": (times[longest] - waits[longest], "s"),
-        },
-    )
 
 
 def main() -> None:

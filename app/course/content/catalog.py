@@ -182,19 +182,6 @@ class Catalog:
         part = self.parts.english.get(topic.part)
         return part.title if part else ""
 
-    def after(self, exercise: Exercise) -> Exercise | None:
-        """The next exercise of the same chapter."""
-        return self._beside(exercise, 1)
-
-    def before(self, exercise: Exercise) -> Exercise | None:
-        """The exercise before it in the same chapter."""
-        return self._beside(exercise, -1)
-
-    def _beside(self, exercise: Exercise, step: int) -> Exercise | None:
-        siblings = self.topic_of(exercise).exercises
-        place = siblings.index(exercise) + step
-        return siblings[place] if 0 <= place < len(siblings) else None
-
 
 def _spoken(topic: Topic, ours: Spoken) -> Topic:
     """*topic* in a language, as far as it is translated; a title that a pack gave it stays."""

@@ -8,11 +8,13 @@ from pathlib import Path
 from markupsafe import Markup
 from pydantic import BaseModel, ConfigDict, ValidationError
 
-from app.core.translation import language, translate
+from app.core.translation import language, noted, translate
 from app.core.yaml_file import read_document
 from app.course.content.refusals import refusal_of
 
 FILE = Path(__file__).parent / "data" / "terms.yaml"
+# Names of terms that the search shows in the language of the page, and that no other page says.
+_TRANSLATED = (noted("activation memory"), noted("sequence parallelism"), noted("zero bubble"))
 _TAG = re.compile(r"(<[^>]+>)")
 _NAME = re.compile(r"</?([a-zA-Z0-9]+)")
 _LINK = re.compile(r'<a class="term" href="/glossary#([^"]+)"')

@@ -44,7 +44,6 @@ class Values(dict[str, ControlValue]):
 class KeyFigure:
     """A number beside the figures, with its name; *exact* and *unit* if it can be predicted.
 
-    One that is not a number is predicted by choosing *among* some; *right* are those that are.
     *beside* is a number to compare it with, such as a measured one.
     """
 
@@ -52,8 +51,6 @@ class KeyFigure:
     value: str
     exact: float | None = None
     unit: Unit = RATIO
-    among: tuple[str, ...] = ()
-    right: tuple[str, ...] = ()
     beside: str = ""
 
 
@@ -166,10 +163,6 @@ def _none(values: Values) -> Iterable[tuple[float, str]]:
     return ()
 
 
-def _nothing(chosen: str) -> str:
-    return ""
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Foreseen:
     """Wrong predictions whose cause is known.
@@ -177,14 +170,13 @@ class Foreseen:
     *exercise* asks for the same number (for one of several, its name is in *answer*), so that its
     wrong answers have the same causes; *given* is what it is given, by its own names and in base
     units: the controls, if they bear the same names. *others* are more wrong numbers, with what to
-    say of each; *chosen* is what to say of a wrong choice.
+    say of each.
     """
 
     exercise: str = ""
     answer: str = "answer"
     given: Callable[[Values], Mapping[str, float]] = _numbers
     others: Callable[[Values], Iterable[tuple[float, str]]] = _none
-    chosen: Callable[[str], str] = _nothing
 
 
 @dataclass(frozen=True, slots=True)

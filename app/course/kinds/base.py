@@ -59,7 +59,6 @@ class Base(Strict, Worded, ABC):
     asks_for_numbers: ClassVar[bool] = False  # formulas beside it do not say what is right
     only_draws: ClassVar[bool] = False  # seeds that draw the same values make the same exercise
     is_played: ClassVar[bool] = False  # an answer is judged by playing it, and drawn as it goes
-    has_board: ClassVar[bool] = False  # right answers differ in quality: a board compares them
     id: str = Field(description="the path of the file; not written in it")
     digest: str = Field(description="hash of the file; not written in it")
     title: str = Field(max_length=80, min_length=3, description="3 to 80 characters")

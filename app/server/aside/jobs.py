@@ -14,16 +14,10 @@ Result = TypeVar("Result")
 class BoundedJobs(Generic[Key, Result]):
     """Runs jobs, bounded whatever is asked, and remembers the latest results."""
 
-    def __init__(
-        self, busy: str, *, at_once: int, waiting: int, room: int = 0, size: Callable[[Result], int] = lambda _: 1
-    ) -> None:
-        """At most *waiting* jobs of a payer may wait; others are told *busy*.
-
-        The results that are remembered have, by *size*, together at most *room*.
-        """
+    def __init__(self, busy: str, *, at_once: int, waiting: int, room: int = 0) -> None:
+        """At most *waiting* jobs of a payer may wait; others are told *busy*. *room* results are remembered."""
         self._seats = Seats(busy, count=at_once, waiting=waiting)
         self._room = room
-        self._size = size
         self._results: OrderedDict[Key, Result] = OrderedDict()
         self._running: dict[Key, asyncio.Task[Result]] = {}
 
@@ -62,5 +56,5 @@ class BoundedJobs(Generic[Key, Result]):
 
     def _remember(self, key: Key, result: Result) -> None:
         self._results[key] = result
-        while sum(map(self._size, self._results.values())) > self._room:
+        while len(self._results) > self._room:
             self._results.popitem(last=False)

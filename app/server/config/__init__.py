@@ -15,7 +15,8 @@ from app.server.config.public_url import path_prefix, prefix_of, public_url
 from app.server.config.visits import VisitSettings
 
 _PREFIX = "WALLCLOCK_"
-_OTHERS = {"WALLCLOCK_CHROMIUM"}  # read by the tests
+# Read by the tests; of earlier versions, and without effect.
+_OTHERS = {"WALLCLOCK_CHROMIUM", "WALLCLOCK_PICTURES_ALLOWED"}
 _SHORTEST = 16  # characters of a secret that cannot be guessed
 _PORT = 8000
 _CONSENT = re.compile(r"[a-z0-9][a-z0-9-]*@[0-9a-f]{32}")

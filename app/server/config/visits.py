@@ -32,9 +32,6 @@ class VisitSettings(SandboxSettings):
     sent_runs_allowed: int = Field(
         default=300, ge=0, description="maximum lab runs uploaded per address and hour; 0: no limit"
     )
-    pictures_allowed: int = Field(
-        default=60, ge=0, description="maximum social pictures drawn per address and minute; 0: no limit"
-    )
     storage_allowed: int = Field(
         default=100_000_000,
         ge=0,

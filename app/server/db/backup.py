@@ -8,6 +8,8 @@ from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+from sqlalchemy import make_url
+
 from app.core.errors import InputError
 from app.server.db.archive import FILES
 from app.server.db.learner_cookie import refuse_other_secret
@@ -64,8 +66,7 @@ def restore(file: Path, database: str, secret: str, *, replace: bool = False, si
         with snapshot(url) as source, alone_with(database) as target:
             if (count := row_count(target)) and not replace:
                 raise InputError(
-                    f"the database has {count:,} rows already; --replace deletes them, or choose "
-                    "another database with WALLCLOCK_DATABASE"
+                    f"the database has {count:,} rows already; --replace deletes them, or choose an empty database"
                 )
             if count:
                 copy_beside(database, f"restore-{datetime.now(UTC):%Y%m%dT%H%M%S}")
@@ -73,6 +74,22 @@ def restore(file: Path, database: str, secret: str, *, replace: bool = False, si
             rows = sum(content.rows for content in copy_rows(source, target))
             target.commit()
     return rows
+
+
+def move(database: str, target: str, secret: str, *, replace: bool = False) -> int:
+    """Restore a backup of *database* into *target*, all rows or none; returns how many.
+
+    Raises:
+        InputError: they are the same database, or *target* has rows.
+        UnavailableError: a server is using one of them, or one cannot be used.
+    """
+    if make_url(database) == make_url(target):
+        raise InputError("the rows are in this database already; name another one")
+    migrate(database)
+    with alone_with(database), TemporaryDirectory(prefix="wallclock-") as folder:
+        file = Path(folder) / "backup.db"
+        backup(database, file)
+        return restore(file, target, secret, replace=replace)
 
 
 def _copy_postgresql(database: str, target: Path) -> None:

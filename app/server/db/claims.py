@@ -10,9 +10,8 @@ from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
 from app.server.db.assessments import AssessedRow, KnownChapterRow
-from app.server.db.boards import BoardRow
 from app.server.db.measurements import MeasurementRow
-from app.server.db.tables import AttemptRow, DailyGuessRow, LabRunRow, PredictionRow, RevealRow
+from app.server.db.tables import AttemptRow, BoardRow, DailyGuessRow, LabRunRow, PredictionRow, RevealRow
 
 _FirstStays = type[RevealRow | PredictionRow | DailyGuessRow | AssessedRow | KnownChapterRow | BoardRow]
 # Tables in which a learner has one row at most with these fields.

@@ -14,13 +14,12 @@ from sqlmodel import col
 
 from app.core.errors import UnavailableError
 from app.server.db.assessments import AssessedRow, KnownChapterRow
-from app.server.db.boards import BoardRow
 from app.server.db.errors import connected
 from app.server.db.measurements import MeasurementRow
 from app.server.db.people import PersonRow, SessionRow
 from app.server.db.personal import delete_learners
 from app.server.db.session import open_writing_session
-from app.server.db.tables import AttemptRow, DailyGuessRow, LabRunRow, PredictionRow, RevealRow, now
+from app.server.db.tables import AttemptRow, BoardRow, DailyGuessRow, LabRunRow, PredictionRow, RevealRow, now
 
 _log = logging.getLogger(__name__)
 _FIRST, _EACH = 600.0, 86_400.0  # seconds until the first look after a start, and between two

@@ -11,7 +11,6 @@ from sqlmodel import Session, SQLModel, col, select
 
 from app.core.errors import InputError
 from app.server.db.assessments import Assessed, AssessedRow, KnownChapter, KnownChapterRow
-from app.server.db.boards import BoardRow
 from app.server.db.errors import connected
 from app.server.db.lab_runs import SENT, SENT_LIMIT
 from app.server.db.measurements import MOST as MOST_MEASUREMENTS
@@ -21,6 +20,7 @@ from app.server.db.session import BEGIN
 from app.server.db.tables import (
     Attempt,
     AttemptRow,
+    BoardRow,
     DailyGuess,
     DailyGuessRow,
     LabRunRow,

@@ -9,7 +9,7 @@ from sqlalchemy import select as columns
 from sqlmodel import Session, col, select
 
 from app.server.db.history import Effort, PastAnswer, Standing
-from app.server.db.tables import Attempt, AttemptRow, PredictionRow
+from app.server.db.tables import Attempt, AttemptRow, DailyGuessRow, PredictionRow
 
 VEIL = "veil"  # of a session: the drawings whose answers are left out; a seed of None is any
 
@@ -147,3 +147,9 @@ def attempts_by_day(session: Session, learner: str, since: date) -> Mapping[date
     moment = datetime.combine(since, time(), UTC)
     statement = select(AttemptRow.at).where(AttemptRow.learner == learner, col(AttemptRow.at) >= moment)
     return Counter(at.astimezone(UTC).date() for at in session.exec(statement))
+
+
+def count_of_guesses(session: Session, learner: str) -> int:
+    """The number of guesses of *learner* on questions of a day, which earlier versions asked."""
+    own = columns(func.count()).where(col(DailyGuessRow.learner) == learner)
+    return int(session.connection().scalar(own) or 0)

@@ -72,7 +72,7 @@ class LearnerRecords(Protocol):
         """The last right answer to each of *exercises*, by id, before any solution."""
 
     def count_of_guesses(self) -> int:
-        """The number of days whose question was guessed."""
+        """The number of guesses on questions of a day, which earlier versions asked."""
 
     def prediction(self, exercise: str, seed: int) -> str | None:
         """The prediction for a drawing, as JSON."""

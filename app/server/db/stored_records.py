@@ -7,7 +7,7 @@ from datetime import date
 from sqlalchemy import Engine
 from sqlmodel import Session
 
-from app.server.db import assessments, guesses, personal, queries
+from app.server.db import assessments, personal, queries
 from app.server.db.history import Effort, PastAnswer, Standing
 from app.server.db.records import MergeResult, PersonalRows
 from app.server.db.tables import Attempt
@@ -58,8 +58,8 @@ class StoredRecords:
         return queries.last_right_answers(self.session, self.learner, exercises)
 
     def count_of_guesses(self) -> int:
-        """As `guesses.count_of_guesses`."""
-        return guesses.count_of_guesses(self.session, self.learner)
+        """As `queries.count_of_guesses`."""
+        return queries.count_of_guesses(self.session, self.learner)
 
     def prediction(self, exercise: str, seed: int) -> str | None:
         """As `queries.prediction_of`."""

@@ -176,7 +176,7 @@ class PredictionRow(Prediction, table=True):
 
 
 class DailyGuess(_FrozenRow):
-    """A learner's guess on the question of a day: the first one stays.
+    """A learner's guess on the question of a day of an earlier version: stored, exported and deleted.
 
     Raises:
         ValueError: as for an attempt.
@@ -203,6 +203,23 @@ class DailyGuessRow(DailyGuess, table=True):
     )
 
     id: int | None = Field(default=None, primary_key=True, sa_type=RowNumber)
+
+
+class BoardRow(SQLModel, table=True):
+    """The table of right schedules on boards of an earlier version: stored, exported and deleted."""
+
+    __tablename__ = "board"
+    __table_args__ = (
+        UniqueConstraint("learner", "exercise", name="uq_board_entry"),
+        Index("ix_board_points", "exercise", "time", "memory"),
+    )
+
+    id: int | None = Field(default=None, primary_key=True, sa_type=RowNumber)
+    learner: str = Field(max_length=LEARNER_LIMIT)
+    exercise: str = Field(max_length=EXERCISE_LIMIT)
+    time: int = Field(description="units until the last rank is done")
+    memory: int = Field(description="units that the fullest rank holds")
+    at: datetime = Field(default_factory=now, sa_type=UtcDateTime)
 
 
 class Replay(_FrozenRow):

@@ -20,20 +20,11 @@ from app.core.errors import UnavailableError
 from app.server.db.assessments import Assessed, AssessedRow
 from app.server.db.errors import ConnectionLostError, connected
 from app.server.db.replays import KeyTakenError, Once, insert_once, is_replayed
-from app.server.db.tables import (
-    Attempt,
-    AttemptRow,
-    DailyGuess,
-    DailyGuessRow,
-    Prediction,
-    PredictionRow,
-    Reveal,
-    RevealRow,
-)
+from app.server.db.tables import Attempt, AttemptRow, Prediction, PredictionRow, Reveal, RevealRow
 from app.server.metrics import WRITER_ROWS, WRITER_SECONDS
 
-NewRow = Attempt | Reveal | Prediction | DailyGuess | Assessed | Once
-_First = type[RevealRow | PredictionRow | DailyGuessRow | AssessedRow]
+NewRow = Attempt | Reveal | Prediction | Assessed | Once
+_First = type[RevealRow | PredictionRow | AssessedRow]
 _Waiting = tuple[NewRow, asyncio.Future[None]]
 
 _CAPACITY = 5_000  # rows; some seconds of work for a slow disk
@@ -41,10 +32,9 @@ _PAUSES = (0.1, 0.2, 0.4)  # seconds until rows are sent again whose connection 
 _OF_ONE_ATTEMPT = ("learner", "exercise", "seed", "answer", "at")  # at: in microseconds
 _OF_THE_ROW = (IntegrityError, DataError)
 # Rows of which the first one stays, and their tables.
-_FIRST_STAYS: tuple[tuple[type[Reveal | Prediction | DailyGuess | Assessed], _First], ...] = (
+_FIRST_STAYS: tuple[tuple[type[Reveal | Prediction | Assessed], _First], ...] = (
     (Reveal, RevealRow),
     (Prediction, PredictionRow),
-    (DailyGuess, DailyGuessRow),
     (Assessed, AssessedRow),
 )
 

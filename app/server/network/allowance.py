@@ -118,7 +118,6 @@ class Allowances:
     answers: Allowance
     runs: Allowance
     sent_runs: Allowance
-    pictures: Allowance
     wrong_codes: Allowance
     wrong_codes_of_class: Allowance
     sign_ins: Allowance
@@ -140,7 +139,6 @@ class Allowances:
             allowance("answers", settings.answers_allowed, _MINUTE),
             allowance("runs", settings.runs_allowed, _HOUR),
             allowance("sent runs", settings.sent_runs_allowed, _HOUR),
-            allowance("pictures", settings.pictures_allowed, _MINUTE),
             allowance("wrong codes", WRONG_CODES, _MINUTE),
             allowance("wrong codes of a class", WRONG_CODES_OF_CLASS, _HOUR),
             allowance("sign-ins", _SIGN_INS, _MINUTE),

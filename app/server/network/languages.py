@@ -20,8 +20,8 @@ _LONGEST = 500  # characters of a header that are read
 _ASKED = re.compile(rb"(?:^|&)lang=([a-z]{2})(?:&|$)")
 _CHOSEN = re.compile(rb"(?:^|;\s*)language=([a-z]{2})(?:;|$)")
 _VISITED = re.compile(rb"(?:^|;\s*)visit-language=([a-z]{2})(?:;|$)")
-# Files, pictures and figures are the same in every language, and may be kept by caches.
-_ALIKE = ("/static/", "/pictures/", "/images/")
+# Files and images are the same in every language, and may be kept by caches.
+_ALIKE = ("/static/", "/images/")
 
 
 class Languages:

@@ -9,20 +9,19 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import Receive, Scope, Send
 
 from app.server.network.routes import PlainRoute
-from app.site.web.course import board as schedule_board
 from app.site.web.course import chapter_routes as chapter
 from app.site.web.course import final, placement, schedule
 from app.site.web.course import map as course_map
-from app.site.web.daily import routes as daily_page
 from app.site.web.exercise import pad
 from app.site.web.exercise import routes as exercise_page
 from app.site.web.explore import better, merged_pages
 from app.site.web.explore import page as explorer_page
 from app.site.web.explore.layout_searches import layout_searches
-from app.site.web.frame import images, language, static, theme
+from app.site.web.frame import former_addresses, images, language, static, theme
 from app.site.web.frame.errors import page_for
 from app.site.web.frame.visitor import payer_of
 from app.site.web.home import routes as home_page
+from app.site.web.home import sitemap
 from app.site.web.labs import board, lab_list, run
 from app.site.web.labs import index as lab
 from app.site.web.measured import page as measured_page
@@ -30,15 +29,11 @@ from app.site.web.measured import saved_measurement, traces
 from app.site.web.measured.upload_reader import BODY_LIMIT as MEASURED_LIMIT
 from app.site.web.measured.upload_reader import UploadReader
 from app.site.web.measured.views import ADDRESS as MEASURED
-from app.site.web.progress import goal
 from app.site.web.progress import routes as progress_page
 from app.site.web.reference import api, authoring_format, docs, errata, formulas, glossary, hardware, trust, units_page
 from app.site.web.reference import overview as reference
 from app.site.web.search import page as search_page
 from app.site.web.search.page import indexing
-from app.site.web.share import page as pictures
-from app.site.web.share import sitemap
-from app.site.web.share.studio import Studio
 
 # In this order: an address that more than one could answer goes to the first.
 PARTS = (
@@ -48,13 +43,12 @@ PARTS = (
     placement,
     final,
     exercise_page,
-    schedule_board,
     schedule,
     pad,
+    former_addresses,
     explorer_page,
     better,
     merged_pages,
-    daily_page,
     formulas,
     glossary,
     hardware,
@@ -69,13 +63,11 @@ PARTS = (
     measured_page,
     errata,
     progress_page,
-    goal,
     authoring_format,
     units_page,
     docs,
     api,
     search_page,
-    pictures,
     sitemap,
     theme,
     language,
@@ -126,7 +118,6 @@ def install_pages(app: FastAPI, further: Sequence[ModuleType] = ()) -> None:
             if isinstance(route, APIRoute):
                 route.include_in_schema = False
         routes.extend(part.router.routes)
-    app.state.studio = Studio()
     app.state.layout_searches = layout_searches()
     app.state.upload_reader = UploadReader()
     app.add_middleware(Squeezed, minimum_size=1000, compresslevel=3)

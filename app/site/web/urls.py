@@ -62,16 +62,6 @@ def erratum_url(erratum: str) -> str:
     return f"/errata/{erratum}"
 
 
-def picture_url(page: str) -> str:
-    """The picture of the page at the address *page*, which may have a query.
-
-    >>> picture_url("/explore/ring?ranks=8")
-    '/pictures/explore/ring.png?ranks=8'
-    """
-    path, mark, query = page.partition("?")
-    return f"/pictures{path}.png{mark}{query}"
-
-
 def path_inside(address: str) -> str:
     """*address*, if it is a path of this site with or without a query; empty if it is not.
 

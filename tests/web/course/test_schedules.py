@@ -8,7 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.classes.people.policy import Policy
-from app.core.simulators.programs import PlayedSchedule, play_schedule, schedule_code
+from app.core.simulators.programs import PlayedSchedule, known_schedules, play_schedule, schedule_code
 from app.course.content.catalog import Catalog
 from app.course.kinds.code.schedule import Schedule
 from app.server.db.tables import now
@@ -50,16 +50,14 @@ def test_a_right_schedule_gets_an_address_that_shows_it_to_anyone(client: TestCl
     assert puzzle.bound.split(".")[0] not in words(page.text)
 
 
-def test_the_picture_is_a_file_and_a_social_card(client: TestClient) -> None:
+def test_the_picture_is_a_file(client: TestClient) -> None:
     page = client.get(SHARED).text
     (file,) = re.findall(r'href="([^"]*schedule\.svg[^"]*)" download>', page)
     sent = client.get(unescape(file))
     assert sent.headers["content-type"] == "image/svg+xml"
     assert sent.text.startswith("<svg")
     assert "A schedule for “Room for four”" in sent.text
-    assert f'content="http://testserver/pictures{PAGE}/schedule.png?of={SCHEDULE}"' in page
-    card = client.get(f"/pictures{PAGE}/schedule.png?of={SCHEDULE}")
-    assert card.content.startswith(b"\x89PNG")
+    assert f'property="og:url" content="http://testserver{SHARED}"' in page
 
 
 def test_one_that_misses_a_target_says_which(client: TestClient, puzzle: Schedule) -> None:
@@ -85,7 +83,7 @@ def test_one_that_misses_a_target_says_which(client: TestClient, puzzle: Schedul
     ],
 )
 def test_what_is_no_schedule_is_not_found(client: TestClient, code: str, says: str) -> None:
-    for address in (f"{PAGE}/schedule", f"{PAGE}/schedule.svg", f"/pictures{PAGE}/schedule.png"):
+    for address in (f"{PAGE}/schedule", f"{PAGE}/schedule.svg"):
         refused = client.get(address, params={"of": code})
         assert refused.status_code == 404, address
         assert says in words(refused.text), address
@@ -117,19 +115,30 @@ def test_the_worst_schedule_in_an_address_costs_little(client: TestClient) -> No
         assert time.process_time() - before < 1.0
 
 
-def test_a_board_has_published_schedules_beside_ones_own(client: TestClient, catalog: Catalog) -> None:
+def test_a_right_schedule_stands_beside_published_ones(client: TestClient, catalog: Catalog) -> None:
     name = "puzzles/two-halves"
     exercise = catalog.exercise(name)
     assert isinstance(exercise, Schedule)
-    closed = client.get(f"/exercises/{name}/board").text
-    assert "ZB-H1" not in closed
-    client.post(f"/exercises/{name}", data={"answer": exercise.right})
-    table = client.get(f"/exercises/{name}/board").text.replace("\xa0", " ")
+    posed = client.get(f"/exercises/{name}").text
+    sent = client.post(f"/exercises/{name}", data={"answer": exercise.right}).text
+    (href,) = re.findall(rf'href="(/exercises/{name}/schedule\?of=[^"]*)"', sent)
+    table = client.get(unescape(href)).text.replace("\xa0", " ")
     page = re.sub(r"\s+(?=<)", "", table)
     assert "<td>ZB-H1</td><td>27</td><td>11.1 %</td><td>5</td><td>48</td>" in page
     assert "<td>GPipe</td><td>30</td><td>20 %</td><td>9</td><td>48</td>" in page
     assert "<td>Target</td><td>27</td><td>11.1 %</td><td>5</td><td>–</td>" in page
-    assert "<td>Yours</td><td>27</td>" in page
+    assert "<td>This schedule</td><td>27</td>" in page
+    assert "ZB-H1</td>" not in posed
+
+
+def test_one_that_misses_a_target_does_not_show_what_published_ones_cost(client: TestClient, catalog: Catalog) -> None:
+    exercise = catalog.exercise("puzzles/two-halves")
+    assert isinstance(exercise, Schedule)
+    machine = exercise.machine.built(None)
+    code = schedule_code(known_schedules(machine, exercise.machine.batches)["gpipe"])
+    page = client.get(f"/exercises/{exercise.id}/schedule?of={code}").text
+    assert "It is right" not in page
+    assert "ZB-H1" not in page
 
 
 def test_published_schedules_meet_what_the_prompts_say_of_them(catalog: Catalog) -> None:

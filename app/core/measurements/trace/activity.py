@@ -50,11 +50,8 @@ class Activity:
     duration: array[float] = field(default_factory=lambda: array("d"))
     sort: array[int] = field(default_factory=lambda: array("b"))
     name: array[int] = field(default_factory=lambda: array("i"))
-    stream: array[int] = field(default_factory=lambda: array("i"))
     launched: array[float] = field(default_factory=lambda: array("d"))  # until then; or NaN
-    copied: array[int] = field(default_factory=lambda: array("q"))  # bytes, 0 if unknown
     names: list[str] = field(default_factory=list)
-    streams: list[str] = field(default_factory=list)
     devices: set[object] = field(default_factory=set)
     steps: list[tuple[float, float]] = field(default_factory=list)
     collectives: dict[int, Arguments] = field(default_factory=dict)  # by event
@@ -78,7 +75,6 @@ class Collector:
     _called: array[float] = field(default_factory=lambda: array("d"))
     _lasted: array[float] = field(default_factory=lambda: array("f"))
     _names: dict[str, tuple[int, int]] = field(default_factory=dict)
-    _streams: dict[tuple[object, object], int] = field(default_factory=dict)
     _steps: dict[str, tuple[float, float]] = field(default_factory=dict)
     _said: dict[int, Arguments] = field(default_factory=dict)  # by external id: the CPU's
     _external: dict[int, int] = field(default_factory=dict)  # by event: where the GPU says nothing
@@ -128,8 +124,8 @@ class Collector:
         found.duration.append(event.dur)
         found.sort.append(sort)
         found.name.append(name)
-        found.stream.append(self._lane(event, args))
-        found.copied.append(max(whole_number(args.bytes) or 0, 0) if sort == COPY else 0)
+        if len(found.devices) < _DISTINCT:
+            found.devices.add(str(event.pid if args.device is None else args.device)[:_LONGEST_NAME])
         correlation = whole_number(args.correlation)
         self._correlation.append(_NONE if correlation is None else correlation)
 
@@ -158,19 +154,6 @@ class Collector:
             self._names[key] = known
             self.found.names.append(key)
         return known
-
-    def _lane(self, event: Event, args: Arguments) -> int:
-        """The number of the event's stream."""
-        stream = event.tid if args.stream is None else args.stream
-        device = event.pid if args.device is None else args.device
-        key = (str(device)[:_LONGEST_NAME], str(stream)[:_LONGEST_NAME])
-        if (lane := self._streams.get(key)) is None:
-            if len(self._streams) >= _DISTINCT:
-                return 0
-            lane = self._streams[key] = len(self._streams)
-            self.found.streams.append(key[1])
-            self.found.devices.add(key[0])
-        return lane
 
     def _add_call(self, event: Event) -> None:
         correlation = whole_number(event.args.correlation) if event.args else None

@@ -1,7 +1,11 @@
-"""Libraries whose kernels communicate, and what they call them."""
+"""The names of kernels: which communicate, of which libraries, and what they are called for short."""
 
 import re
 from dataclasses import dataclass
+
+_LONGEST = 60  # letters of a short name
+_ARGUMENTS = re.compile(r"\((?!anonymous).*$", re.DOTALL)
+_NOISE = re.compile(r"^(?:static |void )+|\(anonymous namespace\)::|\b(?:at|c10)::(?:native::)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,3 +75,17 @@ NCCL_ALONE = re.compile(r"^nccl.*Kernel")  # what HolisticTraceAnalysis takes fo
 def communicates(name: str) -> bool:
     """Whether a kernel called *name* moves data between GPUs."""
     return _COMMUNICATION.search(name) is not None and _COMPUTE.search(name) is None
+
+
+def short_kernel_name(name: str) -> str:
+    """The name of a kernel without its arguments and the noise of C++.
+
+    >>> short_kernel_name("void at::native::vectorized_elementwise_kernel<4, at::native::Add<float>>(int)")
+    'vectorized_elementwise_kernel'
+    >>> short_kernel_name("Memcpy HtoD (Pinned -> Device)")
+    'Memcpy HtoD (Pinned -> Device)'
+    """
+    if name.startswith("Mem"):
+        return name[:_LONGEST]
+    bare = _ARGUMENTS.sub("", _NOISE.sub("", name)).partition("<")[0].strip()
+    return (bare or name)[:_LONGEST]

@@ -10,7 +10,6 @@ from typing import BinaryIO
 
 from app.core.errors import InputError
 from app.core.measurements.trace.activity import Activity, Collector
-from app.core.measurements.trace.comb import comb_of, short
 from app.core.measurements.trace.communication import (
     CollectiveCall,
     collective_bytes,
@@ -21,7 +20,7 @@ from app.core.measurements.trace.communication import (
 )
 from app.core.measurements.trace.doubts import doubts_of_rank, doubts_of_ranks
 from app.core.measurements.trace.events import EventFile
-from app.core.measurements.trace.kernel_families import communicates
+from app.core.measurements.trace.kernel_families import communicates, short_kernel_name
 from app.core.measurements.trace.report import Kernel, RankTrace, TraceReport, by_kind, straggler
 from app.core.measurements.trace.skew import skew_of
 from app.core.measurements.trace.tolls import (
@@ -75,7 +74,6 @@ def read_rank(file: BinaryIO, name: str, communicates: Callable[[str], bool] = c
         calls=tuple(_calls(source, activity, window)),
         kernels=kernels,
         computing=_computing(activity, window),
-        comb=comb_of(activity, window),
         doubts=tuple(doubts_of_rank(source, activity, window, tolls, kernels)),
     )
 
@@ -133,7 +131,6 @@ def _reports_of_job(job: Sequence[RankTrace]) -> Iterator[TraceReport]:
             exposed_skew=_exposed(rank, waits) if skew else 0.0,
             collectives=collectives,
             kernels=rank.kernels,
-            comb=rank.comb,
             last=last,
             doubts=(*rank.doubts, *doubts_of_ranks(rank, compared, skew, collectives)),
         )
@@ -168,7 +165,7 @@ def _calls(source: EventFile, activity: Activity, window: Window) -> Iterator[Co
 
 def _kernels(activity: Activity, window: Window) -> tuple[Kernel, ...]:
     """Those that take the most time, all of one name together."""
-    names = [short(name) for name in activity.names]
+    names = [short_kernel_name(name) for name in activity.names]
     count: Counter[tuple[str, int]] = Counter()
     time: dict[tuple[str, int], float] = defaultdict(float)
     for event in range(len(activity)):

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from statistics import median
 
 from app.core.measurements.reports import Json
-from app.core.measurements.trace.comb import Comb
 from app.core.measurements.trace.communication import CollectiveCall
 from app.core.measurements.trace.tolls import Tolls
 from app.core.units import BytesPerSecond, Seconds
@@ -50,7 +49,6 @@ class RankTrace:
     calls: tuple[CollectiveCall, ...]
     kernels: tuple[Kernel, ...]
     computing: array[float]  # begin, end, begin, end of compute
-    comb: Comb | None
     doubts: tuple[str, ...]
 
 
@@ -69,7 +67,6 @@ class TraceReport:
     exposed_skew: Seconds  # the part that no compute hides
     collectives: tuple[KindOfCollective, ...]
     kernels: tuple[Kernel, ...]  # those that take the most time
-    comb: Comb | None
     last: tuple[int, int] | None  # the rank that most often arrives last, its percent
     doubts: tuple[str, ...]
 

@@ -54,7 +54,6 @@ class Schedule(Base):
     pace = 6.0
     runs_code = True
     is_played = True
-    has_board = True
     kind: Literal["schedule"]
     machine: TargetMachine = Field(description="the ranks, what they hold, and what things cost")
     targets: Targets = Field(description="time, and memory if it matters")

@@ -18,7 +18,6 @@ READ = {
     "errata": "app.course.content.errata.errata",
     "terms": "app.course.content.glossary.terms",
     "sources": "app.core.published.sources.sources",
-    "daily": "app.course.content.daily.written_questions",
 }
 PARTS = (
     "home.routes", "course.chapter_routes", "course.map", "exercise.routes", "exercise.pad",

@@ -1,1 +1,1 @@
-"""The course as a whole: its map, the placement, the final, and boards of schedules."""
+"""The course as a whole: its map, the placement, the final, and schedules in addresses."""

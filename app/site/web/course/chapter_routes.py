@@ -5,8 +5,7 @@ from fastapi import Request, Response
 from app.course.content.catalog import Topic
 from app.server.network.routes import Router
 from app.site import Here, Site
-from app.site.web.course.chapter_view import ChapterWork, chapter_card, chapter_page
-from app.site.web.frame.preview import preview_of
+from app.site.web.course.chapter_view import ChapterWork, chapter_page
 from app.site.web.frame.renderer import frame, render
 from app.site.web.frame.resource import LearningResource
 from app.site.web.frame.visitor import Visiting
@@ -33,7 +32,6 @@ async def chapter(request: Request, site: Here, visiting: Visiting, name: str) -
     choice = choice_form(topic, request, seed)
     today = site.clock().date()
     page = chapter_page(site.catalog, topic, past, work, today, choice=choice, seed=seed, typed=request.query_params)
-    preview = preview_of(chapter_url(topic.id), chapter_card(topic))
     resource = LearningResource(
         sort="chapter",
         name=topic.title,
@@ -41,7 +39,7 @@ async def chapter(request: Request, site: Here, visiting: Visiting, name: str) -
         path=chapter_url(topic.id),
         parts=tuple((exercise_url(one.id), one.title) for one in topic.exercises),
     )
-    around = frame(request, topic.title, topic.summary, "exercises", preview, resource=resource)
+    around = frame(request, topic.title, topic.summary, "exercises", resource=resource)
     return render("course/chapter.html", around, page, 422 if choice and choice.faults else 200)
 
 

@@ -6,7 +6,6 @@ from datetime import date
 
 from markupsafe import Markup
 
-from app.core.charts.card import PictureCard
 from app.core.translation import foreign, translate
 from app.course.content.catalog import Catalog, Topic
 from app.course.content.glossary import mark
@@ -17,7 +16,6 @@ from app.site.markdown import html
 from app.site.web.course.opening_view import OpeningView, opening_views, unplaced_figures
 from app.site.web.exercise.views import view_of
 from app.site.web.explore.figures import EmbeddedView
-from app.site.web.frame.preview import plain_words
 from app.site.web.frame.renderer import Hyperlink
 from app.site.web.standing.chapter_choice import ChapterChoiceForm
 from app.site.web.standing.next_steps import NextSteps, next_steps
@@ -82,16 +80,6 @@ class ChapterWork:
         """The seed of the last right answer; 0 before there is one."""
         latest = max(self.right.values(), key=lambda attempt: attempt.at, default=None)
         return latest.seed if latest else 0
-
-
-def chapter_card(topic: Topic) -> PictureCard:
-    """A chapter in a sentence."""
-    count = len(topic.exercises)
-    return PictureCard(
-        kicker=f"{count} {'exercise' if count == 1 else 'exercises'}",
-        title=topic.title,
-        says=plain_words(topic.summary),
-    )
 
 
 def chapter_page(

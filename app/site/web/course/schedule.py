@@ -8,14 +8,19 @@ from markupsafe import Markup
 
 from app.core.charts.svg import to_svg
 from app.core.simulators.programs import PlayedSchedule
-from app.core.translation import translate
+from app.core.translation import plural, translate
 from app.course.kinds.code.schedule import Schedule
 from app.server.network.routes import Router
 from app.site import Here
-from app.site.web.course.schedule_measures import NamedMeasures, comparison_view, measures_of, target_measures
-from app.site.web.exercise.schedule_picture import schedule_card, schedule_drawing, schedule_exercise, shared_schedule
+from app.site.web.course.schedule_measures import (
+    NamedMeasures,
+    comparison_view,
+    known_measures,
+    measures_of,
+    target_measures,
+)
+from app.site.web.exercise.schedule_picture import schedule_drawing, schedule_exercise, shared_schedule
 from app.site.web.explore.figures import BOTH, TabledDrawing, drawn_on
-from app.site.web.frame.preview import preview_of
 from app.site.web.frame.renderer import Hyperlink, frame, render
 from app.site.web.urls import exercise_url, schedule_url
 
@@ -34,7 +39,6 @@ class SchedulePage:
     misses: str
     address: str
     svg_href: str
-    board: str
 
 
 @router.get("/{topic}/{slug}/schedule")
@@ -45,8 +49,8 @@ def show_schedule_page(request: Request, site: Here, topic: str, slug: str, of: 
         return RedirectResponse(exercise_url(exercise.id), 303)
     played = shared_schedule(exercise, of)
     page = _page(exercise, played, of)
-    card = schedule_card(exercise, site.catalog.topic_of(exercise).title, played)
-    around = frame(request, page.title, card.title, "exercises", preview_of(page.address, card))
+    says = plural("A schedule of {number} unit", "A schedule of {number} units", played.time)
+    around = frame(request, page.title, says, "exercises", page.address)
     return render("course/schedule.html", around, page)
 
 
@@ -63,16 +67,16 @@ def _page(exercise: Schedule, played: PlayedSchedule, code: str) -> SchedulePage
     drawing = schedule_drawing(exercise, played)
     misses, _ = exercise.judge(played)
     address = schedule_url(exercise.id, code)
+    published = () if misses else known_measures(exercise)  # they would give a hint
     this = NamedMeasures(translate("This schedule"), measures_of(played), is_own=True)
     path, _, query = address.partition("?")
     return SchedulePage(
         title=drawing.title,
         exercise=Hyperlink(exercise_url(exercise.id), exercise.title),
         svg=drawn_on(BOTH, drawing),
-        measures=comparison_view(exercise, (this, target_measures(exercise))),
+        measures=comparison_view(exercise, (this, target_measures(exercise), *published)),
         is_right=not misses,
         misses=misses,
         address=address,
         svg_href=f"{path}.svg?{query}",
-        board=f"{exercise_url(exercise.id)}/board",
     )

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from statistics import median_low
 
 from app.core.charts.panels import PanelRow, Panels, panels_drawing
 from app.core.charts.timeline import SCHEDULE_NAMES
@@ -13,7 +12,6 @@ from app.core.units import scale_of, show_in
 from app.course.kinds.code.machine import TargetMachine
 from app.course.kinds.code.schedule import Schedule
 from app.course.kinds.memo import Remembered
-from app.server.db.boards import BoardPoint
 from app.site.web.explore.figures import TabledDrawing, tabled_drawing
 
 
@@ -80,34 +78,6 @@ def target_measures(exercise: Schedule) -> NamedMeasures:
     return NamedMeasures(translate("Target"), measures)
 
 
-def everyones_measures(points: Sequence[BoardPoint]) -> Sequence[NamedMeasures]:
-    """The best and the median of all learners on each axis, if there is more than one learner."""
-    count = sum(point.learners for point in points)
-    if count <= 1:
-        return ()
-    times = sorted(one.time for one in points for _ in range(one.learners))
-    memories = sorted(one.memory for one in points for _ in range(one.learners))
-    return (
-        NamedMeasures(
-            translate("Best of {number} learners", number=count), ScheduleMeasures(time=times[0], memory=memories[0])
-        ),
-        NamedMeasures(
-            translate("Median of {number} learners", number=count),
-            ScheduleMeasures(time=median_low(times), memory=median_low(memories)),
-        ),
-    )
-
-
-def measure_labels(machine: TargetMachine) -> tuple[str, ...]:
-    """What the axes of *machine* are called."""
-    return tuple(axis.label for axis in _axes(machine))
-
-
-def measure_texts(machine: TargetMachine, measures: ScheduleMeasures) -> tuple[str, ...]:
-    """The *measures* on each axis of *machine*, as text."""
-    return tuple(axis.said(measures) for axis in _axes(machine))
-
-
 def comparison_view(exercise: Schedule, rows: Sequence[NamedMeasures]) -> TabledDrawing:
     """The *rows* beside each other, on each axis of the machine of *exercise*."""
     axes = _axes(exercise.machine)
@@ -116,7 +86,7 @@ def comparison_view(exercise: Schedule, rows: Sequence[NamedMeasures]) -> Tabled
             title=translate("What schedules for “{exercise}” cost", exercise=exercise.title),
             summary=translate("Less is better on every axis."),
             what=translate("Schedule"),
-            labels=measure_labels(exercise.machine),
+            labels=tuple(axis.label for axis in axes),
             rows=tuple(_panel_row(row, axes) for row in rows),
         )
     )

@@ -58,8 +58,6 @@ class PageContext:
     facts: tuple[FactView, ...] = ()
     sources: tuple[Hyperlink, ...] = ()
     errata: tuple[Hyperlink, ...] = ()
-    earlier: Hyperlink | None = None
-    later: Hyperlink | None = None
 
 
 def page_context(course: Catalog, asked: ExerciseRequest, topic: Topic, rules: AssignmentRules) -> PageContext:
@@ -76,13 +74,7 @@ def page_context(course: Catalog, asked: ExerciseRequest, topic: Topic, rules: A
     )
     if asked.fragment:
         return found
-    before, after = course.before(exercise), course.after(exercise)
-    whole = replace(
-        found,
-        place=_place(exercise, topic),
-        earlier=_neighbor(before, shared) if before else None,
-        later=_neighbor(after, shared) if after else None,
-    )
+    whole = replace(found, place=_place(exercise, topic))
     return whole if rules.exam else _with_explanations(whole, asked, topic)
 
 
@@ -90,10 +82,6 @@ def describe_page(exercise: Exercise, topic: Topic) -> str:
     """The page of *exercise* in a sentence, for search engines."""
     form = noted("{title}: an exercise of the chapter {chapter}.")
     return translate(form, title=exercise.title, chapter=topic.title)
-
-
-def _neighbor(exercise: Exercise, seed: int) -> Hyperlink:
-    return Hyperlink(exercise_url(exercise.id, seed), exercise.title, foreign(exercise.language))
 
 
 def _place(exercise: Exercise, topic: Topic) -> str:

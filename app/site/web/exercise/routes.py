@@ -15,8 +15,7 @@ from app.server.network.door import note_trouble
 from app.server.network.routes import Router
 from app.site import Here, Site, site_in
 from app.site.grading.check import check
-from app.site.web.exercise.board_entry import enter_on_board
-from app.site.web.exercise.card import exercise_card
+from app.site.markdown import plain_words
 from app.site.web.exercise.page_context import ExerciseRequest
 from app.site.web.exercise.posted_form import (
     LONG,
@@ -36,7 +35,6 @@ from app.site.web.exercise.view import ExercisePage, exercise_page, is_finished
 from app.site.web.exercise.views import view_of
 from app.site.web.exercise.ways_on import with_ways_on
 from app.site.web.frame.origin import from_here
-from app.site.web.frame.preview import preview_of
 from app.site.web.frame.renderer import frame, render, render_part
 from app.site.web.frame.resource import LearningResource
 from app.site.web.frame.visitor import Visiting, Visitor, remember, spend, spend_storage, visitor, visitor_learner
@@ -199,10 +197,6 @@ async def _act(
     if result := await press(site, exercise, posted):
         return result, before
     result, attempt = await grade(site, exercise, posted, before)
-    # Not after the solution was shown, and not while verdicts are hidden: the board would tell.
-    hides = seen.solution or rules.exam or rules.verdict
-    if exercise.has_board and result.verdict and not hides:
-        await enter_on_board(site, exercise.id, posted.learner, result.verdict)
     return result, before.after_answer(attempt)
 
 
@@ -263,12 +257,10 @@ def _response(request: Request, page: ExercisePage, status: int = 200) -> Respon
         return render_part("exercise/fragment.html", page, status)
     title = f"{page.title} · {page.around.topic.text}"
     exercise = site_in(request).catalog.exercise(page.id)
-    card = exercise_card(exercise, page.around.topic.text, page.seed)
-    says = card.says or page.description
+    says = plain_words(exercise.variant(page.seed).prompt) or page.description
     topic = page.around.topic
     resource = LearningResource(
         sort="exercise", name=page.title, says=says, path=exercise_url(page.id), part_of=(topic.href, topic.text)
     )
-    preview = preview_of(exercise_url(page.id, page.seed), card)
-    around = frame(request, title, says, "exercises", preview, resource=resource)
+    around = frame(request, title, says, "exercises", exercise_url(page.id, page.seed), resource=resource)
     return render("exercise/exercise.html", around, page, status)

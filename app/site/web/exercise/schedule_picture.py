@@ -2,7 +2,6 @@
 
 from dataclasses import replace
 
-from app.core.charts.card import PictureCard
 from app.core.charts.diagram import Drawing
 from app.core.errors import NotFoundError
 from app.core.simulators.programs import PlayedSchedule, play_schedule, read_schedule_code
@@ -20,9 +19,7 @@ def schedule_exercise(catalog: Catalog, exercise: str) -> Schedule:
     """
     found = catalog.exercise(exercise)
     if not isinstance(found, Schedule):
-        raise NotFoundError(
-            translate("{exercise} has no board: only exercises on schedules have one", exercise=exercise)
-        )
+        raise NotFoundError(translate("{exercise} is not an exercise on schedules", exercise=exercise))
     return found
 
 
@@ -57,12 +54,3 @@ def schedule_drawing(exercise: Schedule, played: PlayedSchedule) -> Drawing:
     """The picture of *played*, named after the *exercise*."""
     title = translate("A schedule for “{exercise}”", exercise=exercise.title)
     return replace(schedule_sketch(played), title=title)
-
-
-def schedule_card(exercise: Schedule, chapter: str, played: PlayedSchedule) -> PictureCard:
-    """What is shown where the address of *played* is shared: nothing but its picture."""
-    return PictureCard(
-        kicker=f"{chapter} · {exercise.title}",
-        title=plural("A schedule of {number} unit", "A schedule of {number} units", played.time),
-        figure=schedule_drawing(exercise, played),
-    )

@@ -14,9 +14,9 @@ from app.course.kinds import Exercise
 from app.course.kinds.answers import Verdict
 from app.server.db.history import ExerciseHistory
 from app.site.markdown import html
-from app.site.web.exercise.board_entry import picture_link
 from app.site.web.exercise.illustration import IllustrationView, counted_view, illustration_view, played_view
 from app.site.web.exercise.page_context import ExerciseRequest, PageContext, describe_page, page_context
+from app.site.web.exercise.picture_link import picture_link
 from app.site.web.exercise.posted_form import ActionResult, AnswerState, begun_at, hide_verdict
 from app.site.web.exercise.rules import FREE, AssignmentRules
 from app.site.web.exercise.trial_view import TrialView, trial_view
@@ -107,7 +107,6 @@ class ExercisePage:
     around: PageContext
     has_figures: bool
     has_drawings: bool
-    has_board: bool
     picture: str
     assigned: AssignmentRules
     pad_limit: int = PAD_LIMIT
@@ -129,7 +128,6 @@ def exercise_page(
     state = result.state if verdict is None else _state(verdict)
     finished = is_finished(history, exercise, seed) and not rules.solution
     form = view_of(exercise).form(exercise, _form_input(asked, verdict, context, finished=finished))
-    has_board = exercise.has_board and not rules.exam
     return ExercisePage(
         id=exercise.id,
         title=exercise.title,
@@ -163,8 +161,7 @@ def exercise_page(
         around=page_context(course, asked, topic, rules),
         has_figures=bool(exercise.figures),
         has_drawings=bool(exercise.figure) or exercise.draws_mistakes or exercise.is_played,
-        has_board=has_board,
-        picture=picture_link(exercise.id, verdict) if has_board and verdict else "",
+        picture=picture_link(exercise.id, verdict) if verdict and not rules.exam else "",
         assigned=rules,
     )
 

@@ -60,7 +60,6 @@ class GuessForm:
     question: Markup
     label: str
     state: tuple[tuple[str, str], ...]
-    among: tuple[str, ...] = ()  # what to choose from, if it is not a number
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +142,6 @@ def guess_form(explorer: Explorer, values: Values, shown: Explored) -> GuessForm
         mark(inline_html(guess_question(explorer, values))),
         translate(explorer.predicts),
         tuple(url_state(explorer, values).items()),
-        fact.among,
     )
 
 

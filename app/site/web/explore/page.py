@@ -14,7 +14,6 @@ from app.site.web.explore.merged_pages import moved
 from app.site.web.explore.shown_before import query_as_wanted, remember_shown
 from app.site.web.explore.state import control_values, explored, explorer_called
 from app.site.web.explore.view import ExploreList, explorer_cards, explorer_page
-from app.site.web.frame.preview import preview_of
 from app.site.web.frame.renderer import frame, render
 
 router = Router(prefix="/explore")
@@ -41,13 +40,12 @@ def explore(request: Request, site: Here, name: str) -> Response:
     found = explorer_page(site.catalog, explorer, query_as_wanted(request, explorer), _papers(request))
     page = found.page
     fragment = request.headers.get("x-fragment") == "1"
-    card = found.card
     around = frame(
         request,
         page.full_title,
-        card.says or translate(explorer.summary),
+        found.says or translate(explorer.summary),
         "explore",
-        preview_of(f"{page.address}&predict=1" if page.hidden else page.address, card),
+        f"{page.address}&predict=1" if page.hidden else page.address,
     )
     response = render("explore/asked_and_explored.html" if fragment else "explore/explorer.html", around, page)
     remember_shown(request, response, explorer)

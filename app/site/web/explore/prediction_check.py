@@ -45,8 +45,6 @@ def judge_prediction(
     catalog: Catalog, explorer: Explorer, values: Values, fact: KeyFigure, text: str
 ) -> PredictionVerdict:
     """The verdict on *text* as a prediction of *fact*; a bare number is in the unit of the fact."""
-    if fact.among:
-        return _chosen(explorer, fact, text.strip())
     if fact.exact is None:
         raise ValueError(f"{fact.label} is not a number")
     key, typed = _key(fact, fact.exact), text[:_LONGEST].strip()
@@ -68,18 +66,6 @@ def judge_prediction(
         says=f"{says}{_apart(reading.value, fact.exact)}" if not why else says,
         why=mark(inline_html(why)),
         practice=_practice(catalog, explorer),
-    )
-
-
-def _chosen(explorer: Explorer, fact: KeyFigure, text: str) -> PredictionVerdict:
-    """The verdict on *text* as one of the answers of *fact*."""
-    if text not in fact.among:
-        return PredictionVerdict(near=None, says=translate("Choose one of the answers."))
-    if text in fact.right:
-        return PredictionVerdict(near=True, says=translate("You chose “{text}”. Right.", text=text))
-    why = mark(inline_html(explorer.foreseen.chosen(text)))
-    return PredictionVerdict(
-        near=False, says=translate("You chose “{text}”; it is {value}.", text=text, value=fact.value), why=why
     )
 
 

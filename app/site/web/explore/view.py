@@ -6,7 +6,6 @@ from functools import cache
 
 from markupsafe import Markup
 
-from app.core.charts.card import PictureCard
 from app.core.charts.paper import Paper
 from app.core.charts.svg import to_svg
 from app.core.translation import Numeral, translate, translate_known
@@ -33,8 +32,7 @@ from app.course.explorers import (
     untold,
     with_ghosts,
 )
-from app.site.markdown import html, inline_html
-from app.site.web.explore.card import explorer_card
+from app.site.markdown import first_sentence, html, inline_html, plain_words
 from app.site.web.explore.figures import FigureView, GuessForm, figure_views, guess_form
 from app.site.web.explore.layouts import FoundLayouts, LayoutSearchForm, layout_search_form
 from app.site.web.explore.other_states import WAS, ComparedFact, StatesView, fact_views, states_view, unpack_state
@@ -177,10 +175,10 @@ def _slider(control: Slider, value: float) -> ControlView:
 
 @dataclass(frozen=True, slots=True)
 class ExplorerInState:
-    """The page of an explorer in a state, and the words and the figure on its picture."""
+    """The page of an explorer in a state, and in plain words what it shows."""
 
     page: ExplorePage
-    card: PictureCard
+    says: str
 
 
 def explorer_page(
@@ -229,5 +227,6 @@ def explorer_page(
         states=states_view(explorer, values, shown, hidden),
         search=None if hidden or problem else layout_search_form(explorer, values, ()),
     )
-    card = explorer_card(explorer, topic.title, values, shown, hidden=hidden)
-    return ExplorerInState(page, card)
+    if hidden:
+        return ExplorerInState(page, plain_words(guess_question(explorer, values)))
+    return ExplorerInState(page, first_sentence(shown.says))

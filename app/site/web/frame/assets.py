@@ -15,8 +15,8 @@ from app.core.folders import ROOT
 FOLDER = ROOT / "static"
 _TYPES = {".js": "text/javascript", ".woff2": "font/woff2", ".svg": "image/svg+xml"}
 _SQUEEZED = {".js", ".css", ".svg", ".txt", ".json"}
-# Parts of app.css, the fonts of social pictures, and the recipe of the editor.
-_NOT_SERVED = ("css/", "fonts/drawn/", "vendor/editor/")
+# Parts of app.css, and the recipe of the editor.
+_NOT_SERVED = ("css/", "vendor/editor/")
 # What names another file, and would go stale without its hash: imports and fonts.
 _MENTION = re.compile(
     r"""@import "(?P<part>[\w./-]+)";"""

@@ -21,9 +21,7 @@ from app.site.web.frame.resource import LearningResource
 from app.site.web.frame.visitor import COOKIE, SESSION, THEME, Theme
 from app.site.web.frame.visitor import signed_in as known
 
-_PICTURE = "social.png"
 _MENU_NAME = 20  # characters of a name that the menu has room for
-_ALT = "A pipeline schedule drawn as blocks, and the words: predict the training step, then time it."
 
 
 _HEADERS = {
@@ -63,25 +61,14 @@ _LANGUAGES = tuple(Language(code, tag(code), name) for code, name in LANGUAGES.i
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SharePreview:
-    """What is shown where the address of a page is shared: its *picture* and the words on it.
-
-    *path* is the address of what is shown, with its state.
-    """
-
-    path: str
-    picture: str
-    alt: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Frame:
     """The frame around every page; *here* is the part of the site that the menu highlights.
 
     *sentences* are those of the scripts, as JSON; empty in English. *arrives*: the visitor is new
     and comes from elsewhere, as by a shared link. *person*: how the menu calls the one who is
     signed in; empty if nobody is. *origin*: the public URL of the site, with its path *prefix*.
-    *address*: the *path* of the page and its query. *has_classes*: whether one can sign in.
+    *address*: the *path* of the page and its query. *shared*: the address of what is shown, with its state.
+    *has_classes*: whether one can sign in.
     """
 
     title: str
@@ -96,7 +83,7 @@ class Frame:
     prefix: str
     path: str
     address: str
-    preview: SharePreview
+    shared: str
     arrives: bool
     person: str
     has_classes: bool
@@ -122,7 +109,7 @@ def frame(
     title: str,
     description: str = "",
     here: str = "",
-    preview: SharePreview | None = None,
+    shared: str = "",
     *,
     resource: LearningResource | None = None,
     signed_in: bool = True,
@@ -145,7 +132,7 @@ def frame(
         prefix=settings.prefix if settings else "",
         path=request.url.path,
         address=f"{request.url.path}?{request.url.query}".removesuffix("?"),
-        preview=preview or SharePreview(path=request.url.path, picture=asset_url(_PICTURE), alt=_ALT),
+        shared=shared or request.url.path,
         arrives=_arrives(request),
         person=_person(request) if signed_in else "",
         has_classes=not isinstance(site, Site) or site.members.exist,

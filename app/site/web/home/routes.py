@@ -14,7 +14,6 @@ from app.site.web.home.view import home_page
 from app.site.web.standing.history import read_learner_history
 from app.site.web.standing.records import open_records
 from app.site.web.standing.route_choice import chosen_route
-from app.site.web.standing.weekly_goal import chosen_goal
 
 router = Router()
 _STREAK_BACK = 400  # days that are searched
@@ -30,7 +29,6 @@ async def home(request: Request, site: Here, visiting: Visiting) -> Response:
         read_learner_history(site, learner, chosen_route(request)),
         _days_worked(site, learner, today),
         today,
-        chosen_goal(request),
     )
     return render("home.html", frame(request, "Wallclock", translate(_SAYS), "exercises"), page)
 

@@ -7,7 +7,6 @@ from datetime import date
 from markupsafe import Markup
 
 from app.course.content.catalog import Catalog
-from app.course.content.daily import daily_title
 from app.server.db.history import streak
 from app.site.markdown import html
 from app.site.web.explore.figures import EmbeddedView, taste
@@ -16,7 +15,6 @@ from app.site.web.standing.next_steps import NextSteps, next_steps
 from app.site.web.standing.route_choice import RouteProgress, chapter_on_route, route_progress
 from app.site.web.standing.sections import SectionCards, section_cards
 from app.site.web.standing.view import LearnerHistory
-from app.site.web.standing.weekly_goal import WeeklyGoal, weekly_goal
 from app.site.web.urls import chapter_url
 
 _SAMPLE = "/measured/a100-16-p4de"
@@ -34,16 +32,14 @@ class HomePage:
     sections: tuple[SectionCards, ...]
     taste: EmbeddedView | None
     streak: int
-    goal: WeeklyGoal | None
-    today: str  # the title of the question of the day
     sample: str  # the page of measurements of others, as one's own would be shown,
     sample_trace: str  # and that of a trace
     heading: str  # of a course pack, with its opening; empty: Wallclock's own
     opening: Markup
 
 
-def home_page(course: Catalog, past: LearnerHistory, worked: Collection[date], today: date, goal: int = 0) -> HomePage:
-    """The home page of a learner with that *past*, who *worked* on those days with that *goal*."""
+def home_page(course: Catalog, past: LearnerHistory, worked: Collection[date], today: date) -> HomePage:
+    """The home page of a learner with that *past*, who *worked* on those days."""
     heading, opening = course.front or ("", "")
     topics = course.topics
     return HomePage(
@@ -54,8 +50,6 @@ def home_page(course: Catalog, past: LearnerHistory, worked: Collection[date], t
         sections=tuple(section_cards(course, past)),
         taste=None if past.answers else taste(),
         streak=streak(worked, today),
-        goal=weekly_goal(past, goal, today) if goal else None,
-        today=daily_title(today),
         sample=_SAMPLE,
         sample_trace=_SAMPLE_TRACE,
         heading=heading,

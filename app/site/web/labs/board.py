@@ -23,10 +23,8 @@ from app.server.network.door import note_trouble
 from app.server.network.routes import Router
 from app.site import Here, Site
 from app.site.web.explore.figures import FigureView, figure_file, figure_view
-from app.site.web.frame.preview import preview_of
 from app.site.web.frame.renderer import Hyperlink, frame, render
 from app.site.web.frame.visitor import FromHere, Visiting, remember, spend, spend_storage, visitor_learner
-from app.site.web.labs.cards import board_card
 from app.site.web.labs.labels import HELD, KINDS, guess_label, held_over
 from app.site.web.labs.run_comparison import (
     LETTERS,
@@ -176,8 +174,7 @@ def _board_page(request: Request, site: Site, lab: Lab, error: AppError | None =
     )
     status = 200 if error is None else 422 if isinstance(error, InputError) else 503
     title = translate("{title}: all machines", title=lab.title)
-    preview = preview_of(f"{lab_url(lab.name)}/board", board_card(lab, groups))
-    around = frame(request, title, lab.summary, "labs", preview)
+    around = frame(request, title, lab.summary, "labs")
     return render("labs/board.html", around, page, status)
 
 

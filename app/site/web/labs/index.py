@@ -21,10 +21,8 @@ from app.server.network.door import note_trouble
 from app.server.network.routes import Router
 from app.site import Here, Site
 from app.site.markdown import html
-from app.site.web.frame.preview import preview_of
 from app.site.web.frame.renderer import Frame, Hyperlink, frame, render
 from app.site.web.frame.visitor import FromHere, Visiting, remember, spend, spend_storage, visitor_learner
-from app.site.web.labs.cards import lab_card
 from app.site.web.labs.form import RunForm, run_form
 from app.site.web.labs.labels import BACKEND, KINDS, LINKS_SAY, guess_label, machine_of
 from app.site.web.labs.predictions import RecordedRun, read_run_prediction, read_typed_parameter, recorded_run
@@ -211,8 +209,7 @@ def _origin(site: Site, text: str) -> str:
 
 
 def _framed(request: Request, lab: Lab) -> Frame:
-    preview = preview_of(lab_url(lab.name), lab_card(lab))
-    return frame(request, lab.title, lab.summary, "labs", preview)
+    return frame(request, lab.title, lab.summary, "labs", lab_url(lab.name))
 
 
 def _refused(request: Request, site: Site, lab: Lab, fields: dict[str, str], error: Exception) -> Response:

@@ -4,19 +4,8 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from app.core.charts.card import Emblem, EmblemPath
-
 WIDTH, HEIGHT = 120, 60
 _MIDDLE = HEIGHT / 2
-_PAINTS: Mapping[str, tuple[str, float]] = {  # a color of the palette, and the width of a line
-    "f": ("forward", 0),
-    "b": ("backward", 0),
-    "w": ("weight-gradient", 0),
-    "c": ("communication", 0),
-    "e": ("line", 0),
-    "l": ("muted", 1.5),
-    "k": ("forward", 2.5),
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +19,6 @@ class PicturePath:
 def picture_of(lab: str) -> tuple[PicturePath, ...]:
     """The picture of *lab*; a lab without one of its own has a prediction beside a measurement."""
     return tuple(_PICTURES.get(lab, _two_bars)())
-
-
-def emblem_of(lab: str) -> Emblem:
-    """The picture of *lab* with the colors of the palette, to be drawn large."""
-    drawn = (EmblemPath(color, one.path, stroke) for one in picture_of(lab) for color, stroke in [_PAINTS[one.color]])
-    return Emblem(WIDTH, HEIGHT, tuple(drawn))
 
 
 def _box(color: str, x: float, y: float, width: float, height: float) -> PicturePath:

@@ -24,11 +24,9 @@ from app.server.network.routes import Router
 from app.site import Here, Site
 from app.site.markdown import html
 from app.site.web.explore.figures import FigureView, figure_file, figure_view
-from app.site.web.frame.preview import preview_of
 from app.site.web.frame.renderer import Hyperlink, frame, render
 from app.site.web.frame.visitor import FromHere, Visiting
 from app.site.web.labs.active_runs import UnderwayView, underway_view
-from app.site.web.labs.cards import lab_card, run_card
 from app.site.web.labs.guess_table import GuessTable, guess_afterwards, guess_beside_run
 from app.site.web.labs.labels import BACKEND, CURES, KINDS, LINKS_SAY, STATES, machine_of, measured_in_words, query_of
 from app.site.web.labs.latency_fit import line_in_words
@@ -98,10 +96,8 @@ async def run_page(request: Request, site: Here, visiting: Visiting, name: str, 
     guess = request.query_params.get("guess", "")[:_LONGEST]
     page = await aside(_page_of, site, lab, run, visiting.learner, guess)
     fragment = request.headers.get("x-fragment") == "1"
-    card = run_card(lab, page.report) if page.report and page.report.measures else None
-    path = page.address if card else lab_url(lab.name)
-    preview = preview_of(path, card or lab_card(lab))
-    around = frame(request, page.title, lab.summary, "labs", preview)
+    path = page.address if page.report and page.report.measures else lab_url(lab.name)
+    around = frame(request, page.title, lab.summary, "labs", path)
     return render("labs/run_state.html" if fragment else "labs/run.html", around, page)
 
 

@@ -1,4 +1,4 @@
-"""What the page of a trace shows: the tolls of a step, what to try, the comb of one step."""
+"""What the page of a trace shows: the tolls of a step, and what to try."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -12,14 +12,15 @@ from app.core.errors import sentence
 from app.core.formulas.layout import StepTime, step_time
 from app.core.formulas.presets import Cluster, Layout, ModelShape
 from app.core.measurements.comparison import wire_of
+from app.core.measurements.trace.activity import COMMUNICATION, COMPUTE, COPY
 from app.core.measurements.trace.advice import Lever, levers
 from app.core.measurements.trace.report import KindOfCollective, TraceReport
 from app.core.translation import localized, noted, translate
 from app.core.units import BYTE_PER_SECOND, SECOND, in_english, show, show_size
 from app.site.web.explore.figures import BOTH, drawn_on
-from app.site.web.measured.comb_view import DOES, CombView, comb_view
 from app.site.web.measured.levers import lever_told
 
+_DOES = {COMPUTE: noted("computes"), COMMUNICATION: noted("communicates"), COPY: noted("copies")}
 _KERNELS = 12
 _TONES: Mapping[str, Tone] = {
     noted("compute"): Tone.COMPUTE,
@@ -57,7 +58,6 @@ class TraceView:
     collectives: tuple[tuple[str, ...], ...]
     kernels: tuple[tuple[str, ...], ...]
     doubts: tuple[str, ...]
-    comb: CombView | None
 
 
 def predicted_tolls(given: Mapping[str, str]) -> PredictedTolls | None:
@@ -117,7 +117,6 @@ def trace_view(report: TraceReport, title: str, beside: PredictedTolls | None) -
         collectives=tuple(_collectives(report)),
         kernels=tuple(_kernels(report)),
         doubts=tuple(map(sentence, report.doubts)),
-        comb=comb_view(report.comb) if report.comb else None,
     )
 
 
@@ -237,4 +236,4 @@ def _of_the_wire(one: KindOfCollective, report: TraceReport) -> str:
 def _kernels(report: TraceReport) -> Iterator[tuple[str, ...]]:
     for one in report.kernels[:_KERNELS]:
         time = show(one.time, SECOND, 3)
-        yield (one.name, translate(DOES[one.sort]), f"{one.count:,}", time)
+        yield (one.name, translate(_DOES[one.sort]), f"{one.count:,}", time)

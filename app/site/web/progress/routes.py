@@ -25,7 +25,6 @@ from app.site.web.progress.view import ProgressPage, ProgressRecord, first_day, 
 from app.site.web.standing.history import read_learner_history
 from app.site.web.standing.records import open_records
 from app.site.web.standing.route_choice import chosen_route
-from app.site.web.standing.weekly_goal import chosen_goal
 
 router = Router(prefix="/progress")
 IMPORT = "/progress/import"
@@ -126,7 +125,7 @@ def _shown_progress(request: Request, site: Site, learner: str, notice: Notice, 
     around = frame(request, translate("Progress"), here="progress")
     today = site.clock().date()
     record = _read_progress(site, learner, today, chosen_route(request))
-    found = progress_page(site.catalog, record, today, chosen_goal(request))
+    found = progress_page(site.catalog, record, today)
     page = Shown(found, notice, f"{FILE_LIMIT >> 20} MiB", around.person)
     return render("progress/progress.html", around, page, status)
 

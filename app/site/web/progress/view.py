@@ -19,7 +19,6 @@ from app.site.web.progress.ideas import WrongIdea
 from app.site.web.standing.next_steps import NextSteps, next_steps
 from app.site.web.standing.route_choice import chapter_on_route
 from app.site.web.standing.view import ChapterCard, ExerciseRow, LearnerHistory, card_of, clock, mark_of, row_of
-from app.site.web.standing.weekly_goal import WeeklyGoal, weekly_goal
 from app.site.web.urls import exercise_url
 
 _WEEKS = 26
@@ -97,7 +96,6 @@ class ProgressPage:
     total: int
     bonus: int
     streak: int
-    goal: WeeklyGoal | None
     weeks: tuple[tuple[CalendarDay, ...], ...]
     days: tuple[CalendarDay, ...]
     chapters: tuple[ProgressChapter, ...]
@@ -128,8 +126,8 @@ def first_day(today: date) -> date:
     return today - timedelta(weeks=_WEEKS - 1, days=today.weekday())
 
 
-def progress_page(course: Catalog, record: ProgressRecord, today: date, goal: int = 0) -> ProgressPage:
-    """The progress of the learner of *record*, whose *goal* for each week is 0 without one."""
+def progress_page(course: Catalog, record: ProgressRecord, today: date) -> ProgressPage:
+    """The progress of the learner of *record*."""
     past, took = record.past, record.efforts
     path = [one for topic in course.topics for one in topic.path]
     marks = [mark_of(past.known.get(one.id)) for one in path]
@@ -146,7 +144,6 @@ def progress_page(course: Catalog, record: ProgressRecord, today: date, goal: in
         total=len(marks),
         bonus=sum(chapter.card.extras.solved for chapter in chapters),
         streak=streak(record.days.keys(), today),
-        goal=weekly_goal(past, goal, today),
         weeks=tuple(tuple(days[n : n + 7]) for n in range(0, len(days), 7)),
         days=tuple(d for d in reversed(days) if d.count),
         chapters=chapters,

@@ -6,11 +6,8 @@ from app.core.translation import translate
 from app.course.content.errata import erratum_called
 from app.server.network.routes import Router
 from app.site import Here
-from app.site.web.frame.preview import preview_of
 from app.site.web.frame.renderer import frame, render
-from app.site.web.reference.cards import erratum_card
 from app.site.web.reference.errata_view import view_of_errata, view_of_erratum
-from app.site.web.urls import erratum_url
 
 router = Router(prefix="/errata")
 
@@ -33,6 +30,5 @@ def erratum_page(request: Request, site: Here, name: str) -> Response:
         translate("Your source says “{said}”: here is why", said=erratum.said),
         f"{erratum.title}. {erratum.right}",
         "errata",
-        preview_of(erratum_url(erratum.id), erratum_card(erratum)),
     )
     return render("reference/erratum.html", around, view_of_erratum(site.catalog, erratum))

@@ -91,19 +91,6 @@ class FormulaPage:
     errata: tuple[Hyperlink, ...]
 
 
-def calculated(formula: Formula, query: Mapping[str, str]) -> tuple[dict[str, str], str]:
-    """The arguments in the address and the result for them; neither if there is none in a line."""
-    given = {k: v[:LONGEST_ARGUMENT] for k, v in query.items() if k in formula.inputs and v.strip()}
-    try:
-        worked = _worked_out(formula, given)[0]
-        value = formula_value(formula, worked, MOST_PARTS) if given else None
-    except ValueError:
-        value = None
-    if value is None:
-        return {}, ""
-    return ({}, "") if formula.shown_parts(value) else (given, formula.text(value))
-
-
 def formula_called(name: str) -> Formula:
     """The formula with the *name* in an address.
 

@@ -7,16 +7,8 @@ from fastapi import Request, Response
 from app.core.translation import translate
 from app.server.network.routes import Router
 from app.site import Here
-from app.site.web.frame.preview import preview_of
 from app.site.web.frame.renderer import frame, render
-from app.site.web.reference.cards import formula_card
-from app.site.web.reference.formula_view import (
-    LONGEST_ARGUMENT,
-    calculated,
-    formula_called,
-    formula_groups,
-    formula_page,
-)
+from app.site.web.reference.formula_view import LONGEST_ARGUMENT, formula_called, formula_groups, formula_page
 from app.site.web.urls import formula_url
 
 router = Router(prefix="/formulas")
@@ -37,9 +29,8 @@ def show_formula(request: Request, site: Here, name: str) -> Response:
     given = {k: v[:LONGEST_ARGUMENT] for k, v in request.query_params.items() if v.strip()}
     page = formula_page(site.catalog, formula, given)
     short = formula.name.partition(".")[2].replace("_", " ")
-    given, result = calculated(formula, given)
-    path = f"{formula_url(formula.name)}?{urlencode(given)}".rstrip("?")
-    preview = preview_of(path, formula_card(formula, given, result))
-    around = frame(request, short.capitalize(), page.documented.summary, "formulas", preview)
+    calculated = {} if page.problem else {name: text for name, text in given.items() if name in formula.inputs}
+    path = f"{formula_url(formula.name)}?{urlencode(calculated)}".rstrip("?")
+    around = frame(request, short.capitalize(), page.documented.summary, "formulas", path)
     fragment = request.headers.get("x-fragment") == "1"
     return render("reference/calculation.html" if fragment else "reference/formula.html", around, page)

@@ -14,7 +14,7 @@ router = Router()
 ADDRESS = "/reference"
 _GROUPS: Sequence[tuple[str, tuple[str, ...]]] = (
     (noted("Look up"), ("/formulas", "/glossary", "/hardware", "/errata", "/trust", "/search")),
-    (noted("Find your way"), ("/map", "/placement", "/final", "/guess")),
+    (noted("Find your way"), ("/map", "/placement", "/final")),
     (noted("Your own files"), ("/measured", "/measured/traces")),
     (noted("Teach and extend"), ("/classes", "/authoring", "/docs", "/api/docs")),
 )

@@ -9,7 +9,6 @@ SITE_PAGES = (
         "/explore",
         noted("Sliders and figures: all-reduce, pipelines, memory, rooflines, checkpoints."),
     ),
-    (noted("Guess the step"), "/guess", noted("One question a day, the same for everyone.")),
     (noted("Placement"), "/placement", noted("Six questions at most that say which chapters you can skip.")),
     (noted("Final"), "/final", noted("Twenty drawn questions from the whole course, and what to repeat.")),
     (

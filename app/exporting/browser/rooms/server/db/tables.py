@@ -67,7 +67,7 @@ class Prediction(Row):
 
 
 class DailyGuess(Row):
-    """A guess of a server's question of the day: carried along."""
+    """A guess on a question of the day of an earlier version: carried along."""
 
     day: Any
     question: str

@@ -1,4 +1,4 @@
-"""Traces of jobs with one slow rank, made: published ones hold no job's ranks side by side."""
+"""Traces of jobs with one slow rank, from which exhibits were made: published ones hold no job's ranks side by side."""
 
 import io
 import json
@@ -28,7 +28,6 @@ class SlowRank:
     late: Sequence[float]
 
     def reports(self) -> Sequence[TraceReport]:
-        """What the reader says of each rank."""
         ranks = [read_rank(io.BytesIO(self._trace(rank)), f"rank{rank}.json") for rank in range(len(self.compute))]
         return reports(ranks)
 

@@ -22,14 +22,13 @@ from app.site.web.urls import chapter_url, erratum_url, exercise_url, explorer_u
 
 _PAGES = (
     "/", "/map", "/placement", "/final", "/explore", "/labs", "/formulas", "/errata", "/glossary",
-    "/hardware", "/reference", "/trust", MEASURED, TRACES, "/guess", "/scratch", "/authoring",
+    "/hardware", "/reference", "/trust", MEASURED, TRACES, "/scratch", "/authoring",
     "/authoring/units", "/docs", "/api/docs",
 )  # fmt: skip
 # Pages of one visitor, pages without an end, and what is for programs. ($: no more follows.)
 _PRIVATE = (
     "/me$", "/me/", "/classes", "/assignments", "/join/", "/sign-", "/lti", "/progress", "/search",
-    "/placement/", "/final/", "/exercises/*/board$", "/pictures/guess/",
-    "/api/v1/", "/metrics", "/*/another", "/*?*seed=",
+    "/placement/", "/final/", "/api/v1/", "/metrics", "/*/another", "/*?*seed=",
 )  # fmt: skip
 _NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
 router = Router()

@@ -1,1 +1,0 @@
-"""Guess the step: one question per day."""

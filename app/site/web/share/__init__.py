@@ -1,1 +1,0 @@
-"""Pictures of pages, as shown where their addresses are shared."""
