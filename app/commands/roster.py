@@ -9,7 +9,7 @@ from app.commands.people import OpenDatabase, class_called, open_database, print
 from app.people.classes import Member, members_of, number_of
 from app.people.csv_encoding import FILE_LIMIT
 from app.people.csv_files import read_roster, write_roster
-from app.people.rosters import RosterChanges, apply, roster_difference
+from app.people.rosters import RosterChanges, import_roster, roster_changes
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -59,9 +59,9 @@ def _change(arguments: Namespace) -> None:
         roster = read_roster(source.read(FILE_LIMIT + 1))
     with open_database(writes=not arguments.dry_run) as here:
         class_id = _class_id(arguments, here)
-        found = roster_difference(members_of(here.session, class_id), roster.entries)
+        found = roster_changes(here.session, class_id, roster.entries)
         if not arguments.dry_run:
-            apply(here.session, class_id, found, remove_missing=arguments.remove_missing)
+            import_roster(here.session, class_id, found, remove_missing=arguments.remove_missing)
             here.session.commit()
     for line in _lines(found, removes=arguments.remove_missing):
         sys.stdout.write(f"{line}\n")
@@ -76,6 +76,8 @@ def _change(arguments: Namespace) -> None:
 def _lines(found: RosterChanges, *, removes: bool) -> Iterator[str]:
     for new in found.added:
         yield f"+ {new.name}{_id(new.outside_id)}"
+    for known in found.known:
+        yield f"+ {known.listed.name}{_id(known.listed.outside_id)}, known from before as {known.name}"
     for one in (*found.changed, *found.found):
         yield f"~ {one.member.name} -> {one.listed.name}{_id(one.listed.outside_id)}"
     for double in found.doubled:

@@ -17,7 +17,7 @@ from app.people.assignments import Assignment
 from app.people.cells import JudgedAgain, Key, judged_again
 from app.people.classes import Member
 from app.people.gradebook import points_by_hand
-from app.people.variants import Drawings, former_learners
+from app.people.variants import Drawings, former_learners, since_joined
 
 State = Literal["new", "trying", "stuck", "solved"]
 STATES: tuple[State, ...] = ("new", "trying", "stuck", "solved")
@@ -163,6 +163,7 @@ def _found(
             col(AttemptRow.exercise).in_(exercises),
             col(AttemptRow.learner).in_(wanted[start : start + _AT_ONCE]),
             ~col(AttemptRow.carried),
+            *since_joined(assignment),
         )
         yield from session.connection().execute(these).all()
 

@@ -9,7 +9,9 @@ from sqlalchemy import select as columns
 from sqlmodel import Session, col
 
 from app.db.tables import AttemptRow
+from app.people.assignments import Assignment
 from app.people.policy import Dates, Policy, worth_steps
+from app.people.variants import since_joined
 
 _AT_ONCE = 1_000  # learners of a query: databases limit its parameters
 _NOTHING = literal(0.0, Float)
@@ -17,18 +19,19 @@ Steps = Sequence[tuple[datetime, float]]
 
 
 def drawing_sums(
-    session: Session, policy: Policy, dates: Dates, exercises: Collection[str], learners: Collection[str]
+    session: Session, assignment: Assignment, dates: Dates, exercises: Collection[str], learners: Collection[str]
 ) -> Iterator[Sequence[Any]]:
     """Exercise, learner, seed, answers that count, and the most earned in time and late, 0 to 1.
 
     Of *learners*, all of whom have these *dates*, in which worth goes down in steps. If drawings
     do not matter, all of them are one. The products are those of `best_share`: they are equal.
     """
+    policy = assignment.policy
     steps = worth_steps(policy, dates) or ()
     whose = sorted(learners) if steps and exercises else []
     for start in range(0, len(whose), _AT_ONCE):
         part = whose[start : start + _AT_ONCE]
-        answers = _countable(policy, dates, exercises, part)
+        answers = _countable(assignment, dates, exercises, part)
         earned = _unaided(policy, answers)
         statement = columns(
             answers.c.exercise,
@@ -42,8 +45,11 @@ def drawing_sums(
         yield from session.connection().execute(statement).all()
 
 
-def _countable(policy: Policy, dates: Dates, exercises: Collection[str], learners: Collection[str]) -> FromClause:
+def _countable(
+    assignment: Assignment, dates: Dates, exercises: Collection[str], learners: Collection[str]
+) -> FromClause:
     """The answers that may count, as a table: of those in the window, the first *attempts*."""
+    policy = assignment.policy
     first, last = dates.window(policy.grace)
     drawing = _drawing(policy, AttemptRow.__table__)  # type: ignore[attr-defined]
     place = func.row_number().over(partition_by=drawing, order_by=col(AttemptRow.id))
@@ -62,6 +68,7 @@ def _countable(policy: Policy, dates: Dates, exercises: Collection[str], learner
         col(AttemptRow.at) <= last,
         col(AttemptRow.learner).in_(learners),
         col(AttemptRow.exercise).in_(exercises),
+        *since_joined(assignment),
     )
     if not policy.attempts:
         return answers.subquery()

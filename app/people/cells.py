@@ -18,7 +18,7 @@ from app.people.assignments import Assignment
 from app.people.classes import Member
 from app.people.personal_dates import dates_of_everyone
 from app.people.policy import CountableAnswer, Dates, Share, best_share, dates_of, worth_steps
-from app.people.variants import Drawings, Former, former_learners
+from app.people.variants import Drawings, Former, former_learners, since_joined
 
 _AT_ONCE = 1_000  # learners of a query: databases limit its parameters
 _MANY = 10  # learners with dates of their own, from whom on the database adds up for them
@@ -135,7 +135,7 @@ class AssignmentAnswers:
     ) -> Iterator[tuple[Key, Cell]]:
         """The cells of *learners*, who have the same *dates*."""
         has = self.drawings.has
-        sums = drawing_sums(session, self.assignment.policy, dates, exercises, learners)
+        sums = drawing_sums(session, self.assignment, dates, exercises, learners)
         for exercise, rows in groupby(sums, itemgetter(0)):
             points, seed_of = self.points[exercise], self.drawings.seeds(exercise)
             for _, learner, seed, tries, early, late in rows:
@@ -165,6 +165,7 @@ class AssignmentAnswers:
             statement = _ANSWERS.where(
                 col(AttemptRow.learner).in_(whose[start : start + _AT_ONCE]),
                 col(AttemptRow.exercise).in_(sorted(exercises)),
+                *since_joined(self.assignment),
             )
             for row in session.connection().execute(statement).all():
                 learner, exercise, seed, number, at, score, hints, revealed = row

@@ -12,7 +12,7 @@ from app.people.assignments import Assignment
 from app.people.classes import Member
 from app.people.personal_dates import dates_for
 from app.people.policy import CountableAnswer, Dates, Policy, counts, unaided, worth
-from app.people.variants import Drawings, former_learners
+from app.people.variants import Drawings, former_learners, since_joined
 from app.translation import noted, translate
 
 _LATEST = 200  # answers of an exercise that are listed
@@ -53,6 +53,7 @@ def given_in(session: Session, secret: str, assignment: Assignment, member: Memb
             AttemptRow.learner == member.learner,
             ~col(AttemptRow.carried),
             col(AttemptRow.exercise).in_([entry.exercise for entry in assignment.entries]),
+            *since_joined(assignment),
         )
         .order_by(col(AttemptRow.id))
     )

@@ -10,9 +10,10 @@ from sqlalchemy import select as columns
 from sqlmodel import Session, col
 
 from app.db.tables import AttemptRow
-from app.people.assignments import AssignmentEntry
+from app.people.assignments import Assignment, AssignmentEntry
 from app.people.cells import AssignmentAnswers, JudgedAgain
 from app.people.members import in_parts
+from app.people.variants import since_joined
 
 _AT_ONCE = 1_000  # learners of a query: databases limit its parameters
 _DRAWING = (col(AttemptRow.learner), col(AttemptRow.seed))
@@ -52,7 +53,7 @@ def drawing_runs(
     """The runs of an assignment, exercise by exercise; the latest verdict on an answer counts."""
     persons, counts = answers.persons, answers.drawings.counts
     for entry in answers.assignment.entries:
-        rows = _run_rows(session, entry.exercise, persons.keys(), answers.regraded)
+        rows = _run_rows(session, answers.assignment, entry.exercise, persons.keys(), answers.regraded)
         runs = [
             DrawingRun(persons[learner], *counted)
             for learner, seed, *counted in rows
@@ -72,12 +73,12 @@ def shown_values(session: Session, runs: Iterable[DrawingRun]) -> Iterator[tuple
 
 
 def _run_rows(
-    session: Session, exercise: str, learners: Set[str], again: Mapping[int, JudgedAgain]
+    session: Session, assignment: Assignment, exercise: str, learners: Set[str], again: Mapping[int, JudgedAgain]
 ) -> Iterator[Sequence[Any]]:
     """Learner and seed before the rest of a run; the database adds up where nobody judged again."""
     single = learners & {one.learner for one in again.values() if one.exercise == exercise}
-    counted = _found(session, _COUNTED, exercise, learners - single)
-    return chain(counted, _runs_again(_found(session, _EACH, exercise, single), again))
+    counted = _found(session, assignment, _COUNTED, exercise, learners - single)
+    return chain(counted, _runs_again(_found(session, assignment, _EACH, exercise, single), again))
 
 
 def _runs_again(rows: Iterable[Sequence[Any]], again: Mapping[int, JudgedAgain]) -> Iterator[Sequence[Any]]:
@@ -93,7 +94,11 @@ def _runs_again(rows: Iterable[Sequence[Any]], again: Mapping[int, JudgedAgain])
 
 
 def _found(
-    session: Session, statement: Select[*tuple[Any, ...]], exercise: str, learners: Collection[str]
+    session: Session,
+    assignment: Assignment,
+    statement: Select[*tuple[Any, ...]],
+    exercise: str,
+    learners: Collection[str],
 ) -> Iterator[Sequence[Any]]:
     whose = sorted(learners)
     for start in range(0, len(whose), _AT_ONCE):
@@ -101,5 +106,6 @@ def _found(
             col(AttemptRow.exercise) == exercise,
             col(AttemptRow.learner).in_(whose[start : start + _AT_ONCE]),
             ~col(AttemptRow.carried),
+            *since_joined(assignment),
         )
         yield from session.connection().execute(these).all()

@@ -16,6 +16,11 @@ _DIGEST = 40  # characters of a digest
 _NEAREST = 2_000  # members among whom the closest is looked for
 
 
+def bare_id(outside: str) -> str:
+    """An id without the zeros that a spreadsheet takes off: 007 is 7."""
+    return outside.lstrip("0") if outside.isdecimal() else outside
+
+
 def grader_named(token: str) -> str:
     """The learner for whom answers with a token are stored: token:NAME.
 

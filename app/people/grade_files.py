@@ -12,10 +12,11 @@ from app.people.assignments import MOST_POINTS, Assignment
 from app.people.classes import Member
 from app.people.csv_grade_table import GradeLine
 from app.people.csv_grades import Format, GradeColumn, Graded, ReadGrades, read_grades, write_grades
+from app.people.external_ids import bare_id
 from app.people.gradebook import WHOLE, Cells, points_in
 from app.people.overall_grades import overall_percent
 from app.people.overrides import Override, override
-from app.people.rosters import bare_id, by_bare_id
+from app.people.rosters import by_bare_id
 from app.translation import translate
 
 _CLOSE = 1e-6  # points: files have six decimals

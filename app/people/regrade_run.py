@@ -18,7 +18,7 @@ from app.kinds import Exercise
 from app.kinds.answers import stored_answer
 from app.people.assignments import Assignment, assignments_of
 from app.people.classes import Member, Role, members_of
-from app.people.variants import Drawings, former_learners
+from app.people.variants import Drawings, former_learners, since_joined
 from app.sandbox.runner import Runner
 from app.translation import translate
 
@@ -177,6 +177,7 @@ def _stale(
                 col(AttemptRow.id) > after,
                 ~col(AttemptRow.carried),
                 col(AttemptRow.learner).in_(learners[start : start + _LEARNERS]),
+                *since_joined(assignment),
             )
             .order_by(col(AttemptRow.id))
         ).all()

@@ -19,6 +19,7 @@ from app.federation.outbox import send_again, send_refused_again
 from app.network.door import note_trouble
 from app.network.routes import Router
 from app.people.classes import Role
+from app.people.recognition import FOUND
 from app.site import Here, Site
 from app.translation import translate
 from app.web.frame.renderer import frame, render
@@ -202,7 +203,7 @@ def _course_row(name: str, before: Role | None, after: Role | None, news: Iterab
 def _news(change: RoleChange) -> Iterator[str]:
     """What else the class would learn about a member."""
     if change.by_id:
-        yield translate("found by id")
+        yield translate(FOUND) if change.known else translate("found by id")
     if change.new_name:
         yield translate("called {name}", name=change.new_name)
     if change.new_id:

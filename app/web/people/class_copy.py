@@ -28,6 +28,7 @@ from app.people.assignment_copies import (
 from app.people.assignments import Assignment, assignments_of
 from app.people.classes import Role, classes_of, create_class, enroll, number_of, refuse_archived
 from app.people.local_time import on_the_calendar
+from app.people.persons import WayIn
 from app.people.policy import Policy
 from app.site import Here, Site
 from app.translation import noted, translate
@@ -137,7 +138,7 @@ def _new_class(session: Session, site: Site, member: Membership, name: str) -> i
     row, pseudonyms = member.row, member.row.pseudonyms
     made = create_class(session, site.secret, name, row.zone, pseudonyms=pseudonyms)
     made.lowest = row.lowest
-    enroll(session, number_of(made), member.person.person, Role.TEACHER)
+    enroll(session, number_of(made), member.person.person, Role.TEACHER, way=WayIn(browser=member.person.browser))
     return number_of(made)
 
 

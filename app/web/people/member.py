@@ -18,7 +18,7 @@ from app.network.routes import Router
 from app.people.classes import Member, Role, members_of
 from app.people.local_time import on_the_calendar
 from app.people.members import change_role, hold, member_row, remove_members, rename_member, taught_by
-from app.people.merges import merge_members, merges_in, undo_merge
+from app.people.merges import merge_members, merges_in, undo_or_ask
 from app.site import Here, Site
 from app.translation import translate
 from app.web.frame.renderer import frame, render
@@ -41,12 +41,17 @@ class OtherStudent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastMerge:
-    """A merge that can be undone: who became part of the member, when, and by whom."""
+    """A merge that can be undone: who became part of the member, when, and by whom.
+
+    It may *wait* for the yes of a person: to be done, or to be *undone*.
+    """
 
     href: str
     name: str
     by: str
     at: str
+    waits: bool
+    undone: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,8 +129,8 @@ async def merge_member(
 @router.post("/merges/{number:int}/undo", dependencies=[FromHere])
 async def undo_member_merge(request: Request, site: Here, visiting: Visiting, class_id: int, number: int) -> Response:
     """Let two persons be two again."""
-    await in_class(request, site, visiting, class_id, Role.TEACHER)
-    await aside(_undo, site, class_id, number)
+    member = await in_class(request, site, visiting, class_id, Role.TEACHER)
+    await aside(_undo, site, class_id, number, member.person.person)
     return RedirectResponse(f"{class_url(class_id)}/people", 303)
 
 
@@ -170,6 +175,8 @@ def _past(session: Session, member: Membership, row: MergeRow) -> PastMerge:
         name=(gone.name if gone else "") or translate("someone without a name"),
         by=row.by,
         at=on_the_calendar(row.at, ZoneInfo(member.row.zone), now()),
+        waits=bool(row.waits),
+        undone=bool(row.waits and row.moved),
     )
 
 
@@ -197,8 +204,8 @@ def _merge(site: Site, member: Membership, person: int, other: str) -> None:
         session.commit()
 
 
-def _undo(site: Site, class_id: int, number: int) -> None:
+def _undo(site: Site, class_id: int, number: int, teacher: int) -> None:
     with open_writing_session(site.engine) as session:
         hold(session, class_id)
-        undo_merge(session, number, class_id)
+        undo_or_ask(session, class_id, number, taught_by(session, teacher))
         session.commit()

@@ -5,6 +5,7 @@ from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from fastapi import Request, Response
+from fastapi.responses import RedirectResponse
 from markupsafe import Markup
 
 from app.aside import aside
@@ -20,10 +21,11 @@ from app.site import Here, Site
 from app.translation import noted, translate
 from app.web.frame.renderer import frame, render
 from app.web.frame.visitor import Visiting
-from app.web.people.class_head import ClassHead, assignment_url, class_head
+from app.web.people.class_head import ClassHead, assignment_url, class_head, class_url
 from app.web.people.due_dates import due_page
 from app.web.people.guard import Membership, in_class
 from app.web.people.join_link import JoinLink, join_link, qr_code
+from app.web.people.sign_in import asked_first
 
 router = Router(prefix="/classes/{class_id:int}")
 
@@ -84,6 +86,8 @@ async def class_page(request: Request, site: Here, visiting: Visiting, class_id:
     """A class: its assignments for those who teach it, and what is due for a student."""
     member = await in_class(request, site, visiting, class_id, Role.STUDENT)
     if member.role is Role.STUDENT:
+        if asked := await aside(asked_first, site, member.person, class_url(class_id)):
+            return RedirectResponse(asked, 303)
         return await due_page(request, site, member)
     return await aside(_taught, request, site, member)
 

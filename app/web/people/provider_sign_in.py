@@ -17,7 +17,7 @@ from app.federation.providers import Provider, obstacles
 from app.network.response_policy import redirect_beyond
 from app.network.routes import Router
 from app.people.classes import number_of
-from app.people.persons import clean_name, open_browser
+from app.people.persons import clean_name, is_own_browser, open_browser
 from app.site import Here, Site
 from app.translation import noted, translate
 from app.web.frame.origin import is_from_elsewhere
@@ -174,10 +174,13 @@ def _enter(request: Request, site: Site, visiting: Visitor, pending: Pending, co
     """Open a session of the person whose identity it is; a new one is asked for a name."""
     who = pending.issuer, pending.subject
     with open_writing_session(site.engine) as session:
-        connected = connect_identity(session, *who, pending.person) if connects else None
+        connected = None
+        if connects and visiting.person:
+            own = is_own_browser(session, visiting.person.browser)
+            connected = connect_identity(session, *who, visiting.person.person, own=own)
         row = connected or person_of(session, *who)
     with open_writing_session(site.engine) as session:
-        cookie = open_browser(session, number_of(row))
+        cookie = open_browser(session, number_of(row), *who)
         session.commit()
     to = pending.next or "/me"
     if not row.name:

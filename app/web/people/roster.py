@@ -16,6 +16,7 @@ from app.network.routes import Router
 from app.people.classes import Member, Role, class_with, members_of, renew_join_link
 from app.people.local_time import how_far
 from app.people.members import last_seen
+from app.people.rosters import namesakes
 from app.site import Here, Site
 from app.translation import translate
 from app.web.frame.renderer import frame, render
@@ -25,6 +26,7 @@ from app.web.people.guard import Membership, in_class
 from app.web.people.join_link import JoinLink, join_link
 
 router = Router(prefix="/classes/{class_id:int}/people")
+_SHOWN = 50  # pairs of namesakes
 _AT_ONCE = 300  # members on a page
 _JOINING = ("open", "roster", "closed")
 
@@ -43,6 +45,15 @@ class MemberLine:
     has_code: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Namesakes:
+    """Two entries with one *name* that may be one person; *merge* makes *other* part of the first."""
+
+    name: str
+    merge: str
+    other: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeoplePage:
     """The people of a class: those on this page, and how many there are."""
@@ -58,6 +69,7 @@ class PeoplePage:
     sought: str
     place: int
     places: int
+    namesakes: tuple[Namesakes, ...]
 
 
 @router.get("")
@@ -111,6 +123,10 @@ def _people(request: Request, site: Site, member: Membership, sought: str, place
         sought=sought,
         place=place,
         places=places,
+        namesakes=tuple(
+            Namesakes(kept.name, f"{class_url(member.class_id)}/people/{kept.person}/merge", other.person)
+            for kept, other in namesakes(members)[:_SHOWN]
+        ),
     )
     around = frame(request, translate("People of {name}", name=member.row.name), here="classes")
     return render("people/people.html", around, page)

@@ -10,11 +10,11 @@ from app.aside import aside
 from app.db.session import open_session, open_writing_session
 from app.errors import InputError, sentence
 from app.network.routes import Router
-from app.people.classes import Role, members_of
+from app.people.classes import Role
 from app.people.csv_encoding import decode_csv
 from app.people.csv_files import MOST_LINES, ReadRoster, read_roster
 from app.people.members import hold
-from app.people.rosters import RosterChanges, apply, roster_difference
+from app.people.rosters import RosterChanges, import_roster, roster_changes
 from app.site import Here, Site
 from app.translation import translate
 from app.web.frame.renderer import frame, render
@@ -40,6 +40,7 @@ class RosterPage:
     most: int = MOST_LINES
     problem: str = ""
     moved: bool = False
+    closes: bool = False
 
 
 @router.get("")
@@ -85,21 +86,23 @@ def _compared(
         text = decode_csv(content) if isinstance(content, bytes) else content
         with open_session(site.engine) as session:
             read = read_roster(text)
-            found = roster_difference(members_of(session, member.class_id), read.entries)
+            found = roster_changes(session, member.class_id, read.entries)
     except InputError as error:
         problem = sentence(str(error))
         return _shown_roster_import(request, member, RosterPage(head=head, text=text, problem=problem))
-    return _shown_roster_import(request, member, RosterPage(head=head, text=text, read=read, found=found, moved=moved))
+    closes = member.row.joining == "open" and bool(found.added or found.known)
+    page = RosterPage(head=head, text=text, read=read, found=found, moved=moved, closes=closes)
+    return _shown_roster_import(request, member, page)
 
 
 def _taken(site: Site, class_id: int, text: str, digest: str, *, removes: bool) -> bool:
     """Whether the class was changed: only if the difference is still the one with *digest*."""
     with open_writing_session(site.engine) as session:
         hold(session, class_id)
-        found = roster_difference(members_of(session, class_id), read_roster(text).entries)
+        found = roster_changes(session, class_id, read_roster(text).entries)
         if found.digest != digest:
             return False
-        apply(session, class_id, found, remove_missing=removes)
+        import_roster(session, class_id, found, remove_missing=removes)
         session.commit()
     return True
 

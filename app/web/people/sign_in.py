@@ -21,7 +21,8 @@ from app.people.classes import class_of_code
 from app.people.codes import LENGTH, read_code
 from app.people.join_link import seat_with
 from app.people.local_time import how_far
-from app.people.persons import LIFETIME, close_browser, open_browser
+from app.people.merges import waiting_merges
+from app.people.persons import LIFETIME, SignedIn, close_browser, open_browser
 from app.site import Here, Site
 from app.translation import noted, translate
 from app.web.frame.renderer import frame, render
@@ -153,8 +154,17 @@ def own_path(text: str) -> str:
     return path_inside(text) if plain else ""
 
 
+def asked_first(site: Site, person: SignedIn, to: str) -> str:
+    """The address of the questions that wait for a person, who was on the way to *to*; or empty."""
+    with open_session(site.engine) as session:
+        waits = bool(waiting_merges(session, person.person))
+    return f"/me/merges?{urlencode({'next': to})}" if waits else ""
+
+
 def welcome(request: Request, site: Site, visiting: Visitor, cookie: str, to: str) -> Response:
     """What takes a person who has just signed in to *to*, by way of work that may be theirs."""
+    entered = site.sessions.find(cookie)
+    to = (asked_first(site, entered, to) if entered else "") or to
     anonymous = visiting.anonymous or ("" if visiting.person else visiting.learner)
     with open_session(site.engine) as session:
         work = unclaimed(session, anonymous)
