@@ -19,7 +19,7 @@ from app.db.platforms import OutboxRow
 from app.db.tables import now
 from app.errors import InputError, NotFoundError
 from app.people.assignments import mark_changed
-from app.people.classes import Role
+from app.people.classes import Role, role_in
 from app.people.members import hold, in_other_classes, member_row, with_identity
 from app.people.persons import NO_WAY, SignedIn, WayIn, close_every_browser, speaks_for
 from app.translation import noted, translate
@@ -167,7 +167,8 @@ def waiting_merges(session: Session, person: int) -> Sequence[MergeRow]:
         col(MergeRow.undone).is_(None),
         or_(col(MergeRow.kept) == person, col(MergeRow.gone) == person),
     )
-    return [row for row in session.exec(rows.order_by(col(MergeRow.id))) if str(person) in row.waits.split()]
+    mine = [row for row in session.exec(rows.order_by(col(MergeRow.id))) if str(person) in row.waits.split()]
+    return [row for row in mine if row.moved or _are_students(session, row)]
 
 
 def answer_merge(session: Session, number: int, person: SignedIn, *, agrees: bool) -> None:
@@ -209,6 +210,12 @@ def _refuse_others(session: Session, class_id: int, kept: int, gone: int) -> Non
         raise InputError(translate("these are the same member: choose another one"))
     if any(row.role != Role.STUDENT.word for row in rows):
         raise InputError(translate("only students can be merged: make both students first"))
+
+
+def _are_students(session: Session, row: MergeRow) -> bool:
+    """Whether both are still in the class that asked."""
+    roles = {role_in(session, row.class_id or 0, person) for person in (row.kept, row.gone)}
+    return roles == {Role.STUDENT}
 
 
 def _own_masters(session: Session, persons: Collection[int], own: Collection[int]) -> set[int]:

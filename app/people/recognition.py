@@ -64,8 +64,8 @@ def recognize(session: Session, class_id: int, known: int | None, outside: str, 
 def known_students(session: Session, class_id: int, ids: Iterable[str]) -> Mapping[str, MemberRow]:
     """Who of a roster is known, by those of the *ids* that say it, with the place where they are.
 
-    Those who have left the class; else those of other classes of the same teachers. Nobody who is in
-    a class of others, and none whose id means two.
+    Those who have left the class; else those of other classes of the same teachers, who may be in this
+    one without an id. Nobody who is in a class of others, and none whose id means two.
     """
     wanted = {bare_id(one): one for one in ids if bare_id(one)}
     same = classes_of_the_same(session, class_id) if wanted else {class_id}
@@ -81,7 +81,7 @@ def known_students(session: Session, class_id: int, ids: Iterable[str]) -> Mappi
         if bare_id(row.outside_id) in wanted and (row.class_id == class_id) == (row.left is not None):
             found.setdefault(wanted[bare_id(row.outside_id)], []).append(row)
     persons = [row.person for those in found.values() for row in those]
-    barred = in_other_classes(session, persons, same) | _present(session, class_id, persons)
+    barred = in_other_classes(session, persons, same) | _with_id(session, class_id, persons)
     chosen = {
         outside: _place([one for one in those if one.person not in barred], class_id)
         for outside, those in found.items()
@@ -96,11 +96,15 @@ def _place(rows: Collection[MemberRow], class_id: int) -> MemberRow | None:
     return newest if len({row.person for row in here}) == 1 else None
 
 
-def _present(session: Session, class_id: int, persons: Iterable[int]) -> set[int]:
+def _with_id(session: Session, class_id: int, persons: Iterable[int]) -> set[int]:
+    """Those of *persons* who are in a class with an id."""
     found: set[int] = set()
     for some in in_parts(persons):
         rows = select(MemberRow.person).where(
-            MemberRow.class_id == class_id, col(MemberRow.left).is_(None), col(MemberRow.person).in_(some)
+            MemberRow.class_id == class_id,
+            MemberRow.outside_id != "",
+            col(MemberRow.left).is_(None),
+            col(MemberRow.person).in_(some),
         )
         found |= set(session.exec(rows))
     return found
