@@ -60,9 +60,9 @@ class Human:
 class World:
     """The app with its database, and beside it who legitimately is whom."""
 
-    def __init__(self, engine: Engine, platform: int, seed: int) -> None:
-        self.engine, self.platform, self.draw, self.tag = engine, platform, random.Random(seed), f"w{seed}"
-        self.sessions = Sessions(engine)
+    def __init__(self, engine: Engine, sessions: Sessions, platform: int, seed: int) -> None:
+        self.engine, self.sessions, self.platform = engine, sessions, platform
+        self.draw, self.tag = random.Random(seed), f"w{seed}"
         self.humans = {name: Human(name) for name in (*TEACHERS, *STUDENTS)}
         self.owners: dict[int, set[str]] = {}  # by person: who that is, and nobody else
         self.merged: dict[int, tuple[set[str], set[str]]] = {}  # by merge: who they were before
@@ -261,7 +261,8 @@ class World:
             if self.draw.random() < 0.3 and (own := [one for one in rows if one in self.merged]):
                 undo_merge(session, self.draw.choice(own) or 0)
             elif len(mine) > 1:
-                merge_persons(session, *self.draw.sample(mine, 2), "an operator")
+                kept, gone = self.draw.sample(mine, 2)
+                merge_persons(session, kept, gone, "an operator")
             session.commit()
         self.see_merges()
 
@@ -343,8 +344,8 @@ class World:
                     yield row.person
             for issuer in (IDP, identities_of(self.platform)):
                 try:
-                    if row := known_person(session, issuer, self.account(name)):
-                        yield number_of(row)
+                    if found := known_person(session, issuer, self.account(name)):
+                        yield number_of(found)
                 except RefusedError:
                     pass
 
@@ -410,14 +411,19 @@ def platform(people_engine: Engine) -> int:
         return made.id
 
 
+@pytest.fixture(scope="module")
+def sessions(people_engine: Engine) -> Sessions:
+    return Sessions(people_engine)
+
+
 @pytest.mark.parametrize("seeds", [range(50), pytest.param(range(50, 1050), marks=pytest.mark.sweep)], ids=str)
 def test_nobody_reads_a_class_who_is_not_in_it_whatever_happened_before(
-    people_engine: Engine, platform: int, seeds: range
+    people_engine: Engine, sessions: Sessions, platform: int, seeds: range
 ) -> None:
     for seed in seeds:
-        world = World(people_engine, platform, seed)
+        world = World(people_engine, sessions, platform, seed)
         try:
             world.play(32)
         except AssertionError as error:
             lines = "\n".join(f"  {line}" for line in world.said)
-            raise AssertionError(f"{error}\nWorld(engine, platform, {seed}).play(32):\n{lines}") from error
+            raise AssertionError(f"{error}\nWorld(engine, sessions, platform, {seed}).play(32):\n{lines}") from error

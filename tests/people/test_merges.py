@@ -33,6 +33,7 @@ from app.people.merges import (
 from app.people.overrides import Override, override
 from app.people.personal_dates import extend
 from app.people.persons import SignedIn, close_every_browser, new_person, open_browser
+from app.people.results import results_of_class
 from app.site import Site
 from app.web.frame.visitor import SESSION
 from tests.people.crowd import RING, STAGE, Crowd, crowd_of
@@ -341,3 +342,24 @@ def test_a_person_without_a_class_is_merged_too(site: Site) -> None:
         undo_merge(session, number)
         session.commit()
         assert Role.STUDENT.word == "student"
+
+
+def test_results_are_answers_to_what_the_class_assigned_since_the_student_joined(site: Site, crowd: Crowd) -> None:
+    prepare(site, crowd)
+    learner = crowd.learners["Ada"]
+    with open_session(site.engine) as session:
+        for exercise, seed, at in (
+            (RING, crowd.seed("Ada", RING), now() - timedelta(days=9)),
+            (RING, crowd.seed("Ada", RING) + 1, now()),
+            ("memory/traffic-of-stage-3", 0, now()),
+        ):
+            row = AttemptRow(
+                learner=learner, exercise=exercise, seed=seed, answer="elsewhere", correct=True, score=1.0, at=at,
+                digest="", drawn="{}",
+            )  # fmt: skip
+            session.add(row)
+        session.commit()
+        found = list(results_of_class(session, site.secret, crowd.class_id))
+        assert [(one["exercise"], one["learner"]) for one in found] == [(RING, "id-2"), (STAGE, "id-3")]
+        limited = results_of_class(session, site.secret, crowd.class_id, int(str(found[0]["number"])), 5)
+        assert [one["exercise"] for one in limited] == [STAGE]
