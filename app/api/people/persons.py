@@ -67,7 +67,7 @@ def undo_students_merge(site: Here, grant: Scoped, class_id: Number, merge: Numb
 
 
 @router.get(_PERSON, summary="Get what a class stored about a person")
-def get_member(site: Here, grant: Scoped, class_id: Number, person: Number) -> Mapping[str, Any]:
+def get_everything(site: Here, grant: Scoped, class_id: Number, person: Number) -> Mapping[str, Any]:
     """Returns name and id in the class, dates, points, and what was done for its assignments.
 
     Everything about a person is theirs, on their page; an operator has `wallclock person export`.
