@@ -182,7 +182,7 @@ def enroll(
     """The membership of *person*, made or taken up again; not committed.
 
     A role that the person already has is never lowered. A person who enters a class, by *way* or
-    by the hand of somebody else, ends every other way in: see `end_other_ways`.
+    by the hand of someone else, ends every other way in: see `end_other_ways`.
     """
     row = session.get(MemberRow, (class_id, person))
     if row is None or row.left is not None:

@@ -109,7 +109,7 @@ def about_member(session: Session, secret: str, row: MemberRow) -> Mapping[str, 
 def forget_member(session: Session, secret: str, row: MemberRow) -> None:
     """Delete what a class caused to be stored about a student, who leaves it; not committed.
 
-    The person stays, with all that is theirs; only a name that the class gave to somebody whom nobody
+    The person stays, with all that is theirs; only a name that the class gave to someone whom nobody
     can be signed in as goes, too.
     """
     work = ClassWork(session, secret, row.class_id)

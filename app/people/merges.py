@@ -101,7 +101,7 @@ def merge_persons(
 def undo_or_ask(session: Session, class_id: int, number: int, own: Collection[int]) -> bool:
     """Undo a merge of a class, for who may change the classes *own*, and return whether it is; not committed.
 
-    One that waits is taken back. That of somebody who signs in by themselves waits for their yes.
+    One that waits is taken back. That of someone who signs in by themselves waits for their yes.
 
     Raises:
         InputError: one of the two was merged again since, or has entered another class.
@@ -175,7 +175,7 @@ def answer_merge(session: Session, number: int, person: SignedIn, *, agrees: boo
     """Do what waits for the yes of *person*, or drop it; not committed.
 
     Raises:
-        InputError: this browser may be somebody else's, or one of the two has left the class.
+        InputError: this browser may be someone else's, or one of the two has left the class.
         NotFoundError: nothing with this number waits for *person*.
     """
     row = next((one for one in waiting_merges(session, person.person) if one.id == number), None)

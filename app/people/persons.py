@@ -55,7 +55,7 @@ class SignedIn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WayIn:
-    """How somebody is here now: in a *browser* that is signed in, or as *issuer* calls them.
+    """How someone is here now: in a *browser* that is signed in, or as *issuer* calls them.
 
     If it *trusts* who teaches all of their classes, accounts stay connected as they are.
     """
@@ -66,7 +66,7 @@ class WayIn:
     trusts: bool = False
 
 
-NO_WAY = WayIn()  # somebody else acts
+NO_WAY = WayIn()  # someone else acts
 
 
 def clean_name(text: str) -> str:
@@ -142,7 +142,7 @@ def is_own_browser(session: Session, browser: str) -> bool:
 
 
 def speaks_for(session: Session, person: SignedIn) -> bool:
-    """Whether a browser is that of the person, and not of somebody who knows a code of theirs.
+    """Whether a browser is that of the person, and not of someone who knows a code of theirs.
 
     Those who sign in by themselves do so; by an account that nobody else can have connected, if
     they have one.
@@ -155,7 +155,7 @@ def speaks_for(session: Session, person: SignedIn) -> bool:
 def end_other_ways(session: Session, person: int, way: WayIn = NO_WAY) -> None:
     """Let *person* be here by *way* alone, and by identities of their own; not committed.
 
-    Somebody who enters a class may be known to the teachers of another one: these made seat codes,
+    Someone who enters a class may be known to the teachers of another one: these made seat codes,
     signed in with them, and connected accounts there. All browsers but this one are signed out,
     codes end, and what is not the person's own for certain has to be confirmed by them.
     """

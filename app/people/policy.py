@@ -116,7 +116,7 @@ class Dates:
         return self.opens or _FIRST, self._last(grace)
 
     def _last(self, grace: int) -> datetime:
-        """The last moment at which an answer counts, whoever gave it."""
+        """The last moment at which an answer counts, anyone who gave it."""
         last = self.closes + timedelta(seconds=grace) if self.closes else _LAST
         return min(last, self.archived - _TINY) if self.archived else last
 

@@ -149,7 +149,7 @@ def roster_changes(session: Session, class_id: int, roster: Sequence[RosterEntry
 def import_roster(session: Session, class_id: int, found: RosterChanges, *, remove_missing: bool = False) -> None:
     """Make a class as the roster of *found* says; not committed.
 
-    Whoever is new gets a seat code. So that they do not come in a second time, by the join link,
+    Anyone who is new gets a seat code. So that they do not come in a second time, by the join link,
     this closes for all who are not on the roster.
 
     Raises:
@@ -230,7 +230,7 @@ def _add(session: Session, class_id: int, added: Sequence[RosterEntry]) -> None:
 
 
 def _enter(session: Session, class_id: int, person: int, one: RosterEntry) -> None:
-    """Let somebody in who is known from before; only the same teachers can have made ways in."""
+    """Let someone in who is known from before; only the same teachers can have made ways in."""
     row = enroll(session, class_id, person, one.role or Role.STUDENT, one.name, one.outside_id, WayIn(trusts=True))
     row.group_name = row.group_name if one.group is None else one.group
     session.add(row)
