@@ -4,7 +4,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision = "c2f97d3b8a14"
-down_revision = "a81f4e2d6c35"
+down_revision = "c41f7be05d92"
 
 
 def upgrade() -> None:

@@ -33,4 +33,4 @@ def _rows(arguments: Namespace, here: OpenDatabase) -> Iterator[Mapping[str, obj
     if arguments.learner:
         return results_of_learner(here.session, arguments.learner)
     class_id = number_of(class_called(here.session, arguments.name))
-    return results_of_class(here.session, class_id)
+    return results_of_class(here.session, here.secret, class_id)

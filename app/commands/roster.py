@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from app.classes.people.classes import Member, members_of, number_of
 from app.classes.people.csv_rosters import SYSTEMS, ReadRoster, read_roster, write_roster
 from app.classes.people.csv_text import FILE_LIMIT
-from app.classes.people.rosters import RosterChanges, apply, roster_difference
+from app.classes.people.rosters import RosterChanges, import_roster, roster_changes
 from app.commands.files import source_of
 from app.commands.people import OpenDatabase, class_called, open_database, print_json
 
@@ -76,9 +76,9 @@ def _change(arguments: Namespace) -> None:
         roster = read_roster(source.read(FILE_LIMIT + 1), arguments.column, arguments.first_line)
     with open_database(writes=not arguments.dry_run) as here:
         class_id = _class_id(arguments, here)
-        found = roster_difference(members_of(here.session, class_id), roster.entries)
+        found = roster_changes(here.session, class_id, roster.entries)
         if not arguments.dry_run:
-            apply(here.session, class_id, found, remove_missing=arguments.remove_missing)
+            import_roster(here.session, class_id, found, remove_missing=arguments.remove_missing)
             here.session.commit()
     if arguments.column:
         _show_first_entries(roster)
@@ -103,6 +103,8 @@ def _show_first_entries(roster: ReadRoster) -> None:
 def _lines(found: RosterChanges, *, removes: bool) -> Iterator[str]:
     for new in found.added:
         yield f"+ {new.name}{_id(new.outside_id)}"
+    for known in found.known:
+        yield f"+ {known.listed.name}{_id(known.listed.outside_id)}, known from before as {known.name}"
     for one in (*found.changed, *found.found):
         yield f"~ {one.member.name} -> {one.listed.name}{_id(one.listed.outside_id)}"
     for double in found.doubled:

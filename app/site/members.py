@@ -12,12 +12,13 @@ from app.server.db.tables import now
 
 @dataclass(frozen=True, slots=True)
 class SignedIn:
-    """The person of a session, who was *made* then; answers are stored under *learner*."""
+    """The person of a session, who was *made* then; answers are stored under *learner*, *browser* names the session."""
 
     person: int
     learner: str
     name: str
     made: datetime = field(default_factory=now)
+    browser: str = ""
 
 
 class Members(Protocol):

@@ -45,7 +45,7 @@ def room(session: Session, people: int, zone: str = "UTC") -> tuple[int, list[Me
     session.add_all([made, *persons])
     session.flush()
     for person in persons:
-        session.add(MemberRow(class_id=made.id or 0, person=person.id or 0))
+        session.add(MemberRow(class_id=made.id or 0, person=person.id or 0, joined=DUE - 99 * DAY))
     session.flush()
     return made.id or 0, list(members_of(session, made.id or 0))
 

@@ -11,9 +11,10 @@ from sqlmodel import select
 
 from app.classes.pages.sign_in import own_path
 from app.classes.people.codes import code_digest
-from app.classes.people.persons import open_browser
+from app.classes.people.persons import known_person, open_browser
+from app.core.errors import RefusedError
 from app.server.aside.payer import Payer, network
-from app.server.db.people import MemberRow, PersonRow, SessionRow
+from app.server.db.people import IdentityRow, MemberRow, PersonRow, SessionRow
 from app.server.db.session import open_session
 from app.server.network.allowance import OWN_WRONG_CODES, WRONG_CODES_OF_CLASS
 from app.site import Site
@@ -310,3 +311,38 @@ def test_a_stored_person_has_no_learner_of_a_browser(site: Site, school: School)
         row = session.get(PersonRow, person.person)
         assert row is not None
         assert len(row.learner) == 32
+
+
+def signed_in_as(client: TestClient, cookie: str) -> bool:
+    client.cookies.clear()
+    client.cookies.set(SESSION, cookie)
+    return client.get("/me").status_code == 200
+
+
+def test_who_enters_another_class_leaves_every_way_in_that_others_may_have(
+    client: TestClient, site: Site, school: School
+) -> None:
+    person, own, code = school.member("Vic")
+    other = School(site, "Networks")
+    with open_session(site.engine) as session:
+        by_code = open_browser(session, person.person)
+        session.add_all(
+            IdentityRow(issuer="https://idp", subject=f"{who} {person.person}", person=person.person, own=who == "vic")
+            for who in ("vic", "teacher")
+        )
+        session.commit()
+    assert signed_in_as(client, by_code)
+    assert signed_in_as(client, own)
+    assert client.post(f"/join/{other.code}", data={"name": "Vic"}).status_code == 200
+    assert signed_in_as(client, own)
+    assert "Accounts to confirm" in client.get("/me").text
+    assert not signed_in_as(client, by_code), "at once, though it was used a moment ago"
+    assert client.post("/sign-in", data={"code": code}).status_code == 422
+    with open_session(site.engine) as session:
+        assert known_person(session, "https://idp", f"vic {person.person}") is not None
+        with pytest.raises(RefusedError, match="confirm the account"):
+            known_person(session, "https://idp", f"teacher {person.person}")
+    client.cookies.set(SESSION, own)
+    assert client.post("/me/accounts").headers["location"] == "/me?done=accounts"
+    with open_session(site.engine) as session:
+        assert known_person(session, "https://idp", f"teacher {person.person}") is not None

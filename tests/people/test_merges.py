@@ -1,29 +1,44 @@
 """Two members who are one person: what moves, who may do it, and the way back."""
 
 import json
+import re
 from collections.abc import Mapping
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
 from sqlmodel import select
 
 from app.__main__ import main
-from app.classes.people.classes import Role, create_class, enroll, members_of, number_of, renew_seat_code
-from app.classes.people.erasure import delete_person
+from app.classes.people.classes import Role, create_class, enroll, members_of, number_of, renew_seat_code, role_in
+from app.classes.people.codes import code_digest
+from app.classes.people.erasure import delete_person, forget_member
 from app.classes.people.gradebook import cells_of, total
 from app.classes.people.members import taught_by
-from app.classes.people.merges import merge_members, merge_persons, merges_in, undo_merge
+from app.classes.people.merges import (
+    answer_merge,
+    merge_members,
+    merge_persons,
+    merges_in,
+    undo_merge,
+    undo_or_ask,
+    waiting_merges,
+)
 from app.classes.people.overrides import Override, override
 from app.classes.people.personal_dates import extend
-from app.classes.people.persons import new_person
+from app.classes.people.persons import close_every_browser, new_person, open_browser
+from app.classes.people.results import results_of_class
 from app.core.errors import InputError, NotFoundError
 from app.server.db.people import ExtensionRow, IdentityRow, MemberRow, OverrideRow, PersonRow, SessionRow
 from app.server.db.personal import everything
 from app.server.db.session import open_session
+from app.server.db.tables import AttemptRow, now
 from app.site import Site
+from app.site.members import SignedIn
 from app.site.web.frame.visitor import SESSION
 from tests.people.crowd import RING, STAGE, Crowd, crowd_of
+from tests.web.test_progress import words
 
 
 @pytest.fixture
@@ -46,6 +61,19 @@ def merged(site: Site, crowd: Crowd) -> int:
         )
         session.commit()
         return number
+
+
+def agree(site: Site, crowd: Crowd, name: str, number: int, *, agrees: bool = True, by_code: bool = False) -> None:
+    """Let *name* answer in a browser that their account, or only a code of theirs, has signed in."""
+    with open_session(site.engine) as session:
+        person = crowd.persons[name]
+        row = session.exec(select(IdentityRow).where(IdentityRow.person == person)).first()
+        who = () if by_code or row is None else (row.issuer, row.subject)
+        cookie = open_browser(session, person, *who)
+        answer_merge(
+            session, number, SignedIn(person, crowd.learners[name], name, browser=code_digest(cookie)), agrees=agrees
+        )
+        session.commit()
 
 
 def stored(site: Site, crowd: Crowd) -> list[object]:
@@ -76,7 +104,11 @@ def prepare(site: Site, crowd: Crowd) -> None:
 def test_points_are_those_of_both_and_each_may_have_answered_an_own_drawing(site: Site, crowd: Crowd) -> None:
     prepare(site, crowd)
     assert points(site, crowd) == {"Ada Teacher": 0, "Ada": 1, "Ada again": 4, "Tom Assistant": 0}
-    merged(site, crowd)
+    number = merged(site, crowd)
+    assert points(site, crowd)["Ada"] == 1, "who signs in by herself is asked first"
+    with pytest.raises(InputError, match="signed in with a code"):
+        agree(site, crowd, "Ada again", number, by_code=True)
+    agree(site, crowd, "Ada again", number)
     assert points(site, crowd) == {"Ada Teacher": 0, "Ada": 5, "Tom Assistant": 0}
     with open_session(site.engine) as session:
         identity = session.get(IdentityRow, ("lti:1", f"u{crowd.persons['Ada again']}"))
@@ -95,11 +127,15 @@ def test_a_merge_that_is_undone_leaves_everything_as_it_was(site: Site, crowd: C
         session.commit()
     before, earned = stored(site, crowd), points(site, crowd)
     number = merged(site, crowd)
+    agree(site, crowd, "Ada again", number)
     assert stored(site, crowd) != before
     with open_session(site.engine) as session:
         assert [row.id for row in merges_in(session, crowd.class_id)] == [number]
-        undo_merge(session, number, crowd.class_id)
+        assert not undo_or_ask(session, crowd.class_id, number, [crowd.class_id])
         session.commit()
+    assert stored(site, crowd) != before, "nor are they two again before she has agreed"
+    agree(site, crowd, "Ada", number)
+    with open_session(site.engine) as session:
         assert merges_in(session, crowd.class_id) == []
         with pytest.raises(NotFoundError, match="already undone"):
             undo_merge(session, number, crowd.class_id)
@@ -127,18 +163,27 @@ def test_nobody_gets_into_a_class_of_others_by_a_merge(site: Site, crowd: Crowd)
         other = number_of(create_class(session, site.secret, "Of somebody else"))
         enroll(session, other, crowd.persons["Ada again"])
         session.commit()
-    with pytest.raises(InputError, match="wallclock person merge"):
-        merged(site, crowd)
-    with open_session(site.engine) as session:  # one with an own way in brings it along
-        row = session.get(MemberRow, (other, crowd.persons["Ada again"]))
-        assert row is not None
-        session.delete(row)
+    number = merged(site, crowd)
+    with open_session(site.engine) as session:
+        assert role_in(session, other, crowd.persons["Ada"]) is None
+        assert [row.id for row in waiting_merges(session, crowd.persons["Ada again"])] == [number]
+        assert waiting_merges(session, crowd.persons["Ada"]) == []
+    with pytest.raises(NotFoundError, match="answered already"):
+        agree(site, crowd, "Ada", number)
+    agree(site, crowd, "Ada again", number, agrees=False)
+    with open_session(site.engine) as session:
+        assert merges_in(session, crowd.class_id) == []
+        assert role_in(session, other, crowd.persons["Ada again"]) is Role.STUDENT
+
+
+def test_a_merge_is_not_undone_by_a_teacher_once_one_of_them_is_in_another_class(site: Site, crowd: Crowd) -> None:
+    number = merged(site, crowd)
+    with open_session(site.engine) as session:
+        other = number_of(create_class(session, site.secret, "Of somebody else"))
         enroll(session, other, crowd.persons["Ada"])
-        again = crowd.persons["Ada again"]
-        session.add(IdentityRow(issuer="lti:1", subject=f"u{again}", person=again))
-        session.commit()
-    with pytest.raises(InputError, match="wallclock person merge"):
-        merged(site, crowd)
+        with pytest.raises(InputError, match=f"wallclock person unmerge {number}"):
+            undo_or_ask(session, crowd.class_id, number, [crowd.class_id])
+        assert undo_or_ask(session, crowd.class_id, number, [crowd.class_id, other]), "both are theirs"
 
 
 def test_only_students_are_merged_and_nobody_with_themselves(site: Site, crowd: Crowd) -> None:
@@ -174,7 +219,7 @@ def test_three_are_one_and_are_taken_apart_in_the_other_order(site: Site) -> Non
 
 def test_whoever_is_deleted_takes_along_who_became_part_of_them(site: Site, crowd: Crowd) -> None:
     prepare(site, crowd)
-    merged(site, crowd)
+    agree(site, crowd, "Ada again", merged(site, crowd))
     with open_session(site.engine) as session:
         row = session.get(PersonRow, crowd.persons["Ada"])
         assert row is not None
@@ -190,33 +235,86 @@ def test_a_teacher_merges_and_undoes_on_the_page_of_a_member(client: TestClient,
     assert "Choose the other student" in client.post(f"{page}/merge", data={"other": "x"}).text
     sent = client.post(f"{page}/merge", data={"other": str(crowd.persons["Ada again"])})
     assert sent.headers["location"] == f"{page}/edit#merges"
+    assert "Ada again becomes part of this student when they have agreed" in words(client.get(f"{page}/edit").text)
+    with open_session(site.engine) as session:
+        again = crowd.persons["Ada again"]
+        own = open_browser(session, again, "lti:1", f"u{again}")
+        session.commit()
+    client.cookies.set(SESSION, own)
+    assert client.get(f"/classes/{crowd.class_id}").headers["location"].startswith("/me/merges?next=")
+    asked = words(client.get("/me/merges").text)
+    assert "Ada Teacher, who teaches Systems, says that Ada again and Ada (id-2) are one person: you." in asked
+    number = re.findall(r'name="merge" value="(\d+)"', client.get("/me/merges").text)[0]
+    sent = client.post("/me/merges", data={"merge": number, "mine": "yes", "next": f"/classes/{crowd.class_id}"})
+    assert client.get(sent.headers["location"]).headers["location"] == f"/classes/{crowd.class_id}"
+    assert points(site, crowd)["Ada"] == 5
+    assert client.get("/me").status_code == 200, "the browser that agreed stays signed in"
+    client.cookies.set(SESSION, crowd.cookies["Ada Teacher"])
     shown = client.get(f"{page}/edit").text
     assert "Ada again became part of this student" in shown
     back = shown.partition('/undo"')[0].rpartition('"')[2] + "/undo"
     assert client.post(back).status_code == 303
+    assert points(site, crowd)["Ada"] == 5
+    client.cookies.set(SESSION, own)
+    client.post("/me/merges", data={"merge": number, "mine": "yes"})
     assert points(site, crowd)["Ada again"] == 4
+    assert client.get("/me").text.count("Ada again"), "and is that of the account that it was opened with"
+    client.cookies.set(SESSION, crowd.cookies["Ada Teacher"])
     assert client.post(back).status_code == 404
 
 
-def test_a_teacher_saves_and_deletes_a_person_for_a_reason(
+def test_a_teacher_sees_and_deletes_what_the_class_caused_and_nothing_else(
     client: TestClient, site: Site, crowd: Crowd, caplog: pytest.LogCaptureFixture
 ) -> None:
     prepare(site, crowd)
+    again = crowd.persons["Ada again"]
+    learner = crowd.learners["Ada again"]
+    elsewhere: dict[str, Any] = {"learner": learner, "correct": True, "score": 1.0, "digest": "", "drawn": "{}"}
+    seed = crowd.seed("Ada again", STAGE)
+    with open_session(site.engine) as session:
+        rows = [
+            AttemptRow(exercise="memory/traffic-of-stage-3", seed=0, answer="elsewhere", **elsewhere),
+            AttemptRow(exercise=RING, seed=seed + 1, answer="practice", **elsewhere),
+            AttemptRow(exercise=STAGE, seed=seed, answer="before", at=now() - timedelta(days=9), **elsewhere),
+        ]
+        session.add_all(rows)
+        session.commit()
     client.cookies.set(SESSION, crowd.cookies["Ada Teacher"])
-    page = f"/classes/{crowd.class_id}/people/{crowd.persons['Ada again']}"
+    page = f"/classes/{crowd.class_id}/people/{again}"
     assert "Give a reason" in client.post(f"{page}/everything").text
     with caplog.at_level("INFO"):
-        saved = client.post(f"{page}/everything", data={"why": "a letter of May 3"}).json()
-    assert len(saved["attempts"]) == 1
+        saved = client.post(f"{page}/everything", data={"why": "a letter of May 3"})
     assert "a letter of May 3" in caplog.text
+    assert [len(saved.json()[name]) for name in ("attempts", "extensions", "overrides")] == [1, 1, 0]
+    assert saved.json()["member"]["label"] == "Ada again"
+    for hidden in ("identities", f"u{again}", "elsewhere", "practice", "before", "digest_of"):
+        assert hidden not in saved.text, hidden
     assert "tick the box" in client.post(f"{page}/delete", data={"why": "a letter"}).text
     gone = client.post(f"{page}/delete", data={"why": "a letter", "sure": "yes"})
     assert gone.status_code == 303
     with open_session(site.engine) as session:
-        row = session.get(PersonRow, crowd.persons["Ada again"])
-        assert row is not None
-        assert (row.name, row.deleted is not None) == ("", True)
+        row = session.get_one(PersonRow, again)
+        assert (row.name, row.deleted) == ("Ada again", None)
+        assert session.get(IdentityRow, ("lti:1", f"u{again}")) is not None
+        member = session.get_one(MemberRow, (crowd.class_id, again))
+        assert (member.label, member.outside_id, member.left is not None) == ("", "", True)
+        kept = session.exec(select(AttemptRow.answer).where(AttemptRow.learner == crowd.learners["Ada again"])).all()
+        assert sorted(kept) == ["before", "elsewhere", "practice"]
+        assert session.get(ExtensionRow, (crowd.assignment.id, again)) is None
     assert points(site, crowd)["Ada"] == 1
+
+
+def test_a_name_that_a_roster_gave_goes_with_the_last_way_to_its_person(site: Site, crowd: Crowd) -> None:
+    with open_session(site.engine) as session:
+        for person in (crowd.persons["Ada"], crowd.persons["Ada again"]):
+            close_every_browser(session, person)
+        session.add(IdentityRow(issuer="https://a", subject="ada", person=crowd.persons["Ada"]))
+        for name in ("Ada", "Ada again"):
+            row = session.get_one(MemberRow, (crowd.class_id, crowd.persons[name]))
+            forget_member(session, site.secret, row)
+        session.commit()
+        names = [session.get_one(PersonRow, crowd.persons[name]).name for name in ("Ada", "Ada again")]
+    assert names == ["Ada", ""]
 
 
 def test_an_operator_merges_exports_and_deletes(
@@ -247,3 +345,24 @@ def test_a_person_without_a_class_is_merged_too(site: Site) -> None:
         undo_merge(session, number)
         session.commit()
         assert Role.STUDENT.word == "student"
+
+
+def test_results_are_answers_to_what_the_class_assigned_since_the_student_joined(site: Site, crowd: Crowd) -> None:
+    prepare(site, crowd)
+    learner = crowd.learners["Ada"]
+    with open_session(site.engine) as session:
+        for exercise, seed, at in (
+            (RING, crowd.seed("Ada", RING), now() - timedelta(days=9)),
+            (RING, crowd.seed("Ada", RING) + 1, now()),
+            ("memory/traffic-of-stage-3", 0, now()),
+        ):
+            row = AttemptRow(
+                learner=learner, exercise=exercise, seed=seed, answer="elsewhere", correct=True, score=1.0, at=at,
+                digest="", drawn="{}",
+            )  # fmt: skip
+            session.add(row)
+        session.commit()
+        found = list(results_of_class(session, site.secret, crowd.class_id))
+        assert [(one["exercise"], one["learner"]) for one in found] == [(RING, "id-2"), (STAGE, "id-3")]
+        limited = results_of_class(session, site.secret, crowd.class_id, int(str(found[0]["number"])), 5)
+        assert [one["exercise"] for one in limited] == [STAGE]

@@ -233,3 +233,15 @@ def test_an_assignment_has_exercises_and_their_points_are_bounded(session: Sessi
     for points in (-1.0, 1001.0, float("nan")):
         with pytest.raises(InputError, match="points must be from 0 to 1,000"):
             create_assignment(session, class_id, "Week 1", Policy(), [AssignmentEntry("a/b", points)])
+
+
+def test_the_archive_has_no_grace() -> None:
+    archived = DUE - HOUR
+    second = timedelta(seconds=1)
+    for policy in (Policy(due=DUE), Policy(), Policy(due=DUE, variants="many", sitting=60)):
+        policy = replace(policy, archived=archived)
+        dates = dates_of(policy, began=archived - HOUR / 2 if policy.sitting else None)
+        moments = (archived - second, archived, archived + second)
+        assert [counts(dates, policy, at) for at in moments] == [True, False, False]
+        assert [worth(policy, dates, at) for at in moments] == [1.0, 0.0, 0.0]
+        assert dates.phase(archived, policy.grace) == "closed"

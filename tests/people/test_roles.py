@@ -105,6 +105,8 @@ PAGES: Mapping[str, Mapping[str, Who]] = {
     "/me/everywhere": {"POST": Who.STRANGER},
     "/me/code": {"POST": Who.STRANGER},
     "/me/export": {"GET": Who.STRANGER},
+    "/me/merges": {"GET": Who.STRANGER, "POST": Who.STRANGER},
+    "/me/accounts": {"POST": Who.STRANGER},
     "/me/leave": {"POST": Who.STRANGER},
     "/me/delete": {"POST": Who.STRANGER},
     "/measured": {"GET": Who.NOBODY, "POST": Who.NOBODY},

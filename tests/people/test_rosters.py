@@ -9,11 +9,11 @@ import pytest
 from sqlalchemy import Engine
 from sqlmodel import Session, select
 
-from app.classes.people.classes import Member, Role, create_class, enroll, members_of, number_of
+from app.classes.people.classes import Member, Role, class_with, create_class, enroll, members_of, number_of
 from app.classes.people.csv_rosters import RosterEntry, read_roster
 from app.classes.people.members import hold, remove_members
 from app.classes.people.persons import new_person
-from app.classes.people.rosters import apply, roster_difference
+from app.classes.people.rosters import apply, import_roster, namesakes, roster_changes, roster_difference
 from app.core.errors import InputError
 from app.server.db.people import MemberRow, PersonRow
 from app.server.db.session import open_session, open_writing_session
@@ -192,3 +192,46 @@ def test_a_roster_that_is_sent_twice_at_once_is_taken_once(people_engine: Engine
             sent.result()
     with open_session(people_engine) as session:
         assert len(members_of(session, number)) == 2
+
+
+def a_class(session: Session, *teachers: int, name: str = "Ring") -> int:
+    number = number_of(create_class(session, "secret", name))
+    for teacher in teachers:
+        enroll(session, number, teacher, Role.TEACHER)
+    return number
+
+
+def test_a_roster_finds_who_the_same_teachers_have_taught_before(session: Session) -> None:
+    grace, alan = (number_of(new_person(session, name)) for name in ("Grace", "Alan"))
+    before, other, shared = a_class(session, grace), a_class(session, alan), a_class(session, grace, alan)
+    for class_id, outside in ((before, "007"), (other, "8"), (shared, "9"), (before, "10")):
+        imported(session, class_id, listed((f"Student {outside}", outside)))
+    enroll(session, other, person_of(session, before, "10"))  # is in a class of others, too
+    known = person_of(session, before, "007")
+    now = a_class(session, grace)
+    found = roster_changes(
+        session, now, listed(("Ada King", "7"), ("Bo", "8"), ("Cy", "9"), ("Di", "10"), ("Ed", "11"))
+    )
+    assert [(one.person, one.name, one.listed.outside_id) for one in found.known] == [(known, "Student 007", "007")]
+    assert [one.outside_id for one in found.added] == ["8", "9", "10", "11"]
+    import_roster(session, now, found)
+    assert person_of(session, now, "007") == known
+    assert [one.name for one in members_of(session, now) if one.person == known] == ["Ada King"]
+    assert class_with(session, now).joining == "roster"
+    assert roster_changes(session, now, listed(("Ada King", "007"))).is_empty
+
+
+def test_an_import_without_anyone_new_leaves_the_link_open(session: Session, class_id: int) -> None:
+    enroll(session, class_id, number_of(new_person(session, "Ada")), Role.STUDENT, "Ada")
+    import_roster(session, class_id, roster_changes(session, class_id, listed(("Ada", "1"))))
+    assert class_with(session, class_id).joining == "open"
+
+
+def test_namesakes_are_shown_if_one_has_no_id(session: Session, class_id: int) -> None:
+    for name, outside in (("Ada", ""), ("ada", "1"), ("Bo", "2"), ("Bo", "3"), ("Cy", ""), ("Cy", ""), ("Grace", "4")):
+        enroll(session, class_id, number_of(new_person(session, name)), Role.STUDENT, name, outside)
+    found = namesakes(members_of(session, class_id))
+    assert [(one.name, one.outside_id, two.name, two.outside_id) for one, two in found] == [
+        ("ada", "1", "Ada", ""),
+        ("Cy", "", "Cy", ""),
+    ]

@@ -7,7 +7,8 @@ from html import unescape
 from fastapi.testclient import TestClient
 
 from app.classes.people.classes import Role, create_class, enroll, number_of
-from app.classes.people.persons import new_person, open_browser
+from app.classes.people.codes import code_digest
+from app.classes.people.persons import WayIn, new_person, open_browser
 from app.server.db.session import open_writing_session
 from app.site import Site
 from app.site.web.frame.visitor import SESSION
@@ -61,7 +62,7 @@ def browser(client: TestClient, site: Site, name: str) -> Browser:
 
 def joined(site: Site, class_id: int, one: Browser, role: Role = Role.STUDENT) -> Browser:
     with open_writing_session(site.engine) as session:
-        enroll(session, class_id, one.person, role)
+        enroll(session, class_id, one.person, role, way=WayIn(browser=code_digest(one.cookie)))
         session.commit()
     return one
 

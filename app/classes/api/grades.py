@@ -151,5 +151,5 @@ def get_results(site: Here, grant: Scoped, class_id: Number, page: Paged) -> lis
     """Returns the answers of the students of a class, as `wallclock results` writes them."""
     with open_session(site.engine) as session:
         class_for(session, grant, class_id)
-        found = list(results_of_class(session, class_id, page.after, page.limit + 1))
+        found = list(results_of_class(session, site.secret, class_id, page.after, page.limit + 1))
     return list(page.cut(found, lambda row: int(str(row["number"]))))

@@ -1,19 +1,17 @@
-"""Persons of a class: two who are one, everything about one, one deleted."""
+"""Persons of a class: two who are one, what the class stored about one, one removed."""
 
 from collections.abc import Mapping
 from typing import Annotated, Any
 
 from fastapi import Query, Response
-from sqlmodel import Session
 
 from app.classes.api.access import ERRORS, ONE_CLASS, Number, Scoped, class_for, class_to_change, persons_called
 from app.classes.api.roster import ROSTER
 from app.classes.api.shapes import MergeDocument, NewMerge
-from app.classes.people.erasure import all_about, delete_person, refuse_elsewhere
+from app.classes.people.erasure import about_member, forget_member
 from app.classes.people.members import hold, member_row, remove_members
-from app.classes.people.merges import merge_members, merges_in, undo_merge
-from app.core.errors import NotFoundError
-from app.server.db.people import MergeRow, PersonRow
+from app.classes.people.merges import merge_members, merges_in, undo_or_ask
+from app.server.db.people import MergeRow
 from app.server.db.session import open_session, open_writing_session
 from app.server.network.routes import Router
 from app.site import Here
@@ -21,7 +19,9 @@ from app.site import Here
 MERGES = ONE_CLASS + "/merges"
 _PERSON = ROSTER + "/{person}"
 router = Router(tags=["roster"], responses=ERRORS)
-Deletes = Annotated[bool, Query(description="also delete what is stored about them; graded answers stay, nameless")]
+Deletes = Annotated[
+    bool, Query(description="also delete what the class stored about them, with answers to its assignments")
+]
 
 
 @router.get(MERGES, summary="List merges")
@@ -34,35 +34,47 @@ def list_merges(site: Here, grant: Scoped, class_id: Number) -> list[MergeDocume
 
 @router.post(MERGES, status_code=201, summary="Merge two students")
 def merge_students(site: Here, grant: Scoped, class_id: Number, body: NewMerge) -> MergeDocument:
-    """Gives answers, extensions, points and ways to sign in of one to the other."""
+    """Gives answers, extensions, points and ways to sign in of one to the other.
+
+    If `waits` is not empty, nothing has moved yet: these persons, who sign in with accounts of their
+    own or are in other classes, are asked first, on the page that they see next.
+    """
     with open_writing_session(site.engine) as session:
         class_to_change(session, grant, class_id)
         (kept,) = persons_called(session, class_id, [body.kept])
         (gone,) = persons_called(session, class_id, [body.gone])
         own, by = [class_id], f"token {grant.name}"
         number = merge_members(session, class_id, kept, gone, own=own, by=by)
-        made = _document(_merge_row(session, number))
+        made = _document(session.get_one(MergeRow, number))
         session.commit()
     return made
 
 
-@router.delete(MERGES + "/{merge}", status_code=204, summary="Undo a merge")
+@router.delete(
+    MERGES + "/{merge}",
+    status_code=204,
+    summary="Undo a merge",
+    responses={202: {"description": "it is undone when the person has agreed"}},
+)
 def undo_students_merge(site: Here, grant: Scoped, class_id: Number, merge: Number) -> Response:
-    """Lets two persons be two again."""
+    """Lets two persons be two again, or takes back a merge that waits."""
     with open_writing_session(site.engine) as session:
         class_to_change(session, grant, class_id)
         hold(session, class_id)
-        undo_merge(session, merge, class_id)
+        undone = undo_or_ask(session, class_id, merge, [class_id])
         session.commit()
-    return Response(status_code=204)
+    return Response(status_code=204 if undone else 202)
 
 
-@router.get(_PERSON, summary="Get everything about a person")
+@router.get(_PERSON, summary="Get what a class stored about a person")
 def get_everything(site: Here, grant: Scoped, class_id: Number, person: Number) -> Mapping[str, Any]:
-    """Returns what is stored about a person who is in no other class."""
+    """Returns name and id in the class, dates, points, and what was done for its assignments.
+
+    Everything about a person is theirs, on their page; an operator has `wallclock person export`.
+    """
     with open_session(site.engine) as session:
         class_for(session, grant, class_id)
-        return dict(all_about(session, _own_person(session, class_id, person)))
+        return dict(about_member(session, site.secret, member_row(session, class_id, person)))
 
 
 @router.delete(_PERSON, status_code=204, summary="Remove a person")
@@ -70,32 +82,16 @@ def remove_person(site: Here, grant: Scoped, class_id: Number, person: Number, d
     """Takes a person out of the class; their answers stay."""
     with open_writing_session(site.engine) as session:
         class_to_change(session, grant, class_id)
-        member_row(session, class_id, person)
+        row = member_row(session, class_id, person)
+        hold(session, class_id)
         if deletes:
-            delete_person(session, _own_person(session, class_id, person))
+            forget_member(session, site.secret, row)
         else:
-            hold(session, class_id)
             remove_members(session, class_id, [person])
-            session.commit()
+        session.commit()
     return Response(status_code=204)
 
 
-def _own_person(session: Session, class_id: int, person: int) -> PersonRow:
-    """A person of the class who is in no other one."""
-    member_row(session, class_id, person)
-    refuse_elsewhere(session, person, [class_id])
-    row = session.get(PersonRow, person)
-    if row is None:
-        raise NotFoundError("this person was deleted a moment ago")
-    return row
-
-
-def _merge_row(session: Session, number: int) -> MergeRow:
-    row = session.get(MergeRow, number)
-    if row is None:
-        raise NotFoundError("no merge has this number")
-    return row
-
-
 def _document(row: MergeRow) -> MergeDocument:
-    return MergeDocument(id=row.id or 0, kept=row.kept, gone=row.gone, by=row.by, at=row.at)
+    waits = [int(one) for one in row.waits.split()]
+    return MergeDocument(id=row.id or 0, kept=row.kept, gone=row.gone, by=row.by, at=row.at, waits=waits)

@@ -1,6 +1,7 @@
 """The roster of a class: read it, replace it, add one person."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Annotated
 
 from fastapi import Body, Query, Request, Response
@@ -15,7 +16,7 @@ from app.classes.people.csv_rosters import COLUMN_WORDS, RosterEntry, clean_id, 
 from app.classes.people.csv_text import MOST_LINES
 from app.classes.people.groups import clean_group
 from app.classes.people.persons import clean_name
-from app.classes.people.rosters import RosterChanges, apply, roster_difference
+from app.classes.people.rosters import RosterChanges, apply, import_roster, roster_changes
 from app.server.db.session import open_session, open_writing_session
 from app.server.db.tokens import Grant
 from app.server.network.routes import Router
@@ -115,7 +116,7 @@ def add_person(site: Here, grant: Scoped, class_id: Number, body: NewPerson, res
     with open_writing_session(site.engine) as session:
         class_to_change(session, grant, class_id)
         before = members_of(session, class_id)
-        found = roster_difference(before, [listed])
+        found = roster_changes(session, class_id, [listed])
         apply(session, class_id, found)
         document = _document(_added(session, class_id, before, found, listed))
         session.commit()
@@ -130,7 +131,7 @@ def _added(
     known = {one.person for one in before}
     changed = {one.member.person for one in (*found.changed, *found.found)}
     members = members_of(session, class_id)
-    if found.added:
+    if found.added or found.known:
         return next(one for one in members if one.person not in known)
     if changed or listed.number is not None:
         return next(one for one in members if one.person in changed | {listed.number})
@@ -143,13 +144,14 @@ def _change(
 ) -> RosterDifference:
     with open_writing_session(site.engine) as session:
         class_to_change(session, grant, class_id)
-        found = roster_difference(members_of(session, class_id), roster)
+        found = roster_changes(session, class_id, roster)
         if not dry_run:
-            apply(session, class_id, found, remove_missing=removes)
+            import_roster(session, class_id, found, remove_missing=removes)
             session.commit()
     return RosterDifference(
         applied=not dry_run,
         added=[_sent(one) for one in found.added],
+        known=[_sent(replace(one.listed, number=one.person)) for one in found.known],
         changed=[
             PersonChange(before=_document(one.member), after=_sent(one.listed))
             for one in (*found.changed, *found.found)

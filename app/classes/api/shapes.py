@@ -115,6 +115,7 @@ class MergeDocument(BaseModel):
     gone: int
     by: str
     at: datetime
+    waits: list[int] = Field(description="persons whose yes is missing until it is done, or undone")
 
 
 class RosterDifference(BaseModel):
@@ -122,6 +123,7 @@ class RosterDifference(BaseModel):
 
     applied: bool = Field(description="false: this is a dry run, nothing was changed")
     added: list[NewPerson]
+    known: list[NewPerson] = Field(description="persons of earlier classes of the same teachers, found by id")
     changed: list[PersonChange]
     missing: list[PersonDocument] = Field(description="students who are not on the roster")
     removed: bool = Field(description="whether those who are missing are removed")

@@ -25,23 +25,26 @@ def person_of(session: Session, issuer: str, subject: str, name: str = "") -> Pe
     return _stored(session, issuer, subject, found)
 
 
-def connect_identity(session: Session, issuer: str, subject: str, person: int) -> PersonRow | None:
-    """Let *subject* of *issuer* sign in as *person* from now on: whose it is. Commits.
+def connect_identity(
+    session: Session, issuer: str, subject: str, person: int, *, own: bool = False
+) -> PersonRow | None:
+    """Let *subject* of *issuer* sign in as *person*, whose it is, from now on. Commits.
 
-    An identity that another person has stays theirs.
+    An identity that another person has stays theirs. It is the person's *own* for certain if such a
+    one has signed in the browser that says so.
     """
     found = known_person(session, issuer, subject)
     if found is None:
         found = session.get(PersonRow, person)
         if found is None or found.deleted:
             return None
-        session.add(IdentityRow(issuer=issuer, subject=subject, person=person))
+        session.add(IdentityRow(issuer=issuer, subject=subject, person=person, own=own))
     return _stored(session, issuer, subject, found)
 
 
 def may_connect(session: Session, issuer: str, subject: str, person: int) -> bool:
     """Whether an identity is new, and *person* has none of the same issuer."""
-    if known_person(session, issuer, subject) is not None:
+    if session.get(IdentityRow, (issuer, subject)) is not None:
         return False
     other = select(IdentityRow).where(IdentityRow.issuer == issuer, IdentityRow.person == person)
     return session.exec(other.limit(1)).first() is None

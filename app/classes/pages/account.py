@@ -3,6 +3,7 @@
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Annotated
+from urllib.parse import urlencode
 
 from fastapi import Form, Request, Response
 from fastapi.responses import RedirectResponse
@@ -11,17 +12,18 @@ from sqlmodel import Session
 from app.classes.members import site_members
 from app.classes.pages.class_head import class_url
 from app.classes.pages.guard import sign_in_first
-from app.classes.pages.sign_in import offered_work
+from app.classes.pages.sign_in import asked_first, offered_work, own_path
 from app.classes.pages.sign_in_accounts import SignInAccount, accounts_of
 from app.classes.people.classes import classes_of, number_of, renew_seat_code, role_in
 from app.classes.people.erasure import all_about, delete_person, leave_class
-from app.classes.people.persons import browsers_of, clean_name, close_every_browser
+from app.classes.people.merges import answer_merge, waiting_merges
+from app.classes.people.persons import browsers_of, clean_name, close_every_browser, confirm_identities, has_doubted
 from app.core.errors import InputError
 from app.core.translation import noted, translate
 from app.server.aside import aside
 from app.server.db.claims import Unclaimed
 from app.server.db.history import Drawing
-from app.server.db.people import MemberRow, PersonRow
+from app.server.db.people import ClassRow, MemberRow, MergeRow, PersonRow
 from app.server.db.session import open_session, open_writing_session
 from app.server.db.tables import NAME_LIMIT
 from app.server.network.routes import Router
@@ -57,7 +59,28 @@ class MePage:
     work: Unclaimed | None
     said: str
     accounts: tuple[SignInAccount, ...]
+    doubted: bool
     limit: int = NAME_LIMIT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedMerge:
+    """What a teacher says of the person: that *other* is the same, or with *undoes* that they are not."""
+
+    number: int
+    name: str
+    other: str
+    by: str
+    class_name: str
+    undoes: bool
+
+
+@dataclass(frozen=True, slots=True)
+class AskedMergesPage:
+    """The questions that wait for the person's yes; *next* is where to go on."""
+
+    asked: tuple[AskedMerge, ...]
+    next: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,12 +104,18 @@ class GonePage:
     copies: str
 
 
-_SAID = {"name": noted("Your name was changed."), "left": noted("You left the class. Your answers are still yours.")}
+_SAID = {
+    "name": noted("Your name was changed."),
+    "left": noted("You left the class. Your answers are still yours."),
+    "accounts": noted("Your accounts sign you in again."),
+}
 
 
 @router.get("")
 async def me(request: Request, site: Here, visiting: Visiting, done: str = "") -> Response:
-    """The page of the person who is signed in."""
+    """The page of the person who is signed in; first what a teacher asks, if there is anything."""
+    if visiting.person and (asked := await aside(asked_first, site, visiting.person, "/me")):
+        return RedirectResponse(asked, 303)
     return await aside(_me, request, site, visiting, translate(_SAID[done]) if done in _SAID else "")
 
 
@@ -103,6 +132,39 @@ async def sign_out_everywhere(request: Request, site: Here, visiting: Visiting) 
     """Sign the person out in every browser."""
     await aside(_sign_out_everywhere, site, _person(request, visiting))
     return _signed_out(request, site, RedirectResponse("/sign-in", 303))
+
+
+@router.post("/accounts", dependencies=[FromHere])
+async def confirm_accounts(request: Request, site: Here, visiting: Visiting) -> Response:
+    """Let accounts that were connected before the person entered another class sign in again."""
+    await aside(_confirm, site, _person(request, visiting))
+    return RedirectResponse("/me?done=accounts", 303)
+
+
+@router.get("/merges")
+async def show_asked_merges(request: Request, site: Here, visiting: Visiting, next: str = "") -> Response:
+    """What teachers ask: whether two entries are this person, or are not."""
+    page = await aside(_asked_merges, site, _person(request, visiting), own_path(next))
+    if not page.asked:
+        return RedirectResponse(page.next or "/me", 303)
+    return render("people/asked.html", frame(request, translate("Is this you?"), here="me"), page)
+
+
+@router.post("/merges", dependencies=[FromHere])
+async def answer_asked_merge(
+    request: Request,
+    site: Here,
+    visiting: Visiting,
+    merge: Annotated[int, Form(ge=0, lt=2**63)] = 0,
+    mine: Annotated[str, Form()] = "",
+    next: Annotated[str, Form()] = "",
+) -> Response:
+    """Do what a teacher asks for, or drop it."""
+    person = _person(request, visiting)
+    if mine not in ("yes", "no"):
+        raise InputError(translate("answer with yes or no"))
+    await aside(_answer_merge, site, person, merge, agrees=mine == "yes")
+    return RedirectResponse(f"/me/merges?{urlencode({'next': own_path(next)})}", 303)
 
 
 @router.post("/code", dependencies=[FromHere])
@@ -151,6 +213,45 @@ async def delete_account(
     return _signed_out(request, site, render("people/gone.html", around, gone))
 
 
+def _asked_merges(site: Site, person: SignedIn, to: str) -> AskedMergesPage:
+    with open_session(site.engine) as session:
+        rows = waiting_merges(session, person.person)
+        return AskedMergesPage(tuple(_asked_merge(session, person, row) for row in rows), to)
+
+
+def _asked_merge(session: Session, person: SignedIn, row: MergeRow) -> AskedMerge:
+    known = session.get(ClassRow, row.class_id) if row.class_id is not None else None
+    other = row.gone if person.person == row.kept else row.kept
+    return AskedMerge(
+        number=row.id or 0,
+        name=person.name or translate("someone without a name"),
+        other=_called(session, row.class_id, other),
+        by=row.by,
+        class_name=known.name if known else "",
+        undoes=bool(row.moved),
+    )
+
+
+def _called(session: Session, class_id: int | None, person: int) -> str:
+    """What a class calls a person."""
+    member = session.get(MemberRow, (class_id, person)) if class_id is not None else None
+    named = session.get(PersonRow, person)
+    label = (member.label if member else "") or (named.name if named else "") or translate("someone without a name")
+    return f"{label} ({member.outside_id})" if member and member.outside_id else label
+
+
+def _answer_merge(site: Site, person: SignedIn, number: int, *, agrees: bool) -> None:
+    with open_writing_session(site.engine) as session:
+        answer_merge(session, number, person, agrees=agrees)
+        session.commit()
+
+
+def _confirm(site: Site, person: SignedIn) -> None:
+    with open_writing_session(site.engine) as session:
+        confirm_identities(session, person.person)
+        session.commit()
+
+
 def _rename(site: Site, person: SignedIn, name: str) -> None:
     with open_writing_session(site.engine) as session:
         row = _account_row(session, person)
@@ -162,6 +263,7 @@ def _rename(site: Site, person: SignedIn, name: str) -> None:
 def _sign_out_everywhere(site: Site, person: SignedIn) -> None:
     with open_writing_session(site.engine) as session:
         close_every_browser(session, person.person)
+        session.commit()
 
 
 def _new_code(site: Site, person: SignedIn, class_id: int) -> CodePage:
@@ -199,6 +301,7 @@ def _me(request: Request, site: Site, visiting: Visitor, said: str) -> Response:
         }
         browsers = browsers_of(session, person.person)
         accounts = accounts_of(request, site, session, person.person)
+        doubted = has_doubted(session, person.person)
     page = MePage(
         name=person.name,
         classes=tuple(
@@ -213,6 +316,7 @@ def _me(request: Request, site: Site, visiting: Visitor, said: str) -> Response:
         ),
         browsers=browsers,
         accounts=accounts,
+        doubted=doubted,
         work=offered_work(request, site, visiting),
         said=said,
     )

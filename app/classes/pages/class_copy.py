@@ -21,6 +21,7 @@ from app.classes.people.assignment_copies import (
 from app.classes.people.assignments import Assignment, assignments_of
 from app.classes.people.classes import Role, classes_of, create_class, enroll, number_of, refuse_archived
 from app.classes.people.local_time import on_the_calendar
+from app.classes.people.persons import WayIn
 from app.classes.people.policy import Policy
 from app.core.errors import InputError, NotFoundError, sentence
 from app.core.translation import noted, translate
@@ -117,7 +118,13 @@ def _class_like(visit: ClassVisit, name: str) -> ClassRow:
     row = visit.row
     made = create_class(visit.session, visit.site.secret, name, row.zone, pseudonyms=row.pseudonyms)
     made.lowest = row.lowest
-    enroll(visit.session, number_of(made), visit.member.person.person, Role.TEACHER)
+    enroll(
+        visit.session,
+        number_of(made),
+        visit.member.person.person,
+        Role.TEACHER,
+        way=WayIn(browser=visit.member.person.browser),
+    )
     return made
 
 

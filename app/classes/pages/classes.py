@@ -12,7 +12,7 @@ from sqlmodel import Session, col
 from app.classes.members import sign_in
 from app.classes.pages.class_head import class_url
 from app.classes.people.classes import Role, classes_of, create_class, enroll, number_of, time_zones
-from app.classes.people.persons import clean_name, new_person, open_browser
+from app.classes.people.persons import NO_WAY, WayIn, clean_name, new_person, open_browser
 from app.core.errors import InputError, sentence
 from app.core.translation import noted, translate
 from app.server.aside import aside
@@ -165,14 +165,12 @@ def _made(site: Site, person: SignedIn | None, form: MakeForm) -> tuple[int, str
     with open_writing_session(site.engine) as session:
         row = create_class(session, site.secret, form.name, form.zone or "UTC", pseudonyms=form.pseudonyms)
         teacher = clean_name(form.teacher) if form.asks else ""
-        cookie = ""
-        if person is None:
-            number = number_of(new_person(session, teacher))
-            cookie = open_browser(session, number)
-        else:
-            number = person.person
+        number = person.person if person else number_of(new_person(session, teacher))
+        if person is not None:
             _name(session, number, teacher)
-        enroll(session, number_of(row), number, Role.TEACHER, teacher)
+        way = WayIn(browser=person.browser) if person else NO_WAY
+        enroll(session, number_of(row), number, Role.TEACHER, teacher, way=way)
+        cookie = "" if person else open_browser(session, number)
         session.commit()
         return number_of(row), cookie
 

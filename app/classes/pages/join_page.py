@@ -109,7 +109,7 @@ def _join(request: Request, site: Site, visiting: Visitor, code: str, name: str,
 
 def _joined(session: Session, site: Site, visiting: Visitor, row: ClassRow, name: str, form: str) -> Joined:
     if visiting.person is not None:
-        return join_as(session, row, visiting.person.person, name)
+        return join_as(session, row, visiting.person, name)
     return join_as_new(session, site.secret, row, name, form or new_form_id())
 
 

@@ -7,7 +7,7 @@ from app.classes.pages.class_router import ClassForm, ClassRouter, ClassVisit
 from app.classes.people.classes import Member, Role, members_of
 from app.classes.people.local_time import on_the_calendar
 from app.classes.people.members import change_role, member_row, remove_members, rename_member, taught_by
-from app.classes.people.merges import merge_members, merges_in, undo_merge
+from app.classes.people.merges import merge_members, merges_in, undo_or_ask
 from app.core.errors import InputError
 from app.core.translation import translate
 from app.server.db.people import MergeRow, PersonRow
@@ -48,12 +48,17 @@ class OtherStudent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PastMerge:
-    """A merge that can be undone: who became part of the member, when, and by whom."""
+    """A merge that can be undone: who became part of the member, when, and by whom.
+
+    It may *wait* for the yes of a person: to be done, or to be *undone*.
+    """
 
     href: str
     name: str
     by: str
     at: str
+    waits: bool
+    undone: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,7 +128,7 @@ def merge_member(visit: ClassVisit, person: int, sent: MergeForm) -> str:
 @router.form("/merges/{number:int}/undo", None)
 def undo_member_merge(visit: ClassVisit, number: int) -> str:
     """Let two persons be two again."""
-    undo_merge(visit.session, number, visit.class_id)
+    undo_or_ask(visit.session, visit.class_id, number, taught_by(visit.session, visit.member.person.person))
     return f"{visit.class_href}/people"
 
 
@@ -144,4 +149,6 @@ def _past(visit: ClassVisit, row: MergeRow) -> PastMerge:
         name=(gone.name if gone else "") or translate("someone without a name"),
         by=row.by,
         at=on_the_calendar(row.at, visit.zone, now()),
+        waits=bool(row.waits),
+        undone=bool(row.waits and row.moved),
     )

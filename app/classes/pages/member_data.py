@@ -12,12 +12,12 @@ from app.classes.pages.guard import Membership, in_class
 from app.classes.pages.member import member_page
 from app.classes.pages.member import router as pages
 from app.classes.people.classes import Role
-from app.classes.people.erasure import all_about, delete_person, refuse_elsewhere
-from app.classes.people.members import member_row, taught_by
-from app.core.errors import InputError, NotFoundError
+from app.classes.people.erasure import about_member, forget_member
+from app.classes.people.members import hold, member_row
+from app.core.errors import InputError
 from app.core.translation import translate
 from app.server.aside import aside
-from app.server.db.people import REASON_LIMIT, PersonRow
+from app.server.db.people import REASON_LIMIT, MemberRow
 from app.server.db.session import open_session, open_writing_session
 from app.server.network.routes import Router
 from app.site import Here, Site
@@ -32,13 +32,13 @@ _log = logging.getLogger(__name__)
 async def export_member(
     request: Request, site: Here, visiting: Visiting, class_id: int, person: int, why: Annotated[str, Form()] = ""
 ) -> Response:
-    """Everything stored about a member, as a file, for a reason."""
+    """What the class has stored about a member, as a file, for a reason."""
     member = await in_class(request, site, visiting, class_id, Role.TEACHER, archived=True)
     try:
-        text = await aside(_everything, site, member, person, _reason(why, sure=True))
+        text = await aside(_of_class, site, member, person, _reason(why, sure=True))
     except InputError as error:
         return await aside(pages.show, member_page, request, site, (member, None), {"person": person}, error)
-    headers = {"Content-Disposition": f'attachment; filename="person-{person}.json"'}
+    headers = {"Content-Disposition": f'attachment; filename="class-{class_id}-person-{person}.json"'}
     return Response(text, media_type="application/json", headers=headers)
 
 
@@ -52,10 +52,10 @@ async def delete_member(
     why: Annotated[str, Form()] = "",
     sure: Annotated[str, Form()] = "",
 ) -> Response:
-    """Delete everything about a member that no class has graded, for a reason."""
+    """Delete what the class has stored about a member, who leaves it, for a reason."""
     member = await in_class(request, site, visiting, class_id, Role.TEACHER, archived=True)
     try:
-        await aside(_delete, site, member, person, _reason(why, sure=sure == "yes"))
+        await aside(_forget, site, member, person, _reason(why, sure=sure == "yes"))
     except InputError as error:
         return await aside(pages.show, member_page, request, site, (member, None), {"person": person}, error)
     return RedirectResponse(f"{class_url(class_id)}/people", 303)
@@ -74,31 +74,29 @@ def _reason(why: str, *, sure: bool) -> str:
     return given
 
 
-def _everything(site: Site, member: Membership, person: int, why: str) -> str:
+def _of_class(site: Site, member: Membership, person: int, why: str) -> str:
     with open_session(site.engine) as session:
-        text = progress_file(all_about(session, _own_student(session, member, person)))
+        text = progress_file(about_member(session, site.secret, _student(session, member, person)))
     _note(member, person, "exported", why)
     return text
 
 
-def _delete(site: Site, member: Membership, person: int, why: str) -> None:
+def _forget(site: Site, member: Membership, person: int, why: str) -> None:
     with open_writing_session(site.engine) as session:
-        row = _own_student(session, member, person)
-        delete_person(session, row)
+        hold(session, member.class_id)
+        forget_member(session, site.secret, _student(session, member, person))
+        session.commit()
     _note(member, person, "deleted", why)
 
 
 def _note(member: Membership, person: int, what: str, why: str) -> None:
     teacher = member.person.person
-    _log.info("person %d of class %d was %s by %d: %s", person, member.class_id, what, teacher, why)
+    _log.info("what class %d stored about person %d was %s by %d: %s", member.class_id, person, what, teacher, why)
 
 
-def _own_student(session: Session, member: Membership, person: int) -> PersonRow:
-    """A student of the class who is in no class but those of the teacher."""
-    if member_row(session, member.class_id, person).role != Role.STUDENT.word:
+def _student(session: Session, member: Membership, person: int) -> MemberRow:
+    """A student of the class."""
+    row = member_row(session, member.class_id, person)
+    if row.role != Role.STUDENT.word:
         raise InputError(translate("this is not a student: they can do it on their account page"))
-    refuse_elsewhere(session, person, taught_by(session, member.person.person))
-    row = session.get(PersonRow, person)
-    if row is None:
-        raise NotFoundError(translate("this person was deleted a moment ago"))
     return row

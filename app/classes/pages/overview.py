@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
+from fastapi.responses import RedirectResponse
 from markupsafe import Markup
 
 from app.classes.federation.delivery_status import Tie, ties_of
@@ -11,6 +12,7 @@ from app.classes.pages.assignment import DuePage, due_page
 from app.classes.pages.class_head import assignment_url
 from app.classes.pages.class_router import ClassRouter, ClassVisit
 from app.classes.pages.join_link import JoinLink, join_link, qr_code
+from app.classes.pages.sign_in import asked_first
 from app.classes.people.activity import Turnout, turnouts
 from app.classes.people.assignments import Assignment, assignments_of
 from app.classes.people.classes import Role, members_of
@@ -73,10 +75,11 @@ router.register(DuePage, "due")
 
 
 @router.page("", "class_page", least=Role.STUDENT)
-def class_page(visit: ClassVisit) -> ClassPage | DuePage:
+def class_page(visit: ClassVisit) -> ClassPage | DuePage | RedirectResponse:
     """A class: its assignments for those who teach it, and what is due for a student."""
     if visit.member.role is Role.STUDENT:
-        return due_page(visit)
+        asked = asked_first(visit.site, visit.member.person, visit.class_href)
+        return RedirectResponse(asked, 303) if asked else due_page(visit)
     members = members_of(visit.session, visit.class_id)
     assignments = assignments_of(visit.session, visit.class_id)
     found = turnouts(visit.session, visit.site.secret, assignments, members)

@@ -15,7 +15,7 @@ from app.classes.pages.guard import sign_in_first
 from app.classes.pages.sign_in import own_path, welcome
 from app.classes.pages.sign_in_accounts import ConnectPage, NamePage, RefusedPage
 from app.classes.people.classes import number_of
-from app.classes.people.persons import clean_name, open_browser
+from app.classes.people.persons import clean_name, is_own_browser, open_browser
 from app.core.errors import InputError, NotFoundError, RefusedError, UnavailableError, nearest, sentence
 from app.core.translation import noted, translate
 from app.server.aside import aside
@@ -175,10 +175,13 @@ def _enter(request: Request, site: Site, visiting: Visitor, pending: Pending, co
     """Open a session of the person whose identity it is; a new one is asked for a name."""
     who = pending.issuer, pending.subject
     with open_writing_session(site.engine) as session:
-        connected = connect_identity(session, *who, pending.person) if connects else None
+        connected = None
+        if connects and visiting.person:
+            own = is_own_browser(session, visiting.person.browser)
+            connected = connect_identity(session, *who, visiting.person.person, own=own)
         row = connected or person_of(session, *who)
     with open_writing_session(site.engine) as session:
-        cookie = open_browser(session, number_of(row))
+        cookie = open_browser(session, number_of(row), *who)
         session.commit()
     to = pending.next or "/me"
     if not row.name:

@@ -10,10 +10,12 @@ from app.classes.pages.join_link import JoinLink, join_link, root_of
 from app.classes.people.classes import Member, Role, members_of, renew_join_link
 from app.classes.people.local_time import how_far
 from app.classes.people.members import SeatCode, last_seen, new_seat_codes
+from app.classes.people.rosters import namesakes
 from app.core.errors import InputError
 from app.core.translation import noted, translate
 
 router = ClassRouter("/classes/{class_id:int}/people", "People")
+_SHOWN = 50  # pairs of namesakes
 _AT_ONCE = 300  # members on a page
 _MOST_PAGES = 999
 _JOINING = ("open", "roster", "closed")
@@ -45,6 +47,15 @@ class MemberLine:
     has_code: bool
 
 
+@dataclass(frozen=True, slots=True)
+class Namesakes:
+    """Two entries with one *name* that may be one person; *merge* makes *other* part of the first."""
+
+    name: str
+    merge: str
+    other: int
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PeoplePage:
     """The people of a class: those on this page, and how many there are."""
@@ -58,6 +69,7 @@ class PeoplePage:
     sought: str
     place: int
     places: int
+    namesakes: tuple[Namesakes, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +120,10 @@ def people_page(visit: ClassVisit, q: str = "", page: str = "1") -> PeoplePage:
         sought=sought,
         place=place,
         places=places,
+        namesakes=tuple(
+            Namesakes(kept.name, f"{visit.class_href}/people/{kept.person}/merge", other.person)
+            for kept, other in namesakes(members)[:_SHOWN]
+        ),
     )
 
 

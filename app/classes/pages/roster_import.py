@@ -8,7 +8,7 @@ from starlette.datastructures import FormData, UploadFile
 
 from app.classes.pages.class_head import ClassHead, class_head, class_url
 from app.classes.pages.guard import Membership, in_class
-from app.classes.people.classes import Role, members_of
+from app.classes.people.classes import Role
 from app.classes.people.csv_rosters import (
     COLUMN_WORDS,
     SYSTEMS,
@@ -19,7 +19,7 @@ from app.classes.people.csv_rosters import (
 )
 from app.classes.people.csv_text import MOST_LINES, CsvRow, decode_csv, read_csv
 from app.classes.people.members import hold
-from app.classes.people.rosters import RosterChanges, apply, roster_difference
+from app.classes.people.rosters import RosterChanges, import_roster, roster_changes
 from app.core.errors import InputError, sentence
 from app.core.translation import translate
 from app.server.aside import aside
@@ -107,6 +107,7 @@ class RosterPage:
     systems: str = SYSTEMS
     problem: str = ""
     moved: bool = False
+    closes: bool = False
 
 
 @router.get("")
@@ -161,8 +162,9 @@ def _compared(
             page = replace(page, sent=sent)
         read = sent.read()
         with open_session(site.engine) as session:
-            found = roster_difference(members_of(session, member.class_id), read.entries)
-        page = replace(page, read=read, found=found, form=ColumnsForm.of(sent, read.layout))
+            found = roster_changes(session, member.class_id, read.entries)
+        closes = member.row.joining == "open" and bool(found.added or found.known)
+        page = replace(page, read=read, found=found, form=ColumnsForm.of(sent, read.layout), closes=closes)
     except UnknownTitlesError:
         page = replace(page, form=ColumnsForm.of(sent))
     except InputError as error:
@@ -175,10 +177,10 @@ def _taken(site: Site, class_id: int, sent: SentRoster) -> bool:
     """Whether the class was changed: only if the difference is still the one that was shown."""
     with open_writing_session(site.engine) as session:
         hold(session, class_id)
-        found = roster_difference(members_of(session, class_id), sent.read().entries)
+        found = roster_changes(session, class_id, sent.read().entries)
         if found.digest != sent.digest:
             return False
-        apply(session, class_id, found, remove_missing=sent.removes)
+        import_roster(session, class_id, found, remove_missing=sent.removes)
         session.commit()
     return True
 

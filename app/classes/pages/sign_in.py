@@ -19,6 +19,7 @@ from app.classes.people.classes import class_of_code
 from app.classes.people.codes import LENGTH, read_code
 from app.classes.people.join_link import seat_with
 from app.classes.people.local_time import how_far
+from app.classes.people.merges import waiting_merges
 from app.classes.people.persons import LIFETIME, close_browser, open_browser
 from app.core.errors import sentence
 from app.core.translation import noted, translate
@@ -29,6 +30,7 @@ from app.server.db.session import open_session, open_writing_session
 from app.server.db.tables import now
 from app.server.network.routes import Router
 from app.site import Here, Site
+from app.site.members import SignedIn
 from app.site.web.frame.renderer import frame, render
 from app.site.web.frame.visitor import SESSION, FromHere, Visiting, Visitor
 from app.site.web.urls import path_inside
@@ -154,8 +156,17 @@ def own_path(text: str) -> str:
     return path_inside(text) if plain else ""
 
 
+def asked_first(site: Site, person: SignedIn, to: str) -> str:
+    """The address of the questions that wait for a person, who was on the way to *to*; or empty."""
+    with open_session(site.engine) as session:
+        waits = bool(waiting_merges(session, person.person))
+    return f"/me/merges?{urlencode({'next': to})}" if waits else ""
+
+
 def welcome(request: Request, site: Site, visiting: Visitor, cookie: str, to: str) -> Response:
     """What takes a person who has just signed in to *to*, by way of work that may be theirs."""
+    entered = site_members(site).sessions.find(cookie)
+    to = (asked_first(site, entered, to) if entered else "") or to
     anonymous = visiting.anonymous or ("" if visiting.person else visiting.learner)
     with open_session(site.engine) as session:
         work = unclaimed(session, anonymous)

@@ -16,7 +16,7 @@ from app.classes.people.assignments import Assignment
 from app.classes.people.cells import Cell, JudgedAgain, Key, judged_again
 from app.classes.people.classes import Member, Role
 from app.classes.people.gradebook import cells_of, cells_of_person, points_by_hand, total
-from app.classes.people.variants import Drawings, former_learners
+from app.classes.people.variants import Drawings, former_learners, since_joined
 from app.server.db.tables import AttemptRow
 
 State = Literal["new", "trying", "stuck", "solved"]
@@ -163,6 +163,7 @@ def _found(
             col(AttemptRow.exercise).in_(exercises),
             col(AttemptRow.learner).in_(wanted[start : start + _AT_ONCE]),
             ~col(AttemptRow.carried),
+            *since_joined(assignment),
         )
         yield from session.connection().execute(these).all()
 

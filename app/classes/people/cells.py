@@ -15,7 +15,7 @@ from app.classes.people.assignments import Assignment
 from app.classes.people.classes import Member
 from app.classes.people.personal_dates import dates_of_everyone
 from app.classes.people.policy import CountableAnswer, Dates, Policy, Share, best_share, dates_of, worth_steps
-from app.classes.people.variants import Drawings, Former, former_learners
+from app.classes.people.variants import Drawings, Former, former_learners, since_joined
 from app.server.db.people import RegradeRow
 from app.server.db.tables import AttemptRow
 
@@ -41,18 +41,19 @@ Key = tuple[int, str]  # a person, an exercise
 
 
 def drawing_sums(
-    session: Session, policy: Policy, dates: Dates, exercises: Collection[str], learners: Collection[str]
+    session: Session, assignment: Assignment, dates: Dates, exercises: Collection[str], learners: Collection[str]
 ) -> Iterator[Sequence[Any]]:
     """Exercise, learner, seed, answers that count, and the most earned in time and late, 0 to 1.
 
     Of *learners*, all of whom have these *dates*, in which worth goes down in steps. If drawings
     do not matter, all of them are one. The products are those of `best_share`: they are equal.
     """
+    policy = assignment.policy
     steps = worth_steps(policy, dates) or ()
     whose = sorted(learners) if steps and exercises else []
     for start in range(0, len(whose), _AT_ONCE):
         part = whose[start : start + _AT_ONCE]
-        answers = _countable(policy, dates, exercises, part)
+        answers = _countable(assignment, dates, exercises, part)
         earned = _unaided(policy, answers)
         statement = columns(
             answers.c.exercise,
@@ -66,8 +67,11 @@ def drawing_sums(
         yield from session.connection().execute(statement).all()
 
 
-def _countable(policy: Policy, dates: Dates, exercises: Collection[str], learners: Collection[str]) -> FromClause:
+def _countable(
+    assignment: Assignment, dates: Dates, exercises: Collection[str], learners: Collection[str]
+) -> FromClause:
     """The answers that may count, as a table: of those in the window, the first *attempts*."""
+    policy = assignment.policy
     first, last = dates.window(policy.grace)
     drawing = _drawing(policy, AttemptRow.__table__)  # type: ignore[attr-defined]
     place = func.row_number().over(partition_by=drawing, order_by=col(AttemptRow.id))
@@ -86,6 +90,7 @@ def _countable(policy: Policy, dates: Dates, exercises: Collection[str], learner
         col(AttemptRow.at) <= last,
         col(AttemptRow.learner).in_(learners),
         col(AttemptRow.exercise).in_(exercises),
+        *since_joined(assignment),
     )
     if not policy.attempts:
         return answers.subquery()
@@ -208,7 +213,7 @@ class AssignmentAnswers:
     ) -> Iterator[tuple[Key, Cell]]:
         """The cells of *learners*, who have the same *dates*."""
         has = self.drawings.has
-        sums = drawing_sums(session, self.assignment.policy, dates, exercises, learners)
+        sums = drawing_sums(session, self.assignment, dates, exercises, learners)
         for exercise, rows in groupby(sums, itemgetter(0)):
             points, seed_of = self.points[exercise], self.drawings.seeds(exercise)
             for _, learner, seed, tries, early, late in rows:
@@ -238,6 +243,7 @@ class AssignmentAnswers:
             statement = _ANSWERS.where(
                 col(AttemptRow.learner).in_(whose[start : start + _AT_ONCE]),
                 col(AttemptRow.exercise).in_(sorted(exercises)),
+                *since_joined(self.assignment),
             )
             for row in session.connection().execute(statement).all():
                 learner, exercise, seed, number, at, score, hints, revealed = row

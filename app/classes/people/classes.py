@@ -10,7 +10,7 @@ from sqlmodel import Session, col, select
 
 from app.classes.people.assignments import mark_changed
 from app.classes.people.codes import code_digest, join_code, random_code, read_code
-from app.classes.people.persons import clean_name
+from app.classes.people.persons import NO_WAY, WayIn, clean_name, end_other_ways
 from app.classes.people.seats import seat_digest, seat_of_code
 from app.core.errors import InputError, NotFoundError, nearest
 from app.core.translation import translate
@@ -184,16 +184,22 @@ def class_of_code(session: Session, code: str) -> ClassRow | None:
 
 
 def enroll(
-    session: Session, class_id: int, person: int, role: Role = Role.STUDENT, name: str = "", outside_id: str = ""
+    session: Session,
+    class_id: int,
+    person: int,
+    role: Role = Role.STUDENT,
+    name: str = "",
+    outside_id: str = "",
+    way: WayIn = NO_WAY,
 ) -> MemberRow:
     """The membership of *person*, made or taken up again; not committed.
 
-    A role that the person already has is never lowered. A person who enters a class loses the
-    seat codes of other classes: their teachers may know them, and would see this class too.
+    A role that the person already has is never lowered. A person who enters a class, by *way* or
+    by the hand of someone else, ends every other way in: see `end_other_ways`.
     """
     row = session.get(MemberRow, (class_id, person))
     if row is None or row.left is not None:
-        _forget_codes(session, person)
+        _begin_anew(session, person, way)
     if row is None:
         row = MemberRow(class_id=class_id, person=person, role=role.word)
     row.left = None
@@ -205,10 +211,13 @@ def enroll(
     return row
 
 
-def _forget_codes(session: Session, person: int) -> None:
-    for row in session.exec(select(MemberRow).where(MemberRow.person == person)):
-        row.code_digest = None
-        session.add(row)
+def _begin_anew(session: Session, person: int, way: WayIn) -> None:
+    """End the ways in that may be known in a class where *person* has been."""
+    row = session.get_one(PersonRow, person)
+    if row.entered:
+        end_other_ways(session, person, way)
+    row.entered = True
+    session.add(row)
 
 
 def renew_seat_code(session: Session, row: MemberRow) -> str:

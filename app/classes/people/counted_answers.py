@@ -10,7 +10,7 @@ from app.classes.people.assignments import Assignment
 from app.classes.people.classes import Member
 from app.classes.people.personal_dates import dates_for
 from app.classes.people.policy import CountableAnswer, Dates, Policy, counts, unaided, worth
-from app.classes.people.variants import Drawings, former_learners
+from app.classes.people.variants import Drawings, former_learners, since_joined
 from app.core.translation import noted, translate
 from app.server.db.people import RegradeRow
 from app.server.db.tables import AttemptRow
@@ -53,6 +53,7 @@ def given_in(session: Session, secret: str, assignment: Assignment, member: Memb
             AttemptRow.learner == member.learner,
             ~col(AttemptRow.carried),
             col(AttemptRow.exercise).in_([entry.exercise for entry in assignment.entries]),
+            *since_joined(assignment),
         )
         .order_by(col(AttemptRow.id))
     )

@@ -1,14 +1,19 @@
-"""The ways out: everything about a person as JSON, a class left, a person deleted."""
+"""The ways out: everything about a person as JSON, a class left, a person deleted.
 
-from collections.abc import Collection, Mapping
+Everything is the person's, and the operator's; a class has what it caused: see `about_member`.
+"""
 
-from sqlalchemy import delete, exists, update
+from collections.abc import Collection, Iterator, Mapping, Sequence
+
+from sqlalchemy import ColumnElement, delete, exists, update
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, select
 
+from app.classes.people.assignments import mark_changed
 from app.classes.people.classes import Role, classes_of, members_of, number_of
-from app.classes.people.members import in_other_classes, remove_members
+from app.classes.people.members import in_parts, remove_members
 from app.classes.people.merges import merged_into
+from app.classes.people.results import ClassWork
 from app.core.errors import InputError
 from app.core.translation import translate
 from app.server.db.assessments import AssessedRow, KnownChapterRow
@@ -25,7 +30,7 @@ from app.server.db.people import (
     SittingRow,
 )
 from app.server.db.personal import delete_learners, everything
-from app.server.db.platforms import OutboxRow
+from app.server.db.platforms import LinkRow, OutboxRow
 from app.server.db.tables import AttemptRow, BoardRow, DailyGuessRow, LabRunRow, PredictionRow, RevealRow, now
 
 _OfPerson = (
@@ -46,6 +51,14 @@ _ABOUT: Mapping[str, _OfPerson] = {
     "scores_sent": OutboxRow,
     "browsers": SessionRow,
 }
+_OfAssignment = type[ExtensionRow] | type[SittingRow] | type[OverrideRow] | type[OutboxRow]
+_DATES_AND_POINTS: Mapping[str, type[ExtensionRow] | type[SittingRow] | type[OverrideRow]] = {
+    "extensions": ExtensionRow,
+    "sittings": SittingRow,
+    "overrides": OverrideRow,
+}
+_OfWork = type[AttemptRow] | type[RevealRow] | type[PredictionRow]
+_WORK: Mapping[str, _OfWork] = {"attempts": AttemptRow, "reveals": RevealRow, "predictions": PredictionRow}
 # Rows of a learner that no class has graded.
 _NEVER_GRADED = (
     RevealRow,
@@ -75,19 +88,77 @@ def all_about(session: Session, person: PersonRow) -> Mapping[str, object]:
     return {**about, **everything(session, person.learner)}
 
 
-def refuse_elsewhere(session: Session, person: int, own: Collection[int]) -> None:
-    """Refuse that those who may change the classes *own* learn or delete everything of *person*.
+def about_member(session: Session, secret: str, row: MemberRow) -> Mapping[str, object]:
+    """What a class caused to be stored about a member: all that those who teach it may see.
 
-    Raises:
-        InputError: the person is in another class, too.
+    That is what they are called there, their dates and points, and what they did for its assignments
+    since they joined; nothing about who they are, and nothing from elsewhere.
     """
-    if in_other_classes(session, [person], own):
-        raise InputError(
-            translate(
-                "this person is in another class, too: they can do it themselves on their account "
-                "page, or an operator can: wallclock person"
-            )
+    work = ClassWork(session, secret, row.class_id)
+    learner = session.get_one(PersonRow, row.person).learner
+    about: dict[str, object] = {"member": row.model_dump(mode="json", exclude=_SECRET)}
+    for name, table, own in _of_assignments(work, row):
+        about[name] = [found.model_dump(mode="json") for found in session.exec(select(table).where(*own))]
+    for name, done, numbers in _done(session, work, learner):
+        rows = [session.get_one(done, number) for number in numbers]
+        about[name] = [found.model_dump(mode="json", exclude={"learner", "carried"}) for found in rows]
+    return about
+
+
+def forget_member(session: Session, secret: str, row: MemberRow) -> None:
+    """Delete what a class caused to be stored about a student, who leaves it; not committed.
+
+    The person stays, with all that is theirs; only a name that the class gave to someone whom nobody
+    can be signed in as goes, too.
+    """
+    work = ClassWork(session, secret, row.class_id)
+    person = session.get_one(PersonRow, row.person)
+    for _, done, numbers in _done(session, work, person.learner):
+        for some in in_parts(numbers):
+            session.exec(delete(done).where(col(done.id).in_(some)))
+    for _, table, own in _of_assignments(work, row):
+        session.exec(delete(table).where(*own))
+    remove_members(session, row.class_id, [row.person])
+    row.label = row.outside_id = row.group_name = row.launched = ""
+    session.add(row)
+    session.flush()
+    if not _has_way_in(session, row.person):
+        person.name = ""
+        session.add(person)
+    mark_changed(session, row.class_id)
+
+
+def _of_assignments(
+    work: ClassWork, row: MemberRow
+) -> Iterator[tuple[str, _OfAssignment, Sequence[ColumnElement[bool]]]]:
+    """The tables with dates and points of a member, and which of their rows these are."""
+    numbers = [one.id for one in work.assignments]
+    for name, table in _DATES_AND_POINTS.items():
+        yield name, table, (col(table.person) == row.person, col(table.assignment).in_(numbers))
+    links = columns(col(LinkRow.id)).where(col(LinkRow.assignment).in_(numbers))
+    yield "scores_sent", OutboxRow, (col(OutboxRow.person) == row.person, col(OutboxRow.link).in_(links))
+
+
+def _done(session: Session, work: ClassWork, learner: str) -> Iterator[tuple[str, _OfWork, Sequence[int]]]:
+    """The tables of what *learner* did, and the numbers of the rows that the class caused."""
+    for name, table in _WORK.items():
+        rows = columns(col(table.id), col(table.exercise), col(table.seed), col(table.at)).where(
+            col(table.learner) == learner, col(table.exercise).in_(work.exercises)
         )
+        if table is AttemptRow:
+            rows = rows.where(~col(AttemptRow.carried))
+        found = session.connection().execute(rows.order_by(col(table.id)))
+        yield name, table, [row.id for row in found if work.caused(learner, row.exercise, row.seed, row.at)]
+
+
+def _has_way_in(session: Session, person: int) -> bool:
+    """Whether anybody is, or can be, signed in as *person*."""
+    open_ways = (
+        select(IdentityRow.person).where(IdentityRow.person == person),
+        select(SessionRow.person).where(SessionRow.person == person, col(SessionRow.until) > now()),
+        select(MemberRow.person).where(MemberRow.person == person, col(MemberRow.left).is_(None)),
+    )
+    return any(session.exec(rows.limit(1)).first() is not None for rows in open_ways)
 
 
 def leave_class(session: Session, class_id: int, person: int) -> None:

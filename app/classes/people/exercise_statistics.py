@@ -19,6 +19,7 @@ from app.classes.people.classes import Member, Role, members_of
 from app.classes.people.csv_text import csv_text
 from app.classes.people.gradebook import Cells, cells_from, points_by_hand
 from app.classes.people.members import in_parts
+from app.classes.people.variants import since_joined
 from app.course.content.catalog import Catalog
 from app.course.kinds.visible_values import shown_slots
 from app.server.db.tables import AttemptRow
@@ -77,7 +78,7 @@ def drawing_runs(
     """The runs of an assignment, exercise by exercise; the latest verdict on an answer counts."""
     persons, counts = answers.persons, answers.drawings.counts
     for entry in answers.assignment.entries:
-        rows = _run_rows(session, entry.exercise, persons.keys(), answers.regraded)
+        rows = _run_rows(session, answers.assignment, entry.exercise, persons.keys(), answers.regraded)
         runs = [
             DrawingRun(persons[learner], *counted)
             for learner, seed, *counted in rows
@@ -97,12 +98,12 @@ def shown_values(session: Session, runs: Iterable[DrawingRun]) -> Iterator[tuple
 
 
 def _run_rows(
-    session: Session, exercise: str, learners: Set[str], again: Mapping[int, JudgedAgain]
+    session: Session, assignment: Assignment, exercise: str, learners: Set[str], again: Mapping[int, JudgedAgain]
 ) -> Iterator[Sequence[Any]]:
     """Learner and seed before the rest of a run; the database adds up where nobody judged again."""
     single = learners & {one.learner for one in again.values() if one.exercise == exercise}
-    counted = _found(session, _COUNTED, exercise, learners - single)
-    return chain(counted, _runs_again(_found(session, _EACH, exercise, single), again))
+    counted = _found(session, assignment, _COUNTED, exercise, learners - single)
+    return chain(counted, _runs_again(_found(session, assignment, _EACH, exercise, single), again))
 
 
 def _runs_again(rows: Iterable[Sequence[Any]], again: Mapping[int, JudgedAgain]) -> Iterator[Sequence[Any]]:
@@ -118,7 +119,11 @@ def _runs_again(rows: Iterable[Sequence[Any]], again: Mapping[int, JudgedAgain])
 
 
 def _found(
-    session: Session, statement: Select[*tuple[Any, ...]], exercise: str, learners: Collection[str]
+    session: Session,
+    assignment: Assignment,
+    statement: Select[*tuple[Any, ...]],
+    exercise: str,
+    learners: Collection[str],
 ) -> Iterator[Sequence[Any]]:
     whose = sorted(learners)
     for start in range(0, len(whose), _AT_ONCE):
@@ -126,6 +131,7 @@ def _found(
             col(AttemptRow.exercise) == exercise,
             col(AttemptRow.learner).in_(whose[start : start + _AT_ONCE]),
             ~col(AttemptRow.carried),
+            *since_joined(assignment),
         )
         yield from session.connection().execute(these).all()
 

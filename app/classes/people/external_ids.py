@@ -10,6 +10,11 @@ from app.server.db.people import MemberRow, PersonRow
 _NEAREST = 2_000  # members among whom the closest is looked for
 
 
+def bare_id(outside: str) -> str:
+    """An id without the zeros that a spreadsheet takes off: 007 is 7."""
+    return outside.lstrip("0") if outside.isdecimal() else outside
+
+
 def learner_called(session: Session, text: str, class_id: int | None) -> str:
     """The learner of the member called *text*: by the id of other systems, or by number.
 

@@ -8,9 +8,10 @@ from datetime import timedelta
 from sqlmodel import Session, select
 
 from app.classes.people.classes import enroll, member_of_seat_code, number_of, renew_seat_code
-from app.classes.people.persons import clean_name, open_browser
+from app.classes.people.persons import WayIn, clean_name, open_browser
 from app.server.db.people import ClassRow, MemberRow, PersonRow
 from app.server.db.tables import now
+from app.site.members import SignedIn
 
 _REPEATED = timedelta(minutes=10)  # in which a form that is sent again joins the same person
 _LEARNER_LENGTH = 32  # hexadecimal digits: 128 bits
@@ -75,14 +76,16 @@ def join_as_new(session: Session, secret: str, row: ClassRow, name: str, form: s
     return Joined(member.class_id, person.name, code, cookie)
 
 
-def join_as(session: Session, row: ClassRow, person: int, name: str = "") -> Joined:
+def join_as(session: Session, row: ClassRow, person: SignedIn, name: str = "") -> Joined:
     """Make *person* a student of the class, where they may be called *name*. Commits.
+
+    They stay signed in where they are, and nowhere else.
 
     Raises:
         InputError: the name is not valid.
     """
     called = clean_name(name) if name else ""
-    member = enroll(session, number_of(row), person, name=called)
+    member = enroll(session, number_of(row), person.person, name=called, way=WayIn(browser=person.browser))
     code = renew_seat_code(session, member) if member.code_digest is None else ""
     session.commit()
     return Joined(member.class_id, called, code)

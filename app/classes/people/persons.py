@@ -4,20 +4,21 @@ import secrets
 import time
 import unicodedata
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from datetime import timedelta
 
-from sqlalchemy import BindParameter, Engine, bindparam, delete
+from sqlalchemy import BindParameter, Connection, Engine, bindparam, delete, event, update
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, select
 
 from app.classes.people.codes import code_digest
-from app.core.errors import InputError
-from app.core.translation import translate
+from app.core.errors import InputError, RefusedError
+from app.core.translation import noted, translate
 from app.server.db.batched_reads import Gathered
 from app.server.db.errors import connected
 from app.server.db.learner_cookie import new_learner
 from app.server.db.outage import outage_of
-from app.server.db.people import IdentityRow, PersonRow, SessionRow
+from app.server.db.people import IdentityRow, MemberRow, PersonRow, SessionRow
 from app.server.db.tables import NAME_LIMIT, now
 from app.site.members import SignedIn
 
@@ -26,6 +27,11 @@ _BYTES = 32
 # Between letters of Persian or of Indian scripts, they are part of how a name is written.
 _JOINERS = {ord("\N{ZERO WIDTH NON-JOINER}"): "", ord("\N{ZERO WIDTH JOINER}"): ""}
 _LONGEST = 100  # characters of a cookie
+_CLOSED = "closed_browsers"  # noted at a connection, until it commits
+_DOUBTED = noted(
+    "since this account was connected, the person has entered another class: sign in another way, with a seat code or "
+    "through your course, and confirm the account on your page, under your name in the menu"
+)
 _FRESH = 1.0  # seconds that a session is cached as valid
 _CACHED = 20_000  # sessions
 _DIGESTS: BindParameter[str] = bindparam("digests", expanding=True)
@@ -41,6 +47,22 @@ _FIND = (
     .join_from(SessionRow, PersonRow, col(PersonRow.id) == col(SessionRow.person))
     .where(col(SessionRow.digest).in_(_DIGESTS))
 )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WayIn:
+    """How someone is here now: in a *browser* that is signed in, or as *issuer* calls them.
+
+    If it *trusts* who teaches all of their classes, accounts stay connected as they are.
+    """
+
+    browser: str = ""
+    issuer: str = ""
+    subject: str = ""
+    trusts: bool = False
+
+
+NO_WAY = WayIn()  # someone else acts
 
 
 def clean_name(text: str) -> str:
@@ -69,20 +91,91 @@ def new_person(session: Session, name: str = "") -> PersonRow:
 
 
 def known_person(session: Session, issuer: str, subject: str) -> PersonRow | None:
-    """The person whom *issuer* calls *subject*."""
+    """The person whom *issuer* calls *subject*.
+
+    Raises:
+        RefusedError: the person has to confirm first that it is still theirs.
+    """
     found = session.get(IdentityRow, (issuer, subject))
     if found is None:
         return None
+    if found.doubted:
+        raise RefusedError(translate(_DOUBTED))
     found.seen = now()
     return session.get(PersonRow, found.person)
 
 
-def open_browser(session: Session, person: int) -> str:
-    """A new session of *person*: the text of its cookie. Not committed."""
+def open_browser(session: Session, person: int, issuer: str = "", subject: str = "") -> str:
+    """A new session of *person*, whom *issuer* calls so: the text of its cookie. Not committed."""
     cookie = secrets.token_urlsafe(_BYTES)
     until = now() + LIFETIME
-    session.add(SessionRow(digest=code_digest(cookie), person=person, until=until))
+    digest = code_digest(cookie)
+    session.add(SessionRow(digest=digest, person=person, until=until, issuer=issuer, subject=subject))
     return cookie
+
+
+def identity_of_browser(session: Session, browser: str) -> IdentityRow | None:
+    """The identity that signed in the person of a browser; None if a code or a link did."""
+    row = session.get(SessionRow, browser) if browser else None
+    found = session.get(IdentityRow, (row.issuer, row.subject)) if row else None
+    return found if row and found and found.person == row.person else None
+
+
+def show_identity(session: Session, browser: str, person: int, issuer: str, subject: str) -> bool:
+    """Whether *browser* is signed in as *person*; if so, it is by that identity from now on."""
+    row = session.get(SessionRow, browser) if browser else None
+    if row is None or row.person != person:
+        return False
+    row.issuer, row.subject = issuer, subject
+    session.add(row)
+    return True
+
+
+def is_own_browser(session: Session, browser: str) -> bool:
+    """Whether an account that is the person's own for certain has signed in *browser*."""
+    here = identity_of_browser(session, browser)
+    return here is not None and here.own
+
+
+def speaks_for(session: Session, person: SignedIn) -> bool:
+    """Whether a browser is that of the person, and not of someone who knows a code of theirs.
+
+    Those who sign in by themselves do so; by an account that nobody else can have connected, if
+    they have one.
+    """
+    rows = session.exec(select(IdentityRow).where(IdentityRow.person == person.person)).all()
+    here = identity_of_browser(session, person.browser)
+    return not rows or (here is not None and (here.own or not any(row.own for row in rows)))
+
+
+def end_other_ways(session: Session, person: int, way: WayIn = NO_WAY) -> None:
+    """Let *person* be here by *way* alone, and by identities of their own; not committed.
+
+    Someone who enters a class may be known to the teachers of another one: these made seat codes,
+    signed in with them, and connected accounts there. All browsers but this one are signed out,
+    codes end, and what is not the person's own for certain has to be confirmed by them.
+    """
+    here = identity_of_browser(session, way.browser)
+    session.exec(update(MemberRow).where(col(MemberRow.person) == person).values(code_digest=None))
+    foreign = col(IdentityRow.person) == person, ~col(IdentityRow.own)
+    if not way.trusts:
+        session.exec(update(IdentityRow).where(*foreign).values(doubted=True))
+    for issuer, subject in {(way.issuer, way.subject), *([(here.issuer, here.subject)] if here else [])}:
+        if shown := session.get(IdentityRow, (issuer, subject)):
+            shown.doubted = False
+            session.add(shown)
+    close_every_browser(session, person, way.browser)
+
+
+def has_doubted(session: Session, person: int) -> bool:
+    """Whether there are identities of *person* that have to be confirmed."""
+    rows = select(IdentityRow.subject).where(IdentityRow.person == person, col(IdentityRow.doubted))
+    return session.exec(rows.limit(1)).first() is not None
+
+
+def confirm_identities(session: Session, person: int) -> None:
+    """Let all identities of *person*, who says so, sign them in again; not committed."""
+    session.exec(update(IdentityRow).where(col(IdentityRow.person) == person).values(doubted=False))
 
 
 def close_browser(session: Session, cookie: str) -> None:
@@ -91,10 +184,10 @@ def close_browser(session: Session, cookie: str) -> None:
     session.commit()
 
 
-def close_every_browser(session: Session, person: int) -> None:
-    """Sign *person* out everywhere."""
-    session.connection().execute(delete(SessionRow).where(col(SessionRow.person) == person))
-    session.commit()
+def close_every_browser(session: Session, person: int, browser: str = "") -> None:
+    """Sign *person* out everywhere, but in *browser*; not committed."""
+    session.exec(delete(SessionRow).where(col(SessionRow.person) == person, col(SessionRow.digest) != browser))
+    session.connection().info[_CLOSED] = True
 
 
 def browsers_of(session: Session, person: int) -> int:
@@ -105,7 +198,7 @@ def browsers_of(session: Session, person: int) -> int:
 class Sessions:
     """A cache of valid sessions: each is looked up at most once a second.
 
-    A browser that was signed out elsewhere is signed out within a second.
+    A browser that was signed out by this server is signed out at once, by another one in a second.
     """
 
     def __init__(self, engine: Engine, clock: Callable[[], float] = time.monotonic) -> None:
@@ -114,6 +207,7 @@ class Sessions:
         self._known: dict[str, tuple[SignedIn, float]] = {}
         self._persons: dict[str, SignedIn] = {}
         self._gathered = Gathered(self._look_up, outage_of(engine))
+        event.listen(engine, "commit", self._forget_closed)
 
     async def sought(self, cookie: str) -> SignedIn | None:
         """Who is signed in with *cookie*, looked up together with those of other requests.
@@ -145,6 +239,11 @@ class Sessions:
         """Look *cookie* up again the next time: its session has changed."""
         self._known.pop(code_digest(cookie), None)
 
+    def _forget_closed(self, connection: Connection) -> None:
+        """Look every browser up again once some were signed out."""
+        if connection.info.pop(_CLOSED, False):
+            self._known.clear()
+
     def _cached(self, digest: str) -> SignedIn | None:
         known = self._known.get(digest)
         return known[0] if known and self._clock() < known[1] else None
@@ -165,7 +264,7 @@ class Sessions:
         with connected(self._engine) as connection:
             rows = connection.execute(_FIND, {"digests": [*digests]}).all()
         found = {
-            digest: SignedIn(person or 0, learner, name, made)
+            digest: SignedIn(person or 0, learner, name, made, digest)
             for digest, until, person, learner, name, made in rows
             if until >= moment
         }

@@ -221,18 +221,22 @@ class GroupDates:
 
 @dataclass(frozen=True, slots=True)
 class Dates:
-    """The dates of one person; None where one is not set. *waits*: an exam not yet started."""
+    """The dates of one person; None where one is not set. *waits*: an exam not yet started.
+
+    From *archived* on nothing counts, without grace.
+    """
 
     opens: datetime | None
     due: datetime | None
     closes: datetime | None
     waits: bool = False
+    archived: datetime | None = None
 
     def phase(self, at: datetime, grace: int = 0) -> Phase:
         """The phase of the assignment for this person at *at*."""
         if self.opens and at < self.opens:
             return "before"
-        if self.closes and at > self.closes + timedelta(seconds=grace):
+        if at > self._last(grace):
             return "closed"
         if self.waits:
             return "unstarted"
@@ -242,8 +246,12 @@ class Dates:
         """The first and the last moment at which an answer of this person counts."""
         if self.waits:
             return _LAST, _FIRST
+        return self.opens or _FIRST, self._last(grace)
+
+    def _last(self, grace: int) -> datetime:
+        """The last moment at which an answer counts, anyone who gave it."""
         last = self.closes + timedelta(seconds=grace) if self.closes else _LAST
-        return self.opens or _FIRST, last
+        return min(last, self.archived - _TINY) if self.archived else last
 
 
 class CountableAnswer(NamedTuple):
@@ -278,7 +286,7 @@ def dates_of(policy: Policy, extended: datetime | None = None, began: datetime |
         return dates
     stop = min(dates.closes or policy.archived, policy.archived)
     due = min(dates.due or stop, stop) if policy.sitting else dates.due
-    return replace(dates, due=due, closes=stop)
+    return replace(dates, due=due, closes=stop, archived=policy.archived)
 
 
 def _personal_dates(policy: Policy, extended: datetime | None, began: datetime | None) -> Dates:

@@ -11,7 +11,7 @@ from sqlmodel import Session, col, select
 
 from app.classes.people.assignments import Assignment, assignments_of
 from app.classes.people.classes import Member, Role, members_of
-from app.classes.people.variants import Drawings, former_learners
+from app.classes.people.variants import Drawings, former_learners, since_joined
 from app.core.errors import AnswerError
 from app.core.translation import translate
 from app.course.content.catalog import Catalog
@@ -177,6 +177,7 @@ def _stale(
                 col(AttemptRow.id) > after,
                 ~col(AttemptRow.carried),
                 col(AttemptRow.learner).in_(learners[start : start + _LEARNERS]),
+                *since_joined(assignment),
             )
             .order_by(col(AttemptRow.id))
         ).all()

@@ -1,22 +1,69 @@
-"""The answers of a class, as a program reads them: one after another, oldest first."""
+"""The answers that a class caused, as a program reads them: one after another, oldest first.
+
+Those are answers to what it assigned, since the student has been in it. What a student does elsewhere,
+or did before, is not the class's.
+"""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import datetime
+from itertools import islice
 
+from sqlalchemy import select as columns
 from sqlmodel import Session, col, select
 
+from app.classes.people.assignments import Assignment, assignments_of
 from app.classes.people.classes import Member, Role, members_of
+from app.classes.people.variants import Drawings, former_learners
+from app.server.db.people import MemberRow, PersonRow
 from app.server.db.tables import AttemptRow
 
 _LEARNERS = 500  # of a query: databases limit its parameters
 
 
+class ClassWork:
+    """Which rows of learners a class caused."""
+
+    def __init__(self, session: Session, secret: str, class_id: int) -> None:
+        former = former_learners(session)
+        self.assignments = assignments_of(session, class_id)
+        self._drawings: dict[str, list[tuple[Assignment, Drawings]]] = {}
+        for one in self.assignments:
+            for entry in one.entries:
+                self._drawings.setdefault(entry.exercise, []).append((one, Drawings(secret, one, former)))
+        joined = columns(col(PersonRow.learner), col(MemberRow.joined)).where(
+            col(MemberRow.class_id) == class_id, col(PersonRow.id) == col(MemberRow.person)
+        )
+        self._joined = {row.learner: row.joined for row in session.connection().execute(joined)}
+
+    @property
+    def exercises(self) -> Collection[str]:
+        """What the class has assigned."""
+        return self._drawings.keys()
+
+    def caused(self, learner: str, exercise: str, seed: int, at: datetime) -> bool:
+        """Whether *learner*, a member, did that for the class *at* that time."""
+        if at < self._joined[learner]:
+            return False
+        return any(
+            drawings.counts(learner, exercise, seed) and _since_open(one, at)
+            for one, drawings in self._drawings.get(exercise, ())
+        )
+
+
+def _since_open(assignment: Assignment, at: datetime) -> bool:
+    """Whether *at* is not before an assignment of which any drawing counts."""
+    policy = assignment.policy
+    return policy.variants != "many" or policy.opens is None or at >= policy.opens
+
+
 def results_of_class(
-    session: Session, class_id: int, after: int = 0, limit: int | None = None
+    session: Session, secret: str, class_id: int, after: int = 0, limit: int | None = None
 ) -> Iterator[Mapping[str, object]]:
     """The answers of the students of a class whose number is above *after*, at most *limit*."""
     students = [one for one in members_of(session, class_id) if one.role is Role.STUDENT]
-    found = _rows(session, [one.learner for one in students], after, limit)
+    work = ClassWork(session, secret, class_id)
+    found = _rows(session, [one.learner for one in students], after, limit, work)
     members = {one.learner: one for one in students}
     for row in found:
         yield {**answer_result(row), "learner": _named(members[row.learner])}
@@ -46,17 +93,23 @@ def answer_result(row: AttemptRow) -> Mapping[str, object]:
     }
 
 
-def _rows(session: Session, learners: Sequence[str], after: int, limit: int | None) -> Iterator[AttemptRow]:
-    """The rows in order; of many learners, the rows of a part of them at a time."""
+def _rows(
+    session: Session, learners: Sequence[str], after: int, limit: int | None, work: ClassWork | None = None
+) -> Iterator[AttemptRow]:
+    """The rows in order, those that a class caused; of many learners, those of a part of them at a time."""
     parts = [learners[start : start + _LEARNERS] for start in range(0, len(learners), _LEARNERS)]
     found: list[int] = []
     for part in parts:
         numbers = (
-            select(AttemptRow.id)
+            columns(col(AttemptRow.id), *(getattr(AttemptRow, name) for name in ("learner", "exercise", "seed", "at")))
             .where(col(AttemptRow.learner).in_(part), col(AttemptRow.id) > after)
             .order_by(col(AttemptRow.id))
         )
-        found += [number for number in session.exec(numbers.limit(limit)) if number is not None]
+        if work is not None:
+            numbers = numbers.where(col(AttemptRow.exercise).in_(work.exercises), ~col(AttemptRow.carried))
+        given = session.connection().execute(numbers.limit(limit) if work is None else numbers)
+        theirs = (row.id for row in given if work is None or work.caused(row.learner, row.exercise, row.seed, row.at))
+        found += islice(theirs, limit)
     found = sorted(found)[:limit]
     for start in range(0, len(found), _LEARNERS):
         some = found[start : start + _LEARNERS]

@@ -2,16 +2,19 @@
 
 import hashlib
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlalchemy import insert
 from sqlmodel import Session, col, select
 
 from app.classes.people.assignments import mark_changed
-from app.classes.people.classes import Member, Role
+from app.classes.people.classes import Member, Role, class_with, enroll, members_of
 from app.classes.people.csv_rosters import RosterEntry
+from app.classes.people.external_ids import bare_id
 from app.classes.people.members import remove_members
+from app.classes.people.persons import WayIn
+from app.classes.people.recognition import known_students
 from app.core.errors import InputError
 from app.core.translation import translate
 from app.server.db.learner_cookie import new_learner
@@ -37,11 +40,21 @@ class Doubled:
     first: RosterEntry
 
 
+@dataclass(frozen=True, slots=True)
+class FormerStudent:
+    """A person whom the teachers of a class know from before, by id, and how a roster lists them."""
+
+    person: int
+    name: str
+    listed: RosterEntry
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RosterChanges:
     """What a roster would change.
 
-    *found* are members without an id who have the name of one on the roster: they get the id.
+    *known* are persons from earlier classes who enter this one: they are not made again. *found*
+    are members without an id who have the name of one on the roster: they get the id.
     *missing* are students who are not on it; they stay, unless they are removed on purpose.
     """
 
@@ -51,18 +64,20 @@ class RosterChanges:
     missing: tuple[Member, ...]
     doubled: tuple[Doubled, ...]
     same: int
+    known: tuple[FormerStudent, ...] = ()
 
     @property
     def digest(self) -> str:
         """A short text that is another for another difference, wherever its lines are."""
         changes = [(one.member, replace(one.listed, line=0)) for one in (*self.changed, *self.found)]
         said = repr(([replace(one, line=0) for one in self.added], changes, self.missing))
+        said += repr([(one.person, replace(one.listed, line=0)) for one in self.known])
         return hashlib.sha256(said.encode("utf-8", "replace")).hexdigest()[:32]
 
     @property
     def is_empty(self) -> bool:
         """Whether nothing would change, unless those who are missing are removed."""
-        return not (self.added or self.changed or self.found)
+        return not (self.added or self.known or self.changed or self.found)
 
 
 def roster_difference(members: Sequence[Member], roster: Sequence[RosterEntry]) -> RosterChanges:
@@ -114,13 +129,46 @@ def roster_difference(members: Sequence[Member], roster: Sequence[RosterEntry]) 
     )
 
 
+def roster_changes(session: Session, class_id: int, roster: Sequence[RosterEntry]) -> RosterChanges:
+    """What *roster* would change in a class; who is known from before, by id, is not made again.
+
+    Raises:
+        InputError: as `roster_difference` does.
+    """
+    found = roster_difference(members_of(session, class_id), roster)
+    places = known_students(session, class_id, [one.outside_id for one in found.added if one.outside_id])
+    known = [
+        FormerStudent(row.person, row.label or one.name, _as_known(one, row))
+        for one in found.added
+        if (row := places.get(one.outside_id))
+    ]
+    added = tuple(one for one in found.added if one.outside_id not in places)
+    return replace(found, added=added, known=tuple(known))
+
+
+def import_roster(session: Session, class_id: int, found: RosterChanges, *, remove_missing: bool = False) -> None:
+    """Make a class as the roster of *found* says; not committed.
+
+    Anyone who is new gets a seat code. So that they do not come in a second time, by the join link,
+    this closes for all who are not on the roster.
+
+    Raises:
+        InputError: the class would have no teacher.
+    """
+    apply(session, class_id, found, remove_missing=remove_missing)
+    row = class_with(session, class_id)
+    if row.joining == "open" and (found.added or found.known):
+        row.joining = "roster"
+        session.add(row)
+
+
 def apply(session: Session, class_id: int, found: RosterChanges, *, remove_missing: bool = False) -> None:
     """Make a class as the roster of *found* says; not committed.
 
     Raises:
         InputError: the class would have no teacher.
     """
-    _add(session, class_id, found.added)
+    _add(session, class_id, [*found.added, *(one.listed for one in found.known)])
     changes = {one.member.person: one.listed for one in (*found.changed, *found.found)}
     if changes:
         rows = select(MemberRow).where(MemberRow.class_id == class_id, col(MemberRow.left).is_(None))
@@ -148,12 +196,18 @@ def _keep_a_teacher(session: Session, class_id: int) -> None:
 
 
 def _add(session: Session, class_id: int, added: Sequence[RosterEntry]) -> None:
-    """Make a person and a member for each who is new, all with two statements."""
-    added = _take_up_again(session, class_id, added)
+    """Let in who is known from before; make a person and a member of the others, with two statements."""
+    places = known_students(session, class_id, [one.outside_id for one in added])
+    for one in added:
+        if row := places.get(one.outside_id):
+            _enter(session, class_id, row.person, _as_known(one, row))
+    added = [one for one in added if one.outside_id not in places]
     if not added:
         return
     made = now()
-    persons = [{"learner": new_learner(), "name": one.name, "made": made, "deleted": None} for one in added]
+    persons = [
+        {"learner": new_learner(), "name": one.name, "made": made, "deleted": None, "entered": True} for one in added
+    ]
     statement = insert(PersonRow).returning(col(PersonRow.id), sort_by_parameter_order=True)
     numbers = session.connection().execute(statement, persons).scalars()
     session.connection().execute(
@@ -175,30 +229,31 @@ def _add(session: Session, class_id: int, added: Sequence[RosterEntry]) -> None:
     )
 
 
-def _take_up_again(session: Session, class_id: int, added: Sequence[RosterEntry]) -> Sequence[RosterEntry]:
-    """Let those of *added* in again who have left the class; the others."""
-    listed = {one.outside_id: one for one in added if one.outside_id}
-    left = select(MemberRow).where(
-        MemberRow.class_id == class_id, col(MemberRow.left).is_not(None), MemberRow.outside_id != ""
-    )
-    for row in session.exec(left):
-        if one := listed.pop(row.outside_id, None):
-            row.left, row.label = None, one.name
-            row.role = (one.role or Role.STUDENT).word
-            row.group_name = row.group_name if one.group is None else one.group
-            session.add(row)
-    session.flush()
-    return [one for one in added if not one.outside_id or one.outside_id in listed]
+def _enter(session: Session, class_id: int, person: int, one: RosterEntry) -> None:
+    """Let someone in who is known from before; only the same teachers can have made ways in."""
+    row = enroll(session, class_id, person, one.role or Role.STUDENT, one.name, one.outside_id, WayIn(trusts=True))
+    row.group_name = row.group_name if one.group is None else one.group
+    session.add(row)
 
 
-def bare_id(outside: str) -> str:
-    """An id without the zeros that a spreadsheet takes off: 007 is 7."""
-    return outside.lstrip("0") if outside.isdecimal() else outside
+def _as_known(listed: RosterEntry, row: MemberRow) -> RosterEntry:
+    """A line of a roster, with the id that a spreadsheet has shortened in it."""
+    return replace(listed, outside_id=row.outside_id) if _is_shortened(listed.outside_id, row.outside_id) else listed
 
 
 def _is_shortened(listed: str, stored: str) -> bool:
     """Whether a roster has an id without its zeros, or not at all."""
     return len(listed) < len(stored) and bare_id(listed) in ("", bare_id(stored))
+
+
+def namesakes(members: Iterable[Member]) -> Sequence[tuple[Member, Member]]:
+    """Students with one name of whom only the first has an id, or none: one person, perhaps."""
+    found: dict[str, list[Member]] = {}
+    for one in members:
+        if one.role is Role.STUDENT:
+            found.setdefault(one.name.casefold(), []).append(one)
+    pairs = [sorted(those, key=lambda one: not one.outside_id)[:2] for those in found.values() if len(those) > 1]
+    return [(first, second) for first, second in pairs if not second.outside_id]
 
 
 def by_bare_id(members: Sequence[Member]) -> Mapping[str, Member]:

@@ -1,18 +1,20 @@
 """The drawing of an exercise that belongs to each person: it follows, so nothing is stored."""
 
 import hmac
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from hashlib import sha256
 from types import MappingProxyType
 
+from sqlalchemy import ColumnElement, func
 from sqlalchemy import select as columns
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col
 
 from app.classes.people.assignments import Assignment
 from app.course.kinds import SEEDS
-from app.server.db.people import MergeRow, PersonRow
+from app.server.db.people import MemberRow, MergeRow, PersonRow
+from app.server.db.tables import AttemptRow
 
 Former = Mapping[str, Collection[str]]
 _BLOCK = 64  # bytes of a block of SHA-256
@@ -56,13 +58,27 @@ def former_learners(session: Session) -> Former:
         columns(col(kept.learner), col(gone.learner))
         .join_from(MergeRow, kept, col(kept.id) == col(MergeRow.kept))
         .join(gone, col(gone.id) == col(MergeRow.gone))
-        .where(col(MergeRow.undone).is_(None))
+        .where(col(MergeRow.undone).is_(None), col(MergeRow.moved) != "")
         .order_by(col(MergeRow.id))
     )
     found: dict[str, set[str]] = {}
     for one, other in rows:  # oldest first: what became another's then goes on with it
         found.setdefault(one, set()).update({other}, found.get(other, ()))
     return found
+
+
+def since_joined(assignment: Assignment) -> Sequence[ColumnElement[bool]]:
+    """What leaves out the answers from before a student was in the class, where any drawing counts."""
+    if assignment.policy.variants != "many":
+        return ()
+    joined = (
+        columns(func.min(col(MemberRow.joined)))
+        .join_from(PersonRow, MemberRow, col(MemberRow.person) == col(PersonRow.id))
+        .where(col(PersonRow.learner) == col(AttemptRow.learner), col(MemberRow.class_id) == assignment.class_id)
+        .correlate(AttemptRow)
+        .scalar_subquery()
+    )
+    return (col(AttemptRow.at) >= joined,)
 
 
 class Drawings:

@@ -38,6 +38,7 @@ _ASSIGNED = (
         col(AssignedRow.exercise),
         col(AssignedRow.assignment),
         col(MemberRow.group_name),
+        col(MemberRow.joined),
         col(ExtensionRow.until),
         col(SittingRow.began),
     )
@@ -177,6 +178,8 @@ def works_at(
             continue  # of a pool, and not drawn
         seed = own_seed(secret, assignment, row.exercise, person.learner)
         answers = given.get((person.learner, row.exercise), ())
+        if seed is None:  # any drawing counts, since they are in the class
+            answers = [one for one in answers if one[1] >= row.joined]
         work = StudentWork(
             assignment=assignment,
             entry=entry,

@@ -32,6 +32,7 @@ class PersonRow(SQLModel, table=True):
     name: str = Field(default="", max_length=NAME_LIMIT, description="empty: not given, or deleted")
     made: datetime = Field(default_factory=now, sa_type=UtcDateTime)
     deleted: datetime | None = Field(default=None, sa_type=UtcDateTime)
+    entered: bool = Field(default=False, description="has been in a class: its teachers may know a way in")
 
 
 class IdentityRow(SQLModel, table=True):
@@ -44,10 +45,17 @@ class IdentityRow(SQLModel, table=True):
     subject: str = Field(primary_key=True, max_length=SUBJECT_LIMIT)
     person: int = Field(foreign_key=_PERSON, ondelete="CASCADE", sa_type=BigInteger)
     seen: datetime = Field(default_factory=now, sa_type=UtcDateTime)
+    own: bool = Field(
+        default=True, description="nobody else can have connected it; if not, see app.classes.people.persons"
+    )
+    doubted: bool = Field(default=False, description="signs nobody in until the person confirms it")
 
 
 class SessionRow(SQLModel, table=True):
-    """A browser in which a person is signed in; the cookie holds what the digest is of."""
+    """A browser in which a person is signed in; the cookie holds what the digest is of.
+
+    *issuer* and *subject* are of the identity that signed them in; empty: a code or a link did.
+    """
 
     __tablename__ = "session"
     __table_args__ = (Index("ix_session_person", "person"), Index("ix_session_until", "until"))
@@ -57,6 +65,8 @@ class SessionRow(SQLModel, table=True):
     made: datetime = Field(default_factory=now, sa_type=UtcDateTime)
     seen: datetime = Field(default_factory=now, sa_type=UtcDateTime)
     until: datetime = Field(sa_type=UtcDateTime)
+    issuer: str = Field(default="", max_length=ISSUER_LIMIT)
+    subject: str = Field(default="", max_length=SUBJECT_LIMIT)
 
 
 class ClassRow(SQLModel, table=True):
@@ -212,7 +222,10 @@ class OverrideRow(SQLModel, table=True):
 
 
 class MergeRow(SQLModel, table=True):
-    """Two persons who turned out to be one: what of *gone* became that of *kept*."""
+    """Two persons who turned out to be one: what of *gone* became that of *kept*.
+
+    It may wait for the yes of persons, and so may its undoing: *waits* are their numbers.
+    """
 
     __tablename__ = "merge"
     __table_args__ = (Index("ix_merge_kept", "kept"), Index("ix_merge_gone", "gone"))
@@ -223,4 +236,6 @@ class MergeRow(SQLModel, table=True):
     by: str = Field(default="", max_length=NAME_LIMIT)
     at: datetime = Field(default_factory=now, sa_type=UtcDateTime)
     undone: datetime | None = Field(default=None, sa_type=UtcDateTime)
-    moved: str = Field(sa_type=Text, description="JSON: the numbers of the rows, by table")
+    moved: str = Field(sa_type=Text, description="JSON: the numbers of the rows, by table; empty: not merged yet")
+    class_id: int | None = Field(default=None, sa_type=BigInteger, description="the class that asked for it")
+    waits: str = Field(default="", sa_type=Text, description="whose yes is missing: numbers, with spaces")

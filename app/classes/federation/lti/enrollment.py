@@ -11,13 +11,15 @@ from app.classes.federation.lti.platforms import identities_of
 from app.classes.people.assignment_copies import copy_in_class
 from app.classes.people.classes import Role, class_with, create_class, enroll, number_of, role_in, time_zones
 from app.classes.people.groups import put_into_group
-from app.classes.people.members import holder_of_id, in_other_classes, with_identity
+from app.classes.people.members import holder_of_id
 from app.classes.people.merges import merge_persons
-from app.classes.people.persons import known_person, new_person
+from app.classes.people.persons import WayIn, is_own_browser, known_person, new_person, speaks_for
+from app.classes.people.recognition import claimable_member, recognize
 from app.core.errors import RefusedError
 from app.core.translation import noted, translate
 from app.server.db.people import AssignmentRow, ClassRow, IdentityRow
 from app.server.db.platforms import ContextRow, LinkRow
+from app.site.members import SignedIn
 
 _UNNAMED = "A course"
 NO_ROLE = noted(
@@ -72,7 +74,7 @@ def new_class(session: Session, secret: str, launch: Launch, zone: str, like: Cl
     return number_of(row)
 
 
-def tie(session: Session, launch: Launch, class_id: int, person: int | None = None) -> None:
+def tie(session: Session, launch: Launch, class_id: int, person: SignedIn | None = None) -> None:
     """Tie the course of a launch to a class; not committed.
 
     With *person*, a teacher of that class who is signed in, the launch is theirs from now on.
@@ -90,19 +92,21 @@ def tie(session: Session, launch: Launch, class_id: int, person: int | None = No
     if person is not None:
         issuer = identities_of(launch.platform)
         if session.get(IdentityRow, (issuer, launch.subject)) is None:
-            session.add(IdentityRow(issuer=issuer, subject=launch.subject, person=person))
+            connect_launch(session, launch, person.person, own=is_own_browser(session, person.browser))
     session.flush()
 
 
-def enroll_launch(session: Session, launch: Launch) -> Arrival:
+def enroll_launch(session: Session, launch: Launch, browser: str = "") -> Arrival:
     """Enroll the person of a launch in the class of its course, and store its link. Commits.
+
+    It was opened in *browser*, if that is signed in.
 
     Raises:
         RefusedError: the course is not tied to a class.
     """
     for left in reversed(range(_TRIES)):
         try:
-            arrival = _arrived(session, launch, check_tied(session, launch))
+            arrival = _arrived(session, launch, check_tied(session, launch), browser)
             session.commit()
         except IntegrityError:
             session.rollback()
@@ -113,25 +117,11 @@ def enroll_launch(session: Session, launch: Launch) -> Arrival:
     raise RefusedError(translate("this launch was opened twice at the same moment; open it again"))
 
 
-def connect_launch(session: Session, launch: Launch, person: int) -> None:
+def connect_launch(session: Session, launch: Launch, person: int, *, own: bool) -> None:
     """Let the one who opened a launch be *person* from now on. Not committed."""
     issuer = identities_of(launch.platform)
-    session.add(IdentityRow(issuer=issuer, subject=launch.subject, person=person))
+    session.add(IdentityRow(issuer=issuer, subject=launch.subject, person=person, own=own))
     session.flush()
-
-
-def person_with_id(session: Session, class_id: int, outside: str) -> int | None:
-    """The member of a class with that id in other systems, if a platform may say who that is.
-
-    It may not if they have another way in, or are in another class: those who keep the roster of
-    this one would get in there.
-    """
-    holder = holder_of_id(session, class_id, outside)
-    if holder is None:
-        return None
-    person = [holder.person]
-    barred = with_identity(session, person) | in_other_classes(session, person, [class_id])
-    return None if barred else holder.person
 
 
 def free_id(session: Session, class_id: int, person: int, outside: str) -> str:
@@ -143,32 +133,34 @@ def free_id(session: Session, class_id: int, person: int, outside: str) -> str:
 Doubt = Literal["", "connect", "merge"]
 
 
-def doubt_of(session: Session, launch: Launch, class_id: int, person: int) -> Doubt:
-    """How the one who opened a launch and *person*, who is signed in, become one; "": they differ.
+def doubt_of(session: Session, launch: Launch, class_id: int, here: SignedIn) -> Doubt:
+    """How the one who opened a launch and the one signed in *here* become one; "": they differ.
 
-    A launch that is someone's first is connected with *person*. One who has been here before is
-    merged, where both are students of the class.
+    A launch that is someone's first is connected with *here*. One who has been here before is
+    merged, where both are students of the class, and the browser speaks for its person.
     """
+    person = here.person
     issuer = identities_of(launch.platform)
     own = select(IdentityRow).where(IdentityRow.person == person, IdentityRow.issuer == issuer)
     if session.exec(own).first() is not None:  # the platform calls them otherwise
         return ""
     known = session.get(IdentityRow, (issuer, launch.subject))
     if known is None:
-        roster = person_with_id(session, class_id, launch.outside_id)
+        roster = claimable_member(session, class_id, launch.outside_id)
         return "" if roster == person else "connect"
     roles = {role_in(session, class_id, one) for one in (person, known.person)}
-    return "merge" if roles == {Role.STUDENT} else ""
+    return "merge" if roles == {Role.STUDENT} and not known.doubted and speaks_for(session, here) else ""
 
 
-def unite(session: Session, launch: Launch, class_id: int, person: int) -> None:
-    """Make *person*, who says so, and the one who opened a launch the same. Not committed."""
-    doubt = doubt_of(session, launch, class_id, person)
+def unite(session: Session, launch: Launch, class_id: int, here: SignedIn) -> None:
+    """Make the one signed in *here*, who says so, and who opened a launch the same. Not committed."""
+    doubt = doubt_of(session, launch, class_id, here)
     known = session.get(IdentityRow, (identities_of(launch.platform), launch.subject))
     if doubt == "connect":
-        connect_launch(session, launch, person)
+        connect_launch(session, launch, here.person, own=is_own_browser(session, here.browser))
     elif doubt == "merge" and known is not None:
-        merge_persons(session, known.person, person, translate("the student"))
+        way = WayIn(browser=here.browser, issuer=known.issuer, subject=known.subject)
+        merge_persons(session, known.person, here.person, translate("the student"), way=way, class_id=class_id)
 
 
 def name_link(session: Session, launch: Launch, class_id: int, assignment: int) -> None:
@@ -188,29 +180,38 @@ def name_link(session: Session, launch: Launch, class_id: int, assignment: int) 
     _store_places(session, row, launch)
 
 
-def _arrived(session: Session, launch: Launch, class_id: int) -> Arrival:
+def _arrived(session: Session, launch: Launch, class_id: int, browser: str) -> Arrival:
     row = class_with(session, class_id)
-    found = known_person(session, identities_of(launch.platform), launch.subject)
-    label = "" if row.pseudonyms else launch.name
-    if found is not None:
-        person = number_of(found)
-    else:
-        roster = person_with_id(session, class_id, launch.outside_id)
-        person = number_of(new_person(session, label)) if roster is None else roster
-        connect_launch(session, launch, person)
-    own = role_in(session, class_id, person)
-    if not launch.role and own is None:
-        raise RefusedError(translate(NO_ROLE))
-    if row.archived is not None and own is None:
-        raise RefusedError(translate("{name} is archived: nobody can join it anymore", name=row.name))
+    issuer = identities_of(launch.platform)
+    found = known_person(session, issuer, launch.subject)
+    known, label = found.id if found else None, "" if row.pseudonyms else launch.name
+    way = WayIn(browser=browser, issuer=issuer, subject=launch.subject)
+    _refuse_entering(session, launch, row, known)
+    person = recognize(session, class_id, known, launch.outside_id, way)
+    if known is None:
+        own = person is None
+        person = number_of(new_person(session, label)) if person is None else person
+        connect_launch(session, launch, person, own=own)
+    person = known or person or 0
+    own_role = role_in(session, class_id, person)
     outside = free_id(session, class_id, person, launch.outside_id)
-    role = Role.read(launch.role) if launch.role else own or Role.STUDENT
-    member = enroll(session, class_id, person, role, label, outside)
+    role = Role.read(launch.role) if launch.role else own_role or Role.STUDENT
+    member = enroll(session, class_id, person, role, label, outside, way)
     member.launched = launch.role
     if role is Role.STUDENT and launch.group and not member.group_name:
         put_into_group(session, class_id, [person], launch.group)
     _refresh(session, launch)
     return Arrival(person=person, class_id=class_id, assignment=_opened(session, launch, class_id))
+
+
+def _refuse_entering(session: Session, launch: Launch, row: ClassRow, known: int | None) -> None:
+    """Refuse those who are not in a class yet, and cannot enter it."""
+    if role_in(session, number_of(row), known) or claimable_member(session, number_of(row), launch.outside_id):
+        return
+    if not launch.role:
+        raise RefusedError(translate(NO_ROLE))
+    if row.archived is not None:
+        raise RefusedError(translate("{name} is archived: nobody can join it anymore", name=row.name))
 
 
 def _opened(session: Session, launch: Launch, class_id: int) -> int:

@@ -2,16 +2,17 @@
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlmodel import Session, col, select
 
-from app.classes.federation.lti.enrollment import free_id, person_with_id
+from app.classes.federation.lti.enrollment import free_id
 from app.classes.federation.lti.platforms import Platform
 from app.classes.federation.lti.roster import Participant
 from app.classes.people.classes import Member, Role, class_with, enroll, members_of, number_of
 from app.classes.people.members import change_role, member_row, remove_members
-from app.classes.people.persons import new_person
+from app.classes.people.persons import WayIn, new_person
+from app.classes.people.recognition import joined_member, recognize
 from app.server.db.people import IdentityRow, MemberRow
 
 
@@ -20,7 +21,8 @@ class RoleChange:
     """A person of the course, and the role that they will have; none: they leave.
 
     The *name* is empty if neither the class nor the platform knows it. With *by_id*, a member was
-    found by the id in other systems, and the platform signs them in from now on. *new_name* and
+    found by the id in other systems, and the platform signs them in from now on; they may be *known*
+    to it from before, and are one with that person then. *new_name* and
     *new_id* are what the platform calls a member whom the class calls otherwise.
     """
 
@@ -31,6 +33,7 @@ class RoleChange:
     by_id: bool = False
     new_name: str = ""
     new_id: str = ""
+    known: bool = False
 
     @property
     def differs(self) -> bool:
@@ -101,18 +104,25 @@ def _enter(session: Session, platform: Platform, class_id: int, step: _Step, one
     if identity is None:
         session.add(IdentityRow(issuer=platform.identities, subject=one.subject, person=person))
     outside = free_id(session, class_id, person, one.outside_id)
-    enroll(session, class_id, person, step.change.after or Role.STUDENT, named, outside)
+    way = WayIn(issuer=platform.identities, subject=one.subject)
+    enroll(session, class_id, person, step.change.after or Role.STUDENT, named, outside, way)
 
 
 def _change(session: Session, platform: Platform, member: Member, change: RoleChange, one: Participant) -> None:
+    person = member.person
     if change.by_id:
         issuer = platform.identities
-        session.add(IdentityRow(issuer=issuer, subject=one.subject, person=member.person))
+        identity = session.get(IdentityRow, (issuer, one.subject))
+        known = identity.person if identity else None
+        way = WayIn(issuer=issuer, subject=one.subject)
+        person = recognize(session, member.class_id, known, one.outside_id, way) or person
+        if identity is None:
+            session.add(IdentityRow(issuer=issuer, subject=one.subject, person=person, own=False))
     if change.after is not None and member.role is not change.after:
-        change_role(session, member.class_id, member.person, change.after)
-    row = member_row(session, member.class_id, member.person)
+        change_role(session, member.class_id, person, change.after)
+    row = member_row(session, member.class_id, person)
     row.label = change.new_name or row.label
-    row.outside_id = free_id(session, member.class_id, member.person, change.new_id) or row.outside_id
+    row.outside_id = free_id(session, member.class_id, person, change.new_id) or row.outside_id
     session.add(row)
 
 
@@ -124,8 +134,8 @@ def _steps(session: Session, platform: Platform, class_id: int, people: Sequence
     steps, seen = [], set[int]()
     for one in people:
         member = members.get(known.get(one.subject, 0))
-        by_id = member is None and one.subject not in known and one.active
-        if by_id and (held := person_with_id(session, class_id, one.outside_id)):
+        by_id = member is None and one.active
+        if by_id and (held := joined_member(session, class_id, known.get(one.subject), one.outside_id)):
             member = members.get(held) if held not in seen else None
         if member is not None:
             seen.add(member.person)
@@ -134,7 +144,7 @@ def _steps(session: Session, platform: Platform, class_id: int, people: Sequence
             continue
         found = by_id and member is not None
         keeps = one.active and member is not None and after is not one.role
-        change = _difference(one, member, after, found, pseudonyms)
+        change = replace(_difference(one, member, after, found, pseudonyms), known=found and one.subject in known)
         steps.append(_Step(one, member, change, keeps and after is not None))
     for subject, person in known.items():
         if person in members and person not in seen:

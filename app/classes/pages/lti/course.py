@@ -17,6 +17,7 @@ from app.classes.pages.class_head import ClassHead, class_head
 from app.classes.pages.guard import Membership, in_assignment, in_class
 from app.classes.pages.lti.desk import tool_in
 from app.classes.people.classes import Role
+from app.classes.people.recognition import FOUND
 from app.core.errors import AppError, InputError, NotFoundError, RefusedError, UnavailableError, sentence
 from app.core.translation import translate
 from app.server.aside import aside
@@ -202,7 +203,7 @@ def _course_row(name: str, before: Role | None, after: Role | None, news: Iterab
 def _news(change: RoleChange) -> Iterator[str]:
     """What else the class would learn about a member."""
     if change.by_id:
-        yield translate("found by id")
+        yield translate(FOUND) if change.known else translate("found by id")
     if change.new_name:
         yield translate("called {name}", name=change.new_name)
     if change.new_id:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from urllib.parse import urlencode
 
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
@@ -26,13 +27,15 @@ from app.classes.federation.lti.tickets import seal_ticket
 from app.classes.members import sign_in
 from app.classes.people.assignments import assignments_of
 from app.classes.people.classes import Role, classes_of, number_of, role_in, time_zones
-from app.classes.people.persons import known_person, open_browser
+from app.classes.people.merges import waiting_merges
+from app.classes.people.persons import known_person, open_browser, show_identity
 from app.core.errors import NotFoundError, RefusedError
 from app.core.translation import noted, plural, translate
 from app.server.aside import aside
 from app.server.db.people import ClassRow
 from app.server.db.session import open_writing_session
 from app.site import Site
+from app.site.members import SignedIn
 from app.site.web.frame.renderer import frame, render
 from app.site.web.frame.visitor import Visitor
 
@@ -96,24 +99,29 @@ async def entered(request: Request, site: Site, visiting: Visitor, launch: Launc
 
 def _entered(site: Site, visiting: Visitor, launch: Launch, said: Said) -> tuple[AskPage | str, str]:
     """A question, or the address to go to; and the cookie of a new session, if there is one."""
-    before = visiting.person.person if visiting.person else None
+    here = visiting.person
+    before = here.person if here else None
     with open_writing_session(site.engine) as session:
         if class_of(session, launch) is None and not launch.role:
             raise RefusedError(translate(NO_ROLE))
         if class_of(session, launch) is None and launch.teaches:
             if not said.chosen.startswith((_CLASS, _COPY)):
                 return _which_class(session, site, launch, before), ""
-            _tie(session, site, launch, said, before)
+            _tie(session, site, launch, said, here)
             session.commit()  # also if something else is asked now
         class_id = check_tied(session, launch)
-        if before is not None and said.chosen == _SAME:
-            unite(session, launch, class_id, before)
-        elif said.chosen != _OTHER and before and doubt_of(session, launch, class_id, before):
+        if here is not None and said.chosen == _SAME:
+            unite(session, launch, class_id, here)
+        elif said.chosen != _OTHER and here and doubt_of(session, launch, class_id, here):
             return _which_person(site, visiting, launch), ""
-        arrival = enroll_launch(session, launch)
+        arrival = enroll_launch(session, launch, here.browser if here else "")
         found = _opened(session, site, launch, arrival, said)
-        cookie = "" if before == arrival.person else open_browser(session, arrival.person)
+        whose = arrival.person, identities_of(launch.platform), launch.subject
+        shown = here is not None and show_identity(session, here.browser, *whose)
+        cookie = "" if shown else open_browser(session, *whose)
         session.commit()
+        if found and waiting_merges(session, arrival.person):
+            found = f"/me/merges?{urlencode({'next': found})}"
         return found or _which_assignment(session, site, launch, arrival), cookie
 
 
@@ -222,7 +230,8 @@ def _which_person(site: Site, visiting: Visitor, launch: Launch) -> AskPage:
     )
 
 
-def _tie(session: Session, site: Site, launch: Launch, said: Said, person: int | None) -> None:
+def _tie(session: Session, site: Site, launch: Launch, said: Said, here: SignedIn | None) -> None:
+    person = here.person if here else None
     if said.chosen == _NEW:
         tie(session, launch, new_class(session, site.secret, launch, said.zone))
         return
@@ -233,11 +242,11 @@ def _tie(session: Session, site: Site, launch: Launch, said: Said, person: int |
         made = new_class(session, site.secret, launch, said.zone, like)
         _copy(session, site, said, before, made)
         teaches = role_in(session, class_id, person) is Role.TEACHER
-        tie(session, launch, made, person if teaches else None)
+        tie(session, launch, made, here if teaches else None)
         return
     if role_in(session, class_id, person) is not Role.TEACHER:
         raise NotFoundError(translate("you do not teach a class with this number"))
-    tie(session, launch, class_id, person)
+    tie(session, launch, class_id, here)
 
 
 def _which_assignment(session: Session, site: Site, launch: Launch, arrival: Arrival) -> AskPage:
