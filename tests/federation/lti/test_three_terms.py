@@ -12,6 +12,7 @@ from app.classes.federation.lti.launch_message import Launch
 from app.classes.federation.lti.platforms import Platform, identities_of, register_platform
 from app.classes.federation.lti.roster import Participant
 from app.classes.federation.lti.roster_sync import apply_difference
+from app.classes.members import site_members
 from app.classes.people.assignment_copies import copies_of, store_copies
 from app.classes.people.assignments import AssignmentEntry, assignments_of, create_assignment
 from app.classes.people.classes import (
