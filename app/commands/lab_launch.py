@@ -7,8 +7,8 @@ from tqdm import tqdm
 
 from app.labs.launch.base import Launcher, Waiting
 from app.labs.launch.plan import LaunchPlan
-from app.labs.ranks.events import MeasureEvent
 from app.labs.run import LabRun
+from app.labs.runner.events import MeasureEvent
 from app.labs.spec import lab_called
 
 _PATIENCE = 600.0  # seconds to wait for the devices

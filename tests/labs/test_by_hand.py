@@ -15,16 +15,16 @@ import yaml
 
 from app.__main__ import main
 from app.db.run_state import RunState
-from app.labs.evidence.stacks import stack_of
 from app.labs.launch.kubernetes import PodOptions, instructions, kubernetes_job, prepared
-from app.labs.launch.limit import allow_connections
 from app.labs.results.analysis import report_of
 from app.labs.run import LabRun
+from app.labs.runner.job import note_start, stack_of
+from app.labs.runner.limits import allow_connections
 from app.labs.spec import lab_called, read_job
 from tests.labs.conftest import PATIENCE
 
 slow = pytest.mark.slow(15)
-RANK_MAIN = [sys.executable, "-m", "app.labs.launch.rank_main"]
+RANK_MAIN = [sys.executable, "-m", "app.labs.runner"]
 FIELDS = yaml.safe_load((Path(__file__).parent / "batch_v1.yaml").read_text())
 POD = PodOptions(image="lab:1", claim="shared")
 
@@ -135,7 +135,7 @@ Current thread 0x00007f38983c5b80 (most recent call first):
 def test_a_run_whose_ranks_were_stopped_at_its_limit_is_out_of_time(tmp_path: Path) -> None:
     run = run_of(tmp_path, "ring-bytes", ranks="3")
     assert not run.has_started
-    run.note_start()
+    note_start(run.folder)
     for rank, line in enumerate((12, 20, 12)):
         (run.folder / f"stack{rank}.txt").touch()  # as every rank has one while it runs
         assert run.outcome is None
@@ -155,10 +155,10 @@ def test_the_instructions_start_every_rank(tmp_path: Path) -> None:
     says = instructions(run)
     assert "--nnodes=2 --node-rank=N --master-addr=HOST --nproc-per-node=4 -m app.labs" in says
     alone = run_of(tmp_path, "all-reduce", ranks="8")
-    assert "torchrun --standalone --nproc-per-node=8 -m app.labs.launch.rank_main" in (instructions(alone))
+    assert "torchrun --standalone --nproc-per-node=8 -m app.labs.runner" in (instructions(alone))
     assert "WORLD_SIZE=8" in instructions(alone)
     odd = run_of(tmp_path / "my #1? runs", "all-reduce", ranks="8")
-    lines = [line for line in instructions(odd).splitlines() if "rank_main" in line]
+    lines = [line for line in instructions(odd).splitlines() if "app.labs.runner" in line]
     assert [shlex.split(line)[-1] for line in lines] == [str(odd.folder)] * 2
 
 

@@ -15,9 +15,9 @@ from app.errors import NotFoundError, UnavailableError
 from app.labs.launch.choice import launcher_of
 from app.labs.launch.local import LocalLauncher
 from app.labs.machines import devices
-from app.labs.ranks.events import ReadyEvent
 from app.labs.results.analysis import report_of
 from app.labs.run import LabRun
+from app.labs.runner.events import ReadyEvent
 from app.labs.spec import lab_called, read_job
 from tests.labs.conftest import PATIENCE, Faulty, is_alive, pids_of
 from tests.labs.gpus import known

@@ -11,11 +11,11 @@ from app.charts.plot import Plot
 from app.db.run_state import RunState
 from app.labs.launch.kubernetes import prepared
 from app.labs.machines.machine import MachineFacts
-from app.labs.ranks.events import MeasureEvent, RankEvent, ReadyEvent, TimingEvent, as_line
-from app.labs.ranks.timer import Sampling, Timer
 from app.labs.results.analysis import Samples, measure_statistics, report_of
 from app.labs.results.report import Measure, Report, Underway, read_report
 from app.labs.run import RunOutcome
+from app.labs.runner.events import MeasureEvent, RankEvent, ReadyEvent, TimingEvent, as_line
+from app.labs.runner.timer import Sampling, Timer
 from app.labs.spec import LabJob, lab_called, read_job
 from app.web.labs.active_runs import underway_view
 from app.web.labs.labels import gap, guess_verdict

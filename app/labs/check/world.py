@@ -23,10 +23,11 @@ from app.labs.launch.choice import launcher_of
 from app.labs.launch.local import LocalLauncher
 from app.labs.machines.devices import Devices
 from app.labs.machines.vendor import Output, run_vendor_tool
-from app.labs.ranks.events import ReadyEvent
 from app.labs.results.analysis import report_of
 from app.labs.results.report import Report
-from app.labs.run import LabRun, write_whole
+from app.labs.run import LabRun
+from app.labs.runner.events import ReadyEvent
+from app.labs.runner.job import write_whole
 from app.labs.spec import lab_called
 
 _PATIENCE = 600.0  # seconds until the devices are free

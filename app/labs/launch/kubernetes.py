@@ -14,7 +14,7 @@ from app.labs.run import LabRun
 from app.labs.spec import LabJob
 
 _STARTING = 1800.0  # seconds until all nodes are free, and have the image
-_PROGRAM = "app.labs.launch.rank_main"
+_PROGRAM = "app.labs.runner"
 _GPU = "nvidia.com/gpu"
 _RUN = "wallclock-run"  # the label of a run's pods
 # For a rank: processors, and memory including its part of /dev/shm.

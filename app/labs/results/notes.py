@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from app.errors import sentence
 from app.labs.machines.machine import SHARED, MachineFacts
 from app.labs.parameters import amount
-from app.labs.ranks.events import ClocksEvent, DetailEvent
 from app.labs.results.disturbance import COUNTED, SEEN, slowed_by_rank
 from app.labs.results.report import LatencyFit, Measure
 from app.labs.run import Event
+from app.labs.runner.events import ClocksEvent, DetailEvent
 from app.labs.spec import Lab
 from app.translation import noted
 from app.units import BYTE, BYTE_PER_SECOND, SECOND, Unit

@@ -13,7 +13,7 @@ from app.db.run_state import RunState
 from app.errors import InputError, NotFoundError, UnavailableError
 from app.labs.results.analysis import revise
 from app.labs.results.report import Report, read_report
-from app.labs.run import write_whole
+from app.labs.runner.job import write_whole
 from app.labs.spec import lab_called
 
 _COMMAND = ["wallclock", "lab", "run"]  # may stand at the beginning of a line
