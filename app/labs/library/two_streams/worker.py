@@ -34,12 +34,12 @@ def main(rank: WorkerRank) -> None:
     def difference(turn: int) -> Difference | None:
         """What is wrong in the sums, alone and beside a product of ones."""
         pattern.begin(turn)
-        for call in (reduce, both):
+        found = []
+        for call in (reduce, both):  # both in any case, as on the other ranks
             pattern.fill(array, 0, pattern.weight(rank.rank))
             call(dist.ReduceOp.SUM)
-            if found := pattern.difference(array, 0, pattern.total):
-                return found
-        return None
+            found.append(pattern.difference(array, 0, pattern.total))
+        return found[0] or found[1]
 
     alone = rank.timing.sample(multiply, seconds=1.0)
     apart = rank.timing.sample(reduce, seconds=1.0)
