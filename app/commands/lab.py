@@ -28,7 +28,7 @@ from app.labs.run import LabRun
 from app.labs.spec import Lab, known_labs, lab_called
 from app.units import BYTE_PER_SECOND, SECOND, show
 
-_FAILED = 1
+_FAILED, _INTERRUPTED = 1, 130
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -132,7 +132,8 @@ def _run(arguments: Namespace) -> int:
     with closing(launcher_of(Settings())) as launcher:
         name, backend = arguments.name, arguments.backend
         ended = run_to_end(launcher, name, given, backend, quiet=arguments.json)
-    return _show(ended, as_json=arguments.json, said=ended.job.notes)
+    code = _show(ended, as_json=arguments.json, said=ended.job.notes)
+    return _INTERRUPTED if ended.outcome and ended.outcome.state is RunState.CANCELED else code
 
 
 def _prepare(arguments: Namespace) -> int:
@@ -186,7 +187,7 @@ def _print(report: Report, run: LabRun, notes: Sequence[str]) -> None:
     for note in notes:
         write(f"\n{note}\n")
     if report.state is not RunState.DONE:
-        write(f"\n{report.state}: {report.cause}\n{run.log()}\n")
+        write(f"\n{report.state.word}: {report.cause}\n{run.log()}\n")
     write(f"\nrun {report.id}\n")
 
 

@@ -119,7 +119,7 @@ def record_runs(
 def reasons_against(report: Report) -> tuple[str, ...]:
     """Why *report* cannot be recorded; none if it can."""
     if report.state is not RunState.DONE:
-        return (f"{report.state}: {report.cause}" if report.cause else str(report.state),)
+        return (f"{report.state.word}: {report.cause}" if report.cause else report.state.word,)
     wrong = [f"data check {name}: FAILED" for name, right in report.checks.items() if not right]
     wrong += [f"{one.name}: not as the formula says" for one in report.measures if one.right is False]
     nothing = () if report.measures else ("Nothing was measured.",)
