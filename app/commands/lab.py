@@ -14,8 +14,8 @@ from app.commands.parsers import add_actions, add_command
 from app.config import Settings
 from app.db.run_state import RunState
 from app.labs.launch.choice import launcher_of
-from app.labs.launch.kubernetes import PodOptions, instructions, kubernetes_job, prepared
 from app.labs.launch.plan import planned_elsewhere
+from app.labs.launch.torchrun import instructions, prepared
 from app.labs.machines.devices import find_devices
 from app.labs.results.analysis import report_of
 from app.labs.results.disturbance import WHAT_TO_DO
@@ -46,26 +46,6 @@ def add_options(parser: ArgumentParser) -> None:
             default="auto",
             help="auto: nccl if the lab can use GPUs and there is one per rank, gloo otherwise",
         )
-    prepare.add_argument("--image", default="", help="print a Kubernetes Job for this container image")
-    prepare.add_argument("--claim", default="runs", help="volume claim with WALLCLOCK_RUNS (default: runs)")
-    prepare.add_argument(
-        "--resource",
-        action="append",
-        default=[],
-        metavar="NAME[=COUNT]",
-        help="a device per rank, such as amd.com/gpu (default over nccl: nvidia.com/gpu), or COUNT "
-        "per pod, such as rdma/hca=1; may be repeated",
-    )
-    prepare.add_argument("--cpus", type=int, default=0, help="per rank (default: 4 over nccl, 1 over gloo)")
-    prepare.add_argument(
-        "--annotation",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="of each pod, such as k8s.v1.cni.cncf.io/networks=rdma-net; may be repeated",
-    )
-    prepare.add_argument("--host-network", action="store_true", help="give the pods the network of their node")
-    prepare.add_argument("--memory", default="", help="per rank (default: 16Gi over nccl, 2Gi over gloo)")
     lab_check.add_options(add_command(actions, "check", "check the GPUs of this machine, step by step"))
     lab_record.add_options(add_command(actions, "record", "record the runs of a list that nothing disturbed"))
     show = add_command(actions, "show", "show an earlier run")
@@ -140,18 +120,9 @@ def _prepare(arguments: Namespace) -> int:
     """Store a run, and print how to start its ranks."""
     given, settings = parameter_pairs(arguments.pairs), Settings()
     plan = planned_elsewhere(lab_called(arguments.name), given, arguments.backend, find_devices)
-    options = PodOptions(
-        image=arguments.image,
-        claim=arguments.claim,
-        resources=tuple(arguments.resource),
-        cpus=arguments.cpus,
-        memory=arguments.memory,
-        annotations=tuple(arguments.annotation),
-        host_network=arguments.host_network,
-    )
     run = prepared(plan.job, settings.runs, plan.backend, plan.notes, settings.lab_network)
     say_notes(plan)
-    sys.stdout.write(kubernetes_job(run, options) if options.image else instructions(run))
+    sys.stdout.write(instructions(run))
     return 0
 
 

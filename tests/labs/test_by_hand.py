@@ -1,21 +1,24 @@
-"""Runs that another program starts: torchrun, Kubernetes, or a person."""
+"""Runs that another program starts: torchrun, also in a Job of Kubernetes, or a person."""
 
 import json
 import os
+import re
 import resource
 import shlex
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import kubernetes_validate  # type: ignore[import-untyped]
 import pytest
 import yaml
 
+from app import labs
 from app.__main__ import main
 from app.db.run_state import RunState
-from app.labs.launch.kubernetes import PodOptions, instructions, kubernetes_job, prepared
+from app.labs.launch.torchrun import instructions, prepared
 from app.labs.results.analysis import report_of
 from app.labs.run import LabRun
 from app.labs.runner.job import note_start, stack_of
@@ -25,8 +28,7 @@ from tests.labs.conftest import PATIENCE
 
 slow = pytest.mark.slow(15)
 RANK_MAIN = [sys.executable, "-m", "app.labs.runner"]
-FIELDS = yaml.safe_load((Path(__file__).parent / "batch_v1.yaml").read_text())
-POD = PodOptions(image="lab:1", claim="shared")
+DOCUMENTATION = Path(labs.__file__).parents[1] / "docs" / "labs.md"
 
 
 def run_of(folder: Path, name: str, backend: str = "gloo", **given: str) -> LabRun:
@@ -61,12 +63,18 @@ def test_ranks_started_by_hand_meet_in_the_folder(tmp_path: Path) -> None:
     assert all(one.right for one in report.measures)
 
 
+def manifest() -> dict[str, Any]:
+    """The Job that the documentation shows."""
+    (text,) = re.findall(r"```yaml\n(apiVersion: batch/v1\n.*?)```", DOCUMENTATION.read_text("utf-8"), re.DOTALL)
+    found: dict[str, Any] = yaml.safe_load(text)
+    return found
+
+
 def command_of(run: LabRun) -> Sequence[str]:
-    """The command of the pods of *run*, with this Python."""
-    job = yaml.safe_load(kubernetes_job(run, POD))
-    python, *rest = job["spec"]["template"]["spec"]["containers"][0]["command"]
-    assert python == "python"
-    return [sys.executable, *rest]
+    """The command of the pods of the documentation for *run*, with this Python and a rank in each."""
+    python, *rest, folder = manifest()["spec"]["template"]["spec"]["containers"][0]["command"]
+    assert (python, folder) == ("python", "/runs/RUN/job.json")
+    return [sys.executable, *(one.replace("node=8", "node=1") for one in rest), str(run.folder)]
 
 
 @pytest.mark.needs("torch")
@@ -159,150 +167,36 @@ def test_the_instructions_start_every_rank(tmp_path: Path) -> None:
     assert "WORLD_SIZE=8" in instructions(alone)
     odd = run_of(tmp_path / "my #1? runs", "all-reduce", ranks="8")
     lines = [line for line in instructions(odd).splitlines() if "app.labs.runner" in line]
-    assert [shlex.split(line)[-1] for line in lines] == [str(odd.folder)] * 2
+    assert [shlex.split(line)[-1] for line in lines] == [str(odd.folder / "job.json")] * 2
 
 
-def faults(value: Any, kind: str, where: str) -> Iterator[str]:
-    """What is wrong with *value* as a *kind* of `batch_v1.yaml`."""
-    if kind.startswith("list["):
-        assert isinstance(value, list), where
-        for number, one in enumerate(value):
-            yield from faults(one, kind[5:-1], f"{where}[{number}]")
-    elif kind in FIELDS:
-        fields = {name.rstrip("!"): kind for name, kind in FIELDS[kind].items()}
-        yield from (f"{where} has no {name}" for name in value.keys() - fields.keys())
-        needed = {name[:-1] for name in FIELDS[kind] if name.endswith("!")}
-        yield from (f"{where} lacks {name}" for name in needed - value.keys())
-        for name in value.keys() & fields.keys():
-            yield from faults(value[name], fields[name], f"{where}.{name}")
-    else:
-        plain = {"str": str, "int": int, "bool": bool, "dict(str, str)": dict}
-        if kind not in plain or not isinstance(value, plain[kind]):
-            yield f"{where} is {value!r}, not {kind}"
-
-
-def test_the_check_of_fields_finds_what_is_wrong() -> None:
-    wrong = {"spec": {"completions": "2", "parallel": 2, "template": {"spec": {}}}}
-    assert set(faults(wrong, "Job", "job")) == {
-        "job.spec has no parallel",
-        "job.spec.completions is '2', not int",
-        "job.spec.template.spec lacks containers",
+def test_the_job_of_the_documentation_is_what_kubernetes_expects() -> None:
+    job = manifest()
+    kubernetes_validate.validate(job, kubernetes_validate.latest_version(), strict=True)
+    spec = job["spec"]
+    assert (spec["completionMode"], spec["backoffLimit"], spec["completions"]) == ("Indexed", 0, spec["parallelism"])
+    assert "activeDeadlineSeconds" not in {**spec, **spec["template"]["spec"]}  # it would count the wait for GPUs
+    term = spec["template"]["spec"]["affinity"]["podAntiAffinity"]
+    (apart,) = term["requiredDuringSchedulingIgnoredDuringExecution"]
+    assert apart["labelSelector"]["matchLabels"] == spec["template"]["metadata"]["labels"]
+    (container,) = spec["template"]["spec"]["containers"]
+    assert f"--nproc-per-node={container['resources']['limits']['nvidia.com/gpu']}" in container["command"]
+    assert {one["name"] for one in spec["template"]["spec"]["volumes"]} == {
+        one["name"] for one in container["volumeMounts"]
     }
 
 
-RDMA = PodOptions(image="lab:1", claim="c", resources=("rdma/hca_shared=1",), cpus=14, memory="64Gi")
-
-
-@pytest.mark.parametrize(
-    ("given", "backend", "options", "pods", "ranks", "limits", "requests"),
-    [
-        ({"ranks": "8"}, "nccl", POD, 1, 8, {"nvidia.com/gpu": 8}, ("32", "128Gi")),
-        (
-            {"ranks": "8", "nodes": "2"}, "nccl", RDMA, 2, 4,
-            {"nvidia.com/gpu": 4, "rdma/hca_shared": 1}, ("56", "256Gi"),
-        ),
-        (
-            {"ranks": "8"}, "nccl", PodOptions(image="i", claim="c", resources=("amd.com/gpu",)), 1, 8,
-            {"amd.com/gpu": 8}, ("32", "128Gi"),
-        ),
-        (
-            {"ranks": "2"}, "nccl",
-            PodOptions(image="i", claim="c", resources=("nvidia.com/mig-1g.10gb", "rdma/a=2")), 1, 2,
-            {"nvidia.com/mig-1g.10gb": 2, "rdma/a": 2}, ("8", "32Gi"),
-        ),
-        ({"ranks": "8", "nodes": "4"}, "gloo", POD, 4, 2, None, ("2", "4Gi")),
-    ],
-)  # fmt: skip
-def test_a_manifest_has_a_pod_per_node(
-    tmp_path: Path, given: dict[str, str], backend: str, options: PodOptions,
-    pods: int, ranks: int, limits: dict[str, int] | None, requests: tuple[str, str],
-) -> None:  # fmt: skip
-    run = run_of(tmp_path / "runs", "all-reduce", backend, **given)
-    job = yaml.safe_load(kubernetes_job(run, options))
-    assert list(faults(job, "Job", "job")) == []
-    assert (job["apiVersion"], job["kind"]) == ("batch/v1", "Job")
-    assert len(job["metadata"]["name"]) + len("-999") <= 63  # the host name of a pod
-    spec = job["spec"]
-    assert (spec["completionMode"], spec["backoffLimit"]) == ("Indexed", 0)
-    assert (spec["completions"], spec["parallelism"]) == (pods, pods)
-    pod = spec["template"]["spec"]
-    assert "activeDeadlineSeconds" not in {**spec, **pod}  # it would count the wait for GPUs
-    (container,) = pod["containers"]
-    assert f"--nproc-per-node={ranks}" in container["command"]
-    assert container["command"][-1] == str(run.folder)
-    assert container["resources"].get("limits") == limits
-    assert container["resources"]["requests"] == dict(zip(("cpu", "memory"), requests, strict=True))
-    mounts = {one["name"]: one["mountPath"] for one in container["volumeMounts"]}
-    assert mounts == {"runs": str(tmp_path / "runs"), "memory": "/dev/shm"}
-    assert {one["name"] for one in pod["volumes"]} == set(mounts)
-    may_lock = container.get("securityContext", {}).get("capabilities", {}).get("add") or []
-    assert may_lock == (["IPC_LOCK"] if any("rdma" in one for one in options.resources) else [])
-
-
-def test_pods_get_the_network_that_rdma_needs(tmp_path: Path) -> None:
-    run = run_of(tmp_path, "all-reduce", "nccl", ranks="8", nodes="2")
-    networks = "k8s.v1.cni.cncf.io/networks"
-    attached = PodOptions(image="i", claim="c", annotations=(f"{networks}=a,b=c", "note="))
-    job = yaml.safe_load(kubernetes_job(run, attached))
-    assert list(faults(job, "Job", "job")) == []
-    template = job["spec"]["template"]
-    assert template["metadata"]["annotations"] == {networks: "a,b=c", "note": ""}
-    assert "hostNetwork" not in template["spec"]
-    job = yaml.safe_load(kubernetes_job(run, PodOptions(image="i", claim="c", host_network=True)))
-    assert list(faults(job, "Job", "job")) == []
-    template = job["spec"]["template"]
-    assert "annotations" not in template["metadata"]
-    assert template["spec"]["hostNetwork"] is True
-    assert template["spec"]["dnsPolicy"] == "ClusterFirstWithHostNet"  # for names of the cluster
-
-
-def test_pods_of_one_run_are_on_different_nodes(tmp_path: Path) -> None:
-    run = run_of(tmp_path, "all-reduce", "nccl", ranks="8", nodes="2")
-    template = yaml.safe_load(kubernetes_job(run, POD))["spec"]["template"]
-    affinity = template["spec"]["affinity"]["podAntiAffinity"]
-    (term,) = affinity["requiredDuringSchedulingIgnoredDuringExecution"]
-    assert term["topologyKey"] == "kubernetes.io/hostname"
-    assert term["labelSelector"]["matchLabels"] == template["metadata"]["labels"]
-    alone = run_of(tmp_path, "algorithms", ranks="4")  # emulated: one clock, one pod
-    spec = yaml.safe_load(kubernetes_job(alone, POD))["spec"]
-    assert spec["completions"] == 1
-    assert "affinity" not in spec["template"]["spec"]
-
-
-def test_prepare_prints_a_manifest_or_instructions(
+def test_prepare_stores_a_run_and_prints_how_to_start_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("WALLCLOCK_RUNS", str(tmp_path / "runs"))
     monkeypatch.setenv("WALLCLOCK_LAB_NETWORK", "ib0")
-    command = "lab prepare all-reduce ranks=8 nodes=2 --image lab:1 --claim shared --cpus 2"
-    assert main([*shlex.split(command), "--backend", "nccl", "--resource", "amd.com/gpu"]) == 0
+    assert main(["lab", "prepare", "all-reduce", "ranks=8", "nodes=2", "--backend", "nccl"]) == 0
     text = capsys.readouterr().out
-    (container,) = yaml.safe_load(text)["spec"]["template"]["spec"]["containers"]
-    assert container["resources"]["limits"] == {"amd.com/gpu": 4}
-    assert container["resources"]["requests"]["cpu"] == "8"
-    stored = json.loads((Path(container["command"][-1]) / "job.json").read_text())
+    (folder,) = (tmp_path / "runs").iterdir()
+    assert f"app.labs.runner {folder}/job.json" in text
+    stored = json.loads((folder / "job.json").read_text())
     assert (stored["backend"], stored["nodes"], stored["network"]) == ("nccl", 2, "ib0")
-    assert main(["lab", "show", text.split()[4]]) == 0
+    assert main(["lab", "show", text.split()[1]]) == 0
     assert main(["lab", "prepare", "ring-bytes", "--backend", "gloo"]) == 0
     assert "WORLD_SIZE=4" in capsys.readouterr().out
-
-
-@pytest.mark.parametrize(
-    ("option", "says"),
-    [
-        (("--resource", "gpu"), "--resource must be like nvidia.com/gpu or rdma/hca=1, not 'gpu'"),
-        (("--resource", "rdma/hca=0"), "not 'rdma/hca=0'"),
-        (("--annotation", "networks"), "--annotation must be like k8s.v1.cni.cncf.io/networks="),
-        (("--memory", "16GB"), "--memory must be like 16Gi, not '16GB'"),
-        (("--cpus", "-1"), "--cpus must not be negative, and is -1"),
-    ],
-)
-def test_an_option_that_cannot_be_read_leaves_no_run_behind(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
-    option: tuple[str, str], says: str,
-) -> None:  # fmt: skip
-    monkeypatch.setenv("WALLCLOCK_RUNS", str(tmp_path / "runs"))
-    command = ["lab", "prepare", "all-reduce", "--image", "lab:1", "--backend", "gloo"]
-    assert main([*command, *option]) == 1
-    assert says in capsys.readouterr().err
-    assert not (tmp_path / "runs").exists()

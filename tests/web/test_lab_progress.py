@@ -9,7 +9,7 @@ import pytest
 from app.charts.bars import Bars
 from app.charts.plot import Plot
 from app.db.run_state import RunState
-from app.labs.launch.kubernetes import prepared
+from app.labs.launch.torchrun import prepared
 from app.labs.machines.machine import MachineFacts
 from app.labs.results.analysis import Samples, measure_statistics, report_of
 from app.labs.results.report import Measure, Report, Underway, read_report

@@ -1,1 +1,1 @@
-"""Launch the ranks of a run: on this machine, under Slurm, or on Kubernetes."""
+"""Launch the ranks of a run: on this machine, under Slurm, or by torchrun."""
