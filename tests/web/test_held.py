@@ -8,7 +8,7 @@ from html import unescape
 import pytest
 from fastapi.testclient import TestClient
 
-from app.commands.lab import results_table
+from app.commands.lab_launch import results_table
 from app.content.catalog import Catalog
 from app.kinds.lab import LabExercise
 from app.labs.results.archive import shipped_runs

@@ -28,7 +28,10 @@ _STARTING = 60.0  # seconds in which torch must be imported
 _ENDING = 5.0  # seconds for runs to end
 _EXITING = 0.5  # seconds from the end of a process's output to its own
 _TAIL = 4096  # bytes
-_SLOW = "it was not imported within {seconds:g} s, as happens on a slow file system; try again"
+_SLOW = (
+    "it was not imported within {seconds:g} s, as happens on a slow file system; try again, or set "
+    "WALLCLOCK_LAB_STARTING to more seconds"
+)
 
 
 class LocalLauncher(Launcher):

@@ -12,7 +12,14 @@ from app.labs.parameters import Value
 from app.labs.results.disturbance import disturbances_in, doubts_about
 from app.labs.results.fits import fitted_lines
 from app.labs.results.gpu_rows import gpu_rows
-from app.labs.results.notes import details_in, is_about_a_line, note_on_sharing, notes_on, notes_on_lines
+from app.labs.results.notes import (
+    details_in,
+    is_about_a_line,
+    is_about_noise,
+    note_on_sharing,
+    notes_on,
+    notes_on_lines,
+)
 from app.labs.results.pairs import notes_on_pairs, pair_matrices
 from app.labs.results.report import Derived, Measure, Report, Underway, held_of
 from app.labs.results.spread import note_on_spread
@@ -105,6 +112,7 @@ def _with(report: Report, taken: Iterable[Samples], values: Mapping[str, Value])
     spread = "" if doubts else note_on_spread(lab, measures, report.machine)
     paired = replace(report, pairs=pair_matrices(replace(report, measures=measures)))
     pairs = () if doubts else notes_on_pairs(paired)
+    notes = (note for note in notes if not (doubts and is_about_noise(note)))
     more = (spread, *pairs, *notes, sheet.note, note_on_sharing(report.machine))
     return replace(
         paired,

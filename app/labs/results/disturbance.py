@@ -19,7 +19,7 @@ from app.translation import noted
 from app.units import BYTE
 
 COUNTED, SEEN = "waiting for a core", "disturbed"  # among the details of a report
-_COUNTED_ONCE = "interruptions"  # what earlier versions counted instead
+COUNTED_ONCE = "interruptions"  # what earlier versions counted instead
 _WITH_LAUNCH = " with launch"  # by the clock of the host: noisy, and compared with nothing
 _FEWEST, _FEW = 3, 10  # samples: from which on they have a spread, and below which one decides
 _SPREAD = 1.5  # of a median over the fastest sample, of the slowest of a few over the median
@@ -112,7 +112,7 @@ def _counted(report: Report) -> Iterator[str]:
     if seen := report.details.get(SEEN):
         yield from seen.split("; ")
     load, cores = report.machine.load, report.machine.cores
-    if {COUNTED, _COUNTED_ONCE} & report.details.keys() or report.backend != "gloo":
+    if {COUNTED, COUNTED_ONCE} & report.details.keys() or report.backend != "gloo":
         return
     if isinstance(load, int | float) and isinstance(cores, int | float) and load > cores > 0:
         yield _LOADED.format(load=f"{load:g}", cores=f"{cores:g}")
