@@ -22,7 +22,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
 from app.labs.runner import gpu
-from app.labs.runner.proof import Proof
+from app.labs.runner.proof import DataProof
 from app.labs.runner.rank import RankBudget, RankReport, RankTiming, WorkerRank
 from app.labs.spec import lab_called, read_job
 
@@ -128,7 +128,7 @@ class FakeGpuRank(WorkerRank):
     def all_gather(self, value: float) -> list[float]:
         return [value] * self.world
 
-    def prove(self, proof: Proof, **where: float | str) -> None:
+    def prove(self, proof: DataProof, **where: float | str) -> None:
         assert proof.difference(0) is None
         self.report.checks.append(proof.name)
 

@@ -31,7 +31,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Proof:
+class DataProof:
     """What is called *name* in the checks of a run; *difference* is what is wrong here in the call of a number."""
 
     name: str

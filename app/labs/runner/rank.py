@@ -19,7 +19,7 @@ from app.labs.runner.clocks import reading_of, reading_text, readings_event
 from app.labs.runner.core_waits import WaitMeter, wait_event
 from app.labs.runner.events import CheckEvent, DetailEvent, MeasureEvent, RankEvent, ReadyEvent, TimingEvent, as_line
 from app.labs.runner.group import RankGroup
-from app.labs.runner.proof import Difference, Proof, WrongDataError, calls_of_proof, wrong_data
+from app.labs.runner.proof import DataProof, Difference, WrongDataError, calls_of_proof, wrong_data
 from app.labs.runner.timer import HostClock, Sampling, Timer, least_calls
 
 Call = Callable[[], object]
@@ -125,7 +125,7 @@ class WorkerRank:
         least: int = 5,
         most: int = 200,
         part: float = 1.0,
-        proof: Proof | None = None,
+        proof: DataProof | None = None,
         **where: Place,
     ) -> None:
         """Report the times of *part* of *call* as the measure *name*, if its *proof* finds nothing wrong.
@@ -150,7 +150,7 @@ class WorkerRank:
         for measure, taken, by_rank in found:
             self.report.measure(measure, taken, by_rank, **where)
 
-    def prove(self, proof: Proof, **where: Place) -> None:
+    def prove(self, proof: DataProof, **where: Place) -> None:
         """Have *proof* look at the data of calls like those that were timed, on all ranks.
 
         Raises:

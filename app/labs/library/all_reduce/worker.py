@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import torch
 import torch.distributed as dist
 
-from app.labs.runner.proof import Difference, Pattern, Proof, first_difference
+from app.labs.runner.proof import DataProof, Difference, Pattern, first_difference
 from app.labs.runner.rank import WorkerRank
 
 _SECONDS = 0.5  # for the samples of a size
@@ -24,7 +24,7 @@ def main(rank: WorkerRank) -> None:
         whole = each * rank.world * kind.itemsize
         if rank.budget.has_room(_ARRAYS * whole, f"{size / _MIB:g} MiB"):
             one = Collective(rank, operation, each, kind)
-            rank.times("time", one.call, seconds=_SECONDS, proof=Proof(operation, one.difference), size=whole)
+            rank.times("time", one.call, seconds=_SECONDS, proof=DataProof(operation, one.difference), size=whole)
 
 
 class Collective:

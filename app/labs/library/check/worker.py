@@ -10,7 +10,7 @@ import time
 import torch
 import torch.distributed as dist
 
-from app.labs.runner.proof import Difference, Pattern, Proof
+from app.labs.runner.proof import DataProof, Difference, Pattern
 from app.labs.runner.rank import WorkerRank
 
 _COUNT, _SIDE = 2**20, 256  # elements of a sum, and the side of a matrix
@@ -44,7 +44,7 @@ def main(rank: WorkerRank) -> None:
             torch.cuda.synchronize(rank.device)  # so that the stack shows who waits for others
         return pattern.difference(array, 0, pattern.total)
 
-    rank.prove(Proof("sums", difference))
+    rank.prove(DataProof("sums", difference))
 
 
 def _go_wrong(rank: WorkerRank, what: str) -> None:

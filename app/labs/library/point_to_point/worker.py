@@ -7,7 +7,7 @@ from typing import Any
 import torch
 import torch.distributed as dist
 
-from app.labs.runner.proof import Difference, Pattern, Proof
+from app.labs.runner.proof import DataProof, Difference, Pattern
 from app.labs.runner.rank import WorkerRank
 
 _ELEMENT = 4
@@ -26,7 +26,7 @@ def main(rank: WorkerRank) -> None:
         if rank.budget.has_room(size, f"{size / _MIB:g} MiB"):
             message = _message(rank, size)
             call = partial(_round_trip, rank, 0, peer, message)
-            proof = Proof("message", partial(_difference, rank, _pattern(rank), 0, peer, message))
+            proof = DataProof("message", partial(_difference, rank, _pattern(rank), 0, peer, message))
             rank.times("time", call, _SECONDS, part=0.5, proof=proof, size=_bytes_of(message))
 
 
@@ -53,7 +53,7 @@ def _time_pairs(rank: WorkerRank, pairs: list[tuple[int, int]]) -> None:
             at: dict[str, Any] = {"rank": first, "peer": second, "size": _bytes_of(message)}
             samples = rank.timing.sample(call, _PAIR_SECONDS, _LEAST, _MOST)
             samples[:] = [0.5 * one for one in samples]  # in place: they are known by their list
-            rank.prove(Proof("message", partial(_difference, rank, pattern, first, second, message)), **at)
+            rank.prove(DataProof("message", partial(_difference, rank, pattern, first, second, message)), **at)
             rank.report.measure("pair", samples, **at)
 
 

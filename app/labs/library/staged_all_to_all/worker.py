@@ -6,7 +6,7 @@ from functools import partial
 import torch
 
 from app.labs.ranks.links import RankLink
-from app.labs.runner.proof import Difference, Pattern, Proof, first_difference
+from app.labs.runner.proof import DataProof, Difference, Pattern, first_difference
 from app.labs.runner.rank import WorkerRank
 
 _ELEMENT = 4
@@ -26,7 +26,7 @@ def main(rank: WorkerRank) -> None:
             call = partial(run, link, pieces, node)
             samples = rank.timing.sample(call, _SECONDS, least=3, most=5, warmed_up=link.latest, warm=1, at_once=True)
             late = max(rank.all_gather(link.latest()))
-            rank.prove(Proof(f"{name} pieces", partial(_difference, rank.rank, pattern, call, pieces)))
+            rank.prove(DataProof(f"{name} pieces", partial(_difference, rank.rank, pattern, call, pieces)))
             rank.report.measure(name, samples, size=pieces.numel() * _ELEMENT, late=late)
 
 

@@ -6,7 +6,7 @@ import torch
 import torch.distributed as dist
 
 from app.labs.ranks import formats
-from app.labs.runner.proof import Difference, Pattern, Proof
+from app.labs.runner.proof import DataProof, Difference, Pattern
 from app.labs.runner.rank import WorkerRank
 
 
@@ -45,7 +45,7 @@ def main(rank: WorkerRank) -> None:
     apart = rank.timing.sample(reduce, seconds=1.0)
     together = rank.timing.sample(both, seconds=1.0)
     one.fill_(1.0)
-    rank.prove(Proof("sum", difference))
+    rank.prove(DataProof("sum", difference))
     rank.report.check("product", bool(torch.equal(product, torch.full_like(product, side))))
     rank.report.measure("product", alone)
     rank.report.measure("reduce", apart)
