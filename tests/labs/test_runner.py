@@ -88,8 +88,8 @@ def test_without_a_rank_in_the_environment_it_leads_all_ranks_here(tmp_path: Pat
 
 @pytest.mark.needs("torch")
 @pytest.mark.slow(8)
-def test_ranks_meet_where_torchrun_says(tmp_path: Path) -> None:
-    """In the store of torch's own rendezvous: no file in the folder names another one."""
+def test_ranks_meet_where_the_environment_says(tmp_path: Path) -> None:
+    """In the store at MASTER_ADDR: no file in the folder names another one."""
     run = write_run(tmp_path, read_job(lab_called("ring-bytes"), {"ranks": "2"}), "gloo", launcher="by hand")
     with socket.create_server(("127.0.0.1", 0)) as line:
         port = str(line.getsockname()[1])

@@ -98,7 +98,7 @@ def blame(folder: Path, codes: Mapping[int, int], first: int | None = None) -> s
 
 
 def cause_of(folder: Path, outcome: JobOutcome, seconds: float) -> str:
-    """Why the run in *folder*, which might take so many *seconds*, ended as its leader has written."""
+    """Why the run in *folder*, whose limit was *seconds*, ended as its leader has written."""
     cause = {CANCELED: "stopped on request", LOST: _DESERTED}.get(outcome.state, "")
     if outcome.state == FAILED:
         ours = (-signal.SIGTERM, -signal.SIGKILL)
@@ -145,7 +145,7 @@ def _killed_first(evidence: _Evidence) -> Iterator[str]:
 
 
 def _told_to_end(evidence: _Evidence) -> Iterator[str]:
-    """The rank that ended first, if somebody else told it to end: all others lost it."""
+    """The rank that ended first, if another program told it to end: all others lost it."""
     if evidence.first is not None and evidence.first_code == -signal.SIGTERM:
         yield (
             f"rank {evidence.first} was told to end (SIGTERM), and not by this run: look for what frees memory "

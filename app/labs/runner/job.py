@@ -15,7 +15,7 @@ TEARDOWN = 60.0  # seconds from SIGKILL until the driver has freed a GPU, at mos
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Job:
-    """`job.json`: *values* for the *worker* of a *lab*, in base units, on so many *ranks*.
+    """`job.json`: *values* for the *worker* of a *lab*, in base units, on that many *ranks*.
 
     *seconds* limits the time of the run, *patience* the wait for devices, and *starting* the time
     from rank 0 to the last rank, which meet on the *network*. *gpus* are the UUIDs of the GPUs to

@@ -114,7 +114,7 @@ def _run(folder: Path, job: Job, stopped: list[int], wake: int) -> JobOutcome:
 
 
 def _outcome(ranks: _Ranks, state: str) -> JobOutcome:
-    """What the leader knows; why it ended so is found in the files, by whoever asks."""
+    """What the leader knows; why it ended so is found in the files, when it is asked for."""
     return JobOutcome(
         state,
         codes=ranks.codes,

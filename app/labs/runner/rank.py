@@ -213,7 +213,7 @@ class RankReport:
         self.write(DetailEvent(at=time.time(), name=name, says=says))
 
     def begin_samples(self, samples: int, each: float) -> None:
-        """Report that so many samples are about to be taken, each of which takes about *each* seconds."""
+        """Report that *samples* samples are about to be taken, each of which takes about *each* seconds."""
         self.write(TimingEvent(at=time.time(), samples=samples, each=each))
 
     def note_launches(self, samples: Sequence[float]) -> None:

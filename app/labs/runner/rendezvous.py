@@ -1,6 +1,6 @@
 """How ranks that no leader has forked find each other: in a store of torch, on an address that all can reach.
 
-Where MASTER_ADDR and MASTER_PORT are set, as torchrun sets them, it is the store of torch's own rendezvous.
+Where MASTER_ADDR and MASTER_PORT are set, as torchrun sets them, it is the store there.
 Otherwise it is on a port of rank 0 that is free, so nobody has to choose one: rank 0 writes where it is
 into the folder of the run.
 """
@@ -32,7 +32,7 @@ _SLOWER = 1.2  # by how much that grows from look to look: a thousand ranks shar
 _LONGER = 30.0  # seconds that the others wait longer than rank 0, which can say who is missing
 _COUNT, _ALL, _CLOCK = "how many are here", "all are here", "the clock of rank 0"
 _PREFIX = "wallclock"  # of what is stored beside what torchrun stores
-_POD = "JOB_COMPLETION_INDEX"
+_POD, _AGENT = "JOB_COMPLETION_INDEX", "TORCHELASTIC_USE_AGENT_STORE"
 _BOOT = Path("/proc/sys/kernel/random/boot_id")
 _OFFSETS = Path("/proc/self/timens_offsets")
 LOOPBACK = "127.0.0.1"
@@ -77,7 +77,7 @@ def shared_store(folder: Path, job: Job, rank: int, nodes: int | None) -> "Store
     known = own_addresses()
     own = _own_address(job, nodes, known)
     if is_promised(os.environ):
-        store, others = promised_store(rank, job.ranks, job.starting), [os.environ["MASTER_ADDR"]]
+        store, others = promised_store(rank, job.starting), [os.environ["MASTER_ADDR"]]
     elif rank:
         notice, store = joined_store(folder, job.starting)
         others = [notice.address]
@@ -100,19 +100,20 @@ def is_promised(environment: Mapping[str, str]) -> bool:
     return bool(environment.get("MASTER_ADDR") and environment.get("MASTER_PORT")) and _POD not in environment
 
 
-def promised_store(rank: int, ranks: int, patience: float) -> "Store":
-    """The store of torch's own rendezvous, at MASTER_ADDR and MASTER_PORT.
+def promised_store(rank: int, patience: float) -> "Store":
+    """The store at MASTER_ADDR and MASTER_PORT: that of torchrun, or one that rank 0 has there.
 
     Raises:
         TimeoutError: it cannot be reached within *patience* seconds.
     """
-    from torch.distributed import DistError, PrefixStore, rendezvous
+    from torch.distributed import DistNetworkError, PrefixStore, TCPStore
 
+    host, port, most = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]), timedelta(seconds=patience)
+    is_master = rank == 0 and os.environ.get(_AGENT) != "True"
     try:
-        store, _, _ = next(rendezvous("env://", rank, ranks, timeout=timedelta(seconds=patience)))
-    except DistError as error:
-        where = f"{os.environ['MASTER_ADDR']}:{os.environ['MASTER_PORT']}"
-        raise TimeoutError(f"the store at {where} could not be reached within {patience:g} s: {error}") from error
+        store = TCPStore(host, port, is_master=is_master, wait_for_workers=False, timeout=most)
+    except DistNetworkError as error:
+        raise TimeoutError(f"the store at {host}:{port} cannot be used: {error}") from error
     return PrefixStore(_PREFIX, store)
 
 
