@@ -116,7 +116,7 @@ TABLE: dict[tuple[str, str], tuple[Private, ...]] = {
         Private("torch.ops.aten._scaled_mm", (FAKE_GPU,)),
         Private("torch.ops.aten._scaled_dot_product_flash_attention", (RING, FAKE_GPU)),
         Private("torch.ops.aten._scaled_dot_product_flash_attention_for_cpu", (RING,)),
-        Private("torch.cuda._sleep", ("app/labs/ranks/gpu.py", "tests/labs/test_timing.py")),
+        Private("torch.cuda._sleep", ("app/labs/runner/gpu.py", "tests/labs/test_timing.py")),
         Private("torch.cuda._lazy_init", (ON_GPU,), ("()",)),
         Private("torch.distributed.distributed_c10d.BarrierOptions", (ON_GPU,)),
         Private("torch.testing._internal.distributed.fake_pg", (FAKE_GPU,)),

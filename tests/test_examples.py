@@ -7,12 +7,12 @@ from pathlib import Path
 from app.core.folders import ROOT
 from tests.each import each
 
-RANKS = ROOT / "app" / "labs" / "ranks"  # they need torch
+NEED_TORCH = {ROOT / "app" / "labs" / name for name in ("ranks", "runner")}
 
 
 def _examples() -> list[str]:
     """The modules that have examples."""
-    files = [path for path in sorted((ROOT / "app").rglob("*.py")) if RANKS not in path.parents]
+    files = [path for path in sorted((ROOT / "app").rglob("*.py")) if NEED_TORCH.isdisjoint(path.parents)]
     found = [path for path in files if ">>>" in path.read_text(encoding="utf-8")]
     return [".".join(_name(path)) for path in found]
 

@@ -3,32 +3,10 @@
 import json
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Sequence
-from contextlib import closing
-from pathlib import Path
 
-from app.commands import lab_check, lab_record
-from app.commands.lab_beside import show_beside, write_rows
-from app.commands.lab_launch import run_to_end, say_notes
+from app.commands.modules import load_command
 from app.commands.parsers import add_actions, add_command
-from app.core.units import BYTE_PER_SECOND, SECOND, show
-from app.labs.launch.choice import launcher_of
-from app.labs.launch.plan import planned_elsewhere
-from app.labs.launch.torchrun import instructions, prepared
-from app.labs.machines.devices import find_devices
-from app.labs.results.analysis import report_of
-from app.labs.results.disturbance import WHAT_TO_DO
-from app.labs.results.gpu_rows import gpu_table
-from app.labs.results.notes import range_in_words
-from app.labs.results.pairs import pair_table, pair_title
-from app.labs.results.recordings import parameter_pairs
-from app.labs.results.report import Report, held_in, ratio_shown, show_measure
-from app.labs.run import LabRun
-from app.labs.spec import Lab, known_labs, lab_called
-from app.server.config import Settings
-from app.server.db.run_state import RunState
-
-_FAILED = 1
+from app.labs.spec import Lab, known_labs
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -46,8 +24,8 @@ def add_options(parser: ArgumentParser) -> None:
             default="auto",
             help="auto: nccl if the lab can use GPUs and there is one per rank, gloo otherwise",
         )
-    lab_check.add_options(add_command(actions, "check", "check the GPUs of this machine, step by step"))
-    lab_record.add_options(add_command(actions, "record", "record the runs of a list that nothing disturbed"))
+    _add_check_options(add_command(actions, "check", "check the GPUs of this machine, step by step"))
+    _add_record_options(add_command(actions, "record", "record the runs of a list that nothing disturbed"))
     show = add_command(actions, "show", "show an earlier run")
     show.add_argument("run", metavar="RUN")
     show.add_argument("--beside", metavar="FILE", help="output of nccl-tests on the same machine: text or JSON")
@@ -56,24 +34,36 @@ def add_options(parser: ArgumentParser) -> None:
 
 
 def run(arguments: Namespace) -> int:
-    """List the labs, run one, or show a run."""
-    match arguments.action:
-        case "list":
-            return _list(as_json=arguments.json)
-        case "run":
-            return _run(arguments)
-        case "prepare":
-            return _prepare(arguments)
-        case "check":
-            return lab_check.run(arguments)
-        case "record":
-            return lab_record.run(arguments)
-    launcher = launcher_of(Settings())
-    run = launcher.run_called(arguments.run)
-    launcher.outcome_of(run)
-    if arguments.beside:
-        return show_beside(report_of(run), Path(arguments.beside), as_json=arguments.json)
-    return _show(run, as_json=arguments.json)
+    """List the labs, run one, or show a run; what a listing does without is imported only for the others."""
+    if arguments.action == "list":
+        return _list(as_json=arguments.json)
+    modules = {"check": "lab_check", "record": "lab_record"}
+    return int(load_command(modules.get(arguments.action, "lab_launch")).run(arguments))
+
+
+def _add_check_options(parser: ArgumentParser) -> None:
+    """The options of `wallclock lab check`."""
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--quick", action="store_true", help="leave out what takes minutes: large sizes, kernels")
+    parser.add_argument("--record", metavar="FILE", help="also run the standard labs, and write a file for a board")
+    parser.add_argument(
+        "--nodes", metavar="NODES", help="under Slurm: check each of these nodes alone, such as gpu[01-04], or all"
+    )
+
+
+def _add_record_options(parser: ArgumentParser) -> None:
+    """The options of `wallclock lab record`."""
+    parser.add_argument(
+        "list",
+        metavar="LIST",
+        help="a file with a lab and its parameters on each line, a folder of recordings, whose "
+        "runs are repeated, or - for standard input",
+    )
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("-o", "--output", metavar="FOLDER", default="recorded", help="default: recorded")
+    where.add_argument(
+        "--replace", action="store_true", help="repeat only what was disturbed in the folder LIST, and replace it there"
+    )
 
 
 def _list(*, as_json: bool) -> int:
@@ -105,99 +95,3 @@ def _ranks(lab: Lab) -> str:
     if least < most:
         return f"{least} to {most} ranks"
     return "1 rank" if most == 1 else f"{most} ranks"
-
-
-def _run(arguments: Namespace) -> int:
-    given = parameter_pairs(arguments.pairs)
-    with closing(launcher_of(Settings())) as launcher:
-        name, backend = arguments.name, arguments.backend
-        ended = run_to_end(launcher, name, given, backend, quiet=arguments.json)
-    return _show(ended, as_json=arguments.json, said=ended.job.notes)
-
-
-def _prepare(arguments: Namespace) -> int:
-    """Store a run, and print how to start its ranks."""
-    given, settings = parameter_pairs(arguments.pairs), Settings()
-    plan = planned_elsewhere(lab_called(arguments.name), given, arguments.backend, find_devices)
-    run = prepared(plan.job, settings.runs, plan.backend, plan.notes, settings.lab_network)
-    say_notes(plan)
-    sys.stdout.write(instructions(run))
-    return 0
-
-
-def _show(run: LabRun, *, as_json: bool, said: Sequence[str] = ()) -> int:
-    """Print the report of *run*, without the notes that were *said* already."""
-    report = report_of(run)
-    if as_json:
-        sys.stdout.write(report.as_json() + "\n")
-    else:
-        _print(report, run, [note for note in report.notes if note not in said])
-    return 0 if report.state in (RunState.DONE, RunState.RUNNING) else _FAILED
-
-
-def _print(report: Report, run: LabRun, notes: Sequence[str]) -> None:
-    lab = lab_called(report.lab).run_over(report.backend)
-    write = sys.stdout.write
-    write("".join(f"{says}\n" for says in _doubts(report)))
-    write(f"{lab.title}: {report.size}, {report.backend}, {_LINKS[lab.links]}\n")
-    machine = report.machine
-    write(f"{machine.processor}, {machine.cores} cores{report.gpus and ', '}{report.gpus}\n")
-    for name, right in report.checks.items():
-        write(f"data check {name}: {'passed' if right else 'FAILED'}\n")
-    if report.measures:
-        _tables(lab, report)
-    if report.line:
-        line = report.line
-        write(
-            f"\nlatency {show(line.latency, SECOND)}{range_in_words(line.latency_range, SECOND)}"
-            f" + size / {show(line.bandwidth, BYTE_PER_SECOND)}"
-            f"{range_in_words(line.bandwidth_range, BYTE_PER_SECOND)}, with a median error of "
-            f"{100 * line.median_error:.2g} %\n"
-        )
-    for note in notes:
-        write(f"\n{note}\n")
-    if report.state is not RunState.DONE:
-        write(f"\n{report.state}: {report.cause}\n{run.log()}\n")
-    write(f"\nrun {report.id}\n")
-
-
-def _doubts(report: Report) -> Iterator[str]:
-    """What disturbed a run, ahead of everything else."""
-    if report.doubts:
-        yield "Something disturbed this run."
-        yield from (f"- {doubt}" for doubt in report.doubts)
-        yield f"{WHAT_TO_DO}\n"
-
-
-_LINKS = {"real": "the links of this machine", "emulated": "an emulated link", "counted": "counted, not timed"}
-
-
-def _tables(lab: Lab, report: Report) -> None:
-    for matrix in report.pairs:
-        sys.stdout.write(f"\n{pair_title(matrix)}\n")
-        write_rows(list(pair_table(matrix)))
-    if not report.pairs:
-        sys.stdout.write("\n")
-        write_rows(results_table(lab, report))
-    if report.each_gpu:
-        sys.stdout.write("\n")
-        write_rows(list(gpu_table(report.each_gpu)))
-
-
-def results_table(lab: Lab, report: Report) -> Sequence[Sequence[str]]:
-    """Measurements and predictions: a header, then one row per place."""
-    derived = report.derivations
-    header = [*report.places, "measure", "n", "min", "median", "p90", *derived, "formula"]
-    rows = [
-        [
-            *(lab.shown_at(key, one.where.get(key, "")) for key in report.places),
-            one.name,
-            str(one.count),
-            *(show_measure(lab, one.name, value) for value in (one.least, one.median, one.p90)),
-            *(one.derived[key].shown if key in one.derived else "" for key in derived),
-            "" if one.predicted is None else show_measure(lab, one.name, one.predicted),
-            "" if one.ratio is None else f"{ratio_shown(one.ratio)} ({held_in(lab, one.name)})",
-        ]
-        for one in report.measures
-    ]
-    return [[*header, "over formula"], *rows]

@@ -2,7 +2,7 @@
 
 import shlex
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from contextlib import closing
 from pathlib import Path
 
@@ -13,16 +13,6 @@ from app.labs.check.world import World
 from app.server.config import Settings
 
 _FAILED = 1
-
-
-def add_options(parser: ArgumentParser) -> None:
-    """The options of `wallclock lab check`."""
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    parser.add_argument("--quick", action="store_true", help="leave out what takes minutes: large sizes, kernels")
-    parser.add_argument("--record", metavar="FILE", help="also run the standard labs, and write a file for a board")
-    parser.add_argument(
-        "--nodes", metavar="NODES", help="under Slurm: check each of these nodes alone, such as gpu[01-04], or all"
-    )
 
 
 def run(arguments: Namespace) -> int:

@@ -6,7 +6,7 @@ from argparse import Namespace
 
 from app.commands.lab_beside import write_rows
 from app.core.errors import InputError
-from app.labs.check.node_comparison import NodeCheck, compare_nodes
+from app.labs.check.node_comparison import NodeCheck, compare_nodes, confirmed
 from app.labs.check.node_jobs import check_nodes
 from app.labs.check.steps import STEPS
 from app.server.config import Settings
@@ -19,13 +19,9 @@ def run_on_nodes(arguments: Namespace) -> int:
         raise InputError("--nodes checks the nodes of Slurm; set WALLCLOCK_LAB_LAUNCHER=slurm")
     if arguments.record:
         raise InputError("--record is for one machine; take it without --nodes")
-    checks = []
-    for check in check_nodes(settings, arguments.nodes, quick=arguments.quick):
-        checks.append(check)
-        if not arguments.json:
-            sys.stdout.write(f"{check.node}: {_summary(check)}\n")
-            sys.stdout.flush()
-    found = compare_nodes(sorted(checks, key=lambda one: one.node))
+    found = compare_nodes(_checked(settings, arguments.nodes, arguments))
+    if slow := sorted({one.node for one in found.outliers}):
+        found = confirmed(found, _checked(settings, ",".join(slow), arguments))
     if arguments.json:
         sys.stdout.write(found.as_json(_command(arguments)) + "\n")
         return found.worst
@@ -35,6 +31,17 @@ def run_on_nodes(arguments: Namespace) -> int:
     sys.stdout.write(f"\nSteps: {steps}\n")
     sys.stdout.write("".join(f"{line}\n" for line in found.remarks()))
     return found.worst
+
+
+def _checked(settings: Settings, names: str, arguments: Namespace) -> list[NodeCheck]:
+    """The checks of the nodes *names*, each shown as soon as it has ended."""
+    checks = []
+    for check in check_nodes(settings, names, quick=arguments.quick):
+        checks.append(check)
+        if not arguments.json:
+            sys.stdout.write(f"{check.node}: {_summary(check)}\n")
+            sys.stdout.flush()
+    return sorted(checks, key=lambda one: one.node)
 
 
 def _summary(check: NodeCheck) -> str:

@@ -1,17 +1,49 @@
-"""How a command runs a lab to its end, and shows how far it is."""
+"""How a command runs a lab to its end, prepares a run for another launcher, or shows one."""
 
 import sys
-from collections.abc import Mapping
+from argparse import Namespace
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
 
 from tqdm import tqdm
 
+from app.commands.lab_beside import show_beside, write_rows
+from app.core.units import BYTE_PER_SECOND, SECOND, show
 from app.labs.launch.base import Launcher, Waiting
-from app.labs.launch.plan import LaunchPlan
-from app.labs.ranks.events import MeasureEvent
+from app.labs.launch.choice import launcher_of
+from app.labs.launch.plan import LaunchPlan, planned_elsewhere
+from app.labs.launch.torchrun import instructions, prepared
+from app.labs.machines.devices import find_devices
+from app.labs.results.analysis import report_of
+from app.labs.results.disturbance import WHAT_TO_DO
+from app.labs.results.gpu_rows import gpu_table
+from app.labs.results.notes import range_in_words
+from app.labs.results.pairs import pair_table, pair_title
+from app.labs.results.recordings import parameter_pairs
+from app.labs.results.report import Report, held_in, ratio_shown, show_measure
 from app.labs.run import LabRun
-from app.labs.spec import lab_called
+from app.labs.runner.events import MeasureEvent
+from app.labs.spec import Lab, lab_called
+from app.server.config import Settings
+from app.server.db.run_state import RunState
 
+_FAILED, _INTERRUPTED = 1, 130
 _PATIENCE = 600.0  # seconds to wait for the devices
+
+
+def run(arguments: Namespace) -> int:
+    """Run a lab, prepare a run, or show one."""
+    if arguments.action == "run":
+        return _run(arguments)
+    if arguments.action == "prepare":
+        return _prepare(arguments)
+    launcher = launcher_of(Settings())
+    run = launcher.run_called(arguments.run)
+    launcher.outcome_of(run)
+    if arguments.beside:
+        return show_beside(report_of(run), Path(arguments.beside), as_json=arguments.json)
+    return _show(run, as_json=arguments.json)
 
 
 def run_to_end(launcher: Launcher, name: str, given: Mapping[str, str], backend: str, *, quiet: bool) -> LabRun:
@@ -46,3 +78,100 @@ def _follow(launcher: Launcher, run: LabRun, lab: str, *, quiet: bool) -> None:
             launcher.cancel(run)
             for _ in launcher.follow(run):
                 continue
+
+
+def _run(arguments: Namespace) -> int:
+    given = parameter_pairs(arguments.pairs)
+    with closing(launcher_of(Settings())) as launcher:
+        name, backend = arguments.name, arguments.backend
+        ended = run_to_end(launcher, name, given, backend, quiet=arguments.json)
+    code = _show(ended, as_json=arguments.json, said=ended.job.notes)
+    return _INTERRUPTED if ended.outcome and ended.outcome.state is RunState.CANCELED else code
+
+
+def _prepare(arguments: Namespace) -> int:
+    """Store a run, and print how to start its ranks."""
+    given, settings = parameter_pairs(arguments.pairs), Settings()
+    plan = planned_elsewhere(lab_called(arguments.name), given, arguments.backend, find_devices)
+    run = prepared(plan.job, settings.runs, plan.backend, plan.notes, settings.lab_network)
+    say_notes(plan)
+    sys.stdout.write(instructions(run))
+    return 0
+
+
+def _show(run: LabRun, *, as_json: bool, said: Sequence[str] = ()) -> int:
+    """Print the report of *run*, without the notes that were *said* already."""
+    report = report_of(run)
+    if as_json:
+        sys.stdout.write(report.as_json() + "\n")
+    else:
+        _print(report, run, [note for note in report.notes if note not in said])
+    return 0 if report.state in (RunState.DONE, RunState.RUNNING) else _FAILED
+
+
+def _print(report: Report, run: LabRun, notes: Sequence[str]) -> None:
+    lab = lab_called(report.lab).run_over(report.backend)
+    write = sys.stdout.write
+    write("".join(f"{says}\n" for says in _doubts(report)))
+    write(f"{lab.title}: {report.size}, {report.backend}, {_LINKS[lab.links]}\n")
+    machine = report.machine
+    write(f"{machine.processor}, {machine.cores} cores{report.gpus and ', '}{report.gpus}\n")
+    for name, right in report.checks.items():
+        write(f"data check {name}: {'passed' if right else 'FAILED'}\n")
+    if report.measures:
+        _tables(lab, report)
+    if report.line:
+        line = report.line
+        write(
+            f"\nlatency {show(line.latency, SECOND)}{range_in_words(line.latency_range, SECOND)}"
+            f" + size / {show(line.bandwidth, BYTE_PER_SECOND)}"
+            f"{range_in_words(line.bandwidth_range, BYTE_PER_SECOND)}, with a median error of "
+            f"{100 * line.median_error:.2g} %\n"
+        )
+    for note in notes:
+        write(f"\n{note}\n")
+    if report.state is not RunState.DONE:
+        write(f"\n{report.state.word}: {report.cause}\n{run.log()}\n")
+    write(f"\nrun {report.id}\n")
+
+
+def _doubts(report: Report) -> Iterator[str]:
+    """What disturbed a run, ahead of everything else."""
+    if report.doubts:
+        yield "Something disturbed this run."
+        yield from (f"- {doubt}" for doubt in report.doubts)
+        yield f"{WHAT_TO_DO}\n"
+
+
+_LINKS = {"real": "the links of this machine", "emulated": "an emulated link", "counted": "counted, not timed"}
+
+
+def _tables(lab: Lab, report: Report) -> None:
+    for matrix in report.pairs:
+        sys.stdout.write(f"\n{pair_title(matrix)}\n")
+        write_rows(list(pair_table(matrix)))
+    if not report.pairs:
+        sys.stdout.write("\n")
+        write_rows(results_table(lab, report))
+    if report.each_gpu:
+        sys.stdout.write("\n")
+        write_rows(list(gpu_table(report.each_gpu)))
+
+
+def results_table(lab: Lab, report: Report) -> Sequence[Sequence[str]]:
+    """Measurements and predictions: a header, then one row per place."""
+    derived = report.derivations
+    header = [*report.places, "measure", "n", "min", "median", "p90", *derived, "formula"]
+    rows = [
+        [
+            *(lab.shown_at(key, one.where.get(key, "")) for key in report.places),
+            one.name,
+            str(one.count),
+            *(show_measure(lab, one.name, value) for value in (one.least, one.median, one.p90)),
+            *(one.derived[key].shown if key in one.derived else "" for key in derived),
+            "" if one.predicted is None else show_measure(lab, one.name, one.predicted),
+            "" if one.ratio is None else f"{ratio_shown(one.ratio)} ({held_in(lab, one.name)})",
+        ]
+        for one in report.measures
+    ]
+    return [[*header, "over formula"], *rows]

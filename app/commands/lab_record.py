@@ -2,7 +2,7 @@
 
 import os
 import sys
-from argparse import ArgumentParser, Namespace
+from argparse import Namespace
 from collections.abc import Sequence
 from contextlib import closing
 from pathlib import Path
@@ -24,21 +24,6 @@ from app.labs.results.report import Report
 from app.server.config import Settings
 
 _FAILED = 1
-
-
-def add_options(parser: ArgumentParser) -> None:
-    """The options of `wallclock lab record`."""
-    parser.add_argument(
-        "list",
-        metavar="LIST",
-        help="a file with a lab and its parameters on each line, a folder of recordings, whose "
-        "runs are repeated, or - for standard input",
-    )
-    where = parser.add_mutually_exclusive_group()
-    where.add_argument("-o", "--output", metavar="FOLDER", default="recorded", help="default: recorded")
-    where.add_argument(
-        "--replace", action="store_true", help="repeat only what was disturbed in the folder LIST, and replace it there"
-    )
 
 
 def run(arguments: Namespace) -> int:

@@ -2,11 +2,11 @@
 
 import re
 from collections.abc import Iterable, Mapping
+from importlib import import_module
 
 from pydantic import BaseModel, ConfigDict
 
 from app.core.errors import InputError, nearest
-from app.core.expressions import read_answer
 from app.core.translation import Numeral, translate
 from app.core.units import BYTE, COUNT, RATIO, Unit, scale_of, show, show_size
 
@@ -119,7 +119,8 @@ class Parameter(FrozenModel):
         try:
             return float(text) * scale_of(self.unit).factor
         except ValueError:
-            return read_answer(text, scale_of(self.unit)).value
+            expressions = import_module("app.core.expressions")  # with all formulas, which a listing does without
+            return float(expressions.read_answer(text, scale_of(self.unit)).value)
 
     def _between(self, name: str, low: str, high: str) -> Iterable[float]:
         value, last = self.number(name, low), self.number(name, high)

@@ -2,7 +2,6 @@
 
 import contextlib
 import fcntl
-import os
 import secrets
 import shutil
 import time
@@ -15,10 +14,11 @@ from typing import Annotated, Literal
 from pydantic import Field, TypeAdapter
 from pydantic_core import from_json
 
-from app.labs.evidence.blame import blame, late_ranks
+from app.labs.evidence.blame import blame, cause_of, late_ranks
 from app.labs.machines.machine import MachineFacts
-from app.labs.parameters import Value, parameters_in
-from app.labs.ranks.events import RankEvent
+from app.labs.parameters import parameters_in
+from app.labs.runner.events import RankEvent
+from app.labs.runner.job import Job, JobOutcome, write_whole
 from app.labs.spec import Links
 from app.server.db.run_state import RunState
 
@@ -30,33 +30,20 @@ _LOG = 20_000  # bytes of each log that are shown
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class JobRecord:
-    """`job.json`: the parameters of a run, *given* as texts and as *values*, and what it runs on.
+class JobRecord(Job):
+    """`job.json`: what the ranks are told, the parameters *given* as texts, and where it was started.
 
-    *seconds* limits its time, *patience* the wait for devices, and *starting* the time from rank 0
-    to the last rank, which meet on the *network*. *nodes* is None where another program chooses
-    them; *notes* are on the choice of the backend. Only runs of the *launcher* "local" have a
-    leader on this machine. Earlier versions wrote fewer fields.
+    *notes* are on the choice of the backend. Only runs of the *launcher* "local" have a leader on
+    this machine. Earlier versions wrote fewer fields.
     """
 
     id: str = ""
-    lab: str
-    ranks: int
-    nodes: int | None = None
-    values: Mapping[str, Value]
-    backend: str
     links: Links | None = None
-    worker: str = ""
-    seconds: float = 0.0
-    devices: str = "cpu"
     command: str
     given: Mapping[str, str] = field(default_factory=dict)
     at: str
     machine: MachineFacts
     launcher: Literal["local", "slurm", "by hand"] = "local"
-    patience: float = 0.0
-    starting: float = 300.0
-    network: str = ""
     notes: tuple[str, ...] = ()
 
 
@@ -81,7 +68,6 @@ class MachineEvent:
 
 Event = Annotated[RankEvent | MachineEvent, Field(discriminator="kind")]
 _JOB: TypeAdapter[JobRecord] = TypeAdapter(JobRecord)
-_OUTCOME: TypeAdapter[RunOutcome] = TypeAdapter(RunOutcome)
 _EVENT: TypeAdapter[Event] = TypeAdapter(Event)
 
 
@@ -106,7 +92,7 @@ class LabRun:
     def outcome(self) -> RunOutcome | None:
         """How it ended; None while it runs."""
         with contextlib.suppress(FileNotFoundError):
-            return _OUTCOME.validate_json((self.folder / "outcome.json").read_bytes())
+            return self._explained(JobOutcome.read(self.folder))
         if not self.has_begun:
             return RunOutcome(RunState.LOST, "the server stopped before it could start the run")
         if self.job.launcher != "local":
@@ -187,16 +173,17 @@ class LabRun:
 
     def write_outcome(self, outcome: RunOutcome) -> None:
         """Write how the run ended."""
-        write_whole(self.folder / "outcome.json", _OUTCOME.dump_json(outcome, exclude_none=True))
-
-    def note_start(self) -> None:
-        """Have its time count from now on: all ranks are there."""
-        (self.folder / _STARTED).touch()
+        JobOutcome(str(outcome.state), outcome.cause, outcome.seconds, outcome.codes).write(self.folder)
 
     def too_late(self) -> str:
         """That it was stopped when its time was up, and which ranks kept the others waiting."""
         late = late_ranks(self.folder)
         return f"it took more than its {self.job.seconds:g} s{late and f': {late}'}"
+
+    def _explained(self, found: JobOutcome) -> RunOutcome:
+        """How it ended, with the reason that is in its files where nothing else is known."""
+        cause = found.cause or cause_of(self.folder, found, self.job.seconds)
+        return RunOutcome(RunState(found.state), cause, found.seconds, found.codes)
 
     def _is_out_of_time(self) -> bool:
         """Whether a rank has written where it was, as it does when it is stopped, that late.
@@ -223,14 +210,3 @@ class LabRun:
 def new_name(lab: str) -> str:
     """A unique name for a run of *lab*."""
     return f"{datetime.now(UTC):%Y%m%d-%H%M%S}-{lab}-{secrets.token_hex(5)}"
-
-
-def write_whole(path: Path, content: bytes) -> None:
-    """Write *content* all at once or not at all: a reader never sees half of it."""
-    new = path.with_name(f".{path.name}.{secrets.token_hex(4)}")  # no two writers share it
-    try:
-        new.write_bytes(content)
-        os.replace(new, path)
-    except BaseException:  # not even an interrupt leaves a partial file behind
-        new.unlink(missing_ok=True)
-        raise

@@ -70,7 +70,6 @@ class Lab(FrozenModel):
     asks: str = Field(description="the measure to predict; {parameter} is filled in")
     fits: str = ""
     explains: str
-    waits: bool = Field(default=False, description="whether its ranks wait for a disk or the like")
     sources: tuple[str, ...] = ()
     processors_only: str = Field(default="", description="why it has no form for GPUs, if its links do not say so")
     gpu: "Lab | None" = Field(

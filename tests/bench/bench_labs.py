@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from app.labs.launch.local import LocalLauncher
-from app.labs.ranks.events import ReadyEvent
 from app.labs.results.analysis import report_of
 from app.labs.run import LabRun
+from app.labs.runner.events import ReadyEvent
 from app.labs.spec import lab_called, read_job
 from tests.bench.figures import Figure
 

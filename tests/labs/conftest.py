@@ -41,9 +41,9 @@ def main(rank):
             eaten.append(torch.ones(2**22))
     if what == "talks":
         for _ in range(1000):
-            rank.measure("time", [1.0] * 1000)
+            rank.report.measure("time", [1.0] * 1000)
     if what == "wrong":
-        rank.check("sums", not bad)
+        rank.report.check("sums", not bad)
     if what == "stubborn":
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if what == "disk" and rank.rank == 0:
@@ -51,7 +51,7 @@ def main(rank):
     if what in ("hangs", "stubborn") and bad:
         time.sleep(600)
     dist.barrier()
-    rank.measure("time", [1.0, 2.0, 3.0])
+    rank.report.measure("time", [1.0, 2.0, 3.0])
 """
 SPECIFICATION = """\
 title: Faults

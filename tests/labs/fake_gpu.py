@@ -21,7 +21,9 @@ from torch.testing._internal.distributed import fake_pg  # noqa: F401  # registe
 from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils._pytree import tree_leaves
 
-from app.labs.ranks.rank import WorkerRank
+from app.labs.runner import gpu
+from app.labs.runner.proof import DataProof
+from app.labs.runner.rank import RankBudget, RankReport, RankTiming, WorkerRank
 from app.labs.spec import lab_called, read_job
 
 GPU = torch.device("cuda", 0)
@@ -32,21 +34,13 @@ _HOPPER = (9, 0)
 _COMPARISONS = ("aten.equal.default", "aten.allclose.default")
 
 
-class FakeGpuRank(WorkerRank):
-    """A rank that thinks that it is on a GPU; it takes no times, and remembers its reports."""
+class FakeReport(RankReport):
+    """Remembers what is reported."""
 
-    def __init__(self, rank: int, world: int, folder: Path, values: Mapping[str, Any]) -> None:
-        super().__init__(rank, world, folder, values=values, on_gpu=False, seconds=60.0)
-        if self._events:
-            self._events.close()
-        self.on_gpu, self.device = True, GPU
+    def __init__(self) -> None:
         self.checks: list[str] = []
         self.measures: list[tuple[str, Mapping[str, float | str]]] = []
         self.told: dict[str, str] = {}
-        self.room = float("inf")
-
-    def everywhere(self, value: float) -> list[float]:
-        return [value] * self.world
 
     def check(self, name: str, right: bool) -> None:
         assert isinstance(right, bool)
@@ -59,18 +53,35 @@ class FakeGpuRank(WorkerRank):
     def tell(self, name: str, says: str) -> None:
         self.told[name] = says
 
-    def timed(self, call: Callable[[], object], *args: Any, **kwargs: Any) -> list[float]:
+
+class FakeTiming(RankTiming):
+    """Takes no times, but makes the calls."""
+
+    def __init__(self) -> None:
+        """No group, and no clock."""
+
+    def sample(self, call: Callable[[], object], *args: Any, **kwargs: Any) -> list[float]:
         call()
         call()
         return [0.001, 0.002]
 
-    def timed_by_host(self, call: Callable[[], object], *args: Any, **kwargs: Any) -> list[float]:
-        return self.timed(call)
+    def sample_by_host(self, call: Callable[[], object], *args: Any, **kwargs: Any) -> list[float]:
+        return self.sample(call)
 
-    def rotated(self, make: Callable[[], Callable[[], object]], size: float) -> Callable[[], object]:
+    def own_medians(self, part: float = 1.0) -> Sequence[float]:
+        return ()
+
+    def rotate(self, make: Callable[[], Callable[[], object]], size: float) -> Callable[[], object]:
         assert size > 0
         calls = [make(), make()]
         return lambda: [call() for call in calls]
+
+
+class FakeBudget(RankBudget):
+    """Has time for everything, and room for what is smaller than *room*."""
+
+    def __init__(self) -> None:
+        self.room = float("inf")
 
     def peak(self, call: Callable[[], object]) -> tuple[int, int]:
         call()
@@ -85,6 +96,41 @@ class FakeGpuRank(WorkerRank):
         assert least > 0
         assert what
         return True
+
+    def _room(self) -> float:
+        return gpu.free_bytes(GPU)
+
+
+class FakeGpuRank(WorkerRank):
+    """A rank that thinks that it is on a GPU; it takes no times, and remembers its reports."""
+
+    report: FakeReport
+    budget: FakeBudget
+
+    def __init__(self, rank: int, world: int, folder: Path, values: Mapping[str, Any]) -> None:
+        super().__init__(rank, world, folder, values=values, on_gpu=False, seconds=60.0)
+        self.report.close()
+        self.on_gpu, self.device = True, GPU
+        self.report, self.timing, self.budget = FakeReport(), FakeTiming(), FakeBudget()
+
+    @property
+    def checks(self) -> list[str]:
+        return self.report.checks
+
+    @property
+    def measures(self) -> list[tuple[str, Mapping[str, float | str]]]:
+        return self.report.measures
+
+    @property
+    def told(self) -> dict[str, str]:
+        return self.report.told
+
+    def all_gather(self, value: float) -> list[float]:
+        return [value] * self.world
+
+    def prove(self, proof: DataProof, **where: float | str) -> None:
+        assert proof.difference(0) is None
+        self.report.checks.append(proof.name)
 
 
 class _Answers(TorchDispatchMode):  # type: ignore[misc]
@@ -163,7 +209,7 @@ def run_on_fake_gpu(
     form = lab_called(lab).on("nccl")
     job = read_job(form, given)
     own = FakeGpuRank(rank, job.ranks, folder, job.values)
-    own.room = room
+    own.budget.room = room
     spec = importlib.util.spec_from_file_location("lab_worker", form.worker)
     assert spec
     assert spec.loader

@@ -22,7 +22,7 @@ from torch.utils._pytree import tree_leaves
 
 from app.labs.library.ddp_overlap import computation
 from app.labs.library.pipeline import schedules
-from app.labs.ranks import gpu
+from app.labs.runner import gpu
 from tests.labs import fake_gpu
 
 _WORK = ("aten.mm.", "aten.addmm.", "aten._scaled_dot_product", "c10d.", "_c10d_functional.")

@@ -12,7 +12,7 @@ import pytest
 from app.labs.machines import devices
 from app.labs.machines.devices import Devices, join_sources
 from app.labs.machines.vendor import GpuListing, ListedGpu
-from app.labs.ranks.probe import Seen, SeenDevice
+from app.labs.runner.probe import Seen, SeenDevice
 
 NO_GPUS = "No CUDA GPUs are available"
 TOO_OLD = "The NVIDIA driver on your system is too old (found version 12020). Please update it."

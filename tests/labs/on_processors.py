@@ -19,8 +19,8 @@ from torch.distributed.tensor import DTensor
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import app.labs
-from app.labs.ranks import gpu, room
-from app.labs.ranks.rank import WorkerRank
+from app.labs.runner import gpu
+from app.labs.runner.rank import WorkerRank
 
 BROKEN, WATCHED = "", False
 _MOMENT = 0.1  # seconds
@@ -74,11 +74,11 @@ def main(rank: WorkerRank) -> None:
     lab = json.loads((rank.folder / "job.json").read_text())["lab"].replace("-", "_")
     tally = Tally()
     rank.on_gpu = True
-    rank.timed = timed  # type: ignore[method-assign]
-    rank.peak = tally.at_peak  # type: ignore[method-assign]
+    rank.timing.sample = timed  # type: ignore[method-assign]
+    rank.budget.peak = tally.at_peak  # type: ignore[method-assign]
     gpu.free_bytes = lambda device: 2**40
     asked: list[float] = []
-    room.require_room = lambda rank, size, less: asked.append(size)
+    rank.budget.require_room = lambda size, less: asked.append(size)  # type: ignore[method-assign]
     torch.cuda.memory_allocated = lambda _: tally.settled()
     if BROKEN:
         breakages[BROKEN]()
@@ -91,7 +91,7 @@ def main(rank: WorkerRank) -> None:
     with tally:
         worker.main(rank)
     if WATCHED:  # what was asked for was enough, and not far too much
-        rank.check("room", any(tally.most <= size < 2 * tally.most for size in asked))
+        rank.report.check("room", any(tally.most <= size < 2 * tally.most for size in asked))
     rank.on_gpu = False  # to leave as it came
 
 
@@ -134,7 +134,7 @@ def forget_the_sum() -> None:
 
 def pass_nothing_on() -> None:
     """The block that comes is one's own."""
-    from app.labs.ranks.neighbors import Neighbors
+    from app.labs.ranks.links import Neighbors
 
     def pass_on(_: Neighbors, block: torch.Tensor, into: torch.Tensor) -> Callable[[], None]:
         into.copy_(block)

@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Sequence
 
-from app.labs.ranks.timer import Mark, Timer
+from app.labs.runner.timer import Mark, Timer
 
 
 class ScriptedMark:
@@ -57,16 +57,16 @@ class ScriptedGpu:
     def mark(self) -> Mark:
         return ScriptedMark(self, max(self.free, self.host))
 
-    def hold(self, seconds: float) -> None:
+    def spin(self, seconds: float) -> None:
         self.run(seconds)
 
     def synchronize(self) -> None:
         self.host = max(self.host, self.free) + self.back
 
-    def largest(self, values: Sequence[float]) -> list[float]:
+    def max_over_ranks(self, values: Sequence[float]) -> list[float]:
         return [value * self.others for value in values]
 
-    def meet(self) -> None:
+    def barrier(self) -> None:
         self.run(5e-6)
 
     @property

@@ -3,6 +3,7 @@
 import json
 import signal
 from collections.abc import Mapping
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ import yaml
 from app.labs.evidence.blame import RankError, blame, late_ranks
 from app.labs.evidence.faults import known_faults
 from app.labs.evidence.logs import codes_in, logs_of
-from app.labs.evidence.stacks import stack_of
+from app.labs.runner.job import stack_of
 from tests.each import each
 
 Recorded = Mapping[str, str]
@@ -26,7 +27,7 @@ def named(recorded: Recorded) -> str:
 
 
 def report(folder: Path, rank: int, at: float, what: str) -> None:
-    (folder / f"error{rank}.json").write_bytes(RankError(rank, at, what).as_json())
+    (folder / f"error{rank}.json").write_text(json.dumps(asdict(RankError(rank, at, what))))
 
 
 def log(folder: Path, rank: int, text: str) -> None:
@@ -191,8 +192,8 @@ Thread 0x00007f3890000000 (most recent call first):
   File "/usr/lib/python3.11/threading.py", line 320 in wait
 
 Current thread 0x00007f38983c5b80 (most recent call first):
-{frames}  File "/srv/wallclock/app/labs/launch/leader.py", line 258 in work
-  File "/srv/wallclock/app/labs/launch/leader.py", line 230 in _be_rank
+{frames}  File "/srv/wallclock/app/labs/runner/leader.py", line 258 in work
+  File "/srv/wallclock/app/labs/runner/leader.py", line 230 in _be_rank
 """
 CALL = """\
   File "/x/site-packages/torch/distributed/distributed_c10d.py", line 3252 in {call}

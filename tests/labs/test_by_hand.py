@@ -17,17 +17,17 @@ import yaml
 
 from app import labs
 from app.__main__ import main
-from app.labs.evidence.stacks import stack_of
-from app.labs.launch.limit import allow_connections
 from app.labs.launch.torchrun import instructions, prepared
 from app.labs.results.analysis import report_of
 from app.labs.run import LabRun
+from app.labs.runner.job import note_start, stack_of
+from app.labs.runner.limits import allow_connections
 from app.labs.spec import lab_called, read_job
 from app.server.db.run_state import RunState
 from tests.labs.conftest import PATIENCE
 
 slow = pytest.mark.slow(15)
-RANK_MAIN = [sys.executable, "-m", "app.labs.launch.rank_main"]
+RANK_MAIN = [sys.executable, "-m", "app.labs.runner"]
 DOCUMENTATION = Path(labs.__file__).parents[1] / "docs" / "labs.md"
 
 
@@ -73,7 +73,7 @@ def manifest() -> dict[str, Any]:
 def command_of(run: LabRun) -> Sequence[str]:
     """The command of the pods of the documentation for *run*, with this Python and a rank in each."""
     python, *rest, folder = manifest()["spec"]["template"]["spec"]["containers"][0]["command"]
-    assert (python, folder) == ("python", "/runs/RUN")
+    assert (python, folder) == ("python", "/runs/RUN/job.json")
     return [sys.executable, *(one.replace("node=8", "node=1") for one in rest), str(run.folder)]
 
 
@@ -143,7 +143,7 @@ Current thread 0x00007f38983c5b80 (most recent call first):
 def test_a_run_whose_ranks_were_stopped_at_its_limit_is_out_of_time(tmp_path: Path) -> None:
     run = run_of(tmp_path, "ring-bytes", ranks="3")
     assert not run.has_started
-    run.note_start()
+    note_start(run.folder)
     for rank, line in enumerate((12, 20, 12)):
         (run.folder / f"stack{rank}.txt").touch()  # as every rank has one while it runs
         assert run.outcome is None
@@ -163,11 +163,11 @@ def test_the_instructions_start_every_rank(tmp_path: Path) -> None:
     says = instructions(run)
     assert "--nnodes=2 --node-rank=N --master-addr=HOST --nproc-per-node=4 -m app.labs" in says
     alone = run_of(tmp_path, "all-reduce", ranks="8")
-    assert "torchrun --standalone --nproc-per-node=8 -m app.labs.launch.rank_main" in (instructions(alone))
+    assert "torchrun --standalone --nproc-per-node=8 -m app.labs.runner" in (instructions(alone))
     assert "WORLD_SIZE=8" in instructions(alone)
     odd = run_of(tmp_path / "my #1? runs", "all-reduce", ranks="8")
-    lines = [line for line in instructions(odd).splitlines() if "rank_main" in line]
-    assert [shlex.split(line)[-1] for line in lines] == [str(odd.folder)] * 2
+    lines = [line for line in instructions(odd).splitlines() if "app.labs.runner" in line]
+    assert [shlex.split(line)[-1] for line in lines] == [str(odd.folder / "job.json")] * 2
 
 
 def test_the_job_of_the_documentation_is_what_kubernetes_expects() -> None:
@@ -194,7 +194,7 @@ def test_prepare_stores_a_run_and_prints_how_to_start_it(
     assert main(["lab", "prepare", "all-reduce", "ranks=8", "nodes=2", "--backend", "nccl"]) == 0
     text = capsys.readouterr().out
     (folder,) = (tmp_path / "runs").iterdir()
-    assert f"rank_main {folder}" in text
+    assert f"app.labs.runner {folder}/job.json" in text
     stored = json.loads((folder / "job.json").read_text())
     assert (stored["backend"], stored["nodes"], stored["network"]) == ("nccl", 2, "ib0")
     assert main(["lab", "show", text.split()[1]]) == 0

@@ -57,6 +57,28 @@ def test_a_healthy_dgx_passes_every_step_that_one_machine_can_take() -> None:
     assert not checked(tuple(steps.values()), "").has_failed
 
 
+SICK = Speeds(small=1e-3, bus=100e9, copy=1e12, products=dict.fromkeys(("bf16", "tf32", "fp32"), 1e12))
+
+
+@each("number", [6, 8, 9, 10])
+def test_what_is_disturbed_twice_is_not_judged(number: int) -> None:
+    """However slow it was: nothing measured has passed or failed, and no number is left to compare nodes by."""
+    for speeds in (Speeds(by_rank=(1.0,) * 7 + (1.2,)), SICK):
+        findings = only(dgx(disturbed=1000, speeds=speeds), number)
+        measured = [one for one in findings if not one.name.startswith("PCIe")]
+        assert {one.verdict for one in measured} - {ODD} == {UNKNOWN}, told(measured, FAILED)
+        assert [one.name for one in measured if one.verdict is ODD and one.name != "fused kernels"] == []
+        assert "Rank 3 had no core." in told(measured, UNKNOWN)
+        assert [one.value for one in measured] == [None] * len(measured)
+
+
+def test_what_is_disturbed_once_is_run_again() -> None:
+    world = dgx(disturbed=1)
+    assert "BF16, n = 8192: 680 TFLOP/s" in told(only(world, 8), PASSED)
+    assert len([one for one in world.ran if "bf16" in one]) == 2
+    assert len([one for one in world.ran if "tf32" in one]) == 1
+
+
 def test_a_dgx_is_run_as_the_first_hour_says() -> None:
     world = dgx()
     list(taken(world))

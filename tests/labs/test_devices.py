@@ -18,8 +18,8 @@ from app.labs.machines import devices
 from app.labs.machines.devices import NO_DEVICES, Devices, find_devices, find_gpus, has_traces, join_sources, promised
 from app.labs.machines.torch_query import answer_of, spawned
 from app.labs.machines.vendor import GpuListing, ListedGpu, list_gpus, memory_in_use
-from app.labs.ranks import probe
-from app.labs.ranks.probe import Seen, SeenDevice
+from app.labs.runner import probe
+from app.labs.runner.probe import Seen, SeenDevice
 from tests.each import each
 from tests.labs.gpus import (
     H100,

@@ -12,7 +12,6 @@ from app.core.translation import speaking
 from app.course.content.catalog import Catalog
 from app.course.kinds.lab import LabExercise
 from app.labs.machines.machine import MachineFacts
-from app.labs.ranks.events import ClocksEvent, GpuReading, StrainEvent
 from app.labs.results.analysis import analyzed, report_of, revise
 from app.labs.results.archive import shipped_runs
 from app.labs.results.disturbance import DOUBTS, WHAT_TO_DO, disturbances_in
@@ -21,6 +20,7 @@ from app.labs.results.report import Measure, Report, read_report
 from app.labs.results.stored_notes import localized_note
 from app.labs.results.upload import read_sent, read_sent_file
 from app.labs.run import JobRecord, LabRun, RunOutcome
+from app.labs.runner.events import ClocksEvent, GpuReading, WaitEvent
 from app.labs.spec import lab_called, read_job
 from app.server.db.run_state import RunState
 from tests.each import each
@@ -183,50 +183,38 @@ def test_a_load_above_the_cores_is_doubted_where_nothing_was_counted() -> None:
     assert counted.doubts == ()
 
 
-def strain(**different: tuple[float | None, ...]) -> StrainEvent:
-    usual = {
-        "seconds": (2.0, 2.0),
-        "switches": (8, 4),
-        "processor": (1.9, 1.9),
-        "system": (0.1, 0.1),
-        "pressure": (0.02, 0.02),
-    }
-    return StrainEvent(at=1.0, **{**usual, **different})  # type: ignore[arg-type]
+def waits(*waiting: float | None, seconds: float = 2.0) -> WaitEvent:
+    """Each rank's samples took *seconds*, of which a thread of it was *waiting* for a core."""
+    return WaitEvent(at=1.0, seconds=(seconds,) * len(waiting), waiting=waiting)
 
 
 def job(lab: str = "all-reduce", backend: str = "gloo", ranks: int = 2) -> JobRecord:
     return JobRecord(lab=lab, ranks=ranks, values={}, backend=backend, command="", at="", machine=QUIET)
 
 
-def seen(*events: StrainEvent | ClocksEvent, of: JobRecord | None = None, machine: MachineFacts = QUIET) -> str:
+def seen(*events: WaitEvent | ClocksEvent, of: JobRecord | None = None, machine: MachineFacts = QUIET) -> str:
     of = of or job()
     lab = lab_called(of.lab).run_over(of.backend)
     return disturbances_in(events, of, lab, machine).get("disturbed", "")
 
 
-def test_interruptions_of_any_rank_are_doubted() -> None:
-    assert seen(strain()) == ""
-    assert seen(strain(switches=(4, 700))) == ("Rank 1 lost its core to another thread 350 times per second.")
-    few = {"switches": (0, 3), "pressure": (None, None)}
-    short = strain(seconds=(0.01, 0.01), **few)  # 300 per second, but only three
-    assert seen(short) == ""
+def test_a_rank_that_waited_for_a_core_is_doubted() -> None:
+    assert seen(waits(0.02, 0.1)) == ""
+    assert seen(waits(0.02, 1.0)) == "Rank 1 was ready to run and had no core for 50 % of its samples."
+    assert seen(waits(0.3, 0.0)) == ""  # 15 %, and no more
+    assert "rank 0" in seen(waits(0.31, 0.0)).lower()
+    assert seen(waits(0.9), of=job("checkpoint", ranks=1)).startswith("Rank 0 was ready")  # no wait for a disk
+    assert "for 100 %" in seen(waits(3.0, 0.0))
 
 
-def test_pressure_on_the_processors_of_any_rank_is_doubted() -> None:
-    assert seen(strain(pressure=(0.1, 1.0))) == ("During 50 % of the samples of rank 1, a process waited for a core.")
-    assert seen(strain(pressure=(None, None))) == ""
-    assert seen(strain(pressure=(0.1, 1.0)), of=job(backend="nccl")) == ""
+def test_where_nobody_counts_the_waits_nothing_is_said() -> None:
+    assert seen(waits(None, None)) == seen(waits(1.0, seconds=0.0)) == ""
+    assert "Rank 1" in seen(waits(None, 1.0))
 
 
-def test_a_lone_rank_without_a_core_is_doubted_unless_it_waits_for_a_disk() -> None:
-    alone = StrainEvent(at=1.0, seconds=(2.0,), switches=(0,), processor=(1.2,), system=(0.0,), pressure=(0.0,))
-    assert seen(alone, of=job("matrix-product", ranks=1)) == ("Rank 0 had a core for only 60 % of its samples.")
-    assert seen(alone, of=job("checkpoint", ranks=1)) == ""
-    assert seen(strain(processor=(0.2, 0.2))) == ""  # they wait for each other
-
-
-def test_sleeping_ranks_may_be_interrupted() -> None:
-    assert seen(strain(switches=(0, 900)), of=job("straggler")) == ""
+def test_ranks_beside_gpus_and_on_emulated_links_may_wait() -> None:
+    assert seen(waits(1.0, 1.0), of=job(backend="nccl")) == ""  # times by events do not need a core
+    assert seen(waits(1.0, 1.0), of=job("straggler")) == ""  # it shows itself how late it was
 
 
 def looks(first: Sequence[GpuReading | None], last: Sequence[GpuReading | None]) -> tuple[ClocksEvent, ClocksEvent]:
@@ -292,15 +280,17 @@ def finished(folder: Path, *events: str) -> LabRun:
 
 
 MEASURED = '{"kind":"measure","at":1,"name":"time","samples":[1e-4,1e-4],"where":{"size":4096}}'
-STRAINED = (
-    '{"kind":"strain","at":2,"seconds":[1,1],"switches":[9,400],"processor":[1,1],'
-    '"system":[0,0],"pressure":[null,null]}'
-)
+STRAINED = '{"kind":"strain","at":2,"seconds":[1,1],"waiting":[0.01,0.4]}'
+EARLIER = '{"kind":"strain","at":2,"seconds":[1,1],"switches":[9,400],"processor":[1,1],"system":[0,0],"pressure":[null,null]}'
+
+
+def test_what_an_earlier_version_counted_is_read_and_not_judged(tmp_path: Path) -> None:
+    assert report_of(finished(tmp_path, MEASURED, EARLIER)).doubts == ()
 
 
 def test_what_was_counted_is_in_the_report_that_is_stored_and_sent(tmp_path: Path) -> None:
     found = report_of(finished(tmp_path, MEASURED, STRAINED))
-    says = "Rank 1 lost its core to another thread 400 times per second."
+    says = "Rank 1 was ready to run and had no core for 40 % of its samples."
     assert found.doubts == (says,)
     assert not any(says in note for note in found.notes)  # it is told at the top, once
     assert read_report(found.as_json()).doubts == (says,)
@@ -309,7 +299,7 @@ def test_what_was_counted_is_in_the_report_that_is_stored_and_sent(tmp_path: Pat
 def test_a_disturbed_run_gets_no_place_on_a_board_but_can_still_be_read(tmp_path: Path) -> None:
     checked = '{"kind":"check","at":1,"name":"sum","right":true}'
     text = report_of(finished(tmp_path, checked, MEASURED, STRAINED)).as_json()
-    with pytest.raises(InputError, match=r"disturbed\. Rank 1 lost its core to another thread 400 times"):
+    with pytest.raises(InputError, match=r"disturbed\. Rank 1 was ready to run and had no core for 40 %"):
         read_sent_file(text)
     assert read_sent(text).doubts  # one that was stored before
     quiet = report_of(finished(tmp_path / "quiet", checked, MEASURED)).as_json()

@@ -30,7 +30,7 @@ int cuGetProcAddress(const char *name, void **found, int version, unsigned long 
 """
 PARENT = """\
 import importlib, os
-from app.labs.launch.zygote import LATER, PRELOADED
+from app.labs.runner.zygote import LATER, PRELOADED
 for name in (*PRELOADED, *LATER):
     importlib.import_module(name)
 print("imported", flush=True)

@@ -71,7 +71,7 @@ def test_every_lab_fits_with_the_parameters_that_it_starts_with(name: str) -> No
 
 @pytest.mark.needs("torch")
 def test_a_place_whose_calls_leave_no_time_for_samples_is_left_out_and_named(tmp_path: Path) -> None:
-    from app.labs.ranks.rank import WorkerRank
+    from app.labs.runner.rank import WorkerRank
 
     rank = WorkerRank(0, 1, tmp_path, values={}, on_gpu=False, seconds=6.0)
     rank.join()

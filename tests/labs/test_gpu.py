@@ -12,14 +12,14 @@ import pytest
 import torch
 import torch.distributed as dist
 
-from app.labs.launch.position import position_in
-from app.labs.ranks import nccl
-from app.labs.ranks.clocks import amd_reading, nvidia_reading
-from app.labs.ranks.events import ClocksEvent, DetailEvent, GpuReading
-from app.labs.ranks.gpu import copies, own_gpu, refuse_twins
-from app.labs.ranks.group import RankGroup
-from app.labs.ranks.rank import WorkerRank
 from app.labs.results.notes import details_in, notes_on
+from app.labs.runner import nccl
+from app.labs.runner.clocks import amd_reading, nvidia_reading
+from app.labs.runner.events import ClocksEvent, DetailEvent, GpuReading
+from app.labs.runner.gpu import copies, own_gpu, refuse_twins
+from app.labs.runner.group import RankGroup
+from app.labs.runner.process import position_in
+from app.labs.runner.rank import WorkerRank
 from app.labs.spec import lab_called
 from tests.each import each
 from tests.labs.worlds import measure
@@ -126,9 +126,9 @@ def test_a_single_rank_on_a_gpu_agrees_without_nccl(tmp_path: Path, monkeypatch:
     try:
         assert torch.distributed.get_backend() == "gloo"
         group.connect()
-        group.meet()
-        assert group.everywhere(2.5) == [2.5]
-        assert group.largest([1.0, 3.0]) == [1.0, 3.0]
+        group.barrier()
+        assert group.all_gather(2.5) == [2.5]
+        assert group.max_over_ranks([1.0, 3.0]) == [1.0, 3.0]
         assert group.texts("Zürich") == ["Zürich"]
         assert group.texts("") == [""]
         assert group.size == 1
@@ -139,9 +139,9 @@ def test_a_single_rank_on_a_gpu_agrees_without_nccl(tmp_path: Path, monkeypatch:
 def test_processors_have_no_peak_but_room_and_one_operand(tmp_path: Path) -> None:
     rank = WorkerRank(1, 2, tmp_path, values={}, on_gpu=False, seconds=1)
     with pytest.raises(ValueError, match="only the allocator of a GPU"):
-        rank.peak(int)
-    assert rank.has_room(1e18, "a lot")
-    assert rank.rotated(lambda: lambda: "the only one", 1.0)() == "the only one"
+        rank.budget.peak(int)
+    assert rank.budget.has_room(1e18, "a lot")
+    assert rank.timing.rotate(lambda: lambda: "the only one", 1.0)() == "the only one"
 
 
 def smi(answers: Mapping[str, str]) -> Callable[[Sequence[str]], str | None]:

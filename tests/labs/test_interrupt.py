@@ -43,10 +43,10 @@ def test_a_command_that_is_interrupted_early_says_nothing(at: str, tmp_path: Pat
     assert found == (130, "")
 
 
-START = "from app.labs.launch.rank_main import main; main()"
+START = "from app.labs.runner.__main__ import main; main()"
 
 
-@each("at", ["app.labs.launch.rank_life", "app.labs.run"])
+@each("at", ["app.labs.runner.process", "app.labs.runner.job"])
 def test_a_rank_that_is_interrupted_early_says_nothing(at: str, tmp_path: Path) -> None:
     run = prepared(read_job(lab_called("ring-bytes"), {"ranks": "2"}), tmp_path, "gloo")
     assert interrupted(at, START, [str(run.folder)], tmp_path) == (130, "")

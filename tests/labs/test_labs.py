@@ -46,7 +46,7 @@ OLD = {
 @pytest.mark.parametrize("name", OLD)
 def test_what_fails_with_an_older_torch_says_so(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     values, says = OLD[name]
-    rank = import_module("app.labs.ranks.rank").WorkerRank(1, 2, tmp_path, values=values, on_gpu=False, seconds=1)
+    rank = import_module("app.labs.runner.rank").WorkerRank(1, 2, tmp_path, values=values, on_gpu=False, seconds=1)
     monkeypatch.setattr("torch.__version__", "2.10.0+cu130")
     with pytest.raises(RuntimeError, match=f"^{says} or newer, and this is 2.10.0.cu130: pip inst"):
         import_module(f"app.labs.library.{name}.worker").main(rank)

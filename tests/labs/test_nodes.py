@@ -224,7 +224,7 @@ def test_words_go_between_srun_and_python() -> None:
     command = shlex.split("".join(line.rstrip("\\") for line in lines[start : start + 3]))
     python = command.index("/opt/my python")
     assert command[python - 5 : python] == [*shlex.split(words)]
-    assert command[python + 1 :] == ["-m", "app.labs.launch.rank_main", "/runs/o'ne"]
+    assert command[python + 1 :] == ["-m", "app.labs.runner", "/runs/o'ne/job.json"]
 
 
 @each(

@@ -14,10 +14,11 @@ from torch.distributed import distributed_c10d
 from torch.utils._python_dispatch import TorchDispatchMode
 
 from app.labs.evidence.blame import late_ranks
-from app.labs.evidence.stacks import stack_of
 from app.labs.library.check import worker
+from app.labs.runner.job import stack_of
+from app.labs.runner.proof import Pattern
 from app.labs.spec import lab_called
-from tests.labs.fake_gpu import GPU, FakeGpuRank, fake_gpu, run_on_fake_gpu, undeclared
+from tests.labs.fake_gpu import GPU, FakeGpuRank, FakeTiming, fake_gpu, run_on_fake_gpu, undeclared
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*is deprecated:FutureWarning")
 GIB = 2.0**30
@@ -133,31 +134,29 @@ def test_the_check_of_a_copy_needs_little_memory(tmp_path: Path, monkeypatch: py
     assert max(compared) <= GIB / 16
 
 
-def test_a_sum_over_a_thousand_ranks_is_one_that_bf16_has(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert torch.tensor(256, dtype=torch.bfloat16) + 1 == 256  # so no rank may add more
-    values: list[float] = []
-    full = torch.full
-
-    def remembered(shape: tuple[int, ...], value: float, **kwargs: object) -> torch.Tensor:
-        values.append(value)
-        return full(shape, value, **kwargs)
-
-    monkeypatch.setattr(torch, "full", remembered)
-    for rank in (0, 255, 256, 1023):
-        run_on_fake_gpu("two-streams", tmp_path, {"ranks": "1024"}, rank)
-    assert values == [1.0, 1.0, 0.0, 0.0]
+@pytest.mark.parametrize("world", [2, 3, 32, 33, 1024])
+def test_sums_of_a_proof_are_ones_that_bf16_has(world: int) -> None:
+    assert torch.tensor(256, dtype=torch.bfloat16) + 1 == 256  # so no sum may be larger
+    pattern, contributed = Pattern(world, torch.bfloat16, torch.device("cpu")), set[int]()
+    for turn in range(32):
+        pattern.begin(turn)
+        own = torch.empty(64, dtype=torch.bfloat16)
+        pattern.fill(own, 0, pattern.total)
+        assert own.max() <= 256
+        contributed |= {rank for rank in range(world) if pattern.weight(rank)}
+    assert contributed == set(range(world))
 
 
 @pytest.mark.parametrize("form", ["bf16", "fp8"])
 def test_nothing_but_the_product_is_in_its_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, form: str) -> None:
     calls = Calls()
 
-    def timed(_: FakeGpuRank, call: Callable[[], object], *args: object) -> list[float]:
+    def sample(_: FakeTiming, call: Callable[[], object], *args: object) -> list[float]:
         with calls:
             call()
         return [0.001]
 
-    monkeypatch.setattr(FakeGpuRank, "timed", timed)
+    monkeypatch.setattr(FakeTiming, "sample", sample)
     run_on_fake_gpu("matrix-product", tmp_path, {"format": form, "sides": "128"})
     assert calls.names
     assert {name.partition(".out")[0] for name in calls.names} <= {"aten.mm", "aten._scaled_mm"}

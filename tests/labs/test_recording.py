@@ -106,7 +106,7 @@ def test_a_run_that_cannot_be_started_does_not_end_the_list(tmp_path: Path) -> N
 def test_a_canceled_run_ends_the_list(tmp_path: Path) -> None:
     canceled = replace(QUIET, state=RunState.CANCELED, cause="")
     (only,) = record(tmp_path, canceled, QUIET)
-    assert only.reasons == ("cancelled",)
+    assert only.reasons == ("canceled",)
     assert names_in(tmp_path) == set()
 
 

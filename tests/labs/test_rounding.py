@@ -4,7 +4,7 @@ import math
 
 import torch
 
-from app.labs.ranks.rounding import agree
+from app.labs.ranks.formats import agree
 from tests.each import each
 
 ONE, MANY = 1, 145  # roundings: the fewest, and those of a pipeline over eight ranks

@@ -1,13 +1,16 @@
 """The files of a run: those of earlier versions still read, and new ones have the same shape."""
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 from app.labs.evidence.blame import RankError, blame
 from app.labs.launch.base import write_run
-from app.labs.ranks.events import (
+from app.labs.results.analysis import report_of
+from app.labs.run import LabRun, RunOutcome
+from app.labs.runner.events import (
     CheckEvent,
     ClocksEvent,
     DetailEvent,
@@ -17,8 +20,6 @@ from app.labs.ranks.events import (
     ReadyEvent,
     as_line,
 )
-from app.labs.results.analysis import report_of
-from app.labs.run import LabRun, RunOutcome
 from app.labs.spec import lab_called, read_job
 from app.server.db.run_state import UNFINISHED, RunState
 
@@ -114,7 +115,7 @@ def test_the_first_error_that_is_no_consequence_is_to_blame(tmp_path: Path) -> N
         RankError(1, 2.0, "ValueError: first"),
     ]
     for error in errors:
-        (tmp_path / f"error{error.rank}.json").write_bytes(error.as_json())
+        (tmp_path / f"error{error.rank}.json").write_text(json.dumps(asdict(error)))
     assert blame(tmp_path, {}) == "rank 1: ValueError: first"
     assert json.loads((tmp_path / "error1.json").read_text()) == {"rank": 1, "at": 2.0, "what": "ValueError: first"}
 

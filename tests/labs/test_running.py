@@ -14,9 +14,9 @@ from app.core.errors import NotFoundError, UnavailableError
 from app.labs.launch.choice import launcher_of
 from app.labs.launch.local import LocalLauncher
 from app.labs.machines import devices
-from app.labs.ranks.events import ReadyEvent
 from app.labs.results.analysis import report_of
 from app.labs.run import LabRun
+from app.labs.runner.events import ReadyEvent
 from app.labs.spec import lab_called, read_job
 from app.server.config import Settings
 from tests.labs.conftest import PATIENCE, Faulty, is_alive, pids_of

@@ -11,7 +11,7 @@ from app.core.simulators.pipeline import Times, build, simulate_schedule
 from app.core.units import scale_of
 from app.labs import spec
 from app.labs.results.analysis import Samples, known_quantities, measure_statistics, predict_measure
-from app.labs.run import write_whole
+from app.labs.runner.job import write_whole
 from app.labs.spec import Lab, known_labs, lab_called, read_job
 from app.site.markdown import html
 from tests.each import each
@@ -130,7 +130,7 @@ def test_a_lab_runs_on_gpus_or_says_why_not(name: str) -> None:
 def test_what_runs_in_ranks_imports_nothing_else_of_ours(path: Path) -> None:
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("app"):
-            assert (node.module or "").startswith("app.labs.ranks")
+            assert (node.module or "").startswith(("app.labs.ranks", "app.labs.runner"))
 
 
 @each(
@@ -232,7 +232,7 @@ def test_a_file_is_seen_whole_or_not_at_all(tmp_path: Path) -> None:
 @each("path", sorted((ROOT / "app" / "labs").rglob("*.py")), ids=str)
 def test_no_file_of_a_run_is_written_but_whole(path: Path) -> None:
     """What another process reads goes through write_whole; lines are added to a file of events."""
-    if path.name == "run.py" and path.parent.name == "labs":
+    if path.name == "job.py" and path.parent.name == "runner":
         return
     found = [
         node.lineno

@@ -75,7 +75,7 @@ RANK = """
 import sys, time
 from functools import partial
 from pathlib import Path
-from app.labs.ranks.rank import WorkerRank
+from app.labs.runner.rank import WorkerRank
 own = WorkerRank(int(sys.argv[1]), 2, Path(sys.argv[2]), values={}, on_gpu=False, seconds=60.0)
 own.join()
 call = partial(time.sleep, float(sys.argv[3]))

@@ -1,6 +1,7 @@
 """What is counted beside samples: processors and GPUs that others use, and who may use them."""
 
 import os
+import signal
 import time
 from functools import partial
 from pathlib import Path
@@ -9,54 +10,76 @@ import pytest
 import torch
 
 from app.labs.launch.base import write_run
-from app.labs.launch.device_lock import DeviceLocks
 from app.labs.machines.devices import Device, Devices
-from app.labs.ranks.clocks import reading_text, readings_event
-from app.labs.ranks.events import GpuReading
-from app.labs.ranks.group import RankGroup
-from app.labs.ranks.strain import RankStrain, StrainMeter, processor_pressure, strain_event
-from app.labs.ranks.timer import Sampling, Timer
 from app.labs.run import JobRecord
+from app.labs.runner.clocks import reading_text, readings_event
+from app.labs.runner.core_waits import CoreWait, WaitMeter, wait_event
+from app.labs.runner.device_lock import DeviceLocks
+from app.labs.runner.events import GpuReading
+from app.labs.runner.group import RankGroup
+from app.labs.runner.timer import Sampling, Timer
 from app.labs.spec import lab_called, read_job
 from tests.labs.scripted import ScriptedGpu
 
 
-def test_what_is_counted_is_what_happens_inside() -> None:
-    meter = StrainMeter()
-    _spin(0.02)
-    assert meter.total == RankStrain()
+def test_what_is_counted_is_what_happens_inside(tmp_path: Path) -> None:
+    """A thread that waits, one that is new, and one that ends: of each that is there at the end, what was added."""
+    meter = WaitMeter(tmp_path)
+    write_waits(tmp_path, main=1.0, ends=9.0)
     with meter.counted():
-        _spin(0.03)
+        write_waits(tmp_path, main=1.5, new=0.25)
+        (tmp_path / "20" / "schedstat").unlink()
+    write_waits(tmp_path, main=7.0)  # between the samples
     with meter.counted():
-        time.sleep(0.02)
-    assert meter.total.seconds >= 0.05
-    assert 0 < meter.total.processor < meter.total.seconds
+        write_waits(tmp_path, main=7.125)
+    assert meter.total.waiting == pytest.approx(0.5 + 0.125)
+    assert 0 < meter.total.seconds < 60
+
+
+def write_waits(folder: Path, **seconds: float) -> None:
+    """What the kernel says of threads that have waited for so many *seconds*."""
+    for name, waited in seconds.items():
+        task = folder / {"main": "10", "ends": "20", "new": "30"}[name]
+        task.mkdir(exist_ok=True)
+        (task / "schedstat").write_text(f"5000 {int(waited * 1e9)} 3\n")
+
+
+def test_a_kernel_that_does_not_count_leaves_the_waits_unknown(tmp_path: Path) -> None:
+    meter = WaitMeter(tmp_path)
+    with meter.counted():
+        write_waits(tmp_path, main=0.0)
+        (tmp_path / "10" / "schedstat").write_text("0 0 0\n")
+    assert meter.total.waiting is None
+    event = wait_event([meter.total.as_json(), CoreWait(2.0, 0.5).as_json()])
+    assert event.waiting == (None, 0.5)
+    assert event.seconds[1] == 2.0
+
+
+@pytest.mark.skipif(not Path("/proc/self/schedstat").exists(), reason="this kernel does not count it")
+def test_threads_that_share_a_core_wait_for_it() -> None:
+    """Two processes on one core: each waits for about as long as the other computes."""
+    allowed = os.sched_getaffinity(0)
+    meter, one = WaitMeter(), min(allowed)
+    try:
+        os.sched_setaffinity(0, {one})
+        rival = os.fork()
+        if rival == 0:
+            _spin(60.0)
+            os._exit(0)
+        with meter.counted():
+            _spin(0.2)
+        os.kill(rival, signal.SIGKILL)
+        os.waitpid(rival, 0)
+    finally:
+        os.sched_setaffinity(0, allowed)
+    assert meter.total.waiting is not None
+    assert 0.2 * meter.total.seconds < meter.total.waiting < meter.total.seconds
 
 
 def _spin(seconds: float) -> None:
     end = time.process_time() + seconds
     while time.process_time() < end:
         continue
-
-
-def test_the_event_has_every_rank_by_its_number() -> None:
-    ranks = [
-        RankStrain(seconds=1.0, switches=3, processor=0.9, system=0.1, pressure=0.2),
-        RankStrain(seconds=2.0, switches=5, processor=1.7, system=0.4),
-    ]
-    event = strain_event([one.as_json() for one in ranks])
-    assert (event.seconds, event.switches) == ((1.0, 2.0), (3, 5))
-    assert (event.processor, event.system) == ((0.9, 1.7), (0.1, 0.4))
-    assert event.pressure == (0.2, None)
-
-
-def test_a_kernel_that_does_not_count_pressure_has_none(tmp_path: Path) -> None:
-    path = tmp_path / "cpu"
-    assert processor_pressure(path) is None
-    path.write_text("some avg10=1.00 avg60=2.00 avg300=3.00 total=2500000\nfull avg10=0 total=7\n")
-    assert processor_pressure(path) == 2.5
-    path.write_text("Operation not supported")
-    assert processor_pressure(path) is None
 
 
 def test_every_rank_says_what_its_gpu_does() -> None:

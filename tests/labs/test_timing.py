@@ -7,9 +7,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from app.labs.ranks.gpu import GpuStream
-from app.labs.ranks.rank import WorkerRank
-from app.labs.ranks.timer import Mark, Sampling, Timer
+from app.labs.runner.gpu import GpuStream
+from app.labs.runner.group import RankGroup
+from app.labs.runner.rank import RankReport, RankTiming
+from app.labs.runner.timer import Mark, Sampling, Timer
 from tests.each import each
 from tests.labs.scripted import ScriptedGpu
 
@@ -84,16 +85,17 @@ def test_a_time_that_includes_launches_is_told_as_such(tmp_path: Path) -> None:
         (machine, partial(machine.call, KERNEL), []),
         (blocking, waits, ["step at size 8.0, whole include launches, as a GPU had to wait for them"]),
     ):
-        rank = ToldRank(1, 2, tmp_path, values={}, on_gpu=False, seconds=60)
-        rank.on_gpu, rank._timer, rank.told = True, gpu.timer, []
-        rank.measure("step", rank.timed(call, seconds=0.1), size=8.0)
-        rank.measure("quick", rank.timed(partial(gpu.call, KERNEL), seconds=0.1))
-        rank.measure("whole", rank.timed(call, seconds=0.1))
-        rank._tell_launches()
-        assert rank.told == says
+        report = ToldReport(tmp_path, 1, lambda value: [value])
+        timing = RankTiming(RankGroup(0, 1, torch.device("cpu")), torch.device("cpu"), 1, report)
+        timing.on_gpu, timing.timer, report.told = True, gpu.timer, []
+        report.measure("step", timing.sample(call, seconds=0.1), size=8.0)
+        report.measure("quick", timing.sample(partial(gpu.call, KERNEL), seconds=0.1))
+        report.measure("whole", timing.sample(call, seconds=0.1))
+        timing.tell_launches()
+        assert report.told == says
 
 
-class ToldRank(WorkerRank):
+class ToldReport(RankReport):
     told: list[str]
 
     def tell(self, name: str, says: str) -> None:
@@ -156,7 +158,7 @@ def test_a_gpu_is_held_for_as_long_as_asked_when_its_clock_has_risen(monkeypatch
 
     def held() -> float:
         begun = stream.mark()
-        stream.hold(0.01)
+        stream.spin(0.01)
         ended = stream.mark()
         stream.synchronize()
         return begun.seconds_to(ended)

@@ -18,9 +18,9 @@ from app.core.errors import UnavailableError
 from app.core.folders import ROOT
 from app.labs.launch.base import write_run
 from app.labs.launch.local import INSTALL, LocalLauncher
-from app.labs.launch.zygote import LATER, PRELOADED, ZygoteOrder, ZygoteReply
 from app.labs.machines.torch_query import answer_of
 from app.labs.run import LabRun
+from app.labs.runner.zygote import LATER, PRELOADED, ZygoteOrder, ZygoteReply
 from app.labs.spec import lab_called, read_job
 from tests.labs.conftest import PATIENCE
 from tests.waiting import wait_until
@@ -53,11 +53,11 @@ sys.exit(", ".join(called) or 0)
 # A zygote with next to no torch: how it serves does not depend on that.
 LITTLE = """
 import sys, types
-from app.labs.launch import zygote
+from app.labs.runner import zygote
 version = types.SimpleNamespace(cuda=None, hip=None)
 sys.modules["torch"] = types.SimpleNamespace(__version__="2.13.0", version=version)
-sys.path.insert(0, sys.argv[1])
-zygote.PRELOADED, zygote.LATER, zygote._QUIET = ("early",), ("late1", "broken", "late2"), 0.05
+sys.path.insert(0, sys.argv.pop(1))
+zygote.PRELOADED, zygote.LATER, zygote._QUIET = (), ("late1", "broken", "late2"), 0.05
 sys.exit(zygote.main())
 """
 MODULE = "import pathlib; pathlib.Path(__file__).with_suffix('.imported').touch()"
@@ -66,7 +66,8 @@ MODULE = "import pathlib; pathlib.Path(__file__).with_suffix('.imported').touch(
 @pytest.mark.needs("torch")
 @pytest.mark.slow(4)
 def test_what_is_imported_before_the_forks_asks_no_driver() -> None:
-    ours = [f"app.labs.ranks.{path.stem}" for path in (ROOT / "app/labs/ranks").glob("[a-z]*.py")]
+    rooms = ("ranks", "runner")
+    ours = [f"app.labs.{room}.{path.stem}" for room in rooms for path in (ROOT / "app/labs" / room).glob("[a-z]*.py")]
     command = [sys.executable, "-c", GUARDED, *PRELOADED, *LATER, *ours]
     done = subprocess.run(command, check=False, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
@@ -81,7 +82,7 @@ class Zygote:
             (folder / f"{name}.py").write_text(MODULE)
         (folder / "broken.py").write_text("raise ImportError('this version has no such module')")
         self.process = subprocess.Popen(
-            [sys.executable, "-c", LITTLE, str(folder)], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+            [sys.executable, "-c", LITTLE, str(folder), "early"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
         )
 
     def reply(self) -> ZygoteReply:

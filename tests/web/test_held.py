@@ -8,7 +8,7 @@ from html import unescape
 import pytest
 from fastapi.testclient import TestClient
 
-from app.commands.lab import results_table
+from app.commands.lab_launch import results_table
 from app.core.units import RATIO, Reading, read, scale_of
 from app.course.content.catalog import Catalog
 from app.course.kinds.lab import LabExercise

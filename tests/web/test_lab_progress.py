@@ -10,11 +10,11 @@ from app.core.charts.bars import Bars
 from app.core.charts.plot import Plot
 from app.labs.launch.torchrun import prepared
 from app.labs.machines.machine import MachineFacts
-from app.labs.ranks.events import MeasureEvent, RankEvent, ReadyEvent, TimingEvent, as_line
-from app.labs.ranks.timer import Sampling, Timer
 from app.labs.results.analysis import Samples, measure_statistics, report_of
 from app.labs.results.report import Measure, Report, Underway, read_report
 from app.labs.run import RunOutcome
+from app.labs.runner.events import MeasureEvent, RankEvent, ReadyEvent, TimingEvent, as_line
+from app.labs.runner.timer import Sampling, Timer
 from app.labs.spec import LabJob, lab_called, read_job
 from app.server.db.run_state import RunState
 from app.site.web.labs.active_runs import underway_view

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from fastapi.testclient import TestClient
 
-from app.commands import lab as lab_command
+from app.commands import lab_launch as lab_command
 from app.labs.results.archive import RECORDED, own_runs, shipped_runs
 from app.labs.spec import known_labs, lab_called
 from app.main import create_app

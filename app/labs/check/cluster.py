@@ -39,4 +39,4 @@ def _job(world: World, name: str, ranks: int, backend: str, option: str) -> Chec
     report = ran.report
     if ran.is_done:
         return passed(name, f"the sums of {report.world} ranks are right ({ran.seconds:.0f} s)")
-    return failed_finding(name, report.cause or str(report.state), "the sums are right", "")
+    return failed_finding(name, report.cause or report.state.word, "the sums are right", "")

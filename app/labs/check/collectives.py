@@ -38,7 +38,7 @@ def nccl(world: World) -> Iterator[CheckFinding]:
 def _sums(name: str, ran: Ran) -> CheckFinding:
     report = ran.report
     if not ran.is_done:
-        return failed_finding(name, report.cause or str(report.state), "the sums are right", "")
+        return failed_finding(name, report.cause or report.state.word, "the sums are right", "")
     versions = ", ".join(f"{key} {text}" for key, text in report.versions.items())
     return passed(name, f"the sums of {report.world} ranks are right; {versions}")
 
@@ -81,18 +81,18 @@ def bandwidth(world: World) -> Iterator[CheckFinding]:
     gpu = gpu_of(ran.report)
     times = [one for one in ran.report.measures if one.name == "time"]
     launched = [one for one in ran.report.measures if one.name == "time with launch"]
-    yield compare_expected(f"time of {_SMALL}", _smallest(times).median, "us", "latency", gpu, ranks)
+    yield ran.judged(compare_expected(f"time of {_SMALL}", _smallest(times).median, "us", "latency", gpu, ranks))
     if launched:
         time = _smallest(launched).median
         name = f"time of {_SMALL} with its launch"
-        yield compare_expected(name, time, "us", "latency with launch", gpu, ranks)
+        yield ran.judged(compare_expected(name, time, "us", "latency with launch", gpu, ranks))
     if world.quick:
         yield unknown("bus bandwidth", f"it needs {_LARGE}, which --quick leaves out")
         return
-    yield _bus(ran.report, gpu, ranks)
+    yield ran.judged(_bus(ran.report, gpu, ranks))
     if "NVLS" in ran.report.details.get("transport", ""):
         yield _without_nvls(world, gpu, ranks)
-    yield _beside_nccl_tests(world, ran.report, ranks)
+    yield ran.judged(_beside_nccl_tests(world, ran.report, ranks))
 
 
 def _run(world: World, ranks: int, sizes: str, variables: Mapping[str, str] = NO_VARIABLES) -> Ran:
@@ -127,7 +127,7 @@ def _without_nvls(world: World, gpu: str, ranks: int) -> CheckFinding:
     if not ran.is_done:
         return _sums(name, ran)
     value, _ = largest_bus_bandwidth(ran.report)
-    return compare_expected(name, value, "GB/s", "bandwidth without NVLS", gpu, ranks)
+    return ran.judged(compare_expected(name, value, "GB/s", "bandwidth without NVLS", gpu, ranks))
 
 
 def _beside_nccl_tests(world: World, report: Report, ranks: int) -> CheckFinding:
@@ -165,12 +165,13 @@ def two_nodes(world: World) -> Iterator[CheckFinding]:
         return
     gpu = gpu_of(ran.report)
     value, _ = largest_bus_bandwidth(ran.report)
-    yield compare_expected("bus bandwidth", value, "GB/s", "bandwidth of two nodes", gpu, ranks)
+    yield ran.judged(compare_expected("bus bandwidth", value, "GB/s", "bandwidth of two nodes", gpu, ranks))
     chosen = ran.report.details.get("transport", "")
     yield check_network(chosen)
     if variables := variables_without(chosen):
         tcp = _run(world, ranks, size, variables)
         if tcp.is_done:
-            yield compare_with_tcp(value, largest_bus_bandwidth(tcp.report)[0], variables)
+            found = compare_with_tcp(value, largest_bus_bandwidth(tcp.report)[0], variables)
+            yield ran.judged(tcp.judged(found))
     else:
         yield without_tcp()

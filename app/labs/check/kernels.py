@@ -7,7 +7,6 @@ from app.labs.check.findings import CheckFinding, failed_finding, odd, passed, u
 from app.labs.check.pcie import pcie_under_load
 from app.labs.check.reference_values import What, compare_expected
 from app.labs.check.world import Ran, World
-from app.labs.results.report import Report
 from app.labs.results.spread import OUTLIER, gpu_spread, slow_gpus
 
 _SIDE, _SIZE, _TOKENS = "8192", "4GiB", "16384"
@@ -34,8 +33,8 @@ def products(world: World) -> Iterator[CheckFinding]:
             yield _not_run(name, ran)
             continue
         rate = ran.report.measures[0].derived["rate"].value
-        yield compare_expected(name, rate, "TFLOP/s", what, gpu_of(ran.report))
-        yield from _spread(f"GPUs at {form.upper()}", ran.report)
+        yield ran.judged(compare_expected(name, rate, "TFLOP/s", what, gpu_of(ran.report)))
+        yield from _spread(f"GPUs at {form.upper()}", ran)
         held_down = ran.report.details.get("throttled", "")
         if any(reason in held_down for reason in _FAULTY):
             yield odd(f"clock during {form.upper()}", f"held down {held_down}", "free", _COOLER)
@@ -51,8 +50,8 @@ def check_copies(world: World) -> Iterator[CheckFinding]:
         yield _not_run(f"copy of {_SIZE}", ran)
         return
     value = ran.report.measures[0].derived["bandwidth"].value
-    yield compare_expected(f"copy of {_SIZE}", value, "TB/s", "copy", gpu_of(ran.report))
-    yield from _spread("GPUs at copies", ran.report)
+    yield ran.judged(compare_expected(f"copy of {_SIZE}", value, "TB/s", "copy", gpu_of(ran.report)))
+    yield from _spread("GPUs at copies", ran)
     yield from pcie_under_load(world)
 
 
@@ -86,26 +85,26 @@ def _fused(world: World, kernel: str) -> CheckFinding:
     if "fused" not in medians or "separate" not in medians:
         return passed(name, report.details.get("left out", "there was no room for it"))
     ratio = medians["separate"] / medians["fused"]
-    return compare_expected(f"{name}, times faster", ratio, "", "speedup of attention", gpu_of(report))
+    return ran.judged(compare_expected(f"{name}, times faster", ratio, "", "speedup of attention", gpu_of(report)))
 
 
-def _spread(name: str, report: Report) -> Iterator[CheckFinding]:
+def _spread(name: str, ran: Ran) -> Iterator[CheckFinding]:
     """How much the GPUs differ, each doing the same; those that are slower are named."""
-    times = report.measures[0].by_rank
+    times = ran.report.measures[0].by_rank
     if len(times) <= 1:
         return
     spread, expected = gpu_spread(times), f"within {OUTLIER:.0%} of their median"
     if spread.slow:
-        yield odd(name, slow_gpus(spread, report.machine), expected, _SLOWER)
+        yield ran.judged(odd(name, slow_gpus(spread, ran.report.machine), expected, _SLOWER))
     else:
-        yield passed(name, f"the {len(times)} differ by {spread.width:.1%}", expected)
+        yield ran.judged(passed(name, f"the {len(times)} differ by {spread.width:.1%}", expected))
 
 
 def _not_run(name: str, ran: Ran) -> CheckFinding:
     report = ran.report
     if ran.is_done:
         return unknown(name, report.details.get("left out", "nothing was measured"))
-    return failed_finding(name, report.cause or str(report.state), "it runs, and its data is right", "")
+    return failed_finding(name, report.cause or report.state.word, "it runs, and its data is right", "")
 
 
 def _left_out(world: World) -> str:

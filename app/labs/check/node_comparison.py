@@ -1,4 +1,8 @@
-"""The checks of many nodes side by side: who failed, and who is off the median of its like."""
+"""The checks of many nodes side by side: who failed, and who is slower than its like.
+
+Healthy nodes differ: a node is off only on the slow side, beyond what is usual for such a number and beyond
+four standard deviations of its like, and only if a second check says so too.
+"""
 
 import json
 import statistics
@@ -10,9 +14,15 @@ from pydantic import TypeAdapter, ValidationError
 
 from app.core.units import scale_of, show_in
 from app.labs.check.findings import CheckFinding, CheckReport, CheckVerdict
-from app.labs.results.spread import OUTLIER
 
 _FEWEST = 3  # nodes, from which on a median says which one is off
+# How far healthy nodes may be off the median: times, products, speedups, and by default copies and bandwidths.
+_USUAL: Mapping[str, float] = {"us": 0.25, "TFLOP/s": 0.06, "": 0.1}
+_OTHERWISE = 0.03
+_TIMES = ("us", "s")  # of which more is slower
+_UNJUDGED = "with its launch"  # at the end of a name: the host's doing
+_DEVIATIONS = 4.0
+_OF_MEDIAN = 1.4826  # a standard deviation over the median of absolute deviations, where they are normal
 _REPORT: TypeAdapter[CheckReport] = TypeAdapter(CheckReport)
 _MARKS: Mapping[CheckVerdict, str] = {
     CheckVerdict.UNKNOWN: "-",
@@ -139,6 +149,14 @@ class NodeComparison:
         return [check.node, str(int(self.health(check))), *marks, *cells]
 
 
+def confirmed(first: NodeComparison, again: Sequence[NodeCheck]) -> NodeComparison:
+    """The nodes of *first*, with what is off in the second check of some nodes, too."""
+    later = {one.node: one for one in again}
+    second = compare_nodes([later.get(one.node, one) for one in first.checks])
+    off = {(one.node, one.name) for one in first.outliers}
+    return NodeComparison(second.checks, tuple(one for one in second.outliers if (one.node, one.name) in off))
+
+
 def compare_nodes(checks: Sequence[NodeCheck]) -> NodeComparison:
     """The nodes of *checks* side by side."""
     of_a_kind: dict[tuple[str, str, str], list[tuple[str, float]]] = {}
@@ -149,11 +167,24 @@ def compare_nodes(checks: Sequence[NodeCheck]) -> NodeComparison:
     found = [
         NodeOutlier(node, name, value, unit, median)
         for (_, name, unit), values in of_a_kind.items()
-        if len(values) >= _FEWEST and (median := statistics.median(value for _, value in values))
+        if len(values) >= _FEWEST and not name.endswith(_UNJUDGED)
+        if (median := statistics.median(value for _, value in values))
+        for limit in [_limit([value / median for _, value in values], unit)]
         for node, value in values
-        if abs(value / median - 1) > OUTLIER
+        if _slowness(value / median, unit) > limit
     ]
     return NodeComparison(tuple(checks), tuple(found))
+
+
+def _limit(shares: Sequence[float], unit: str) -> float:
+    """How much slower than the median a node may be, where all have these *shares* of it."""
+    deviation = _OF_MEDIAN * statistics.median(abs(one - 1) for one in shares)
+    return max(_USUAL.get(unit, _OTHERWISE), _DEVIATIONS * deviation)
+
+
+def _slowness(share: float, unit: str) -> float:
+    """How much slower than the median it is to have that *share* of it; negative if it is faster."""
+    return share - 1 if unit in _TIMES else 1 - share
 
 
 def read_node_check(node: str, text: bytes, otherwise: str) -> NodeCheck:

@@ -22,7 +22,7 @@ def pcie_under_load(world: World) -> Iterator[CheckFinding]:
         return
     ran, said = world.run_watched("memory-copy", _LOAD, "nvidia-smi", "-q")
     if not ran.is_done:
-        yield unknown("PCIe under load", ran.report.cause or str(ran.report.state))
+        yield unknown("PCIe under load", ran.report.cause or ran.report.state.word)
         return
     readings = [read_gpu_sections(one.text) for one in said if one.text]
     gpus = [_busiest(one) for one in zip(*readings, strict=False)]

@@ -61,7 +61,7 @@ def _products(world: World) -> CheckFinding:
 def _as_expected(name: str, broke: Broke, says: str) -> CheckFinding:
     if broke.state is RunState.DONE:
         return passed(name, f"{says}, in {broke.seconds:.1f} s")
-    return failed_finding(name, broke.cause or str(broke.state), says, "")
+    return failed_finding(name, broke.cause or broke.state.word, says, "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +112,7 @@ def _detours(world: World) -> Iterator[CheckFinding]:
         ran = world.run(LAB, {"ranks": "2", "sizes": "1MiB"}, "nccl", dict(variables))
         chosen = ran.report.details.get("transport", "")
         if not ran.is_done:
-            yield failed_finding(name, ran.report.cause or str(ran.report.state), f"it runs over {way}", "")
+            yield failed_finding(name, ran.report.cause or ran.report.state.word, f"it runs over {way}", "")
         elif way in chosen:
             yield passed(name, f"it runs over {chosen}")
         else:

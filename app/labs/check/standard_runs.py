@@ -9,7 +9,7 @@ from app.labs.check.world import World
 from app.labs.results.disturbance import WHAT_TO_DO
 from app.labs.results.report import Report
 from app.labs.results.upload import read_sent
-from app.labs.run import write_whole
+from app.labs.runner.job import write_whole
 
 # With the parameters that labs start with, so that runs of different machines can be compared.
 STANDARD: tuple[tuple[str, Mapping[str, str]], ...] = (

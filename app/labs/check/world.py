@@ -16,15 +16,18 @@ from pathlib import Path
 
 from app.core.errors import UnavailableError
 from app.labs.check.failing_job import failing_job
+from app.labs.check.findings import CheckFinding, unknown
 from app.labs.launch.base import Launcher
 from app.labs.launch.choice import launcher_of
 from app.labs.launch.local import LocalLauncher
 from app.labs.machines.devices import Devices
 from app.labs.machines.vendor import Output, run_vendor_tool
-from app.labs.ranks.events import ReadyEvent
 from app.labs.results.analysis import report_of
+from app.labs.results.disturbance import WHAT_TO_DO
 from app.labs.results.report import Report
-from app.labs.run import LabRun, write_whole
+from app.labs.run import LabRun
+from app.labs.runner.events import ReadyEvent
+from app.labs.runner.job import write_whole
 from app.labs.spec import lab_called
 from app.server.config import Settings
 from app.server.db.run_state import RunState
@@ -52,6 +55,13 @@ class Ran:
     def is_done(self) -> bool:
         """Whether it ended well, and its data was right."""
         return self.report.state is RunState.DONE and all(self.report.checks.values())
+
+    def judged(self, finding: CheckFinding) -> CheckFinding:
+        """*finding*, which is about times of this run, or that nothing is known, since something disturbed it."""
+        if not self.report.doubts:
+            return finding
+        says = f"{finding.found}, which was disturbed, and so was a second run. {' '.join(self.report.doubts)}"
+        return unknown(finding.name, says, WHAT_TO_DO)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -171,12 +181,21 @@ class World:
         variables: Mapping[str, str] = NO_VARIABLES,
         site: str = "",
     ) -> Ran:
-        """Run *lab* to its end, with environment *variables* and one more option of sbatch.
+        """Run *lab* to its end, and once more if something disturbed it.
+
+        It has environment *variables*, and one more option of sbatch.
 
         Raises:
             InputError: the lab does not take these parameters, or GPUs are missing.
             UnavailableError: it cannot be started.
         """
+        ran = self.run_once(lab, given, backend, variables, site)
+        return self.run_once(lab, given, backend, variables, site) if ran.report.doubts else ran
+
+    def run_once(
+        self, lab: str, given: Mapping[str, str], backend: str, variables: Mapping[str, str], site: str
+    ) -> Ran:
+        """Run *lab* to its end."""
         with self._launching(variables, site) as launcher:
             plan = launcher.plan(lab_called(lab), given, backend)
             begun = time.time()

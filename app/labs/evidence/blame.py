@@ -2,7 +2,7 @@
 
 import re
 import signal
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -15,10 +15,14 @@ from app.labs.evidence.logs import logs_of
 from app.labs.evidence.overtime import overtime_in, read_event_lines, time_limit_in
 from app.labs.evidence.stacks import late_in, odd_one_out, places_of
 from app.labs.evidence.watchdog import all_await_their_first, laggards_in
+from app.labs.runner.job import CANCELED, FAILED, LOST, TEARDOWN, TIMEOUT, JobOutcome, ranks_shown, stack_of
 
 _GAVE_UP = (signal.SIGTERM, signal.SIGABRT, signal.SIGALRM)  # told to end, aborted, out of time
 _THROWN = re.compile(r"^ *what\(\): *(.+)$", re.MULTILINE)  # by the C++ of a rank that aborts
 _LONGEST = 300  # characters that are quoted
+_WRONG = "WrongDataError"
+_DESERTED = "the process that started it exited, so its ranks were stopped"
+_NEVER = ", as happens when a collective waits for a rank that never calls it"
 _SAME = "all ranks must call the same collectives, in the same order"
 
 
@@ -31,11 +35,10 @@ class RankError:
     what: str
 
     def __str__(self) -> str:
+        name, _, says = self.what.partition(": ")
+        if name == _WRONG:  # which rank has it is in the words: all of them stop
+            return says
         return f"rank {self.rank}: {cause_in(self.what) or self.what}"
-
-    def as_json(self) -> bytes:
-        """The contents of the file."""
-        return _ERROR.dump_json(self)
 
     @property
     def lost_its_peer(self) -> bool:
@@ -94,12 +97,32 @@ def blame(folder: Path, codes: Mapping[int, int], first: int | None = None) -> s
     return next((says for look in _LOOKS for says in look(evidence)), "")
 
 
-def late_ranks(folder: Path) -> str:
+def cause_of(folder: Path, outcome: JobOutcome, seconds: float) -> str:
+    """Why the run in *folder*, whose limit was *seconds*, ended as its leader has written."""
+    cause = {CANCELED: "stopped on request", LOST: _DESERTED}.get(outcome.state, "")
+    if outcome.state == FAILED:
+        ours = (-signal.SIGTERM, -signal.SIGKILL)
+        codes = (outcome.codes or {}).items()
+        own = {rank: code for rank, code in codes if not (rank in outcome.stopped and code in ours)}
+        cause = blame(folder, own, outcome.first)
+    if outcome.state == TIMEOUT:
+        late = late_ranks(folder, outcome.killed)
+        cause = f"it took more than its {seconds:g} s{f': {late}' if late else _NEVER}"
+    if not outcome.left:
+        return cause
+    still = f"{TEARDOWN:g} s after SIGKILL, so its devices may still be in use"
+    return f"{cause}; {ranks_shown(outcome.left)} had not ended {still}"
+
+
+def late_ranks(folder: Path, killed: Sequence[int] = ()) -> str:
     """Why the run in *folder* was not over when its time was up; empty if that is not known.
 
-    Its own parameters come first: a run that is too long finds its ranks anywhere. Then a rank that
-    kept the others waiting, because it was late or because it was in another call.
+    A rank that had to be *killed* and could not even write its stack comes first. Then come the run's
+    own parameters: one that is too long finds its ranks anywhere. Then a rank that kept the others
+    waiting, because it was late or because it was in another call.
     """
+    if says := _hung(folder, killed):
+        return says
     if says := overtime_in(read_event_lines(folder), time_limit_in(folder)):
         return says
     places = places_of(folder)
@@ -107,7 +130,9 @@ def late_ranks(folder: Path) -> str:
         return f"{late}; the others waited for it"
     if says := odd_one_out(places) or laggards_in(logs_of(folder)):
         return f"{says}; {_SAME}"
-    found = [f"every rank was {place}" for place in list(places.values())[:1]]
+    who = "every rank" if len(places) > 1 else "its rank"
+    found = [f"{who} was {place}" for place in list(places.values())[:1]]
+    found += filter(None, [_busy_before(folder)])
     if _lost_between_gpus(folder):
         found.append(known_faults().hang.says)
     return "; ".join(found)
@@ -117,6 +142,15 @@ def _killed_first(evidence: _Evidence) -> Iterator[str]:
     """The rank that ended first, if the system killed it."""
     if evidence.first is not None:
         yield from _killed(replace(evidence, codes={evidence.first: evidence.first_code}))
+
+
+def _told_to_end(evidence: _Evidence) -> Iterator[str]:
+    """The rank that ended first, if another program told it to end: all others lost it."""
+    if evidence.first is not None and evidence.first_code == -signal.SIGTERM:
+        yield (
+            f"rank {evidence.first} was told to end (SIGTERM), and not by this run: look for what frees memory "
+            "(earlyoom, systemd-oomd), for a scheduler that takes the machine back, or for a person"
+        )
 
 
 def _reported(evidence: _Evidence) -> Iterator[str]:
@@ -192,8 +226,34 @@ def _lost(evidence: _Evidence) -> Iterator[str]:
 
 # The places to look for the rank that failed, the surest first.
 _LOOKS: tuple[Callable[[_Evidence], Iterator[str]], ...] = (
-    _killed_first, _reported, _killed, _exited, _logged, _awaited, _vaguely, _aborted, _left, _lost,
+    _killed_first, _told_to_end, _reported, _killed, _exited, _logged, _awaited, _vaguely, _aborted, _left, _lost,
 )  # fmt: skip
+
+
+def _hung(folder: Path, killed: Sequence[int]) -> str:
+    """The ranks that had to be *killed* and wrote no stack, though they were to; empty if there are none."""
+    silent = [rank for rank in killed if (path := stack_of(folder, rank)).exists() and not path.stat().st_size]
+    if not silent:
+        return ""
+    it, were = ("it", "was") if len(silent) == 1 else ("they", "were")
+    calls = {place.call for place in places_of(folder).values() if place.call}
+    others = f"; the others waited in {', '.join(sorted(calls))}" if calls else ""
+    return (
+        f"{ranks_shown(silent)} wrote no stack and had to be killed: {it} {were} stopped (SIGSTOP, a freezer), or "
+        f"hung in the kernel or in the driver{others}"
+    )
+
+
+def _busy_before(folder: Path) -> str:
+    """That the machine had more to do than cores when the run began; empty if it had not, or nobody knows."""
+    try:
+        job = from_json((folder / "job.json").read_bytes())
+    except FileNotFoundError:
+        return ""
+    load, cores = (job.get("machine", {}).get(name) for name in ("load", "cores"))
+    if not isinstance(load, int | float) or not isinstance(cores, int | float) or not load > cores > 0:
+        return ""
+    return f"the load before the run was {load:g} on {cores:g} cores, so others may have taken its time"
 
 
 def _lost_between_gpus(folder: Path) -> bool:

@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from app.labs.runner.job import ranks_shown
+
 _FRAME = re.compile(r'  File "(?P<file>[^"]*)", line (?P<line>\d+) in (?P<function>.+)')
 _THREAD = re.compile(r"^(?:Current thread|Thread) .*$", re.MULTILINE)
 _LIBRARY = ("site-packages", "dist-packages", "/lib/python", "<")  # frames that are not ours,
@@ -23,11 +25,6 @@ class StackLine:
 
     def __str__(self) -> str:
         return f"in {self.call} ({self.where})" if self.call else f"at {self.where}"
-
-
-def stack_of(folder: Path, rank: int) -> Path:
-    """The file into which *rank* writes where it is."""
-    return folder / f"stack{rank}.txt"
 
 
 def places_of(folder: Path) -> Mapping[int, StackLine]:
@@ -95,22 +92,3 @@ def odd_one_out(places: Mapping[int, StackLine]) -> str:
 
 def _was(ranks: Sequence[int]) -> str:
     return "was" if len(ranks) == 1 else "were"
-
-
-def ranks_shown(ranks: Sequence[int]) -> str:
-    """Ranks, in ascending order, as a person would write them.
-
-    >>> ranks_shown([3]), ranks_shown([0, 1, 2, 5]), ranks_shown([0, 1])
-    ('rank 3', 'ranks 0-2, 5', 'ranks 0, 1')
-    """
-    runs: list[list[int]] = []
-    for rank in ranks:
-        if runs and rank == runs[-1][-1] + 1:
-            runs[-1].append(rank)
-        else:
-            runs.append([rank])
-    parts = [
-        f"{run[0]}-{run[-1]}" if len(run) > 2 else ", ".join(map(str, run))  # noqa: PLR2004
-        for run in runs
-    ]
-    return f"{'rank' if len(ranks) == 1 else 'ranks'} {', '.join(parts)}"

@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from app.labs.evidence.stacks import ranks_shown
+from app.labs.runner.job import ranks_shown
 
 _CAUGHT = re.compile(
     r"Watchdog caught collective operation timeout: WorkNCCL\(SeqNum=(?P<number>\d+), "

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from app.core.errors import InputError, NotFoundError, UnavailableError, nearest
+from app.labs.launch import description
 from app.labs.launch.plan import LaunchPlan, planned
 from app.labs.machines.devices import NO_DEVICES, Devices
 from app.labs.machines.machine import describe_machine
@@ -203,6 +204,8 @@ def write_run(
         worker=str(job.lab.worker),
         seconds=job.lab.seconds,
         devices="gpu" if backend == "nccl" else "cpu",
+        gpus=tuple(one.uuid for one in devices.devices if one.uuid),
+        describer="" if launcher == "local" else description.__name__,
         command=job.command,
         given=job.given,
         at=datetime.now(UTC).isoformat(timespec="seconds"),

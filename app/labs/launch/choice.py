@@ -13,4 +13,4 @@ def launcher_of(settings: Settings) -> Launcher:
     """This machine, or a Slurm cluster."""
     if settings.lab_launcher == "slurm":
         return SlurmLauncher(settings)
-    return LocalLauncher(settings.runs)
+    return LocalLauncher(settings.runs, settings.lab_starting)

@@ -16,18 +16,22 @@ from pathlib import Path
 
 from app.core.errors import UnavailableError
 from app.labs.launch.base import Launcher, write_run
-from app.labs.launch.zygote import ZygoteOrder, ZygoteReply
 from app.labs.machines.devices import NO_DEVICES, Devices, find_devices
 from app.labs.run import LabRun
+from app.labs.runner.zygote import ZygoteOrder, ZygoteReply
 from app.labs.spec import LabJob
 
 INSTALL = "pip install 'wallclock[lab]'"
+SHARED = tuple(f"app.labs.ranks.{name}" for name in ("byte_counts", "links", "sleep_layers"))  # by several workers
 _LINUX = "labs run on Linux only; recorded runs can be viewed anywhere"
 _STARTING = 60.0  # seconds in which torch must be imported
 _ENDING = 5.0  # seconds for runs to end
 _EXITING = 0.5  # seconds from the end of a process's output to its own
 _TAIL = 4096  # bytes
-_SLOW = "it was not imported within {seconds:g} s, as happens on a slow file system; try again"
+_SLOW = (
+    "it was not imported within {seconds:g} s, as happens on a slow file system; try again, or set "
+    "WALLCLOCK_LAB_STARTING to more seconds"
+)
 
 
 class LocalLauncher(Launcher):
@@ -123,7 +127,7 @@ class LocalLauncher(Launcher):
         with tempfile.TemporaryFile() as errors:
             self._errors = os.dup(errors.fileno())
             return subprocess.Popen(
-                [sys.executable, "-m", "app.labs.launch.zygote"],
+                [sys.executable, "-m", "app.labs.runner.zygote", *SHARED],
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=errors,

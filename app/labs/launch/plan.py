@@ -76,7 +76,7 @@ def _either(lab: Lab, form: Lab, given: Mapping[str, str], devices: Devices) -> 
     """The job in that *form* on GPUs, or on processors if the GPUs or the parameters require it."""
     here, there = _reason_against(lab, given), _reason_against(form, given)
     if here and there:
-        raise InputError(here)
+        raise InputError(here if here == there else f"{here}; over nccl, {there}")
     if there:
         reason = f"its form for GPUs does not take these parameters ({there})"
         return _on_processors(lab, given, reason if devices.usable else devices.note)

@@ -21,7 +21,8 @@ from app.labs.launch.base import Launcher, write_run
 from app.labs.launch.slurm_job import SiteLines, allocation_of, options_of, script_of
 from app.labs.launch.slurm_queue import QueuedJob, last_line, read_queue, slurm_output
 from app.labs.machines.devices import Devices, promised
-from app.labs.run import LabRun, RunOutcome, write_whole
+from app.labs.run import LabRun, RunOutcome
+from app.labs.runner.job import write_whole
 from app.labs.spec import LabJob
 from app.server.config import Settings
 from app.server.db.run_state import RunState

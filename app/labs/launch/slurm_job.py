@@ -28,7 +28,7 @@ trap 'note $?' EXIT  # the lines of the site may end this, too
 cpus=${{SLURM_CPUS_PER_TASK:+--cpus-per-task=$SLURM_CPUS_PER_TASK}}
 timeout --signal=TERM --kill-after={kill} {seconds} \\
   srun --kill-on-bad-exit=1 --label $cpus {words}\\
-  {python} -m app.labs.launch.rank_main {folder}
+  {python} -m app.labs.runner {folder}/job.json
 code=$?
 note $code
 exit $code

@@ -9,7 +9,7 @@ from app.labs.run import LabRun
 from app.labs.spec import LabJob
 
 _STARTING = 1800.0  # seconds until all nodes are free, and have the image
-_PROGRAM = "app.labs.launch.rank_main"
+_PROGRAM = "app.labs.runner"
 
 
 def prepared(job: LabJob, folder: Path, backend: str, notes: Sequence[str] = (), network: str = "") -> LabRun:
@@ -23,7 +23,7 @@ def prepared(job: LabJob, folder: Path, backend: str, notes: Sequence[str] = (),
 
 def instructions(run: LabRun) -> str:
     """How to start the ranks of *run*."""
-    job, program = run.job, f"-m {_PROGRAM} {quote(str(run.folder.absolute()))}"
+    job, program = run.job, f"-m {_PROGRAM} {quote(str(run.folder.absolute() / 'job.json'))}"
     nodes = job.nodes or 1
     if nodes > 1:
         where = f"On each of {nodes} nodes, where HOST is the first and N is 0 there"

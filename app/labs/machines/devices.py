@@ -19,7 +19,7 @@ from typing import Literal
 from app.core.errors import UnavailableError
 from app.labs.machines.torch_query import answer_of, spawned
 from app.labs.machines.vendor import GpuListing, ListedGpu, list_gpus, tool
-from app.labs.ranks.probe import Seen, SeenDevice
+from app.labs.runner.probe import Seen, SeenDevice
 
 _NODES = ("/dev/nvidia[0-9]*", "/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
 _CHOICES = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
@@ -115,7 +115,7 @@ _ASKING = threading.Lock()
 def find_devices(start: Start = spawned, patience: float | None = None) -> Devices:
     """The GPUs of this machine; the first call takes seconds, unless there is no trace of one.
 
-    *start* starts a process that runs `app.labs.ranks.probe` into a file. With *patience*, the
+    *start* starts a process that runs `app.labs.runner.probe` into a file. With *patience*, the
     result is one without devices if the answer takes longer, in seconds.
     """
     if not has_traces():

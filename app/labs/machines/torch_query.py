@@ -8,12 +8,11 @@ import tempfile
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import NoReturn
 
 from pydantic import TypeAdapter, ValidationError
 
-from app.labs.ranks import probe
-from app.labs.ranks.probe import Seen
+from app.labs.runner import probe
+from app.labs.runner.probe import Seen
 
 _SEEN: TypeAdapter[Seen] = TypeAdapter(Seen)
 _LONGEST = 300  # characters of what a process that failed has printed
@@ -48,26 +47,6 @@ def spawned(printed: Path) -> int:
             (os.POSIX_SPAWN_DUP2, 1, 2),
         ],
     )
-
-
-def forked(printed: Path) -> int:
-    """A fork of this process, which has imported torch and never initialized CUDA."""
-    pid = os.fork()
-    if pid == 0:
-        print_into(printed)
-    return pid
-
-
-def print_into(printed: Path) -> NoReturn:
-    """Ask torch in this process, print the answer into the file *printed*, and exit."""
-    try:
-        descriptor = os.open(printed, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
-        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-        os.dup2(descriptor, 1)
-        os.dup2(descriptor, 2)
-        probe.main()
-    finally:
-        os._exit(0)
 
 
 def _has_exited(pid: int, seconds: float) -> bool:

@@ -1,5 +1,6 @@
-"""Number formats of matrix products, with the flags of torch that decide about them."""
+"""Number formats of matrix products, the flags of torch that decide about them, and how far rounding goes."""
 
+import math
 from collections.abc import Callable, Mapping
 from types import MappingProxyType
 
@@ -18,6 +19,8 @@ FORMATS: Mapping[str, torch.dtype] = MappingProxyType(
 _AMPERE, _ADA = (8, 0), (8, 9)  # the first with TF32, the first with FP8
 _ODD = 2**11  # an odd integer above it has a bit more than TF32 keeps
 _SMALL = 4  # integers up to here, and sums of their products, are exact in every format
+_BF16 = 2.0**-8  # the largest relative error of rounding to 8 significant bits
+_MARGIN = 2.0  # of the error that roundings explain
 _SIDES = 16  # what FP8 divides the sides of matrices by
 
 
@@ -91,6 +94,19 @@ def is_right(name: str, kind: torch.dtype, side: int, device: torch.device, prod
         return bool(near) and not torch.equal(found, exact)
     coarse = 2 * torch.finfo(matrices[-1].dtype).eps
     return bool(torch.allclose(found, exact, rtol=coarse, atol=coarse * side**0.5))
+
+
+def agree(found: torch.Tensor, expected: torch.Tensor, roundings: int) -> bool:
+    """Whether *roundings* to BF16, one after another, can explain how far *found* is off.
+
+    A rounding changes a number by at most 2^-8 of it, by 0.4 * 2^-8 in the root mean square. The
+    errors of independent roundings add up like the sides of right angles: *roundings* of them move
+    a tensor by 0.4 * sqrt(roundings) * 2^-8 of its length. Five times that is allowed. Of many
+    elements the length hardly varies; a wrong result is about as far off as it is long.
+    """
+    error = torch.linalg.vector_norm(found.float() - expected.float(), dtype=torch.float64)
+    length = torch.linalg.vector_norm(expected.float(), dtype=torch.float64)
+    return bool(error <= _MARGIN * math.sqrt(roundings) * _BF16 * length)
 
 
 def _arranged(

@@ -9,15 +9,22 @@ from app.core.expressions import ExpressionError, Quantity, evaluate, names_in, 
 from app.core.units import RATIO, scale_of
 from app.labs.machines.datasheet import NO_DATASHEET, Datasheet, datasheet_of, is_unknown
 from app.labs.parameters import Value
-from app.labs.ranks.events import CheckEvent, MeasureEvent, ReadyEvent, TimingEvent
 from app.labs.results.disturbance import disturbances_in, doubts_about
 from app.labs.results.fits import fitted_lines
 from app.labs.results.gpu_rows import gpu_rows
-from app.labs.results.notes import details_in, is_about_a_line, note_on_sharing, notes_on, notes_on_lines
+from app.labs.results.notes import (
+    details_in,
+    is_about_a_line,
+    is_about_noise,
+    note_on_sharing,
+    notes_on,
+    notes_on_lines,
+)
 from app.labs.results.pairs import notes_on_pairs, pair_matrices
 from app.labs.results.report import Derived, Measure, Report, Underway, held_of
 from app.labs.results.spread import note_on_spread
 from app.labs.run import Event, LabRun, MachineEvent
+from app.labs.runner.events import CheckEvent, MeasureEvent, ReadyEvent, TimingEvent
 from app.labs.spec import RANKS, Lab, known_labs, lab_called
 from app.server.db.run_state import RunState
 
@@ -102,9 +109,10 @@ def _with(report: Report, taken: Iterable[Samples], values: Mapping[str, Value])
     notes = notes_on(
         lab, report.backend, report.ranks, report.span, measures, (line,) if line else lines, report.details
     )
-    spread = note_on_spread(lab, measures, report.machine)
+    spread = "" if doubts else note_on_spread(lab, measures, report.machine)
     paired = replace(report, pairs=pair_matrices(replace(report, measures=measures)))
     pairs = () if doubts else notes_on_pairs(paired)
+    notes = (note for note in notes if not (doubts and is_about_noise(note)))
     more = (spread, *pairs, *notes, sheet.note, note_on_sharing(report.machine))
     return replace(
         paired,

@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 
 from app.core.translation import translate
 from app.labs.machines.machine import MachineFacts
-from app.labs.ranks.events import ClocksEvent, GpuReading
 from app.labs.results.disturbance import readings_in, slowed_by_rank
 from app.labs.results.notes import held_down_in_words
 from app.labs.results.report import GpuRow, Measure
 from app.labs.run import Event
+from app.labs.runner.events import ClocksEvent, GpuReading
 
 _NOTHING = GpuReading()
 _MEGA = 1e6

@@ -7,17 +7,17 @@ from app.core.translation import noted
 from app.core.units import BYTE, BYTE_PER_SECOND, SECOND, Unit
 from app.labs.machines.machine import SHARED, MachineFacts
 from app.labs.parameters import amount
-from app.labs.ranks.events import ClocksEvent, DetailEvent
-from app.labs.results.disturbance import COUNTED, SEEN, slowed_by_rank
+from app.labs.results.disturbance import COUNTED, COUNTED_ONCE, SEEN, slowed_by_rank
 from app.labs.results.report import LatencyFit, Measure
 from app.labs.run import Event
+from app.labs.runner.events import ClocksEvent, DetailEvent
 from app.labs.spec import Lab
 
 _LATE = 0.05  # of the predicted time: a later message means that the emulation fell behind
 _THROTTLED = 0.01  # of the time of a run, below which a lower clock does not matter
 _OFF = noted("The time for {size} is far off all others, so it is left out of the fit.")
 _HELD_DOWN, _OF_RANK = "throttled", "throttled rank"
-_ASIDE = (_HELD_DOWN, _OF_RANK, COUNTED, SEEN)  # details that have no note of their own
+_ASIDE = (_HELD_DOWN, _OF_RANK, COUNTED, COUNTED_ONCE, SEEN)  # details that have no note of their own
 
 
 def notes_on(
@@ -102,6 +102,11 @@ def is_about_a_line(note: str) -> bool:
     """Whether `notes_on_lines` wrote *note*."""
     is_off = note.endswith(_OFF.partition("{size}")[2])
     return is_off or (note.startswith("From ") and ", the best fit to the medians is " in note)
+
+
+def is_about_noise(note: str) -> bool:
+    """Whether *note* says how far runs differ that nothing disturbs."""
+    return note.startswith("Over gloo, ")
 
 
 def _held_down(looks: Sequence[ClocksEvent]) -> Mapping[str, str]:

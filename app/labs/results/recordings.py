@@ -12,7 +12,7 @@ from pydantic import ValidationError
 from app.core.errors import InputError, NotFoundError, UnavailableError
 from app.labs.results.analysis import revise
 from app.labs.results.report import Report, read_report
-from app.labs.run import write_whole
+from app.labs.runner.job import write_whole
 from app.labs.spec import lab_called
 from app.server.db.run_state import RunState
 
@@ -119,7 +119,7 @@ def record_runs(
 def reasons_against(report: Report) -> tuple[str, ...]:
     """Why *report* cannot be recorded; none if it can."""
     if report.state is not RunState.DONE:
-        return (f"{report.state}: {report.cause}" if report.cause else str(report.state),)
+        return (f"{report.state.word}: {report.cause}" if report.cause else report.state.word,)
     wrong = [f"data check {name}: FAILED" for name, right in report.checks.items() if not right]
     wrong += [f"{one.name}: not as the formula says" for one in report.measures if one.right is False]
     nothing = () if report.measures else ("Nothing was measured.",)

@@ -73,6 +73,9 @@ class Settings(VisitSettings):
         description="network on which ranks of several nodes meet: an interface such as ib0, or a "
         "range such as 10.0.0.0/8; empty: that of the default route",
     )
+    lab_starting: float = Field(
+        default=60.0, gt=0, description="seconds in which PyTorch must be imported on this machine"
+    )
     slurm_partition: str = Field(
         default="", pattern=r"^[\w.,-]*$", description="Slurm partition; empty: Slurm's default partition"
     )

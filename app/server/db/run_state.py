@@ -14,5 +14,10 @@ class RunState(StrEnum):
     TIMEOUT = "timeout"
     LOST = "lost"
 
+    @property
+    def word(self) -> str:
+        """The state in a sentence: what is stored is spelled as it was at first."""
+        return "canceled" if self is RunState.CANCELED else self.value
+
 
 UNFINISHED = (RunState.QUEUED, RunState.RUNNING)

@@ -7,7 +7,7 @@ import torch.distributed as dist
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-from app.labs.ranks.rank import WorkerRank
+from app.labs.runner.rank import WorkerRank
 
 _BATCH = 4
 
@@ -43,6 +43,6 @@ def main(rank: WorkerRank) -> None:
             with model.no_sync() if quiet else nullcontext():
                 model(batch).square().mean().backward()
         found[name] = torch.cat([p.grad.flatten() for p in net.parameters() if p.grad is not None])
-        rank.measure(name, rank.everywhere(count.bytes))
+        rank.report.measure(name, rank.all_gather(count.bytes))
     same = bool(torch.allclose(found["with"], found["without"], atol=1e-6))
-    rank.check("gradients", same)
+    rank.report.check("gradients", same)

@@ -4,9 +4,8 @@ from functools import partial
 
 import torch
 
-from app.labs.ranks.link import RankLink
-from app.labs.ranks.rank import WorkerRank
-from app.labs.ranks.rings import run_naive_all_reduce, run_ring_all_reduce, run_tree_all_reduce
+from app.labs.ranks.links import RankLink, run_naive_all_reduce, run_ring_all_reduce, run_tree_all_reduce
+from app.labs.runner.rank import WorkerRank
 
 _ELEMENT = 4
 _ALGORITHMS = {"ring": run_ring_all_reduce, "tree": run_tree_all_reduce, "naive": run_naive_all_reduce}
@@ -20,12 +19,12 @@ def main(rank: WorkerRank) -> None:
     array = torch.arange(8.0 * rank.world) + rank.rank
     run(link, array)
     total = rank.world * torch.arange(8.0 * rank.world) + rank.world * (rank.world - 1) / 2
-    rank.check("sums", bool(torch.equal(array, total)))
+    rank.report.check("sums", bool(torch.equal(array, total)))
     for size in rank.numbers("sizes"):
         elements = int(size) // (_ELEMENT * rank.world) * rank.world
         held = torch.ones(elements)
-        samples = rank.timed(
-            partial(run, link, held), seconds=_SECONDS, least=5, most=10, warmed=link.latest, at_once=True
+        samples = rank.timing.sample(
+            partial(run, link, held), seconds=_SECONDS, least=5, most=10, warmed_up=link.latest, at_once=True
         )
-        late = max(rank.everywhere(link.latest()))
-        rank.measure("time", samples, size=elements * _ELEMENT, late=late)
+        late = max(rank.all_gather(link.latest()))
+        rank.report.measure("time", samples, size=elements * _ELEMENT, late=late)

@@ -10,7 +10,7 @@ from torch.nn import functional
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from app.labs.ranks import formats
-from app.labs.ranks.rank import WorkerRank
+from app.labs.runner.rank import WorkerRank
 
 _HEAD = 64
 _ROWS = 1024  # of scores that the reference computes at a time
@@ -41,7 +41,7 @@ def main(rank: WorkerRank) -> None:
             chosen[_chosen(rank, (query, key, value), causal=causal)] = None
             _time(rank, (query, key, value), causal=causal)
     if rank.on_gpu:
-        rank.tell("kernel", ", ".join(chosen))
+        rank.report.tell("kernel", ", ".join(chosen))
 
 
 def _time(rank: WorkerRank, given: Given, *, causal: bool) -> None:
@@ -49,10 +49,10 @@ def _time(rank: WorkerRank, given: Given, *, causal: bool) -> None:
     calls: dict[str, Attention] = {"fused": fused}
     heads, length = given[0].shape[1:3]
     size = _SCORES * heads * length**2 * given[0].element_size()
-    if rank.has_room(size, f"the separate steps at {length:,} tokens"):
+    if rank.budget.has_room(size, f"the separate steps at {length:,} tokens"):
         calls["separate"] = partial(separate, *given, causal=causal)
     found = {name: call() for name, call in calls.items()}
-    rank.check("result", is_near_enough(reference_attention(*given, causal=causal), **found))
+    rank.report.check("result", is_near_enough(reference_attention(*given, causal=causal), **found))
     del found
     for name, call in calls.items():
         rank.times(name, call, seconds=0.7, least=3, length=length)

@@ -2,7 +2,7 @@
 
 import torch
 
-from app.labs.ranks.rank import WorkerRank
+from app.labs.runner.rank import WorkerRank
 
 _KINDS = {"bf16": torch.bfloat16, "fp16": torch.float16}
 
@@ -12,11 +12,11 @@ def main(rank: WorkerRank) -> None:
     kind, count = _KINDS[rank.word("format")], int(rank.number("replicas"))
     values = torch.full((count,), rank.number("value"), dtype=torch.float64).to(kind)
     ring, tree = in_a_row(values), in_pairs(values)
-    rank.check("format", ring.dtype is tree.dtype is kind)
-    rank.measure("ones", [where_ones_stop(kind)])
-    rank.measure("ring", [float(ring)])
-    rank.measure("tree", [float(tree)])
-    rank.measure("wide", [float(in_a_row(values.float()))])
+    rank.report.check("format", ring.dtype is tree.dtype is kind)
+    rank.report.measure("ones", [where_ones_stop(kind)])
+    rank.report.measure("ring", [float(ring)])
+    rank.report.measure("tree", [float(tree)])
+    rank.report.measure("wide", [float(in_a_row(values.float()))])
 
 
 def where_ones_stop(kind: torch.dtype) -> float:

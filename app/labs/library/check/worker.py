@@ -10,9 +10,10 @@ import time
 import torch
 import torch.distributed as dist
 
-from app.labs.ranks.rank import WorkerRank
+from app.labs.runner.proof import DataProof, Difference, Pattern
+from app.labs.runner.rank import WorkerRank
 
-_COUNT, _SIDE = 1024, 256  # elements of a sum, and the side of a matrix
+_COUNT, _SIDE = 2**20, 256  # elements of a sum, and the side of a matrix
 _TOO_MANY = 1 << 60  # bytes
 _COARSE = 0.02  # relative error from rounding to BF16, several times over
 
@@ -25,18 +26,25 @@ def main(rank: WorkerRank) -> None:
         file.write(str(os.getpid()))
     new.rename(rank.folder / f"pid{rank.rank}")  # no reader sees half of it
     if what == "products":
-        rank.check("products", _multiplies(rank.rank))
+        rank.report.check("products", _multiplies(rank.rank))
     if what == "hangs":
         time.sleep(rank.number("seconds"))
     if is_bad:
         _go_wrong(rank, what)
     if is_bad and what == "skips":
         dist.barrier()
-    ones = torch.ones(_COUNT, device=rank.device)
-    dist.all_reduce(ones)
-    if rank.on_gpu:
-        torch.cuda.synchronize(rank.device)  # so that the stack shows who waits for others
-    rank.check("sums", bool((ones == rank.world).all()))
+    array, pattern = torch.empty(_COUNT, device=rank.device), Pattern(rank.world, torch.float32, rank.device)
+
+    def difference(turn: int) -> Difference | None:
+        """What is wrong in the sum of this rank."""
+        pattern.begin(turn)
+        pattern.fill(array, 0, pattern.weight(rank.rank))
+        dist.all_reduce(array)
+        if rank.on_gpu:
+            torch.cuda.synchronize(rank.device)  # so that the stack shows who waits for others
+        return pattern.difference(array, 0, pattern.total)
+
+    rank.prove(DataProof("sums", difference))
 
 
 def _go_wrong(rank: WorkerRank, what: str) -> None:

@@ -8,7 +8,7 @@ import torch
 import torch.distributed as dist
 
 from app.labs.ranks.files import file_system_of
-from app.labs.ranks.rank import WorkerRank
+from app.labs.runner.rank import WorkerRank
 
 _ELEMENT = 4  # bytes of a number
 
@@ -19,16 +19,16 @@ def main(rank: WorkerRank) -> None:
     layout, count = rank.word("layout"), int(rank.number("size")) // (_ELEMENT * rank.world)
     share = torch.arange(count, dtype=torch.float32, device=rank.device) + rank.rank
     if kind := file_system_of(rank.folder):
-        rank.tell("file system", kind)
+        rank.report.tell("file system", kind)
     try:
         write = partial(_write, rank, path, share, alone=layout == "rank-0")
         write()
-        rank.check("read back", _is_right(rank, path, share, alone=layout == "rank-0"))
-        rank.measure("write", rank.timed_by_host(write, seconds=5.0, least=3, most=8, warm=0))
+        rank.report.check("read back", _is_right(rank, path, share, alone=layout == "rank-0"))
+        rank.report.measure("write", rank.timing.sample_by_host(write, seconds=5.0, least=3, most=8, warm=0))
         if rank.on_gpu:
-            rank.measure("copy", rank.timed_by_host(share.cpu, seconds=1.0, least=3, most=8))
+            rank.report.measure("copy", rank.timing.sample_by_host(share.cpu, seconds=1.0, least=3, most=8))
         size = path.stat().st_size if path.exists() else 0
-        rank.measure(layout, [max(rank.everywhere(size))])
+        rank.report.measure(layout, [max(rank.all_gather(size))])
     finally:
         path.unlink(missing_ok=True)
 

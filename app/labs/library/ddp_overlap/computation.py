@@ -10,9 +10,8 @@ from torch.nn.parallel import DistributedDataParallel
 
 from app.labs.ranks import formats
 from app.labs.ranks.byte_counts import SentBytes
-from app.labs.ranks.rank import WorkerRank
-from app.labs.ranks.room import require_room
-from app.labs.ranks.rounding import agree
+from app.labs.ranks.formats import agree
+from app.labs.runner.rank import WorkerRank
 
 _LAYERS = 8
 _ROUNDINGS = 2 * _LAYERS + 1  # of a gradient: a product of every layer, forward and backward
@@ -23,7 +22,7 @@ def measure_ddp(rank: WorkerRank, size: int) -> None:
     """Check the gradients and the buckets, *size* layers in each; then time the parts of a step."""
     width, tokens = int(rank.number("width")), int(rank.number("tokens"))
     layer = 4 * width**2  # bytes of its gradients: FP32, while the products are in BF16
-    require_room(rank, _LAYERS * (4 * layer + 4 * tokens * width) + size * layer, "tokens or width")
+    rank.budget.require_room(_LAYERS * (4 * layer + 4 * tokens * width) + size * layer, "tokens or width")
     kind = formats.use("bf16")
     torch.manual_seed(rank.rank)
     with rank.device:
@@ -37,22 +36,22 @@ def measure_ddp(rank: WorkerRank, size: int) -> None:
     step = partial(_pass_both_ways, model, inputs, gradient)
     quiet = partial(_without_sync, model, step)
     step()  # DDP rebuilds its buckets after it
-    rank.check("gradients", _are_means(rank, net, step, quiet))
+    rank.report.check("gradients", _are_means(rank, net, step, quiet))
     with SentBytes(rank.world) as sent:
         step()
-    rank.check("buckets", sum(sent.calls.values()) == _LAYERS // size)
-    forward = rank.timed(partial(_pass_forward, net, inputs), 1.0, 5, 50)
-    alone = rank.timed(quiet, 1.0, 5, 50)
-    whole = rank.timed(step, 1.0, 5, 50)
+    rank.report.check("buckets", sum(sent.calls.values()) == _LAYERS // size)
+    forward = rank.timing.sample(partial(_pass_forward, net, inputs), 1.0, 5, 50)
+    alone = rank.timing.sample(quiet, 1.0, 5, 50)
+    whole = rank.timing.sample(step, 1.0, 5, 50)
     reduce = partial(dist.all_reduce, bucket, dist.ReduceOp.AVG)
-    rank.measure("forward", forward, size=size)
-    rank.measure("reduce", rank.timed(reduce, 1.0, 5, 50), size=size)
+    rank.report.measure("forward", forward, size=size)
+    rank.report.measure("reduce", rank.timing.sample(reduce, 1.0, 5, 50), size=size)
     backward = (statistics.median(alone) - statistics.median(forward)) / _LAYERS
     if backward > 0:  # on a busy machine it may be less than nothing
-        rank.measure("backward", [backward], size=size)
+        rank.report.measure("backward", [backward], size=size)
     exposed = max(0.0, statistics.median(whole) - statistics.median(alone))
     for name, samples in (("alone", alone), ("step", whole), ("exposed", [exposed])):
-        rank.measure(name, samples, size=size)
+        rank.report.measure(name, samples, size=size)
 
 
 def _pass_forward(net: nn.Module, inputs: torch.Tensor) -> torch.Tensor:

@@ -11,8 +11,8 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 from app.labs.library.ddp_overlap.computation import measure_ddp
-from app.labs.ranks.rank import WorkerRank
 from app.labs.ranks.sleep_layers import Sleeping, sleep_until
+from app.labs.runner.rank import WorkerRank
 
 _LAYERS, _WIDTH, _BATCH = 8, 512, 4
 _MIB = 2**20  # bytes of a layer's gradients
@@ -69,12 +69,12 @@ def main(rank: WorkerRank) -> None:
         model.zero_grad()
         _step(model, inputs)
     own = [p.grad.clone() for p in net.parameters() if p.grad is not None]
-    rank.check("gradients", _are_means(rank, net, inputs, own))
+    rank.report.check("gradients", _are_means(rank, net, inputs, own))
     line.sizes.clear()
-    samples = rank.timed(partial(_step, model, inputs), seconds=1.5, least=5, most=8, at_once=True)
+    samples = rank.timing.sample(partial(_step, model, inputs), seconds=1.5, least=5, most=8, at_once=True)
     even = set(line.sizes) == {size * _MIB}
-    rank.check("buckets", even)
-    rank.measure("step", samples, size=size)
+    rank.report.check("buckets", even)
+    rank.report.measure("step", samples, size=size)
 
 
 def _step(model: nn.Module, inputs: torch.Tensor) -> None:

@@ -5,7 +5,7 @@ from datetime import timedelta
 import torch
 import torch.distributed as dist
 
-from app.labs.ranks.rank import WorkerRank
+from app.labs.runner.rank import WorkerRank
 
 _COUNT = 1024  # elements that a rank has of a layer
 _OPERATIONS = ("nothing", "all_gather", "all_reduce")
@@ -43,21 +43,21 @@ def main(rank: WorkerRank) -> None:
     group, other = (dist.new_group(timeout=patience) for _ in range(2))
     recorder = Recorder(group, rank.world)
     timed_out = _steps(rank, recorder, other)
-    rank.check("hang", timed_out)
+    rank.report.check("hang", timed_out)
     table = list(
         zip(
-            *(map(int, rank.everywhere(value)) for value in (recorder.number, recorder.operation, recorder.completed)),
+            *(map(int, rank.all_gather(value)) for value in (recorder.number, recorder.operation, recorder.completed)),
             strict=True,
         )
     )
     for place, (number, operation, completed) in enumerate(table):
         state = "completed" if completed else "started"
-        rank.tell(f"rank {place}", f"number {number}, {_OPERATIONS[operation]}, {state}")
+        rank.report.tell(f"rank {place}", f"number {number}, {_OPERATIONS[operation]}, {state}")
     numbers = [number for number, _, _ in table]
-    rank.measure("culprit", [float(numbers.index(min(numbers)))])
-    rank.measure("waiting", [float(max(numbers))])
-    rank.measure("behind", [float(min(numbers))])
-    rank.measure("complaints", [float(sum(not completed for _, _, completed in table))])
+    rank.report.measure("culprit", [float(numbers.index(min(numbers)))])
+    rank.report.measure("waiting", [float(max(numbers))])
+    rank.report.measure("behind", [float(min(numbers))])
+    rank.report.measure("complaints", [float(sum(not completed for _, _, completed in table))])
 
 
 def _steps(rank: WorkerRank, recorder: Recorder, other: dist.ProcessGroup) -> bool:

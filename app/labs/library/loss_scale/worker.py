@@ -2,7 +2,7 @@
 
 import torch
 
-from app.labs.ranks.rank import WorkerRank
+from app.labs.runner.rank import WorkerRank
 
 _USUAL, _LARGE = 1e-9, 1e12  # the first fits into FP16 at every scale, the second at none
 
@@ -19,6 +19,6 @@ def main(rank: WorkerRank) -> None:
                 scale, clean = 2 * scale, 0
         else:
             scale, clean, skipped = scale / 2, 0, skipped + 1
-    rank.check("scale", scale > 0)
-    rank.measure("scale", [scale])
-    rank.measure("skipped", [float(skipped)])
+    rank.report.check("scale", scale > 0)
+    rank.report.measure("scale", [scale])
+    rank.report.measure("skipped", [float(skipped)])

@@ -2,7 +2,7 @@
 
 import torch
 
-from app.labs.ranks.rank import WorkerRank
+from app.labs.runner.rank import WorkerRank
 
 
 def main(rank: WorkerRank) -> None:
@@ -13,6 +13,6 @@ def main(rank: WorkerRank) -> None:
     for _ in range(int(steps)):
         weight = (weight.float() + update).to(torch.bfloat16)
         master = master + update
-    rank.check("format", weight.dtype is torch.bfloat16)
-    rank.measure("bf16", [float(weight)])
-    rank.measure("master", [float(master)])
+    rank.report.check("format", weight.dtype is torch.bfloat16)
+    rank.report.measure("bf16", [float(weight)])
+    rank.report.measure("master", [float(master)])

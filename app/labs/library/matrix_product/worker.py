@@ -5,7 +5,7 @@ from functools import partial
 import torch
 
 from app.labs.ranks import formats
-from app.labs.ranks.rank import Call, WorkerRank
+from app.labs.runner.rank import Call, WorkerRank
 
 _MATRICES = 3  # two operands and their product
 _CHECKED = {True: 1024, False: 128}  # side of the product that is checked, on GPUs and not
@@ -16,13 +16,13 @@ def main(rank: WorkerRank) -> None:
     name = rank.word("format")
     kind = formats.use(name)
     right = formats.is_right(name, kind, _CHECKED[rank.on_gpu], rank.device)
-    rank.check("product", right)
+    rank.report.check("product", right)
     if rank.on_gpu:
-        rank.tell("precision", formats.flags())
+        rank.report.tell("precision", formats.flags())
     for side in map(int, rank.numbers("sides")):
         size = _MATRICES * kind.itemsize * side**2
-        if rank.has_room(size, f"n = {side}"):
-            call = rank.rotated(partial(_product, rank, kind, side), size)
+        if rank.budget.has_room(size, f"n = {side}"):
+            call = rank.timing.rotate(partial(_product, rank, kind, side), size)
             rank.times("time", call, seconds=1.0, least=3, side=side)
 
 

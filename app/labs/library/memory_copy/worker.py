@@ -4,7 +4,7 @@ from functools import partial
 
 import torch
 
-from app.labs.ranks.rank import Call, WorkerRank
+from app.labs.runner.rank import Call, WorkerRank
 
 _SECONDS = 0.5
 _MIB = 2**20
@@ -16,7 +16,7 @@ def main(rank: WorkerRank) -> None:
     """Time every size, and check that the copy equals its source."""
     place = rank.word("source") if rank.on_gpu else "device"
     for size in map(int, rank.numbers("sizes")):
-        if rank.has_room(2 * size, f"{size / _MIB:g} MiB"):
+        if rank.budget.has_room(2 * size, f"{size / _MIB:g} MiB"):
             _time(rank, place, size)
 
 
@@ -29,13 +29,13 @@ def _time(rank: WorkerRank, place: str, size: int) -> None:
         return partial(target.copy_, source, non_blocking=place == "pinned")
 
     if place == "pageable":  # such a copy waits for itself, so there is no queue of them
-        samples = rank.timed_by_host(make(), _SECONDS)
-        rank.measure("time", samples, rank.own_medians(), size=size)
+        samples = rank.timing.sample_by_host(make(), _SECONDS)
+        rank.report.measure("time", samples, rank.timing.own_medians(), size=size)
     else:
-        call = rank.rotated(make, 2 * size) if place == "device" else make()
+        call = rank.timing.rotate(make, 2 * size) if place == "device" else make()
         rank.times("time", call, _SECONDS, size=size)
     source, target = pairs[0]
-    rank.check("copy", _is_same(source, target))
+    rank.report.check("copy", _is_same(source, target))
 
 
 def _is_same(source: torch.Tensor, target: torch.Tensor) -> bool:

@@ -9,9 +9,8 @@ from torch import nn
 
 from app.labs.library.pipeline.schedules import chunks_of, mean_square, pipeline_of
 from app.labs.ranks import formats
-from app.labs.ranks.rank import WorkerRank
-from app.labs.ranks.room import require_room
-from app.labs.ranks.rounding import agree
+from app.labs.ranks.formats import agree
+from app.labs.runner.rank import WorkerRank
 
 _SMALL, _FEW = 256, 16  # width and tokens of a micro-batch, where the gradients are checked
 
@@ -40,7 +39,7 @@ def measure_pipeline(rank: WorkerRank, name: str, micro: int) -> None:
     """Check the gradients of a small model, then time the work of a rank, and steps."""
     width, tokens, layers = (int(rank.number(one)) for one in ("width", "tokens", "layers"))
     activations = _needed(rank, name, micro, layers, 2 * tokens * width)
-    require_room(rank, 4 * layers * width**2 + activations, "tokens, width or layers")
+    rank.budget.require_room(4 * layers * width**2 + activations, "tokens, width or layers")
     share, left = divmod(layers, chunks_of(name))
     if left:
         raise ValueError(f"{name} has two stages on each rank, which cannot share {layers} layers")
@@ -49,12 +48,12 @@ def measure_pipeline(rank: WorkerRank, name: str, micro: int) -> None:
     inputs, target = (torch.randn(micro * tokens, width, device=rank.device, dtype=torch.bfloat16) for _ in range(2))
     make = partial(_ComputedStage, rank, layers=share, width=width)
     pipeline = pipeline_of(rank, name, micro, inputs[:tokens], make)
-    work = rank.timed(partial(_work, pipeline.modules, inputs[:tokens], target[:tokens], micro), 1.0, 3, 8)
-    rank.measure("work", work, micro=micro)
-    steps = rank.timed(partial(pipeline.step, inputs, target), 1.0, 3, 8)
-    rank.measure(name, steps, micro=micro)
+    work = rank.timing.sample(partial(_work, pipeline.modules, inputs[:tokens], target[:tokens], micro), 1.0, 3, 8)
+    rank.report.measure("work", work, micro=micro)
+    steps = rank.timing.sample(partial(pipeline.step, inputs, target), 1.0, 3, 8)
+    rank.report.measure(name, steps, micro=micro)
     bubble = 1 - statistics.median(work) / statistics.median(steps)
-    rank.measure(f"bubble-{name}", [bubble], micro=micro)
+    rank.report.measure(f"bubble-{name}", [bubble], micro=micro)
 
 
 def _work(modules: Sequence[nn.Module], given: torch.Tensor, gradient: torch.Tensor, micro: int) -> None:
@@ -83,7 +82,7 @@ def _check(rank: WorkerRank, name: str, micro: int, layers: int) -> None:
         for index, module in zip(pipeline.own, pipeline.modules, strict=True)
         for ours, alone in zip(module.parameters(), whole[index].parameters(), strict=True)
     )
-    rank.check("gradients", right)
+    rank.report.check("gradients", right)
 
 
 def _leaf(given: torch.Tensor) -> torch.Tensor:

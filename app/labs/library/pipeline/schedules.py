@@ -14,7 +14,7 @@ from torch.distributed.pipelining import (
     ScheduleZBVZeroBubble,
 )
 
-from app.labs.ranks.rank import WorkerRank
+from app.labs.runner.rank import WorkerRank
 
 _SCHEDULES = {
     "gpipe": (ScheduleGPipe, 1),

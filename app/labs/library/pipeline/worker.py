@@ -9,9 +9,9 @@ from torch import nn
 
 from app.labs.library.pipeline.computation import measure_pipeline
 from app.labs.library.pipeline.schedules import Pipeline, chunks_of, mean_square, pipeline_of
-from app.labs.ranks.rank import WorkerRank
 from app.labs.ranks.sleep_layers import sleep_until
-from app.labs.ranks.torch_version import require_torch
+from app.labs.runner.rank import WorkerRank
+from app.labs.runner.torch_version import require_torch
 
 # Before, a rank with two neighboring stages connected to itself, which gloo refuses.
 _ZB_V = "2.13", "schedule=zb_v over gloo"
@@ -84,9 +84,9 @@ def main(rank: WorkerRank) -> None:
     pipeline = pipeline_of(rank, name, micro, inputs[:_BATCH], make)
     step = partial(pipeline.step, inputs, target)
     step()
-    rank.check("gradients", _is_right(pipeline, inputs, target))
-    samples = rank.timed(step, seconds=1.0, least=3, most=4, at_once=True)
-    rank.measure(name, samples, micro=micro)
+    rank.report.check("gradients", _is_right(pipeline, inputs, target))
+    samples = rank.timing.sample(step, seconds=1.0, least=3, most=4, at_once=True)
+    rank.report.measure(name, samples, micro=micro)
 
 
 def _is_right(pipeline: Pipeline, inputs: torch.Tensor, target: torch.Tensor) -> bool:

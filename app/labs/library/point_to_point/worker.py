@@ -2,11 +2,13 @@
 
 import itertools
 from functools import partial
+from typing import Any
 
 import torch
 import torch.distributed as dist
 
-from app.labs.ranks.rank import WorkerRank
+from app.labs.runner.proof import DataProof, Difference, Pattern
+from app.labs.runner.rank import WorkerRank
 
 _ELEMENT = 4
 _SECONDS, _PAIR_SECONDS = 0.5, 0.2
@@ -15,18 +17,17 @@ _MIB = 2**20
 
 
 def main(rank: WorkerRank) -> None:
-    """Check that numbers come back unchanged, then time every size, or every pair of ranks."""
+    """Time every size, or every pair of ranks, and prove that what arrives is what was sent."""
     if rank.word("peer") == "all":
         _time_pairs(rank, list(itertools.combinations(range(rank.world), 2)))
         return
     peer = _peer(rank)
-    rank.check("message", _comes_back(rank, 0, peer))
     for size in rank.numbers("sizes"):
-        if rank.has_room(size, f"{size / _MIB:g} MiB"):
+        if rank.budget.has_room(size, f"{size / _MIB:g} MiB"):
             message = _message(rank, size)
-            rank.times(
-                "time", partial(_round_trip, rank, 0, peer, message), _SECONDS, part=0.5, size=_bytes_of(message)
-            )
+            call = partial(_round_trip, rank, 0, peer, message)
+            proof = DataProof("message", partial(_difference, rank, _pattern(rank), 0, peer, message))
+            rank.times("time", call, _SECONDS, part=0.5, proof=proof, size=_bytes_of(message))
 
 
 def _peer(rank: WorkerRank) -> int:
@@ -38,30 +39,48 @@ def _peer(rank: WorkerRank) -> int:
 
 
 def _time_pairs(rank: WorkerRank, pairs: list[tuple[int, int]]) -> None:
-    """Check all *pairs* of ranks, then time one after the other, for two sizes."""
-    right = [_comes_back(rank, first, second) for first, second in pairs]  # on all ranks, each pair
-    rank.check("message", all(right))
-    sizes = rank.numbers("sizes")
+    """Time and prove all *pairs* of ranks, one after the other, for two sizes."""
+    sizes, pattern = rank.numbers("sizes"), _pattern(rank)
     for size in sorted({min(sizes), max(sizes)}):
-        if not rank.has_room(size, f"{size / _MIB:g} MiB"):
+        if not rank.budget.has_room(size, f"{size / _MIB:g} MiB"):
             continue
         message = _message(rank, size)
         for first, second in pairs:
             call = partial(_round_trip, rank, first, second, message)
             rest = f"ranks {first} and {second} with {size / _MIB:g} MiB, and all after them"
-            if not rank.has_time(call, _LEAST, rest):
+            if not rank.budget.has_time(call, _LEAST, rest):
                 return
-            samples = rank.timed(call, _PAIR_SECONDS, _LEAST, _MOST)
+            at: dict[str, Any] = {"rank": first, "peer": second, "size": _bytes_of(message)}
+            samples = rank.timing.sample(call, _PAIR_SECONDS, _LEAST, _MOST)
             samples[:] = [0.5 * one for one in samples]  # in place: they are known by their list
-            rank.measure("pair", samples, rank=first, peer=second, size=_bytes_of(message))
+            rank.prove(DataProof("message", partial(_difference, rank, pattern, first, second, message)), **at)
+            rank.report.measure("pair", samples, **at)
 
 
-def _comes_back(rank: WorkerRank, first: int, second: int) -> bool:
-    """Whether numbers of *first* that *second* returns are the same; the others do nothing."""
-    sent = torch.arange(8.0, device=rank.device) + first * rank.world + second
-    back = sent.clone() if rank.rank != second else torch.zeros_like(sent)
-    _round_trip(rank, first, second, back)
-    return bool(torch.equal(back, sent))
+def _pattern(rank: WorkerRank) -> Pattern:
+    return Pattern(rank.world, torch.float32, rank.device)
+
+
+def _difference(
+    rank: WorkerRank, pattern: Pattern, first: int, second: int, message: torch.Tensor, turn: int
+) -> Difference | None:
+    """What *first* or *second* received wrong, each from the other, into what it had emptied before."""
+    pattern.begin(turn)
+    there, back = first * rank.world + second, second * rank.world + first
+    if rank.rank == first:
+        pattern.fill(message, there)
+        dist.send(message, second)
+        message.zero_()
+        dist.recv(message, second)
+        return pattern.difference(message, back)
+    if rank.rank == second:
+        message.zero_()
+        dist.recv(message, first)
+        found = pattern.difference(message, there)
+        pattern.fill(message, back)
+        dist.send(message, first)
+        return found
+    return None
 
 
 def _message(rank: WorkerRank, size: float) -> torch.Tensor:

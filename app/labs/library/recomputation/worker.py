@@ -12,9 +12,8 @@ from torch import nn
 from torch.utils.checkpoint import checkpoint
 
 from app.labs.ranks import formats
-from app.labs.ranks.rank import WorkerRank
-from app.labs.ranks.room import require_room
-from app.labs.ranks.rounding import agree
+from app.labs.ranks.formats import agree
+from app.labs.runner.rank import WorkerRank
 
 _BLOCKS = 12
 _ROUNDINGS = 10 * _BLOCKS  # of a gradient: five of a block on its way forward, and five back
@@ -43,21 +42,21 @@ def main(rank: WorkerRank) -> None:
     width, tokens = int(rank.number("width")), int(rank.number("tokens"))
     every, kind = int(rank.word("every")), formats.use("bf16" if rank.on_gpu else "fp32")
     if rank.on_gpu:
-        require_room(rank, _needed(width, tokens), "tokens or width")
+        rank.budget.require_room(_needed(width, tokens), "tokens or width")
     torch.manual_seed(0)
     with rank.device:
         blocks = nn.Sequential(*(_ResidualMlp(width, kind) for _ in range(_BLOCKS)))
         given = torch.randn(tokens, width, dtype=kind, requires_grad=True)
     run, whole = partial(_forward, blocks, given, every), partial(_forward, blocks, given, 0)
     _compare(rank, blocks, run, whole, every)
-    rank.measure("kept", [_kept(run, blocks)], every=every)
+    rank.report.measure("kept", [_kept(run, blocks)], every=every)
     times = {}
     for name, each in (("step", run), ("whole", whole)):
-        times[name] = rank.timed(partial(_both_ways, each), 2.0, 5, 20)
-        rank.measure(name, times[name], rank.own_medians(), every=every)
+        times[name] = rank.timing.sample(partial(_both_ways, each), 2.0, 5, 20)
+        rank.report.measure(name, times[name], rank.timing.own_medians(), every=every)
     if rank.on_gpu:
         longer = statistics.median(times["step"]) / statistics.median(times["whole"]) - 1
-        rank.measure("overhead", [longer], every=every)
+        rank.report.measure("overhead", [longer], every=every)
         for name, each in (("", run), ("-whole", whole)):
             _measure_memory(rank, name, each, every)
 
@@ -73,17 +72,17 @@ def _compare(rank: WorkerRank, blocks: nn.Module, run: _Run, whole: _Run, every:
         with_checkpoints, without = one.to(rank.device), parameter.grad
         same = agree(with_checkpoints, without, _ROUNDINGS) and same
         different += float((with_checkpoints != without).sum().item())
-    rank.check("gradients", same if rank.on_gpu else not different)
+    rank.report.check("gradients", same if rank.on_gpu else not different)
     if rank.on_gpu:
-        rank.measure("different", [different], every=every)
+        rank.report.measure("different", [different], every=every)
 
 
 def _measure_memory(rank: WorkerRank, name: str, run: _Run, every: int) -> None:
     """Report the peak of a step that starts with the weights and gradients in place."""
     before = torch.cuda.memory_allocated(rank.device)
-    allocated, reserved = rank.peak(partial(_both_ways, run))
-    rank.measure(f"allocated{name}", [float(allocated - before)], every=every)
-    rank.measure(f"reserved{name}", [float(reserved)], every=every)
+    allocated, reserved = rank.budget.peak(partial(_both_ways, run))
+    rank.report.measure(f"allocated{name}", [float(allocated - before)], every=every)
+    rank.report.measure(f"reserved{name}", [float(reserved)], every=every)
 
 
 def _needed(width: int, tokens: int) -> float:

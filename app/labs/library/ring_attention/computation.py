@@ -5,10 +5,9 @@ from functools import partial
 
 import torch
 
-from app.labs.ranks.neighbors import Neighbors
-from app.labs.ranks.rank import WorkerRank
-from app.labs.ranks.room import require_room
-from app.labs.ranks.rounding import agree
+from app.labs.ranks.formats import agree
+from app.labs.ranks.links import Neighbors
+from app.labs.runner.rank import WorkerRank
 
 _HEAD = 128  # width of a head
 _FEW = 64  # tokens of a rank when the result is checked
@@ -19,14 +18,14 @@ _State = tuple[torch.Tensor, torch.Tensor]
 def measure_ring_attention(rank: WorkerRank) -> None:
     """Compare with attention on one rank, count the bytes, time the parts and the ring."""
     heads, tokens = int(rank.number("heads")), int(rank.number("tokens"))
-    require_room(rank, 20 * 2 * heads * tokens * _HEAD, "tokens or heads")
-    rank.check("attention", _is_right(rank, heads))
+    rank.budget.require_room(20 * 2 * heads * tokens * _HEAD, "tokens or heads")
+    rank.report.check("attention", _is_right(rank, heads))
     query, *blocks = (
         torch.randn(count, heads, tokens, _HEAD, device=rank.device, dtype=torch.bfloat16) for count in (1, 2, 2)
     )
     link = Neighbors(rank)
     _ring_attention(rank, link, query, *blocks)
-    rank.measure("sent", rank.everywhere(link.sent_bytes))
+    rank.report.measure("sent", rank.all_gather(link.sent_bytes))
     start = _attention(query, blocks[0])
     calls: dict[str, Callable[[], object]] = {
         "compute": partial(_with_block, start, query, blocks[1]),
@@ -34,7 +33,7 @@ def measure_ring_attention(rank: WorkerRank) -> None:
         "step": partial(_ring_attention, rank, link, query, *blocks),
     }
     for name, call in calls.items():
-        rank.measure(name, rank.timed(call, seconds=1.0, least=5, most=50))
+        rank.report.measure(name, rank.timing.sample(call, seconds=1.0, least=5, most=50))
 
 
 def _ring_attention(

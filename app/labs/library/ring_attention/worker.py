@@ -7,9 +7,9 @@ import torch
 import torch.distributed as dist
 
 from app.labs.library.ring_attention.computation import measure_ring_attention
-from app.labs.ranks.link import RankLink
-from app.labs.ranks.rank import WorkerRank
+from app.labs.ranks.links import RankLink
 from app.labs.ranks.sleep_layers import sleep_until
+from app.labs.runner.rank import WorkerRank
 
 _HEAD = 64  # width of a head
 _FEW = 8  # tokens per rank when the result is checked
@@ -21,14 +21,14 @@ def main(rank: WorkerRank) -> None:
         measure_ring_attention(rank)
         return
     heads, tokens = int(rank.number("heads")), int(rank.number("tokens"))
-    rank.check("attention", _is_right(rank, heads))
+    rank.report.check("attention", _is_right(rank, heads))
     block = torch.zeros(2, heads, tokens, _HEAD)
     link = RankLink(rank)
     _pass_round(link, block, 0.0)
-    rank.measure("sent", rank.everywhere(link.sent_bytes))
+    rank.report.measure("sent", rank.all_gather(link.sent_bytes))
     slow = RankLink(rank, rank.number("latency"), rank.number("bandwidth"))
     go_round = partial(_pass_round, slow, block, rank.number("compute"))
-    rank.measure("step", rank.timed(go_round, seconds=2.0, least=5, most=8, at_once=True))
+    rank.report.measure("step", rank.timing.sample(go_round, seconds=2.0, least=5, most=8, at_once=True))
 
 
 def _pass_round(link: RankLink, block: torch.Tensor, compute: float) -> None:

@@ -2,9 +2,8 @@
 
 import torch
 
-from app.labs.ranks.link import RankLink
-from app.labs.ranks.rank import WorkerRank
-from app.labs.ranks.rings import run_ring_all_reduce
+from app.labs.ranks.links import RankLink, run_ring_all_reduce
+from app.labs.runner.rank import WorkerRank
 
 _ELEMENT = 4
 
@@ -17,6 +16,6 @@ def main(rank: WorkerRank) -> None:
     expected = (torch.arange(size, dtype=torch.float32) % 1000) * rank.world
     expected += rank.world * (rank.world - 1) / 2
     run_ring_all_reduce(link, array)
-    rank.check("sums", bool(torch.equal(array, expected)))
+    rank.report.check("sums", bool(torch.equal(array, expected)))
     for name, count in (("bytes", link.sent_bytes), ("messages", link.messages)):
-        rank.measure(name, [float(n) for n in rank.everywhere(count)], size=size * _ELEMENT)
+        rank.report.measure(name, [float(n) for n in rank.all_gather(count)], size=size * _ELEMENT)

@@ -1,34 +1,44 @@
 """A flat all-to-all, and one in two stages, over emulated nodes."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import torch
 
-from app.labs.ranks.link import RankLink
-from app.labs.ranks.rank import WorkerRank
+from app.labs.ranks.links import RankLink
+from app.labs.runner.proof import DataProof, Difference, Pattern, first_difference
+from app.labs.runner.rank import WorkerRank
 
 _ELEMENT = 4
 _SECONDS = 1.0
 
 
 def main(rank: WorkerRank) -> None:
-    """Check what arrives, then time every size."""
+    """Time every size, and prove what arrives."""
     node, world = int(rank.number("node")), rank.world
     if world % node:
         raise ValueError(f"nodes of {node} ranks need a multiple of {node} ranks, not {world}")
     link = RankLink(rank, rank.number("latency"), rank.number("inside"), node=node, across=rank.number("across"))
-    numbers = torch.arange(float(world)).view(world, 1)
+    pattern = Pattern(world, torch.float32, rank.device)
     for name, run in ALGORITHMS.items():
-        found = run(link, numbers + world * rank.rank, node)
-        rank.check(f"{name} pieces", bool(torch.equal(found, world * numbers + rank.rank)))
         for size in rank.numbers("sizes"):
             pieces = torch.ones(world, int(size) // (_ELEMENT * world))
-            samples = rank.timed(
-                partial(run, link, pieces, node), _SECONDS, least=3, most=5, warmed=link.latest, warm=1, at_once=True
-            )
-            late = max(rank.everywhere(link.latest()))
-            rank.measure(name, samples, size=pieces.numel() * _ELEMENT, late=late)
+            call = partial(run, link, pieces, node)
+            samples = rank.timing.sample(call, _SECONDS, least=3, most=5, warmed_up=link.latest, warm=1, at_once=True)
+            late = max(rank.all_gather(link.latest()))
+            rank.prove(DataProof(f"{name} pieces", partial(_difference, rank.rank, pattern, call, pieces)))
+            rank.report.measure(name, samples, size=pieces.numel() * _ELEMENT, late=late)
+
+
+def _difference(
+    rank: int, pattern: Pattern, call: Callable[[], torch.Tensor], pieces: torch.Tensor, turn: int
+) -> Difference | None:
+    """What is wrong in the pieces that this *rank* gets from every other one."""
+    world = len(pieces)
+    pattern.begin(turn)
+    for place, piece in enumerate(pieces):
+        pattern.fill(piece, rank * world + place)
+    return first_difference([pattern.difference(piece, place * world + rank) for place, piece in enumerate(call())])
 
 
 def flat(link: RankLink, pieces: torch.Tensor, node: int) -> torch.Tensor:

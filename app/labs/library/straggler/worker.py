@@ -6,8 +6,8 @@ from functools import partial
 import torch
 import torch.distributed as dist
 
-from app.labs.ranks.rank import WorkerRank
 from app.labs.ranks.sleep_layers import sleep_until
+from app.labs.runner.rank import WorkerRank
 
 _WIDTH = 256
 
@@ -18,12 +18,12 @@ def main(rank: WorkerRank) -> None:
     work = rank.number("compute") * slowness
     gradient = torch.full((_WIDTH,), float(rank.rank))
     dist.all_reduce(gradient)
-    rank.check("sum", bool((gradient == rank.world * (rank.world - 1) / 2).all()))
+    rank.report.check("sum", bool((gradient == rank.world * (rank.world - 1) / 2).all()))
     waited: list[float] = []
     step = partial(_step, work, rank.number("reduce"), gradient, waited)
-    samples = rank.timed(step, seconds=2.0, least=5, most=10, warmed=waited.clear, at_once=True)
-    rank.measure("step", samples)
-    rank.measure("waiting", waited)
+    samples = rank.timing.sample(step, seconds=2.0, least=5, most=10, warmed_up=waited.clear, at_once=True)
+    rank.report.measure("step", samples)
+    rank.report.measure("waiting", waited)
 
 
 def _step(work: float, reduce: float, gradient: torch.Tensor, waited: list[float]) -> None:

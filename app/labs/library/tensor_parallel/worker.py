@@ -13,9 +13,8 @@ from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, 
 
 from app.labs.ranks import formats
 from app.labs.ranks.byte_counts import SentBytes, bytes_of
-from app.labs.ranks.rank import WorkerRank
-from app.labs.ranks.room import require_room
-from app.labs.ranks.rounding import agree
+from app.labs.ranks.formats import agree
+from app.labs.runner.rank import WorkerRank
 
 _CLOSE = 1e-5
 _ROUNDINGS = 6  # both products and the GELU, forward and backward; then one for every sum of ranks
@@ -46,7 +45,7 @@ def main(rank: WorkerRank) -> None:
         )
     kind = formats.use("bf16" if rank.on_gpu else "fp32")
     if rank.on_gpu:
-        require_room(rank, _needed(rank.world, width, tokens), "tokens or width")
+        rank.budget.require_room(_needed(rank.world, width, tokens), "tokens or width")
     whole, net = (_Mlp(rank, width, kind) for _ in range(2))
     given = torch.randn(tokens, width, device=rank.device, dtype=kind)
     if rank.on_gpu:
@@ -62,11 +61,11 @@ def main(rank: WorkerRank) -> None:
         found = split(given)
         found.square().mean().backward()
     pairs = ((found, expected), (given.grad, alone.grad))
-    rank.check("result", all(_is_same(rank, *pair) for pair in pairs))
-    every = rank.everywhere(sum(map(bytes_of, split.parameters())))
-    rank.measure("weights", every)
-    rank.measure("all-reduces", rank.everywhere(sum(sent.calls.values())))
-    rank.measure("sent", rank.everywhere(sent.bytes))
+    rank.report.check("result", all(_is_same(rank, *pair) for pair in pairs))
+    every = rank.all_gather(sum(map(bytes_of, split.parameters())))
+    rank.report.measure("weights", every)
+    rank.report.measure("all-reduces", rank.all_gather(sum(sent.calls.values())))
+    rank.report.measure("sent", rank.all_gather(sent.bytes))
     if rank.on_gpu:
         _measure_times(rank, split, whole, given.detach())
 
@@ -87,7 +86,7 @@ def _measure_times(rank: WorkerRank, split: nn.Module, whole: nn.Module, given: 
         "step": partial(_pass_both_ways, split, given, gradient),
     }
     for name, call in calls.items():
-        rank.measure(name, rank.timed(call, seconds=1.0, least=5, most=20))
+        rank.report.measure(name, rank.timing.sample(call, seconds=1.0, least=5, most=20))
 
 
 def _pass_both_ways(module: nn.Module, given: torch.Tensor, gradient: torch.Tensor) -> None:

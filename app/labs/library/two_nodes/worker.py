@@ -4,9 +4,8 @@ from functools import partial
 
 import torch
 
-from app.labs.ranks.link import RankLink
-from app.labs.ranks.rank import WorkerRank
-from app.labs.ranks.rings import run_hierarchical_all_reduce, run_ring_all_reduce
+from app.labs.ranks.links import RankLink, run_hierarchical_all_reduce, run_ring_all_reduce
+from app.labs.runner.rank import WorkerRank
 
 _ELEMENT = 4
 _SECONDS = 1.0
@@ -27,10 +26,12 @@ def main(rank: WorkerRank) -> None:
     array = torch.arange(8.0 * rank.world) + rank.rank
     run(array)
     total = rank.world * torch.arange(8.0 * rank.world) + rank.world * (rank.world - 1) / 2
-    rank.check("sums", bool(torch.equal(array, total)))
+    rank.report.check("sums", bool(torch.equal(array, total)))
     for size in rank.numbers("sizes"):
         elements = int(size) // (_ELEMENT * rank.world) * rank.world
         held = torch.ones(elements)
-        samples = rank.timed(partial(run, held), seconds=_SECONDS, least=5, most=10, warmed=link.latest, at_once=True)
-        late = max(rank.everywhere(link.latest()))
-        rank.measure(name, samples, size=elements * _ELEMENT, late=late)
+        samples = rank.timing.sample(
+            partial(run, held), seconds=_SECONDS, least=5, most=10, warmed_up=link.latest, at_once=True
+        )
+        late = max(rank.all_gather(link.latest()))
+        rank.report.measure(name, samples, size=elements * _ELEMENT, late=late)

@@ -18,10 +18,9 @@ from torch.optim import Adam, Optimizer
 
 from app.labs.ranks import formats
 from app.labs.ranks.byte_counts import SentBytes, bytes_of
-from app.labs.ranks.rank import WorkerRank
-from app.labs.ranks.room import require_room
-from app.labs.ranks.rounding import agree
-from app.labs.ranks.torch_version import require_torch
+from app.labs.ranks.formats import agree
+from app.labs.runner.rank import WorkerRank
+from app.labs.runner.torch_version import require_torch
 
 _BATCH, _RATE, _CLOSE = 8, 1e-3, 1e-5
 _FSDP = "2.11", "scheme=fsdp over gloo"  # with 2.8, the weights are wrong
@@ -47,16 +46,16 @@ def main(rank: WorkerRank) -> None:
     _train(pass_both_ways, optimizer, steps=2)  # DDP rebuilds its buckets after the first
     with SentBytes(rank.world) as sent:
         _train(pass_both_ways, optimizer, steps=1)
-    rank.check("weights", _alike(model.parameters(), alone.parameters()))
-    every = rank.everywhere(_kept(model, optimizer))
-    rank.measure(f"kept-{scheme}", [_mean(every)] if scheme == "zero-1" else every)
-    rank.measure(f"sent-{scheme}", rank.everywhere(sent.bytes))
+    rank.report.check("weights", _alike(model.parameters(), alone.parameters()))
+    every = rank.all_gather(_kept(model, optimizer))
+    rank.report.measure(f"kept-{scheme}", [_mean(every)] if scheme == "zero-1" else every)
+    rank.report.measure(f"sent-{scheme}", rank.all_gather(sent.bytes))
 
 
 def _run_mixed(rank: WorkerRank, scheme: str, width: int, layers: int) -> None:
     tokens = int(rank.number("tokens"))
     needed = _needed(scheme, rank.world, layers * 8 * width**2, layers, tokens * width)
-    require_room(rank, needed, "layers, width or tokens")
+    rank.budget.require_room(needed, "layers, width or tokens")
     formats.use("bf16")
     _check_mixed(rank, scheme, min(layers, _SHALLOW))
     gc.collect()  # FSDP's modules know each other
@@ -71,12 +70,12 @@ def _run_mixed(rank: WorkerRank, scheme: str, width: int, layers: int) -> None:
         step()
     allocated = torch.cuda.memory_allocated(rank.device) - before
     for name, size in (("kept", _kept(model, optimizer)), ("allocated", allocated)):
-        every = rank.everywhere(size)
-        rank.measure(f"{name}-{scheme}", every if len(set(every)) == 1 else [_mean(every)])
-    rank.measure(f"sent-{scheme}", rank.everywhere(sent.bytes))
-    for name, size in zip(("peak", "reserved"), rank.peak(step), strict=True):
-        rank.measure(name, rank.everywhere(size))
-    rank.measure("step", rank.timed(step, seconds=2.0, least=5, most=20))
+        every = rank.all_gather(size)
+        rank.report.measure(f"{name}-{scheme}", every if len(set(every)) == 1 else [_mean(every)])
+    rank.report.measure(f"sent-{scheme}", rank.all_gather(sent.bytes))
+    for name, size in zip(("peak", "reserved"), rank.budget.peak(step), strict=True):
+        rank.report.measure(name, rank.all_gather(size))
+    rank.report.measure("step", rank.timing.sample(step, seconds=2.0, least=5, most=20))
 
 
 def _check_mixed(rank: WorkerRank, scheme: str, layers: int) -> None:
@@ -91,12 +90,12 @@ def _check_mixed(rank: WorkerRank, scheme: str, layers: int) -> None:
     found = [_whole(p.grad) for p in model.parameters()]
     pairs = zip(found, (p.grad for p in alone.parameters()), strict=True)
     # Of a layer both products and the GELU, forward and backward; and the gradient of a weight.
-    rank.check("gradients", all(agree(*pair, roundings=6 * layers + 1) for pair in pairs))
+    rank.report.check("gradients", all(agree(*pair, roundings=6 * layers + 1) for pair in pairs))
     optimizer.step()
     for parameter, gradient in zip(alone.parameters(), found, strict=True):
         parameter.grad = gradient  # Adam turns a gradient near zero into a whole step of either sign
     Adam(alone.parameters(), **_options(rank)).step()
-    rank.check("weights", _alike(model.parameters(), alone.parameters()))
+    rank.report.check("weights", _alike(model.parameters(), alone.parameters()))
 
 
 def _needed(scheme: str, world: int, weights: int, layers: int, inputs: int) -> float:

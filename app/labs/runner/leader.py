@@ -3,36 +3,25 @@
 import contextlib
 import ctypes
 import fcntl
-import importlib.util
 import os
 import resource
 import select
 import signal
 import sys
 import time
-import traceback
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NoReturn
 
-from app.labs.evidence.blame import RankError, blame, late_ranks
-from app.labs.evidence.stacks import ranks_shown
-from app.labs.launch.device_lock import DeviceLocks
-from app.labs.launch.limit import stack_written_when_late
-from app.labs.ranks.torch_version import require_torch
-from app.labs.run import JobRecord, LabRun, RunOutcome, write_whole
-from app.server.db.run_state import RunState
+from app.labs.runner.device_lock import DeviceLocks
+from app.labs.runner.job import CANCELED, DONE, FAILED, LOST, TEARDOWN, TIMEOUT, Job, JobOutcome
+from app.labs.runner.process import record_error, work
 
-_LIBRARY = Path(__file__).parents[1] / "library"
 _DEATH_SIGNAL, _SUBREAPER = 1, 36  # of prctl(2)
 _GRACE = 1.0  # seconds from SIGTERM to SIGKILL
-_TEARDOWN = 60.0  # seconds from SIGKILL until the driver has freed a GPU, at most
 _OTHERS = 0.3  # seconds for the other ranks to report their errors
-_DESERTED = "the process that started it exited, so its ranks were stopped"
 STOPPING = (signal.SIGTERM, signal.SIGHUP)  # canceled; the zygote has exited
-_TRACE = 8000  # characters of a traceback
 _LIKELY_VICTIM = 900  # when memory runs out, the kernel kills a rank, not the server
-_NEVER = ", as happens when a collective waits for a rank that never calls it"
 
 
 def die_with_parent(number: signal.Signals) -> None:
@@ -48,13 +37,13 @@ class _Ranks:
     watched: dict[int, int]
     codes: dict[int, int] = field(default_factory=dict)
     first: int | None = None  # the rank that failed first
-    stopped: set[int] = field(default_factory=set)  # ranks that were sent a signal
+    stopped: set[int] = field(default_factory=set)  # ranks that were sent SIGTERM
+    killed: set[int] = field(default_factory=set)  # and those that were sent SIGKILL after it
 
     @property
-    def own_codes(self) -> dict[int, int]:
-        """The exit codes of the ranks that were not stopped, in the order in which they ended."""
-        ours = (-signal.SIGTERM, -signal.SIGKILL)
-        return {rank: code for rank, code in self.codes.items() if not (rank in self.stopped and code in ours)}
+    def left(self) -> list[int]:
+        """Those that have not ended."""
+        return sorted(self.pids[pid] for pid in self.watched.values())
 
     def collect(self, descriptor: int) -> None:
         """Record that a process has exited."""
@@ -68,8 +57,9 @@ class _Ranks:
 
     def signal(self, number: signal.Signals) -> None:
         """Send a signal to all that still run."""
+        sent = self.killed if number is signal.SIGKILL else self.stopped
         for pid in self.watched.values():
-            self.stopped.add(self.pids[pid])
+            sent.add(self.pids[pid])
             try:
                 os.kill(pid, number)
             except ProcessLookupError:
@@ -88,7 +78,6 @@ def lead(folder: Path) -> NoReturn:
 
     The caller blocks the signals of `STOPPING` before it forks, so that none comes too early.
     """
-    run = LabRun(folder)
     try:
         os.setsid()
         stopped: list[int] = []
@@ -105,15 +94,15 @@ def lead(folder: Path) -> NoReturn:
         (folder / "alive.new").rename(folder / "alive")
         die_with_parent(signal.SIGHUP)
         ctypes.CDLL(None).prctl(_SUBREAPER, 1, 0, 0, 0)
-        run.write_outcome(_run(folder, run.job, stopped, wake))
+        _run(folder, Job.read(folder), stopped, wake).write(folder)
     except BaseException as error:  # noqa: BLE001  # a fork must never return into its parent
         with contextlib.suppress(OSError):  # on a full disk nothing can be written
-            run.write_outcome(RunOutcome(RunState.FAILED, f"its leader process failed: {error}"))
+            JobOutcome(FAILED, f"its leader process failed: {error}").write(folder)
     finally:
         os._exit(0)
 
 
-def _run(folder: Path, job: JobRecord, stopped: list[int], wake: int) -> RunOutcome:
+def _run(folder: Path, job: Job, stopped: list[int], wake: int) -> JobOutcome:
     begun = time.monotonic()
     with DeviceLocks(folder.parent, job) as locks:  # the ranks inherit them
         if not _locked(locks, stopped, job.patience, wake):
@@ -121,41 +110,31 @@ def _run(folder: Path, job: JobRecord, stopped: list[int], wake: int) -> RunOutc
         ranks = _started(folder, job)
         state = _watched(ranks, wake, stopped, time.monotonic() + job.seconds)
         _end(ranks, state)
-    cause = _cause(folder, job, ranks, state) + _remains(ranks)
-    return RunOutcome(state, cause, round(time.monotonic() - begun, 3), ranks.codes)
+    return replace(_outcome(ranks, state), seconds=round(time.monotonic() - begun, 3))
 
 
-def _never_ran(stopped: list[int]) -> RunOutcome:
+def _outcome(ranks: _Ranks, state: str) -> JobOutcome:
+    """What the leader knows; why it ended so is found in the files, when it is asked for."""
+    return JobOutcome(
+        state,
+        codes=ranks.codes,
+        first=ranks.first,
+        stopped=tuple(sorted(ranks.stopped)),
+        killed=tuple(sorted(ranks.killed)),
+        left=tuple(ranks.left),
+    )
+
+
+def _never_ran(stopped: list[int]) -> JobOutcome:
     """The outcome of a run that did not get its devices."""
     if signal.SIGHUP in stopped:
-        return RunOutcome(RunState.LOST, _DESERTED)
+        return JobOutcome(LOST)
     if stopped:
-        return RunOutcome(RunState.CANCELED, "stopped on request, before it started")
-    return RunOutcome(RunState.FAILED, "another run has been using these devices all this time")
+        return JobOutcome(CANCELED, "stopped on request, before it started")
+    return JobOutcome(FAILED, "another run has been using these devices all this time")
 
 
-def _cause(folder: Path, job: JobRecord, ranks: _Ranks, state: RunState) -> str:
-    match state:
-        case RunState.FAILED:
-            return blame(folder, ranks.own_codes, ranks.first)
-        case RunState.CANCELED:
-            return "stopped on request"
-        case RunState.LOST:
-            return _DESERTED
-        case RunState.TIMEOUT:
-            late = late_ranks(folder)
-            return f"it took more than its {job.seconds:g} s{late and f': {late}' or _NEVER}"
-    return ""
-
-
-def _remains(ranks: _Ranks) -> str:
-    """The ranks that did not end, in words that go on after a cause."""
-    left = sorted(ranks.pids[pid] for pid in ranks.watched.values())
-    still = f"{_TEARDOWN:g} s after SIGKILL, so its devices may still be in use"
-    return f"; {ranks_shown(left)} had not ended {still}" if left else ""
-
-
-def _watched(ranks: _Ranks, wake: int, stopped: list[int], end: float) -> RunState:
+def _watched(ranks: _Ranks, wake: int, stopped: list[int], end: float) -> str:
     """How the run ends: all ranks exit, one fails, it is stopped, or its time is up."""
     while ranks.watched:
         left = max(0.0, end - time.monotonic())
@@ -163,19 +142,19 @@ def _watched(ranks: _Ranks, wake: int, stopped: list[int], end: float) -> RunSta
             if descriptor != wake:
                 ranks.collect(descriptor)
         if ranks.first is not None:
-            return RunState.FAILED
+            return FAILED
         if stopped:
-            return RunState.LOST if signal.SIGHUP in stopped else RunState.CANCELED
+            return LOST if signal.SIGHUP in stopped else CANCELED
         if ranks.watched and time.monotonic() >= end:
-            return RunState.TIMEOUT
-    return RunState.DONE
+            return TIMEOUT
+    return DONE
 
 
-def _end(ranks: _Ranks, state: RunState) -> None:
+def _end(ranks: _Ranks, state: str) -> None:
     """Leave no rank running."""
-    if state is RunState.FAILED:
+    if state == FAILED:
         ranks.wait(_OTHERS)
-    for number, seconds in ((signal.SIGTERM, _GRACE), (signal.SIGKILL, _TEARDOWN)):
+    for number, seconds in ((signal.SIGTERM, _GRACE), (signal.SIGKILL, TEARDOWN)):
         if ranks.watched:
             ranks.signal(number)
             ranks.wait(seconds)
@@ -193,7 +172,7 @@ def _locked(locks: DeviceLocks, stopped: list[int], patience: float, wake: int) 
     return False
 
 
-def _started(folder: Path, job: JobRecord) -> _Ranks:
+def _started(folder: Path, job: Job) -> _Ranks:
     pids = {}
     for rank in range(job.ranks):
         pid = os.fork()
@@ -206,7 +185,7 @@ def _started(folder: Path, job: JobRecord) -> _Ranks:
     return _Ranks(pids, {os.pidfd_open(pid): pid for pid in pids})
 
 
-def _be_rank(folder: Path, job: JobRecord, rank: int) -> NoReturn:
+def _be_rank(folder: Path, job: Job, rank: int) -> NoReturn:
     code = 0
     try:
         die_with_parent(signal.SIGKILL)
@@ -228,33 +207,3 @@ def _be_rank(folder: Path, job: JobRecord, rank: int) -> NoReturn:
             sys.stdout.flush()
             sys.stderr.flush()
         os._exit(code)
-
-
-def work(folder: Path, job: JobRecord, rank: int, store: object = None) -> None:
-    """The life of a rank: meet the others, run the worker of the lab, leave."""
-    import torch
-
-    require_torch(torch.__version__)
-    from app.labs.ranks.rank import WorkerRank
-
-    path = Path(job.worker)
-    if not path.is_file():  # launched from a machine that has this package elsewhere
-        path = _LIBRARY / job.lab.replace("-", "_") / "worker.py"
-    spec = importlib.util.spec_from_file_location("lab_worker", path)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"{path} is not a Python module")
-    worker = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(worker)
-    own = WorkerRank(rank, job.ranks, folder, values=job.values, on_gpu=job.backend == "nccl", seconds=job.seconds)
-    with stack_written_when_late(folder, rank, job.seconds):
-        own.join(store)
-        worker.main(own)
-        own.leave()
-
-
-def record_error(folder: Path, rank: int, error: BaseException) -> None:
-    """Write the error that ended *rank* to a file; its log has no traceback of an interrupt."""
-    if not isinstance(error, KeyboardInterrupt):
-        traceback.print_exc()
-    found = RankError(rank, time.time(), f"{type(error).__name__}: {error}"[:_TRACE])
-    write_whole(folder / f"error{rank}.json", found.as_json())

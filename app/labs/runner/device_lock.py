@@ -9,7 +9,7 @@ import socket
 from pathlib import Path
 from typing import Self, TextIO
 
-from app.labs.run import JobRecord
+from app.labs.runner.job import Job
 
 _NAMES = "\0wallclock.gpu."  # of abstract sockets: no file, so no permissions, and none is left
 
@@ -61,8 +61,8 @@ class GpuLock:
 class DeviceLocks:
     """All devices of a run, which are taken in one order, so that no two runs block each other."""
 
-    def __init__(self, folder: Path, job: JobRecord) -> None:
-        uuids = sorted(map(str, job.machine.uuids[: job.ranks]))
+    def __init__(self, folder: Path, job: Job) -> None:
+        uuids = sorted(job.gpus[: job.ranks])
         is_known = job.backend == "nccl" and len(uuids) == job.ranks
         self._missing: list[FileLock | GpuLock] = (
             list(map(GpuLock, uuids)) if is_known else [FileLock(folder / f"{job.devices}.lock")]

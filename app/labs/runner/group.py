@@ -34,7 +34,7 @@ class RankGroup:
         """Have NCCL connect the GPUs."""
         if self._with_nccl:
             self._token = torch.zeros(1, device=self._device)
-            self.meet()
+            self.barrier()
             torch.cuda.synchronize(self._device)
 
     @property
@@ -44,10 +44,10 @@ class RankGroup:
 
     def leave(self) -> None:
         """Wait for the others, and leave the process group."""
-        self.everywhere(0.0)
+        self.all_gather(0.0)
         dist.destroy_process_group()
 
-    def everywhere(self, value: float) -> list[float]:
+    def all_gather(self, value: float) -> list[float]:
         """*value* of every rank."""
         own = torch.tensor([value], dtype=torch.float64)
         found = [torch.empty_like(own) for _ in range(self._world)]
@@ -57,13 +57,13 @@ class RankGroup:
     def texts(self, text: str) -> list[str]:
         """*text* of every rank; torch's own way for objects would need NumPy."""
         own = text.encode()
-        longest = max(1, *map(int, self.everywhere(len(own))))
+        longest = max(1, *map(int, self.all_gather(len(own))))
         padded = torch.tensor([*own, *[0] * (longest - len(own))], dtype=torch.uint8)
         found = [torch.empty_like(padded) for _ in range(self._world)]
         dist.all_gather(found, padded)
         return [bytes(one.tolist()).rstrip(b"\0").decode() for one in found]
 
-    def largest(self, values: Sequence[float]) -> list[float]:
+    def max_over_ranks(self, values: Sequence[float]) -> list[float]:
         """The largest of each of *values* among the ranks; a single rank has no one to ask."""
         if self._world == 1:
             return list(values)
@@ -71,7 +71,7 @@ class RankGroup:
         dist.all_reduce(own, op=dist.ReduceOp.MAX)
         return [float(one) for one in own.tolist()]
 
-    def meet(self) -> None:
+    def barrier(self) -> None:
         """Wait for all ranks; on GPUs, their queues wait for each other, and the host goes on."""
         if self._with_nccl:
             dist.all_reduce(self._token)

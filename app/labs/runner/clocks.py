@@ -11,7 +11,7 @@ from typing import Any, Literal
 import torch
 from pydantic import TypeAdapter
 
-from app.labs.ranks.events import ClocksEvent, GpuReading
+from app.labs.runner.events import ClocksEvent, GpuReading
 
 Ask = Callable[[Sequence[str]], str | None]
 _PATIENCE = 5  # seconds

@@ -4,9 +4,9 @@ Importing torch takes seconds, a fork milliseconds. It is ready with what every 
 some need is imported when there is nothing else to do. The processes, and what stops each of them:
 
     server or command line          `local.LocalLauncher`
-     └─ zygote                      this module; a session of its own
+     └─ zygote                      this module, and what its command line names; a session of its own
          ├─ leader of run A         `leader.lead`; a session of its own
-         │   ├─ rank 0              `leader.work`, and whatever it starts
+         │   ├─ rank 0              `process.work`, and whatever it starts
          │   └─ rank 1
          ├─ leader of run B         waits for the devices that run A has locked
          └─ probe                   `probe.main`: asks torch about the GPUs, and exits
@@ -40,18 +40,12 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from app.labs.launch.leader import STOPPING, die_with_parent, lead
-from app.labs.machines.torch_query import print_into
-from app.labs.ranks.torch_version import OLDEST, is_older, upgrade_of
-from app.labs.run import LabRun
+from app.labs.runner.job import Job
+from app.labs.runner.leader import STOPPING, die_with_parent, lead
+from app.labs.runner.probe import print_into
+from app.labs.runner.torch_version import OLDEST, is_older, upgrade_of
 
-PRELOADED = (
-    "torch.distributed",
-    "app.labs.ranks.byte_counts",
-    "app.labs.ranks.rank",
-    "app.labs.ranks.rings",
-    "app.labs.ranks.sleep_layers",
-)
+PRELOADED = ("torch.distributed", "app.labs.runner.rank")  # and the modules that its command line names
 # Each takes a good part of a second: imported when there is time, or before a run that needs it.
 _DYNAMO = "torch._dynamo"  # which optimizers, checkpoints and DDP import when they are first used
 LATER = (
@@ -152,7 +146,7 @@ class _Children:
             pid = _probing(Path(order.probe))
             self.probes.add(pid)
         else:
-            _import_for(LabRun(Path(order.run)), self.later)
+            _import_for(Path(order.run), self.later)
             pid = _leading(Path(order.run))
             self.leaders.add(pid)
         _say(ZygoteReply(pid=pid))
@@ -179,7 +173,7 @@ def _prepared() -> ZygoteReply:
         if is_older(version, OLDEST):
             fault = f"{version} is installed, and {OLDEST} is the oldest with which they run"
             return ZygoteReply(fault=fault, cure=upgrade_of(OLDEST))
-        for name in PRELOADED:
+        for name in (*PRELOADED, *sys.argv[1:]):
             importlib.import_module(name)
     except (ImportError, OSError) as error:
         return _fault(error)
@@ -201,10 +195,10 @@ def _import(name: str) -> None:
         _freeze()
 
 
-def _import_for(run: LabRun, later: list[str]) -> None:
-    """Import those of *later* that the worker of *run* needs: once here, not once per rank."""
+def _import_for(folder: Path, later: list[str]) -> None:
+    """Import those of *later* that the worker of the run in *folder* needs: once here, not once per rank."""
     with suppress(OSError, ValueError):  # its leader says what is wrong
-        worker = Path(run.job.worker).read_text(encoding="utf-8")
+        worker = Path(Job.read(folder).worker).read_text(encoding="utf-8")
         for name in [name for name in later if _needs(worker, name)]:
             later.remove(name)
             _import(name)

@@ -55,7 +55,7 @@ class Stream(Protocol):
     def mark(self) -> Mark:
         """Add an event."""
 
-    def hold(self, seconds: float) -> None:
+    def spin(self, seconds: float) -> None:
         """Have the GPU do nothing for that long before what is added next."""
 
     def synchronize(self) -> None:
@@ -65,10 +65,10 @@ class Stream(Protocol):
 class TimedGroup(Protocol):
     """All ranks."""
 
-    def largest(self, values: Sequence[float]) -> list[float]:
+    def max_over_ranks(self, values: Sequence[float]) -> list[float]:
         """The largest of each of *values* among the ranks."""
 
-    def meet(self) -> None:
+    def barrier(self) -> None:
         """Wait for all ranks; on a GPU, the GPUs wait for each other, and the host goes on."""
 
 
@@ -121,34 +121,41 @@ class Timer:
         self,
         call: Callable[[], object],
         sampling: Sampling,
-        warmed: Callable[[], object] = int,
+        warmed_up: Callable[[], object] = int,
         *,
         at_once: bool = False,
     ) -> list[float]:
         """Times of *call*, one at a time after a barrier, until this rank knows that it is over.
 
-        *warmed* is called after the calls that do not count. With *at_once*, all ranks, which must
+        *warmed_up* is called after the calls that do not count. With *at_once*, all ranks, which must
         be on one machine, start at the same moment. Without a GPU, a rank that is alone does
         nothing between samples, and the shortest calls are taken in batches, for their mean.
         """
-        for _ in range(sampling.warm):
+        for _ in range(sampling.warm):  # warm-up
             call()
-        estimate = self._sample(call, at_once)
-        warmed()
+        estimate = self.once(call, at_once=at_once)
+        warmed_up()
         count = sampling.count(estimate)
         self._begun(count, estimate)
         self.own_times = []
         with self._counted():
             if self._is_alone and self._stream is None:
                 return self._means(call, count, math.ceil(_ALONE / max(estimate, _SHORTEST)))
-            return [self._sample(call, at_once) for _ in range(count)]
+            return [self.once(call, at_once=at_once) for _ in range(count)]
 
-    def once(self, call: Callable[[], object]) -> float:
-        """The time of one *call* after a barrier, by the clock of the host."""
-        return self._sample(call, at_once=False)
+    def once(self, call: Callable[[], object], *, at_once: bool = False) -> float:
+        """The time of one *call* by the clock of the host: barrier, call, the maximum over ranks."""
+        self._synchronize()
+        self._group.barrier()
+        self._synchronize()
+        begun = self._agreed_moment() if at_once else self._clock.now()
+        call()
+        self._synchronize()
+        self.own_times.append(self._clock.now() - begun)
+        return self._group.max_over_ranks(self.own_times[-1:])[0]
 
     def by_events(
-        self, call: Callable[[], object], sampling: Sampling, warmed: Callable[[], object] = int
+        self, call: Callable[[], object], sampling: Sampling, warmed_up: Callable[[], object] = int
     ) -> list[float]:
         """Means of batches of *call*, back to back on the GPU, without their launches.
 
@@ -159,28 +166,17 @@ class Timer:
         for _ in range(sampling.warm):
             call()
         calls, hold, each = self._settled(call)
-        warmed()
+        warmed_up()
         count = sampling.count(hold + calls * each)
         self._begun(count, hold + calls * each)
         with self._counted():
             taken = [self._batch(call, calls, hold) for _ in range(count)]
         self.own_times = [one.each for one in taken]
-        times = self._group.largest(self.own_times)
-        starved = self._group.largest([one.starved for one in taken])
+        times = self._group.max_over_ranks(self.own_times)
+        starved = self._group.max_over_ranks([one.starved for one in taken])
         fed = [time for time, late in zip(times, starved, strict=True) if not late]
         self.has_launches = not hold or len(fed) < sampling.least
         return times if self.has_launches else fed
-
-    def _sample(self, call: Callable[[], object], at_once: bool) -> float:
-        self._wait()
-        self._group.meet()
-        if self._stream:
-            self._stream.synchronize()
-        begun = self._agreed_moment() if at_once else self._clock.now()
-        call()
-        self._wait()
-        self.own_times.append(self._clock.now() - begun)
-        return self._group.largest(self.own_times[-1:])[0]
 
     def _means(self, call: Callable[[], object], count: int, calls: int) -> list[float]:
         """Means of *count* batches of *calls*, with nothing between one batch and the next."""
@@ -192,13 +188,13 @@ class Timer:
             found.append((now() - begun) / calls)
         return found
 
-    def _wait(self) -> None:
+    def _synchronize(self) -> None:
         if self._stream:
             self._stream.synchronize()
 
     def _agreed_moment(self) -> float:
         """Wait for a moment that all ranks share; processes of one machine have the same clock."""
-        moment = self._group.largest([self._clock.now()])[0] + _AHEAD
+        moment = self._group.max_over_ranks([self._clock.now()])[0] + _AHEAD
         while (left := moment - self._clock.now()) > 0:
             self._clock.sleep(left)
         return moment
@@ -225,14 +221,14 @@ class Timer:
 
     def _agreed(self, call: Callable[[], object], calls: int, hold: float) -> _Batch:
         own = self._batch(call, calls, hold)
-        return _Batch(*self._group.largest([own.each, own.launch, own.starved]))
+        return _Batch(*self._group.max_over_ranks([own.each, own.launch, own.starved]))
 
     def _batch(self, call: Callable[[], object], calls: int, hold: float) -> _Batch:
         if self._stream is None:
             raise TypeError("there are no events without a GPU")
         if hold:
-            self._stream.hold(hold)
-        self._group.meet()
+            self._stream.spin(hold)
+        self._group.barrier()
         begun, before = self._stream.mark(), self._clock.now()
         for _ in range(calls):
             call()

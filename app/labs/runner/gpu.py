@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 
 import torch
 
-from app.labs.ranks.timer import Mark
+from app.labs.runner.timer import Mark
 
 _INFINITY_CACHE = 256 * 2**20  # bytes in front of the memory of an MI300, beside its L2
 _CYCLES = 2_000_000  # to find out how long one takes
@@ -19,33 +19,33 @@ class GpuStream:
 
     def __init__(self, device: torch.device) -> None:
         self._device = device
-        self._held: list[tuple[Mark, Mark, int]] = []
+        self._spins: list[tuple[Mark, Mark, int]] = []
 
     def mark(self) -> Mark:
         """Add an event."""
         return _GpuMark()
 
-    def hold(self, seconds: float) -> None:
+    def spin(self, seconds: float) -> None:
         """Have the GPU spin for about that long before what is added next.
 
-        It counts cycles, and its clock may rise or fall: each hold learns from the one before,
+        It counts cycles, and its clock may rise or fall: each spin learns from the one before,
         which must be over.
         """
-        if not self._held:
+        if not self._spins:
             for _ in range(2):  # the first also loads the kernel
-                self._spin(_CYCLES)
+                self._add_spin(_CYCLES)
                 self.synchronize()
-        begun, ended, cycles = self._held[-1]
-        self._spin(int(seconds * cycles / begun.seconds_to(ended)))
+        begun, ended, cycles = self._spins[-1]
+        self._add_spin(int(seconds * cycles / begun.seconds_to(ended)))
 
     def synchronize(self) -> None:
         """Wait until the GPU has done everything."""
         torch.cuda.synchronize(self._device)
 
-    def _spin(self, cycles: int) -> None:
+    def _add_spin(self, cycles: int) -> None:
         begun = self.mark()
         torch.cuda._sleep(cycles)
-        self._held = [(begun, self.mark(), cycles)]
+        self._spins = [(begun, self.mark(), cycles)]
 
 
 class _GpuMark:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from app.labs.evidence.stacks import stack_of
+from app.labs.runner.job import stack_of
 
 _EARLY = 1.0  # seconds before the limit; once a rank has ended, the others are elsewhere
 _STOPPING = (signal.SIGTERM, signal.SIGALRM)

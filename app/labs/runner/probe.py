@@ -1,4 +1,4 @@
-"""What torch says about the GPUs of this machine: `python -m app.labs.ranks.probe`.
+"""What torch says about the GPUs of this machine: `python -m app.labs.runner.probe`.
 
 It runs in a process that exits afterwards: a child of the zygote, of a rank that has not begun, or
 one of its own. A process that has initialized CUDA cannot fork ranks that use it.
@@ -10,6 +10,8 @@ import sys
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from pathlib import Path
+from typing import NoReturn
 
 _ONES = 8
 _LONGEST = 400  # characters of an error
@@ -65,6 +67,18 @@ def main() -> int:
     found = seen()
     os.write(1, f"\n{json.dumps(asdict(found))}\n".encode())  # after whatever a driver has printed
     return 0
+
+
+def print_into(printed: Path) -> NoReturn:
+    """Ask torch in this process, print the answer into the file *printed*, and exit."""
+    try:
+        descriptor = os.open(printed, os.O_CREAT | os.O_WRONLY | os.O_TRUNC, 0o600)
+        os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+        os.dup2(descriptor, 1)
+        os.dup2(descriptor, 2)
+        main()
+    finally:
+        os._exit(0)
 
 
 def _device(count: int, number: int) -> SeenDevice:

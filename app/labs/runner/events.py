@@ -21,12 +21,13 @@ class ReadyEvent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckEvent:
-    """The data came out right, or wrong."""
+    """The data came out right, or wrong; *says* where and on which rank, if that is known."""
 
     kind: Literal["check"] = "check"
     at: float
     name: str
     right: bool
+    says: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,24 +100,20 @@ class ClocksEvent:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StrainEvent:
-    """What each rank saw of other processes while its samples were taken, by rank.
+class WaitEvent:
+    """What each rank saw of other threads while its samples were taken, by rank.
 
-    *seconds* of samples; in them, involuntary context *switches*, seconds on a *processor*, those
-    of them within the kernel (*system*), and seconds of *pressure*, in which some process of the
-    rank's machine waited for a processor; None where the kernel does not count that.
+    *seconds* of samples, and those in which a thread was *waiting* for a core; None where the kernel
+    does not count them. Earlier versions counted other things, which are no longer read.
     """
 
     kind: Literal["strain"] = "strain"
     at: float
     seconds: tuple[float, ...]
-    switches: tuple[int, ...]
-    processor: tuple[float, ...]
-    system: tuple[float, ...]
-    pressure: tuple[float | None, ...]
+    waiting: tuple[float | None, ...] = ()
 
 
-RankEvent = ReadyEvent | CheckEvent | MeasureEvent | TimingEvent | DetailEvent | ClocksEvent | StrainEvent
+RankEvent = ReadyEvent | CheckEvent | MeasureEvent | TimingEvent | DetailEvent | ClocksEvent | WaitEvent
 
 
 def as_line(event: RankEvent) -> str:
