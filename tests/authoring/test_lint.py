@@ -32,6 +32,9 @@ wrong:
       def twice(x):
           return x
     says: That is once.
+takes: {x: degree}
+right_too: ["def twice(x): return x + x", "twice = lambda x: x << 1"]
+wrong_too: ["def twice(x): return x * x", "def twice(x): return x + 2", "def twice(x): return x + 1"]
 hints: [One., Two.]
 solution: Double it.
 sources: [https://example.org/]

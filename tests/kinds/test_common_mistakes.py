@@ -159,15 +159,17 @@ def test_of_a_wrong_unit_and_a_listed_mistake_the_nearer_is_told(typed: str, say
 @each(
     ("unit", "right", "typed", "says"),
     [
-        ("", "886", "885.14", "The answer must be a whole number: round 885.14 up."),
-        ("", "886", "886.2", "round 886.2 down"), ("", "886", "884.9", "884.9 is too small"),
-        ("", "886", "885", "885 is too small"),
+        ("", "ceil(885.14)", "885.14", "The answer must be a whole number: round 885.14 up."),
+        ("", "ceil(885.14)", "886.2", "round 886.2 down"), ("", "ceil(885.14)", "884.9", "884.9 is too small"),
+        ("", "ceil(885.14)", "885", "885 is too small"),
+        ("", "886", "886.2", "886.2 is too large"), ("", "ceil(0.2)", "0.9", "0.9 is too small"),
+        ("", "floor(0.2)", "0.001", "0.001 is too large"),
         ("", "4/3", "33 %", "the answer is the factor: 1 + 33 %"),
         ("", "4/3", "25 %", "25 % is a share, but the question asks for a number."), ("", "0.75", "27 %", "too small"),
     ],
 )  # fmt: skip
 def test_a_number_of_another_form_is_told_which_is_wanted(unit: str, right: str, typed: str, says: str) -> None:
-    asked = AskedQuantity(answer=right, unit=unit, tolerance="exact" if right == "886" else "1 %")
+    asked = AskedQuantity(answer=right, unit=unit, tolerance="exact" if right == "886" or "(" in right else "1 %")
     assert says in key_of(asked).blame(asked.read(typed))
 
 
@@ -330,3 +332,15 @@ def test_a_common_mistake_is_stored_under_a_short_key_of_its_own() -> None:
     assert max(map(len, keys)) <= MISTAKE_LIMIT
     assert not [key for key in keys if re.fullmatch("[0-9a-f]{12}", key)]  # an author's
     assert {"half", "sign", "labeled-GB", "MB-for-GB", "point-0.1", "Gbit-written-for-GB"} <= keys
+
+
+@each(("typed", "says"), [("13", "counted"), ("12", "counted"), ("12.4", "counted"), ("14", "14 is too large")])
+def test_a_mistake_that_was_rounded_like_the_answer_is_known(typed: str, says: str) -> None:
+    asked = AskedQuantity(answer="ceil(4.1)", tolerance="exact", mistakes={"12.4": ScoredMistake(says="counted")})
+    assert says in key_of(asked).blame(asked.read(typed))
+
+
+def test_of_a_share_near_one_what_is_left_of_it_counts() -> None:
+    asked = AskedQuantity(answer="0.98726", tolerance="0.1 %")
+    assert "as far as it goes" not in key_of(asked).blame(asked.read("0.99"))
+    assert "as far as it goes" in key_of(AskedQuantity(answer="7.3")).blame(asked.read("7"))

@@ -2,6 +2,7 @@ import asyncio
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from pydantic import TypeAdapter, ValidationError
@@ -18,10 +19,10 @@ from app.course.sandbox.execution import CallRaised, CallReturned, Execution, Ou
 from app.course.sandbox.runner import Runner
 from app.site.markdown import inline_html
 from tests.each import each
-from tests.kinds.styles import CULPRIT, FIT, LASTS, REPLAY, RIGHT, ROUTE, WRONG
 
 pytestmark = pytest.mark.slow(15)
 
+ACCEPTED = json.loads((Path(__file__).parent / "accepted_programs.json").read_text())["programs"]
 Loop = asyncio.AbstractEventLoop
 REASONS: tuple[Reason, ...] = ("time", "memory", "stack", "too large", "refused")
 WITHOUT_REFERENCE = (
@@ -72,7 +73,17 @@ def function(catalog: Catalog, name: str) -> Function:
     exercise = exercise.model_copy(deep=True)  # what one test makes it keep is not another's
     exercise._expected.clear()
     exercise._foreseen.clear()
+    exercise._results.clear()
     return exercise
+
+
+def changed(exercise: Function, **update: object) -> Function:
+    """*exercise* with other values under some keys, read like a file."""
+    return Function.model_validate({**exercise.model_dump(by_alias=True), **update})
+
+
+def functions(catalog: Catalog) -> list[Function]:
+    return [one for one in catalog.exercises if isinstance(one, Function)]
 
 
 def graded(loop: Loop, exercise: Function, runner: Runner, source: str, seed: int = 0) -> Verdict:
@@ -80,9 +91,7 @@ def graded(loop: Loop, exercise: Function, runner: Runner, source: str, seed: in
 
 
 def test_the_exercises_without_a_formula_are_these(catalog: Catalog) -> None:
-    functions = [one for one in catalog.exercises if isinstance(one, Function)]
-    assert {one.id for one in functions if not one.reference} == set(WITHOUT_REFERENCE)
-    assert {one.id for one in functions} == set(RIGHT)
+    assert {one.id for one in functions(catalog) if not one.reference} == set(WITHOUT_REFERENCE)
 
 
 @each("name", WITHOUT_REFERENCE)
@@ -128,12 +137,13 @@ def test_a_program_that_did_not_run_is_neither_graded_nor_proven_wrong(
             loop.run_until_complete(work)
 
 
-def test_without_a_call_nobody_is_right(catalog: Catalog, runner: Runner, loop: Loop) -> None:
-    exercise = function(catalog, "accumulation/write-accumulation-steps").model_copy(
-        update={"where": "target < 0", "always": []}
+def test_where_nothing_can_be_drawn_the_examples_grade(catalog: Catalog, runner: Runner, loop: Loop) -> None:
+    exercise = changed(
+        function(catalog, "accumulation/write-accumulation-steps"), where="target < 0", always=[], takes={}
     )
-    with pytest.raises(UnavailableError):
-        graded(loop, exercise, runner, exercise.right)
+    assert len(loop.run_until_complete(exercise.hidden_calls(0, runner)).calls) == len(exercise.examples)
+    assert graded(loop, exercise, runner, exercise.right).correct
+    assert not graded(loop, exercise, runner, exercise.wrong[0].code).correct
 
 
 def test_a_foreseen_mistake_that_was_stopped_is_tried_again(catalog: Catalog, runner: Runner, loop: Loop) -> None:
@@ -145,40 +155,92 @@ def test_a_foreseen_mistake_that_was_stopped_is_tried_again(catalog: Catalog, ru
     assert wrong.says.strip() in graded(loop, exercise, runner, other).feedback
 
 
-@each("name", RIGHT)
-def test_a_right_program_of_another_style_is_right(catalog: Catalog, runner: Runner, loop: Loop, name: str) -> None:
-    exercise = function(catalog, name)
-    for program in RIGHT[name]:
-        for seed in (0, 7, 59):
-            verdict = graded(loop, exercise, runner, program, seed)
-            assert verdict.correct, (program, verdict.feedback)
+def test_a_right_program_of_another_style_is_right(catalog: Catalog, runner: Runner, loop: Loop) -> None:
+    for exercise in functions(catalog):
+        assert exercise.right_too, exercise.id
+        for program in exercise.right_too:
+            for seed in (0, 7, 59):
+                verdict = graded(loop, exercise, runner, program, seed)
+                assert verdict.correct, (exercise.id, program, verdict.feedback)
 
 
-@each(("name", "program"), WRONG)
-def test_a_nearly_right_program_is_wrong_at_every_seed(
-    catalog: Catalog, runner: Runner, loop: Loop, name: str, program: str
+def test_a_usual_slip_is_wrong_at_every_seed(catalog: Catalog, runner: Runner, loop: Loop) -> None:
+    for exercise in functions(catalog):
+        assert len(exercise.right_too) + len(exercise.wrong_too) >= 5, exercise.id
+        for program in exercise.wrong_too:
+            assert not any(graded(loop, exercise, runner, program, seed).correct for seed in range(12)), program
+
+
+@pytest.mark.sweep
+@each("one", ACCEPTED)
+def test_a_program_that_was_once_accepted_is_wrong_at_every_seed(
+    catalog: Catalog, runner: Runner, loop: Loop, one: dict[str, str]
 ) -> None:
-    exercise = function(catalog, name)
-    assert not any(graded(loop, exercise, runner, program, seed).correct for seed in range(24))
+    exercise = function(catalog, one["exercise"])
+    assert not any(graded(loop, exercise, runner, one["program"], seed).correct for seed in range(40))
 
 
-def test_the_right_program_of_the_sketches_is_right(catalog: Catalog, runner: Runner, loop: Loop) -> None:
-    """So that each of `WRONG` is wrong for what it changes."""
-    for name, program in (
-        ("checkpoints/write-the-replay", REPLAY.format(checkpointed=LASTS, fails="coming[0] < end", after="pass")),
-        ("diagnosis/write-the-culprit", CULPRIT.format(behind="number < top", call="(row[1], row[2])")),
-        ("experts/write-the-bias", ROUTE.format(biased="(scores[e] + bias[e])")),
-        ("collectives/write-the-fit", FIT.format(latency="(u * vv - v * uv) / det")),
+def test_a_program_that_fails_the_examples_alone_is_wrong_at_every_seed(
+    catalog: Catalog, runner: Runner, loop: Loop
+) -> None:
+    for exercise in functions(catalog):
+        shown = [list(call.arguments) for call in exercise.visible_calls()]
+        program = f"{exercise.right}\nright = {exercise.entry}\ndef {exercise.entry}(*given):\n"
+        program += f"    return 'no' if list(given) in {shown!r} else right(*given)\n"
+        for seed in range(5):
+            verdict = graded(loop, exercise, runner, program, seed)
+            assert not verdict.correct, exercise.id
+            assert "Call 1 of" in verdict.feedback[0] or exercise.always
+
+
+def test_a_class_of_arguments_that_no_call_meets_is_found(catalog: Catalog, runner: Runner, loop: Loop) -> None:
+    """A class makes no sense only where the file says why, or where `where` leaves none of it."""
+    exercise = function(catalog, "optimizers/write-the-noise-scale")
+    bare = changed(exercise, without={})
+    assert loop.run_until_complete(bare.prove_code(range(1), runner)) == []  # no value of it is given
+    ring = function(catalog, "collectives/write-ring-time")
+    for update, says in (
+        ({"takes": {"n": "degree"}}, "size_gb, bw_gb_s, latency_us: not known what it takes"),
+        ({"wrong_too": [], "right_too": []}, "fewer than 5 usual solutions"),
+        ({"without": {"n is 1": "Why not?"}}, "'n is 1' is called"),
     ):
-        verdict = graded(loop, function(catalog, name), runner, program)
-        assert verdict.correct, (name, verdict.feedback)
+        (finding,) = loop.run_until_complete(changed(ring, **update).prove_code(range(1), runner))
+        assert says in finding.says
+    with pytest.raises(ValidationError, match="is none of degree"):
+        changed(ring, takes={"n": "decree"})
+
+
+@each(
+    ("value", "right"),
+    [("Fraction(1, 2)", True), ("Decimal('0.5')", True), ("Half(0.5)", True), ("object()", False), ("'0.5'", False)],
+)
+def test_a_number_of_another_type_is_a_number_and_another_object_is_told(
+    catalog: Catalog, runner: Runner, loop: Loop, value: str, right: bool
+) -> None:
+    exercise = function(catalog, "testtime/write-pass-at-k")
+    body = exercise.right.replace("return 1 -", "found = 1 -") + f"    return {value} if found == 0.5 else found\n"
+    source = f"from fractions import Fraction\nfrom decimal import Decimal\nclass Half(float): pass\n{body}"
+    verdict = graded(loop, exercise, runner, source)
+    assert verdict.correct == right
+    if value == "object()":
+        assert "cannot be checked here: return numbers, texts, or lists of them" in verdict.feedback[0]
+
+
+@each("wrap", ["(part for part in {})", "map(float, {})", "deque({})"])
+def test_whatever_holds_values_in_order_is_a_list_of_them(
+    catalog: Catalog, runner: Runner, loop: Loop, wrap: str
+) -> None:
+    exercise = function(catalog, "rl/write-the-advantages")
+    source = f"from collections import deque\n{exercise.right}\nright = advantages\n"
+    source += f"def advantages(rewards):\n    return {wrap.format('right(rewards)')}\n"
+    assert graded(loop, exercise, runner, source).correct
 
 
 def test_a_foreseen_mistake_is_named_only_if_every_call_agrees(catalog: Catalog, runner: Runner, loop: Loop) -> None:
     """Three of the calls of every seed cannot tell these programs; a drawn one can."""
     exercise = function(catalog, "serving/write-the-queue")
     always = [[[4, 1, 1, 4], 1], [[5], 4], [[3, 3, 3, 3], 2]]
-    tame = exercise.model_copy(update={"always": always})
+    tame = changed(exercise, always=always)
     sorting = next(wrong for wrong in exercise.wrong if "sorts" in wrong.says)
     other = exercise.right.replace("[static, max(ends)]", "[static, max(ends) + (slots == 3)]")
     assert other != exercise.right
@@ -207,11 +269,10 @@ def test_a_boundary_that_no_call_meets_is_found(catalog: Catalog, runner: Runner
     """A failure at the moment at which the work is done: `<` and `<=` differ there alone."""
     exercise = function(catalog, "checkpoints/write-the-replay")
     kept = [row for row in exercise.always if row[-1] not in ([110], [45], [0])]
-    tame = exercise.model_copy(update={"always": kept})
-    (finding,) = loop.run_until_complete(tame.prove_code(range(1), runner))
-    assert "at the boundary of `failure >= now + work - done" in finding.says
-    assert finding.cure == "add to always: [100, 40, 5, 10, [110]]"
-    assert loop.run_until_complete(exercise.prove_code(range(1), runner)) == []
+    found = loop.run_until_complete(changed(exercise, always=kept)._prove_boundaries(runner))
+    (cure,) = (one.cure for one in found if "boundary of `failure >= now + work - done" in one.says)
+    assert cure == "add to always: [100, 40, 5, 10, [110]]"
+    assert loop.run_until_complete(exercise._prove_boundaries(runner)) == []
 
 
 def test_true_is_not_one(catalog: Catalog, runner: Runner, loop: Loop) -> None:
@@ -254,13 +315,16 @@ def test_changed_programs_are_of_every_sort() -> None:
 
 def test_the_calls_of_every_seed_are_found_when_they_lack(catalog: Catalog, runner: Runner, loop: Loop) -> None:
     exercise = function(catalog, "precision/write-loss-scale")
-    bare = exercise.model_copy(update={"always": []})
-    (finding,) = loop.run_until_complete(bare.prove_code(range(1), runner))
+    bare = changed(exercise, always=[], takes=dict.fromkeys(exercise.takes, "choice"))
+    (finding, *_) = loop.run_until_complete(bare.prove_code(range(1), runner))
     assert finding.where == ("always",)
-    rows = finding.cure.partition("always: ")[2]
-    cured = exercise.model_validate({**exercise.model_dump(by_alias=True), "always": json.loads(rows)})
-    assert loop.run_until_complete(cured.prove_code(range(1), runner)) == []
-    tame = exercise.model_copy(update={"always": exercise.always[:1]})
+    cured, found = bare, [finding]
+    for _ in range(3):  # more calls reveal more of the programs that differ
+        rows = json.loads(found[0].cure.partition("always: ")[2]) if found else []
+        cured = changed(cured, always=[*cured.always, *rows])
+        found = loop.run_until_complete(cured.prove_code(range(1), runner))
+    assert found == []
+    tame = changed(bare, always=exercise.always[:1])
     (first, *_) = loop.run_until_complete(tame.prove_code(range(1), runner))
     assert "one small change" in first.says or "wrong program" in first.says
 

@@ -156,7 +156,7 @@ class AnswerKey:
             or self._of_another(reading)
             or self._common(reading)
             or too_coarse(reading, self.right, self.asked.tolerance, scale)
-            or (self.asked.tolerance == "exact" and not_whole(reading, self.right, scale))
+            or (self.asked.is_count and not_whole(reading, self.right, scale))
             or no_factor(reading, self.right, scale, self.slack)
             or self._of_the_question(reading)
         )

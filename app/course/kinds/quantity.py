@@ -1,7 +1,9 @@
 """A quantity that an exercise asks for: its unit, its tolerance, and its foreseen mistakes."""
 
+import re
 from collections.abc import Iterable
 from functools import cache
+from math import ceil, floor
 
 from pydantic import Field, field_validator
 
@@ -15,6 +17,7 @@ from app.course.kinds.mistake import MISTAKES, Mistake
 from app.course.kinds.strict import Strict
 
 _EXACT = 1e-9
+_ROUNDS = re.compile(r"\b(?:ceil|floor|round)\(")
 _READ_AS = 6  # figures of a value that the learner typed
 _ROUNDED = 0.01  # of a mistake: more is not lost by rounding it
 _NEAR_A_MISTAKE = 0.1  # of its value: an answer farther off is another mistake
@@ -49,6 +52,11 @@ class AskedQuantity(Strict):
     def scale(self) -> Scale:
         """The unit of a bare number."""
         return scale_of(self.unit)
+
+    @property
+    def is_count(self) -> bool:
+        """Whether the answer is a number of things: it is exact, plain, and rounded to a whole one."""
+        return self.tolerance == "exact" and self.scale.unit is RATIO and _ROUNDS.search(self.answer) is not None
 
     def slack(self, right: float) -> float:
         """How far from *right* an answer may be."""
@@ -87,6 +95,8 @@ class AskedQuantity(Strict):
 
     def is_mistake(self, value: float, wrong: float, step: float) -> bool:
         """Whether *value*, typed to a *step*, is the mistake whose value is *wrong*."""
+        if self.is_count and value.is_integer() and value in (floor(wrong), ceil(wrong)):
+            return True
         # A tolerance in points is wide beside a small value, and says nothing beside 0.
         near = min(self.slack(wrong), abs(wrong) * _NEAR_A_MISTAKE)
         rounded = min(step / 2, abs(wrong) * _ROUNDED)

@@ -2,9 +2,9 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from app.core.expressions import ExpressionError, names_in, parse_expression, slots
-from app.core.units import RATIO
 from app.course.kinds.base import Base, Where
 from app.course.kinds.drawn_values import Draw
 from app.course.kinds.question_numbers import QuestionNumbers
@@ -50,15 +50,23 @@ def slot_names(text: str, drawn: Draw) -> set[str]:
 
 
 def question_numbers(exercise: Base, drawn: Draw) -> QuestionNumbers:
-    """The counts that are *drawn* or written in the question, and the quantities that it shows."""
+    """The counts that a learner reads in the question, and the quantities that it shows.
+
+    A format, a value that is drawn and not shown, and a measurement's table are not part of it.
+    """
     texts = [text for _, text in question_texts(exercise)]
-    written = " ".join([*drawn.shown.values(), *texts])
     shown = {slot for text in texts for slot in slots(text)}
-    plain = (float(one.value) for one in drawn.names.values() if one.dimension == RATIO.dimension)
-    counts = {int(value) for value in plain if value.is_integer()}
-    counts |= {int(figures.replace(",", "")) for figures in _WHOLE.findall(written)}
-    counts |= {_WORDS[word.lower()] for word in _WORD.findall(written)}
+    read = " ".join(_read_text(exercise, text, drawn) for text in texts)
+    counts = {int(figures.replace(",", "")) for figures in _WHOLE.findall(read)}
+    counts |= {_WORDS[word.lower()] for word in _WORD.findall(read)}
     return QuestionNumbers(
         frozenset(n for n in counts if _COUNTS[0] <= n <= _COUNTS[1]),
         tuple(value for name, value in drawn.names.items() if name in shown),
     )
+
+
+def _read_text(exercise: Base, text: str, drawn: Draw) -> str:
+    try:
+        return exercise.fill(text, replace(drawn, listings=dict.fromkeys(drawn.listings, "")))
+    except ExpressionError:  # names an answer, or is reported where it is proven
+        return ""

@@ -24,10 +24,18 @@ from app.course.sandbox.execution import CallReturned, Outcome, Plain, Stopped
 from app.course.sandbox.runner import Runner
 
 _ROWS = 2000  # combinations of arguments that are looked at
+_SOME = 250  # of them, for changes of other right programs
+_CHANGED_TOO = 120  # of those
 _AT_ONCE = 20_000  # calls of one run
 _TWICE = 2  # calls that reveal a changed program, where there are that many
 _SHOWN = 3  # survivors that are named
 _GLUE = """
+import codec
+def plain(value):
+    try:
+        return codec.decode(codec.encode(value))
+    except (TypeError, ValueError):
+        return value
 CALLS = [*{always!r}, *combinations({columns!r}, {places!r})]
 def found(source, calls):
     for value in results(program(source, {entry!r}), calls):
@@ -37,6 +45,8 @@ def search(what, source, other, count):
     calls = CALLS[:count] if count else CALLS
     if what == "failing":
         return failing(EXPECTED)
+    if what == "plain":
+        return first(map(plain, found(source, calls)), EXPECTED, alike)
     expected = found(other, calls) if other else EXPECTED
     return (first if what == "first" else differing)(found(source, calls), expected, alike)
 """
@@ -61,7 +71,9 @@ class Contest:
 
     entry: str
     right: str
+    right_too: Sequence[str] = ()
     wrong: Sequence[str]
+    wrong_too: Sequence[str] = ()
     arguments: Mapping[str, Sequence[Argument]]
     always: Sequence[Sequence[Argument]]  # the calls that grade at every seed
     places: Sequence[int]  # of the combinations that make sense
@@ -76,9 +88,11 @@ class Contest:
 
     async def measured(self, runner: Runner) -> Adequacy:
         """The share of changed programs that fail one of the calls made at every seed."""
-        changed = [one for one in alterations(self.right) if _compiles(one.source)]
-        pairs = [(one.source, "") for one in changed]
-        found = await self._searched(runner, "first", pairs)
+        own, others = _alterations(self.right), self._changed_too()
+        found = await self._searched(runner, "first", [(one.source, "") for one in own])
+        some = len(self.always) + _SOME
+        found += await self._searched(runner, "first", [(one.source, "") for one in others], some)
+        changed = [*own, *others]
         count, survivors = 0, []
         for one, result in zip(changed, found, strict=True):
             if not isinstance(result, list):  # it never ends, so it fails
@@ -91,13 +105,23 @@ class Contest:
                 survivors.append(one)
         return Adequacy(count, tuple(survivors))
 
+    def _changed_too(self) -> list[Altered]:
+        """Some of the other right programs with one small change.
+
+        One that searches without end would take a second, so none with a `while` is changed.
+        """
+        programs = [program for program in self.right_too if "while" not in program]
+        changed = [one for program in programs for one in _alterations(program)]
+        return changed[:: -(-len(changed) // _CHANGED_TOO) or 1]
+
     async def findings(self, runner: Runner) -> list[Finding]:
         """Findings on wrong programs that pass the calls made at every seed, with better calls."""
         if found := await self.failing(runner) or await self._unrevealed(runner):
             return [found]
         measured = await self.measured(runner)
         says = []
-        if alike := await self._passing(runner):
+        alike = "; ".join(filter(None, (await self._passing(runner), await self._passing_too(runner))))
+        if alike:
             says.append(f"no call made at every seed tells {alike}")
         if measured.survivors:
             says.append(
@@ -106,16 +130,22 @@ class Contest:
             )
         if not says:
             return []
-        cure = await self._cure(runner)
-        return [Finding(("always",), one, cure) for one in says[: None if self.always else 1]]
+        cure = await self._cure(measured.survivors, runner)
+        return [Finding(("always",), one, cure) for one in says]
 
     async def _unrevealed(self, runner: Runner) -> Finding | None:
-        """A finding if a typical wrong program is right for every combination of arguments."""
-        found = await self._searched(runner, "first", [(program, "") for program in self.wrong])
+        """A finding if a wrong program is right for every combination of arguments, or a right one is not."""
+        for key, programs in (("wrong", self.wrong), ("wrong_too", self.wrong_too)):
+            found = await self._searched(runner, "first", [(program, "") for program in programs])
+            for index, result in enumerate(found):
+                if isinstance(result, list) and result[0] == -1:
+                    says = "is right for every combination of the arguments: they do not reveal it"
+                    return Finding((key, index), says, "add arguments for which it goes wrong")
+        found = await self._searched(runner, "plain", [(program, "") for program in self.right_too])
         for index, result in enumerate(found):
-            if isinstance(result, list) and result[0] == -1:
-                says = "is right for every combination of the arguments: they do not reveal it"
-                return Finding(("wrong", index), says, "add arguments for which it goes wrong")
+            if not isinstance(result, list) or result[0] != -1:
+                at = f" on {self._text(int(str(result[0])))}" if isinstance(result, list) else ""
+                return Finding(("right_too", index), f"differs from the right program{at}")
         return None
 
     async def _passing(self, runner: Runner) -> str:
@@ -128,6 +158,12 @@ class Contest:
             if isinstance(result, list) and not 0 <= int(str(result[0])) < len(self.always)
         )
 
+    async def _passing_too(self, runner: Runner) -> str:
+        """Other wrong programs that pass every call made at all seeds."""
+        found = await self._searched(runner, "first", [(program, "") for program in self.wrong_too])
+        passing = (i for i, one in enumerate(found) if isinstance(one, list) and int(str(one[0])) >= len(self.always))
+        return "; ".join(f"wrong_too {index} from the right program" for index in passing)
+
     def _wrong_pairs(self) -> list[tuple[tuple[str, str], str]]:
         """Pairs of programs that must differ somewhere; an empty one is the right program."""
         pairs = []
@@ -137,14 +173,15 @@ class Contest:
                 pairs.append(((program, other), f"wrong program {late} from {early}"))
         return pairs
 
-    async def _cure(self, runner: Runner) -> str:
-        """A few calls that tell apart all that can be told apart, ready to paste."""
-        changed = [(one.source, "") for one in alterations(self.right) if _compiles(one.source)]
-        pairs = [*changed, *(pair for pair, _ in self._wrong_pairs())]
+    async def _cure(self, survivors: Sequence[Altered], runner: Runner) -> str:
+        """A few calls that tell apart what the others do not, ready to paste."""
+        changed = [(one.source, "") for one in survivors]
+        others = [(program, "") for program in self.wrong_too]
+        pairs = [*changed, *others, *(pair for pair, _ in self._wrong_pairs())]
         found = await self._searched(runner, "differing", pairs)
-        bits = [result for result in found if isinstance(result, int) and result]
+        bits = [one for one in found if isinstance(one, int) and one and not one % (1 << len(self.always))]
         rows = [self._rows[place] for place in _cover(bits, self._rows)]
-        return f"write always: {json.dumps(rows, ensure_ascii=False)}"
+        return f"add to always: {json.dumps(rows, ensure_ascii=False)}"
 
     async def _searched(
         self, runner: Runner, what: str, pairs: Sequence[tuple[str, str]], count: int = 0
@@ -204,6 +241,10 @@ def _found(outcomes: Sequence[Outcome]) -> Iterator[Plain]:
         if isinstance(outcome, Stopped) and index:
             return
         yield outcome.value if isinstance(outcome, CallReturned) else None
+
+
+def _alterations(source: str) -> list[Altered]:
+    return [one for one in alterations(source) if _compiles(one.source)]
 
 
 def _compiles(source: str) -> bool:

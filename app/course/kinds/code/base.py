@@ -3,7 +3,7 @@
 import math
 import random
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, PrivateAttr
 
@@ -14,8 +14,6 @@ from app.course.kinds.code.calls import Argument, TrialCall, call_numbers, colum
 from app.course.kinds.drawn_values import Draw, UnitName, draw
 from app.course.kinds.memo import Remembered
 from app.course.kinds.strict import Strict
-
-_CALLS = 10  # drawn calls, or as many as there are values of an argument
 
 
 class _Calls(Remembered[str, TrialCall]):
@@ -39,6 +37,8 @@ class Reference(Strict):
 class CodeExercise(Reference, Base):
     """A kind about a Python function; `where` is a condition on its arguments."""
 
+    fewest_calls: ClassVar[int] = 10  # that are drawn, or as many as there are values of an argument
+
     def _draw(self, seed: int) -> Draw:
         """The values that *seed* draws for the text."""
         return draw(seed, self.given, self.cases, self.let, "", self.exhibits)
@@ -49,7 +49,7 @@ class CodeExercise(Reference, Base):
         Raises:
             ExpressionError: the reference has no value somewhere.
         """
-        count = max(_CALLS, *(len(values) for values in self.arguments.values()))
+        count = max(self.fewest_calls, *(len(values) for values in self.arguments.values()))
         source = random.Random(f"calls {seed}")
         columns = [column(source, values, count) for values in self.arguments.values()]
         rows = [row for row in zip(*columns, strict=True) if self.makes_sense(row)]
@@ -82,4 +82,6 @@ class CodeExercise(Reference, Base):
 
     def argument_names(self, row: Sequence[Argument]) -> Mapping[str, Quantity]:
         """The arguments *row* as the reference and conditions call them."""
-        return dict(pair for name, value in zip(self.arguments, row, strict=True) for pair in call_numbers(name, value))
+        named = list(zip(self.arguments, row, strict=True))
+        lengths = {f"{name}_length": Quantity(float(len(value))) for name, value in named if isinstance(value, list)}
+        return {**lengths, **dict(pair for name, value in named for pair in call_numbers(name, value))}

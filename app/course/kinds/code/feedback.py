@@ -24,7 +24,7 @@ from app.course.kinds.code.call_sentences import (
 from app.course.kinds.code.calls import Argument, TrialCall, plain_argument, rounded
 from app.course.kinds.common_mistakes import common_mistake
 from app.course.kinds.strict import Markdown, Strict
-from app.course.sandbox.execution import CallReturned, Execution, Outcome, Plain, Stopped
+from app.course.sandbox.execution import CallRaised, CallReturned, Execution, Outcome, Plain, Stopped
 
 _NOT_RUN = {
     "lost": noted("the server lost this run: please submit it again"),
@@ -88,7 +88,7 @@ class Worked(Strict):
 
 @dataclass(frozen=True, slots=True)
 class Hidden:
-    """The calls that grade: *drawn* ones, then those of every seed.
+    """The calls that grade: the examples and *drawn* ones, then other calls of every seed.
 
     The right results of the latter stay secret: they cannot be collected from seed to seed.
     """
@@ -146,11 +146,15 @@ def call_place(index: int, count: int) -> str:
 
 
 def same_results(some: Sequence[Outcome], others: Sequence[Outcome]) -> bool:
-    """Whether two programs return the same for all calls."""
-    return len(some) == len(others) and all(
-        isinstance(a, CallReturned) and isinstance(b, CallReturned) and alike(a.value, b.value)
-        for a, b in zip(some, others, strict=True)
-    )
+    """Whether two programs return the same for all calls, or fail alike for some of them."""
+    returned_some = not some or any(isinstance(one, CallReturned) for one in some)
+    return len(some) == len(others) and returned_some and all(map(_same_result, some, others))
+
+
+def _same_result(one: Outcome, other: Outcome) -> bool:
+    if isinstance(one, CallRaised) and isinstance(other, CallRaised):
+        return one.type == other.type
+    return isinstance(one, CallReturned) and isinstance(other, CallReturned) and alike(one.value, other.value)
 
 
 def was_stopped(report: Execution) -> bool:

@@ -1,5 +1,6 @@
 """Exercises whose answer is a Python function, called in the sandbox with drawn arguments."""
 
+import random
 from collections.abc import Iterator, Sequence
 from typing import Literal
 
@@ -12,6 +13,7 @@ from app.core.units import scale_of
 from app.course.kinds.answers import Answer, Verdict
 from app.course.kinds.base import Finding, Where
 from app.course.kinds.code.adequacy import Contest, sensible
+from app.course.kinds.code.argument_classes import find_unmet, guess_kind
 from app.course.kinds.code.boundary_proof import boundary_findings
 from app.course.kinds.code.call_sentences import in_line, outcome_sentence
 from app.course.kinds.code.called_function import CalledFunction, paired_outcomes
@@ -34,6 +36,8 @@ from app.course.sandbox.execution import CallReturned, Execution, Outcome
 from app.course.sandbox.runner import Runner
 
 Foreseen = list[tuple[tuple[Outcome, ...], str]]  # results of a wrong program, its sentence
+_USUAL = 5  # solutions that are kept beside those with words
+_REVEAL = "add arguments for which it goes wrong"
 _ANY = -1  # in place of a seed, where all have the same
 
 
@@ -47,6 +51,14 @@ class Function(CalledFunction):
     kind: Literal["function"]
     wrong: list[Wrong] = Field(
         min_length=1, description="code and says of typical mistakes; each must fail a drawn call"
+    )
+    right_too: list[str] = Field(
+        default_factory=list, description="right programs as others write them, of other forms and types"
+    )
+    wrong_too: list[str] = Field(
+        default_factory=list,
+        description="wrong programs without words of their own: the usual off-by-one, shift or clip; "
+        "each must fail at every seed",
     )
     _foreseen: Remembered[int, Foreseen] = PrivateAttr(default_factory=Remembered)
 
@@ -106,7 +118,7 @@ class Function(CalledFunction):
 
     async def _diagnosis(self, seed: int, hidden: Hidden, report: Execution, runner: Runner) -> str:
         """The wording of the listed mistake with the same results, or of a common one."""
-        if not all(isinstance(outcome, CallReturned) for outcome in report.outcomes):
+        if was_stopped(report):
             return ""
         calls, outcomes = hidden.always or hidden.drawn, report.outcomes
         foreseen = await self._wrong_outcomes(seed, calls, runner)
@@ -115,6 +127,8 @@ class Function(CalledFunction):
                 continue
             if not hidden.always or await self._agrees(wrong, hidden.drawn, outcomes, runner):
                 return says
+        if not all(isinstance(outcome, CallReturned) for outcome in outcomes):
+            return ""
         return common_mistake_in(hidden.calls, outcomes, scale_of(self.unit))
 
     async def _agrees(
@@ -152,9 +166,40 @@ class Function(CalledFunction):
             findings = findings or await self._prove_boundaries(runner)
             for seed in seeds:
                 findings += [] if findings else await self._prove(seed, runner)
+            findings = findings or self._prove_classes()
         except ExpressionError as error:
             return [Finding(("reference",), str(error))]
         return findings
+
+    def _prove_classes(self) -> list[Finding]:
+        """Every argument says what it is, and every class of it is called or makes no sense."""
+        findings = []
+        if missing := [name for name in self.arguments if name not in self.takes]:
+            guess = ", ".join(f"{name}: {guess_kind(self.arguments[name])}" for name in missing)
+            findings.append(Finding(("takes",), f"{', '.join(missing)}: not known what it takes", f"add {guess}"))
+        if len(self.right_too) + len(self.wrong_too) < _USUAL:
+            says = f"fewer than {_USUAL} usual solutions are kept"
+            cure = "add programs as others write them under right_too, and usual slips under wrong_too"
+            findings.append(Finding(("wrong_too",), says, cure))
+        if findings:
+            return findings
+        lacking, senseless = find_unmet(self.classes, self.rows_of_every_seed())
+        for label in lacking:
+            if label not in self.without:
+                cure = f"add a call of it to always, or say why it makes no sense: without: {{{label}: ...}}"
+                findings.append(Finding(("always",), f"no call made at every seed is one in which {label}", cure))
+        for label in self.without:
+            if label not in (*lacking, *senseless):
+                says = f"{label!r} is called, or is not a class of an argument"
+                findings.append(Finding(("without", label), says, f"classes are {', '.join(self.classes.demanded())}"))
+        return findings
+
+    def notes(self) -> Iterator[str]:
+        """How many classes of arguments no call meets."""
+        lacking, senseless = find_unmet(self.classes, self.rows_of_every_seed())
+        if none := [*lacking, *senseless]:
+            whole = len(self.classes.demanded())
+            yield f"{len(none)} of {whole} classes of arguments make no sense: {'; '.join(none)}"
 
     async def _prove_boundaries(self, runner: Runner) -> list[Finding]:
         """Every boundary of the right program is met by a call of every seed."""
@@ -163,13 +208,17 @@ class Function(CalledFunction):
 
     def contest(self) -> Contest:
         """The right program against nearly right ones."""
+        places = sensible(self.columns(), self.makes_sense)
+        random.Random("places").shuffle(places)  # so that some of them are of every sort
         return Contest(
             entry=self.entry,
             right=self.right,
+            right_too=self.right_too,
             wrong=[wrong.code for wrong in self.wrong],
-            arguments=self.arguments,
+            wrong_too=self.wrong_too,
+            arguments=self.columns(),
             always=self.rows_of_every_seed(),
-            places=sensible(self.arguments, self.makes_sense),
+            places=places,
             floats=bool(self.reference) and self.result == "float",
         )
 
@@ -178,12 +227,15 @@ class Function(CalledFunction):
         verdict = await self.grade(seed, self.right, runner)
         if not verdict.correct:
             findings.append(Finding(("right",), f"the right program fails: {verdict.feedback[0]}"))
+        for index, program in enumerate(self.right_too):
+            verdict = await self.grade(seed, program, runner)
+            if not verdict.correct:
+                findings.append(Finding(("right_too", index), f"seed {seed}: fails: {verdict.feedback[0]}"))
         for index, wrong in enumerate(self.wrong):
             verdict = await self.grade(seed, wrong.code, runner)
             if verdict.correct:
                 says = f"seed {seed}: passes every drawn call: the arguments do not reveal it"
-                cure = "add arguments for which it goes wrong"
-                findings.append(Finding(("wrong", index), says, cure))
+                findings.append(Finding(("wrong", index), says, _REVEAL))
             elif self.fill(wrong.says, self.draw(seed)) not in verdict.feedback:
                 says = f"seed {seed}: does not get its feedback, but: {' '.join(verdict.feedback)}"
                 findings.append(Finding(("wrong", index), says))

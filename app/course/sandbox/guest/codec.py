@@ -4,11 +4,13 @@ An int, string, true, false, null or list stands for itself; everything else is 
 key that names its type.
 """
 
+from itertools import islice
 from typing import Any
 
 DEEPEST = 20
 _SAFE = 2**53  # beyond it, not every JSON parser reads an int exactly
 _DIGITS = 3_570  # hexadecimal digits of an int: at most 4,299 decimal ones, which Python can print
+_LISTED = 10_000  # elements of a generator
 _HASHED = 1_000  # elements of a set or dict; their hashes may be chosen to collide
 
 
@@ -32,7 +34,30 @@ def encode(value: Any, depth: int = 0) -> object:
         return {"tuple": [encode(part, depth + 1) for part in value]}
     if kind in (set, frozenset, dict):
         return _unordered(value, kind.__name__, depth)
-    raise TypeError(f"a {kind.__name__} cannot be checked here; return plain numbers or lists")
+    return encode(_plain_form(value, kind), depth + 1)
+
+
+def _plain_form(value: Any, kind: type) -> object:
+    """What a value of another type stands for: a number, a text, or a list of its elements.
+
+    Raises:
+        TypeError: it stands for none of these.
+        ValueError: it has too many elements.
+    """
+    for plain in (int, float, str, list, tuple, dict):
+        if issubclass(kind, plain):
+            return plain(value)
+    if hasattr(kind, "numerator") and hasattr(kind, "denominator"):  # a Fraction
+        top, bottom = int(value.numerator), int(value.denominator)
+        return top if bottom == 1 else top / bottom
+    if hasattr(kind, "__float__"):  # a Decimal
+        return float(value)
+    if hasattr(kind, "__iter__"):
+        parts = list(islice(value, _LISTED + 1))
+        if len(parts) > _LISTED:
+            raise ValueError(f"a {kind.__name__} of more than {_LISTED:,} elements cannot be checked here")
+        return parts
+    raise TypeError(f"a {kind.__name__} cannot be checked here: return numbers, texts, or lists of them")
 
 
 def _unordered(value: Any, kind: str, depth: int) -> object:

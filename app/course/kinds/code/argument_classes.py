@@ -1,0 +1,334 @@
+"""Classes of arguments that every function is called with, whatever its reference looks like.
+
+A closed form has no boundary, so none of its small changes fails at 1, at 3 or at a tie, where other
+programs do. `takes` says of each argument what it is; the calls follow from that.
+"""
+
+import math
+import random
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations, product
+
+from app.course.kinds.code.calls import Argument, Rows, Scalar, plain_argument
+from app.course.sandbox.execution import Plain
+
+_GRAMMAR = re.compile(r"(?:(?P<many>list|rows)(?: of (?P<item>\w+))?|(?P<one>\w+))(?: as long as (?P<like>\w+))?")
+_KINDS = ("degree", "count", "positive", "amount", "real", "probability", "choice")
+_WHOLE = ("degree", "count")
+_SHAPED = ("choice", "real", "amount", "positive", "probability", "degree", "count")
+# What is not whole is exact in binary, so that sums of it tie where they should.
+_NUMBERS: dict[str, tuple[float, ...]] = {
+    "degree": (1, 2, 3, 6, 7, 16),
+    "count": (0, 1, 2, 3, 6, 7, 16),
+    "positive": (0.375, 1, 2.75, 40),
+    "amount": (0, 0.375, 1, 2.75, 40),
+    "real": (-2.5, 0, 0.375, 1, 40),
+    "probability": (0, 0.25, 0.5, 0.875, 1),
+}
+_POOL = 120  # rows among which calls are chosen
+_TRIES = 12  # for each of them
+_LONG = 4  # a list that is longer is long
+_LARGE = 6  # a whole number that is larger is large
+_LEAST, _MOST = 1e-3, 1e3  # of a number that is drawn around 1
+MOST_CALLS = 14  # that are chosen, beside those of the file
+
+
+class ArgumentKindError(ValueError):
+    """What an argument takes cannot be read."""
+
+
+@dataclass(frozen=True)
+class ArgumentKind:
+    """What one argument is: a number, or a list or rows of them, and values that the file gives."""
+
+    name: str
+    kind: str  # of the number, or of each in a list; empty where only the file knows
+    many: str  # list, rows, or empty
+    like: str  # the argument whose length a list has
+    given: tuple[Argument, ...]
+
+    @cached_property
+    def column(self) -> list[Argument]:
+        """The values of the file, and one or more of each class."""
+        return [*self.given, *(one for one in self._own() if one not in self.given)]
+
+    def _own(self) -> Iterator[Argument]:
+        if self.kind == "choice" or self.many == "rows" or not self.kind:
+            if self.many == "list" and self.kind:
+                yield from _shapes(_elements(self.given))
+            return
+        if self.many:
+            yield from _shapes([_whole(one, self.kind) for one in _NUMBERS[self.kind]])
+            return
+        unit = _unit(self.given) if self.kind not in (*_WHOLE, "probability") else 1.0
+        yield from (_whole(one * unit, self.kind) for one in _NUMBERS[self.kind])
+
+    def classes(self, value: Argument) -> Iterator[str]:
+        """The classes that *value* belongs to, as verdicts on this argument."""
+        plain = plain_argument(value)
+        if self.many and isinstance(plain, list):
+            yield from _list_classes(plain, self.many)
+        elif self.kind in _WHOLE and isinstance(plain, int):
+            yield _whole_class(plain)
+        elif self.kind in ("positive", "amount", "real") and isinstance(plain, int | float):
+            yield from _real_classes(plain, _unit(self.given))
+        elif self.kind == "probability" and isinstance(plain, int | float):
+            yield _share_class(plain)
+        elif self.kind == "choice":
+            yield f"is {value}"
+
+    def expected(self) -> Iterator[str]:
+        """The classes of which a call is demanded."""
+        if self.many:
+            yield from ("has one", "has two", f"has more than {_LONG}")
+            if self.many == "rows":
+                yield from ("is wide", "is tall")
+            elif self.kind:
+                yield "is all equal"
+                if self.kind in _SHAPED[1:]:
+                    yield from ("has a tie before its largest", "has a tie after its largest")
+            return
+        if self.kind in _WHOLE:
+            zero = ("is 0",) if self.kind == "count" else ()
+            yield from (*zero, "is 1", "is 2", "is 3", "is 6", "is a larger power of two", "is another large number")
+        elif self.kind == "probability":
+            yield from ("is 0", "is below a half", "is a half", "is above a half", "is 1")
+        elif self.kind in ("positive", "amount", "real"):
+            yield from {"amount": ("is 0",), "real": ("is 0", "is negative")}.get(self.kind, ())
+            yield from ("is not whole", "is below 1", "is above 1") if _unit(self.given) == 1 else ()
+
+
+def read_kind(name: str, text: str, given: Sequence[Argument], names: Sequence[str]) -> ArgumentKind:
+    """What the *text* of `takes` says of the argument *name*.
+
+    Raises:
+        ArgumentKindError: it says nothing that is known.
+    """
+    match = _GRAMMAR.fullmatch(text.strip())
+    kind = (match["item"] or match["one"] or "") if match else ""
+    if match is None or (kind and kind not in _KINDS):
+        raise ArgumentKindError(f"{name}: {text!r} is none of {', '.join(_KINDS)}, list of ..., rows")
+    if match["like"] and match["like"] not in names:
+        raise ArgumentKindError(f"{name}: {match['like']} is not an argument")
+    return ArgumentKind(name, kind, match["many"] or "", match["like"] or "", tuple(given))
+
+
+def guess_kind(values: Sequence[Argument]) -> str:
+    """What an argument with these *values* seems to take."""
+    plain = [plain_argument(value) for value in values]
+    if any(isinstance(one, list) for one in plain):
+        inner = [part for one in plain if isinstance(one, list) for part in one]
+        return "rows" if any(isinstance(one, list) for one in inner) else f"list of {_guess_number(inner)}"
+    return _guess_number(plain)
+
+
+def _guess_number(plain: Sequence[Plain]) -> str:
+    if not all(type(one) in (int, float) for one in plain):
+        return "choice"
+    numbers = [one for one in plain if isinstance(one, int | float)]
+    if all(type(one) is int for one in numbers):
+        return "degree" if min(numbers, default=1) > 0 else "count"
+    return "positive" if min(numbers) > 0 else "amount" if min(numbers) == 0 else "real"
+
+
+@dataclass(frozen=True)
+class ArgumentClasses:
+    """The classes of all arguments of a function, and what calls meet of them."""
+
+    arguments: tuple[ArgumentKind, ...]
+    makes_sense: Callable[[Sequence[Argument]], bool]
+
+    def fits(self, row: Sequence[Argument]) -> bool:
+        """Whether lists in *row* are as long as they must be, and it makes sense."""
+        values = {one.name: value for one, value in zip(self.arguments, row, strict=True)}
+        return all(_length(values[one.name]) == _length(values[one.like]) for one in self.arguments if one.like)
+
+    def classes_of(self, row: Sequence[Argument]) -> set[str]:
+        """The classes that a call with *row* belongs to, and relations of like arguments."""
+        pairs = zip(self.arguments, row, strict=True)
+        found = {f"{one.name} {label}" for one, value in pairs for label in one.classes(value)}
+        for (one, a), (other, b) in combinations(zip(self.arguments, row, strict=True), 2):
+            if _are_alike(one, other) and isinstance(a, int | float) and isinstance(b, int | float):
+                found |= {f"{one.name} {label} {other.name}" for label in _relations(a, b, one.kind)}
+        return found
+
+    def demanded(self) -> list[str]:
+        """Every class and relation of which a call is demanded."""
+        found = [f"{one.name} {label}" for one in self.arguments for label in one.expected()]
+        for one, other in combinations(self.arguments, 2):
+            if _are_alike(one, other):
+                found += [f"{one.name} {label} {other.name}" for label in ("is equal to", "is below", "is above")]
+        return found
+
+    def choose_calls(self, rows: Sequence[Sequence[Argument]]) -> list[list[Argument]]:
+        """Further calls beside *rows*: each class, then pairs of classes of two arguments."""
+        met = {label for row in rows for label in self._features(row)}
+        wanted = set(self.demanded())
+        pool = [(row, self._features(row)) for row in self.pool()]
+        found: list[list[Argument]] = []
+        while pool and len(found) < MOST_CALLS:
+            worth = [len(features - met) + _POOL * len((features & wanted) - met) for _, features in pool]
+            best = max(range(len(pool)), key=worth.__getitem__)
+            if not worth[best]:
+                break
+            row, features = pool.pop(best)
+            found.append(row)
+            met |= features
+        return found
+
+    def pool(self) -> list[list[Argument]]:
+        """Rows that make sense, with every class that makes sense somewhere."""
+        source = random.Random("classes of arguments")
+        columns = [one.column for one in self.arguments]
+        found = {repr(row): row for row in self._every(columns) if self._is_sensible(row)}
+        for place, column in enumerate(columns if not found else ()):
+            for value in column:
+                for _ in range(_TRIES):
+                    row = self._drawn(columns, source, place, value)
+                    if self._is_sensible(row):
+                        found.setdefault(repr(row), row)
+                        break
+        for _ in range(_TRIES * _POOL if len(found) < _POOL and math.prod(map(len, columns)) > _POOL else 0):
+            row = self._drawn(columns, source, -1, 0)
+            if self._is_sensible(row):
+                found.setdefault(repr(row), row)
+            if len(found) >= _POOL:
+                break
+        return list(found.values())
+
+    def _every(self, columns: Sequence[Sequence[Argument]]) -> Iterator[list[Argument]]:
+        if math.prod(map(len, columns)) <= _POOL:
+            yield from map(list, product(*columns))
+
+    def _drawn(
+        self, columns: Sequence[Sequence[Argument]], source: random.Random, place: int, value: Argument
+    ) -> list[Argument]:
+        row = [source.choice(column) for column in columns]
+        if place >= 0:
+            row[place] = value
+        for index, one in enumerate(self.arguments):
+            if one.like:
+                length = _length(row[[other.name for other in self.arguments].index(one.like)])
+                fitting = [one for one in columns[index] if _length(one) == length]
+                row[index] = row[index] if row[index] in fitting or not fitting else source.choice(fitting)
+        return row
+
+    def _is_sensible(self, row: Sequence[Argument]) -> bool:
+        return self.fits(row) and self.makes_sense(row)
+
+    def _features(self, row: Sequence[Argument]) -> set[str]:
+        found = self.classes_of(row)
+        per = [[f"{one.name} {label}" for label in one.classes(v)] for one, v in zip(self.arguments, row, strict=True)]
+        return found | {f"{a}, {b}" for some, others in combinations(per, 2) for a, b in product(some, others)}
+
+
+def _are_alike(one: ArgumentKind, other: ArgumentKind) -> bool:
+    return one.kind == other.kind and not one.many and not other.many and one.kind not in ("choice", "")
+
+
+def _relations(a: float, b: float, kind: str) -> Iterator[str]:
+    yield "is equal to" if a == b else "is below" if a < b else "is above"
+    if kind in _WHOLE and a > b > 1:
+        yield "is not divisible by" if a % b else "is divisible by"
+
+
+def _whole(number: float, kind: str) -> Scalar:
+    if kind in _WHOLE or number == int(number):
+        return int(number)
+    return float(f"{number:.6g}")
+
+
+def _unit(values: Sequence[Argument]) -> float:
+    """What a number is drawn around: 1, or the first of *values* where all are far from it."""
+    numbers = [one for value in values if isinstance(one := plain_argument(value), int | float) and one]
+    is_near = any(_LEAST <= abs(one) <= _MOST for one in numbers)
+    return 1.0 if is_near or not numbers else float(numbers[0])
+
+
+def _elements(values: Sequence[Argument]) -> list[Scalar | Rows]:
+    """The different elements of the lists in *values*."""
+    found: list[Scalar | Rows] = []
+    for value in values:
+        found += [one for one in (value if isinstance(value, list) else []) if one not in found]
+    return found
+
+
+def _shapes(numbers: Sequence[Scalar | Rows]) -> Iterator[list[Scalar | Rows]]:
+    """Lists of *numbers* in ascending order: short, long, level, with ties on either side."""
+    low, middle, high = numbers[0], numbers[len(numbers) // 2], numbers[-1]
+    yield from ([high], [low, high], [low, low, low])
+    yield [low, low, high, middle]
+    yield [middle, high, low, low]
+    yield [high, low, high]
+    yield [middle, low, low, high, middle, low, middle]
+    yield [*numbers[::-1], *numbers[:2]][:6]
+
+
+def _list_classes(values: Sequence[Plain], many: str) -> Iterator[str]:
+    count = len(values)
+    yield {1: "has one", 2: "has two"}.get(count, f"has more than {_LONG}" if count > _LONG else "has a few")
+    if many == "rows":
+        widths = [len(row) for row in values if isinstance(row, list)]
+        if widths and max(widths) > count:
+            yield "is wide"
+        if widths and min(widths) < count:
+            yield "is tall"
+        return
+    if count > 1 and all(one == values[0] for one in values):
+        yield "is all equal"
+    numbers = [one for one in values if isinstance(one, int | float)]
+    if count and len(numbers) == count:
+        top = numbers.index(max(numbers))
+        before, after = numbers[:top], numbers[top + 1 :]
+        if len(set(before)) < len(before):
+            yield "has a tie before its largest"
+        if len(set(after)) < len(after) or max(numbers) in after:
+            yield "has a tie after its largest"
+
+
+def _whole_class(number: int) -> str:
+    if number in (0, 1, 2, 3, _LARGE):
+        return f"is {number}"
+    if number & (number - 1) == 0:
+        return "is a larger power of two"
+    return "is another large number" if number > _LARGE else "is a few"
+
+
+def _real_classes(number: float, unit: float) -> Iterator[str]:
+    if number <= 0:
+        yield "is 0" if number == 0 else "is negative"
+        return
+    yield "is below 1" if number < unit else "is above 1" if number > unit else "is 1"
+    if number != int(number):
+        yield "is not whole"
+
+
+def _share_class(number: float) -> str:
+    if number in (0, 1):
+        return f"is {int(number)}"
+    half = 1 / 2
+    return "is a half" if number == half else "is below a half" if number < half else "is above a half"
+
+
+def _length(value: Argument) -> int:
+    return len(value) if isinstance(value, list) else -1
+
+
+def find_unmet(classes: ArgumentClasses, rows: Sequence[Sequence[Argument]]) -> tuple[list[str], list[str]]:
+    """The demanded classes that none of *rows* meets: those of some row that makes sense, and the others."""
+    met = {label for row in rows for label in classes.classes_of(row)}
+    possible = {label for row in classes.pool() for label in classes.classes_of(row)}
+    lacking = [label for label in classes.demanded() if label not in met]
+    return [one for one in lacking if one in possible], [one for one in lacking if one not in possible]
+
+
+def read_kinds(texts: Mapping[str, str], given: Mapping[str, Sequence[Argument]]) -> tuple[ArgumentKind, ...]:
+    """What each argument of a function takes; an argument without a text only has its values.
+
+    Raises:
+        ArgumentKindError: a text cannot be read.
+    """
+    return tuple(read_kind(name, texts.get(name, "choice"), values, list(given)) for name, values in given.items())
