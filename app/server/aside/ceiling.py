@@ -66,7 +66,7 @@ def end_overtime() -> None:
         for thread, work in _AT_WORK.items():
             if not work.is_told and time.clock_gettime(work.clock) > work.end:
                 work.is_told = True
-                _interrupt(thread, ctypes.py_object(OvertimeError))
+                _interrupt(thread)
 
 
 def _refusal() -> HTTPException:
@@ -78,13 +78,18 @@ def _refusal() -> HTTPException:
 
 
 def _leave(thread: int) -> None:
+    """Leave, after an error that is on its way has arrived.
+
+    (To take it back with a null pointer would have CPython 3.11 look for errors at each call from then on.)
+    """
     with _LOCK:
-        if _AT_WORK.pop(thread, None):
-            _interrupt(thread, None)  # an error that has not arrived by now must not
+        _AT_WORK.pop(thread, None)
+    for _ in range(2):  # Python looks for errors where a loop turns back
+        pass
 
 
-def _interrupt(thread: int, error: object) -> None:
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), error)
+def _interrupt(thread: int) -> None:
+    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(OvertimeError))
 
 
 def _clock_of_thread() -> int:
