@@ -27,6 +27,7 @@ NAMED = {
     "/static": asset_url("favicon.svg").removeprefix("/static/"),
 }  # fmt: skip
 PLACES = {
+    "path": "errata/E-01",
     "topic": "collectives", "slug": "ring-all-reduce-time", "id": "collectives/ring-all-reduce-time", "number": "0",
     "form": "svg", "run": RUN.rpartition("/")[2], "draw": "7", "provider": "x",
     "chapter": "collectives",
