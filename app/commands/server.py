@@ -60,7 +60,8 @@ def serve(arguments: Namespace) -> int:
         _announce(settings, listening)
         raise_files()
         calm_collector()
-        prepare(configured_state, predict_lines)
+        if in_this_process:
+            prepare(configured_state, predict_lines)
         _serve(_configuration(app, arguments, settings, port), listening)
     return 0
 

@@ -144,3 +144,20 @@ def test_a_process_ends_with_its_server(tmp_path: Path) -> None:
         os.kill(leader, 0)
     assert children.run(2, os.getsid, 0) != leader
     children.close()
+
+
+def test_a_fork_of_the_server_has_a_process_of_its_own(one: ReadingChildren) -> None:
+    def worker_of() -> int:
+        return one.run(2, os.getpid)
+
+    before = worker_of()
+    reading, writing = os.pipe()
+    if not (fork := os.fork()):
+        os.write(writing, str(worker_of()).encode())
+        one.close()
+        os._exit(0)
+    os.waitpid(fork, 0)
+    os.close(writing)
+    with os.fdopen(reading) as said:
+        assert int(said.read()) != before
+    assert worker_of() == before

@@ -146,7 +146,7 @@ def read_csv(content: bytes | str) -> CsvFile:
 
 def _separated(text: str) -> tuple[str, str]:
     """*text* with a blank line for one such as `sep=;`, and its separator."""
-    if first := re.match(r'[\r\n]*"?sep=([,;\t])"?(?=[\r\n])', text, re.IGNORECASE):
+    if first := re.match(r'\A[\r\n]*+"?sep=([,;\t])"?(?=[\r\n])', text, re.IGNORECASE):
         return text[first.end() :], first[1]
     lines = re.sub(r'"[^"]*"', "", text[:_MOST_PROBED]).splitlines()[:_PROBED]
     return text, max(_SEPARATORS, key=lambda sign: _agreement(sign, lines))
