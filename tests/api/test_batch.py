@@ -202,7 +202,9 @@ def test_a_client_that_disconnects_in_the_middle_leaves_nothing_behind(
     assert not [record for record in caplog.records if record.levelname == "ERROR"]
 
 
-def test_a_cookie_makes_a_visitor_a_client_of_their_own(tmp_path: Path) -> None:
+def test_a_cookie_that_is_not_new_makes_a_visitor_a_client_of_their_own(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Twenty programs at once are more than one learner may have waiting, and few for visitors without a cookie."""
 
     async def visit() -> list[set[int]]:
@@ -221,4 +223,6 @@ def test_a_cookie_makes_a_visitor_a_client_of_their_own(tmp_path: Path) -> None:
         await asyncio.gather(*(call.answer() for call in calls))
         return {call.status for call in calls}
 
+    assert in_time(visit()) == [{200}, {200}, {200}, {200}]
+    monkeypatch.setattr("app.server.aside.payer.NEW", 0.0)
     assert in_time(visit()) == [{200}, {200, 503}, {200}, {200}]
