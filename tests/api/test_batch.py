@@ -207,8 +207,9 @@ def test_a_cookie_that_is_not_new_makes_a_visitor_a_client_of_their_own(
 ) -> None:
     """Twenty programs at once are more than one learner may have waiting, and few for visitors without a cookie."""
 
-    async def visit() -> list[set[int]]:
-        async with serving(tmp_path) as (app, site, _):
+    async def visit(folder: str) -> list[set[int]]:
+        (tmp_path / folder).mkdir()
+        async with serving(tmp_path / folder) as (app, site, _):
             known = [f"{COOKIE}={sign(new_learner(), site.secret)}" for _ in range(3)]
             return [
                 await statuses(app, [""] * 20),
@@ -223,6 +224,6 @@ def test_a_cookie_that_is_not_new_makes_a_visitor_a_client_of_their_own(
         await asyncio.gather(*(call.answer() for call in calls))
         return {call.status for call in calls}
 
-    assert in_time(visit()) == [{200}, {200}, {200}, {200}]
+    assert in_time(visit("new")) == [{200}, {200}, {200}, {200}]
     monkeypatch.setattr("app.server.aside.payer.NEW", 0.0)
-    assert in_time(visit()) == [{200}, {200, 503}, {200}, {200}]
+    assert in_time(visit("known")) == [{200}, {200, 503}, {200}, {200}]
