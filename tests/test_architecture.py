@@ -26,6 +26,7 @@ PARTS: dict[str, set[str]] = {
 ROOMS: dict[str, dict[str, set[str]]] = {
     "core": {
         "folders": set(),
+        "line_reader": set(),
         "quotation": set(),
         "translation": {"quotation"},
         "errors": {"translation"},

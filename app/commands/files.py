@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from app.core.errors import InputError
-from app.site.grading.line_reader import short_lines
+from app.core.line_reader import short_lines
 
 STANDARD = "-"
 _LONGEST = 1 << 16  # bytes of a line that is looked at

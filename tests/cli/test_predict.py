@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 from app.__main__ import main
-from app.site.grading.line_reader import short_lines
+from app.core.line_reader import short_lines
 
 pytestmark = pytest.mark.slow(8)
 

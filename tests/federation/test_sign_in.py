@@ -234,7 +234,7 @@ def test_a_person_is_asked_whether_a_new_account_is_theirs_too(
     assert "your account at Example Campus" in shown
     assert "signed in as Ada" in shown
     after = browser.post("/sign-in/connect", data={"mine": mine}).headers["location"]
-    assert after == ("/final" if mine == "yes" else "/sign-in/name?next=%2Fguess")
+    assert after == ("/final" if mine == "yes" else "/sign-in/name?next=%2Ffinal")
     assert (person_called(site, issuer, login) == ada) is (mine == "yes")
     assert "Example Campus: it signs you in here." in browser.get("/me").text
     assert browser.post("/sign-in/connect", data={"mine": mine}).status_code == 400  # asked once

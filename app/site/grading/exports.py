@@ -7,10 +7,10 @@ from io import BytesIO
 from typing import BinaryIO
 
 from app.core.errors import AppError, InputError
+from app.core.line_reader import short_line, short_lines
 from app.course.content.catalog import Catalog
 from app.course.kinds import SEEDS
 from app.course.kinds.answers import stored_answer
-from app.site.grading.line_reader import short_line, short_lines
 
 _LARGEST = 64 << 20  # bytes of an export
 

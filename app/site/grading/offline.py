@@ -7,11 +7,11 @@ from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass, field
 
 from app.core.errors import AnswerError, AppError
+from app.core.line_reader import Numbered
 from app.course.content.catalog import Catalog
 from app.course.kinds import Exercise
 from app.course.sandbox.runner import Runner
 from app.server.config import Settings
-from app.site.grading.line_reader import Numbered
 from app.site.grading.verdicts import (
     CheckResult,
     Submission,

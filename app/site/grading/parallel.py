@@ -22,10 +22,10 @@ from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
 
 from app.core.errors import UnavailableError
+from app.core.line_reader import Numbered
 from app.course.content.catalog import Catalog
 from app.course.content.packs import exercise_folders
 from app.server.config import Settings
-from app.site.grading.line_reader import Numbered
 from app.site.grading.offline import FileGrader, VerdictTally
 
 _LINES, _BYTES = 400, 1 << 20  # of a piece, whichever comes first

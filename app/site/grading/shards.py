@@ -13,7 +13,7 @@ from typing import BinaryIO
 from pydantic import BaseModel, ConfigDict, Field
 
 from app.core.errors import InputError
-from app.site.grading.line_reader import Numbered, short_lines
+from app.core.line_reader import Numbered, short_lines
 
 _BLOCK = 1 << 20  # bytes read at once
 
