@@ -96,15 +96,9 @@ class AnswerKey:
 
     def _worth(self, reading: Reading) -> float:
         """The share of the points that a wrong *reading* gets: that of the mistake that it is."""
-        listed = zip(self.asked.mistakes.values(), self.mistakes, strict=True)
-        return next(
-            (
-                mistake.score
-                for mistake, (wrong, _) in listed
-                if self.asked.is_mistake(reading.value, wrong, reading.step)
-            ),
-            0.0,
-        )
+        listed = zip((wrong for wrong, _ in self.mistakes), self.asked.mistakes.values(), strict=True)
+        found = self.asked.nearest_mistake(reading.value, listed, reading.step)
+        return found[1].score if found else 0.0
 
     def shown(self) -> str:
         """The right value as a person writes it, to as many figures as count as right."""

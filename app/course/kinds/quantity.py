@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable
 from functools import cache
 from math import ceil, floor
+from typing import TypeVar
 
 from pydantic import Field, field_validator
 
@@ -17,6 +18,7 @@ from app.course.kinds.mistake import MISTAKES, Mistake
 from app.course.kinds.strict import Strict
 
 _EXACT = 1e-9
+T = TypeVar("T")
 _ROUNDS = re.compile(r"\b(?:ceil|floor|round)\(")
 _READ_AS = 6  # figures of a value that the learner typed
 _ROUNDED = 0.01  # of a mistake: more is not lost by rounding it
@@ -91,7 +93,13 @@ class AskedQuantity(Strict):
 
         A value that was typed to a *step* may be a mistake that was rounded to it.
         """
-        return next((says for wrong, says in mistakes if self.is_mistake(value, wrong, step)), "")
+        found = self.nearest_mistake(value, mistakes, step)
+        return found[1] if found else ""
+
+    def nearest_mistake(self, value: float, mistakes: Iterable[tuple[float, T]], step: float) -> tuple[float, T] | None:
+        """The one of *mistakes* that *value* is, or the nearest one where several round to it."""
+        matching = [one for one in mistakes if self.is_mistake(value, one[0], step)]
+        return min(matching, key=lambda one: abs(value - one[0]), default=None)
 
     def is_mistake(self, value: float, wrong: float, step: float) -> bool:
         """Whether *value*, typed to a *step*, is the mistake whose value is *wrong*."""

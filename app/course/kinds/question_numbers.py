@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from app.core.expressions import Quantity
-from app.core.translation import translate
+from app.core.translation import noted, translate
 from app.core.units import RATIO, Reading, Scale, show_in
 
 _CLOSE = 0.002  # how near a factor must be met
@@ -12,6 +12,11 @@ _ROUNDED = 0.005  # how near, where a number was rounded to three figures
 _APART = 0.1  # of the distance between n and n - 1
 _EIGHT = 8
 _READ_AS = 6  # significant digits of what was typed
+_PARTS = ((1, 3), (2, 3), (1, 4), (3, 4), (3, 1), (3, 2), (4, 1), (4, 3))
+_TOO_FEW = noted("Your number is {share} of the right one: are there several equal parts, and are some left out?")
+_TOO_MANY = noted(
+    "Your number is {share} times the right one: are there several equal parts, and are too many counted?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +41,7 @@ def told_by_the_question(reading: Reading, right: float, scale: Scale, numbers: 
     return (
         (_another_relation(value, right, scale, close) if scale.unit is RATIO else "")
         or _off_by_a_count(value / right, numbers.counts, close)
+        or _off_by_equal_parts(value / right, close)
         or _given_back(value, scale, numbers)
     )
 
@@ -87,6 +93,16 @@ def _off_by_one_of(ratio: float, counts: Iterable[int]) -> str:
                     denominator=f"{denominator:,}",
                     count=f"{n:,}",
                 )
+    return ""
+
+
+def _off_by_equal_parts(ratio: float, close: float) -> str:
+    """Feedback on two thirds of the right number, or four thirds."""
+    for numerator, denominator in _PARTS:
+        if _is_near(ratio * denominator / numerator, 1, close):
+            form = _TOO_FEW if numerator < denominator else _TOO_MANY
+            shown = f"{numerator}/{denominator}" if denominator > 1 else f"{numerator}"
+            return translate(form, share=shown)
     return ""
 
 

@@ -18,6 +18,7 @@ from app.course.sandbox.execution import Plain
 _GRAMMAR = re.compile(r"(?:(?P<many>list|rows)(?: of (?P<item>\w+))?|(?P<one>\w+))(?: as long as (?P<like>\w+))?")
 _KINDS = ("degree", "count", "positive", "amount", "real", "probability", "choice")
 _WHOLE = ("degree", "count")
+_NO_NUMBERS = ("choice",)
 _SHAPED = ("choice", "real", "amount", "positive", "probability", "degree", "count")
 # What is not whole is exact in binary, so that sums of it tie where they should.
 _NUMBERS: dict[str, tuple[float, ...]] = {
@@ -56,7 +57,7 @@ class ArgumentKind:
         return [*self.given, *(one for one in self._own() if one not in self.given)]
 
     def _own(self) -> Iterator[Argument]:
-        if self.kind == "choice" or self.many == "rows" or not self.kind:
+        if self.kind in _NO_NUMBERS or self.many == "rows" or not self.kind:
             if self.many == "list" and self.kind:
                 yield from _shapes(_elements(self.given))
             return
@@ -77,7 +78,7 @@ class ArgumentKind:
             yield from _real_classes(plain, _unit(self.given))
         elif self.kind == "probability" and isinstance(plain, int | float):
             yield _share_class(plain)
-        elif self.kind == "choice":
+        elif self.kind in _NO_NUMBERS:
             yield f"is {value}"
 
     def expected(self) -> Iterator[str]:
