@@ -269,8 +269,8 @@ print(json.dumps([grades["people"][0]["begun"], schema["properties"]["begun"]["d
 
 def test_a_column_of_the_gradebook_is_written_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The page, the file, JSON and the command have it."""
-    folder = copied(tmp_path, "people/nothing.py", "")
-    changed(folder, "people/gradebook.py", '\n    GradebookColumn(\n        name="overall_percent",', COLUMN)
+    folder = copied(tmp_path, "classes/people/nothing.py", "")
+    changed(folder, "classes/people/gradebook.py", '\n    GradebookColumn(\n        name="overall_percent",', COLUMN)
     for name in ("exercises", "static", "alembic", "pyproject.toml"):
         (folder / name).symlink_to(ROOT / name)
     monkeypatch.setenv("WALLCLOCK_DATABASE", f"sqlite:///{folder / 'w.db'}")
@@ -330,8 +330,8 @@ print(json.dumps([
 
 def test_a_rule_of_an_assignment_is_written_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The form, JSON, what is stored, and what someone else has changed have it."""
-    folder = copied(tmp_path, "people/nothing.py", "")
-    changed(folder, "people/policy.py", "\n    archived: datetime | None = None\n", RULE)
+    folder = copied(tmp_path, "classes/people/nothing.py", "")
+    changed(folder, "classes/people/policy.py", "\n    archived: datetime | None = None\n", RULE)
     for name in ("exercises", "static", "alembic", "pyproject.toml"):
         (folder / name).symlink_to(ROOT / name)
     monkeypatch.setenv("WALLCLOCK_DATABASE", f"sqlite:///{folder / 'w.db'}")

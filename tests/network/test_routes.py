@@ -33,7 +33,7 @@ def test_a_plain_function_is_called_aside_and_a_coroutine_on_the_event_loop() ->
 
 def test_the_routes_of_every_part_are_called_so() -> None:
     routers = [part.router for part in (*PAGES, *CALLS)]
-    assert all(type(router) is Router for router in routers)
+    assert all(isinstance(router, Router) for router in routers)
     assert sum(len(router.routes) for router in routers) > 160
 
 

@@ -179,7 +179,7 @@ def test_every_metric_of_the_dashboard_exists(client: TestClient) -> None:
 def test_several_processes_add_up(tmp_path: Path) -> None:
     """Each process counts three requests; one that was killed has still counted them."""
     counting = (
-        "from app import metrics; metrics.REQUESTS.labels('GET', '/', 200).inc(3);"
+        "from app.server import metrics; metrics.REQUESTS.labels('GET', '/', 200).inc(3);"
         "metrics.SANDBOX_WAITING.set(5); import os, sys;"
         "print(metrics.exposition().decode()) if len(sys.argv) > 1 else os.kill(os.getpid(), 9)"
     )

@@ -120,7 +120,7 @@ def test_a_failure_of_the_server_is_no_try(
         raise UnavailableError("the disk is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr(site.writer, "put", full)
+        patched.setattr(site.writer, "enqueue", full)
         page = post(client, school.address(assignment, person))
     assert "no attempt was recorded" in page
     assert tries(site, person) == 0

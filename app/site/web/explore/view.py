@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from app.core.charts.paper import Paper
 from app.core.charts.svg import to_svg
-from app.core.translation import Numeral, translate, translate_known
+from app.core.translation import Numeral, foreign, translate, translate_known
 from app.course.content.catalog import Catalog
 from app.course.content.glossary import mark
 from app.course.explorers import (
@@ -81,6 +81,7 @@ class ExplorePage:
     hidden: bool
     question: Markup
     chapter: Hyperlink
+    chapter_language: str  # of its title, if it is not that of the page
     formulas: tuple[Hyperlink, ...]
     groups: tuple[tuple[str, tuple[ControlView, ...]], ...]
     pastes: bool  # whether it takes a configuration of the visitor's own
@@ -212,6 +213,7 @@ def explorer_page(
         hidden=hidden,
         question=mark(inline_html(guess_question(explorer, values))),
         chapter=Hyperlink(chapter_url(topic.id), topic.title),
+        chapter_language=foreign(topic.language),
         formulas=tuple(Hyperlink(formula_url(formula), formula) for formula in explorer.formulas),
         groups=tuple(_groups(explorer, values)),
         pastes=takes_configurations(explorer),
