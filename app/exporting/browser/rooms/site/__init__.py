@@ -28,6 +28,8 @@ class Writer:
         """Store *row*."""
         self._shelf.add(row)
 
+    enqueue = put  # what it returns is awaited, too
+
 
 class Histories:
     """What the learner has done, from a *shelf*."""
