@@ -71,10 +71,11 @@ async def create_demo(session: Session, catalog: Catalog, secret: str, runner: R
     row = create_class(session, secret, _NAME, _ZONE.key, pseudonyms=True)
     row.demo = True
     class_id = number_of(row)
-    teacher = _invented(session, class_id, "Demo teacher", Role.TEACHER)
+    since = now - 30 * _DAY
+    teacher = _invented(session, class_id, "Demo teacher", Role.TEACHER, since)
     code = renew_seat_code(session, enroll(session, class_id, teacher[0], Role.TEACHER))
     luck = random.Random(len(catalog.exercises))
-    students = list(_students(session, class_id, luck))
+    students = list(_students(session, class_id, since, luck))
     given = list(_assignments(session, class_id, chosen, now))
     rows: list[Attempt] = []
     for student in students:
@@ -98,20 +99,20 @@ def _chapters(catalog: Catalog) -> Sequence[tuple[str, Sequence[Exercise]]]:
     return found[:3]
 
 
-def _invented(session: Session, class_id: int, name: str, role: Role) -> tuple[int, str]:
-    """The number and the learner of a new person in the class, who is marked as invented."""
+def _invented(session: Session, class_id: int, name: str, role: Role, since: datetime) -> tuple[int, str]:
+    """The number and the learner of a new person in the class *since* then, who is marked as invented."""
     person = new_person(session, name)
     number = number_of(person)
     subject = f"{class_id}:{number}"
     session.add(IdentityRow(issuer=INVENTED, subject=subject, person=number))
-    enroll(session, class_id, number, role, name)
+    enroll(session, class_id, number, role, name).joined = since
     return number, person.learner
 
 
-def _students(session: Session, class_id: int, luck: random.Random) -> Iterator[_Student]:
+def _students(session: Session, class_id: int, since: datetime, luck: random.Random) -> Iterator[_Student]:
     names = [f"{first} {second}" for first in _FIRST for second in _SECOND]
     for place, name in enumerate(names):
-        number, learner = _invented(session, class_id, name, Role.STUDENT)
+        number, learner = _invented(session, class_id, name, Role.STUDENT, since)
         skill, diligence = luck.uniform(0.35, 0.95), luck.choice((0.4, 0.8, 1.0, 1.0))
         yield _Student(number, learner, skill, diligence, place < _HERE)
 
