@@ -186,6 +186,15 @@ def test_a_changed_formula_needs_a_new_consent_unless_the_folder_is_trusted(make
     assert "mine.sent_time" in FORMULAS
 
 
+def test_a_formula_may_import_what_it_needs_by_its_former_name(make: Make) -> None:
+    """As packs of version 0.2 do."""
+    former = FORMULA.format(extra="import app.units").replace("app.core.", "app.")
+    folder = make(formula=former)
+    assert "from app.units import" in former
+    read_course(Settings(exercises=(folder,), pack_code=(str(folder),)))
+    assert "mine.sent_time" in FORMULAS
+
+
 @pytest.mark.parametrize(
     ("formula", "says"),
     [

@@ -59,7 +59,7 @@ class ReadingChild:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it can be given work."""
+        """Whether it can be given work; not by a fork of its parent, whose child it is not."""
         return self._process.poll() is None
 
     def reply(self, seconds: float, work: Callable[..., T], given: tuple[object, ...]) -> T:
@@ -98,24 +98,13 @@ class ReadingChildren:
     def __init__(self, count: int = _AT_ONCE, modules: Iterable[str] = ()) -> None:
         """The *modules* are those of the work, where it is not known by the first piece of it."""
         self._modules = set(modules)
-        self._count = count
-        self._begin()
-        atexit.register(self.close)
-
-    def _begin(self) -> None:
-        self._owner = os.getpid()
         self._free: LifoQueue[ReadingChild | None] = LifoQueue()
-        for _ in range(self._count):
+        for _ in range(count):
             self._free.put(None)
-
-    def _leave_to_parent(self) -> None:
-        """Begin anew in a fork: two processes that talk to one child would get each other's replies."""
-        if self._owner != os.getpid():
-            self._begin()
+        atexit.register(self.close)
 
     def prepare(self, *works: Callable[..., object]) -> None:
         """Start a process that is ready for *works*."""
-        self._leave_to_parent()
         self._modules |= {work.__module__ for work in works}
         self._free.put(self._free.get() or ReadingChild(self._modules))
 
@@ -125,7 +114,6 @@ class ReadingChildren:
         Raises:
             InputError: it takes more memory or time, or fails in a way that nobody expects.
         """
-        self._leave_to_parent()
         self._modules.add(work.__module__)
         child = self._free.get()
         try:
@@ -141,7 +129,6 @@ class ReadingChildren:
 
     def close(self) -> None:
         """End those that wait for work; another piece of it starts others."""
-        self._leave_to_parent()
         waiting = [self._free.get() for _ in range(self._free.qsize())]
         for child in waiting:
             if child:
