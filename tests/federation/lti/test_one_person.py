@@ -129,7 +129,7 @@ def test_a_platform_signs_nobody_in_to_another_class(tied: Tied) -> None:
 def test_compare_shows_who_was_found_by_id_and_what_changed(tied: Tied) -> None:
     one = Participant(subject="u1", role=Role.STUDENT, name="Ada King", outside_id="00020", active=True)
     new = replace(one, subject="u2", name="Bo", outside_id="00021")
-    with open_session(tied.site.engine) as session:
+    with open_writing_session(tied.site.engine) as session:
         found = compare_course(session, tied.platform, tied.class_id, [one, new])
         by_id, added = found.changes
         assert (by_id.by_id, by_id.name, by_id.new_name) == (True, "Ada Lovelace", "Ada King")
