@@ -6,14 +6,14 @@ Routes ask only for those who have work of a class at the exercise.
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
+from app.classes.people.assignment_copies import in_words, on_the_calendar
 from app.classes.people.assignments import Assignment
-from app.classes.people.local_time import in_words, on_the_calendar
 from app.classes.people.policy import worth
 from app.classes.people.work import StudentWork, own_seed
 from app.core.translation import translate
 from app.course.content.catalog import Catalog
 from app.site.members import SignedIn
-from app.site.web.exercise.rules import FREE, AssignmentBanner, AssignmentRules
+from app.site.web.exercise.page_context import FREE, AssignmentBanner, AssignmentRules
 from app.site.web.frame.renderer import Hyperlink
 from app.site.web.urls import exercise_url
 

@@ -10,22 +10,18 @@ from sqlalchemy import Engine
 
 from app.classes.assignment_rules import rules_of, rules_with_banners
 from app.classes.federation.federation import Federation
-from app.classes.federation.identities import Identities
-from app.classes.federation.proxy import ISSUER, ProxyHeader
-from app.classes.people.external_ids import learner_called
-from app.classes.people.persons import LIFETIME, Sessions
-from app.classes.people.seats import key_seat_codes
-from app.classes.people.student_histories import StudentDrawing, StudentHistory, student_histories
-from app.classes.people.work import veils
+from app.classes.federation.identities import ISSUER, Identities, ProxyHeader
+from app.classes.people.persons import LIFETIME, Sessions, key_seat_codes
+from app.classes.people.recognition import learner_called
+from app.classes.people.work import StudentDrawing, StudentHistory, student_histories, veils
 from app.course.content.catalog import Catalog
 from app.server.config import Settings
 from app.server.db.batched_reads import Gathered
 from app.server.db.history import Drawing, ExerciseHistory, LearnerDrawing
-from app.server.db.outage import outage_of
-from app.server.db.session import open_session
+from app.server.db.session import open_session, outage_of
 from app.site import Site
 from app.site.members import SignedIn
-from app.site.web.exercise.rules import FREE, AssignmentRules
+from app.site.web.exercise.page_context import FREE, AssignmentRules
 from app.site.web.frame.visitor import SESSION
 
 

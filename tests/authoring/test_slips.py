@@ -11,7 +11,7 @@ from app.authoring.lint import lint_file, lint_topic
 from app.core.errors import ContentError
 from app.core.expressions import ExpressionError
 from app.core.folders import ROOT
-from app.course.content.files import read_exercise
+from app.course.content.translations import read_exercise
 from app.course.kinds import KINDS, Base
 from app.course.kinds.code.base import CodeExercise
 from app.course.sandbox.runner import Runner

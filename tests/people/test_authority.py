@@ -18,8 +18,12 @@ from app.classes.people.classes import (
     Role,
     create_class,
     enroll,
+    join_as,
+    join_as_new,
+    may_join,
     member_of_seat_code,
     members_of,
+    new_form_id,
     number_of,
     role_in,
     set_archived,
@@ -29,7 +33,6 @@ from app.classes.people.classes import (
 from app.classes.people.csv_rosters import RosterEntry
 from app.classes.people.deletion import delete_class
 from app.classes.people.erasure import about_member, forget_member, leave_class
-from app.classes.people.join_link import join_as, join_as_new, may_join, new_form_id
 from app.classes.people.members import new_seat_codes, rename_member, taught_by
 from app.classes.people.merges import (
     answer_merge,

@@ -10,11 +10,10 @@ from fastapi import APIRouter, Depends, FastAPI, Header, Request, Response
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
-from app.authoring.preview.files import files_in, files_of, read_text, stamp_of
-from app.authoring.preview.form_routes import form_routes
+from app.authoring.preview.files import ChangedFileError, files_in, files_of, read_text, save_text, stamp_of
+from app.authoring.preview.numeric_form import form_routes
 from app.authoring.preview.workbench import AuthoringPreview
-from app.authoring.preview.writer import ChangedFileError, save_text
-from app.authoring.schemas import exercise_schema
+from app.authoring.starters import exercise_schema
 from app.core.errors import InputError
 from app.core.yaml_file import LARGEST
 from app.site import Site

@@ -7,12 +7,10 @@ from functools import cached_property
 from app.core.expressions import Names, Quantity
 from app.core.translation import localized, translate
 from app.core.units import Reading, inward, show_in
-from app.course.kinds.answers import PartVerdict
+from app.course.kinds.answers import PartVerdict, key_told
 from app.course.kinds.common_mistakes import common_mistake, in_another_unit, in_the_wrong_unit
-from app.course.kinds.diagnosis_key import key_told
-from app.course.kinds.near_misses import no_factor, not_whole, too_coarse
+from app.course.kinds.near_misses import QuestionNumbers, no_factor, not_whole, told_by_the_question, too_coarse
 from app.course.kinds.quantity import AskedQuantity
-from app.course.kinds.question_numbers import QuestionNumbers, told_by_the_question
 
 _FIGURES, _ALL_FIGURES = 4, 13  # of a displayed value: as few as suffice
 _SHOWN_OF_RANGE = 0.9  # of the accepted range, when its ends are rounded inward

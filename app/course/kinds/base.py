@@ -11,13 +11,10 @@ from pydantic import Field, HttpUrl, model_validator
 
 from app.core.expressions import fill
 from app.core.translation import SOURCE, speaking, translate
-from app.course.kinds.answers import Answer, CountedParts, PlayedAnswer, Verdict
-from app.course.kinds.diagnosis_key import Worded, common_diagnosis, mistake_key
+from app.course.kinds.answers import Answer, CountedParts, PlayedAnswer, Verdict, Worded, common_diagnosis, mistake_key
 from app.course.kinds.drawn_values import Draw, DrawnChoices, DrawnValue, draw
-from app.course.kinds.figures import Embedded, Illustrated
-from app.course.kinds.memo import Remembered
 from app.course.kinds.parameters import ChapterParameter, refuse_others, values
-from app.course.kinds.strict import Markdown, Quotes, Strict
+from app.course.kinds.strict import Embedded, Illustrated, Markdown, Quotes, Remembered, Strict
 from app.course.sandbox.runner import Runner
 
 SEEDS = 2**31  # 0 to 2**31 - 1

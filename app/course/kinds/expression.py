@@ -8,19 +8,16 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, PrivateAttr, model_validator
 
-from app.core.errors import AnswerError
+from app.core.errors import AnswerError, PlacedError
 from app.core.expressions import ExpressionError, Names, Node, Quantity, evaluate, latex, parse_plain
 from app.core.translation import localized, noted, translate
 from app.core.units import Scale, scale_of, show, unit_of
-from app.core.validation import PlacedError
-from app.course.kinds.answers import Answer, Verdict, single_text
+from app.course.kinds.answers import Answer, Verdict, key_told, single_text
 from app.course.kinds.base import Base, Finding, Where
-from app.course.kinds.diagnosis_key import key_told
 from app.course.kinds.drawn_values import Draw, DrawnValue, UnitName
 from app.course.kinds.equivalence import dimension_words, near, of_another_kind, same_values, value_at, why_none
-from app.course.kinds.memo import Remembered
 from app.course.kinds.mistake import MISTAKES, Mistake, ScoredMistake, worth_sentence
-from app.course.kinds.strict import Markdown, Strict
+from app.course.kinds.strict import Markdown, Remembered, Strict
 from app.course.kinds.unclear_numbers import refuse_unclear
 from app.course.sandbox.runner import Runner
 

@@ -11,9 +11,8 @@ from app.core.errors import AnswerError, nearest
 from app.core.expressions import ExpressionError, Quantity, names_in, parse_expression
 from app.core.translation import noted, translate
 from app.core.units import Reading
-from app.course.kinds.answers import Answer, CountedParts, PartVerdict, Verdict
+from app.course.kinds.answers import Answer, CountedParts, PartVerdict, Verdict, first_mistake
 from app.course.kinds.base import Finding, Where
-from app.course.kinds.diagnosis_key import first_mistake
 from app.course.kinds.drawn_values import Draw, UnitName
 from app.course.kinds.mistake import MISTAKES, Mistake, part_sentences, worth_sentence
 from app.course.kinds.quantities_base import Asking, Box

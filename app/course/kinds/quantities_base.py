@@ -10,8 +10,8 @@ from app.core.units import Dimension, spelling
 from app.course.kinds.answer_key import AnswerKey, keys_of, telling_figures
 from app.course.kinds.base import Base, Finding, Where
 from app.course.kinds.drawn_values import Draw, redrawn
-from app.course.kinds.memo import Remembered
 from app.course.kinds.quantity import AskedQuantity
+from app.course.kinds.strict import Remembered
 from app.course.kinds.visible_values import question_numbers
 
 TELL = "remove one, tighten the tolerance, or draw values that tell them apart"

@@ -7,7 +7,7 @@ from dataclasses import replace
 from app.core.expressions import ExpressionError, names_in, parse_expression, slots
 from app.course.kinds.base import Base, Where
 from app.course.kinds.drawn_values import Draw
-from app.course.kinds.question_numbers import QuestionNumbers
+from app.course.kinds.near_misses import QuestionNumbers
 
 _LATER = {"says", "hints", "mistakes", "solution", "elsewhere", "bound", "cause"}  # after an answer
 _WORDS = {"three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10}

@@ -7,7 +7,7 @@ from app.labs.check.findings import CheckFinding, failed_finding, odd, passed, u
 from app.labs.check.pcie import pcie_under_load
 from app.labs.check.reference_values import What, compare_expected
 from app.labs.check.world import Ran, World
-from app.labs.results.spread import OUTLIER, gpu_spread, slow_gpus
+from app.labs.results.analysis import OUTLIER, gpu_spread, slow_gpus
 
 _SIDE, _SIZE, _TOKENS = "8192", "4GiB", "16384"
 _PRODUCTS: Mapping[str, What] = {"bf16": "bf16 product", "tf32": "tf32 product", "fp32": "fp32 product"}

@@ -12,8 +12,7 @@ from pathlib import Path
 from app.core.errors import InputError, UnavailableError
 from app.labs.check.node_comparison import NodeCheck, read_node_check
 from app.labs.launch.slurm import Pace
-from app.labs.launch.slurm_job import SiteLines, resource_options
-from app.labs.launch.slurm_queue import QueuedJob, last_line, read_queue, slurm_output
+from app.labs.launch.slurm_job import QueuedJob, SiteLines, last_line, read_queue, resource_options, slurm_output
 from app.labs.run import new_name
 from app.labs.runner.job import write_whole
 from app.server.config import Settings

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from app.labs.check.collectives import LAB
 from app.labs.check.findings import CheckFinding, failed_finding, odd, passed, unknown
 from app.labs.check.world import Broke, TorchProcess, World
-from app.server.db.run_state import RunState
+from app.server.db.columns import RunState
 
 _DEVICE = re.compile(r"/dev/(?:nvidia\d|nvidia-uvm|nvidiactl|kfd|dri/)")
 _STARTING = 30.0  # seconds from which on the import of torch is slow

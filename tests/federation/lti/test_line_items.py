@@ -9,8 +9,8 @@ import pytest
 from sqlmodel import select
 from starlette.responses import Response
 
-from app.classes.federation.lti.deep_link import _item
 from app.classes.federation.lti.scores import terms_of
+from app.classes.federation.lti.tool import _item
 from app.classes.people.assignments import AssignmentEntry, assignment_with, change_assignment
 from app.classes.people.policy import GroupDates, Policy
 from app.server.db.migrations import migrate

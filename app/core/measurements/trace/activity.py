@@ -11,10 +11,9 @@ from heapq import merge
 from itertools import chain, pairwise
 from math import nan
 
-from app.core.measurements.trace.communication import whole_number
+from app.core.measurements.trace.communication import communicates, whole_number
 from app.core.measurements.trace.events import SAID, Arguments, Event
 from app.core.measurements.trace.foreign_devices import ForeignActivity
-from app.core.measurements.trace.kernel_families import communicates
 
 COMPUTE, COMMUNICATION, COPY = range(3)
 MOST = 1_500_000  # events of the GPU that are kept

@@ -12,8 +12,7 @@ from app.core.units import scale_of
 from app.course.kinds.base import Base
 from app.course.kinds.code.calls import Argument, TrialCall, call_numbers, column, plain_argument, python
 from app.course.kinds.drawn_values import Draw, UnitName, draw
-from app.course.kinds.memo import Remembered
-from app.course.kinds.strict import Strict
+from app.course.kinds.strict import Remembered, Strict
 
 
 class _Calls(Remembered[str, TrialCall]):

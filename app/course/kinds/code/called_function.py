@@ -7,14 +7,13 @@ from typing import Self
 
 from pydantic import Field, PrivateAttr, model_validator
 
-from app.core.errors import UnavailableError
+from app.core.errors import PlacedError, UnavailableError
 from app.core.translation import translate
-from app.core.validation import PlacedError
 from app.course.kinds.code.argument_classes import ArgumentClasses, ArgumentKindError, read_kinds
 from app.course.kinds.code.base import CodeExercise
 from app.course.kinds.code.calls import Argument, TrialCall, function_in
 from app.course.kinds.code.feedback import Hidden, Worked, refuse_lost, returned
-from app.course.kinds.memo import Remembered
+from app.course.kinds.strict import Remembered
 from app.course.sandbox.execution import CallReturned, Execution, Outcome, Plain
 from app.course.sandbox.runner import Runner
 

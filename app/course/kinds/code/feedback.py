@@ -11,17 +11,20 @@ from app.core.quotation import visible_lines
 from app.core.translation import noted, translate
 from app.core.units import Scale
 from app.course.kinds.code.agreement import CLOSE, alike, as_float
-from app.course.kinds.code.call_sentences import (
+from app.course.kinds.code.calls import (
+    Argument,
     Says,
+    TrialCall,
     exception_kind,
     in_line,
+    plain_argument,
     returns_nothing,
+    rounded,
     says_of_call,
     says_of_nothing,
     says_of_secret,
     says_of_secret_nothing,
 )
-from app.course.kinds.code.calls import Argument, TrialCall, plain_argument, rounded
 from app.course.kinds.common_mistakes import common_mistake
 from app.course.kinds.strict import Markdown, Strict
 from app.course.sandbox.execution import CallRaised, CallReturned, Execution, Outcome, Plain, Stopped

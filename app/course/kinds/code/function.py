@@ -10,14 +10,13 @@ from app.core.expressions import ExpressionError
 from app.core.quotation import visible_lines
 from app.core.translation import localized, noted, translate
 from app.core.units import scale_of
-from app.course.kinds.answers import Answer, Verdict
+from app.course.kinds.answers import Answer, Verdict, mistake_key
 from app.course.kinds.base import Finding, Where
 from app.course.kinds.code.adequacy import Contest, sensible
 from app.course.kinds.code.argument_classes import find_unmet, guess_kind
 from app.course.kinds.code.boundary_proof import boundary_findings
-from app.course.kinds.code.call_sentences import in_line, outcome_sentence
 from app.course.kinds.code.called_function import CalledFunction, paired_outcomes
-from app.course.kinds.code.calls import TrialCall, rounded, source_in
+from app.course.kinds.code.calls import TrialCall, in_line, outcome_sentence, rounded, source_in
 from app.course.kinds.code.feedback import (
     Example,
     FunctionQuestion,
@@ -30,8 +29,7 @@ from app.course.kinds.code.feedback import (
     trial_runs,
     was_stopped,
 )
-from app.course.kinds.diagnosis_key import mistake_key
-from app.course.kinds.memo import Remembered
+from app.course.kinds.strict import Remembered
 from app.course.sandbox.execution import CallReturned, Execution, Outcome
 from app.course.sandbox.runner import Runner
 

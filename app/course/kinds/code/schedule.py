@@ -10,15 +10,12 @@ from pydantic import Field, PrivateAttr
 from app.core.quotation import escape_markdown
 from app.core.simulators.programs import PlayedSchedule, play_schedule
 from app.core.translation import localized, noted, plural, translate
-from app.course.kinds.answers import Answer, Verdict
+from app.course.kinds.answers import Answer, Verdict, mistake_key
 from app.course.kinds.base import Base, Finding, Where
-from app.course.kinds.code.call_sentences import outcome_sentence
-from app.course.kinds.code.calls import source_in
+from app.course.kinds.code.calls import outcome_sentence, source_in
 from app.course.kinds.code.feedback import Wrong, refuse_lost
 from app.course.kinds.code.machine import TargetMachine
-from app.course.kinds.diagnosis_key import mistake_key
-from app.course.kinds.memo import Remembered
-from app.course.kinds.strict import Markdown, Strict
+from app.course.kinds.strict import Markdown, Remembered, Strict
 from app.course.sandbox.execution import CallReturned, Plain
 from app.course.sandbox.runner import Runner
 from app.server.aside import aside

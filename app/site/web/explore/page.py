@@ -1,20 +1,47 @@
 """/explore: the explorers. The URL holds the state; the output is computed here."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from fastapi import Request, Response
 
-from app.core.charts.paper import PAPERS, Paper
+from app.core.charts.style import PAPERS, Paper
 from app.core.errors import InputError
 from app.core.translation import language, translate
+from app.course.explorers import EXPLORERS, Explorer
 from app.server.network.routes import Router
 from app.site import Here
 from app.site.web.explore.figures import BOTH, figure_file
 from app.site.web.explore.merged_pages import moved
-from app.site.web.explore.shown_before import query_as_wanted, remember_shown
 from app.site.web.explore.state import control_values, explored, explorer_called
 from app.site.web.explore.view import ExploreList, explorer_cards, explorer_page
 from app.site.web.frame.renderer import frame, render
+
+TOLD = "told"  # in the address of "Just show me"
+_COOKIE = "shown"
+_AGE = 400 * 24 * 3600  # seconds
+_BETWEEN = "."
+
+
+def query_as_wanted(request: Request, explorer: Explorer) -> Mapping[str, str]:
+    """The query of *request*, which shows *explorer* if the visitor has once asked to."""
+    given = dict(request.query_params)
+    return {"show": "1", **given} if explorer.name in _names(request) else given
+
+
+def remember_shown(request: Request, response: Response, explorer: Explorer) -> None:
+    """Keep that *explorer* is shown from now on, or that a prediction is asked for again."""
+    names = _names(request)
+    asked = names | {explorer.name} if TOLD in request.query_params else names
+    if "predict" in request.query_params:
+        asked = asked - {explorer.name}
+    if asked != names:
+        response.set_cookie(_COOKIE, _BETWEEN.join(sorted(asked)), max_age=_AGE, samesite="lax")
+
+
+def _names(request: Request) -> frozenset[str]:
+    named = request.cookies.get(_COOKIE, "").split(_BETWEEN)
+    return frozenset(name for name in named if name in EXPLORERS)
+
 
 router = Router(prefix="/explore")
 

@@ -11,7 +11,7 @@ from app.core.expressions import ExpressionError
 from app.core.translation import translate, translate_known
 from app.core.units import Reading
 from app.course.content.catalog import Catalog
-from app.course.content.glossary import mark
+from app.course.content.errata import mark
 from app.course.explorers import Explorer, KeyFigure, Values
 from app.course.kinds.answer_key import AnswerKey
 from app.course.kinds.numeric import Numeric

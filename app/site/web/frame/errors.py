@@ -1,19 +1,25 @@
-"""Error pages."""
+"""Error pages, and what works without a script: the choice of the language and the theme."""
 
 import re
 from dataclasses import dataclass
 from http import HTTPStatus
+from typing import Annotated
 
-from fastapi import Request, Response
+from fastapi import Form, Request, Response
 from fastapi.exceptions import RequestValidationError
+from fastapi.responses import RedirectResponse
 from starlette.exceptions import HTTPException
 
 from app.core.errors import AppError, InputError, NotFoundError, RefusedError, UnavailableError, sentence
 from app.core.quotation import shortened
-from app.core.translation import noted, translate
+from app.core.translation import LANGUAGES, noted, translate
+from app.server.network.hosts import COOKIE, VISIT, without_language
+from app.server.network.routes import Router
 from app.server.network.watch import request_id
 from app.site.web.frame.origin import ReplacedHostError
 from app.site.web.frame.renderer import frame, render
+from app.site.web.frame.visitor import THEME, FromHere
+from app.site.web.urls import path_inside
 
 _TITLES = {
     400: noted("Not accepted"),
@@ -99,3 +105,33 @@ def _says(request: Request, error: Exception, status: int) -> str:
     if isinstance(error, UnavailableError):
         return f"{sentence(str(error))} {_kept(request)}"
     return sentence(str(error)) if isinstance(error, AppError) else translate("The form was not complete.")
+
+
+_AGE = 400 * 24 * 3600  # seconds; browsers do not keep cookies for longer
+router = Router()
+
+
+@router.post("/language", dependencies=[FromHere])
+async def choose_language(language: Annotated[str, Form()] = "", back: Annotated[str, Form()] = "/") -> Response:
+    """Store the choice and return to the page; with a language that is not offered, forget it.
+
+    The language in the address of the page would go before the one that was chosen.
+    """
+    response = RedirectResponse(without_language(path_inside(back)) or "/", 303)
+    response.delete_cookie(VISIT)
+    if language in LANGUAGES:
+        response.set_cookie(COOKIE, language, max_age=_AGE, samesite="lax")
+    else:
+        response.delete_cookie(COOKIE)
+    return response
+
+
+@router.post("/theme", dependencies=[FromHere])
+async def choose_theme(theme: Annotated[str, Form()] = "", back: Annotated[str, Form()] = "/") -> Response:
+    """Store the choice and return to the page."""
+    response = RedirectResponse(path_inside(back) or "/", 303)
+    if theme in ("light", "dark"):
+        response.set_cookie(THEME, theme, max_age=_AGE, samesite="lax")
+    else:
+        response.delete_cookie(THEME)
+    return response
