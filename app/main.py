@@ -42,8 +42,7 @@ from app.server.network.hosts import Hosts, Languages
 from app.server.network.page_limit import PageLimit
 from app.server.network.prefix import Prefix
 from app.server.network.routes import methods_at
-from app.server.network.stalls import StallWatch
-from app.server.network.watch import Watch
+from app.server.network.watch import StallWatch, Watch
 from app.site import Site, api, web
 from app.site.members import NoMembers
 from app.site.part import SitePart

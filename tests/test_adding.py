@@ -127,7 +127,7 @@ READER = '''
 
 import re
 
-from app.core.measurements.readers.base import CollectiveReader
+from app.core.measurements.readers.nccl_tables import CollectiveReader
 from app.core.measurements.table import RawRow, CollectiveTable, collective_named
 
 TITLE = re.compile(r"# OSU .*?(\\w+) Latency Test")

@@ -68,10 +68,9 @@ ROOMS: dict[str, dict[str, set[str]]] = {
     "classes": {
         "people": set(),
         "federation": {"people"},
-        "assignment_rules": {"people"},
-        "members": {"assignment_rules", "federation", "people"},
+        "members": {"federation", "people"},
         "api": {"members", "people"},
-        "pages": {"assignment_rules", "federation", "members", "people"},
+        "pages": {"federation", "members", "people"},
         "part": {"api", "members", "pages"},
     },
 }

@@ -20,9 +20,8 @@ from app.course.kinds import Base, Exercise
 from app.course.kinds.answer_key import AnswerKey
 from app.course.kinds.choice import Choice
 from app.course.kinds.code.buggy_line import BuggyLine
-from app.course.kinds.match import Match
 from app.course.kinds.numeric import ONLY, Numeric
-from app.course.kinds.order import Order
+from app.course.kinds.order import Match, Order
 from app.site.markdown import portable_html
 
 # The parts of a grade that Moodle knows; it refuses a file with another.

@@ -19,9 +19,9 @@ from app.course.explorers import EXPLORERS, open_explorer
 from app.course.illustrations import ILLUSTRATIONS, Sketch, illustrated, listed_inputs
 from app.course.kinds import Exercise, Finding, Where
 from app.course.kinds.answers import Answer, single_text
+from app.course.kinds.base import Embedded, Illustrated
 from app.course.kinds.lab import LabExercise
 from app.course.kinds.parameters import corners
-from app.course.kinds.strict import Embedded, Illustrated
 from app.course.sandbox.runner import Runner
 from app.labs.results.analysis import shipped_runs
 from app.labs.results.match import BORROWING, FITTED, find_result, is_of, is_same_job, nccl_tests_runs

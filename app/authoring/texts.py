@@ -26,7 +26,7 @@ from app.course.kinds.design import Design
 from app.course.kinds.drawn_values import Draw
 from app.course.kinds.lab import LabExercise
 from app.course.kinds.numeric import ONLY, Numeric
-from app.course.kinds.visible_values import question_texts, slot_names
+from app.course.kinds.quantities_base import question_texts, slot_names
 
 SEEDS = range(20)
 

@@ -15,8 +15,7 @@ from app.labs.launch.local import launcher_of
 from app.labs.machines.devices import find_devices
 from app.labs.results.analysis import report_of
 from app.labs.results.disturbance import WHAT_TO_DO
-from app.labs.results.notes import gpu_table, range_in_words
-from app.labs.results.pairs import pair_table, pair_title
+from app.labs.results.notes import gpu_table, pair_table, pair_title, range_in_words
 from app.labs.results.recordings import parameter_pairs
 from app.labs.results.report import Report, held_in, ratio_shown, show_measure
 from app.labs.run import LabRun

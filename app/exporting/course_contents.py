@@ -21,8 +21,8 @@ from app.course.content.course import PACKAGE
 from app.course.content.errata import errata, question_file, terms
 from app.course.content.topic_file import opening_parts
 from app.course.kinds import Exercise
-from app.course.kinds.strict import Remembered
-from app.exporting.addresses import Known
+from app.course.kinds.base import Remembered
+from app.exporting.omissions import Known
 from app.exporting.skeletons import NUMBER, SLOT, skeleton
 from app.labs.evidence.faults import known_faults
 from app.labs.results.analysis import shipped_runs

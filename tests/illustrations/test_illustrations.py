@@ -13,8 +13,8 @@ from app.core.units import BYTE, read
 from app.course.content.catalog import Catalog
 from app.course.illustrations import ILLUSTRATIONS, illustrated
 from app.course.kinds import Exercise
+from app.course.kinds.base import Illustrated
 from app.course.kinds.numeric import Numeric
-from app.course.kinds.strict import Illustrated
 from app.site.web.exercise.view import illustration_view
 
 SEEDS = (0, 3, 7, 1001)

@@ -13,7 +13,7 @@ from app.course.kinds.code.calls import TrialCall
 from app.course.kinds.code.interpreter import CompiledListing, ListingError
 from app.course.kinds.code.mutation import Listing, Mutant, Mutants, Operator, effect_of
 from app.course.kinds.code.other_cures import equally_guilty
-from app.course.sandbox.execution import Plain
+from app.course.sandbox.replies import Plain
 from tests.each import each
 
 ALL: tuple[Operator, ...] = ("constant", "operator", "factor", "off-by-one", "swap")

@@ -12,8 +12,7 @@ from app.core.simulators.programs import PlayedSchedule
 from app.course.content.catalog import Catalog
 from app.course.illustrations.base import schedule_sketch
 from app.course.kinds import Verdict
-from app.course.kinds.code.machine import TargetMachine
-from app.course.kinds.code.schedule import Schedule
+from app.course.kinds.code.schedule import Schedule, TargetMachine
 from app.course.sandbox.runner import Runner
 
 PIPE = "puzzles/one-forward-one-backward"

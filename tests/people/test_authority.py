@@ -47,8 +47,7 @@ from app.classes.people.policy import Policy
 from app.classes.people.rosters import import_roster, roster_changes
 from app.classes.people.work import own_seed
 from app.core.errors import InputError, NotFoundError, RefusedError
-from app.server.db.people import ClassRow, IdentityRow, MemberRow, MergeRow, PersonRow
-from app.server.db.platforms import ContextRow
+from app.server.db.people import ClassRow, ContextRow, IdentityRow, MemberRow, MergeRow, PersonRow
 from app.server.db.session import open_session, open_writing_session
 from app.server.db.tables import AttemptRow
 from app.site.members import SignedIn

@@ -21,8 +21,18 @@ from app.core.errors import InputError
 from app.course.content.catalog import Catalog
 from app.course.sandbox.runner import Runner
 from app.server.config import Settings
-from app.server.db.people import ClassRow, IdentityRow, MemberRow, OverrideRow, PersonRow, SessionRow, SittingRow
-from app.server.db.platforms import ContextRow, LinkRow, PlatformRow
+from app.server.db.people import (
+    ClassRow,
+    ContextRow,
+    IdentityRow,
+    LinkRow,
+    MemberRow,
+    OverrideRow,
+    PersonRow,
+    PlatformRow,
+    SessionRow,
+    SittingRow,
+)
 from app.server.db.tables import Attempt, AttemptRow, RevealRow, TokenRow, now
 
 SECRET = "a secret of tests"

@@ -19,8 +19,8 @@ from app.__main__ import main
 from app.commands.doctor import checked_sandbox
 from app.core.errors import UnavailableError
 from app.course.sandbox import remote
-from app.course.sandbox.execution import CallRaised, CallReturned, Stopped
 from app.course.sandbox.remote import RemotePool, SandboxServer, _choice
+from app.course.sandbox.replies import CallRaised, CallReturned, Stopped
 from app.course.sandbox.runner import Runner
 from app.course.sandbox.service import create_service
 from app.server.aside.fair_queue import Client, grader

@@ -1,4 +1,4 @@
-"""A form for those who have never seen YAML: its page, what it asks for, and the file that it makes."""
+"""The pages of `wallclock preview`, with a form for those who have never seen YAML."""
 
 import asyncio
 import re
@@ -8,19 +8,24 @@ from http import HTTPStatus
 from itertools import zip_longest
 from pathlib import Path
 from textwrap import wrap
+from typing import Annotated
 from unicodedata import category
 from urllib.parse import parse_qs
 
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Depends, FastAPI, Header, Request, Response
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
 
+from app.authoring.preview.files import ChangedFileError, files_in, files_of, read_text, save_text, stamp_of
 from app.authoring.preview.workbench import AuthoringPreview, Proof
-from app.authoring.starters import write_missing_topic, write_new
+from app.authoring.starters import exercise_schema, write_missing_topic, write_new
 from app.core.errors import ContentError, InputError
-from app.core.yaml_file import parse_document
+from app.core.yaml_file import LARGEST, parse_document
 from app.course.content.catalog import PARTS_FILE
 from app.course.content.packs import PACK_FILE
 from app.course.content.topic_file import TOPIC_FILE
 from app.course.content.translations import topic_of
+from app.site import Site
 from app.site.web.frame.renderer import frame, render
 
 _WIDTH = 98  # of a folded text, which is indented by two
@@ -225,3 +230,103 @@ def _created(preview: AuthoringPreview, sent: Mapping[str, Sequence[str]]) -> Re
 
 def _refusal(says: str) -> Response:
     return Response(says, HTTPStatus.UNPROCESSABLE_ENTITY, media_type="text/plain")
+
+
+_CHANGED = "another program, or another page, has changed the file since this page read it"
+
+
+def preview_app(path: Path, site: Site, key: str, *, new: bool = False, locked: bool = False) -> FastAPI:
+    """The site, with /preview for the exercise files at *path*; the *key* lets a page edit them.
+
+    If they are *locked*, it takes the key to read them, too. With *new*, the file at *path* does not exist yet, and the
+    other files of its folder are shown.
+
+    Raises:
+        InputError: no exercise file was found.
+    """
+    if new:
+        folder, files = path.parent, files_in(path.parent)
+    else:
+        folder, files = path if path.is_dir() else path.parent, files_of(path)
+    preview = AuthoringPreview(folder, files, site, key, locked=locked)
+    for routes in (_reading_routes, _writing_routes, form_routes):
+        preview.app.include_router(routes(preview))
+    return preview.app
+
+
+def _reading_routes(preview: AuthoringPreview) -> APIRouter:
+    router = APIRouter(prefix="/preview")
+
+    @router.get("")
+    def show(request: Request, name: str = "") -> Response:
+        page = preview.page(name)
+        around = replace(frame(request, f"Preview of {page.name}"), arrives=False)
+        return render("authoring/preview.html", around, page)
+
+    @router.get("/stamp")
+    def stamp(name: str = "") -> Response:
+        return Response(stamp_of(preview.file(name)), media_type="text/plain")
+
+    @router.get("/text", dependencies=[Depends(preview.admit_reader)])
+    def text(name: str = "") -> Response:
+        found = read_text(preview.file(name))
+        if found.trouble:
+            return _routes_refusal(found.trouble)
+        return Response(found.text, headers={"ETag": f'"{found.stamp}"'}, media_type="text/plain")
+
+    @router.get("/schema")
+    def schema() -> Response:
+        return JSONResponse(exercise_schema())
+
+    @router.get("/proof", dependencies=[Depends(preview.admit_reader)])
+    async def proof(request: Request, name: str = "") -> Response:
+        found = await preview.stored_proof(name)
+        return render("authoring/proof.html", frame(request, "Proof"), found)
+
+    return router
+
+
+def _writing_routes(preview: AuthoringPreview) -> APIRouter:
+    """What only the page may send that has the key."""
+    router = APIRouter(prefix="/preview", dependencies=[Depends(preview.admit)])
+
+    @router.post("/draft")
+    async def draft(request: Request, name: str = "", page: str = "") -> Response:
+        found = await preview.proof(preview.file(name), await _text_of(request), page)
+        return render("authoring/proof.html", frame(request, "Proof"), found)
+
+    @router.put("/text")
+    async def save(request: Request, name: str = "", if_match: Annotated[str, Header()] = "") -> Response:
+        path, source = preview.file(name), await _text_of(request)
+        return await asyncio.to_thread(_save, path, source, if_match.strip('"'))
+
+    return router
+
+
+def _save(path: Path, source: bytes, seen: str) -> Response:
+    try:
+        stamp = save_text(path, source.decode(), seen)
+    except ChangedFileError:
+        return _routes_refusal(_CHANGED, HTTPStatus.PRECONDITION_FAILED)
+    except UnicodeDecodeError:
+        return _routes_refusal("The text is not UTF-8.")
+    except InputError as error:
+        return _routes_refusal(str(error))
+    return Response(stamp, media_type="text/plain")
+
+
+def _routes_refusal(says: str, status: HTTPStatus = HTTPStatus.UNPROCESSABLE_ENTITY) -> Response:
+    return Response(says, status, media_type="text/plain")
+
+
+async def _text_of(request: Request) -> bytes:
+    """The text that a page sends.
+
+    Raises:
+        HTTPException: 413.
+    """
+    source = await request.body()
+    if len(source) > LARGEST:
+        says = f"the text has {len(source):,} bytes, and at most {LARGEST:,} are read"
+        raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, says)
+    return source

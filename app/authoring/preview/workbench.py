@@ -25,7 +25,7 @@ from app.course.content.images import images_in
 from app.course.content.translations import parse_exercise, topic_of
 from app.course.kinds import Exercise
 from app.course.kinds.answers import Answer
-from app.course.sandbox.execution import Execution, Plain
+from app.course.sandbox.replies import Execution, Plain
 from app.course.sandbox.runner import Runner
 from app.main import create_app
 from app.server.aside import pay_nothing

@@ -28,8 +28,7 @@ from app.classes.federation.lti.scores import (
 from app.classes.federation.outbox import Due
 from app.classes.people.assignments import assignment_with, assignments_with
 from app.core.errors import AppError, RefusedError, UnavailableError
-from app.server.db.people import AssignedRow, ExtensionRow, OverrideRow, PersonRow, RegradeRow
-from app.server.db.platforms import LinkRow, PlatformRow
+from app.server.db.people import AssignedRow, ExtensionRow, LinkRow, OverrideRow, PersonRow, PlatformRow, RegradeRow
 from app.server.db.session import open_session, open_writing_session
 from app.server.db.tables import AttemptRow, now
 from app.server.metrics import SCORES

@@ -13,8 +13,7 @@ from app.classes.federation.earned_shares import EarnedShare
 from app.classes.federation.lti.platforms import identities_of
 from app.classes.people.classes import members_of
 from app.core.translation import translate
-from app.server.db.people import AssignmentRow, IdentityRow
-from app.server.db.platforms import ContextRow, LinkRow, OutboxRow, PlatformRow
+from app.server.db.people import AssignmentRow, ContextRow, IdentityRow, LinkRow, OutboxRow, PlatformRow
 
 LEASE = timedelta(minutes=3)  # longer than a score takes on its way
 _APART = timedelta(seconds=2)  # between two scores of a cell: platforms drop the second of a second

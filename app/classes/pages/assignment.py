@@ -8,8 +8,8 @@ from zoneinfo import ZoneInfo
 from fastapi.responses import RedirectResponse
 from markupsafe import Markup
 
-from app.classes.assignment_rules import tries_left, work_url
 from app.classes.federation.outbox import Receipt, Tie, receipts, ties_of
+from app.classes.members import tries_left, work_url
 from app.classes.pages.class_router import AssignmentVisit, ClassRouter, ClassVisit
 from app.classes.pages.guard import JoinLink, assignment_url, join_link, qr_code
 from app.classes.pages.sign_in import asked_first

@@ -18,7 +18,7 @@ from app.classes.people.policy import dates_of
 from app.core.errors import AppError, InputError, NotFoundError
 from app.core.translation import language, noted, translate
 from app.course.kinds import Exercise
-from app.course.kinds.strict import Remembered
+from app.course.kinds.base import Remembered
 from app.site import Site
 from app.site.markdown import inline_html
 from app.site.web.frame.renderer import Hyperlink

@@ -23,14 +23,15 @@ from app.server.db.people import (
     AssignmentRow,
     ExtensionRow,
     IdentityRow,
+    LinkRow,
     MemberRow,
+    OutboxRow,
     OverrideRow,
     PersonRow,
     SessionRow,
     SittingRow,
 )
 from app.server.db.personal import delete_learners, everything
-from app.server.db.platforms import LinkRow, OutboxRow
 from app.server.db.tables import AttemptRow, BoardRow, DailyGuessRow, LabRunRow, PredictionRow, RevealRow, now
 
 _LEARNERS = 500  # of a query: databases limit its parameters

@@ -25,9 +25,9 @@ from app.course.content.translations import (
     translations_of,
 )
 from app.course.kinds import Exercise, Where
+from app.course.kinds.base import Embedded, Strict
 from app.course.kinds.parameters import ChapterParameter
 from app.course.kinds.schema_errors import faults
-from app.course.kinds.strict import Embedded, Strict
 
 PARTS_FILE = "parts.yaml"
 

@@ -15,8 +15,8 @@ from pydantic import AfterValidator, Field, ValidationError
 from app.core.errors import ContentError, InputError, Problem
 from app.core.folders import ROOT
 from app.core.yaml_file import YamlDocument, read_document
+from app.course.kinds.base import Strict
 from app.course.kinds.schema_errors import faults
-from app.course.kinds.strict import Strict
 from app.server.config import Settings
 
 PACK_FILE = "pack.yaml"

@@ -7,11 +7,9 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
-from app.course.kinds.answer_key import AnswerKey, keys_of
-from app.course.kinds.mistake import Mistake
+from app.course.kinds.answer_key import AnswerKey, AskedQuantity, Mistake, keys_of
+from app.course.kinds.base import Embedded, Strict
 from app.course.kinds.parameters import ChapterParameters
-from app.course.kinds.quantity import AskedQuantity
-from app.course.kinds.strict import Embedded, Strict
 
 TOPIC_FILE = "topic.yaml"
 Route = Literal["train", "serve", "cluster"]

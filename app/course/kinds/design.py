@@ -22,9 +22,8 @@ from app.core.translation import noted, translate
 from app.core.units import BYTE, SECOND, check_clear, figures, scale_of, show_typed
 from app.core.units.parser import without_commas
 from app.course.kinds.answers import Answer, Verdict, mistake_key
-from app.course.kinds.base import Base, Finding, Where
+from app.course.kinds.base import Base, Finding, Markdown, Remembered, Strict, Where
 from app.course.kinds.drawn_values import Draw, DrawnValue
-from app.course.kinds.strict import Markdown, Remembered, Strict
 from app.course.sandbox.runner import Runner
 
 

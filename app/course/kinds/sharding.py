@@ -12,8 +12,9 @@ from app.core.expressions import ExpressionError, evaluate
 from app.core.simulators.sharding import Move, PlayedPlan, RankMesh, Resharding, WorkingPlan, play_plan, working_plans
 from app.core.translation import noted, translate
 from app.core.units import BYTE, Reading, show
+from app.course.kinds.answer_key import AskedQuantity, part_sentences
 from app.course.kinds.answers import Answer, PartVerdict, Verdict, first_mistake, mistake_key
-from app.course.kinds.base import Finding, Where
+from app.course.kinds.base import Finding, Markdown, Remembered, Where
 from app.course.kinds.drawn_values import Draw
 from app.course.kinds.layouts import (
     THEN,
@@ -28,11 +29,8 @@ from app.course.kinds.layouts import (
     whole_count,
     written_plan,
 )
-from app.course.kinds.mistake import part_sentences
+from app.course.kinds.numeric import refuse_unclear_answers
 from app.course.kinds.quantities_base import Asking, Box
-from app.course.kinds.quantity import AskedQuantity
-from app.course.kinds.strict import Markdown, Remembered
-from app.course.kinds.unclear_numbers import refuse_unclear_answers
 from app.course.sandbox.runner import Runner
 
 PLAN = "plan"  # the name of the plan among the answers

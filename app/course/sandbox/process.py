@@ -12,8 +12,7 @@ from pathlib import Path
 from typing import Self
 
 from app.core.errors import UnavailableError
-from app.course.sandbox.execution import CallRaised, CallReturned, Execution, Stopped, request_of
-from app.course.sandbox.replies import execution_of
+from app.course.sandbox.replies import CallRaised, CallReturned, Execution, Stopped, execution_of, request_of
 
 MEGABYTES = 96  # of a submission
 _WORKER = Path(__file__).resolve().parent / "worker.py"

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from app.core.errors import UnavailableError
-from app.course.sandbox.execution import SOURCE_LIMIT
 from app.course.sandbox.pool import READY, STARTING, Pool, SandboxHealth, off
 from app.course.sandbox.process import DiedError, StarvedError, WorkerLostError
+from app.course.sandbox.replies import SOURCE_LIMIT
 from app.server.aside.fair_queue import Client
 from app.server.config import Settings
 from app.server.metrics import SANDBOX_SERVERS

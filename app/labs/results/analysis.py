@@ -23,8 +23,9 @@ from app.labs.results.notes import (
     note_on_sharing,
     notes_on,
     notes_on_lines,
+    notes_on_pairs,
+    pair_matrices,
 )
-from app.labs.results.pairs import notes_on_pairs, pair_matrices
 from app.labs.results.report import Derived, LatencyFit, Measure, Report, Underway, held_of, read_report
 from app.labs.run import Event, LabRun, MachineEvent
 from app.labs.runner.events import CheckEvent, MeasureEvent, ReadyEvent, TimingEvent

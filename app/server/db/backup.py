@@ -19,11 +19,7 @@ from sqlalchemy.exc import DataError, IntegrityError
 from sqlmodel import SQLModel
 
 from app.core.errors import InputError, UnavailableError
-from app.server.db import (
-    people,  # noqa: F401 (the tables that there are)
-    platforms,  # noqa: F401 (the tables that there are)
-    tables,
-)
+from app.server.db import tables
 from app.server.db.learner_cookie import refuse_other_secret
 from app.server.db.migrations import appearing, copy_beside, copy_sqlite, migrate, refuse_newer, unused, upgrade
 from app.server.db.session import BEGIN, connect, connected, database_file

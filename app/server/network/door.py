@@ -21,8 +21,7 @@ from app.server.network.allowance import Budget
 from app.server.network.drain import Draining
 from app.server.network.head import announced, check_head, form_in, without_cookies
 from app.server.network.response_policy import BEYOND, Beyond
-from app.server.network.stalls import StallWatch
-from app.server.network.watch import REQUEST_ID, Watch, public_path, request_id
+from app.server.network.watch import REQUEST_ID, StallWatch, Watch, public_path, request_id
 
 _NUL_OVERLAP = 2  # bytes of an encoded NUL that may be in the previous chunk of a form
 # To decode a form takes a microsecond for each of these, on the event loop. An answer of 20,000

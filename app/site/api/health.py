@@ -17,7 +17,7 @@ from app.server import metrics
 from app.server.config.checks import is_within
 from app.server.db.columns import RunState
 from app.server.db.migrations import probe
-from app.server.db.platforms import OutboxRow
+from app.server.db.people import OutboxRow
 from app.server.db.session import impatient, open_session
 from app.server.db.tables import LabRunRow
 from app.server.network.routes import Router

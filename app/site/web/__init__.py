@@ -12,13 +12,11 @@ from app.server.network.routes import PlainRoute
 from app.site.web.course import chapter, placement, questions, schedule
 from app.site.web.exercise import pad
 from app.site.web.exercise import routes as exercise_page
-from app.site.web.explore import better, merged_pages
-from app.site.web.explore import page as explorer_page
+from app.site.web.explore import explorer_page, merged_pages
 from app.site.web.explore.layout_searches import layout_searches
-from app.site.web.frame import errors, static
-from app.site.web.frame.errors import page_for
+from app.site.web.frame import static
+from app.site.web.frame.static import page_for
 from app.site.web.frame.visitor import payer_of
-from app.site.web.home import page
 from app.site.web.home import page as home_page
 from app.site.web.labs import board, run
 from app.site.web.labs import index as lab
@@ -28,7 +26,7 @@ from app.site.web.measured.traces import BODY_LIMIT as MEASURED_LIMIT
 from app.site.web.measured.traces import UploadReader
 from app.site.web.measured.views import ADDRESS as MEASURED
 from app.site.web.progress import routes as progress_page
-from app.site.web.reference import docs, errata, hardware, trust
+from app.site.web.reference import docs, errata, hardware
 from app.site.web.search import page as search_page
 from app.site.web.search.page import indexing
 
@@ -43,11 +41,9 @@ PARTS = (
     pad,
     static,
     explorer_page,
-    better,
     merged_pages,
     hardware,
     errata,
-    trust,
     board,
     lab,
     run,
@@ -57,8 +53,6 @@ PARTS = (
     progress_page,
     docs,
     search_page,
-    page,
-    errors,
 )
 # Paths that take a large file.
 FILES = {progress_page.IMPORT: progress_page.BODY_LIMIT, MEASURED: MEASURED_LIMIT, traces.TRACES: MEASURED_LIMIT}

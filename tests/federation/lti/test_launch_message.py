@@ -32,7 +32,7 @@ from app.classes.people.classes import class_with, members_of
 from app.classes.people.policy import Policy
 from app.core.errors import RefusedError
 from app.server.db.migrations import migrate
-from app.server.db.platforms import NonceRow, ToolKeyRow
+from app.server.db.people import NonceRow, ToolKeyRow
 from app.server.db.session import connect, open_writing_session
 from app.server.db.tables import now
 from tests.each import each

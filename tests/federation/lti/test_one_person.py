@@ -23,8 +23,7 @@ from app.classes.people.classes import (
 )
 from app.classes.people.persons import new_person, open_browser
 from app.core.errors import RefusedError
-from app.server.db.people import IdentityRow, MemberRow
-from app.server.db.platforms import ContextRow
+from app.server.db.people import ContextRow, IdentityRow, MemberRow
 from app.server.db.session import open_session, open_writing_session
 from app.site import Site
 from app.site.web.frame.visitor import SESSION

@@ -21,8 +21,7 @@ from app.classes.people.assignments import assignments_of
 from app.classes.people.classes import Role, members_of
 from app.classes.people.counted_answers import variant_seed
 from app.classes.people.persons import known_person
-from app.server.db.people import IdentityRow, MemberRow, PersonRow
-from app.server.db.platforms import ContextRow, DeploymentRow, LinkRow
+from app.server.db.people import ContextRow, DeploymentRow, IdentityRow, LinkRow, MemberRow, PersonRow
 from app.server.db.session import open_session
 from app.server.db.tables import AttemptRow, now
 from tests.browser.browser import BRIEF, be_patient, running_browser

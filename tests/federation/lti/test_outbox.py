@@ -26,8 +26,7 @@ from app.classes.people.persons import new_person
 from app.classes.people.policy import Policy
 from app.core.errors import RefusedError
 from app.server.db.migrations import migrate
-from app.server.db.people import AssignmentRow, ExtensionRow, IdentityRow, OverrideRow, RegradeRow
-from app.server.db.platforms import LinkRow, OutboxRow
+from app.server.db.people import AssignmentRow, ExtensionRow, IdentityRow, LinkRow, OutboxRow, OverrideRow, RegradeRow
 from app.server.db.session import connect, open_session
 from app.server.db.tables import AttemptRow
 from tests.federation.lti.fake_platform import FakePlatform, fake_platform

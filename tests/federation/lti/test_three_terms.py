@@ -37,8 +37,7 @@ from app.classes.people.persons import new_person, open_browser, show_identity
 from app.classes.people.policy import Policy
 from app.classes.people.rosters import import_roster, namesakes, roster_changes
 from app.classes.people.work import own_seed
-from app.server.db.people import MemberRow, OverrideRow, PersonRow
-from app.server.db.platforms import ContextRow
+from app.server.db.people import ContextRow, MemberRow, OverrideRow, PersonRow
 from app.server.db.session import open_session, open_writing_session
 from app.server.db.tables import AttemptRow
 from app.site import Site

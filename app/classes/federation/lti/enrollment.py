@@ -16,8 +16,7 @@ from app.classes.people.persons import WayIn, is_own_browser, known_person, new_
 from app.classes.people.recognition import claimable_member, recognize
 from app.core.errors import RefusedError
 from app.core.translation import noted, translate
-from app.server.db.people import AssignmentRow, ClassRow, IdentityRow
-from app.server.db.platforms import ContextRow, LinkRow
+from app.server.db.people import AssignmentRow, ClassRow, ContextRow, IdentityRow, LinkRow
 from app.site.members import SignedIn
 
 _UNNAMED = "A course"

@@ -19,8 +19,7 @@ from app.classes.people.classes import Role, class_with, classes_of, number_of
 from app.classes.people.persons import code_digest
 from app.core.errors import RefusedError
 from app.core.translation import translate
-from app.server.db.people import SUBJECT_LIMIT, ClassRow
-from app.server.db.platforms import ADDRESS_LIMIT, NonceRow
+from app.server.db.people import ADDRESS_LIMIT, SUBJECT_LIMIT, ClassRow, NonceRow
 from app.server.db.tables import NAME_LIMIT, now
 from app.server.network.response_policy import origin_of
 

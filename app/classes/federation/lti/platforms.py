@@ -15,8 +15,7 @@ from sqlmodel import Session, col, select
 from app.classes.people.persons import clean_name, code_digest
 from app.core.errors import InputError, NotFoundError, RefusedError, nearest
 from app.core.translation import translate
-from app.server.db.people import IdentityRow
-from app.server.db.platforms import DeploymentRow, PlatformRow, RegistrationRow
+from app.server.db.people import DeploymentRow, IdentityRow, PlatformRow, RegistrationRow
 from app.server.db.tables import now
 
 REGISTRATION_LIFE = timedelta(days=7)

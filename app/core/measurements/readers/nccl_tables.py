@@ -1,12 +1,17 @@
-"""Tables of nccl-tests and rccl-tests in a text, and the records that rccl-tests writes."""
+"""Readers of lines: tables of nccl-tests and rccl-tests, and training logs of every family."""
 
 import math
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from app.core.measurements.readers.base import CollectiveReader
+from app.core.measurements.logs.families import family_titles
+from app.core.measurements.logs.reader import LogReader
+from app.core.measurements.logs.summary import training_logs
+from app.core.measurements.plausibility import judge_tests
+from app.core.measurements.reports import CollectiveTest, TrainingLog
 from app.core.measurements.table import (
     VALUE,
     WHOLE,
@@ -19,6 +24,47 @@ from app.core.measurements.table import (
     number,
     raw_row,
 )
+
+
+class TextReader(ABC):
+    """Takes the lines of a text one by one, and reports what was in them.
+
+    *reads* is what it reads, as in a list, and *looks* how that looks, for a text that has nothing
+    of it; a second format of a tool has neither. *sample* is text from which it makes a report.
+    """
+
+    reads: ClassVar[str] = ""
+    looks: ClassVar[str] = ""
+    sample: ClassVar[str]
+    takes_the_rest: ClassVar[bool] = False  # lines that no other reader takes
+
+    @property
+    def refusal(self) -> str:
+        """The name of a tool whose text was seen and is not read."""
+        return ""
+
+    @abstractmethod
+    def take(self, line: str) -> bool:
+        """Read *line*; whether it was one of its tool."""
+
+    @abstractmethod
+    def reports(self, trouble: str = "") -> Iterable[CollectiveTest | TrainingLog]:
+        """What was in the lines; *trouble*: why there were no further ones."""
+
+
+class CollectiveReader(TextReader):
+    """A reader of tests of collectives, which are judged in the same way."""
+
+    @abstractmethod
+    def finish(self) -> Iterable[CollectiveTable]:
+        """The tests in the lines, as they were printed."""
+
+    def reports(self, trouble: str = "") -> Iterable[CollectiveTest]:
+        """The tests, and the doubts about them."""
+        for table in self.finish():
+            table.doubts += [trouble] * bool(trouble)
+            yield from judge_tests(table)
+
 
 _COLOR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 # "[1,0]<stdout>:" of mpirun, "[prterun-node1-7@1,0]<stdout>:" of its newer versions, "[0]" of
@@ -315,3 +361,31 @@ def _whole(value: object) -> int | None:
     """A number of bytes or ranks; None for anything else."""
     text = str(value)
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None  # noqa: PLR2004 (digits)
+
+
+class TrainingLogReader(TextReader):
+    """Takes every line that nobody else does: it may be a setting."""
+
+    reads: ClassVar = "a training log"
+    looks: ClassVar = f"step of a training log of {', '.join(family_titles())}"
+    sample: ClassVar = """\
+[2026-01-02 10:00:00] iteration 1/ 100 | elapsed time per iteration (ms): 1500.0 |
+[2026-01-02 10:00:02] iteration 2/ 100 | elapsed time per iteration (ms): 1400.0 |
+"""
+    takes_the_rest: ClassVar = True
+
+    def __init__(self) -> None:
+        self._log = LogReader()
+
+    def take(self, line: str) -> bool:
+        """Read *line*; whether it was that of a step."""
+        return self._log.take(line)
+
+    def reports(self, trouble: str = "") -> Iterable[TrainingLog]:
+        """The log, if it has steps."""
+        return training_logs(self._log, trouble)
+
+    @property
+    def refusal(self) -> str:
+        """The name of a family of logs that is known and not read."""
+        return self._log.foreign

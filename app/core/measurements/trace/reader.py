@@ -18,6 +18,7 @@ from app.core.measurements.trace.communication import (
     group_of,
     known_groups,
     short_kernel_name,
+    skew_of,
     whole_number,
 )
 from app.core.measurements.trace.events import EventFile
@@ -30,7 +31,6 @@ from app.core.measurements.trace.report import (
     doubts_of_ranks,
     straggler,
 )
-from app.core.measurements.trace.skew import skew_of
 from app.core.measurements.trace.tolls import (
     MICRO,
     Window,

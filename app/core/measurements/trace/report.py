@@ -11,9 +11,8 @@ from statistics import median
 
 from app.core.measurements.reports import Json
 from app.core.measurements.trace.activity import COMPUTE, MOST, MOST_COLLECTIVES, Activity
-from app.core.measurements.trace.communication import CollectiveCall
+from app.core.measurements.trace.communication import CollectiveCall, Skew
 from app.core.measurements.trace.events import EventFile
-from app.core.measurements.trace.skew import Skew
 from app.core.measurements.trace.tolls import Tolls, Window, unlaunched
 from app.core.units import SECOND, BytesPerSecond, Seconds, show
 

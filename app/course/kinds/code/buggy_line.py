@@ -15,18 +15,16 @@ from app.core.expressions import ExpressionError, evaluate
 from app.core.translation import noted, translate
 from app.core.units import figures
 from app.course.kinds.answers import Answer, Verdict, mistake_key, single_text
-from app.course.kinds.base import Finding, Where
+from app.course.kinds.base import Finding, Markdown, Remembered, Strict, Where
 from app.course.kinds.code.adequacy import sensible
 from app.course.kinds.code.agreement import alike, combinations
-from app.course.kinds.code.base import CodeExercise
-from app.course.kinds.code.calls import Argument, TrialCall, function_in, refuse_absent_lines, rounded
+from app.course.kinds.code.calls import Argument, CodeExercise, TrialCall, function_in, refuse_absent_lines, rounded
 from app.course.kinds.code.feedback import refuse_lost
 from app.course.kinds.code.interpreter import ListingError
 from app.course.kinds.code.mutation import SAYS, Effect, Listing, Mutant, Mutants, Operator, dead_lines, effect_of
 from app.course.kinds.code.other_cures import equally_guilty, mended_elsewhere, scaled_elsewhere
 from app.course.kinds.drawn_values import Draw, shuffled
-from app.course.kinds.strict import Markdown, Remembered, Strict
-from app.course.sandbox.execution import CallReturned
+from app.course.sandbox.replies import CallReturned
 from app.course.sandbox.runner import Runner
 
 

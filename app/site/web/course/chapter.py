@@ -14,7 +14,7 @@ from app.course.content.errata import mark
 from app.course.content.topic_file import ReadingQuestion, opening_parts
 from app.course.explorers import explorer_pages
 from app.course.kinds.answer_key import AnswerKey
-from app.course.kinds.strict import Embedded
+from app.course.kinds.base import Embedded
 from app.server.db.history import Effort
 from app.server.db.tables import Attempt
 from app.server.network.routes import Router
@@ -27,9 +27,8 @@ from app.site.web.frame.renderer import Hyperlink, LearningResource, frame, rend
 from app.site.web.frame.visitor import Visiting
 from app.site.web.standing.chapter_choice import ChapterChoiceForm, choice_form, chosen_here, seed_here
 from app.site.web.standing.history import read_learner_history
-from app.site.web.standing.next_steps import NextSteps, next_steps
+from app.site.web.standing.next_steps import NextSteps, chosen_route, next_steps
 from app.site.web.standing.records import open_records
-from app.site.web.standing.route_choice import chosen_route
 from app.site.web.standing.view import ExercisePath, ExerciseRow, LearnerHistory, clock, is_solved, path_of, row_of
 from app.site.web.urls import chapter_url, exercise_url, explorer_url
 

@@ -9,8 +9,7 @@ from app.core.translation import noted, plural, translate
 from app.course.content.catalog import Catalog, Topic, sections_of
 from app.course.learning import Prerequisites
 from app.site.web.frame.renderer import Hyperlink
-from app.site.web.standing.next_steps import section_words
-from app.site.web.standing.route_choice import ROUTES
+from app.site.web.standing.next_steps import ROUTES, section_words
 from app.site.web.standing.view import LearnerHistory, path_of
 from app.site.web.urls import chapter_url
 

@@ -20,8 +20,8 @@ from app.site.web.course.questions import Sitting, add_question_routes, answers_
 from app.site.web.frame.renderer import Frame, Hyperlink, frame, render
 from app.site.web.frame.visitor import FromHere, Visiting, remember, spend, spend_storage, visitor_learner
 from app.site.web.standing.history import read_learner_history
+from app.site.web.standing.next_steps import ROUTES, chosen_route, keep_route
 from app.site.web.standing.records import open_records
-from app.site.web.standing.route_choice import ROUTES, chosen_route, keep_route
 from app.site.web.urls import chapter_url, exercise_url, seed_of
 
 router = Router(prefix="/placement")

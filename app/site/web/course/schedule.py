@@ -14,9 +14,8 @@ from app.core.errors import capitalized
 from app.core.simulators.programs import COMPUTE, PlayedSchedule, known_schedules
 from app.core.translation import plural, translate, translate_known
 from app.core.units import scale_of, show_in
-from app.course.kinds.code.machine import TargetMachine
-from app.course.kinds.code.schedule import Schedule
-from app.course.kinds.strict import Remembered
+from app.course.kinds.base import Remembered
+from app.course.kinds.code.schedule import Schedule, TargetMachine
 from app.server.network.routes import Router
 from app.site import Here
 from app.site.web.exercise.schedule_picture import schedule_drawing, schedule_exercise, shared_schedule

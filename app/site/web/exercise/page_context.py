@@ -17,8 +17,8 @@ from app.course.content.errata import errata_of
 from app.course.content.topic_file import ChapterFact
 from app.course.kinds import Exercise
 from app.course.kinds.answers import PlayedAnswer, TooLongError, Verdict
+from app.course.kinds.base import Remembered
 from app.course.kinds.code.feedback import Trial
-from app.course.kinds.strict import Remembered
 from app.server.aside.fair_queue import Client
 from app.server.db.history import ExerciseHistory
 from app.site.members import SignedIn

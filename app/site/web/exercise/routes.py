@@ -47,9 +47,8 @@ from app.site.web.frame.visitor import Visiting, Visitor, remember, spend, spend
 from app.site.web.labs.results import RunResult, finished
 from app.site.web.standing.chapter_choice import kept_seed
 from app.site.web.standing.history import read_learner_history
-from app.site.web.standing.next_steps import next_steps, review_place
+from app.site.web.standing.next_steps import chosen_route, next_steps, review_place
 from app.site.web.standing.records import open_records
-from app.site.web.standing.route_choice import chosen_route
 from app.site.web.urls import exercise_url, seed_of
 
 

@@ -18,9 +18,9 @@ from app.course.illustrations.grids import played_sketch
 from app.course.illustrations.memory import counted_sketch
 from app.course.kinds import Exercise
 from app.course.kinds.answers import CountedParts, PlayedAnswer, Verdict
+from app.course.kinds.base import Illustrated, Remembered
 from app.course.kinds.code.feedback import Trial, TrialRun
 from app.course.kinds.drawn_values import Draw
-from app.course.kinds.strict import Illustrated, Remembered
 from app.server.db.history import ExerciseHistory
 from app.site.markdown import html, inline_html
 from app.site.web.exercise.page_context import (

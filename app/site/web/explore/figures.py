@@ -27,7 +27,7 @@ from app.course.explorers import (
     open_explorer,
     predicted_figure,
 )
-from app.course.kinds.strict import Embedded
+from app.course.kinds.base import Embedded
 from app.site.markdown import inline_html
 from app.site.web.explore.merged_pages import page_url
 from app.site.web.explore.state import url_state

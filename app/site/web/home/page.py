@@ -28,9 +28,17 @@ from app.site.web.measured.traces import TRACES
 from app.site.web.measured.views import ADDRESS as MEASURED
 from app.site.web.reference.docs import documentation
 from app.site.web.standing.history import read_learner_history
-from app.site.web.standing.next_steps import NextSteps, SectionCards, next_steps, section_cards
+from app.site.web.standing.next_steps import (
+    NextSteps,
+    RouteProgress,
+    SectionCards,
+    chapter_on_route,
+    chosen_route,
+    next_steps,
+    route_progress,
+    section_cards,
+)
 from app.site.web.standing.records import open_records
-from app.site.web.standing.route_choice import RouteProgress, chapter_on_route, chosen_route, route_progress
 from app.site.web.standing.view import LearnerHistory
 from app.site.web.urls import chapter_url, erratum_url, exercise_url, explorer_url, formula_url, lab_url
 

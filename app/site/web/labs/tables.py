@@ -15,8 +15,7 @@ from app.core.units import BYTE, RATIO, scale_of, show
 from app.labs.machines.machine import Fact
 from app.labs.parameters import Parameter, amount
 from app.labs.results.analysis import known_quantities, predict_measure
-from app.labs.results.notes import gpu_table, range_in_words
-from app.labs.results.pairs import pair_table, pair_title
+from app.labs.results.notes import gpu_table, pair_table, pair_title, range_in_words
 from app.labs.results.report import Measure, Report, Underway, held_in, ratio_shown, show_measure
 from app.labs.spec import Lab, LabJob
 from app.site.web.labs.predictions import axis_of, gap, held_over, machine_of, size_label

@@ -22,8 +22,7 @@ from app.site.markdown import inline_html
 from app.site.web.exercise.views import view_of
 from app.site.web.exercise.views.base import typed
 from app.site.web.frame.renderer import Hyperlink
-from app.site.web.standing.next_steps import NextSteps, next_steps
-from app.site.web.standing.route_choice import chapter_on_route
+from app.site.web.standing.next_steps import NextSteps, chapter_on_route, next_steps
 from app.site.web.standing.view import ChapterCard, ExerciseRow, LearnerHistory, card_of, clock, mark_of, row_of
 from app.site.web.urls import exercise_url
 

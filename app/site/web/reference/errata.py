@@ -1,4 +1,4 @@
-"""/errata: wrong claims in circulation, with corrections; and /glossary, the terms of the field."""
+"""/errata: wrong claims with corrections; /glossary, the terms of the field; /trust, the published runs."""
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -9,13 +9,15 @@ from fastapi import Request, Response
 from markupsafe import Markup
 
 from app.core.formulas import FORMULAS
-from app.core.translation import noted, translate
+from app.core.translation import language, noted, translate
 from app.course.content.catalog import Catalog, Topic
 from app.course.content.errata import DerivationLine, Erratum, errata, erratum_called, meaning, terms
 from app.server.network.routes import Router
 from app.site import Here
 from app.site.markdown import inline_html
+from app.site.web.explore.figures import figure_file
 from app.site.web.frame.renderer import Hyperlink, ListFilter, frame, render
+from app.site.web.reference.trust_view import ADDRESS, SAYS, TITLE, known_source, scatter_of, trust_page
 from app.site.web.urls import chapter_url, erratum_url, exercise_url, formula_url
 
 _GROUPS = (
@@ -223,3 +225,16 @@ def _initial(term: str) -> str:
 
 
 router.routes += _errata_router.routes
+
+
+@router.get(ADDRESS)
+def show_trust(request: Request, source: str = "") -> Response:
+    """Every published run, or those of one source."""
+    around = frame(request, translate(TITLE), translate(SAYS), "formulas")
+    return render("reference/trust.html", around, trust_page(language(), known_source(source)))
+
+
+@router.get(ADDRESS + "/{number}.{form}")
+def figure(number: int, form: str, source: str = "") -> Response:
+    """The figure as a file."""
+    return figure_file((scatter_of(known_source(source)),), number, form, "trust")

@@ -14,10 +14,10 @@ from markupsafe import Markup
 from app.core.errors import AnswerError
 from app.core.formulas import FORMULAS
 from app.core.translation import noted, translate
+from app.course.kinds.answer_key import AskedQuantity
 from app.course.kinds.answers import Answer, PartVerdict, refuse_longer
 from app.course.kinds.lab import CAUSE, LabExercise
-from app.course.kinds.quantity import AskedQuantity
-from app.course.kinds.unclear_numbers import refuse_unclear
+from app.course.kinds.numeric import refuse_unclear
 from app.labs.results.match import BORROWING
 from app.labs.spec import LabJob, lab_called, read_job, translate_lab
 from app.site.markdown import inline_html
