@@ -502,4 +502,4 @@ def _file(name: str, number: int, form: str) -> Response:
     return figure_file(figures, number, form, name)  # type: ignore[arg-type]
 
 
-router.routes += _traces_router.routes
+router.routes[:0] = _traces_router.routes  # before /measured/NAME
