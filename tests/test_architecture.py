@@ -20,6 +20,7 @@ PARTS: dict[str, set[str]] = {
     "authoring": {"core", "server", "course", "labs", "site", "main"},
     "exporting": {"core", "server", "course", "labs", "site", "main"},
     "commands": {"core", "server", "course", "labs", "site", "classes", "main", "authoring", "exporting"},
+    "client": {"course", "server", "site"},
     "__main__": {"core", "commands"},
 }
 # Each room of a part, and the rooms of the same part that it may import.

@@ -42,7 +42,12 @@ def defined(path: Path) -> Iterator[Definition]:
                 yield one
 
 
+NOTEBOOKS = "_repr_markdown_"  # what a notebook calls to show a value
+
+
 def _handed_on(one: Definition) -> bool:
+    if one.name == NOTEBOOKS:
+        return True
     named = (ast.unparse(decorator) for decorator in one.decorator_list)
     return any(
         name.startswith(("router.", "model_validator", "field_validator")) or "_router." in name for name in named

@@ -16,7 +16,7 @@ STAND_INS = APP / "exporting" / "browser"
 TYPES_TWICE = {"Optimum"}
 # What a protocol calls by its name, and formulas, whose names are theirs for good.
 PROTOCOLS = {"main", "run", "add_options"}
-FUNCTIONS_TWICE = {"critical_batch"}
+FUNCTIONS_TWICE = {"critical_batch", "check"}  # a notebook's `check` asks what a server's answers
 # Nouns of the field that end as participles do; a command is called after what one types.
 NOUNS = {"caching", "ceiling", "hashing", "ring", "rounding", "routing", "scaling", "sharding"}
 OTHERS = {"measured", "running", "templating"}

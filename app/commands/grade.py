@@ -1,17 +1,30 @@
 """`wallclock grade`: grade a file of answers offline."""
 
+import json
 import os
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from pathlib import Path
 from typing import BinaryIO, NoReturn
 
 from tqdm import tqdm
 
 from app.commands.files import STANDARD, add_output, line_count, output, source_of
 from app.core.errors import InputError
+from app.course.content.catalog import Catalog
 from app.course.content.course import read_course
 from app.server.config import Settings
+from app.site.grading.kits import (
+    ANSWERS_LIMIT,
+    FORMATS,
+    QuestionSheet,
+    graded_lines,
+    graded_sheet,
+    refused_sheet,
+    sheet_lines,
+)
 from app.site.grading.offline import VerdictTally, gradable_lines
 from app.site.grading.parallel import FileShard, grade_on, seal_shard, shard_lines, span_of
 
@@ -23,6 +36,8 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE.jsonl", help="one JSON object per line; -: standard input")
     parser.add_argument("--shard", metavar="I/N", help="only the shard I of N, counted from 1, such as 3/8")
     parser.add_argument("--processes", type=_positive, metavar="P", help="default: one per core")
+    parser.add_argument("--sheet", metavar="SHEET.yaml", help="questions and points; FILE answers them by name")
+    parser.add_argument("--format", choices=FORMATS, help="write the results of this grader instead of lines")
     add_output(parser, "OUT.jsonl")
 
 
@@ -34,6 +49,10 @@ def run(arguments: Namespace) -> int:
     if shard and arguments.file == STANDARD:
         raise InputError("--shard needs a file; standard input cannot be read from the middle")
     catalog, tally = read_course(settings), VerdictTally()
+    if arguments.sheet or arguments.format:
+        if shard:
+            raise InputError("a shard has no results of its own: leave out --shard, or --sheet and --format")
+        return _grade_kit(arguments, catalog, settings)
     with source_of(arguments.file) as source, output(arguments.output) as target:
         if shard:
             span = span_of(source, shard)
@@ -46,6 +65,39 @@ def run(arguments: Namespace) -> int:
             _write(grade_on(processes, lines, catalog, settings, tally), target, total)
     sys.stderr.write(f"{tally}\n")
     return 0 if tally.is_clean else 1
+
+
+def _grade_kit(arguments: Namespace, catalog: Catalog, settings: Settings) -> int:
+    """Grade a sheet, or lines for another grader; its file is written whatever a student has sent."""
+    sheet, tally = QuestionSheet.read(Path(arguments.sheet), catalog) if arguments.sheet else None, VerdictTally()
+
+    def graded(lines: Iterable[bytes | None]) -> Iterator[bytes]:
+        pieces = grade_on(arguments.processes or 1, enumerate(lines, 1), catalog, settings, tally)
+        return chain.from_iterable(pieces)
+
+    with output(arguments.output) as target:
+        if sheet is None:
+            with source_of(arguments.file) as source:
+                questions = list(graded_lines(graded(gradable_lines(source, catalog, settings.body_limit))))
+        else:
+            try:
+                with source_of(arguments.file) as source:
+                    answers = source.read(ANSWERS_LIMIT + 1)
+                lines = list(sheet_lines(sheet, answers, Path(arguments.file).name))
+            except InputError as error:
+                if not arguments.format:
+                    raise
+                questions = refused_sheet(sheet, error)
+            else:
+                rows = list(graded(lines))
+                if not arguments.format:
+                    target.writelines(rows)
+                    sys.stderr.write(f"{tally}\n")
+                    return 0 if tally.is_clean else 1
+                questions = list(graded_sheet(sheet, rows))
+        target.write(json.dumps(FORMATS[arguments.format](questions), indent=1).encode() + b"\n")
+    sys.stderr.write(f"{sum(one.points for one in questions):g} of {sum(one.of for one in questions):g} points\n")
+    return 0
 
 
 def _positive(text: str) -> int:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -197,6 +198,11 @@ def test_an_answer_of_a_learner_counts_in_their_grades_and_an_extension_moves_th
     assert f"number,id,name,{RING},total" in api.send("GET", f"/grades.csv?assignment={one['id']}")
     results = api.send("GET", "/results")
     assert [(row["learner"], row["verdict"]) for row in results] == [("4711", "correct")]
+    (at,) = (row["at"] for row in results)
+    assert api.send("GET", "/results", params={"since": at}) == results
+    after = datetime.fromisoformat(at) + timedelta(microseconds=1)
+    assert api.send("GET", "/results", params={"since": after.isoformat()}) == []
+    assert api.send("GET", "/results?since=2026-11-29T00:00:00", 422)
     api.send("DELETE", f"{extensions}/{person}", 204)
     assert api.send("GET", "/grades")["people"][0]["total"] == 0.0
     api.send("DELETE", f"{extensions}/{person}", 404)

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import Query, Request, Response
 from fastapi.responses import PlainTextResponse
-from pydantic import BaseModel, Field, StrictFloat, StrictInt, StrictStr
+from pydantic import AwareDatetime, BaseModel, Field, StrictFloat, StrictInt, StrictStr
 from starlette.concurrency import run_in_threadpool
 
 from app.classes.api.access import (
@@ -176,11 +176,19 @@ def _changed(one: PointsChange) -> PointsChangeDocument:
         }
     },
 )
-def get_results(site: Here, grant: Scoped, class_id: Number, page: Paged) -> list[Mapping[str, Any]]:
+def get_results(
+    site: Here,
+    grant: Scoped,
+    class_id: Number,
+    page: Paged,
+    since: Annotated[
+        AwareDatetime | None, Query(description="only those given at this time or later, such as 2026-11-29T00:00:00Z")
+    ] = None,
+) -> list[Mapping[str, Any]]:
     """Returns the answers of the students of a class, as `wallclock results` writes them."""
     with open_session(site.engine) as session:
         class_for(session, grant, class_id)
-        found = list(results_of_class(session, site.secret, class_id, page.after, page.limit + 1))
+        found = list(results_of_class(session, site.secret, class_id, page.after, page.limit + 1, since))
     return list(page.cut(found, lambda row: int(str(row["number"]))))
 
 

@@ -74,12 +74,17 @@ def _since_open(assignment: Assignment, at: datetime) -> bool:
 
 
 def results_of_class(
-    session: Session, secret: str, class_id: int, after: int = 0, limit: int | None = None
+    session: Session,
+    secret: str,
+    class_id: int,
+    after: int = 0,
+    limit: int | None = None,
+    since: datetime | None = None,
 ) -> Iterator[Mapping[str, object]]:
-    """The answers of the students of a class whose number is above *after*, at most *limit*."""
+    """The answers of the students of a class whose number is above *after*, given *since* then, at most *limit*."""
     students = [one for one in members_of(session, class_id) if one.role is Role.STUDENT]
     work = ClassWork(session, secret, class_id)
-    found = _rows(session, [one.learner for one in students], after, limit, work)
+    found = _rows(session, [one.learner for one in students], after, limit, work, since)
     members = {one.learner: one for one in students}
     for row in found:
         yield {**answer_result(row), "learner": _named(members[row.learner])}
@@ -110,7 +115,12 @@ def answer_result(row: AttemptRow) -> Mapping[str, object]:
 
 
 def _rows(
-    session: Session, learners: Sequence[str], after: int, limit: int | None, work: ClassWork | None = None
+    session: Session,
+    learners: Sequence[str],
+    after: int,
+    limit: int | None,
+    work: ClassWork | None = None,
+    since: datetime | None = None,
 ) -> Iterator[AttemptRow]:
     """The rows in order, those that a class caused; of many learners, those of a part of them at a time."""
     parts = [learners[start : start + _LEARNERS] for start in range(0, len(learners), _LEARNERS)]
@@ -121,6 +131,8 @@ def _rows(
             .where(col(AttemptRow.learner).in_(part), col(AttemptRow.id) > after)
             .order_by(col(AttemptRow.id))
         )
+        if since is not None:
+            numbers = numbers.where(col(AttemptRow.at) >= since)
         if work is not None:
             numbers = numbers.where(col(AttemptRow.exercise).in_(work.exercises), ~col(AttemptRow.carried))
         given = session.connection().execute(numbers.limit(limit) if work is None else numbers)
