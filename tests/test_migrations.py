@@ -8,7 +8,7 @@ from sqlalchemy import Engine, inspect
 from sqlmodel import col, select
 
 from app.core.folders import ROOT
-from app.course.kinds.diagnosis_key import common_diagnosis
+from app.course.kinds.base import common_diagnosis
 from app.server.db.migrations import _heads, _revisions, alembic_configuration, exclusive, migrate
 from app.server.db.queries import latest_attempts
 from app.server.db.session import connect, open_session

@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from sqlalchemy import Engine
 
 from app.core.errors import AppError, UnavailableError
-from app.labs.launch.base import Follower, Launcher
-from app.labs.launch.choice import launcher_of
-from app.labs.launch.plan import LaunchPlan
+from app.labs.launch.base import Follower, Launcher, LaunchPlan
+from app.labs.launch.local import launcher_of
 from app.labs.machines.devices import NO_DEVICES, Devices
 from app.labs.results.analysis import report_of
 from app.labs.run import LabRun

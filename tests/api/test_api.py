@@ -8,10 +8,10 @@ from fastapi.testclient import TestClient
 from app.core.errors import UnavailableError
 from app.course.content.catalog import Catalog
 from app.course.kinds import SEEDS
+from app.server.db.learner_cookie import create_token, revoke_token
 from app.server.db.session import open_session
-from app.server.db.tokens import create_token, revoke_token
 from app.site import Site
-from app.site.api.problems import problem_for
+from app.site.api.documents import problem_for
 from tests.each import each
 from tests.waiting import wait_until
 

@@ -5,10 +5,8 @@ from itertools import pairwise
 
 import pytest
 
-from app.core.charts.axes import Axis
+from app.core.charts.axes import NARROW, WIDE, Axis, Color, Paper, text_width
 from app.core.charts.bars import Bar, Bars, BarsPicture, Part, bars_picture
-from app.core.charts.color import Color
-from app.core.charts.paper import NARROW, WIDE, Paper, text_width
 from app.core.units import BYTE
 from tests.each import each
 

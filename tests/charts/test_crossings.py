@@ -1,9 +1,7 @@
 """A text on a line, on the edge of a box or on another text is seen, and beside them is not one."""
 
-from app.core.charts.axes import Axis
+from app.core.charts.axes import NARROW, WIDE, Axis, Color
 from app.core.charts.bars import Bar, Bars, Part
-from app.core.charts.color import Color
-from app.core.charts.paper import NARROW, WIDE
 from app.core.charts.plot import LabeledPoint, Plot, Series
 from app.core.charts.svg import Figure, to_svg
 from app.core.units import BYTE, SECOND

@@ -5,9 +5,7 @@ import re
 
 import pytest
 
-from app.core.charts.axes import Axis
-from app.core.charts.color import Color
-from app.core.charts.paper import NARROW, WIDE, Paper
+from app.core.charts.axes import NARROW, WIDE, Axis, Color, Paper
 from app.core.charts.scatter import Dot, DotGroup, Scatter, scatter_picture
 from app.core.units import SECOND
 from tests.each import each

@@ -10,17 +10,16 @@ import yaml
 from fastapi.testclient import TestClient
 from pydantic import ValidationError
 
-from app.classes.federation.earned_shares import shares_of
+from app.classes.federation.outbox import shares_of
 from app.classes.people.classes import members_of
 from app.classes.people.gradebook import cells_of
 from app.core.errors import ContentError
 from app.core.folders import ROOT
 from app.course.content.catalog import Catalog
-from app.course.content.files import read_exercise
 from app.course.content.topic_file import ReadingQuestion
-from app.course.content.translations import exercise_texts, translated, translations_of
+from app.course.content.translations import exercise_texts, read_exercise, translated, translations_of
 from app.course.kinds import EXERCISE, Exercise
-from app.course.kinds.answers import Answer, Verdict
+from app.course.kinds.base import Answer, Verdict
 from app.course.sandbox.runner import Runner
 from app.server.config import Settings
 from app.server.db.session import open_session

@@ -11,8 +11,7 @@ import pytest
 
 from app.core.charts.plot import Plot
 from app.core.formulas.collectives import bus_bandwidth
-from app.labs.machines.datasheet import datasheet_of
-from app.labs.machines.machine import MachineFacts
+from app.labs.machines.machine import MachineFacts, datasheet_of
 from app.labs.results.analysis import analyzed
 from app.labs.results.report import Measure, Report
 from app.labs.spec import lab_called

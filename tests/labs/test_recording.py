@@ -10,7 +10,7 @@ import pytest
 
 from app.__main__ import main
 from app.core.errors import InputError, UnavailableError
-from app.labs.results.archive import shipped_runs
+from app.labs.results.analysis import shipped_runs
 from app.labs.results.recordings import (
     RecordingRequest,
     RecordingResult,

@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 
 from app.classes.people.assignments import Assignment
 from app.classes.people.classes import Role
-from app.classes.people.personal_dates import extend
+from app.classes.people.counted_answers import extend
 from app.classes.people.policy import GroupDates, Policy, dates_of
 from app.classes.people.work import release_of, works_at
 from app.core.errors import UnavailableError

@@ -3,7 +3,7 @@ from html import unescape
 
 from fastapi.testclient import TestClient
 
-from app.course.kinds.figures import Embedded
+from app.course.kinds.base import Embedded
 from app.server.db.learner_cookie import unsign
 from app.server.db.queries import efforts, latest_attempts
 from app.server.db.session import open_session

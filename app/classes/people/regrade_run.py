@@ -11,12 +11,12 @@ from sqlmodel import Session, col, select
 
 from app.classes.people.assignments import Assignment, assignments_of
 from app.classes.people.classes import Member, Role, members_of
-from app.classes.people.variants import Drawings, former_learners, since_joined
+from app.classes.people.counted_answers import Drawings, former_learners, since_joined
 from app.core.errors import AnswerError
 from app.core.translation import translate
 from app.course.content.catalog import Catalog
 from app.course.kinds import Exercise
-from app.course.kinds.answers import stored_answer
+from app.course.kinds.base import stored_answer
 from app.course.sandbox.runner import Runner
 from app.server.db.people import AssignmentRow, RegradeRow
 from app.server.db.session import open_writing_session

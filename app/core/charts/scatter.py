@@ -4,9 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from app.core.charts.axes import Axis, PixelScale, Tick
-from app.core.charts.color import Color
-from app.core.charts.paper import NARROW, Legend, Paper, legend, widest
+from app.core.charts.axes import NARROW, Axis, Color, Legend, Paper, PixelScale, Tick, legend, widest
 from app.core.translation import translate
 
 Mark = Literal["circle", "square", "diamond", "triangle"]

@@ -1,21 +1,144 @@
-"""Answers written as arithmetic: `2*2*7/8/50 s`, `1 GB / (25 GB/s)`, `18 min 58 s`, `72.9k`."""
+"""Answers and formulas as learners type them: `2*2*7/8/50 s`, `18 min 58 s`, and pads of such lines."""
 
 import re
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from app.core.expressions.evaluation import evaluate
-from app.core.expressions.operations import PLAIN, Quantity, same_kind
-from app.core.expressions.parser import ExpressionError
-from app.core.expressions.plain import parse_plain
-from app.core.expressions.tree import Binary, Node, numbers_in
+from app.core.errors import nearest
+from app.core.expressions.evaluation import FUNCTIONS, PLAIN, Quantity, evaluate, same_kind
+from app.core.expressions.parser import (
+    COMPARISONS,
+    Binary,
+    ExpressionError,
+    FunctionCall,
+    Name,
+    Negative,
+    Node,
+    Number,
+    Reader,
+    Word,
+    ascii_text,
+    numbers_in,
+)
 from app.core.formulas import Input
 from app.core.translation import language, localized, translate
-from app.core.units import Reading, read, spelled
-from app.core.units.parser import asks_for_physics
-from app.core.units.physics import before_unit
-from app.core.units.scales import SCALES, TYPED, Scale, physical_scale, takes_prefix
-from app.core.units.typed_numbers import CALL, join_digits, plain_signs, without_commas
+from app.core.units import Reading, check_clear, read, spelled
+from app.core.units.parser import CALL, asks_for_physics, join_digits, plain_signs, without_commas
+from app.core.units.scales import PLAIN as NUMBER
+from app.core.units.scales import SCALES, TYPED, Scale, before_unit, close_symbols, physical_scale, takes_prefix
+
+_SHORTEST = 2  # characters of a unit without a number if there are letters: s may be a letter
+_PLAIN_SHOWN = 40  # characters of an unknown name
+_LEADING_NAME = re.compile(r"^\s*[^\W\d]\w*\s*=(?!=)")
+
+
+class TypedReader(Reader):
+    """A reader that takes adjacent letters as a product, `8bshe(T - 1)/T`, and bare units."""
+
+    def is_symbol(self, name: str) -> bool:
+        """Whether *name* is a letter, or several adjacent letters."""
+        return super().is_symbol(name) or self._glued(name)
+
+    def named(self, name: str) -> Node:
+        """The tree of *name*, of its letters, or of a call of a plain function.
+
+        Raises:
+            ExpressionError: the name is unknown.
+        """
+        begun = self.at - len(name)
+        if name in self.symbols:
+            return Name(name)
+        if self.peek() == ("sign", "(") and name in FUNCTIONS:
+            return super().named(name)
+        if self._glued(name):
+            return self._product(name)
+        if name in SCALES and len(name) >= (_SHORTEST if self.symbols else 1):
+            return Number("", 1.0, SCALES[name])
+        if self.has_physics and (scale := physical_scale(name)):
+            return Number("", 1.0, scale)
+        called = self.peek() == ("sign", "(")
+        self.at = begun
+        raise ExpressionError(self._unknown(name, called=called))
+
+    def _glued(self, name: str) -> bool:
+        return len(name) > 1 and all(letter in self.symbols for letter in name)
+
+    def _product(self, letters: str) -> Node:
+        """The product of *letters*, as one divisor in a fraction; a power applies to the last."""
+        self.counted(len(letters))
+        node: Node = self.raised(Name(letters[-1]))
+        for letter in reversed(letters[:-1]):
+            node = Binary("*", Name(letter), node)
+        return node
+
+    def _unknown(self, name: str, *, called: bool) -> str:
+        name = name[:_PLAIN_SHOWN]
+        if not called and not self.symbols:
+            near = localized(close_symbols(name)) or nearest(name, SCALES)
+            return translate("{name!r} is not a unit here{near}", name=name, near=near)
+        if called:
+            return translate(
+                "{name!r} is not one of the functions {known}{near}",
+                name=name,
+                known=", ".join(FUNCTIONS),
+                near=nearest(name, FUNCTIONS),
+            )
+        return translate(
+            "{name!r} is not one of the letters {known}{near}",
+            name=name,
+            known=", ".join(sorted(self.symbols)),
+            near=nearest(name, self.symbols),
+        )
+
+
+def parse_plain(text: str, letters: Collection[str], *, has_physics: bool = False) -> Node:
+    """The tree of *text*, which may contain only *letters*, numbers and plain functions.
+
+    A name before an equals sign, as in `V = 2 * S`, is ignored. Where it *has_physics*, there are
+    units such as kg.
+
+    Raises:
+        ExpressionError: *text* is not an expression, or contains something else.
+    """
+    return _parse_plain(text, tuple(letters), has_physics)
+
+
+@lru_cache(maxsize=4096)
+def _parse_plain(text: str, letters: tuple[str, ...], has_physics: bool) -> Node:
+    typed = ascii_text(_LEADING_NAME.sub("", text, count=1), letters)
+    reader = TypedReader(typed, letters, has_physics)
+    try:
+        node = reader.whole()
+    except ExpressionError as error:
+        raise ExpressionError(f"{error}{_as_far_as(reader)}") from None
+    _check(node)
+    return node
+
+
+def _as_far_as(reader: Reader) -> str:
+    """The end of a sentence that says how much of the text was understood."""
+    understood = reader.text[: reader.at].strip()
+    return translate(" (read as far as {text!r})", text=understood) if understood else ""
+
+
+def _check(node: Node) -> None:
+    match node:
+        case Word():
+            raise ExpressionError(translate("a formula cannot contain words in quotes"))
+        case Negative(term):
+            _check(term)
+        case Binary(operator, left, right):
+            if operator in COMPARISONS:
+                raise ExpressionError(translate("enter a formula without {operator}", operator=operator))
+            _check(left)
+            _check(right)
+        case FunctionCall(name, arguments, named, part):
+            if named or part:
+                raise ExpressionError(translate("{name} takes values only, without names or parts", name=name))
+            for argument in arguments:
+                _check(argument)
+
 
 _LONGEST = 500  # characters of an answer
 _READINGS = 1_000  # that are cached: an answer is read to be judged, and to be drawn
@@ -222,3 +345,73 @@ def _is_a_word_of_number(unit: Scale) -> bool:
 
 def _units(node: Node) -> list[Scale]:
     return [number.scale for number in numbers_in(node) if number.scale]
+
+
+PAD_LIMIT = 4_000  # characters
+_LINES = 40  # that are worked out
+_PAD_LONGEST = 300  # characters of a line
+_NAMED = re.compile(r"\A\s*+([^\W\d_]\w{0,15})\s*+=(?!=)\s*(.+)")
+_NAME = re.compile(r"[^\W\d]\w*")
+_LAST = "last"  # the name of the result before
+
+
+@dataclass(frozen=True, slots=True)
+class PadLine:
+    """A line, and its result or what is wrong with it; neither, if it is a note."""
+
+    text: str
+    result: str = ""
+    problem: str = ""
+
+
+def worked_pad(text: str) -> tuple[PadLine, ...]:
+    """The lines of *text* with their results; a line may use the names of those before it.
+
+    >>> [line.result for line in worked_pad("S = 2 GB\\n2 * S * 7/8 / (50 GB/s)")]
+    ['2 GB', '70 ms']
+    """
+    return tuple(_worked(text[:PAD_LIMIT]))
+
+
+def _worked(text: str) -> Iterator[PadLine]:
+    names: dict[str, Quantity] = {}
+    lines = (line.strip() for line in text.splitlines())
+    for number, line in enumerate(line for line in lines if line):
+        if number == _LINES:
+            yield PadLine(translate("only {lines} lines are worked out", lines=_LINES))
+            return
+        yield _pad_line(line[:_PAD_LONGEST], names)
+
+
+def _pad_line(line: str, names: dict[str, Quantity]) -> PadLine:
+    """*line* worked out; its result is added to *names*."""
+    named = _NAMED.fullmatch(line)
+    name, sum_ = (named[1], named[2]) if named else (_LAST, line)
+    if name in SCALES:  # 16 B would be sixteen bandwidths
+        return PadLine(line, problem=translate("{name} is a unit: choose another name", name=name))
+    try:
+        check_clear(sum_)
+        value = _value(sum_, names)
+    except ValueError as error:
+        is_note = not any(character.isdigit() for character in line)
+        says = _unknown_in(sum_, names) or localized(str(error))
+        return PadLine(line) if is_note and not named else PadLine(line, problem=says)
+    names[name] = names[_LAST] = value
+    return PadLine(line, result=str(value))
+
+
+def _unknown_in(text: str, names: Collection[str]) -> str:
+    """What is said of the first word of *text* that means nothing here; empty if there is none."""
+    known = {*names, *FUNCTIONS, *SCALES}
+    word = next((word for word in _NAME.findall(text) if word not in known), "")
+    if not word:
+        return ""
+    return translate("{word!r} is neither a unit nor the name of a line above", word=word)
+
+
+def _value(text: str, names: dict[str, Quantity]) -> Quantity:
+    typed = simplified(DOLLARS_FIRST.sub(r"\1 $", text), NUMBER)
+    found = in_the_last_unit(typed)
+    if found is None or (found.scale.unit.dimension == PLAIN and found.is_sum):
+        return evaluate(parse_plain(typed, names), names)
+    return Quantity(evaluate(found.head, {}).value * found.scale.factor, found.scale.unit.dimension)

@@ -1,17 +1,377 @@
-"""The course: the chapters of every source, arranged as the packs among them say."""
+"""The course: the chapters of every source, and the packs that bring them."""
 
+import hashlib
+import os
+import re
+import stat
+import sys
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from importlib.metadata import entry_points
+from importlib.metadata import version as installed
+from importlib.util import find_spec
 from pathlib import Path
-from types import FunctionType
+from types import FunctionType, ModuleType
+from typing import Annotated, Literal
 
-from app.core.errors import ContentError, Problem, nearest
-from app.core.formulas import FORMULAS
+from packaging.specifiers import InvalidSpecifier, SpecifierSet
+from packaging.version import InvalidVersion, Version
+from pydantic import AfterValidator, Field, ValidationError
+
+from app.core.errors import ContentError, InputError, Problem, nearest
+from app.core.folders import ROOT
+from app.core.formulas import FORMULAS, MODULES
+from app.core.formulas.signature import formula_of
+from app.core.yaml_file import YamlDocument, read_document
 from app.course.content.catalog import Catalog, Topic
-from app.course.content.pack_file import CoursePack
-from app.course.content.pack_formulas import is_agreed, loaded, refused_formulas, sources_of
-from app.course.content.packs import BUILT_IN, pack_folders, read_packs
+from app.course.kinds.base import Strict
+from app.course.kinds.schema_errors import faults
 from app.server.config import Settings
+
+PACK_FILE = "pack.yaml"
+
+
+def _version(text: str) -> str:
+    try:
+        Version(text)
+    except InvalidVersion:
+        raise ValueError(f'{text!r} is not a version; write it as "1.0" or "2026.1"') from None
+    return text
+
+
+def _specifier(text: str) -> str:
+    try:
+        SpecifierSet(text)
+    except InvalidSpecifier:
+        raise ValueError(f'{text!r} names no versions; write it as ">=0.1,<1"') from None
+    return text
+
+
+class HomeText(Strict):
+    """What the front page says in place of Wallclock's own words."""
+
+    title: str = Field(min_length=2, max_length=80, description="the heading: 2 to 80 characters")
+    opening: str = Field(min_length=1, description="Markdown, below the heading")
+
+
+class PackFile(Strict):
+    """The content of `pack.yaml`."""
+
+    name: str = Field(
+        pattern="^[a-z][a-z0-9-]*$",
+        max_length=40,
+        description="lowercase letters, digits and hyphens; also of its formulas",
+    )
+    title: str = Field(min_length=2, max_length=80, description="2 to 80 characters")
+    version: Annotated[str, AfterValidator(_version)] = Field(
+        description='of the pack, such as "1.0"; raise it when exercises change'
+    )
+    needs: Annotated[str, AfterValidator(_specifier)] = Field(
+        default="", description='versions of Wallclock that it works with, such as ">=0.1,<1"'
+    )
+    home: HomeText | None = Field(default=None, description="the front page of the site")
+    order: list[str] = Field(default=[], description="chapters that come first, in this order; the others follow")
+    names: dict[str, Annotated[str, Field(min_length=2, max_length=60)]] = Field(
+        default={}, description="chapters of others by name, and their titles in this course"
+    )
+    hide: Literal["all"] | list[str] = Field(
+        default=[], description="chapters of others that are not listed, or all of them"
+    )
+    pick: dict[str, list[str]] = Field(
+        default={}, description="chapters of others, and the exercises of them that are listed"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CoursePack:
+    """A folder of chapters, the folder around it, and its `pack.yaml` if it has one."""
+
+    folder: Path
+    chapters: Path
+    file: PackFile | None = None
+    document: YamlDocument | None = None
+
+    @property
+    def formulas(self) -> Path:
+        """The folder of its formulas, which need not exist."""
+        return self.folder / "formulas"
+
+    def problem(self, where: tuple[str | int, ...], says: str, cure: str) -> Problem:
+        """A problem at *where* in its `pack.yaml`."""
+        if self.document is None:
+            return Problem(self.folder / PACK_FILE, 1, says, cure)
+        return self.document.problem(where, says, cure)
+
+
+def chapters_in(folder: Path) -> Path:
+    """The folder of the chapters of the pack in *folder*: `exercises` in it, or *folder* itself."""
+    inner = folder / "exercises"
+    is_chapter = inner.is_dir() and any(inner.glob("*.yaml"))
+    return inner if inner.is_dir() and not is_chapter else folder
+
+
+def read_pack(folder: Path) -> CoursePack:
+    """The pack in *folder*.
+
+    Raises:
+        ContentError: with every problem of its `pack.yaml`.
+    """
+    chapters = chapters_in(folder)
+    path = folder / PACK_FILE
+    if not os.path.lexists(path):
+        return CoursePack(folder, chapters)
+    document = read_document(path)
+    try:
+        file = PackFile.model_validate(document.values)
+    except ValidationError as error:
+        found = faults(error, document.values, PackFile)
+        raise ContentError([document.problem(*fault) for fault in found]) from error
+    pack = CoursePack(folder, chapters, file, document)
+    if not SpecifierSet(file.needs).contains(installed("wallclock"), prereleases=True):
+        says = f"needs: this is Wallclock {installed('wallclock')}, and it needs {file.needs}"
+        cure = "install such a version of Wallclock, or a version of the pack for this one"
+        raise ContentError([Problem(path, document.line(("needs",)), says, cure)])
+    return pack
+
+
+GROUP = "wallclock.exercises"
+BUILT_IN = ROOT / "exercises"
+
+
+def exercise_folders(settings: Settings) -> list[Path]:
+    """Every folder that has one folder per chapter.
+
+    A course pack is a package with an entry point in the group `wallclock.exercises`; its chapters
+    are in its folder `exercises`, or next to its `__init__.py`.
+
+    Raises:
+        InputError: an entry point names a pack that cannot be found.
+    """
+    return [BUILT_IN, *(chapters_in(folder) for folder in pack_folders(settings))]
+
+
+def pack_folders(settings: Settings) -> list[Path]:
+    """The folders of the installed course packs, and those of the settings.
+
+    Raises:
+        InputError: an entry point names a pack that cannot be found.
+    """
+    return [*_installed(), *settings.exercises]
+
+
+def read_packs(folders: list[Path]) -> list[CoursePack]:
+    """The packs in *folders*.
+
+    Raises:
+        ContentError: with every problem of every `pack.yaml`, and of several with one name.
+    """
+    problems: list[Problem] = []
+    found: dict[str, CoursePack] = {}
+    for folder in folders:
+        try:
+            pack = read_pack(folder)
+        except ContentError as error:
+            problems += error.problems
+            continue
+        name = pack.file.name if pack.file else str(folder)
+        if name in found:
+            says = f"name: a pack called {name!r} is in {found[name].folder} as well"
+            problems.append(pack.problem(("name",), says, "use one of them, or rename one"))
+        found[name] = pack
+    if problems:
+        raise ContentError(problems)
+    return list(found.values())
+
+
+def _installed() -> list[Path]:
+    found = []
+    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+        try:
+            spec = find_spec(entry.module)
+        except ImportError as error:
+            raise InputError(f"the course pack {entry.name!r} cannot be found: {error}") from error
+        if spec is None or not spec.submodule_search_locations:
+            raise InputError(
+                f"the course pack {entry.name!r} names {entry.module!r}, which is not a package; "
+                "reinstall it, or uninstall it"
+            )
+        found.append(Path(spec.submodule_search_locations[0]))
+    return found
+
+
+_EXACT = 1e-9  # relative
+
+
+class FormulaProof(Strict):
+    """A value of a formula that is known from elsewhere."""
+
+    given: dict[str, str | float] = Field(description="arguments, such as size: 2 GB")
+    equals: str | float = Field(description="the value, such as 70 ms")
+    because: str = Field(min_length=10, description="where it is from: a table, a simulation, a limit, a symmetry")
+    within: float = Field(default=_EXACT, gt=0, le=0.1, description="relative, as 0.005")
+
+
+class ProofFile(Strict):
+    """The content of `formulas/proofs.yaml`."""
+
+    proofs: dict[str, list[FormulaProof]]
+
+
+PACKAGE = "wallclock_packs"  # whose modules have the formulas
+_LARGEST = 200_000  # bytes of a file
+_MOST = 50  # files
+_DIGITS = 32  # of the digest that operators copy
+_OURS = {module.__name__.rpartition(".")[2] for module in MODULES} | {"presets", "step"}
+_FORMER = re.compile(rb"^([ \t]*(?:from|import)[ \t]+app)\.(formulas|units)\b", re.MULTILINE)
+_CALM = "its formulas are Python, and Python may do anything"
+# What the top level of a module may raise.
+_TROUBLE = (
+    ArithmeticError, AssertionError, AttributeError, ImportError, LookupError, NameError, OSError,
+    RuntimeError, SyntaxError, TypeError, ValueError,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class FormulaSource:
+    """A file of formulas: its path, and its bytes as they were hashed."""
+
+    path: Path
+    source: bytes
+
+
+def sources_of(pack: CoursePack) -> Sequence[FormulaSource]:
+    """The files of the formulas of *pack*; none if it brings no formula.
+
+    Raises:
+        ContentError: a file cannot be read, there are too many, or the pack has no name.
+    """
+    paths = sorted(pack.formulas.glob("*.py"))
+    if not paths:
+        return ()
+    if pack.chapters == pack.folder:
+        says = "a pack with formulas has its chapters in a folder `exercises`"
+        raise ContentError([pack.problem((), says, "move the chapters there")])
+    if pack.file is None:
+        cure = "write one with `name`, which is also the name of its formulas"
+        raise ContentError([pack.problem((), "a pack with formulas needs a pack.yaml", cure)])
+    if namespace(pack) in _OURS:
+        says = f"name: Wallclock's own formulas are called {namespace(pack)!r}"
+        raise ContentError([pack.problem(("name",), says, "give the pack another name")])
+    if len(paths) > _MOST:
+        says = f"has {len(paths)} files, and at most {_MOST} are read"
+        raise ContentError([Problem(pack.formulas, 1, says, "put several formulas into one file")])
+    return [FormulaSource(path, _source(path)) for path in paths]
+
+
+def _source(path: Path) -> bytes:
+    try:
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode) or found.st_size > _LARGEST:
+            says = f"is not a regular file of at most {_LARGEST:,} bytes"
+            raise ContentError([Problem(path, 1, says, "split it, or remove it")])
+        return path.read_bytes()
+    except OSError as error:
+        says = f"cannot be read: {(error.strerror or str(error)).lower()}"
+        raise ContentError([Problem(path, 1, says, "check its permissions")]) from error
+
+
+def namespace(pack: CoursePack) -> str:
+    """What its formulas are called before the dot: the name of the pack, with underscores."""
+    return pack.file.name.replace("-", "_") if pack.file else ""
+
+
+def files_digest(files: Sequence[FormulaSource]) -> str:
+    """The digest of *files* that an operator agrees to."""
+    digest = hashlib.sha256()
+    for file in files:
+        digest.update(f"{file.path.name} {len(file.source)}\n".encode())
+        digest.update(file.source)
+    return digest.hexdigest()[:_DIGITS]
+
+
+def is_agreed(settings: Settings, pack: CoursePack, files: Sequence[FormulaSource]) -> bool:
+    """Whether the operator has agreed to run *files*: by their digest, or to the whole folder."""
+    name = pack.file.name if pack.file else ""
+    folders = {Path(one).resolve() for one in settings.pack_code if "@" not in one}
+    return f"{name}@{files_digest(files)}" in settings.pack_code or pack.folder.resolve() in folders
+
+
+def refused_formulas(pack: CoursePack, files: Sequence[FormulaSource]) -> Problem:
+    """The problem of formulas that nobody has agreed to."""
+    name = pack.file.name if pack.file else ""
+    return Problem(
+        pack.formulas,
+        1,
+        f"{_CALM}: they are loaded only if you agree",
+        f"read them, then set WALLCLOCK_PACK_CODE={name}@{files_digest(files)}",
+    )
+
+
+def loaded(pack: CoursePack, files: Sequence[FormulaSource]) -> Mapping[str, FunctionType]:
+    """The formulas in *files*, by name; this runs them.
+
+    Raises:
+        ContentError: with every problem, each with its line.
+    """
+    problems: list[Problem] = []
+    found: dict[str, FunctionType] = {}
+    for file in files:
+        for name, function in _run(pack, file, problems).items():
+            whole = f"{namespace(pack)}.{name}"
+            if whole in found:
+                says = f"{name} is in another file as well"
+                problems.append(_problem(file, function, says, "rename one of them"))
+            found[whole] = function
+            try:
+                formula_of(whole, function)
+            except (*_TROUBLE, KeyError) as error:
+                cure = "annotate arguments and result with units: Bytes, Seconds, Count, Ratio, ..."
+                problems.append(_problem(file, function, f"{name}: {error}", cure))
+    if problems:
+        raise ContentError(problems)
+    return found
+
+
+def in_this_version(source: bytes) -> bytes:
+    """The *source* of a pack, whose imports are named as they are now: `app.units` was where `app.core.units` is."""
+    return _FORMER.sub(rb"\1.core.\2", source)
+
+
+def _run(pack: CoursePack, file: FormulaSource, problems: list[Problem]) -> Mapping[str, FunctionType]:
+    """The public functions that *file* defines and that return something."""
+    module = ModuleType(f"{PACKAGE}.{namespace(pack)}.{file.path.stem}")
+    module.__file__ = str(file.path)
+    try:
+        code = compile(in_this_version(file.source), str(file.path), "exec", dont_inherit=True)
+        exec(code, vars(module))
+    except _TROUBLE as error:
+        line = getattr(error, "lineno", None) or _line_in(file.path, error)
+        says = f"cannot be loaded: {type(error).__name__}: {error}"
+        problems.append(Problem(file.path, line, says, "run it with Python to see more"))
+        return {}
+    sys.modules[module.__name__] = module
+    return {
+        name: function
+        for name, function in vars(module).items()
+        if isinstance(function, FunctionType)
+        and function.__module__ == module.__name__
+        and function.__annotations__.get("return") is not None
+        and not name.startswith("_")
+    }
+
+
+def _line_in(path: Path, error: BaseException) -> int:
+    """The last line of *path* that *error* passed through."""
+    line, step = 1, error.__traceback__
+    while step is not None:
+        if step.tb_frame.f_code.co_filename == str(path):
+            line = step.tb_lineno
+        step = step.tb_next
+    return line
+
+
+def _problem(file: FormulaSource, function: FunctionType, says: str, cure: str) -> Problem:
+    return Problem(file.path, function.__code__.co_firstlineno, says, cure)
 
 
 def read_course(settings: Settings) -> Catalog:

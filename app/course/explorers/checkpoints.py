@@ -1,7 +1,6 @@
 """The checkpoint interval: how often to save."""
 
-from app.core.charts.axes import Axis, percent_text
-from app.core.charts.color import Color
+from app.core.charts.axes import Axis, Color, percent_text
 from app.core.charts.plot import Grip, LabeledPoint, Plot, Series
 from app.core.formulas.faults import daly_interval, expected_waste, young_interval
 from app.core.simulators.faults import run_until

@@ -2,8 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from app.core.charts.axes import Axis
-from app.core.charts.color import Color
+from app.core.charts.axes import Axis, Color
 from app.core.charts.plot import LabeledPoint, Plot, Series
 from app.core.formulas.presets import GPUS, Gpu
 from app.core.translation import noted, translate

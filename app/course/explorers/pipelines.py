@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 
-from app.core.charts.axes import Axis, percent_text
-from app.core.charts.color import Color
+from app.core.charts.axes import Axis, Color, percent_text
 from app.core.charts.plot import Plot, Series
 from app.core.charts.timeline import SCHEDULE_NAMES, moment_when, schedule_timeline
 from app.core.formulas.pipeline import bubble_fraction

@@ -1,18 +1,348 @@
-"""The key of a quantity in one variant: what counts as right, and feedback on what does not."""
+"""The key of a quantity, its mistakes, and what is said of numbers that are nearly right."""
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
+from math import ceil, floor
+from typing import Annotated, TypeVar
 
-from app.core.expressions import Names, Quantity
-from app.core.translation import localized, translate
-from app.core.units import Reading, inward, show_in
-from app.course.kinds.answers import PartVerdict
+from pydantic import BeforeValidator, Field, field_validator
+
+from app.core.errors import AnswerError
+from app.core.expressions import ExpressionError, Names, Quantity, evaluate, read_answer
+from app.core.translation import localized, noted, translate
+from app.core.units import RATIO, Reading, Scale, inward, scale_of, show_in
+from app.core.units import parse as parse_quantity
+from app.course.kinds.base import Markdown, PartVerdict, Strict, key_told
 from app.course.kinds.common_mistakes import common_mistake, in_another_unit, in_the_wrong_unit
-from app.course.kinds.diagnosis_key import key_told
-from app.course.kinds.near_misses import no_factor, not_whole, too_coarse
-from app.course.kinds.quantity import AskedQuantity
-from app.course.kinds.question_numbers import QuestionNumbers, told_by_the_question
+from app.course.kinds.drawn_values import UnitName
+
+_CLOSE = 0.002  # how near a factor must be met
+_NEAR_MISSES_ROUNDED = 0.005  # how near, where a number was rounded to three figures
+_NEAR_MISSES_APART = 0.1  # of the distance between n and n - 1
+_EIGHT = 8
+_READ_AS = 6  # significant digits of what was typed
+_PARTS = ((1, 3), (2, 3), (1, 4), (3, 4), (3, 1), (3, 2), (4, 1), (4, 3))
+_TOO_FEW = noted("Your number is {share} of the right one: are there several equal parts, and are some left out?")
+_TOO_MANY = noted(
+    "Your number is {share} times the right one: are there several equal parts, and are too many counted?"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionNumbers:
+    """The *counts* in a question, whole numbers from 3 on, and the quantities that it gives."""
+
+    counts: frozenset[int] = frozenset()
+    given: tuple[Quantity, ...] = ()
+
+    @property
+    def has_eight(self) -> bool:
+        """Whether a factor of 8 may come from the question, and not from bits."""
+        return _EIGHT in self.counts
+
+
+def told_by_the_question(reading: Reading, right: float, scale: Scale, numbers: QuestionNumbers) -> str:
+    """Feedback on a wrong *reading* that the *numbers* of the question explain; else empty."""
+    value = reading.value
+    if not value or not right:
+        return ""
+    close = max(_CLOSE, min(reading.step / 2 / abs(value), _NEAR_MISSES_ROUNDED))
+    return (
+        (_another_relation(value, right, scale, close) if scale.unit is RATIO else "")
+        or _off_by_a_count(value / right, numbers.counts, close)
+        or _off_by_equal_parts(value / right, close)
+        or _given_back(value, scale, numbers)
+    )
+
+
+def _another_relation(value: float, right: float, scale: Scale, close: float) -> str:
+    """Feedback on a plain number that is the inverse of the right one, its rest, or one off."""
+    if _is_near(value * right, 1, close):
+        return translate("Your number is the inverse of the right one: check what is divided by what.")
+    if scale.factor < 1 and _is_near(value + right, 1, close):
+        return translate(
+            "Your number and the right one add up to 100 %: does the question ask for this part, or for the rest?"
+        )
+    is_whole = float(right).is_integer()
+    if not scale.symbol and not is_whole and _is_near(abs(value - right), 1, close):
+        return translate(
+            "Your number and the right one differ by exactly 1: “how many times as much” is not "
+            "the same as “how much more”."
+        )
+    return ""
+
+
+def _off_by_a_count(ratio: float, counts: Iterable[int], close: float) -> str:
+    """Feedback on *ratio* times the right number, where it comes from one of *counts*."""
+    for n in sorted(counts):
+        if _is_near(ratio, n, close):
+            return translate(
+                "Your number is {count} times the right one: is a factor of {count} used where it "
+                "should not be, or is it for all {count} instead of one?",
+                count=f"{n:,}",
+            )
+        if _is_near(ratio * n, 1, close):
+            return translate(
+                "Your number is 1/{count} of the right one: is a factor of {count} left out, or is "
+                "it for one of {count} instead of all?",
+                count=f"{n:,}",
+            )
+    return _off_by_one_of(ratio, counts)
+
+
+def _off_by_one_of(ratio: float, counts: Iterable[int]) -> str:
+    """Feedback where n was counted instead of n - 1, or the other way around."""
+    for n in sorted(counts):
+        for numerator, denominator in ((n, n - 1), (n - 1, n)):
+            if _is_near(ratio * denominator / numerator, 1, min(_CLOSE, _NEAR_MISSES_APART / n)):
+                return translate(
+                    "Your number is {numerator}/{denominator} of the right one: do all {count} "
+                    "count here, or one fewer?",
+                    numerator=f"{numerator:,}",
+                    denominator=f"{denominator:,}",
+                    count=f"{n:,}",
+                )
+    return ""
+
+
+def _off_by_equal_parts(ratio: float, close: float) -> str:
+    """Feedback on two thirds of the right number, or four thirds."""
+    for numerator, denominator in _PARTS:
+        if _is_near(ratio * denominator / numerator, 1, close):
+            form = _TOO_FEW if numerator < denominator else _TOO_MANY
+            shown = f"{numerator}/{denominator}" if denominator > 1 else f"{numerator}"
+            return translate(form, share=shown)
+    return ""
+
+
+def _given_back(value: float, scale: Scale, numbers: QuestionNumbers) -> str:
+    """Feedback on a *value* that the question itself has."""
+    known = [one.value for one in numbers.given if one.dimension == scale.unit.dimension]
+    if scale.unit is RATIO:
+        known += map(float, numbers.counts)
+    if not any(_is_near(value, one, _CLOSE / 2) for one in known if one):
+        return ""
+    return translate(
+        "{value} is given in the question. What it asks for has to be worked out from that.",
+        value=show_in(value, scale, _READ_AS),
+    )
+
+
+def _is_near(value: float, other: float, close: float) -> bool:
+    return abs(value / other - 1) <= close
+
+
+_COARSE = 0.05  # of the right value: what is farther off is not it
+_MOST_OF = 0.9
+_NO_CHANGE = (1, 2)  # factors that may be a wrong idea: nothing changes, or all of it doubles
+
+
+def too_coarse(reading: Reading, right: float, tolerance: str, scale: Scale) -> str:
+    """Feedback on 7 where 7.3 *scale* is right; empty for anything else."""
+    off = abs(reading.value - right)
+    # Of a share near 1, what is left of it counts.
+    size = min(abs(right), abs(1 - right)) if scale.unit is RATIO and _MOST_OF <= right < 1 else abs(right)
+    if not reading.step or off > min(reading.step / 2, _COARSE * size):
+        return ""
+    if scale.unit is RATIO and reading.value in _NO_CHANGE:
+        return ""
+    if tolerance == "exact":
+        return translate("Right as far as it goes, but the answer must be exact: give at least one more digit.")
+    return translate(
+        "Right as far as it goes, but the answer must be within {tolerance}: give at least one more digit.",
+        tolerance=tolerance,
+    )
+
+
+def not_whole(reading: Reading, right: float, scale: Scale) -> str:
+    """Feedback on 885.14 where a count of exactly 886 *scale* is right; empty for anything else.
+
+    Nothing is said beside 0 and 1, where rounding would only give the answer away.
+    """
+
+    def is_whole(value: float) -> bool:
+        return (value / scale.factor).is_integer()
+
+    near = abs(reading.value - right) < scale.factor
+    if (
+        scale.unit is not RATIO
+        or right / scale.factor in (0, 1)
+        or not near
+        or not is_whole(right)
+        or is_whole(reading.value)
+    ):
+        return ""
+    typed = show_in(reading.value, scale, _READ_AS)
+    if reading.value < right:
+        return translate("The answer must be a whole number: round {value} up.", value=typed)
+    return translate("The answer must be a whole number: round {value} down.", value=typed)
+
+
+def no_factor(reading: Reading, right: float, scale: Scale, slack: float) -> str:
+    """Feedback on 33 % where "1.33 times" is right; empty for anything else."""
+    typed = reading.scale
+    if typed is None or typed.factor >= 1 or scale.unit is not RATIO or scale.factor != 1:
+        return ""
+    share = show_in(reading.value, typed)
+    if abs(1 + reading.value - right) <= max(slack, reading.step / 2):
+        return translate("{share} more is the right idea, but the answer is the factor: 1 + {share}.", share=share)
+    if reading.value < 1 < right:
+        return translate("{share} is a share, but the question asks for a number.", share=share)
+    return ""
+
+
+class ScoredMistake(Strict):
+    """A wrong answer that is told a sentence, and may be worth a part of the points."""
+
+    says: Markdown = Field(description="what was done, and what to do instead")
+    score: float = Field(default=0.0, ge=0, lt=1, description="the share of the points that it is worth, such as 0.5")
+
+
+def _with_its_sentence(written: object) -> object:
+    """A mistake as its author wrote it, which may be its sentence alone."""
+    known = isinstance(written, Mapping | ScoredMistake)
+    return written if known else {"says": written}
+
+
+MISTAKES = "expression: sentence, or expression: {says: sentence, score: 0.5}"
+Mistake = Annotated[ScoredMistake, BeforeValidator(_with_its_sentence, json_schema_input_type=Markdown | ScoredMistake)]
+
+
+def worth_sentence(score: float) -> str:
+    """The sentence on a wrong answer that is worth a share of the points; empty if it is not."""
+    if not score:
+        return ""
+    return translate("This is worth {percent:.3g} % of the points.", percent=100 * score)
+
+
+def part_sentences(parts: Mapping[str, PartVerdict], titles: Mapping[str, str], count: int = 0) -> list[str]:
+    """What is said of each of several answers, and what a wrong one is worth of all points.
+
+    *count* is the number of all answers, where *parts* are only some of them.
+    """
+    told = {name: worth_sentence(part.score / (count or len(parts))) for name, part in parts.items()}
+    return [f"*{titles[name]}*: {part.says} {told[name]}".strip() for name, part in parts.items() if part.says]
+
+
+_EXACT = 1e-9
+T = TypeVar("T")
+_ROUNDS = re.compile(r"\b(?:ceil|floor|round)\(")
+_ROUNDED = 0.01  # of a mistake: more is not lost by rounding it
+_NEAR_A_MISTAKE = 0.1  # of its value: an answer farther off is another mistake
+
+
+class AskedQuantity(Strict):
+    """One quantity that is asked for."""
+
+    prompt: str = Field(default="", description="what this answer is, where there are several")
+    answer: str = Field(description="a formula's name, or an expression of the drawn values")
+    unit: UnitName = Field(default="", description="of a number without a unit: ms, GB, %, or empty")
+    tolerance: str = Field(default="1 %", description="0.5 %, 0.3 points, or exact")
+    accept: str = Field(default="", description="a second value: anything between the two is right")
+    mistakes: dict[str, Mistake] = Field(default_factory=dict, description=MISTAKES)
+    parts: dict[str, str] = Field(default_factory=dict, description="what it adds up, by name")
+    part_names: dict[str, str] = Field(
+        default_factory=dict, description="in a translation: what a part is called there"
+    )
+
+    @field_validator("tolerance")
+    @classmethod
+    def _is_a_tolerance(cls, tolerance: str) -> str:
+        if tolerance != "exact" and not 0 < _share(tolerance) < 1 / 2:
+            raise ValueError(f"a tolerance of {tolerance} is not between 0 and 50 %")
+        return tolerance
+
+    def part_name(self, part: str) -> str:
+        """What *part* is called in the language of the texts."""
+        return self.part_names.get(part, part)
+
+    @property
+    def scale(self) -> Scale:
+        """The unit of a bare number."""
+        return scale_of(self.unit)
+
+    @property
+    def is_count(self) -> bool:
+        """Whether the answer is a number of things: it is exact, plain, and rounded to a whole one."""
+        return self.tolerance == "exact" and self.scale.unit is RATIO and _ROUNDS.search(self.answer) is not None
+
+    def slack(self, right: float) -> float:
+        """How far from *right* an answer may be."""
+        if self.tolerance == "exact":
+            return abs(right) * _EXACT
+        share = _share(self.tolerance)
+        # The rounding of a double must not decide at the very edge.
+        return (share if "point" in self.tolerance else abs(right) * share) * (1 + _EXACT)
+
+    def value(self, expression: str, names: Names) -> float:
+        """The value of *expression*, in the base unit of this answer.
+
+        Raises:
+            ExpressionError: it has no value, or one of another dimension.
+        """
+        found = evaluate(expression, names)
+        if found.dimension != self.scale.unit.dimension and found.value:
+            expected = self.unit or "a plain number"
+            raise ExpressionError(f"{expression!r} is {found}, and the answer is in {expected}")
+        return found.value
+
+    def typed(self, value: float) -> str:
+        """*value* to twelve figures, as a learner would type it."""
+        return f"{value / self.scale.factor:.12g} {self.unit}".strip()
+
+    def shown(self, value: float) -> str:
+        """*value* as a person writes it, in the unit of this answer."""
+        return show_in(value, self.scale)
+
+    def foreseen(self, value: float, mistakes: Iterable[tuple[float, str]], step: float = 0.0) -> str:
+        """What to say of *value* if it is one of *mistakes*, else nothing.
+
+        A value that was typed to a *step* may be a mistake that was rounded to it.
+        """
+        found = self.nearest_mistake(value, mistakes, step)
+        return found[1] if found else ""
+
+    def nearest_mistake(self, value: float, mistakes: Iterable[tuple[float, T]], step: float) -> tuple[float, T] | None:
+        """The one of *mistakes* that *value* is, or the nearest one where several round to it."""
+        matching = [one for one in mistakes if self.is_mistake(value, one[0], step)]
+        return min(matching, key=lambda one: abs(value - one[0]), default=None)
+
+    def is_mistake(self, value: float, wrong: float, step: float) -> bool:
+        """Whether *value*, typed to a *step*, is the mistake whose value is *wrong*."""
+        if self.is_count and value.is_integer() and value in (floor(wrong), ceil(wrong)):
+            return True
+        # A tolerance in points is wide beside a small value, and says nothing beside 0.
+        near = min(self.slack(wrong), abs(wrong) * _NEAR_A_MISTAKE)
+        rounded = min(step / 2, abs(wrong) * _ROUNDED)
+        return abs(value - wrong) <= max(near, rounded)
+
+    def read(self, text: str) -> Reading:
+        """The quantity that a learner's *text* stands for; arithmetic in it is worked out.
+
+        Raises:
+            AnswerError: it is not a quantity.
+        """
+        try:
+            return read_answer(text, self.scale)
+        except ExpressionError as error:
+            raise AnswerError(str(error)) from error
+
+    def echo(self, reading: Reading) -> str:
+        """The end of a verdict on arithmetic: its value."""
+        return (
+            translate(" Read as {value}.", value=show_in(reading.value, self.scale, _READ_AS))
+            if reading.worked_out
+            else ""
+        )
+
+
+@cache
+def _share(tolerance: str) -> float:
+    number, _, word = tolerance.partition(" ")
+    return parse_quantity(f"{number} %" if word.startswith("point") else tolerance, RATIO)
+
 
 _FIGURES, _ALL_FIGURES = 4, 13  # of a displayed value: as few as suffice
 _SHOWN_OF_RANGE = 0.9  # of the accepted range, when its ends are rounded inward

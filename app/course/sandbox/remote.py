@@ -1,26 +1,106 @@
-"""A pool whose workers are those of sandbox servers, on this machine or on others."""
+"""The sandbox as a server of its own, and the pool of a web server whose workers are there."""
 
 import asyncio
 import json
 import time
-from collections.abc import Mapping
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import asdict
 from hashlib import blake2b
+from hmac import compare_digest
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from importlib.metadata import version
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
 
 from app.core.errors import UnavailableError
-from app.course.sandbox import wire
 from app.course.sandbox.pool import READY, STARTING, Pool, SandboxHealth, off
-from app.course.sandbox.process import DiedError, StarvedError, WorkerLostError
+from app.course.sandbox.process import SOURCE_LIMIT, DiedError, StarvedError, WorkerLostError
+from app.server import metrics
 from app.server.aside.fair_queue import Client
 from app.server.config import Settings
+from app.server.config.checks import is_within
 from app.server.metrics import SANDBOX_SERVERS
 
 if TYPE_CHECKING:
     import httpx2  # imported where it is used: most servers have workers of their own
+
+STATE, RUN = "/state", "/run"
+PROTOCOL = 1  # both ends must speak the same
+ORDER_LIMIT = 8 << 20  # bytes
+REPLY_LIMIT = 8 << 20  # bytes; twice what a worker process may answer
+BEAT = 5.0  # seconds from one space to the next
+SILENCE = 3 * BEAT  # seconds after which a server has vanished
+
+
+class _Message(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ClientOf(_Message):
+    """For whom a run is scheduled; its name is a digest."""
+
+    name: Annotated[str, Field(min_length=1, max_length=64)]
+    shared: bool
+    limit: int | None
+
+    @property
+    def client(self) -> Client:
+        """As the fair queue knows it."""
+        return Client(self.name, self.shared, self.limit)
+
+
+class WorkerProgram(_Message):
+    """What a worker is asked."""
+
+    source: Annotated[str, Field(max_length=SOURCE_LIMIT)]
+    entry: Annotated[str, Field(max_length=SOURCE_LIMIT)]
+    calls: list[list[object]]
+
+
+class SandboxOrder(_Message):
+    """A run that a web server asks for."""
+
+    client: ClientOf
+    program: WorkerProgram
+    wall: Annotated[float, Field(gt=0)]
+    long: bool
+
+
+class SandboxState(_Message):
+    """Whether a sandbox server can run programs, and what it is busy with."""
+
+    protocol: int
+    version: str
+    state: Literal["starting", "ready", "off"]
+    says: str
+    cause: str
+    wall: float
+    workers: int
+    busy: int
+    waiting: int
+
+
+class SandboxReply(_Message):
+    """How a run went: one of these is set."""
+
+    answer: dict[str, object] | None = None
+    full: str = ""  # too many runs are waiting
+    off: str = ""  # it cannot run programs now
+    lost: Literal["", "died", "lost", "busy"] = ""
+
+
+def write_order(client: Client, program: Mapping[str, object], wall: float, *, long: bool) -> bytes:
+    """An order as it is sent; only a digest of the name of *client* is in it."""
+    named = {**asdict(client), "name": blake2b(client.name.encode(), digest_size=16).hexdigest()}
+    message = {"client": named, "program": program, "wall": wall, "long": long}
+    return json.dumps(message).encode()
+
 
 _LOOK = 1.0  # seconds from one look at a server to the next
 _PROMPT = 3.0  # seconds within which a server connects, and says how it is
@@ -60,7 +140,7 @@ class SandboxServer:
             transport=httpx2.AsyncHTTPTransport(
                 uds=path, trust_env=False, limits=httpx2.Limits(max_connections=None, max_keepalive_connections=100)
             ),
-            timeout=httpx2.Timeout(wire.SILENCE, connect=_PROMPT, pool=None),
+            timeout=httpx2.Timeout(SILENCE, connect=_PROMPT, pool=None),
             trust_env=False,  # no proxy stands between
         )
         return self._http
@@ -68,7 +148,7 @@ class SandboxServer:
     async def look(self) -> None:
         """Ask how it is."""
         try:
-            self.health = self._judged(await self._sent("GET", wire.STATE, b"", _PROMPT))
+            self.health = self._judged(await self._sent("GET", STATE, b"", _PROMPT))
         except GoneError as error:
             self.health = off(f"{self.address}: {error}")
 
@@ -82,7 +162,7 @@ class SandboxServer:
         """
         self.in_flight += 1
         try:
-            reply = await self._sent("POST", wire.RUN, order)
+            reply = await self._sent("POST", RUN, order)
         finally:
             self.in_flight -= 1
         parsing = asyncio.to_thread(_reply_of, reply) if len(reply) > _LARGE else None
@@ -90,10 +170,10 @@ class SandboxServer:
 
     def _judged(self, text: bytes) -> SandboxHealth:
         try:
-            state = wire.SandboxState.model_validate_json(text)
+            state = SandboxState.model_validate_json(text)
         except ValidationError as error:
             raise GoneError("it does not answer as a sandbox server of this version") from error
-        if state.protocol != wire.PROTOCOL:
+        if state.protocol != PROTOCOL:
             raise GoneError(f"it is of version {state.version}, which another protocol is for")
         if state.wall != self._wall:
             raise GoneError(
@@ -113,7 +193,7 @@ class SandboxServer:
                 _check(response.status_code)
                 async for piece in response.aiter_raw():
                     body += piece
-                    if len(body) > wire.REPLY_LIMIT:
+                    if len(body) > REPLY_LIMIT:
                         raise WorkerLostError
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError, TimeoutError) as error:
             raise GoneError(f"it cannot be reached: {error or type(error).__name__}") from error
@@ -140,7 +220,7 @@ class RemotePool(Pool):
     async def ask(self, client: Client, request: Mapping[str, object], wall: float, *, long: bool) -> dict[str, object]:
         """As of any pool."""
         await self.prepared()
-        order = wire.order(client, request, wall, long=long)
+        order = write_order(client, request, wall, long=long)
         for _ in range(_TRIES):
             server = await self._present(client)
             try:
@@ -216,15 +296,15 @@ def _check(status: int) -> None:
         raise GoneError(f"it answered with the status {status}")
 
 
-def _reply_of(text: bytes) -> wire.SandboxReply:
+def _reply_of(text: bytes) -> SandboxReply:
     try:
-        return wire.SandboxReply.model_validate(json.loads(text))
+        return SandboxReply.model_validate(json.loads(text))
     except (ValueError, RecursionError) as error:
         # An end that is missing: the server was killed or stopped amid its reply.
         raise GoneError("its reply is not complete") from error
 
 
-def _answer_of(reply: wire.SandboxReply) -> dict[str, object]:
+def _answer_of(reply: SandboxReply) -> dict[str, object]:
     if reply.answer is not None:
         return reply.answer
     if reply.full:
@@ -232,3 +312,130 @@ def _answer_of(reply: wire.SandboxReply) -> dict[str, object]:
     if reply.lost:
         raise _KINDS[reply.lost]
     raise GoneError(reply.off or "its reply is empty")
+
+
+_JSON = "application/json"
+_SERVICE_KINDS: Mapping[type[WorkerLostError], str] = {DiedError: "died", StarvedError: "busy"}
+
+
+def create_service(settings: Settings, state: Mapping[str, object]) -> Starlette:
+    """The application of a sandbox server; *state* is what its connections need."""
+    pool = Pool(settings)
+    service = _Service(settings, pool)
+
+    @asynccontextmanager
+    async def lifespan(_app: Starlette) -> AsyncIterator[Mapping[str, object]]:
+        pool.start()
+        yield state
+        await pool.close()
+
+    return Starlette(
+        lifespan=lifespan,
+        routes=[
+            Route("/livez", service.live),
+            Route("/readyz", service.ready),
+            Route("/metrics", service.metrics),
+            Route(STATE, service.state),
+            Route(RUN, service.run, methods=["POST"]),
+        ],
+    )
+
+
+class _Service:
+    """What a sandbox server answers."""
+
+    def __init__(self, settings: Settings, pool: Pool) -> None:
+        self._settings = settings
+        self._pool = pool
+        self._bearer = f"Bearer {settings.sandbox_token}".encode()
+
+    async def live(self, _request: Request) -> Response:
+        """The process answers."""
+        return PlainTextResponse("ok\n")
+
+    async def ready(self, _request: Request) -> Response:
+        """Whether programs can run; the reason is in the log."""
+        state = self._pool.health.state
+        return JSONResponse({"sandbox": state}, 200 if state == "ready" else 503)
+
+    async def metrics(self, request: Request) -> Response:
+        """Every metric, for the addresses that the settings allow."""
+        client = request.client.host if request.client else ""
+        if not is_within(client, self._settings.metrics):
+            return PlainTextResponse("WALLCLOCK_METRICS says who may read them\n", 403)
+        metrics.SANDBOX_WAITING.set(self._pool.waiting)
+        metrics.SANDBOX_BUSY.set(self._pool.busy)
+        metrics.SANDBOX_WORKERS.set(len(self._pool.workers))
+        return Response(metrics.exposition(), media_type=metrics.TYPE)
+
+    async def state(self, request: Request) -> Response:
+        """How it is, for web servers."""
+        if not self._is_trusted(request):
+            return _refusal(401, "this address needs the token of the sandbox")
+        health = self._pool.health
+        state = SandboxState(
+            protocol=PROTOCOL,
+            version=version("wallclock"),
+            state=health.state,
+            says=health.says,
+            cause=health.cause,
+            wall=self._settings.sandbox_wall,
+            workers=len(self._pool.workers),
+            busy=self._pool.busy,
+            waiting=self._pool.waiting,
+        )
+        return Response(state.model_dump_json(), media_type=_JSON)
+
+    async def run(self, request: Request) -> Response:
+        """Run a program; the response begins at once, and ends with the reply."""
+        if not self._is_trusted(request):
+            return _refusal(401, "this address needs the token of the sandbox")
+        body = await _body(request)
+        if body is None:
+            return _refusal(413, f"an order has at most {ORDER_LIMIT} bytes")
+        try:
+            order = SandboxOrder.model_validate(json.loads(body))
+        except (ValidationError, ValueError, RecursionError):
+            return _refusal(422, "the body is not the order of a web server of this version")
+        if order.wall > self._settings.sandbox_wall:
+            return _refusal(422, f"WALLCLOCK_SANDBOX_WALL is {self._settings.sandbox_wall:g} here")
+        return StreamingResponse(self._spoken(order), media_type=_JSON)
+
+    async def _spoken(self, order: SandboxOrder) -> AsyncIterator[bytes]:
+        running = asyncio.ensure_future(self._reply(order))
+        try:
+            while not (await asyncio.wait([running], timeout=BEAT))[0]:
+                yield b" "
+            yield running.result()
+        finally:
+            running.cancel()  # of use only if the web server has gone
+
+    async def _reply(self, order: SandboxOrder) -> bytes:
+        program = order.program.model_dump()
+        try:
+            client = order.client.client
+            answer = await self._pool.ask(client, program, order.wall, long=order.long)
+        except WorkerLostError as error:
+            return json.dumps({"lost": _SERVICE_KINDS.get(type(error), "lost")}).encode()
+        except UnavailableError as error:
+            kind = "full" if self._pool.health.state == "ready" else "off"
+            return json.dumps({kind: str(error)}).encode()
+        return json.dumps({"answer": answer}).encode()
+
+    def _is_trusted(self, request: Request) -> bool:
+        given = request.headers.get("authorization", "").encode("latin-1")
+        return compare_digest(given, self._bearer)
+
+
+async def _body(request: Request) -> bytes | None:
+    """The body of *request*; None if it is too large."""
+    body = bytearray()
+    async for piece in request.stream():
+        body += piece
+        if len(body) > ORDER_LIMIT:
+            return None
+    return bytes(body)
+
+
+def _refusal(status: int, says: str) -> Response:
+    return JSONResponse({"detail": says}, status)

@@ -108,3 +108,6 @@ def _plain(report: Report, one: Measure) -> MatchedResult:
     return MatchedResult(
         value=one.held, least=one.least, p90=one.p90, count=one.count, predicted=one.predicted, held=which
     )
+
+
+_TIME, _BUS, _OPERATION = "time", "bus bandwidth", "operation"

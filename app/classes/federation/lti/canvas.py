@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from app.classes.federation.lti.vocabulary import DEEP_LINK, LAUNCH, SCOPES
+from app.classes.federation.lti.launch_message import DEEP_LINK, LAUNCH, SCOPES
 
 PREFIX = "https://canvas.instructure.com/lti/"
 # Where graded assignments are made, the menu of all assignments, and modules.

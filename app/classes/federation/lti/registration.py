@@ -11,11 +11,10 @@ from urllib.parse import urlsplit
 
 from app.classes.federation.http_client import Outgoing, host_in
 from app.classes.federation.lti.canvas import CUSTOM, PLACEMENTS, PREFIX, hosts_issuer
+from app.classes.federation.lti.launch_message import DEEP_LINK, LAUNCH, RESOURCE_LINK, SCOPES
 from app.classes.federation.lti.platforms import Platform
-from app.classes.federation.lti.vocabulary import DEEP_LINK, LAUNCH, RESOURCE_LINK, SCOPES
 from app.core.errors import RefusedError
-from app.server.db.people import ISSUER_LIMIT, SUBJECT_LIMIT
-from app.server.db.platforms import ADDRESS_LIMIT
+from app.server.db.people import ADDRESS_LIMIT, ISSUER_LIMIT, SUBJECT_LIMIT
 from app.server.network.response_policy import origin_of
 
 _TOOL = "https://purl.imsglobal.org/spec/lti-tool-configuration"

@@ -1,24 +1,27 @@
-"""Schedules that learners write, played on ranks that have three streams each.
+"""Schedules as programs of ranks, those of papers among them, played with three streams each."""
 
-A rank computes, sends and receives at once; a collective takes its sending and its receiving.
-Each stream runs its instructions in the order of the program. A message or a collective starts as
-soon as its data are there and the computation written before it has begun.
-"""
+import base64
+import binascii
+import re
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-
+from app.core.simulators.pipeline import Pass, PipelineSchedule, build
 from app.core.simulators.programs.instructions import (
+    COMPUTE,
     RECEIVING,
     SENDING,
+    STREAMS,
     TOGETHER,
     Instruction,
     Name,
+    ScheduledRank,
     ScheduleError,
+    Summed,
     memory_name,
     read_program,
 )
-from app.core.simulators.programs.ranks import STREAMS, ScheduledRank, Summed
 from app.core.translation import joined, noted, say
 
 _LATEST = 10_000  # units of time
@@ -285,3 +288,175 @@ class _Game:
                 form = noted("rank {rank} waits at {step} for {lacks}")
                 return say(form, rank=one.number, step=step, lacks=lacks)
         return ""
+
+
+LONGEST_CODE = 2000  # characters; an address has room for some thousands
+MOST_INSTRUCTIONS = 1000  # of all ranks
+_UNPACKED = 24 * MOST_INSTRUCTIONS  # bytes
+_CODE = re.compile(r"[A-Za-z0-9_-]+")
+_WORD = re.compile(r"[A-Za-z]{1,7}")
+_NUMBER = re.compile(r"[0-9]{1,3}")
+_COUNTED = (COMPUTE - {"drop"}) | TOGETHER  # what they work on are numbers alone
+_NO_CODE = noted("this is not a schedule in short form")
+
+Program = list[tuple[object, ...]]  # as a learner's function returns it
+
+
+def schedule_code(played: PlayedSchedule) -> str:
+    """*played* in short form; empty if it did nothing, stopped before its end, or is too long.
+
+    What starts when follows from the order of the instructions, so they are enough.
+    """
+    if played.problem or not 0 < len(played.spans) <= MOST_INSTRUCTIONS:
+        return ""
+    text = ";".join(" ".join(map(_text, own)) for own in _programs(played))
+    code = base64.urlsafe_b64encode(zlib.compress(text.encode(), 9)).decode().rstrip("=")
+    return code if len(code) <= LONGEST_CODE and len(text) <= _UNPACKED else ""
+
+
+def read_schedule_code(code: str) -> list[Program]:
+    """The program of each rank in a schedule in short form.
+
+    Raises:
+        ValueError: it is not one, or one that is too long.
+    """
+    if len(code) > LONGEST_CODE:
+        form = noted("a schedule in short form has at most {most:,} characters, not {length:,}")
+        raise ValueError(say(form, most=LONGEST_CODE, length=len(code)))
+    text = _unpacked(code)
+    if text.count(" ") + text.count(";") >= MOST_INSTRUCTIONS:
+        form = noted("a schedule in short form has at most {most:,} instructions")
+        raise ValueError(say(form, most=MOST_INSTRUCTIONS))
+    return [[_instruction(one) for one in own.split(" ") if one] for own in text.split(";")]
+
+
+def _programs(played: PlayedSchedule) -> Iterator[list[Instruction]]:
+    for rank in range(len(played.machine.start)):
+        own = (span.instruction for span in played.spans if span.rank == rank)
+        yield sorted(own, key=lambda step: step.place)
+
+
+def _text(step: Instruction) -> str:
+    """An instruction as its words and numbers: F.0.1, pass.1.x.1.0, drop.x.0.1, gather.2."""
+    if step.op in TOGETHER:
+        parts: Sequence[object] = (step.layer,)
+    elif step.op in _COUNTED:
+        parts = (step.layer, step.batch)
+    else:
+        parts = step.name if step.op == "drop" else (step.peer, *step.name)
+    return ".".join(map(str, (step.op, *parts)))
+
+
+def _instruction(text: str) -> tuple[object, ...]:
+    op, *parts = text.split(".")
+    found = [_part(part) for part in (op, *parts)]
+    if op in _COUNTED:
+        return tuple(found)
+    if op == "drop":
+        return (op, tuple(found[1:]))
+    return (op, *found[1:2], tuple(found[2:]))
+
+
+def _part(text: str) -> str | int:
+    """A word or a number of an instruction.
+
+    Raises:
+        ValueError: it is neither.
+    """
+    if _NUMBER.fullmatch(text):
+        return int(text)
+    if _WORD.fullmatch(text):
+        return text
+    raise ValueError(say(_NO_CODE))
+
+
+def _unpacked(code: str) -> str:
+    """What *code* packs, which is never more than _UNPACKED bytes.
+
+    Raises:
+        ValueError: it is not a schedule in short form.
+    """
+    if not _CODE.fullmatch(code):
+        raise ValueError(say(_NO_CODE))
+    unpacking = zlib.decompressobj()
+    try:
+        packed = base64.urlsafe_b64decode(code + "=" * (-len(code) % 4))
+        text = unpacking.decompress(packed, _UNPACKED)
+    except (binascii.Error, zlib.error):
+        raise ValueError(say(_NO_CODE)) from None
+    if not unpacking.eof or unpacking.unused_data or not text.isascii():
+        raise ValueError(say(_NO_CODE))
+    return text.decode()
+
+
+_WHOLE = ("gpipe", "1f1b")  # with a backward pass in one piece
+_SPLIT = ("zb_h1", "zb_h2")
+
+
+def known_schedules(machine: ScheduleMachine, microbatches: int) -> Mapping[str, PlayedSchedule]:
+    """The published schedules that can be played on *machine*, by name.
+
+    Its ranks have the layers in turn, and all *microbatches* start on the first one. A schedule of
+    one stage per rank gets layers that are neighbors instead.
+    """
+    ranks = len(machine.start)
+    chunks = machine.layers // ranks
+    if not chunks:
+        return {}
+    beside = _with_neighbors(machine, chunks)
+    names = (*_WHOLE, *(_SPLIT if "I" in machine.costs else ()))
+    tried = [(build(name, ranks, microbatches), beside, chunks) for name in names]
+    if chunks > 1 and microbatches % ranks == 0:
+        tried.append((build("interleaved", ranks, microbatches, chunks), machine, 1))
+    played = {
+        schedule.name: play_schedule(where, [list(_program(schedule, where, rank, each)) for rank in range(ranks)])
+        for schedule, where, each in tried
+    }
+    return {name: one for name, one in played.items() if not one.problem}
+
+
+def _with_neighbors(machine: ScheduleMachine, chunks: int) -> ScheduleMachine:
+    """*machine* with *chunks* neighboring layers on each rank."""
+    return replace(
+        machine,
+        start=tuple(
+            dict(_neighbors(held, range(rank * chunks, (rank + 1) * chunks))) for rank, held in enumerate(machine.start)
+        ),
+    )
+
+
+def _neighbors(held: Mapping[Name, Summed], layers: Sequence[int]) -> Iterator[tuple[Name, Summed]]:
+    yield from ((name, what) for name, what in held.items() if name[0] != "W")
+    yield from ((("W", layer), None) for layer in layers)
+
+
+def _program(
+    schedule: PipelineSchedule, machine: ScheduleMachine, rank: int, each: int
+) -> Iterator[tuple[object, ...]]:
+    """What *rank* does in *schedule*, whose stages have *each* layers, and its messages."""
+    for block in schedule.orders[rank]:
+        for one in block:
+            yield from _instructions(schedule, machine, one, each)
+
+
+def _instructions(
+    schedule: PipelineSchedule, machine: ScheduleMachine, one: Pass, each: int
+) -> Iterator[tuple[object, ...]]:
+    """A pass: what it receives, what it computes, and what it passes on."""
+    kind, batch, stage = one
+    layers = range(stage * each, (stage + 1) * each)
+    if kind == "W":
+        yield from (("G", layer, batch) for layer in reversed(layers))
+    elif kind == "F":
+        if stage > 0:
+            yield "recv", schedule.device_of(batch, stage - 1), ("x", layers[0], batch)
+        yield from (("F", layer, batch) for layer in layers)
+        if stage < schedule.depth - 1:
+            yield "pass", schedule.device_of(batch, stage + 1), ("x", layers[-1] + 1, batch)
+    else:
+        if stage < schedule.depth - 1:
+            yield "recv", schedule.device_of(batch, stage + 1), ("g", layers[-1] + 1, batch)
+        halves = ("I", "G") if kind == "B" and "B" not in machine.costs else (kind,)
+        yield from ((half, layer, batch) for layer in reversed(layers) for half in halves)
+        if stage > 0:
+            yield "pass", schedule.device_of(batch, stage - 1), ("g", layers[0], batch)

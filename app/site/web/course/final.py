@@ -9,8 +9,7 @@ from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 
 from app.core.translation import noted, translate
-from app.course.learning.finals import FINAL_QUESTIONS, FinalTally, final_questions, tallied
-from app.course.learning.placement import AssessmentQuestion
+from app.course.learning.reviews import FINAL_QUESTIONS, AssessmentQuestion, FinalTally, final_questions, tallied
 from app.server.db.assessments import AssessedRow, assessed_by
 from app.server.db.session import open_session
 from app.server.network.routes import Router

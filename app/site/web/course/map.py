@@ -12,8 +12,8 @@ from app.site.web.course.map_view import map_page, topics_on
 from app.site.web.frame.renderer import Frame, frame, render
 from app.site.web.frame.visitor import FromHere, Visiting, remember, spend, spend_storage, visitor_learner
 from app.site.web.standing.history import read_learner_history
+from app.site.web.standing.next_steps import ROUTES, chosen_route, keep_route
 from app.site.web.standing.records import open_records
-from app.site.web.standing.route_choice import ROUTES, chosen_route, keep_route
 
 router = Router(prefix="/map")
 _SAYS = noted("Which chapter builds on which, and routes for those who train, serve, or run the cluster.")

@@ -10,7 +10,7 @@ from fastapi.responses import RedirectResponse
 from app.core.translation import noted, translate
 from app.course.content.catalog import Topic
 from app.course.learning import Prerequisites
-from app.course.learning.placement import PLACEMENT_QUESTIONS, AssessmentQuestion, place_learner, placement_question
+from app.course.learning.reviews import PLACEMENT_QUESTIONS, AssessmentQuestion, place_learner, placement_question
 from app.server.db.assessments import AssessedRow
 from app.server.network.routes import Router
 from app.site import Here, Site
@@ -20,7 +20,7 @@ from app.site.web.course.questions import add_question_routes
 from app.site.web.frame.renderer import Hyperlink, frame, render
 from app.site.web.frame.visitor import Visiting
 from app.site.web.standing.history import read_learner_history
-from app.site.web.standing.route_choice import ROUTES
+from app.site.web.standing.next_steps import ROUTES
 from app.site.web.urls import chapter_url, exercise_url, seed_of
 
 router = Router(prefix="/placement")

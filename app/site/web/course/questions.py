@@ -8,16 +8,25 @@ from fastapi.responses import RedirectResponse
 
 from app.core.errors import AnswerError, UnavailableError, capitalized
 from app.core.translation import noted, translate
-from app.course.kinds.answers import TooLongError
-from app.course.learning.placement import AssessmentQuestion
+from app.course.kinds.base import TooLongError
+from app.course.learning.reviews import AssessmentQuestion
 from app.server.db.assessments import Assessed, Outcome
 from app.server.db.history import ExerciseHistory
 from app.server.network.door import note_trouble
 from app.server.network.routes import Router
 from app.site import Here, Site
 from app.site.web.course.assessment import Sitting
-from app.site.web.exercise.page_context import ExerciseRequest
-from app.site.web.exercise.posted_form import ActionResult, PostedForm, refuse_action, unavailable, unreadable
+from app.site.web.exercise.page_context import (
+    ActionResult,
+    AssignmentBanner,
+    AssignmentRules,
+    ExerciseRequest,
+    PostedForm,
+    assignments_in,
+    refuse_action,
+    unavailable,
+    unreadable,
+)
 from app.site.web.exercise.routes import (
     PART,
     build_page,
@@ -28,7 +37,6 @@ from app.site.web.exercise.routes import (
     read_fields,
     wants_fragment,
 )
-from app.site.web.exercise.rules import AssignmentBanner, AssignmentRules, assignments_in
 from app.site.web.frame.renderer import Hyperlink, frame, render, render_part
 from app.site.web.frame.visitor import FromHere, Visiting, Visitor, remember, spend, spend_storage, visitor_learner
 from app.site.web.standing.next_steps import NextSteps, SuggestedExercise

@@ -15,7 +15,7 @@ from app.course.explorers import explorer_pages
 from app.labs.spec import known_labs
 from app.server.network.routes import Router
 from app.site import Here, Site
-from app.site.web.measured.traces import TRACES
+from app.site.web.measured.page import TRACES
 from app.site.web.measured.views import ADDRESS as MEASURED
 from app.site.web.reference.docs import documentation
 from app.site.web.urls import chapter_url, erratum_url, exercise_url, explorer_url, formula_url, lab_url

@@ -10,8 +10,7 @@ from sqlalchemy import Engine
 
 from app.core.errors import InputError, NotFoundError, nearest
 from app.core.translation import translate
-from app.labs.results.analysis import report_of, revise
-from app.labs.results.archive import own_runs, shipped_runs
+from app.labs.results.analysis import own_runs, report_of, revise, shipped_runs
 from app.labs.results.report import Report, read_report
 from app.labs.results.upload import read_sent
 from app.labs.run import LabRun

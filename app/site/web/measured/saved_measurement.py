@@ -32,9 +32,8 @@ from app.server.network.routes import Router
 from app.site import Here, Site
 from app.site.web.frame.renderer import Hyperlink, frame, render
 from app.site.web.frame.visitor import FromHere, Visiting, Visitor, remember, spend, spend_storage, visitor_learner
-from app.site.web.measured.step_comparison import RECORDS
 from app.site.web.measured.trace_view import TraceView
-from app.site.web.measured.views import ADDRESS, ReportView, report_view
+from app.site.web.measured.views import ADDRESS, RECORDS, ReportView, report_view
 
 router = Router(prefix=ADDRESS)
 _SERIAL = 16  # bytes, which differ for each page
