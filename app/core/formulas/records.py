@@ -129,8 +129,8 @@ def _plain(name: str) -> str:
 
 def _plain_names(cls: type[Record]) -> Mapping[str, str]:
     if cls not in _NAMES:
-        _NAMES[cls] = {_plain(alias): name for alias, name in cls.aliases.items()}
-        _NAMES[cls] |= {_plain(name): name for name in cls.known()}
+        aliases = {_plain(alias): name for alias, name in cls.aliases.items()}
+        _NAMES[cls] = aliases | {_plain(name): name for name in cls.known()}
     return _NAMES[cls]
 
 

@@ -112,7 +112,7 @@ def _terms(function: ast.FunctionDef, listing: Listing) -> list[ast.expr]:
     stored = [node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
     names = [name for name in dict.fromkeys([*arguments, *stored]) if name not in lists]
     lengths = [ast.Call(_name("len"), [_name(name)], [], **_PLACE) for name in lists]
-    return [*map(_name, names), *(ast.Constant(number, **_PLACE) for number in _NUMBERS), *lengths]
+    return [*map(_name, names), *(ast.Constant(number, lineno=0, col_offset=0) for number in _NUMBERS), *lengths]
 
 
 def _name(name: str) -> ast.Name:
