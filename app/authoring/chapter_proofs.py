@@ -212,11 +212,21 @@ def _prove_place(topic: TopicFile, own: str, places: Places) -> Iterator[Finding
 
 _PATIENCE = 10  # seeds per drawing so far that draw nothing new, before these are all
 _LEAST, _MOST = 200, 4000  # seeds
+_SIZES = "small|large|long|short|fast|slow|high|low|cheap|dear"
 _COMPARING = re.compile(
     r"(?<!\bat )\b(?:more|less|fewer|most|mostly|least|only|never|always|hardly|barely|scarcely|"
-    r"far|nearly|almost|several|half|third|quarter|twice|double|flat|no|none|above|below|beyond|"
+    r"far|nearly|almost|several|half|third|quarter|twice|double|flat|no|none|neither|above|below|beyond|"
     r"larger|largest|(?:small|long|short|fast|slow|high|low|cheap|dear)(?:er|est)|better|best|"
-    r"worse|worst|exceeds?|dominates?)\b",
+    r"worse|worst|exceeds?|exceeding|dominates?|outweighs?|dwarfs?|swamps?|wins?|loses?|beats?|fits?|"
+    r"little(?!'s law)|few|tiny|huge|tight|plenty|enough|suffices?|sufficient|negligible|trivial|"
+    r"(?<!how )(?<!as )(?<!so )much|mainly|largely|merely|slight(?:ly)?|"
+    r"significant(?:ly)?(?! (?:bits?|digits?))|substantial(?:ly)?|considerabl[ey]|practically|virtually|"
+    r"extremely|very|quite|vastly|comfortably|rarely|seldom|roughly|approximately|easy|easily|close(?:ly)?|"
+    r"(?<!\bat the )same(?! (?:node|direction|way|group)\b)|equal(?:ly)?|unequal|equivalent|alike|"
+    r"similar(?:ly)?|comparable|identical|(?:about|just|nearly|roughly) as|"
+    r"as (?!soon|long|far|well|it|they|the|if|in|many|much|a)\w+ as(?! if)|"
+    rf"too (?:{_SIZES}|late|early|much|many|few|little)|"
+    rf"(?:is|are|so|becomes?|stays?|remains?|gets?) (?:{_SIZES}|expensive|rare|big|wide|free))\b",
     re.IGNORECASE,
 )
 _SENTENCE = re.compile(r"(?<=[.!?:;])\s+|\n\s*\n")

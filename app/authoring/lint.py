@@ -18,6 +18,7 @@ from app.authoring.proofs import (
     prove_lab,
     prove_links,
     prove_sources,
+    prove_terms,
     prove_use,
     trouble_of_figure,
 )
@@ -218,6 +219,7 @@ async def lint_document(
         *prove_links(exercise, places or _places((), (file,))),
         *prove_figures(exercise),
         *prove_illustration(exercise),
+        *prove_terms(exercise),
         *prove_lab(exercise),
         *_words(exercise),
     ]

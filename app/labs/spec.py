@@ -205,6 +205,9 @@ class Lab(FrozenModel):
     parameters: dict[str, Parameter]
     measures: dict[str, Measured]
     let: dict[str, str] = {}
+    constants: dict[str, str] = Field(
+        default={}, description="what a prediction needs to know and no parameter says: its label and its value"
+    )
     alone: bool = Field(default=False, description="whether each rank does the same by itself, and sends nothing")
     asks: str = Field(description="the measure to predict; {parameter} is filled in")
     fits: str = ""

@@ -41,10 +41,19 @@ def test_a_comparison_beside_drawn_numbers_that_nothing_proves_is_noted(noted: N
 @each(
     "word",
     ["less", "most", "only", "never", "always", "hardly", "nearly", "several", "a quarter", "flat",
-     "no", "larger", "twice", "above", "the slowest", "dominates"],
+     "no", "larger", "twice", "above", "the slowest", "dominates", "little", "a few", "about as long", "close",
+     "enough", "the same", "equally long", "easily seen", "as large as that", "too small", "small", "negligible"],
 )  # fmt: skip
 def test_every_word_that_compares_is_noted(noted: Notes, word: str) -> None:
     assert len(noted(solved(f"It is {word} of it."))) == 1
+
+
+@each(
+    "words",
+    ["sent at the same time", "by Little's law", "of 8 significant bits", "on the same node", "as long as that"],
+)
+def test_words_that_compare_nothing_are_not_noted(noted: Notes, words: str) -> None:
+    assert noted(solved(f"It is {words}.")) == []
 
 
 def test_feedback_with_drawn_numbers_is_noted_and_prompts_are_not(noted: Notes) -> None:

@@ -47,10 +47,11 @@ prompt: Find it.
 code: |
   def twice(x):
       y = 2 * x
-      return y
+      return [y, y]
 bugs:
   - {line: 2, shown: "    y = 3 * x", says: Three is not two.}
 reference: 2 * x
+also: [2 * x]
 arguments: {x: [1, 2, 5]}
 hints: [One., Two.]
 solution: Double it.

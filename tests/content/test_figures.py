@@ -33,7 +33,10 @@ FAULTS = {
     ),
     "thousands of thousands": re.compile(r"\d,\d{3}(?:\.\d+)? (?:thousand|million|billion|trillion)\b"),
     "a power of ten for a number below a trillion": re.compile(r"(?<![\w.])\d(?:\.\d+)?e(?:\d|1[01])\b"),
-    "one of a plural": re.compile(rf"(?<![\d.,/^=·+−–-])(?<![\d.,/^=·+−–-] )\b1\**[ -](?:{_PLURALS})\b"),
+    "one of a plural": re.compile(
+        rf"(?<![\d.,/^=·+−–-])(?<![\d.,/^=·+−–-] )\b1\**[ -](?:of the |[a-z]+-[a-z]+ )?(?:{_PLURALS})\b"
+    ),
+    "a count with a decimal": re.compile(rf"\d\.0\**[ -](?:{_PLURALS})\b"),
     "a brace": re.compile(r"(?<!\\)\{[a-z_]\w*(?:\}| \|)"),
 }
 IN_CODE = re.compile(r"(?<![\d.,])\d{1,3}(?:,\d{3})+(?!\d)")
@@ -96,6 +99,9 @@ def faults_of(exercise: Exercise, seeds: Iterator[int]) -> Iterator[str]:
         ("A layer has 3.221e9 parameters.", "a power of ten for a number below a trillion"),
         ("A trace of 1 steps.", "one of a plural"),
         ("over **1 sequences**", "one of a plural"),
+        ("Time over 1 of the cards.", "one of a plural"),
+        ("holds **1** key-value heads", "one of a plural"),
+        ("That takes 64.0 steps.", "a count with a decimal"),
         ("It needs {memory | GB}.", "a brace"),
         ("Returns `[1e-5, 50,000,000,000]`.", "a separator in code"),
     ],
@@ -161,6 +167,7 @@ def test_programs_are_shown_with_numbers_that_python_reads(catalog: Catalog) -> 
         if isinstance(exercise, Function):
             for example in exercise.question(0).examples:
                 assert not IN_CODE.search(example.expected), (exercise.id, example)
+                assert not re.search(r"\d\.0\b", example.expected), (exercise.id, example)
 
 
 @pytest.mark.sweep

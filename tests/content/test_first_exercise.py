@@ -45,7 +45,7 @@ def test_nothing_on_the_first_page_says_how_many_steps_or_how_much(client: TestC
 def test_the_glossary_says_what_a_rank_is(client: TestClient) -> None:
     page = client.get("/glossary").text
     assert 'id="rank"' in page
-    assert "rank, GPU and worker mean the same" in " ".join(page.split())
+    assert "Ranks send and receive; GPUs have memory" in " ".join(page.split())
 
 
 def test_the_first_exercise_has_one_word_for_a_rank(catalog: Catalog, first: Exercise) -> None:

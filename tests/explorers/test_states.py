@@ -9,7 +9,7 @@ from app.course.explorers import EXPLORERS, open_explorer
 from tests.charts.tones import HUES, LEAST, contrast, themes
 from tests.each import each
 from tests.explorers.states import States, edges, ends, states
-from tests.explorers.walk import walked
+from tests.explorers.walk import impossible_shares, walked
 
 # A quick look, and the sweep of all, which takes that many seconds.
 SWEEP = pytest.param(states, marks=[pytest.mark.slow(150), pytest.mark.sweep])
@@ -43,6 +43,21 @@ def test_no_text_is_on_a_line_an_edge_or_another_text(which: States, name: str) 
 @NAMES
 def test_every_label_belongs_to_its_mark(which: States, name: str) -> None:
     assert not walked(which, name).misplaced[:MANY]
+
+
+@WHICH
+@NAMES
+def test_no_share_is_less_than_nothing_or_more_than_all(which: States, name: str) -> None:
+    assert not walked(which, name).shares[:MANY]
+
+
+@each(
+    ("text", "found"),
+    [("wastes **163 %** of the time", 1), ("is idle for 75 % of that (300 % of the ideal 1 s)", 0), ("−5 % of it", 1),
+     ("100 % of it, 6e-4 % of that", 0), ("MFU 102.5 %", 1), ("59.1 times the pass", 0)],
+)  # fmt: skip
+def test_an_impossible_share_is_seen(text: str, found: int) -> None:
+    assert len(impossible_shares(text)) == found
 
 
 @WHICH

@@ -1,5 +1,6 @@
 """An explorer in each state that is tried: drawn once, for all that is looked for in it."""
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
@@ -16,6 +17,10 @@ from tests.charts.tones import Tones, named_tones, neighbors
 from tests.explorers.noise import noise, texts_in, texts_of
 from tests.explorers.states import States, explored_states
 
+_PERCENT = re.compile(r"(?<![\d.e(])(?P<sign>[−-](?=\d))?(?P<number>\d[\d,]*(?:\.\d+)?(?:e[-+]?\d+)?) ?%")
+_RATIO = re.compile(r".*\b(?:of|over) the ideal", re.DOTALL)  # idle over working time, which may exceed it: E-01
+_ALL = 100
+
 
 @dataclass
 class Walk:
@@ -27,6 +32,7 @@ class Walk:
     crossings: list[str] = field(default_factory=list)
     misplaced: list[str] = field(default_factory=list)
     outside: list[str] = field(default_factory=list)
+    shares: list[str] = field(default_factory=list)  # outside 0 to 100 %
     drawings: int = 0  # states in which it draws by itself
     touching: set[tuple[str, str]] = field(default_factory=set)  # tones of neighbors
     named: set[tuple[str, Tones]] = field(default_factory=set)  # with the title of the figure
@@ -44,6 +50,7 @@ class Walk:
         svg = to_svg(figure, alone=False, paper=paper)
         for text in texts_in(figure, svg):
             self.noise += _at(where, noise(self.name, text))
+            self.shares += _at(where, impossible_shares(text))
         self.crossings += _at(where, crossings(drawn(svg)))
         if isinstance(figure, Plot):
             self.misplaced += _at(where, misplaced(figure, paper))
@@ -59,12 +66,27 @@ def walked(which: States, name: str) -> Walk:
         walk.states += 1
         for text in texts_of(shown):
             walk.noise += _at(f"{name} {state}", noise(name, text))
+            walk.shares += _at(f"{name} {state}", impossible_shares(text))
+        for fact in shown.facts:
+            if not _RATIO.search(fact.label):
+                walk.shares += _at(f"{name} {state}", impossible_shares(f"{fact.value} ({fact.label})"))
         walk.drawings += any(isinstance(figure, Drawing) for figure in shown.figures)
         for figure in shown.figures:
             # It is kept: what is written of one that is gone could be that of another.
             if figures.setdefault(repr(figure), figure) is figure:
                 walk.look_at(figure, state)
     return walk
+
+
+def impossible_shares(text: str) -> list[str]:
+    """What *text* gives as a share that is less than nothing or more than all of it, and does not say of what."""
+    found = _PERCENT.finditer(text)
+    return [
+        text[max(0, one.start() - 30) : one.end() + 20]
+        for one in found
+        if (one["sign"] or float(one["number"].replace(",", "")) > _ALL)
+        and not _RATIO.match(f"{text[: one.start()]} {text[one.end() :]}")
+    ]
 
 
 def _at(where: str, faults: Iterable[str]) -> list[str]:

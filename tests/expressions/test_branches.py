@@ -56,3 +56,15 @@ def test_the_names_of_a_text_are_in_its_conditions_too() -> None:
 
 def test_the_prose_of_a_text_has_its_pieces_and_no_tag() -> None:
     assert blanked(THREE) == "It reads ◊does bothwrites ◊."
+
+
+@each(
+    ("text", "shown"),
+    [
+        ("**{a}** key-value heads", "**1** key-value head"),
+        ("{a} micro-batches of two", "1 micro-batch of two"),
+        ("{b} key-value heads", "3 key-value heads"),
+    ],
+)
+def test_what_a_one_counts_is_in_the_singular(text: str, shown: str) -> None:
+    assert fill(text, names(1, 3), {}) == shown

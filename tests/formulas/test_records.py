@@ -4,7 +4,8 @@ from dataclasses import asdict
 
 import pytest
 
-from app.core.formulas.presets import CLUSTERS, GPUS, LAYOUTS, MODELS, Cluster, Gpu, Layout, ModelShape
+from app.core.formulas import FORMULAS
+from app.core.formulas.presets import CLUSTERS, GPUS, LAYOUTS, MODELS, Cluster, Gpu, Layout, ModelShape, ScalingLaw
 from app.core.formulas.records import Record
 from tests.each import each
 
@@ -77,3 +78,25 @@ def test_text_and_object_have_the_same_errors() -> None:
 def test_fields_are_changed_behind_the_text_of_a_record() -> None:
     placed = Layout.read("tensor=2 data=4")
     assert Layout.read(f"{placed.text} tensor=8") == Layout(tensor=8, data=4)
+
+
+def test_the_law_of_a_paper_is_known_by_what_many_call_it() -> None:
+    printed = ScalingLaw.named("Hoffmann, as printed")
+    assert ScalingLaw.read("Chinchilla") == ScalingLaw.read("hoffmann") == printed
+    assert printed.text == "Hoffmann, as printed"
+
+
+def test_the_name_of_a_gpu_stands_for_its_peak_and_its_memory() -> None:
+    ridge = FORMULAS["throughput.ridge_intensity"]
+    assert ridge.read({"peak": "h100", "bandwidth": "3.35 TB/s"})["peak"] == GPUS["H100"].peak
+    assert FORMULAS["serving.critical_batch"].inputs["memory_bandwidth"].read("H200") == GPUS["H200"].memory_bandwidth
+    with pytest.raises(ValueError, match="bandwidth: "):
+        ridge.read({"peak": "989 TFLOP/s", "bandwidth": "H100"})
+
+
+@each(
+    ("text", "key_value_heads"),
+    [("GPT-3 heads=64", 64), ("GPT-3 heads=64 key_value_heads=8", 8), ("Llama-3.1-70B heads=32", 8)],
+)
+def test_keys_and_values_follow_the_heads_where_each_head_had_its_own(text: str, key_value_heads: int) -> None:
+    assert ModelShape.read(text).key_value_heads == key_value_heads

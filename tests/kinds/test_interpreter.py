@@ -2,12 +2,11 @@
 
 import ast
 import math
-from dataclasses import replace
 
 import pytest
 
 from app.course.content.catalog import Catalog
-from app.course.kinds.code.buggy_line import BuggyLine, mended_elsewhere, symptom_of
+from app.course.kinds.code.buggy_line import BuggyLine, other_cure, symptom_of
 from app.course.kinds.code.calls import function_in
 from app.course.kinds.code.interpreter import CompiledListing, FailedError, ListingError
 from app.course.kinds.code.mutation import Effect, Listing, dead_lines
@@ -175,15 +174,11 @@ def test_a_line_that_does_nothing_and_a_second_cure_are_found(catalog: Catalog) 
     right = Listing(OLD.splitlines(), "total", CALLS)
     assert dead_lines(right) == [2]
     wrong = Listing(OLD.replace("2 * (n - 1)\n", "2 * n\n").splitlines(), "total", CALLS)
-    found = mended_elsewhere(wrong, 3)
+    found = other_cure(wrong, 3, {})
     assert found is not None
     assert found[0] == 4
     for name in NAMES:
-        exercise = buggy(catalog, name)
-        assert dead_lines(exercise._right_listing) == []
-        for bug in exercise.bugs:
-            shown = replace(exercise._right_listing, lines=exercise.listing(bug))
-            assert mended_elsewhere(shown, bug.line) is None
+        assert dead_lines(buggy(catalog, name)._right_listing) == []
 
 
 @each(

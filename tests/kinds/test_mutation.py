@@ -8,10 +8,10 @@ from app.core.errors import ContentError
 from app.core.expressions import ExpressionError
 from app.course.content.catalog import Catalog
 from app.course.content.translations import read_exercise
-from app.course.kinds.code.buggy_line import BuggyLine, equally_guilty
+from app.course.kinds.code.buggy_line import BuggyLine, other_cure
 from app.course.kinds.code.calls import TrialCall
 from app.course.kinds.code.interpreter import CompiledListing, ListingError
-from app.course.kinds.code.mutation import Listing, Mutant, Mutants, Operator, effect_of
+from app.course.kinds.code.mutation import Listing, Mutant, Mutants, Operator, all_edits, cured_by, effect_of
 from app.course.sandbox.process import Plain
 from tests.each import each
 
@@ -58,11 +58,13 @@ def test_every_mutant_changes_one_line_and_is_wrong_in_python_too() -> None:
 
 
 def test_what_another_line_could_mend_is_left_out() -> None:
-    assert all(equally_guilty(listing(changed(mutant)), mutant.line) is None for mutant in drawn())
+    for mutant in drawn():
+        wrong = listing(changed(mutant))
+        assert cured_by(wrong, [edit for edit in all_edits(wrong.lines) if edit.line != mutant.line]) is None
     # Twice too large: the line before could be mended as well, so nobody could say which is wrong.
     doubled = "    return 2 * steps * chunk / bw"
     guilty = CODE.replace("    return steps * chunk / bw", doubled)
-    assert equally_guilty(listing(guilty), 4) == 2
+    assert other_cure(listing(guilty), 4, {2: "Two phases."}) == (2, "steps = n - 1")
     assert doubled not in [mutant.shown for mutant in drawn()]
 
 
@@ -189,12 +191,74 @@ def guilty(exercise: BuggyLine) -> list[str]:
 def test_a_line_that_a_factor_or_a_divisor_would_cure_is_found(tmp_path: Path) -> None:
     chain = written(tmp_path, CHAIN.replace("RESULT", "max(0, steps * chunk / rate)"))
     first, second = guilty(chain)
-    assert first.startswith("line 3 could be fixed instead of line 2, with ")
+    assert first.startswith("line 3 could be fixed instead of line 2, as `chunk = ")
     assert second.startswith("line 2 could be fixed instead of line 3")
     told = CHAIN.replace("RESULT", "[steps * chunk / rate, steps, chunk]").replace(
         "reference: 2 * size / rate", "reference: 2 * size / rate\nalso: [2 * count, size / count]"
     )
     assert guilty(written(tmp_path, told)) == []
+
+
+MEAN = """\
+kind: buggy_line
+title: A mean
+level: 1
+prompt: The mean {symptom}. Exactly one line is wrong.
+code: |
+  def mean(values, weight, limit):
+      total = 0.0
+      count = 0
+      for value in values:
+          total = total + value
+          count = count + 1
+      scaled = total / count * weight
+      return min(limit, scaled)
+bugs:
+  - {line: LINE, shown: "SHOWN", symptom: is wrong, says: So it is.}
+elsewhere:
+  2: Nothing has been added.
+  3: Nothing has been counted.
+  4: Every value has its turn.
+  5: It adds the value.
+  6: It counts it.
+  7: SEVEN
+  8: Never more than the limit.
+reference: min(limit, (values_0 + values_1) / 2 * weight)
+arguments: {values: [[3, 5], [1, 8], [10, 2]], weight: [3, 7, 4], limit: [20, 1000, 12]}
+hints: [One., Two.]
+solution: Compare the lines.
+sources: [https://example.org/]
+"""
+
+
+@each(
+    ("line", "shown", "cured"),
+    [
+        (7, "    scaled = total / count", 5),  # a factor
+        (7, "    scaled = total * weight", 5),  # a divisor
+        (3, "    count = 1", 6),  # a constant
+        (2, "    total = 1.0", 5),  # a term
+        (8, "    return scaled", 7),  # a minimum
+    ],
+)
+def test_a_line_that_its_author_argues_for_may_still_be_a_second_cure(
+    tmp_path: Path, line: int, shown: str, cured: int
+) -> None:
+    text = MEAN.replace("LINE", str(line)).replace("SHOWN", shown).replace("SEVEN", "It is scaled.")
+    (says,) = guilty(written(tmp_path, text))
+    assert says.startswith(f"line {cured} could be fixed instead of line {line}, as `"), says
+
+
+def test_a_bug_that_loses_what_was_added_has_one_cure(tmp_path: Path) -> None:
+    text = MEAN.replace("LINE", "5").replace("SHOWN", "        total = value").replace("SEVEN", "It is scaled.")
+    assert guilty(written(tmp_path, text)) == []
+
+
+def test_an_author_answers_for_a_second_cure_by_quoting_it(tmp_path: Path) -> None:
+    text = MEAN.replace("LINE", "8").replace("SHOWN", "    return scaled")
+    quoted = "As `scaled = min(total / count * weight, limit)` it would no longer be the scaled mean."
+    assert guilty(written(tmp_path, text.replace("SEVEN", quoted))) == []
+    assert guilty(written(tmp_path, text.replace("SEVEN", "It has `weight`."))) != []
 
 
 def test_the_listings_of_the_course_have_one_cure_and_no_bug_by_chance(catalog: Catalog) -> None:

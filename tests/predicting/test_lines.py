@@ -80,6 +80,23 @@ def test_without_recomputation_memory_and_time_rest_on_the_same_attention() -> N
     assert "stores its scores" in none["why"]
 
 
+@each(
+    ("layout", "assumes"),
+    [
+        ("tensor=8 data=8", True),
+        ("tensor=8 data=8 sequence_parallel=no", True),
+        ("tensor=8 data=8 sequence=8192", False),
+        ("tensor=8 data=8 sequence=4096", False),
+        ({"tensor": 8, "data": 8}, True),
+        ({"tensor": 8, "data": 8, "sequence": 8192}, False),
+        ("--tensor-model-parallel-size 8 --micro-batch-size 1 --global-batch-size 8", True),
+        ("--tensor-model-parallel-size 8 --micro-batch-size 1 --global-batch-size 8 --seq-length 8192", False),
+    ],
+)
+def test_a_length_of_sequences_that_no_one_gave_is_said_to_be_assumed(layout: object, assumes: bool) -> None:
+    assert ("Sequences of 8,192 tokens are assumed" in result(layout=layout)["why"]) is assumes
+
+
 @each("micro_batch", [1, 8, 64])
 def test_it_fits_where_the_formula_says_so(micro_batch: int) -> None:
     row = result(layout={**LAYOUT, "micro_batch": micro_batch})

@@ -2,6 +2,7 @@ import html
 import json
 import re
 import shutil
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,12 +11,13 @@ from fastapi.testclient import TestClient
 
 from app.commands import lab_launch as lab_command
 from app.labs.results.analysis import RECORDED, own_runs, shipped_runs
-from app.labs.spec import known_labs, lab_called
+from app.labs.spec import Lab, known_labs, lab_called
 from app.main import create_app
 from app.server.config import Settings
-from app.site.web.labs.predictions import guess_beside_run, machine_of
+from app.site.web.labs.predictions import guess_beside_run, machine_of, recorded_run
 from app.site.web.labs.results import RunResult
 from tests.db.queue import run as queued
+from tests.each import each
 
 
 def test_every_recorded_run_says_where_it_ran_and_has_its_samples() -> None:
@@ -116,10 +118,43 @@ def test_where_no_run_can_be_started_a_recorded_one_is_predicted(without_torch: 
         place = page.index("Predict a recorded run")
         (action,) = re.findall(r'<form class="lab-form" method="get" action="([^"]+)"', page)
         assert action.startswith(f"/labs/{lab}/")
-        assert place < page.index('name="guess"') < page.index("labs need torch")
+        why = page.index("Why does this server start no runs?")
+        assert place < page.index('name="guess"') < why < page.index("labs need torch") < page.index("Then find out")
         table = without_torch.get(action, params={"guess": "3"}).text
         assert "Your prediction" in table, lab
         assert "Your prediction" not in without_torch.get(action).text
+
+
+@each("name", known_labs())
+def test_a_form_says_every_quantity_that_the_formula_of_its_prediction_reads(name: str) -> None:
+    reports = [report for report in shipped_runs() if report.lab == name]
+    found = recorded_run(known_labs()[name], reports)
+    assert found is not None
+    report = next(one for one in reports if found.href.endswith(one.id))
+    lab, rows = known_labs()[name].run_over(report.backend), dict(found.given)
+    read = formula_texts(lab, lab.asked_of({**lab.starts, **report.given}), report.given)
+    names = set(re.findall(r"(?<![\w.])[a-z_]+\b(?![.(])", read))
+    assert {lab.parameters[name].says for name in report.given if name in lab.parameters} <= set(rows)
+    assert "ranks" in rows or "ranks" not in names
+    assert names <= {*lab.parameters, *report.places, *lab.let, *lab.measures, "ranks"}
+    if not names & set(lab.measures):
+        said = " ".join([*rows, *rows.values(), found.asks])
+        numbers = re.findall(r"(?<![\w.])\d{1,4}\b", read)
+        assert [number for number in numbers if int(number) > 4 and number not in said] == []  # 8 layers, 12 blocks
+    assert not re.search(r"\d[kKMGT]?i?[Bs]\b|\.\.|[a-z]_[a-z]|\d,\d", " ".join(rows.values()))
+
+
+def formula_texts(lab: Lab, measure: str, given: Mapping[str, str]) -> str:
+    """The formula of *measure* with every definition that it goes back to."""
+    words = lab.words({name: given.get(name, start) for name, start in lab.starts.items()})
+    text = lab.measures[measure].predicted.format(**words)
+    texts, open_names = [text], set(re.findall(r"[a-z_]+", text))
+    known = set[str]()
+    while names := (open_names & set(lab.let)) - known:
+        known |= names
+        texts += [lab.let[name] for name in names]
+        open_names = {word for name in names for word in re.findall(r"[a-z_]+", lab.let[name])}
+    return " ; ".join(texts)
 
 
 def test_a_prediction_of_a_recorded_run_that_cannot_be_read_says_why(without_torch: TestClient) -> None:

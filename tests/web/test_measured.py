@@ -161,3 +161,12 @@ def test_a_step_that_the_formulas_explain_says_which_part_to_make_smaller() -> N
     assert found is not None
     assert "Try first, against bubble" in found.says
     assert step.bubble == max(step.bubble, step.tensor, step.data, step.messages, step.recompute)
+
+
+def test_a_share_of_the_wire_above_all_of_it_says_why_in_the_column(client: TestClient) -> None:
+    page = client.get("/measured").text
+    shares = re.findall(r"<td>(\d+) %(: [a-z][^<]*)?</td>", page)
+    above = [(int(share), why) for share, why in shares if int(share) > 100]
+    assert len(shares) > 20
+    assert len(above) >= 5
+    assert all(why for _, why in above), above

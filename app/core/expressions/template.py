@@ -218,7 +218,7 @@ def _chosen(group: tuple[Branch, ...], names: Names) -> str:
 
 _PIECE = re.compile(
     r"(?P<math>\$\$.+?\$\$|(?<!\\)\$(?!\s)(?:[^$\n]|\n(?!\s*\n))+?(?<![\s\\])\$(?!\d))"
-    r"|\{(?P<slot>[^{}]+)\}(?P<gap>\**[ -])?(?P<word>(?(gap)[A-Za-z-]+))?",
+    r"|\{(?P<slot>[^{}]+)\}(?P<gap>\**[ -])?(?P<word>(?(gap)(?:[a-z]+-[a-z]+ )?[A-Za-z-]+))?",
     re.DOTALL,
 )
 _INSIDE_MATH = re.compile(r"\{\{(?P<slot>[^{}]+)\}\}")
@@ -232,7 +232,7 @@ _FORMAT = re.compile(r"\A(?P<unit>.*?)(?P<digits>(?<!\S)(?:[1-9]|1[0-5]))?\Z")
 def fill(text: str, names: Names, shown: Mapping[str, str]) -> str:
     """*text* with its slots filled from *names*; a bare name is replaced by its text in *shown*.
 
-    What a 1 counts is in the singular: 1 step.
+    What a 1 counts is in the singular: 1 step, 1 key-value head.
 
     Raises:
         ExpressionError: a slot cannot be filled.
@@ -263,7 +263,8 @@ def _filled(text: str, slot_text: Callable[[str], str]) -> str:
         if match["math"]:
             return _INSIDE_MATH.sub(lambda m: _in_math(slot_text(m["slot"])), match["math"])
         text, word = slot_text(match["slot"]), match["word"] or ""
-        return f"{text}{match['gap'] or ''}{singular(word) if text == '1' else word}"
+        counted = " ".join(map(singular, word.split(" "))) if text == "1" else word
+        return f"{text}{match['gap'] or ''}{counted}"
 
     return _PIECE.sub(piece, text)
 

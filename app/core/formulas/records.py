@@ -31,6 +31,7 @@ class Record:
     what: ClassVar[str] = "record"
     unpublished: ClassVar[frozenset[str]] = frozenset()  # fields where 0 means unpublished
     elsewhere: ClassVar[Mapping[str, str]] = {}  # fields by the names that others have for them
+    aliases: ClassVar[Mapping[str, str]] = {}  # known records by what many call them
 
     @classmethod
     def known(cls) -> "Mapping[str, Self]":
@@ -128,7 +129,8 @@ def _plain(name: str) -> str:
 
 def _plain_names(cls: type[Record]) -> Mapping[str, str]:
     if cls not in _NAMES:
-        _NAMES[cls] = {_plain(name): name for name in cls.known()}
+        aliases = {_plain(alias): name for alias, name in cls.aliases.items()}
+        _NAMES[cls] = aliases | {_plain(name): name for name in cls.known()}
     return _NAMES[cls]
 
 

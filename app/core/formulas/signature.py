@@ -6,10 +6,12 @@ from dataclasses import dataclass
 from types import UnionType
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
+from app.core.formulas.presets.gpus import Gpu
 from app.core.formulas.records import Record, choice_named
 from app.core.translation import noted, offer, say
 from app.core.units import COUNT, RATIO, Unit, parse_or_base, show
 
+_OF_A_GPU = ("peak", "memory_bandwidth", "memory")  # which the name of a GPU stands for
 _GIVEN = {"yes or no": noted("yes or no"), "words": noted("words")}  # by the form of a result
 Single = float | str | bool
 Argument = Single | Record | Sequence[float] | Sequence[bool] | None
@@ -48,6 +50,8 @@ class Input:
             return choice_named(self.name, str(given), self.choices)
         if not isinstance(given, str):
             return given
+        if self.name in _OF_A_GPU and Gpu.has(given):
+            return getattr(Gpu.named(given), self.name)
         try:
             value = parse_or_base(given, self.unit)
         except ValueError as error:

@@ -251,12 +251,20 @@ class Comparison:
     predicted: Seconds | None  # by the formula of the collective on that wire, without latency
     cause: str
     above: str = ""  # why the bus bandwidth is above the wire, if it is
+    above_in_short: str = ""
     in_switch: Seconds | None = None  # as predicted, if a switch computes the sums
 
     @property
     def share(self) -> Ratio:
         """Bus bandwidth over the wire; above 1 where a switch computes or NVLink carries most."""
         return self.row.busbw / self.wire
+
+    @property
+    def share_in_words(self) -> str:
+        """The share of the wire, and in short why it is above all of it, if it is."""
+        if not self.above:
+            return f"{100 * min(1, self.share):.0f} %"
+        return say("{share}: {why}", share=f"{100 * self.share:.0f} %", why=self.above_in_short)
 
 
 def cluster_of_test(test: CollectiveTest) -> Cluster | None:
@@ -290,6 +298,7 @@ def compare_test(test: CollectiveTest, cluster: Cluster | None = None) -> Compar
         predicted=formula(row.size, test.ranks, wire) if formula else None,
         cause=_cause(row, nodes, wire, cluster),
         above=_above(test.collective, nodes) if row.busbw > wire * _ROUNDED else "",
+        above_in_short=_above_in_short(test.collective, nodes) if row.busbw > wire * _ROUNDED else "",
         in_switch=_in_switch(test.collective, row, nodes, wire),
     )
 
@@ -345,6 +354,13 @@ def _above(collective: str, nodes: int) -> str:
         "much of the data stays within a node, as in a tree over nodes, or a switch computes the"
         " sums (SHARP), while bus bandwidth assumes a ring through every GPU."
     )
+
+
+def _above_in_short(collective: str, nodes: int) -> str:
+    """As `_above`, for a column."""
+    if collective not in _IN_SWITCH:
+        return noted("of other hardware, or of one rank's part")
+    return noted("a tree, or sums in a switch") if nodes > 1 else noted("sums in the NVLink switch")
 
 
 def _in_switch(collective: str, row: SizeRow, nodes: int, wire: BytesPerSecond) -> Seconds | None:

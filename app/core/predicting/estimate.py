@@ -1,6 +1,7 @@
 """From a line to a prediction, the formulas that make it, and what limits the step."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ from app.core.formulas.configurations import is_configuration, is_layout_configu
 from app.core.formulas.layout import StepTime, step_time
 from app.core.formulas.parallelism.rules import PLAIN, Degrees
 from app.core.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe, Shares
+from app.core.formulas.presets.layouts import LAYOUT_FIELDS
 from app.core.formulas.records import Record
 from app.core.formulas.step.layer import counted_flops
 from app.core.formulas.step.memory import RankMemoryTerms, StageMemory, stage_bytes
@@ -37,6 +39,7 @@ class PredictionRequest:
     layout: Layout
     recipe: Recipe = RECIPE
     shares: Shares = GIVEN
+    assumed: str = ""  # what was not said, in a sentence
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +62,7 @@ class Estimate:
     reserved: Bytes
     room: Bytes
     scores: str = ""  # what becomes of attention's scores if nothing is computed again
+    assumed: str = ""  # what was not said
 
     @property
     def allocated(self) -> Bytes:
@@ -105,6 +109,7 @@ def estimate(asked: PredictionRequest) -> Estimate:
         reserved=sum(fullest) * _HELD_BACK,
         room=gpu.memory,
         scores=_scores(asked),
+        assumed=asked.assumed,
     )
     if not all(map(isfinite, (*times, found.utilization, found.token_rate, found.reserved))):
         raise OverflowError
@@ -171,7 +176,8 @@ _NAMED = 0.01  # of the step: smaller parts limit nothing
 
 def why(found: Estimate) -> str:
     """What limits the step of *found*, and whether and where it fits."""
-    return " ".join(text for text in (_of_time(found), _of_interval(found), _of_memory(found), found.scores) if text)
+    texts = (_of_time(found), _of_interval(found), _of_memory(found), found.scores, found.assumed)
+    return " ".join(text for text in texts if text)
 
 
 def called(part: str) -> str:
@@ -226,6 +232,9 @@ R = TypeVar("R", bound=Record)
 RECORDS = ("model", "cluster", "layout")
 OPTIONS = ("recipe", "shares")
 FIELDS = ("ref", *RECORDS, *OPTIONS, "measured", "measured_memory", "group")
+_SEQUENCE = re.compile(
+    rf"\b_*(?:{'|'.join(['sequence', *(name for name, ours in LAYOUT_FIELDS.items() if ours == 'sequence')])})\b"
+)
 _LONGEST = 2000  # characters of a record as text
 _LONGEST_GROUP = 200
 _REMEMBERED = 1000  # records that are read once
@@ -275,12 +284,14 @@ class PredictionReader:
             raise InputError(f"{_listed(missing)} must be given")
         model = self._record(ModelShape, "model", given["model"])
         cluster = self._record(Cluster, "cluster", given["cluster"])
+        layout = self._layout(given["layout"], model, cluster)
         return PredictionRequest(
             model=model,
             cluster=cluster,
-            layout=self._layout(given["layout"], model, cluster),
+            layout=layout,
             recipe=self._optional(Recipe, "recipe", given, RECIPE),
             shares=self._optional(Shares, "shares", given, GIVEN),
+            assumed=_assumed(given["layout"], layout),
         )
 
     def _layout(self, given: Any, model: ModelShape, cluster: Cluster) -> Layout:
@@ -309,6 +320,14 @@ class PredictionReader:
                 self._known.clear()
             self._known[kind, type(given), written] = made
         return made
+
+
+def _assumed(given: object, layout: Layout) -> str:
+    """What *layout* has that was not *given*, and that the result depends on most."""
+    is_known = Layout.has(layout.name)
+    if is_known or layout.sequence != Layout.sequence or _SEQUENCE.search(str(given).replace("-", "_")):
+        return ""
+    return f"Sequences of {layout.sequence:,} tokens are assumed; the layout may say otherwise, as in sequence=4096."
 
 
 def _read_record_reader(kind: type[R], name: str, given: object) -> R:

@@ -64,6 +64,20 @@ def share_figure(label: str, value: float) -> KeyFigure:
     return KeyFigure(label, percent_text(value), value)
 
 
+def relative_text(value: float) -> str:
+    """A part of what may be smaller than it: a percentage, and above 100 % a factor.
+
+    >>> relative_text(0.25), relative_text(59.1)
+    ('25 %', '59.1 times')
+    """
+    return percent_text(value) if value <= 1 else translate("{times} times", times=figures(value, 3))
+
+
+def relative_figure(label: str, value: float) -> KeyFigure:
+    """A part of what may be smaller than it."""
+    return KeyFigure(label, relative_text(value), value)
+
+
 def left(whole: float, part: float) -> float:
     """*whole* minus *part*; 0 if they differ only by rounding, as sums in different orders do."""
     rest = whole - part

@@ -6,15 +6,7 @@ from app.core.formulas.faults import daly_interval, expected_waste, young_interv
 from app.core.simulators.faults import run_until
 from app.core.translation import noted, translate
 from app.core.units import RATIO, SECOND, show
-from app.course.explorers.base import (
-    Explored,
-    Explorer,
-    Foreseen,
-    Values,
-    figure_summary,
-    quantity_figure,
-    share_figure,
-)
+from app.course.explorers.base import Explored, Explorer, Foreseen, KeyFigure, Values, figure_summary, quantity_figure
 from app.course.explorers.controls import Slider
 
 _INTERVALS = 2000  # in a simulated run
@@ -29,7 +21,7 @@ def _checkpoints(values: Values) -> Explored:
     young, daly = young_interval(cost, mtbf), daly_interval(cost, mtbf)
     first, last = min(young / _AROUND, interval), max(young * _AROUND, interval)
     taken = [first * (last / first) ** (place / _POINTS) for place in range(_POINTS + 1)]
-    wastes = tuple((t, expected_waste(t, cost, mtbf, restart)) for t in taken)
+    wastes = tuple((t, min(1.0, expected_waste(t, cost, mtbf, restart))) for t in taken)
     simulated = tuple(
         (young * place, _simulated(young * place, cost, mtbf, restart))
         for place in _PLACES
@@ -39,27 +31,40 @@ def _checkpoints(values: Values) -> Explored:
     series += [Series(Color.ORANGE, translate("simulated"), simulated)] if simulated else []
     own = expected_waste(interval, cost, mtbf, restart)
     best = expected_waste(young, cost, mtbf, restart)
-    says = translate(
-        "Saving every {interval} wastes **{own}** of the time: {cost} for writing "
-        "checkpoints and {interval_2} for repeating lost work. Young's interval, "
-        "{young}, wastes {best}; Daly's is {daly}.",
-        interval=show(interval, SECOND),
-        own=percent_text(own),
-        cost=percent_text(cost / interval),
-        interval_2=percent_text(interval / 2 / mtbf),
-        young=show(young, SECOND),
-        best=percent_text(best),
-        daly=show(daly, SECOND),
-    )
+    if own <= 1:
+        says = translate(
+            "Saving every {interval} wastes **{own}** of the time: {cost} for writing "
+            "checkpoints and {interval_2} for repeating lost work. Young's interval, "
+            "{young}, wastes {best}; Daly's is {daly}.",
+            interval=show(interval, SECOND),
+            own=percent_text(own),
+            cost=percent_text(cost / interval),
+            interval_2=percent_text(interval / 2 / mtbf),
+            young=show(young, SECOND),
+            best=percent_text(best),
+            daly=show(daly, SECOND),
+        )
+    else:
+        says = translate(
+            "Saving every {interval} would take **more than all** of the time: {cost} of writing for each interval, "
+            "and {lost} of repeated work and restart for each failure, every {mtbf}. Far from Young's interval, "
+            "{young}, this formula no longer holds; Daly's is {daly}.",
+            interval=show(interval, SECOND),
+            cost=show(cost, SECOND),
+            lost=show(interval / 2 + restart, SECOND),
+            mtbf=show(mtbf, SECOND),
+            young=show(young, SECOND),
+            daly=show(daly, SECOND),
+        )
     facts = (
         quantity_figure(noted("Young's interval"), young, SECOND),
         quantity_figure(noted("Daly's interval"), daly, SECOND),
-        share_figure(noted("waste at Young's interval"), best),
-        share_figure(noted("waste at your interval"), own),
+        KeyFigure(noted("waste at Young's interval"), _wasted(best), best),
+        KeyFigure(noted("waste at your interval"), _wasted(own), own),
     )
     marks = (
-        LabeledPoint(young, best, translate("Young: {share}", share=percent_text(best))),
-        LabeledPoint(interval, own, translate("yours: {share}", share=percent_text(own)), Grip("interval")),
+        LabeledPoint(young, min(1.0, best), translate("Young: {share}", share=_wasted(best))),
+        LabeledPoint(interval, min(1.0, own), translate("yours: {share}", share=_wasted(own)), Grip("interval")),
     )
     plot = Plot(
         title=translate("Time wasted"),
@@ -70,6 +75,11 @@ def _checkpoints(values: Values) -> Explored:
         marks=marks,
     )
     return Explored(says, facts, (plot,))
+
+
+def _wasted(share: float) -> str:
+    """A *share* of the time by the first-order formula, which has more than all of it far from the optimum."""
+    return percent_text(share) if share <= 1 else translate("more than all")
 
 
 def _simulated(interval: float, cost: float, mtbf: float, restart: float) -> float:

@@ -15,7 +15,8 @@ from app.course.explorers.base import (
     Values,
     figure_summary,
     quantity_figure,
-    share_figure,
+    relative_figure,
+    relative_text,
 )
 from app.course.explorers.controls import Select, Slider
 
@@ -48,7 +49,7 @@ def _hierarchy(values: Values) -> Explored:
     says = _gap(card, ways, values.number("network"))
     facts = tuple(quantity_figure(name, rate, BYTE_PER_SECOND) for name, rate in rates.items())
     facts += tuple(
-        share_figure(translate("{name}, of HBM", name=translate_known(name)), rate / rates["HBM"])
+        relative_figure(translate("{name}, of HBM", name=translate_known(name)), rate / rates["HBM"])
         for name, rate in rates.items()
         if name != "HBM"
     )
@@ -108,11 +109,17 @@ def _rate_bars(rates: dict[str, float], first: str) -> tuple[Bar, ...]:
         Bar(
             name,
             (Part(_TONES[name], _USES[name], rates[name]),),
-            show(rates[name], BYTE_PER_SECOND)
-            + ("" if name == "HBM" else translate(", {rates} of HBM", rates=percent_text(rates[name] / rates["HBM"]))),
+            show(rates[name], BYTE_PER_SECOND) + ("" if name == "HBM" else _beside_memory(rates[name] / rates["HBM"])),
         )
         for name in shown
     )
+
+
+def _beside_memory(ratio: float) -> str:
+    """The *ratio* of a rate to that of HBM, in words."""
+    if ratio > 1:
+        return translate(", {times} HBM", times=relative_text(ratio))
+    return translate(", {rates} of HBM", rates=percent_text(ratio))
 
 
 def _not_nvlink(values: Values) -> Iterator[tuple[float, str]]:

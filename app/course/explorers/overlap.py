@@ -8,7 +8,18 @@ from app.core.formulas.overlap import exposed_gather_time
 from app.core.simulators.overlap import Span, buckets, gathers
 from app.core.translation import noted, translate
 from app.core.units import SECOND, show
-from app.course.explorers.base import Explored, Explorer, Foreseen, Values, counted, left, quantity_figure, share_figure
+from app.course.explorers.base import (
+    Explored,
+    Explorer,
+    Foreseen,
+    Values,
+    counted,
+    left,
+    quantity_figure,
+    relative_figure,
+    relative_text,
+    share_figure,
+)
 from app.course.explorers.controls import Select, Slider
 
 _BACKWARD = (("B", noted("backward pass of a layer")), ("C", noted("all-reduce of a bucket's gradients")))
@@ -76,12 +87,21 @@ def _weights(values: Values) -> Explored:
 
 
 def _says(exposed: float, talk: float, work: float, which: str) -> str:
+    hidden, shown, pass_of = percent_text(1 - exposed / talk), show(exposed, SECOND), translate(which)
+    if exposed > work:
+        return translate(
+            "**{exposed}** of the communication is hidden; {exposed_2} are exposed, {exposed_3} the {which} pass. ",
+            exposed=hidden,
+            exposed_2=shown,
+            exposed_3=relative_text(exposed / work),
+            which=pass_of,
+        )
     return translate(
         "**{exposed}** of the communication is hidden; {exposed_2} are exposed, {exposed_3} of the {which} pass. ",
-        exposed=percent_text(1 - exposed / talk),
-        exposed_2=show(exposed, SECOND),
+        exposed=hidden,
+        exposed_2=shown,
         exposed_3=percent_text(exposed / work),
-        which=translate(which),
+        which=pass_of,
     )
 
 
@@ -99,7 +119,7 @@ def _shown_overlap(
     facts = (
         share_figure(noted("hidden"), hidden),
         quantity_figure(noted("exposed"), exposed, SECOND),
-        share_figure(noted("added to the pass"), exposed / work),
+        relative_figure(noted("added to the pass"), exposed / work),
         quantity_figure(noted("without overlap"), talk, SECOND),
     )
     summary = translate(

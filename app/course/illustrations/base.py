@@ -290,9 +290,9 @@ def _state(
             rects.append(box(0, y + 19, wide, _MEMORY_ROW, "", Color.GRAY, outlined=True))
             rects.append(box(0, y + 19, own, _MEMORY_ROW, "", tone))
         if stage is not None:
-            note = translate("Filled: on one of {ranks:,} GPUs.", ranks=ranks)
+            note = translate("Filled: what one of {ranks:,} holds.", ranks=ranks)
         elif ranks > 1:
-            note = translate("{ranks:,} GPUs could share it.", ranks=ranks)
+            note = translate("It could be shared by {ranks:,}.", ranks=ranks)
         else:
             return Sheet(height=len(held) * _STEP - 4, rects=tuple(rects), words=tuple(words))
         words.append(Words(0, len(held) * _STEP + 13, note, quiet=True))

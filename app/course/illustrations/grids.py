@@ -66,9 +66,10 @@ def _nodes(
     inside: BytesPerSecond | None = None,
     across: BytesPerSecond | None = None,
     group: Literal["nodes", "groups", "pods"] = "nodes",
+    ranks: Count = 0,
 ) -> Sketch:
     whole("nodes", nodes, 1)
-    whole("gpus", gpus)
+    each = whole("ranks", ranks, 0) or whole("gpus", gpus)
     one = translate(group.removesuffix("s"))
     links = [
         translate("{bandwidth} inside {group}", bandwidth=show(inside, BYTE_PER_SECOND), group=translate(_ONE[group]))
@@ -80,9 +81,11 @@ def _nodes(
     ]
     many = f"{nodes:,} {translate(group)}" if nodes > 1 else translate(_ONE[group])
     return sketch(
-        translate("{many} of {gpus:,} GPUs", many=many, gpus=gpus),
+        translate("{many} of {ranks:,} ranks", many=many, ranks=ranks)
+        if ranks
+        else translate("{many} of {gpus:,} GPUs", many=many, gpus=gpus),
         note_lines(links) or translate("GPUs that are connected inside, and with those outside"),
-        lambda paper: _racks(nodes, gpus, one, [link for link in links if link], paper),
+        lambda paper: _racks(nodes, each, one, [link for link in links if link], paper),
     )
 
 

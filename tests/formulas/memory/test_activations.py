@@ -1,10 +1,13 @@
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.expressions import Quantity, evaluate
 from app.core.formulas import memory
-from app.core.formulas.checks import Recompute
+from app.core.formulas.checks import AttentionKernels, Recompute
+from app.core.formulas.presets import Layout, ModelShape
 from tests.each import each
 from tests.oracles import memory as simulated
 from tests.tables import Row, rows
@@ -43,12 +46,58 @@ def test_layer_activation_bytes_are_those_of_table_2_of_korthikanti(configuratio
 def test_layer_activation_bytes_are_those_of_the_tensors_stored_one_by_one(
     tensor_ranks: int, sequence_parallel: bool, recompute: Recompute
 ) -> None:
-    # The paper stores a whole input under full recomputation, sequence parallel or not.
-    divided = sequence_parallel and recompute != "full"
-    tensors = simulated.stored_tensors(*SMALL, tensor_ranks, divided)
+    tensors = simulated.stored_tensors(*SMALL, tensor_ranks, sequence_parallel)
     assert memory.layer_activation_bytes(*SMALL, tensor_ranks, sequence_parallel, recompute) == (
         pytest.approx(simulated.stored_bytes(tensors, recompute), rel=1e-12)
     )
+
+
+WIDE: Shape = (1024, 2, 4096, 32)
+KERNELS: tuple[AttentionKernels, ...] = ("fused", "unfused")
+
+
+def allocated(tensor_ranks: int, sequence_parallel: bool, recompute: Recompute, kernels: AttentionKernels) -> float:
+    """What the engine of `predict` and `search` adds for one more layer, in bytes."""
+    sequence, batch, hidden, heads = WIDE
+    layout = Layout(
+        tensor=tensor_ranks,
+        sequence_parallel=sequence_parallel,
+        recompute=recompute,
+        micro_batch=batch,
+        sequence=sequence,
+    )
+    model = ModelShape(
+        layers=4,
+        hidden=hidden,
+        heads=heads,
+        key_value_heads=heads,
+        head_size=hidden // heads,
+        feed_forward=4 * hidden,
+        vocabulary=1024,
+        gated=False,
+        norm="layer",
+    )
+    four, five = (
+        memory.memory_budget(replace(model, layers=layers), layout, kernels=kernels).activations for layers in (4, 5)
+    )
+    return five - four
+
+
+@each("kernels", KERNELS)
+@each("recompute", ["none", "selective", "full"])
+@each("sequence_parallel", [False, True])
+@each("tensor_ranks", [1, 2, 8])
+def test_layer_activation_bytes_are_what_the_engine_allocates_but_for_dropout(
+    tensor_ranks: int, sequence_parallel: bool, recompute: Recompute, kernels: AttentionKernels
+) -> None:
+    """The engine has no dropout: two masks of a byte less per element, and 4 bytes per score for 5."""
+    sequence, batch, hidden, heads = WIDE
+    again: Recompute = "selective" if kernels == "fused" and recompute == "none" else recompute
+    elements = sequence * batch * hidden
+    masks = 0 if recompute == "full" else 2 * elements / (tensor_ranks if sequence_parallel else 1)
+    scores = heads * sequence**2 * batch / tensor_ranks if again == "none" else 0
+    known = memory.layer_activation_bytes(*WIDE, tensor_ranks, sequence_parallel, again) - masks - scores
+    assert allocated(tensor_ranks, sequence_parallel, recompute, kernels) == pytest.approx(known, rel=5e-3)
 
 
 @each(("shape", "saved"), [(GPT_3, "70%"), (MT_NLG, "65%")])

@@ -32,18 +32,21 @@ def layer_activation_bytes(
     input, 24 bytes inside attention and feed-forward, which tensor parallelism divides; 10 in
     norms, dropouts and their inputs, which only sequence parallelism divides; and 5 per attention
     score. Selective recomputation drops the scores, S; full recomputation drops everything but
-    the input. A is without sequence parallelism, B with it, F with full recomputation.
+    the input. A is without sequence parallelism, B with it, F and G the same with full
+    recomputation.
 
         E = sequence * batch * hidden
         S = 5 heads * sequence / hidden
         A = E * (10 + (24 + S) / tensor_ranks)
         B = E * (34 + S) / tensor_ranks
         F = 2 E
+        G = 2 E / tensor_ranks
 
     Convention:
         34 and 5 hold for a layer with multi-head attention, a feed-forward of four times the
         hidden size, GELU and dropout. FlashAttention stores no scores, which is the selective
         count. Gated feed-forwards, grouped heads or no dropout change it. The papers' GB are GiB.
+        Table 2 has F alone, for an input that is not split.
 
     Args:
         sequence: tokens of one sequence.
@@ -66,11 +69,12 @@ def layer_activation_bytes(
     elements = whole("sequence", sequence) * whole("batch", batch) * whole("hidden", hidden)
     whole("tensor_ranks", tensor_ranks)
     divides("tensor_ranks", tensor_ranks, noted("heads"), whole("heads", heads))
-    if recompute == "full":
-        return 2 * elements
     if sequence_parallel:
         divides("tensor_ranks", tensor_ranks, noted("tokens of a sequence"), sequence)
-    outside = 10 / (tensor_ranks if sequence_parallel else 1)
+    split = tensor_ranks if sequence_parallel else 1
+    if recompute == "full":
+        return 2 * elements / split
+    outside = 10 / split
     scores = 5 * heads * sequence / hidden if recompute == "none" else 0.0
     return elements * (outside + (24 + scores) / tensor_ranks)
 

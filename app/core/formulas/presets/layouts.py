@@ -348,6 +348,9 @@ class ScalingLaw(Record):
     """
 
     what: ClassVar[str] = noted("scaling law")
+    aliases: ClassVar[Mapping[str, str]] = MappingProxyType(
+        dict.fromkeys(("Chinchilla", "Hoffmann"), "Hoffmann, as printed")
+    )
 
     name: str = "as given"
     floor: Ratio

@@ -294,6 +294,13 @@ class ModelShape(Record):
     multi_token: Count = 0
     source: str = "as given"
 
+    @classmethod
+    def _changed(cls, known: Self, given: Mapping[str, object]) -> Self:
+        """As in Record; where every head has its own keys and values, other heads have theirs, too."""
+        if "heads" in given and known.key_value_heads == known.heads:
+            given = {"key_value_heads": given["heads"], **given}
+        return super()._changed(known, given)
+
     def __post_init__(self) -> None:
         for name in ("layers", "hidden", "heads", "key_value_heads", "head_size", "vocabulary"):
             whole(name, getattr(self, name))

@@ -3,10 +3,10 @@
 import ast
 import random
 from collections import Counter
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import product
+from itertools import chain, product
 from math import prod
 from typing import Literal, Self
 
@@ -41,7 +41,6 @@ from app.course.kinds.code.mutation import (
     Mutants,
     Operator,
     all_edits,
-    cured_by,
     dead_lines,
     effect_of,
     walked,
@@ -50,110 +49,107 @@ from app.course.kinds.drawn_values import Draw, shuffled
 from app.course.sandbox.process import CallReturned
 from app.course.sandbox.runner import Runner
 
-_NUMBERS = ("1", "2")
-_SIGNS = ("*", "/", "+", "-")
-_SCALES = (ast.Mult, ast.Div)
-_SCALED = (ast.Name, ast.BinOp, ast.Call, ast.Subscript)
+_NUMBERS = (1, 2)
+_SUMS: Sequence[type[ast.operator]] = (ast.Add, ast.Sub, ast.Mult, ast.Div)
+_SIGNS = (*_SUMS, ast.FloorDiv, ast.Mod)
+_VALUES = (ast.Name, ast.Constant, ast.BinOp, ast.UnaryOp, ast.Call, ast.Subscript, ast.IfExp)
+_NO_VALUES = ("target", "targets", "func", "slice", "ctx", "op", "ops", "body", "orelse")
+_PLACE = {"lineno": 0, "col_offset": 0}
 
 
-def equally_guilty(listing: Listing, line: int, argued: Container[int] = ()) -> int | None:
-    """Another line than *line* of the wrong *listing*, a small change of which cures all.
+def other_cure(listing: Listing, line: int, argued: Mapping[int, str]) -> tuple[int, str] | None:
+    """A line of the wrong *listing* that is not *line*, and how it would read to make every call right.
 
-    The lines *argued* are left out: their author says why they are right.
+    What its author says of a line under *argued* answers for the cures of that line if it quotes one of them.
     """
-    edits = all_edits(listing.lines)
-    return cured_by(listing, [e for e in edits if e.line != line and e.line not in argued])
+    ahead = _wrong_calls_first(listing)
+    found: dict[int, str] = {}
+    for number, text in chain(_edited(ahead, line), _rewritten(ahead, line)):
+        if f"`{text}`" in argued.get(number, ""):
+            found[number] = ""
+        elif found.setdefault(number, text) and "`" not in argued.get(number, ""):
+            return number, text
+    return next(((number, text) for number, text in found.items() if text), None)
 
 
-Candidates = Callable[[ast.stmt, Sequence[str]], Iterator[tuple[TreePlace, ast.expr]]]
+def _wrong_calls_first(listing: Listing) -> Listing:
+    """*listing* with the calls in front that show its bug, so that most changes are refuted by the first one."""
+    calls = [*listing.calls, *listing.more]
+    program = CompiledListing(ast.parse("\n".join(listing.lines)), listing.entry)
+    wrong = [call for call in calls if not replace(listing, calls=[call], more=()).is_right_as(program)]
+    return replace(listing, calls=[*wrong, *(call for call in calls if call not in wrong)], more=())
 
 
-def mended_elsewhere(listing: Listing, line: int, argued: Container[int] = ()) -> tuple[int, str] | None:
-    """Another line of the wrong *listing* than *line*, and a value, as simple, that cures all.
-
-    The lines *argued* are left out: their author says why they are right.
-    """
-    return _cure_elsewhere(listing, line, argued, _simple_values)
-
-
-def scaled_elsewhere(listing: Listing, line: int) -> tuple[int, str] | None:
-    """Another line of the wrong *listing* than *line*, and a factor or divisor that cures all."""
-    return _cure_elsewhere(listing, line, (), _scaled_values)
+def _edited(listing: Listing, line: int) -> Iterator[tuple[int, str]]:
+    """The small changes of another line than *line* that make every call right."""
+    for edit in all_edits(listing.lines):
+        if edit.line != line and listing.changed(edit).is_right:
+            yield edit.line, edit.text.strip()
 
 
-def _cure_elsewhere(
-    listing: Listing, line: int, argued: Container[int], candidates: Candidates
-) -> tuple[int, str] | None:
+def _rewritten(listing: Listing, line: int) -> Iterator[tuple[int, str]]:
+    """The lines other than *line* in which another value makes every call right."""
     tree = ast.parse("\n".join(listing.lines))
     function = next(node for node in tree.body if isinstance(node, ast.FunctionDef))
-    known = [argument.arg for argument in function.args.args]
     program = CompiledListing(tree, listing.entry)  # each run reads the tree again
+    terms = _terms(function, listing)
     for statement in walked(function.body):
-        if statement.lineno != line and statement.lineno not in argued:
-            for place, value in candidates(statement, known):
+        if statement.lineno == line:
+            continue
+        for place in list(_places(statement)):
+            for value in _candidates(place, terms, alone=place.parent is statement):
                 place.put(value)
-                cures = listing.is_right_as(program)
+                if listing.is_right_as(program):
+                    yield statement.lineno, ast.unparse(statement).splitlines()[0]
                 place.put(place.node)
-                if cures:
-                    return statement.lineno, ast.unparse(value)
-        known += _named_by(statement)
-    return None
 
 
-def _simple_values(statement: ast.stmt, known: Sequence[str]) -> Iterator[tuple[TreePlace, ast.expr]]:
-    """Names and terms as simple as the value of *statement*."""
-    if isinstance(statement, ast.Assign | ast.Return) and statement.value:
-        whole = TreePlace(statement, "value", None, statement.value)
-        yield from ((whole, value) for value in _as_simple(statement.value, known))
+def _terms(function: ast.FunctionDef, listing: Listing) -> list[ast.expr]:
+    """Every name of *function* that has a number, some numbers, and the lengths of its lists."""
+    arguments = [argument.arg for argument in function.args.args]
+    called = zip(arguments, listing.calls[0].arguments, strict=False)
+    lists = [name for name, value in called if isinstance(value, list)]
+    stored = [node.id for node in ast.walk(function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)]
+    names = [name for name in dict.fromkeys([*arguments, *stored]) if name not in lists]
+    lengths = [ast.Call(_name("len"), [_name(name)], [], **_PLACE) for name in lists]
+    return [*map(_name, names), *(ast.Constant(number, lineno=0, col_offset=0) for number in _NUMBERS), *lengths]
 
 
-def _scaled_values(statement: ast.stmt, known: Sequence[str]) -> Iterator[tuple[TreePlace, ast.expr]]:
-    """What is in *statement*, multiplied with a name or divided by it."""
-    if isinstance(statement, ast.Assign | ast.AugAssign | ast.Return):
-        scales = _scales(known)
-        for place, node in _places(statement):
-            for sign, scale in product(_SCALES, scales):
-                yield place, ast.copy_location(ast.BinOp(node, sign(), scale), node)
+def _name(name: str) -> ast.Name:
+    return ast.Name(name, ast.Load(), **_PLACE)
 
 
-def _scales(known: Sequence[str]) -> list[ast.expr]:
-    """What a value may be multiplied with or divided by."""
-    texts = [*dict.fromkeys(known), "2", *(f"len({name})" for name in dict.fromkeys(known))]
-    return [ast.parse(text, mode="eval").body for text in texts]
+def _candidates(place: TreePlace, terms: Sequence[ast.expr], *, alone: bool) -> Iterator[ast.expr]:
+    """What could stand in *place* and is about as simple, in a statement of its own if *alone*."""
+    node = place.node
+    if not isinstance(node, _VALUES):
+        return
+    yield from terms
+    for sign, term in product(_SIGNS, terms):
+        yield _binary(node, sign, term)
+    if isinstance(node, ast.BinOp):
+        yield from (node.left, node.right)
+    for wrap, term in product(("min", "max") if alone else (), terms):
+        yield ast.Call(_name(wrap), [node, term], [], **_PLACE)
+    if alone or isinstance(node, ast.Constant):
+        for left, sign, right in product(terms, _SUMS, terms):
+            yield _binary(left, sign, right)
 
 
-def _places(parent: ast.AST) -> Iterator[tuple[TreePlace, ast.expr]]:
-    """The values in *parent* that may be scaled, with their places."""
+def _binary(left: ast.expr, sign: type[ast.operator], right: ast.expr) -> ast.BinOp:
+    return ast.BinOp(left, sign(), right, **_PLACE)
+
+
+def _places(parent: ast.AST) -> Iterator[TreePlace]:
+    """The places of the values in *parent*, without those of statements inside it."""
     for field, value in ast.iter_fields(parent):
-        if field in ("target", "targets", "func", "slice", "generators"):
+        if field in _NO_VALUES:
             continue
         for index, node in enumerate(value) if isinstance(value, list) else [(None, value)]:
-            if isinstance(node, _SCALED):
-                yield TreePlace(parent, field, index, node), node
+            if isinstance(node, ast.expr):
+                yield TreePlace(parent, field, index, node)
             if isinstance(node, ast.AST):
                 yield from _places(node)
-
-
-def _named_by(statement: ast.stmt) -> list[str]:
-    """The names that *statement* gives values."""
-    targets = []
-    if isinstance(statement, ast.Assign):
-        targets = statement.targets
-    elif isinstance(statement, ast.For):
-        targets = [statement.target]
-    return [target.id for target in targets if isinstance(target, ast.Name)]
-
-
-def _as_simple(value: ast.expr, names: Sequence[str]) -> Iterator[ast.expr]:
-    """Names in place of a name, and two with one sign between them in place of such a term."""
-    texts: list[str] = []
-    terms = list(dict.fromkeys([*names, *_NUMBERS]))
-    match value:
-        case ast.Name():
-            texts = list(names)
-        case ast.BinOp(ast.Name() | ast.Constant(), _, ast.Name() | ast.Constant()):
-            texts = [f"{a} {sign} {b}" for sign in _SIGNS for a, b in product(terms, terms)]
-    return (ast.parse(text, mode="eval").body for text in texts)
 
 
 def read_line(answer: Answer, count: int) -> int:
@@ -239,7 +235,10 @@ class BuggyLine(CodeExercise):
         description="expressions of what it returns in a list after the reference: values on the "
         "way, without which another line could be changed instead",
     )
-    elsewhere: dict[int, Markdown] = Field(default_factory=dict, description="feedback on a line that is right")
+    elsewhere: dict[int, Markdown] = Field(
+        default_factory=dict,
+        description="feedback on a line that is right; if a bug has another cure there, it quotes it in backticks",
+    )
     entry: str = Field(default="", description="the function to call; the first one if empty")
     _drawn_bugs: Remembered[int, Bug] = PrivateAttr(default_factory=Remembered)
 
@@ -417,18 +416,10 @@ class BuggyLine(CodeExercise):
         raises = effect_of(wrong).raises
         if raises and "raise" not in bug.symptom:
             yield Finding(where, f"raises {raises}, which its symptom does not say")
-        listed = bug in self.bugs  # such a bug can be chosen better
-        argued = () if listed else self.elsewhere
-        cure = "say under elsewhere why that line is right, or change the listing"
-        says = f"could be fixed instead of line {bug.line}"
-        if other := equally_guilty(wrong, bug.line, self.elsewhere):
-            yield Finding(where, f"line {other} {says}", cure)
-        elif (
-            (found := mended_elsewhere(wrong, bug.line, argued))
-            or listed
-            and (found := scaled_elsewhere(wrong, bug.line))
-        ):
-            yield Finding(where, f"line {found[0]} {says}, with {found[1]}", cure)
+        if found := other_cure(wrong, bug.line, self.elsewhere):
+            line, text = found
+            says = f"line {line} could be fixed instead of line {bug.line}, as `{text}`"
+            yield Finding(where, says, f"return what tells them apart (also), or quote `{text}` under elsewhere.{line}")
 
     def notes(self) -> Iterator[str]:
         """The number of bugs that can be drawn from the listing, by what is changed."""

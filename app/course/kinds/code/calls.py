@@ -77,14 +77,14 @@ def python(value: Plain) -> str:
 
 
 def rounded(value: Plain) -> str:
-    """A result as Python writes it: numbers to six figures."""
+    """A result as Python writes it: numbers to six figures, whole ones as a count: 64."""
     text = _rounded(value)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
 
 
 def _rounded(value: Plain) -> str:
     if isinstance(value, float) and math.isfinite(value):
-        return python(float(f"{value:.{_SHOWN}g}"))
+        return python(float(f"{value:.{_SHOWN}g}")).removesuffix(".0")
     if isinstance(value, list):
         return f"[{', '.join(_rounded(part) for part in value)}]"
     if isinstance(value, tuple):

@@ -195,9 +195,24 @@ def recorded_run(of: Lab, reports: Sequence[Report]) -> RecordedRun | None:
     return RecordedRun(
         run_url(lab.name, report.id),
         machine_of(report),
-        tuple((lab.parameters[name].says, text) for name, text in report.given.items() if name in lab.parameters),
-        guess_label(lab, _asked_measure(of, report)),
+        tuple(_given_rows(lab, report)),
+        lab.measures[_asked_measure(of, report)].says,
     )
+
+
+def _given_rows(lab: Lab, report: Report) -> Iterator[tuple[str, str]]:
+    """What a prediction of *report* needs to know: the ranks, what the lab fixes, and each parameter, in its unit.
+
+    Of several values, it is the last one that is asked for.
+    """
+    if report.ranks > 1:
+        yield translate("ranks"), str(report.ranks)
+    yield from lab.constants.items()
+    for name, text in report.given.items():
+        if (one := lab.parameters.get(name)) is not None:
+            value = one.read(name, text)
+            last = value[-1] if isinstance(value, tuple) else value
+            yield one.says, last.replace("_", "-") if isinstance(last, str) else one.shown(last)
 
 
 def _asked_measure(of: Lab, report: Report) -> str:

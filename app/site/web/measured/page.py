@@ -359,7 +359,7 @@ def _test_list_row(one: PublishedMeasurement, test: CollectiveTest) -> Published
         hardware=one.hardware,
         ranks=f"{test.ranks:,}" if test.ranks else translate("unknown"),
         reached=show(_best(test), BYTE_PER_SECOND, 3),
-        share=f"{100 * comparison.share:.0f} %" if comparison else "",
+        share=localized(comparison.share_in_words) if comparison else "",
         doubtful=bool(test.doubts),
     )
 

@@ -270,6 +270,8 @@ def _of_the_wire(one: KindOfCollective, report: TraceReport) -> str:
         return translate("unknown")
     wire, which = found
     says = translate("{share} of {link}", share=percent_text(one.bandwidth / wire), link=which)
+    if one.bandwidth > wire:
+        says = translate("{share}: most stays in a node, or a switch sums", share=says)
     return translate("at least {reached}", reached=says) if report.ranks == 1 else says
 
 
