@@ -21,6 +21,7 @@ _CURES: Mapping[str, str] = {
     r"this is not a configuration": "paste all of it, or copy an address of /explore/fit",
     r"\{end\} is missing|may not come after": "write {when a > b}…{otherwise}…{end}",
     r"is not a comparison": "write a comparison: ranks <= 64",
+    r"no values of the symbols meet": "widen a range of `symbols`, or loosen `sense`",
     r"does not meet|no drawing meets": "loosen `where`, or put values that meet it first",
     r"is not valid LaTeX": "LaTeX between $ signs; a price is written \\\\$5",
     r"every option is right|reads the same as": "change or remove one of the options",

@@ -5,7 +5,16 @@ derivations: `2 * size * (ranks - 1) / ranks`, `80 GB - 20 GiB`, `memory.state_b
 """
 
 from app.core.expressions.arithmetic import parse_plain, read_answer, read_argument
-from app.core.expressions.evaluation import Names, Quantity, evaluate, holds, same_kind
+from app.core.expressions.evaluation import (
+    Names,
+    Quantity,
+    evaluate,
+    holds,
+    same_kind,
+    shortened,
+    unrounded,
+    values_of_terms,
+)
 from app.core.expressions.pad import PAD_LIMIT, PadLine, worked_pad
 from app.core.expressions.parser import ExpressionError, Node, names_in, parse_expression
 from app.core.expressions.template import (
@@ -43,6 +52,9 @@ __all__ = [
     "read_answer",
     "read_argument",
     "same_kind",
+    "shortened",
     "slots",
+    "unrounded",
+    "values_of_terms",
     "worked_pad",
 ]

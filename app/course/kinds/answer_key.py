@@ -4,13 +4,25 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from math import ceil, floor
-from typing import Annotated, TypeVar
+from math import ceil, floor, isclose
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import BeforeValidator, Field, field_validator
 
 from app.core.errors import AnswerError
-from app.core.expressions import ExpressionError, Names, Quantity, evaluate, read_answer
+from app.core.expressions import (
+    ExpressionError,
+    Names,
+    Quantity,
+    evaluate,
+    holds,
+    parse_expression,
+    read_answer,
+    unrounded,
+    values_of_terms,
+)
+from app.core.expressions.parser import FunctionCall, Name
+from app.core.formulas import FORMULAS
 from app.core.translation import localized, translate
 from app.core.units import RATIO, Reading, Scale, inward, scale_of, show_in
 from app.core.units import parse as parse_quantity
@@ -18,7 +30,14 @@ from app.course.kinds.answers import PartVerdict, key_told
 from app.course.kinds.base import Markdown, Strict
 from app.course.kinds.common_mistakes import common_mistake, in_another_unit, in_the_wrong_unit
 from app.course.kinds.drawn_values import UnitName
-from app.course.kinds.near_misses import QuestionNumbers, no_factor, not_whole, told_by_the_question, too_coarse
+from app.course.kinds.near_misses import (
+    QuestionNumbers,
+    is_trivial,
+    no_factor,
+    not_whole,
+    told_by_the_question,
+    too_coarse,
+)
 
 
 class ScoredMistake(Strict):
@@ -26,6 +45,7 @@ class ScoredMistake(Strict):
 
     says: Markdown = Field(description="what was done, and what to do instead")
     score: float = Field(default=0.0, ge=0, lt=1, description="the share of the points that it is worth, such as 0.5")
+    when: str = Field(default="", description="a condition, such as ranks > 8: otherwise it is no mistake of its own")
 
 
 def _with_its_sentence(written: object) -> object:
@@ -34,7 +54,7 @@ def _with_its_sentence(written: object) -> object:
     return written if known else {"says": written}
 
 
-MISTAKES = "expression: sentence, or expression: {says: sentence, score: 0.5}"
+MISTAKES = "expression: sentence, or expression: {says: sentence, score: 0.5, when: ranks > 8}"
 Mistake = Annotated[ScoredMistake, BeforeValidator(_with_its_sentence, json_schema_input_type=Markdown | ScoredMistake)]
 
 
@@ -57,7 +77,10 @@ def part_sentences(parts: Mapping[str, PartVerdict], titles: Mapping[str, str], 
 _EXACT = 1e-9
 T = TypeVar("T")
 _ROUNDS = re.compile(r"\b(?:ceil|floor|round)\(")
+Sort = Literal["", "count", "factor", "share", "probability", "number"]
+QUANTITY = "what a plain number is, where its expression leaves that open: count, factor, share, probability, number"
 _READ_AS = 6  # figures of a value that the learner typed
+_TIMES = ("x", "×", "times")
 _ROUNDED = 0.01  # of a mistake: more is not lost by rounding it
 _NEAR_A_MISTAKE = 0.1  # of its value: an answer farther off is another mistake
 
@@ -68,6 +91,7 @@ class AskedQuantity(Strict):
     prompt: str = Field(default="", description="what this answer is, where there are several")
     answer: str = Field(description="a formula's name, or an expression of the drawn values")
     unit: UnitName = Field(default="", description="of a number without a unit: ms, GB, %, or empty")
+    quantity: Sort = Field(default="", description=QUANTITY)
     tolerance: str = Field(default="1 %", description="0.5 %, 0.3 points, or exact")
     accept: str = Field(default="", description="a second value: anything between the two is right")
     mistakes: dict[str, Mistake] = Field(default_factory=dict, description=MISTAKES)
@@ -93,9 +117,31 @@ class AskedQuantity(Strict):
         return scale_of(self.unit)
 
     @property
+    def sort(self) -> str:
+        """The kind of quantity: declared, or certain from the unit or the expression; else empty.
+
+        What has a unit is an amount. Feedback that depends on the kind is not given where it is empty.
+        """
+        if self.scale.unit is not RATIO:
+            return "amount"
+        if self.quantity:
+            return self.quantity
+        if self.scale.factor < 1:
+            return "share"
+        if self.scale.symbol:
+            return "factor" if self.scale.symbol in _TIMES else "count"
+        rounds = self.tolerance == "exact" and self.is_rounded
+        return "count" if rounds or _is_whole_formula(self.answer) else ""
+
+    @property
+    def is_rounded(self) -> bool:
+        """Whether the answer rounds something."""
+        return _ROUNDS.search(self.answer) is not None
+
+    @property
     def is_count(self) -> bool:
-        """Whether the answer is a number of things: it is exact, plain, and rounded to a whole one."""
-        return self.tolerance == "exact" and self.scale.unit is RATIO and _ROUNDS.search(self.answer) is not None
+        """Whether the answer is a whole number of things."""
+        return self.tolerance == "exact" and self.sort == "count"
 
     def slack(self, right: float) -> float:
         """How far from *right* an answer may be."""
@@ -140,8 +186,6 @@ class AskedQuantity(Strict):
 
     def is_mistake(self, value: float, wrong: float, step: float) -> bool:
         """Whether *value*, typed to a *step*, is the mistake whose value is *wrong*."""
-        if self.is_count and value.is_integer() and value in (floor(wrong), ceil(wrong)):
-            return True
         # A tolerance in points is wide beside a small value, and says nothing beside 0.
         near = min(self.slack(wrong), abs(wrong) * _NEAR_A_MISTAKE)
         rounded = min(step / 2, abs(wrong) * _ROUNDED)
@@ -165,6 +209,17 @@ class AskedQuantity(Strict):
             if reading.worked_out
             else ""
         )
+
+
+@cache
+def _is_whole_formula(answer: str) -> bool:
+    """Whether *answer* is one formula, and that returns a whole number."""
+    try:
+        node = parse_expression(answer)
+    except ExpressionError:  # reported where it is evaluated
+        return False
+    formula = FORMULAS.get(node.name) if isinstance(node, Name | FunctionCall) else None
+    return formula is not None and formula.result.whole
 
 
 @cache
@@ -226,6 +281,16 @@ class AnswerKey:
     keys: Mapping[str, "AnswerKey"] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
+    def listed(self) -> Mapping[str, ScoredMistake]:
+        """The listed mistakes that are mistakes in this variant, by their expressions.
+
+        Raises:
+            ExpressionError: a condition has no value there.
+        """
+        asked = self.asked.mistakes.items()
+        return {text: mistake for text, mistake in asked if not mistake.when or holds(mistake.when, self.names)}
+
+    @cached_property
     def mistakes(self) -> tuple[tuple[float, str], ...]:
         """The values of the listed mistakes with their feedback, worked out on demand.
 
@@ -234,8 +299,23 @@ class AnswerKey:
         """
         return tuple(
             (self.asked.value(expression, self.names), self.fill(mistake.says, self.names))
-            for expression, mistake in self.asked.mistakes.items()
+            for expression, mistake in self.listed.items()
         )
+
+    def _mistaken(self, reading: Reading) -> tuple[str, ScoredMistake] | None:
+        """The listed mistake that *reading* is, with its feedback.
+
+        A number of things may be rounded up, down or not at all, however the mistake is.
+        """
+        told = [(value, (says, one)) for (value, says), one in zip(self.mistakes, self.listed.values(), strict=True)]
+        if self.asked.is_count:
+            for expression, (_, one) in zip(self.listed, list(told), strict=True):
+                value = unrounded(expression, self.names)
+                told += [(float(rounded), one) for rounded in {value, floor(value), ceil(value)}]
+        # Where the right value rounds to the same number, too few digits are what is wrong.
+        step = 0.0 if abs(reading.value - self.right) <= reading.step / 2 else reading.step
+        found = self.asked.nearest_mistake(reading.value, told, step)
+        return found[1] if found else None
 
     def holds(self, reading: Reading) -> bool:
         """Whether *reading* counts as right, in one of the ways to read it."""
@@ -247,7 +327,7 @@ class AnswerKey:
             return PartVerdict(True, self.praise() + self.asked.echo(reading))
         says = self.blame(reading)
         is_said = says.startswith(localized(self.asked.shown(reading.value)))
-        wordings = (mistake.says for mistake in self.asked.mistakes.values())
+        wordings = (mistake.says for mistake in self.listed.values())
         told = key_told(says, (text for _, text in self.mistakes), wordings)
         says = localized(says)
         says = says if is_said else says + self.asked.echo(reading)
@@ -255,8 +335,7 @@ class AnswerKey:
 
     def _worth(self, reading: Reading) -> float:
         """The share of the points that a wrong *reading* gets: that of the mistake that it is."""
-        listed = zip((wrong for wrong, _ in self.mistakes), self.asked.mistakes.values(), strict=True)
-        found = self.asked.nearest_mistake(reading.value, listed, reading.step)
+        found = self._mistaken(reading)
         return found[1].score if found else 0.0
 
     def shown(self) -> str:
@@ -302,23 +381,39 @@ class AnswerKey:
 
     def diagnosis(self, reading: Reading) -> str:
         """The mistake behind a wrong answer; empty where its value does not give it away."""
-        scale = self.asked.scale
+        scale, sort = self.asked.scale, self.asked.sort
+        listed = self._mistaken(reading)
         return (
             self._in_the_wrong_unit(reading)
-            or self.asked.foreseen(reading.value, self.mistakes, reading.step)
+            or (listed[0] if listed else "")
             or self._of_another(reading)
             or self._common(reading)
-            or too_coarse(reading, self.right, self.asked.tolerance, scale)
+            or self._too_coarse(reading)
             or (self.asked.is_count and not_whole(reading, self.right, scale))
-            or no_factor(reading, self.right, scale, self.slack)
+            or no_factor(reading, self.right, scale, self.slack, sort)
             or self._of_the_question(reading)
         )
+
+    def _too_coarse(self, reading: Reading) -> str:
+        """Feedback on too few digits, unless that is what a term of the file makes."""
+        says = too_coarse(reading, self.right, self.asked.tolerance, self.asked.scale)
+        return "" if says and self._is_made_by_a_term(reading.value) else says
+
+    def _is_made_by_a_term(self, value: float) -> bool:
+        """Whether the question shows *value*, or a part of the answer or of a mistake is or leaves it."""
+        dimension = self.asked.scale.unit.dimension
+        made = list(self.names.values())
+        for expression in (self.asked.answer, *self.listed):
+            made += values_of_terms(expression, self.names)
+        counts = self.numbers.counts if self.numbers and self.asked.scale.unit is RATIO else ()
+        known = [one.value for one in made if one.dimension == dimension and one.value != self.right]
+        return any(isclose(value, one, rel_tol=_EXACT) for one in (*known, *counts))
 
     def _of_the_question(self, reading: Reading) -> str:
         """Feedback from the numbers of the question; none on predictions, which are estimates."""
         if self.numbers is None:
             return ""
-        return told_by_the_question(reading, self.right, self.asked.scale, self.numbers)
+        return told_by_the_question(reading, self.right, self.asked.scale, self.numbers, self.asked.sort)
 
     def _in_the_wrong_unit(self, reading: Reading) -> str:
         """Feedback on 1.75 Gb where 1.75 GB is right, unless a listed mistake is as near."""
@@ -347,7 +442,7 @@ class AnswerKey:
             says := in_another_unit(reading.value, right, self.slack, shown, has_eight=eight)
         ):
             return says
-        if not right:
+        if not right or is_trivial(right, shown) or is_trivial(reading.value, shown):
             return ""
         ratio, off = reading.value / right, self.slack / abs(right)
         return common_mistake(ratio, reading.scale or shown, off, has_eight=eight)
@@ -359,7 +454,7 @@ class AnswerKey:
             ExpressionError: a mistake has no value there.
         """
         seen: dict[str, float] = {}
-        for expression, (value, _) in zip(self.asked.mistakes, self.mistakes, strict=True):
+        for expression, (value, _) in zip(self.listed, self.mistakes, strict=True):
             room = self.slack * (_APART - 1)
             if self.low - room <= value <= self.high + room:
                 near, right = self.asked.shown(value), self.asked.shown(self.right)

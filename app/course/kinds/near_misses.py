@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from app.core.expressions import Quantity
-from app.core.translation import noted, translate
+from app.core.translation import translate
 from app.core.units import RATIO, Reading, Scale, show_in
 
 _CLOSE = 0.002  # how near a factor must be met
@@ -12,11 +12,7 @@ _ROUNDED = 0.005  # how near, where a number was rounded to three figures
 _APART = 0.1  # of the distance between n and n - 1
 _EIGHT = 8
 _READ_AS = 6  # significant digits of what was typed
-_PARTS = ((1, 3), (2, 3), (1, 4), (3, 4), (3, 1), (3, 2), (4, 1), (4, 3))
-_TOO_FEW = noted("Your number is {share} of the right one: are there several equal parts, and are some left out?")
-_TOO_MANY = noted(
-    "Your number is {share} times the right one: are there several equal parts, and are too many counted?"
-)
+_MULTIPLIED = ("amount", "count", "factor", "share")  # what may be so many times as much, by mistake
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,21 +28,30 @@ class QuestionNumbers:
         return _EIGHT in self.counts
 
 
-def told_by_the_question(reading: Reading, right: float, scale: Scale, numbers: QuestionNumbers) -> str:
-    """Feedback on a wrong *reading* that the *numbers* of the question explain; else empty."""
+def told_by_the_question(reading: Reading, right: float, scale: Scale, numbers: QuestionNumbers, sort: str) -> str:
+    """Feedback on a wrong *reading* that the *numbers* of the question explain; else empty.
+
+    The *sort* of the quantity decides what may be said of it.
+    """
     value = reading.value
     if not value or not right:
         return ""
+    if is_trivial(value, scale) or is_trivial(right, scale):
+        return _given_back(value, scale, numbers)
     close = max(_CLOSE, min(reading.step / 2 / abs(value), _ROUNDED))
     return (
-        (_another_relation(value, right, scale, close) if scale.unit is RATIO else "")
-        or _off_by_a_count(value / right, numbers.counts, close)
-        or _off_by_equal_parts(value / right, close)
+        (_another_relation(value, right, scale, close, sort) if scale.unit is RATIO else "")
+        or (_off_by_a_count(value / right, numbers.counts, close) if sort in _MULTIPLIED else "")
         or _given_back(value, scale, numbers)
     )
 
 
-def _another_relation(value: float, right: float, scale: Scale, close: float) -> str:
+def is_trivial(value: float, scale: Scale) -> bool:
+    """Whether *value* is a plain 0 or 1, of which a relation to another number says nothing, or all."""
+    return scale.unit is RATIO and scale.factor == 1 and value in (0, 1)
+
+
+def _another_relation(value: float, right: float, scale: Scale, close: float, sort: str) -> str:
     """Feedback on a plain number that is the inverse of the right one, its rest, or one off."""
     if _is_near(value * right, 1, close):
         return translate("Your number is the inverse of the right one: check what is divided by what.")
@@ -54,8 +59,7 @@ def _another_relation(value: float, right: float, scale: Scale, close: float) ->
         return translate(
             "Your number and the right one add up to 100 %: does the question ask for this part, or for the rest?"
         )
-    is_whole = float(right).is_integer()
-    if not scale.symbol and not is_whole and _is_near(abs(value - right), 1, close):
+    if sort == "factor" and _is_near(abs(value - right), 1, close):
         return translate(
             "Your number and the right one differ by exactly 1: “how many times as much” is not "
             "the same as “how much more”."
@@ -96,16 +100,6 @@ def _off_by_one_of(ratio: float, counts: Iterable[int]) -> str:
     return ""
 
 
-def _off_by_equal_parts(ratio: float, close: float) -> str:
-    """Feedback on two thirds of the right number, or four thirds."""
-    for numerator, denominator in _PARTS:
-        if _is_near(ratio * denominator / numerator, 1, close):
-            form = _TOO_FEW if numerator < denominator else _TOO_MANY
-            shown = f"{numerator}/{denominator}" if denominator > 1 else f"{numerator}"
-            return translate(form, share=shown)
-    return ""
-
-
 def _given_back(value: float, scale: Scale, numbers: QuestionNumbers) -> str:
     """Feedback on a *value* that the question itself has."""
     known = [one.value for one in numbers.given if one.dimension == scale.unit.dimension]
@@ -124,15 +118,14 @@ def _is_near(value: float, other: float, close: float) -> bool:
 
 
 _COARSE = 0.05  # of the right value: what is farther off is not it
-_MOST_OF = 0.9
 _NO_CHANGE = (1, 2)  # factors that may be a wrong idea: nothing changes, or all of it doubles
 
 
 def too_coarse(reading: Reading, right: float, tolerance: str, scale: Scale) -> str:
     """Feedback on 7 where 7.3 *scale* is right; empty for anything else."""
     off = abs(reading.value - right)
-    # Of a share near 1, what is left of it counts.
-    size = min(abs(right), abs(1 - right)) if scale.unit is RATIO and _MOST_OF <= right < 1 else abs(right)
+    # Of a plain number near 1, such as a factor or a share, its distance from 1 counts.
+    size = min(abs(right), abs(1 - right)) if scale.unit is RATIO else abs(right)
     if not reading.step or off > min(reading.step / 2, _COARSE * size):
         return ""
     if scale.unit is RATIO and reading.value in _NO_CHANGE:
@@ -169,13 +162,13 @@ def not_whole(reading: Reading, right: float, scale: Scale) -> str:
     return translate("The answer must be a whole number: round {value} down.", value=typed)
 
 
-def no_factor(reading: Reading, right: float, scale: Scale, slack: float) -> str:
-    """Feedback on 33 % where "1.33 times" is right; empty for anything else."""
+def no_factor(reading: Reading, right: float, scale: Scale, slack: float, sort: str) -> str:
+    """Feedback on 33 % where "1.33 times" is right; empty for anything else, by the *sort* of the quantity."""
     typed = reading.scale
     if typed is None or typed.factor >= 1 or scale.unit is not RATIO or scale.factor != 1:
         return ""
     share = show_in(reading.value, typed)
-    if abs(1 + reading.value - right) <= max(slack, reading.step / 2):
+    if sort == "factor" and abs(1 + reading.value - right) <= max(slack, reading.step / 2):
         return translate("{share} more is the right idea, but the answer is the factor: 1 + {share}.", share=share)
     if reading.value < 1 < right:
         return translate("{share} is a share, but the question asks for a number.", share=share)

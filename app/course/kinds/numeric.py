@@ -12,7 +12,16 @@ from app.core.errors import AnswerError, nearest
 from app.core.expressions import ExpressionError, Names, Quantity, names_in, parse_expression
 from app.core.translation import localized, noted, translate
 from app.core.units import Reading, check_clear
-from app.course.kinds.answer_key import MISTAKES, AnswerKey, AskedQuantity, Mistake, part_sentences, worth_sentence
+from app.course.kinds.answer_key import (
+    MISTAKES,
+    QUANTITY,
+    AnswerKey,
+    AskedQuantity,
+    Mistake,
+    Sort,
+    part_sentences,
+    worth_sentence,
+)
 from app.course.kinds.answers import Answer, CountedPart, CountedParts, PartVerdict, Verdict, first_mistake
 from app.course.kinds.base import Finding, Where
 from app.course.kinds.drawn_values import Draw, UnitName
@@ -120,6 +129,7 @@ class Numeric(Asking):
     kind: Literal["numeric"]
     answer: str = Field(default="", description="a formula's name, or an expression")
     unit: UnitName = Field(default="", description="of a number without a unit: ms, GB, %, or empty")
+    quantity: Sort = Field(default="", description=QUANTITY)
     tolerance: str = Field(default="1 %", description="0.5 %, 0.3 points, or exact")
     accept: str = Field(default="", description="a second value: anything between the two is right")
     wrong: dict[str, Mistake] = Field(default_factory=dict, alias="mistakes", description=MISTAKES)
@@ -140,6 +150,7 @@ class Numeric(Asking):
             ONLY: AskedQuantity(
                 answer=self.answer,
                 unit=self.unit,
+                quantity=self.quantity,
                 tolerance=self.tolerance,
                 accept=self.accept,
                 mistakes=self.wrong,
