@@ -4,18 +4,17 @@ Authors write answers, mistakes and conditions in it, docstrings their formulas,
 derivations: `2 * size * (ranks - 1) / ranks`, `80 GB - 20 GiB`, `memory.state_bytes(parameters)`.
 """
 
-from app.core.expressions.arithmetic import parse_plain, read_answer, read_argument
+from app.core.expressions.arithmetic import PAD_LIMIT, PadLine, parse_plain, read_answer, read_argument, worked_pad
 from app.core.expressions.evaluation import (
     Names,
     Quantity,
+    drop_terms,
     evaluate,
     holds,
     same_kind,
-    shortened,
     unrounded,
     values_of_terms,
 )
-from app.core.expressions.pad import PAD_LIMIT, PadLine, worked_pad
 from app.core.expressions.parser import ExpressionError, Node, names_in, parse_expression
 from app.core.expressions.template import (
     BLANK,
@@ -52,7 +51,7 @@ __all__ = [
     "read_answer",
     "read_argument",
     "same_kind",
-    "shortened",
+    "drop_terms",
     "slots",
     "unrounded",
     "values_of_terms",

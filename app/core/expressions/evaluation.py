@@ -248,7 +248,7 @@ def values_of_terms(text: str | Node, names: Names) -> list[Quantity]:
     except ExpressionError:
         return []
     found = []
-    for part in (*nodes_in(node), *shortened(node, names)):
+    for part in (*nodes_in(node), *drop_terms(node, names)):
         try:
             found.append(evaluate(part, names))
         except ExpressionError:  # a word, or a term that cannot be left out
@@ -256,20 +256,20 @@ def values_of_terms(text: str | Node, names: Names) -> list[Quantity]:
     return found
 
 
-def shortened(node: Node, names: Names) -> Iterator[Node]:
+def drop_terms(node: Node, names: Names) -> Iterator[Node]:
     """*node* with a term of a sum left out, or an argument that a formula in it can do without."""
     match node:
         case Negative(term):
-            yield from (Negative(one) for one in shortened(term, names))
+            yield from (Negative(one) for one in drop_terms(term, names))
         case Binary(operator, left, right):
             yield from (left, right) if operator == "+" else (left,) if operator == "-" else ()
-            yield from (Binary(operator, one, right) for one in shortened(left, names))
-            yield from (Binary(operator, left, one) for one in shortened(right, names))
+            yield from (Binary(operator, one, right) for one in drop_terms(left, names))
+            yield from (Binary(operator, left, one) for one in drop_terms(right, names))
         case Name(name) if name not in names and (formula := FORMULAS.get(name)):
             taken = tuple((key, Name(key)) for key in formula.inputs if key in names)
             yield from _without_an_option(FunctionCall(name, (), taken))
         case FunctionCall(name, arguments, named, part):
-            for at, one in ((at, one) for at, term in enumerate(arguments) for one in shortened(term, names)):
+            for at, one in ((at, one) for at, term in enumerate(arguments) for one in drop_terms(term, names)):
                 yield FunctionCall(name, (*arguments[:at], one, *arguments[at + 1 :]), named, part)
             yield from _without_an_option(node)
 

@@ -1,4 +1,4 @@
-"""A quantity that an exercise asks for: its key in one variant, its mistakes, and feedback on them."""
+"""The key of a quantity, its mistakes, and what is said of numbers that are nearly right."""
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -26,18 +26,125 @@ from app.core.formulas import FORMULAS
 from app.core.translation import localized, translate
 from app.core.units import RATIO, Reading, Scale, inward, scale_of, show_in
 from app.core.units import parse as parse_quantity
-from app.course.kinds.answers import PartVerdict, key_told
-from app.course.kinds.base import Markdown, Strict
-from app.course.kinds.common_mistakes import common_mistake, in_another_unit, in_the_wrong_unit
-from app.course.kinds.drawn_values import UnitName
-from app.course.kinds.near_misses import (
-    QuestionNumbers,
-    is_trivial,
+from app.course.kinds.base import Markdown, PartVerdict, Strict, key_told
+from app.course.kinds.common_mistakes import (
+    common_mistake,
+    in_another_unit,
+    in_the_wrong_unit,
     no_factor,
     not_whole,
-    told_by_the_question,
     too_coarse,
 )
+from app.course.kinds.drawn_values import UnitName
+
+_CLOSE = 0.002  # how near a factor must be met
+_NEAR_MISSES_ROUNDED = 0.005  # how near, where a number was rounded to three figures
+_NEAR_MISSES_APART = 0.1  # of the distance between n and n - 1
+_EIGHT = 8
+_READ_AS = 6  # significant digits of what was typed
+_MULTIPLIED = ("amount", "count", "factor", "share")  # what may be so many times as much, by mistake
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionNumbers:
+    """The *counts* in a question, whole numbers from 3 on, and the quantities that it gives."""
+
+    counts: frozenset[int] = frozenset()
+    given: tuple[Quantity, ...] = ()
+
+    @property
+    def has_eight(self) -> bool:
+        """Whether a factor of 8 may come from the question, and not from bits."""
+        return _EIGHT in self.counts
+
+
+def told_by_the_question(reading: Reading, right: float, scale: Scale, numbers: QuestionNumbers, sort: str) -> str:
+    """Feedback on a wrong *reading* that the *numbers* of the question explain; else empty.
+
+    The *sort* of the quantity decides what may be said of it.
+    """
+    value = reading.value
+    if not value or not right:
+        return ""
+    if is_trivial(value, scale) or is_trivial(right, scale):
+        return _given_back(value, scale, numbers)
+    close = max(_CLOSE, min(reading.step / 2 / abs(value), _NEAR_MISSES_ROUNDED))
+    return (
+        (_another_relation(value, right, scale, close, sort) if scale.unit is RATIO else "")
+        or (_off_by_a_count(value / right, numbers.counts, close) if sort in _MULTIPLIED else "")
+        or _given_back(value, scale, numbers)
+    )
+
+
+def is_trivial(value: float, scale: Scale) -> bool:
+    """Whether *value* is a plain 0 or 1, of which a relation to another number says nothing, or all."""
+    return scale.unit is RATIO and scale.factor == 1 and value in (0, 1)
+
+
+def _another_relation(value: float, right: float, scale: Scale, close: float, sort: str) -> str:
+    """Feedback on a plain number that is the inverse of the right one, its rest, or one off."""
+    if _is_near(value * right, 1, close):
+        return translate("Your number is the inverse of the right one: check what is divided by what.")
+    if scale.factor < 1 and _is_near(value + right, 1, close):
+        return translate(
+            "Your number and the right one add up to 100 %: does the question ask for this part, or for the rest?"
+        )
+    if sort == "factor" and _is_near(abs(value - right), 1, close):
+        return translate(
+            "Your number and the right one differ by exactly 1: “how many times as much” is not "
+            "the same as “how much more”."
+        )
+    return ""
+
+
+def _off_by_a_count(ratio: float, counts: Iterable[int], close: float) -> str:
+    """Feedback on *ratio* times the right number, where it comes from one of *counts*."""
+    for n in sorted(counts):
+        if _is_near(ratio, n, close):
+            return translate(
+                "Your number is {count} times the right one: is a factor of {count} used where it "
+                "should not be, or is it for all {count} instead of one?",
+                count=f"{n:,}",
+            )
+        if _is_near(ratio * n, 1, close):
+            return translate(
+                "Your number is 1/{count} of the right one: is a factor of {count} left out, or is "
+                "it for one of {count} instead of all?",
+                count=f"{n:,}",
+            )
+    return _off_by_one_of(ratio, counts)
+
+
+def _off_by_one_of(ratio: float, counts: Iterable[int]) -> str:
+    """Feedback where n was counted instead of n - 1, or the other way around."""
+    for n in sorted(counts):
+        for numerator, denominator in ((n, n - 1), (n - 1, n)):
+            if _is_near(ratio * denominator / numerator, 1, min(_CLOSE, _NEAR_MISSES_APART / n)):
+                return translate(
+                    "Your number is {numerator}/{denominator} of the right one: do all {count} "
+                    "count here, or one fewer?",
+                    numerator=f"{numerator:,}",
+                    denominator=f"{denominator:,}",
+                    count=f"{n:,}",
+                )
+    return ""
+
+
+def _given_back(value: float, scale: Scale, numbers: QuestionNumbers) -> str:
+    """Feedback on a *value* that the question itself has."""
+    known = [one.value for one in numbers.given if one.dimension == scale.unit.dimension]
+    if scale.unit is RATIO:
+        known += map(float, numbers.counts)
+    if not any(_is_near(value, one, _CLOSE / 2) for one in known if one):
+        return ""
+    return translate(
+        "{value} is given in the question. What it asks for has to be worked out from that.",
+        value=show_in(value, scale, _READ_AS),
+    )
+
+
+def _is_near(value: float, other: float, close: float) -> bool:
+    return abs(value / other - 1) <= close
 
 
 class ScoredMistake(Strict):
@@ -79,7 +186,6 @@ T = TypeVar("T")
 _ROUNDS = re.compile(r"\b(?:ceil|floor|round)\(")
 Sort = Literal["", "count", "factor", "share", "probability", "number"]
 QUANTITY = "what a plain number is, where its expression leaves that open: count, factor, share, probability, number"
-_READ_AS = 6  # figures of a value that the learner typed
 _TIMES = ("x", "×", "times")
 _ROUNDED = 0.01  # of a mistake: more is not lost by rounding it
 _NEAR_A_MISTAKE = 0.1  # of its value: an answer farther off is another mistake
