@@ -72,7 +72,7 @@ def test_a_kind_is_certain_from_the_expression_or_the_unit(found: Lint, answer: 
 @pytest.mark.parametrize(
     ("quantity", "answer", "says"),
     [
-        ("probability", "load * each", "is 3.3, which is no probability"),
+        ("probability", "load * each", "is 3.3, and a probability is from 0 to 1"),
         ("probability", "each", ""),
         ("share", "load * each", ""),
         ("count", "load * each\ntolerance: exact", "is 3.3, and a count that is exact is whole"),

@@ -152,7 +152,7 @@ class ScoredMistake(Strict):
 
     says: Markdown = Field(description="what was done, and what to do instead")
     score: float = Field(default=0.0, ge=0, lt=1, description="the share of the points that it is worth, such as 0.5")
-    when: str = Field(default="", description="a condition, such as ranks > 8: otherwise it is no mistake of its own")
+    when: str = Field(default="", description="a condition, such as ranks > 8: it is a mistake only then")
 
 
 def _with_its_sentence(written: object) -> object:
