@@ -4,10 +4,11 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 
 from app.authoring.texts import Script, WrittenNumber, written_numbers
 from app.core.errors import nearest
-from app.core.expressions import ExpressionError, Quantity, evaluate, parse_expression, slots
+from app.core.expressions import ExpressionError, Quantity, drop_terms, evaluate, parse_expression, slots
 from app.core.expressions.parser import Node, Number, nodes_in
 from app.core.expressions.template import without_tags
 from app.core.units import RATIO
@@ -164,6 +165,13 @@ def longest_is_right(chapter: str, exercises: Iterable[Exercise]) -> Iterator[st
 _ROUNDING = 1e-3  # of the right value: nearer ones are the right value to four figures
 _SAME = 1e-9
 _COUNT = 20  # from here on, a whole number and one that rounds to it are the same answer
+_MANY = 10_000  # things, from which on a number of them is an estimate
+_BOUND = re.compile(
+    r"\b(?:at most|at least|no (?:more|fewer|less) than|fewest|up to how many|(?:small|large)est number|fit)\b",
+    re.IGNORECASE,
+)
+_CELL = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])")
+_SCALES = (1.0, 1e-6, 1e-3, 1e9)  # of a column: bytes, microseconds, milliseconds, gigabytes per second
 _CURE = "tighten the tolerance, or draw values that tell them apart"
 _EXACT = "tolerance: exact"
 
@@ -177,7 +185,7 @@ def prove_tolerances(script: Script) -> Iterator[Finding]:
     found: dict[str, Finding] = {}
     for drawn in script.drawings:
         for name, key in exercise.keys(drawn.seed).items():
-            if name not in found and (finding := _finding(texts, drawn, name, key)):
+            if name not in found and (finding := _finding(script, texts, drawn, key)):
                 found[name] = Finding(_where(script, name), finding[0], finding[1])
     yield from found.values()
 
@@ -204,7 +212,7 @@ def _where(script: Script, name: str) -> Where:
     return ("answer",) if name == ONLY else ("answers", name, "answer")
 
 
-def _finding(texts: _WrittenValues, drawn: Draw, name: str, key: AnswerKey) -> tuple[str, str] | None:
+def _finding(script: Script, texts: _WrittenValues, drawn: Draw, key: AnswerKey) -> tuple[str, str] | None:
     """What is wrong with the tolerance of *key*, and its cure."""
     asked = key.asked
     if asked.tolerance == "exact" or asked.accept:
@@ -213,12 +221,57 @@ def _finding(texts: _WrittenValues, drawn: Draw, name: str, key: AnswerKey) -> t
     if _is_unchanged(texts, drawn, key):
         says = f"is {right}, as where nothing changes, and others within {asked.tolerance} count"
         return says, _EXACT
-    near = next(_near(texts, drawn, key), None)
+    if _asks_for_a_bound(script, key):
+        return f"is {right}, the last that meets a condition, and others within {asked.tolerance} count", _EXACT
+    near = next(chain(_near(texts, drawn, key), _shortened(key), _of_other_rows(script, drawn, key)), None)
     if near is None:
         return None
     text, value = near
     says = f"is {right}, and {asked.shown(value)} counts as well, which is {text}"
     return says, _CURE
+
+
+def _asks_for_a_bound(script: Script, key: AnswerKey) -> bool:
+    """Whether *key* is a number of things that a condition limits, in words or by being rounded."""
+    if key.asked.sort != "count" or not key.right.is_integer() or key.right >= _MANY:
+        return False
+    return key.asked.is_rounded or _BOUND.search(key.asked.prompt or script.exercise.prompt) is not None
+
+
+def _shortened(key: AnswerKey) -> Iterator[tuple[str, float]]:
+    """The values that the answer has with a term left out, if they count as right."""
+    try:
+        whole = parse_expression(key.asked.answer, key.names)
+    except ExpressionError:  # reported where it is proven
+        return
+    for one in drop_terms(whole, key.names):
+        for text, quantity in _worked_out("the answer without one of its terms", one, key.names):
+            if quantity.dimension == key.asked.scale.unit.dimension and _counts(key, quantity.value):
+                yield text, quantity.value
+
+
+def _of_other_rows(script: Script, drawn: Draw, key: AnswerKey) -> Iterator[tuple[str, float]]:
+    """The values that the answer has with the row before or after of a table, if they count as right."""
+    for name in script.exercise.exhibits:
+        for read, quantity in key.names.items():
+            if not read.startswith(f"{name}_"):
+                continue
+            for value in _beside(drawn.listings[name], quantity.value):
+                names = {**key.names, read: Quantity(value, quantity.dimension)}
+                for text, other in _worked_out(f"that of a row beside {read}", key.asked.answer, names):
+                    if other.dimension == key.asked.scale.unit.dimension and _counts(key, other.value):
+                        yield text, other.value
+
+
+def _beside(table: str, value: float) -> Iterator[float]:
+    """The numbers above and below *value* in its column of *table*."""
+    rows = [[float(cell) for cell in _CELL.findall(line)] for line in table.splitlines()]
+    for at, row in enumerate(rows):
+        for column, cell in enumerate(row):
+            for scale in _SCALES:
+                if value and math.isclose(cell * scale, value, rel_tol=_SAME):
+                    near = (rows[other] for other in (at - 1, at + 1) if 0 <= other < len(rows))
+                    yield from (other[column] * scale for other in near if len(other) == len(row))
 
 
 def _is_unchanged(texts: _WrittenValues, drawn: Draw, key: AnswerKey) -> bool:
@@ -265,7 +318,7 @@ def _named_quantities(texts: _WrittenValues, drawn: Draw, key: AnswerKey) -> Ite
     for slot in texts.slots:
         if slot not in drawn.names:
             yield from _worked_out(slot, slot, drawn.names)
-    for expression in (key.asked.answer, *key.asked.mistakes):
+    for expression in (key.asked.answer, *key.listed):
         try:
             whole = parse_expression(expression, key.names)
         except ExpressionError:  # reported where it is proven
@@ -296,6 +349,7 @@ _CURES: Mapping[str, str] = {
     r"this is not a configuration": "paste all of it, or copy an address of /explore/fit",
     r"\{end\} is missing|may not come after": "write {when a > b}…{otherwise}…{end}",
     r"is not a comparison": "write a comparison: ranks <= 64",
+    r"no values of the symbols meet": "widen a range of `symbols`, or loosen `sense`",
     r"does not meet|no drawing meets": "loosen `where`, or put values that meet it first",
     r"is not valid LaTeX": "LaTeX between $ signs; a price is written \\\\$5",
     r"every option is right|reads the same as": "change or remove one of the options",

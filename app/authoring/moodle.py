@@ -93,7 +93,7 @@ def _numeric(exercise: Exercise, seed: int) -> Answers:
 
 def _graded(key: AnswerKey) -> Iterator[tuple[str, float, str]]:
     """The grade of each listed mistake, its value and its sentence."""
-    for mistake, (value, says) in zip(key.asked.mistakes.values(), key.mistakes, strict=True):
+    for mistake, (value, says) in zip(key.listed.values(), key.mistakes, strict=True):
         yield _part_of(mistake.score), value, says
 
 

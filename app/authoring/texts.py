@@ -24,7 +24,7 @@ from app.course.kinds.answer_key import AnswerKey
 from app.course.kinds.choice import Choice, LabExercise
 from app.course.kinds.design import Design
 from app.course.kinds.drawn_values import Draw
-from app.course.kinds.numeric import ONLY, Numeric, question_texts, slot_names
+from app.course.kinds.numeric import ONLY, Asking, Numeric, question_texts, slot_names
 
 SEEDS = range(20)
 
@@ -171,6 +171,53 @@ def prove_wholes(script: Script) -> Iterator[Finding]:
                 says = f"is {key.asked.shown(key.right)}: these come whole"
                 cure = "round it, as in ceil(...), or ask for the number on average"
                 yield Finding(("answer",) if name == ONLY else ("answers", name), says, cure)
+
+
+def prove_quantities(script: Script) -> Iterator[Finding]:
+    """Each plain number whose kind is open, and what contradicts its kind in some drawing."""
+    exercise = script.exercise
+    if not isinstance(exercise, Asking | LabExercise):
+        return
+    found: dict[Where, Finding] = {}
+    for drawn in script.drawings:
+        for name, key in exercise.keys(drawn.seed).items():
+            for where, says, cure in _trouble_of_kind(key):
+                place = (*_place(script, name), *where)
+                found.setdefault(place, Finding(place, says, cure))
+    yield from found.values()
+
+
+def _place(script: Script, name: str) -> Where:
+    if isinstance(script.exercise, LabExercise):
+        return ("predict", name)
+    return () if name == ONLY else ("answers", name)
+
+
+def _trouble_of_kind(key: AnswerKey) -> Iterator[tuple[Where, str, str]]:
+    """What is wrong with the kind of quantity of *key*: the place in it, and the cure."""
+    asked, factor = key.asked, key.asked.scale.factor
+    right = key.right / factor
+    if not asked.sort:
+        yield ("answer",), "is a plain number of no kind, so that feedback cannot go by it", _KINDS
+    if asked.quantity and asked.scale.unit is not RATIO:
+        yield ("quantity",), f"{asked.unit} says what it is", "remove it"
+    if asked.sort == "probability" and not 0 <= key.right <= 1:
+        yield (
+            ("quantity",),
+            f"is {asked.shown(key.right)}, and a probability is from 0 to 1",
+            "quantity: share, or factor",
+        )
+    if not asked.is_count:
+        return
+    if not _is_whole(right):
+        yield ("quantity",), f"is {asked.shown(key.right)}, and a count that is exact is whole", _KINDS
+    for expression, (value, _) in zip(key.listed, key.mistakes, strict=True):
+        if not _is_whole(value / factor):
+            says = f"is {asked.shown(value)}, and the answer is a whole number"
+            yield ("mistakes", expression), says, "round it, as in ceil(...), or remove it: to round is told anyway"
+
+
+_KINDS = "quantity: count, factor, share, probability, or number if it is none of these"
 
 
 def _counts_things(exercise: Numeric, key: AnswerKey) -> bool:

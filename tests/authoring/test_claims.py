@@ -76,7 +76,7 @@ def test_what_holds_whatever_is_drawn_is_said_so(noted: Notes) -> None:
 
 def test_a_wrong_claim_is_an_error_on_its_line_with_the_drawing_that_refutes_it(found: Lint) -> None:
     (problem,) = found(MORE + "claims:\n  x >= 1: far more\n  answer > 3: more than 3\n")
-    assert problem.line == 15
+    assert problem.line == 16
     assert problem.says == "claims.answer > 3: does not hold at seed 0 (x 1, answer 2)"
 
 

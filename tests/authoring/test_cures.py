@@ -88,7 +88,7 @@ sources: [https://example.org/]
 @pytest.mark.parametrize(
     ("text", "line", "says", "cure"),
     [
-        (GOOD + "points: 3\n", 12, "points: is not known here", "the keys here are accept, answer, answers, cases"),
+        (GOOD + "points: 3\n", 13, "points: is not known here", "the keys here are accept, answer, answers, cases"),
         (GOOD.replace("answer: 2 * x", "answers: {a: {answer: 2 * x, units: B}}"), 6, "did you mean 'unit'", "the keys here are accept, answer"),
         (GOOD.replace("x: [1, 2, 3]", "x: 8"), 5, "given.x: must be a list, not 8", "put it in brackets: [8]"),
         (GOOD.replace("level: 1", "level: 9"), 3, "level: must be at most 5, not 9", "write 5 or less"),

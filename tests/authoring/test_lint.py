@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 from app.authoring.lint import lint
+from app.core.folders import ROOT
 from app.course.sandbox.runner import Runner
+from tests.authoring.conftest import Lint
 from tests.content.test_catalog import GOOD
 from tests.sockets import HOST, reserved_port
 
@@ -225,3 +227,9 @@ def test_a_chapters_own_file_is_checked_too(
         assert says in problem.says
         assert problem.path == topic
         assert problem.line == 5
+
+
+def test_a_sense_that_nothing_meets_is_an_error(found: Lint) -> None:
+    text = (ROOT / "exercises" / "memory" / "derive-stage-two.yaml").read_text(encoding="utf-8")
+    problems = [one.says for one in found(text.replace("sense: answer >= 1", "sense: answer < 0"))]
+    assert "no values of the symbols meet 'answer < 0'" in str(problems)

@@ -25,6 +25,7 @@ mistakes:
 hints: [One., Two.]
 solution: Two times {x} is {answer}.
 sources: [https://example.org/]
+quantity: number
 """
 Write = Callable[[str], Path]
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from app.core.units import Reading, scale_of
 from app.course.content.catalog import Catalog
-from app.course.kinds.answer_key import AnswerKey, AskedQuantity, ScoredMistake, keys_of
+from app.course.kinds.answer_key import AnswerKey, AskedQuantity, ScoredMistake, Sort, keys_of
 from app.course.kinds.choice import LabExercise
 from app.course.kinds.common_mistakes import common_mistake, common_wordings
 from app.course.kinds.numeric import Numeric
@@ -162,12 +162,14 @@ def test_of_a_wrong_unit_and_a_listed_mistake_the_nearer_is_told(typed: str, say
         ("", "ceil(885.14)", "885", "885 is too small"),
         ("", "886", "886.2", "886.2 is too large"), ("", "ceil(0.2)", "0.9", "0.9 is too small"),
         ("", "floor(0.2)", "0.001", "0.001 is too large"),
-        ("", "4/3", "33 %", "the answer is the factor: 1 + 33 %"),
+        ("", "1 * 4/3", "33 %", "the answer is the factor: 1 + 33 %"),
         ("", "4/3", "25 %", "25 % is a share, but the question asks for a number."), ("", "0.75", "27 %", "too small"),
     ],
 )  # fmt: skip
 def test_a_number_of_another_form_is_told_which_is_wanted(unit: str, right: str, typed: str, says: str) -> None:
-    asked = AskedQuantity(answer=right, unit=unit, tolerance="exact" if right == "886" or "(" in right else "1 %")
+    quantity: Sort = "factor" if "1 *" in right else ""
+    tolerance = "exact" if right == "886" or "(" in right else "1 %"
+    asked = AskedQuantity(answer=right, unit=unit, quantity=quantity, tolerance=tolerance)
     assert says in key_of(asked).blame(asked.read(typed))
 
 
@@ -342,3 +344,44 @@ def test_of_a_share_near_one_what_is_left_of_it_counts() -> None:
     asked = AskedQuantity(answer="0.98726", tolerance="0.1 %")
     assert "as far as it goes" not in key_of(asked).blame(asked.read("0.99"))
     assert "as far as it goes" in key_of(AskedQuantity(answer="7.3")).blame(asked.read("7"))
+
+
+@each(("typed", "is_told"), [("3", True), ("4", True), ("3.3", True), ("2", False), ("5", False), ("3.4", False)])
+def test_a_mistake_of_a_count_is_known_however_it_is_rounded(typed: str, is_told: bool) -> None:
+    mistakes = {"ceil(3.3)": ScoredMistake(says="listed")}
+    asked = AskedQuantity(answer="ceil(8.8)", tolerance="exact", mistakes=mistakes)
+    assert ("listed" in key_of(asked).blame(asked.read(typed))) == is_told
+
+
+@each(("condition", "is_told"), [("1 < 2", True), ("2 < 1", False), ("", True)])
+def test_a_mistake_is_one_where_its_condition_holds(condition: str, is_told: bool) -> None:
+    asked = AskedQuantity(
+        answer="9 s", unit="s", mistakes={"5 s": ScoredMistake(says="listed", score=0.5, when=condition)}
+    )
+    verdict = key_of(asked).judge(asked.read("5"))
+    assert (verdict.says, verdict.score) == (("listed", 0.5) if is_told else ("5 s is too small.", 0.0))
+
+
+# 5 s is a term, 6 s is what is left without 1.03 s; 7 s is the answer rounded.
+@each(
+    ("answer", "typed", "is_near"),
+    [("5 s + 2.03 s", "7", True), ("6 s + 0.1 s", "6", False), ("7.1 s - 0.1 s", "7.1", False)],
+)
+def test_what_a_term_makes_is_not_right_as_far_as_it_goes(answer: str, typed: str, is_near: bool) -> None:
+    asked = AskedQuantity(answer=answer, unit="s", tolerance="0.1 %")
+    assert key_of(asked).blame(asked.read(typed)).startswith("Right as far as it goes") == is_near
+
+
+@each(
+    ("right", "typed", "is_near"),
+    [
+        ("0.98726", "0.99", False),
+        ("0.98724", "0.9872", True),
+        ("1.031", "1.03", True),
+        ("1.06", "1.1", False),
+        ("1.8", "1.83", False),
+    ],
+)
+def test_near_1_the_distance_from_1_counts(right: str, typed: str, is_near: bool) -> None:
+    asked = AskedQuantity(answer=right, tolerance="0.001 %")
+    assert key_of(asked).blame(asked.read(typed)).startswith("Right as far as it goes") == is_near

@@ -6,10 +6,12 @@ from collections.abc import Callable
 import pytest
 
 from app.core.errors import AnswerError
+from app.core.expressions import evaluate
 from app.course.content.catalog import Catalog
 from app.course.kinds import Verdict
 from app.course.kinds.expression import Expression
 from app.course.sandbox.runner import Runner
+from tests.each import each
 
 VOLUME = "collectives/derive-the-volume"
 TIME = "collectives/derive-the-time"
@@ -176,3 +178,43 @@ def test_latency_needs_a_unit(grade: Grade) -> None:
     assert "of another" not in grade("2*(N-1)*a", TIME).feedback[0]
     with pytest.raises(AnswerError, match="no value"):
         grade("2*(N-1)*(a + S/N)", TIME)
+
+
+def edges(exercise: Expression, name: str, seed: int = 0) -> set[float]:
+    return {point[name].value for point in exercise.points(seed)}
+
+
+@each("answer", ["2**(ceil(log2(x)) - 1 - f)", "2^(round(log2(x)) - f)", "2^(floor(log2(x) - 1/2^30) - f)"])
+def test_a_formula_that_is_wrong_at_an_edge_alone_is_wrong(grade: Grade, answer: str) -> None:
+    assert not any(grade(answer, "precision/derive-the-spacing", seed).correct for seed in range(40))
+
+
+def test_the_edges_of_every_symbol_are_tried(catalog: Catalog) -> None:
+    exercises = [one for one in catalog.exercises if isinstance(one, Expression) and not one.sense]
+    assert exercises
+    for exercise in exercises:
+        for name, symbol in exercise.symbols.items():
+            low, high = (end.value for end in symbol.ends)
+            tried = edges(exercise, name)
+            assert {low, high} <= tried, (exercise.id, name)
+            assert 1 in tried or not low <= 1 <= high, (exercise.id, name)
+    assert {0.5**13, 1.0, 512.0} <= edges(catalog.exercise("precision/derive-the-spacing"), "x")  # type: ignore[arg-type]
+
+
+def test_two_symbols_of_a_kind_meet_and_lie_both_ways(catalog: Catalog) -> None:
+    exercise = catalog.exercise("tensor/derive-the-traffic")  # b from 1 to 8, T from 2 to 16
+    assert isinstance(exercise, Expression)
+    pairs = {(point["b"].value, point["T"].value) for point in exercise.points(3)}
+    assert {(2, 2), (8, 8), (2, 8), (8, 2)} <= pairs
+
+
+def test_every_point_is_of_this_world(catalog: Catalog) -> None:
+    for name in ("memory/derive-stage-two", "accumulation/derive-the-share", "serving/derive-the-tensor-degree"):
+        exercise = catalog.exercise(name)
+        assert isinstance(exercise, Expression)
+        for seed in range(20):
+            points = exercise.points(seed)
+            assert len(points) > 12
+            assert all(evaluate(exercise.answer, point).value >= 1 for point in points), name
+            for symbol in ("w", "g", "o"):
+                assert all(float(point[symbol].value).is_integer() for point in points if symbol in point)

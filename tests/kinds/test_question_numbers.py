@@ -5,35 +5,37 @@ import pytest
 from app.core.expressions import Quantity
 from app.core.units import BYTE
 from app.course.content.catalog import Catalog
-from app.course.kinds.answer_key import AnswerKey, AskedQuantity, QuestionNumbers, keys_of
+from app.course.kinds.answer_key import AnswerKey, AskedQuantity, QuestionNumbers, Sort, keys_of
 from app.course.kinds.numeric import Numeric
 from tests.each import each
 
 RANKS = QuestionNumbers(frozenset({8, 50}), (Quantity(8.0), Quantity(3e9, BYTE.dimension)))
 
 
-def key_of(right: str, unit: str) -> AnswerKey:
-    asked = AskedQuantity(answer=right, unit=unit)
-    return keys_of({"it": asked}, {}, lambda text, _: text, RANKS)["it"]
+def key_of(right: str, unit: str, quantity: Sort = "", numbers: QuestionNumbers = RANKS) -> AnswerKey:
+    asked = AskedQuantity(answer=right, unit=unit, quantity=quantity)
+    return keys_of({"it": asked}, {}, lambda text, _: text, numbers)["it"]
 
 
 @each(
-    ("right", "unit", "typed", "says"),
+    ("right", "unit", "quantity", "typed", "says"),
     [
-        ("7 s", "s", "56", "8 times the right one: is a factor of 8"), ("7 s", "s", "0.875", "1/8 of the right one"),
-        ("7 GB", "GB", "56 GB", "for all 8 instead of one"), ("40 ms", "ms", "2 s", "50 times the right one"),
-        ("7 GB", "GB", "8 GB", "8/7 of the right one: do all 8 count here"), ("8 s", "s", "7", "7/8 of the right one"),
-        ("49 s", "s", "50", "50/49 of the right one"), ("9 GB", "GB", "3 GB", "1/3 of the right one: are there several equal"),
-        ("9 s", "s", "6", "2/3 of the right one"), ("9 s", "s", "36", "4 times the right one"),
-        ("9 s", "s", "12", "4/3 times the right one"), ("10.37 s", "s", "3.46", "1/3 of the right one"),
-        ("17 GB", "GB", "3 GB", "3 GB is given in the question"), ("1.7", "", "8", "8 is given in the question"),
-        ("1.7", "", "50", "50 is given in the question"),
-        ("2.7", "", "0.37", "the inverse of the right one"), ("70 %", "%", "143 %", "the inverse of the right one"),
-        ("72 %", "%", "28 %", "add up to 100 %"), ("2.7", "", "1.7", "differ by exactly 1"), ("2.7", "", "3.7", "differ by exactly 1"),
+        ("7 s", "s", "", "56", "8 times the right one: is a factor of 8"), ("7 s", "s", "", "0.875", "1/8 of the right one"),
+        ("7 GB", "GB", "", "56 GB", "for all 8 instead of one"), ("40 ms", "ms", "", "2 s", "50 times the right one"),
+        ("7 GB", "GB", "", "8 GB", "8/7 of the right one: do all 8 count here"), ("8 s", "s", "", "7", "7/8 of the right one"),
+        ("49 s", "s", "", "50", "50/49 of the right one"), ("7", "", "count", "56", "8 times the right one"),
+        ("7", "", "factor", "56", "8 times the right one"), ("70 %", "%", "", "8.75", "1/8 of the right one"),
+        ("17 GB", "GB", "", "3 GB", "3 GB is given in the question"), ("1.7", "", "", "8", "8 is given in the question"),
+        ("1.7", "", "", "50", "50 is given in the question"),
+        ("2.7", "", "", "0.37", "the inverse of the right one"), ("70 %", "%", "", "143 %", "the inverse of the right one"),
+        ("72 %", "%", "", "28 %", "add up to 100 %"), ("2.7", "", "factor", "1.7", "differ by exactly 1"),
+        ("2.7", "", "factor", "3.7", "differ by exactly 1"), ("3", "", "factor", "2", "differ by exactly 1"),
     ],
 )  # fmt: skip
-def test_a_number_of_the_question_explains_a_wrong_one(right: str, unit: str, typed: str, says: str) -> None:
-    key = key_of(right, unit)
+def test_a_number_of_the_question_explains_a_wrong_one(
+    right: str, unit: str, quantity: Sort, typed: str, says: str
+) -> None:
+    key = key_of(right, unit, quantity)
     assert says in key.blame(key.asked.read(typed))
 
 
@@ -42,11 +44,30 @@ def test_a_number_of_the_question_explains_a_wrong_one(right: str, unit: str, ty
     [
         ("7 s", "s", "57"), ("7 s", "s", "9.7"), ("7 GB", "GB", "8.1 GB"), ("9 s", "s", "6.1"), ("17 GB", "GB", "3.1 GB"),
         ("17 s", "s", "3"), ("2.7", "", "1.6"), ("27", "", "26"), ("72 %", "%", "29 %"), ("17 GB", "GB", "0"),
+        ("9 s", "s", "6"), ("9 s", "s", "12"), ("12 GB", "GB", "4 GB"),  # no 3 is in the question
     ],
 )  # fmt: skip
 def test_what_no_number_of_the_question_explains_is_only_too_small_or_large(right: str, unit: str, typed: str) -> None:
     key = key_of(right, unit)
     assert key.blame(key.asked.read(typed)).endswith(("too small.", "too large."))
+
+
+@each("quantity", ["", "count", "share", "probability", "number"])
+def test_what_is_no_factor_is_not_told_how_much_more_it_is(quantity: Sort) -> None:
+    key = key_of("2.7", "", quantity)
+    assert key.blame(key.asked.read("3.7")) == "3.7 is too large."
+
+
+@each("quantity", ["", "probability", "number"])
+def test_what_has_no_parts_is_not_told_that_it_is_multiplied(quantity: Sort) -> None:
+    key = key_of("0.07", "", quantity)
+    assert key.blame(key.asked.read("0.56")) == "0.56 is too large."
+
+
+@each(("right", "typed"), [("1", "8"), ("1", "2"), ("1", "0.125"), ("0", "1"), ("8", "1"), ("2", "1"), ("0.125", "1")])
+def test_nothing_is_told_of_a_ratio_to_a_plain_0_or_1(right: str, typed: str) -> None:
+    key = key_of(right, "", "factor", QuestionNumbers(frozenset({3})))
+    assert "right one" not in key.blame(key.asked.read(typed)).replace("right one differ by exactly 1", "")
 
 
 def test_the_answer_to_another_part_is_told_its_place(catalog: Catalog) -> None:

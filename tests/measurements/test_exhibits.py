@@ -49,6 +49,7 @@ def test_the_reader_finds_the_straggler_of_a_made_job_and_what_its_exhibit_says(
             "busiest": computing.index(max(computing)),
             "waited": read[longest].skew,
             "running": times[longest],
+            "first": times[0],
             "transfer": times[longest] - read[longest].skew,
         }
         assert {key: value for key, (value, _) in exhibit_called(name).quantities.items()} == pytest.approx(said)

@@ -98,6 +98,8 @@ def _lines(form: NumericDraft) -> Iterator[str]:
     for name in ("answer", "unit", "tolerance"):
         if text := getattr(form, name):
             yield _entry(name, text)
+    if not form.unit:
+        yield "quantity: number"  # of which feedback supposes the least
     if form.mistakes:
         yield "mistakes:"
         for wrong, says in form.mistakes:

@@ -5,7 +5,16 @@ derivations: `2 * size * (ranks - 1) / ranks`, `80 GB - 20 GiB`, `memory.state_b
 """
 
 from app.core.expressions.arithmetic import PAD_LIMIT, PadLine, parse_plain, read_answer, read_argument, worked_pad
-from app.core.expressions.evaluation import Names, Quantity, evaluate, holds, same_kind
+from app.core.expressions.evaluation import (
+    Names,
+    Quantity,
+    drop_terms,
+    evaluate,
+    holds,
+    same_kind,
+    unrounded,
+    values_of_terms,
+)
 from app.core.expressions.parser import ExpressionError, Node, names_in, parse_expression
 from app.core.expressions.template import (
     BLANK,
@@ -42,6 +51,9 @@ __all__ = [
     "read_answer",
     "read_argument",
     "same_kind",
+    "drop_terms",
     "slots",
+    "unrounded",
+    "values_of_terms",
     "worked_pad",
 ]

@@ -1,7 +1,7 @@
 """Evaluation of an expression: operators, functions, and values whose dimensions are checked."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from operator import add, sub
@@ -17,6 +17,7 @@ from app.core.expressions.parser import (
     Node,
     Number,
     Word,
+    nodes_in,
     parse_expression,
 )
 from app.core.formulas import FORMULAS, Argument, Formula
@@ -26,6 +27,7 @@ from app.core.units import FLOP, RATIO, Dimension, figures, show, spelled, unit_
 SLACK = 1e-9  # of a comparison: 1/3 * 3 is 1
 PLAIN: Dimension = RATIO.dimension
 _HIGHEST = 100  # exponent of a unit
+_ROUNDING = ("ceil", "floor", "round")
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,6 +227,63 @@ def holds(text: str | Node, names: Names) -> bool:
     if not (isinstance(node, Binary) and node.operator in COMPARISONS):
         raise ExpressionError(translate("{text!r} is not a comparison", text=text))
     return bool(evaluate(node, names).value)
+
+
+def unrounded(text: str | Node, names: Names) -> float:
+    """The value of *text* before it is rounded, if it is the ceil, floor or round of something.
+
+    Raises:
+        ExpressionError: it has no value.
+    """
+    node = _tree(text, names)
+    while isinstance(node, FunctionCall) and node.name in _ROUNDING and len(node.arguments) == 1:
+        node = node.arguments[0]
+    return evaluate(node, names).value
+
+
+def values_of_terms(text: str | Node, names: Names) -> list[Quantity]:
+    """The values of the parts of *text*, and of *text* with a term left out, as far as they have one."""
+    try:
+        node = _tree(text, names)
+    except ExpressionError:
+        return []
+    found = []
+    for part in (*nodes_in(node), *drop_terms(node, names)):
+        try:
+            found.append(evaluate(part, names))
+        except ExpressionError:  # a word, or a term that cannot be left out
+            continue
+    return found
+
+
+def drop_terms(node: Node, names: Names) -> Iterator[Node]:
+    """*node* with a term of a sum left out, or an argument that a formula in it can do without."""
+    match node:
+        case Negative(term):
+            yield from (Negative(one) for one in drop_terms(term, names))
+        case Binary(operator, left, right):
+            yield from (left, right) if operator == "+" else (left,) if operator == "-" else ()
+            yield from (Binary(operator, one, right) for one in drop_terms(left, names))
+            yield from (Binary(operator, left, one) for one in drop_terms(right, names))
+        case Name(name) if name not in names and (formula := FORMULAS.get(name)):
+            taken = tuple((key, Name(key)) for key in formula.inputs if key in names)
+            yield from _without_an_option(FunctionCall(name, (), taken))
+        case FunctionCall(name, arguments, named, part):
+            for at, one in ((at, one) for at, term in enumerate(arguments) for one in drop_terms(term, names)):
+                yield FunctionCall(name, (*arguments[:at], one, *arguments[at + 1 :]), named, part)
+            yield from _without_an_option(node)
+
+
+def _without_an_option(call: FunctionCall) -> Iterator[Node]:
+    """*call* without its last argument, or one that is named, where its formula has a default for it."""
+    if formula := FORMULAS.get(call.name):
+        inputs = list(formula.inputs.values())[: len(call.arguments)]
+        if inputs and not inputs[-1].required:
+            yield FunctionCall(call.name, call.arguments[:-1], call.named, call.part)
+        for key, _ in call.named:
+            if key in formula.inputs and not formula.inputs[key].required:
+                others = tuple(one for one in call.named if one[0] != key)
+                yield FunctionCall(call.name, call.arguments, others, call.part)
 
 
 def _value(node: Node, names: Names) -> Quantity:

@@ -4,18 +4,37 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from math import ceil, floor
-from typing import Annotated, TypeVar
+from math import ceil, floor, isclose
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import BeforeValidator, Field, field_validator
 
 from app.core.errors import AnswerError
-from app.core.expressions import ExpressionError, Names, Quantity, evaluate, read_answer
-from app.core.translation import localized, noted, translate
+from app.core.expressions import (
+    ExpressionError,
+    Names,
+    Quantity,
+    evaluate,
+    holds,
+    parse_expression,
+    read_answer,
+    unrounded,
+    values_of_terms,
+)
+from app.core.expressions.parser import FunctionCall, Name
+from app.core.formulas import FORMULAS
+from app.core.translation import localized, translate
 from app.core.units import RATIO, Reading, Scale, inward, scale_of, show_in
 from app.core.units import parse as parse_quantity
 from app.course.kinds.base import Markdown, PartVerdict, Strict, key_told
-from app.course.kinds.common_mistakes import common_mistake, in_another_unit, in_the_wrong_unit
+from app.course.kinds.common_mistakes import (
+    common_mistake,
+    in_another_unit,
+    in_the_wrong_unit,
+    no_factor,
+    not_whole,
+    too_coarse,
+)
 from app.course.kinds.drawn_values import UnitName
 
 _CLOSE = 0.002  # how near a factor must be met
@@ -23,11 +42,7 @@ _NEAR_MISSES_ROUNDED = 0.005  # how near, where a number was rounded to three fi
 _NEAR_MISSES_APART = 0.1  # of the distance between n and n - 1
 _EIGHT = 8
 _READ_AS = 6  # significant digits of what was typed
-_PARTS = ((1, 3), (2, 3), (1, 4), (3, 4), (3, 1), (3, 2), (4, 1), (4, 3))
-_TOO_FEW = noted("Your number is {share} of the right one: are there several equal parts, and are some left out?")
-_TOO_MANY = noted(
-    "Your number is {share} times the right one: are there several equal parts, and are too many counted?"
-)
+_MULTIPLIED = ("amount", "count", "factor", "share")  # what may be so many times as much, by mistake
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,21 +58,30 @@ class QuestionNumbers:
         return _EIGHT in self.counts
 
 
-def told_by_the_question(reading: Reading, right: float, scale: Scale, numbers: QuestionNumbers) -> str:
-    """Feedback on a wrong *reading* that the *numbers* of the question explain; else empty."""
+def told_by_the_question(reading: Reading, right: float, scale: Scale, numbers: QuestionNumbers, sort: str) -> str:
+    """Feedback on a wrong *reading* that the *numbers* of the question explain; else empty.
+
+    The *sort* of the quantity decides what may be said of it.
+    """
     value = reading.value
     if not value or not right:
         return ""
+    if is_trivial(value, scale) or is_trivial(right, scale):
+        return _given_back(value, scale, numbers)
     close = max(_CLOSE, min(reading.step / 2 / abs(value), _NEAR_MISSES_ROUNDED))
     return (
-        (_another_relation(value, right, scale, close) if scale.unit is RATIO else "")
-        or _off_by_a_count(value / right, numbers.counts, close)
-        or _off_by_equal_parts(value / right, close)
+        (_another_relation(value, right, scale, close, sort) if scale.unit is RATIO else "")
+        or (_off_by_a_count(value / right, numbers.counts, close) if sort in _MULTIPLIED else "")
         or _given_back(value, scale, numbers)
     )
 
 
-def _another_relation(value: float, right: float, scale: Scale, close: float) -> str:
+def is_trivial(value: float, scale: Scale) -> bool:
+    """Whether *value* is a plain 0 or 1, of which a relation to another number says nothing, or all."""
+    return scale.unit is RATIO and scale.factor == 1 and value in (0, 1)
+
+
+def _another_relation(value: float, right: float, scale: Scale, close: float, sort: str) -> str:
     """Feedback on a plain number that is the inverse of the right one, its rest, or one off."""
     if _is_near(value * right, 1, close):
         return translate("Your number is the inverse of the right one: check what is divided by what.")
@@ -65,8 +89,7 @@ def _another_relation(value: float, right: float, scale: Scale, close: float) ->
         return translate(
             "Your number and the right one add up to 100 %: does the question ask for this part, or for the rest?"
         )
-    is_whole = float(right).is_integer()
-    if not scale.symbol and not is_whole and _is_near(abs(value - right), 1, close):
+    if sort == "factor" and _is_near(abs(value - right), 1, close):
         return translate(
             "Your number and the right one differ by exactly 1: “how many times as much” is not "
             "the same as “how much more”."
@@ -107,16 +130,6 @@ def _off_by_one_of(ratio: float, counts: Iterable[int]) -> str:
     return ""
 
 
-def _off_by_equal_parts(ratio: float, close: float) -> str:
-    """Feedback on two thirds of the right number, or four thirds."""
-    for numerator, denominator in _PARTS:
-        if _is_near(ratio * denominator / numerator, 1, close):
-            form = _TOO_FEW if numerator < denominator else _TOO_MANY
-            shown = f"{numerator}/{denominator}" if denominator > 1 else f"{numerator}"
-            return translate(form, share=shown)
-    return ""
-
-
 def _given_back(value: float, scale: Scale, numbers: QuestionNumbers) -> str:
     """Feedback on a *value* that the question itself has."""
     known = [one.value for one in numbers.given if one.dimension == scale.unit.dimension]
@@ -134,70 +147,12 @@ def _is_near(value: float, other: float, close: float) -> bool:
     return abs(value / other - 1) <= close
 
 
-_COARSE = 0.05  # of the right value: what is farther off is not it
-_MOST_OF = 0.9
-_NO_CHANGE = (1, 2)  # factors that may be a wrong idea: nothing changes, or all of it doubles
-
-
-def too_coarse(reading: Reading, right: float, tolerance: str, scale: Scale) -> str:
-    """Feedback on 7 where 7.3 *scale* is right; empty for anything else."""
-    off = abs(reading.value - right)
-    # Of a share near 1, what is left of it counts.
-    size = min(abs(right), abs(1 - right)) if scale.unit is RATIO and _MOST_OF <= right < 1 else abs(right)
-    if not reading.step or off > min(reading.step / 2, _COARSE * size):
-        return ""
-    if scale.unit is RATIO and reading.value in _NO_CHANGE:
-        return ""
-    if tolerance == "exact":
-        return translate("Right as far as it goes, but the answer must be exact: give at least one more digit.")
-    return translate(
-        "Right as far as it goes, but the answer must be within {tolerance}: give at least one more digit.",
-        tolerance=tolerance,
-    )
-
-
-def not_whole(reading: Reading, right: float, scale: Scale) -> str:
-    """Feedback on 885.14 where a count of exactly 886 *scale* is right; empty for anything else.
-
-    Nothing is said beside 0 and 1, where rounding would only give the answer away.
-    """
-
-    def is_whole(value: float) -> bool:
-        return (value / scale.factor).is_integer()
-
-    near = abs(reading.value - right) < scale.factor
-    if (
-        scale.unit is not RATIO
-        or right / scale.factor in (0, 1)
-        or not near
-        or not is_whole(right)
-        or is_whole(reading.value)
-    ):
-        return ""
-    typed = show_in(reading.value, scale, _READ_AS)
-    if reading.value < right:
-        return translate("The answer must be a whole number: round {value} up.", value=typed)
-    return translate("The answer must be a whole number: round {value} down.", value=typed)
-
-
-def no_factor(reading: Reading, right: float, scale: Scale, slack: float) -> str:
-    """Feedback on 33 % where "1.33 times" is right; empty for anything else."""
-    typed = reading.scale
-    if typed is None or typed.factor >= 1 or scale.unit is not RATIO or scale.factor != 1:
-        return ""
-    share = show_in(reading.value, typed)
-    if abs(1 + reading.value - right) <= max(slack, reading.step / 2):
-        return translate("{share} more is the right idea, but the answer is the factor: 1 + {share}.", share=share)
-    if reading.value < 1 < right:
-        return translate("{share} is a share, but the question asks for a number.", share=share)
-    return ""
-
-
 class ScoredMistake(Strict):
     """A wrong answer that is told a sentence, and may be worth a part of the points."""
 
     says: Markdown = Field(description="what was done, and what to do instead")
     score: float = Field(default=0.0, ge=0, lt=1, description="the share of the points that it is worth, such as 0.5")
+    when: str = Field(default="", description="a condition, such as ranks > 8: it is a mistake only then")
 
 
 def _with_its_sentence(written: object) -> object:
@@ -206,7 +161,7 @@ def _with_its_sentence(written: object) -> object:
     return written if known else {"says": written}
 
 
-MISTAKES = "expression: sentence, or expression: {says: sentence, score: 0.5}"
+MISTAKES = "expression: sentence, or expression: {says: sentence, score: 0.5, when: ranks > 8}"
 Mistake = Annotated[ScoredMistake, BeforeValidator(_with_its_sentence, json_schema_input_type=Markdown | ScoredMistake)]
 
 
@@ -229,6 +184,9 @@ def part_sentences(parts: Mapping[str, PartVerdict], titles: Mapping[str, str], 
 _EXACT = 1e-9
 T = TypeVar("T")
 _ROUNDS = re.compile(r"\b(?:ceil|floor|round)\(")
+Sort = Literal["", "count", "factor", "share", "probability", "number"]
+QUANTITY = "what a plain number is, where its expression leaves that open: count, factor, share, probability, number"
+_TIMES = ("x", "×", "times")
 _ROUNDED = 0.01  # of a mistake: more is not lost by rounding it
 _NEAR_A_MISTAKE = 0.1  # of its value: an answer farther off is another mistake
 
@@ -239,6 +197,7 @@ class AskedQuantity(Strict):
     prompt: str = Field(default="", description="what this answer is, where there are several")
     answer: str = Field(description="a formula's name, or an expression of the drawn values")
     unit: UnitName = Field(default="", description="of a number without a unit: ms, GB, %, or empty")
+    quantity: Sort = Field(default="", description=QUANTITY)
     tolerance: str = Field(default="1 %", description="0.5 %, 0.3 points, or exact")
     accept: str = Field(default="", description="a second value: anything between the two is right")
     mistakes: dict[str, Mistake] = Field(default_factory=dict, description=MISTAKES)
@@ -264,9 +223,31 @@ class AskedQuantity(Strict):
         return scale_of(self.unit)
 
     @property
+    def sort(self) -> str:
+        """The kind of quantity: declared, or certain from the unit or the expression; else empty.
+
+        What has a unit is an amount. Feedback that depends on the kind is not given where it is empty.
+        """
+        if self.scale.unit is not RATIO:
+            return "amount"
+        if self.quantity:
+            return self.quantity
+        if self.scale.factor < 1:
+            return "share"
+        if self.scale.symbol:
+            return "factor" if self.scale.symbol in _TIMES else "count"
+        rounds = self.tolerance == "exact" and self.is_rounded
+        return "count" if rounds or _is_whole_formula(self.answer) else ""
+
+    @property
+    def is_rounded(self) -> bool:
+        """Whether the answer rounds something."""
+        return _ROUNDS.search(self.answer) is not None
+
+    @property
     def is_count(self) -> bool:
-        """Whether the answer is a number of things: it is exact, plain, and rounded to a whole one."""
-        return self.tolerance == "exact" and self.scale.unit is RATIO and _ROUNDS.search(self.answer) is not None
+        """Whether the answer is a whole number of things."""
+        return self.tolerance == "exact" and self.sort == "count"
 
     def slack(self, right: float) -> float:
         """How far from *right* an answer may be."""
@@ -311,8 +292,6 @@ class AskedQuantity(Strict):
 
     def is_mistake(self, value: float, wrong: float, step: float) -> bool:
         """Whether *value*, typed to a *step*, is the mistake whose value is *wrong*."""
-        if self.is_count and value.is_integer() and value in (floor(wrong), ceil(wrong)):
-            return True
         # A tolerance in points is wide beside a small value, and says nothing beside 0.
         near = min(self.slack(wrong), abs(wrong) * _NEAR_A_MISTAKE)
         rounded = min(step / 2, abs(wrong) * _ROUNDED)
@@ -336,6 +315,17 @@ class AskedQuantity(Strict):
             if reading.worked_out
             else ""
         )
+
+
+@cache
+def _is_whole_formula(answer: str) -> bool:
+    """Whether *answer* is one formula, and that returns a whole number."""
+    try:
+        node = parse_expression(answer)
+    except ExpressionError:  # reported where it is evaluated
+        return False
+    formula = FORMULAS.get(node.name) if isinstance(node, Name | FunctionCall) else None
+    return formula is not None and formula.result.whole
 
 
 @cache
@@ -397,6 +387,16 @@ class AnswerKey:
     keys: Mapping[str, "AnswerKey"] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
+    def listed(self) -> Mapping[str, ScoredMistake]:
+        """The listed mistakes that are mistakes in this variant, by their expressions.
+
+        Raises:
+            ExpressionError: a condition has no value there.
+        """
+        asked = self.asked.mistakes.items()
+        return {text: mistake for text, mistake in asked if not mistake.when or holds(mistake.when, self.names)}
+
+    @cached_property
     def mistakes(self) -> tuple[tuple[float, str], ...]:
         """The values of the listed mistakes with their feedback, worked out on demand.
 
@@ -405,8 +405,23 @@ class AnswerKey:
         """
         return tuple(
             (self.asked.value(expression, self.names), self.fill(mistake.says, self.names))
-            for expression, mistake in self.asked.mistakes.items()
+            for expression, mistake in self.listed.items()
         )
+
+    def _mistaken(self, reading: Reading) -> tuple[str, ScoredMistake] | None:
+        """The listed mistake that *reading* is, with its feedback.
+
+        A number of things may be rounded up, down or not at all, however the mistake is.
+        """
+        told = [(value, (says, one)) for (value, says), one in zip(self.mistakes, self.listed.values(), strict=True)]
+        if self.asked.is_count:
+            for expression, (_, one) in zip(self.listed, list(told), strict=True):
+                value = unrounded(expression, self.names)
+                told += [(float(rounded), one) for rounded in {value, floor(value), ceil(value)}]
+        # Where the right value rounds to the same number, too few digits are what is wrong.
+        step = 0.0 if abs(reading.value - self.right) <= reading.step / 2 else reading.step
+        found = self.asked.nearest_mistake(reading.value, told, step)
+        return found[1] if found else None
 
     def holds(self, reading: Reading) -> bool:
         """Whether *reading* counts as right, in one of the ways to read it."""
@@ -418,7 +433,7 @@ class AnswerKey:
             return PartVerdict(True, self.praise() + self.asked.echo(reading))
         says = self.blame(reading)
         is_said = says.startswith(localized(self.asked.shown(reading.value)))
-        wordings = (mistake.says for mistake in self.asked.mistakes.values())
+        wordings = (mistake.says for mistake in self.listed.values())
         told = key_told(says, (text for _, text in self.mistakes), wordings)
         says = localized(says)
         says = says if is_said else says + self.asked.echo(reading)
@@ -426,8 +441,7 @@ class AnswerKey:
 
     def _worth(self, reading: Reading) -> float:
         """The share of the points that a wrong *reading* gets: that of the mistake that it is."""
-        listed = zip((wrong for wrong, _ in self.mistakes), self.asked.mistakes.values(), strict=True)
-        found = self.asked.nearest_mistake(reading.value, listed, reading.step)
+        found = self._mistaken(reading)
         return found[1].score if found else 0.0
 
     def shown(self) -> str:
@@ -473,23 +487,39 @@ class AnswerKey:
 
     def diagnosis(self, reading: Reading) -> str:
         """The mistake behind a wrong answer; empty where its value does not give it away."""
-        scale = self.asked.scale
+        scale, sort = self.asked.scale, self.asked.sort
+        listed = self._mistaken(reading)
         return (
             self._in_the_wrong_unit(reading)
-            or self.asked.foreseen(reading.value, self.mistakes, reading.step)
+            or (listed[0] if listed else "")
             or self._of_another(reading)
             or self._common(reading)
-            or too_coarse(reading, self.right, self.asked.tolerance, scale)
+            or self._too_coarse(reading)
             or (self.asked.is_count and not_whole(reading, self.right, scale))
-            or no_factor(reading, self.right, scale, self.slack)
+            or no_factor(reading, self.right, scale, self.slack, sort)
             or self._of_the_question(reading)
         )
+
+    def _too_coarse(self, reading: Reading) -> str:
+        """Feedback on too few digits, unless that is what a term of the file makes."""
+        says = too_coarse(reading, self.right, self.asked.tolerance, self.asked.scale)
+        return "" if says and self._is_made_by_a_term(reading.value) else says
+
+    def _is_made_by_a_term(self, value: float) -> bool:
+        """Whether the question shows *value*, or a part of the answer or of a mistake is or leaves it."""
+        dimension = self.asked.scale.unit.dimension
+        made = list(self.names.values())
+        for expression in (self.asked.answer, *self.listed):
+            made += values_of_terms(expression, self.names)
+        counts = self.numbers.counts if self.numbers and self.asked.scale.unit is RATIO else ()
+        known = [one.value for one in made if one.dimension == dimension and one.value != self.right]
+        return any(isclose(value, one, rel_tol=_EXACT) for one in (*known, *counts))
 
     def _of_the_question(self, reading: Reading) -> str:
         """Feedback from the numbers of the question; none on predictions, which are estimates."""
         if self.numbers is None:
             return ""
-        return told_by_the_question(reading, self.right, self.asked.scale, self.numbers)
+        return told_by_the_question(reading, self.right, self.asked.scale, self.numbers, self.asked.sort)
 
     def _in_the_wrong_unit(self, reading: Reading) -> str:
         """Feedback on 1.75 Gb where 1.75 GB is right, unless a listed mistake is as near."""
@@ -518,7 +548,7 @@ class AnswerKey:
             says := in_another_unit(reading.value, right, self.slack, shown, has_eight=eight)
         ):
             return says
-        if not right:
+        if not right or is_trivial(right, shown) or is_trivial(reading.value, shown):
             return ""
         ratio, off = reading.value / right, self.slack / abs(right)
         return common_mistake(ratio, reading.scale or shown, off, has_eight=eight)
@@ -530,7 +560,7 @@ class AnswerKey:
             ExpressionError: a mistake has no value there.
         """
         seen: dict[str, float] = {}
-        for expression, (value, _) in zip(self.asked.mistakes, self.mistakes, strict=True):
+        for expression, (value, _) in zip(self.listed, self.mistakes, strict=True):
             room = self.slack * (_APART - 1)
             if self.low - room <= value <= self.high + room:
                 near, right = self.asked.shown(value), self.asked.shown(self.right)

@@ -4,12 +4,13 @@ import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations, islice
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, PrivateAttr, model_validator
 
 from app.core.errors import AnswerError, PlacedError
-from app.core.expressions import ExpressionError, Names, Node, Quantity, evaluate, latex, parse_plain, same_kind
+from app.core.expressions import ExpressionError, Names, Node, Quantity, evaluate, holds, latex, parse_plain, same_kind
 from app.core.translation import localized, noted, translate
 from app.core.units import FLOP, RATIO, Dimension, Scale, scale_of, show, spelled, unit_of
 from app.course.kinds.answer_key import MISTAKES, Mistake, ScoredMistake, worth_sentence
@@ -102,6 +103,7 @@ def dimension_words(quantity: Quantity) -> str:
 
 
 _POINTS = 12
+_TRIES = 1_000  # to draw values that make sense
 _DIGITS = 2  # of a drawn value: round numbers read better where one is shown
 _FACTORS = {
     2.0: noted("Your formula is always twice the right one."),
@@ -132,6 +134,7 @@ class Symbol(Strict):
 
     says: Markdown = Field(description="what it stands for")
     range: tuple[DrawnValue, DrawnValue] = Field(description="from and to; whole numbers if both are whole")
+    whole: bool = Field(default=False, description="whole numbers alone, also between ends with a unit, as 1 B and 4 B")
 
     @property
     def ends(self) -> tuple[Quantity, Quantity]:
@@ -144,9 +147,23 @@ class Symbol(Strict):
         low, high = self.ends
         value = low.value * (high.value / low.value) ** source.random()
         rough = float(f"{value:.{_DIGITS}g}")
-        if all(isinstance(end, int) for end in self.range):
+        if self.is_whole:
             rough = round(rough)
         return Quantity(min(max(rough, low.value), high.value), low.dimension)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it counts something."""
+        return self.whole or all(isinstance(end, int) for end in self.range)
+
+    @property
+    def edges(self) -> Sequence[Quantity]:
+        """Where formulas part that agree elsewhere: its ends, and 1 and other powers of two between them."""
+        low, high = self.ends
+        powers = [2.0**power for power in range(math.ceil(math.log2(low.value)), math.floor(math.log2(high.value)) + 1)]
+        inside = [1.0, powers[0], powers[len(powers) // 2], powers[-1]] if powers else []
+        values = dict.fromkeys((low.value, high.value, *(one for one in inside if low.value <= one <= high.value)))
+        return [Quantity(value, low.dimension) for value in values]
 
 
 class Expression(Base):
@@ -159,6 +176,7 @@ class Expression(Base):
     answer: str = Field(description="the formula, in the symbols alone")
     reference: str = Field(default="", description="a formula of the core that it must equal, called with the symbols")
     unit: UnitName = Field(default="", description="of the result: s, B, or empty")
+    sense: str = Field(default="", description="where it makes sense, of the symbols and the answer: answer >= 1")
     symbols: dict[SymbolName, Symbol] = Field(
         min_length=1, description="symbol: says and range, such as [1 MB, 4 GB] or [2, 1024]"
     )
@@ -237,9 +255,33 @@ class Expression(Base):
         return self._points.of(seed, lambda: tuple(self._drawn_points(seed)))
 
     def _drawn_points(self, seed: int) -> Iterator[Names]:
+        """Drawn values, then those at the edges of each symbol's range and of each pair of symbols."""
         source = random.Random(f"points {seed}")
-        for _ in range(_POINTS):
-            yield {name: symbol.at(source) for name, symbol in self.symbols.items()}
+        drawn = ({name: symbol.at(source) for name, symbol in self.symbols.items()} for _ in range(_TRIES))
+        inside = list(islice((names for names in drawn if self._makes_sense(names)), _POINTS))
+        if not inside:
+            raise ExpressionError(f"no values of the symbols meet {self.sense!r}")
+        yield from inside
+        yield from (names for names in self._edge_points(inside[0]) if self._makes_sense(names))
+
+    def _edge_points(self, inside: Names) -> Iterator[Names]:
+        """Points that differ from *inside* in that a symbol or all are at an edge, or two meet."""
+        for name, symbol in self.symbols.items():
+            yield from ({**inside, name: edge} for edge in symbol.edges)
+        yield {name: symbol.ends[0] for name, symbol in self.symbols.items()}
+        yield {name: symbol.ends[1] for name, symbol in self.symbols.items()}
+        for one, other in combinations(self.symbols, 2):
+            (low, high), (least, most) = self.symbols[one].ends, self.symbols[other].ends
+            start, end = max(low.value, least.value), min(high.value, most.value)
+            if low.dimension == least.dimension and start <= end:
+                for value, second in ((start, start), (end, end), (start, end), (end, start)):
+                    yield {**inside, one: Quantity(value, low.dimension), other: Quantity(second, low.dimension)}
+
+    def _makes_sense(self, names: Names) -> bool:
+        """Whether the formula means something in the world for the symbols in *names*."""
+        if not self.sense:
+            return True
+        return holds(self.sense, {**names, "answer": evaluate(parse_plain(self.answer, self.symbols), names)})
 
     def _foreseen(self, seed: int, values: Sequence[Quantity | None]) -> ScoredMistake | None:
         """The mistake with the same values."""
@@ -312,8 +354,8 @@ class Expression(Base):
 
     def prove(self, drawn: Draw) -> Iterator[Finding]:
         """The answer equals the reference, and no mistake equals it or another mistake."""
-        points = self.points(drawn.seed)
         try:
+            points = self.points(drawn.seed)
             right = [evaluate(parse_plain(self.answer, self.symbols), names) for names in points]
         except ExpressionError as error:
             yield Finding(("answer",), str(error))
@@ -323,8 +365,10 @@ class Expression(Base):
         if self.reference:
             yield from self._prove_reference(points, right)
         seen = {"the answer": right}
-        for expression in self.wrong:
+        for expression, mistake in self.wrong.items():
             where = ("mistakes", expression)
+            if mistake.when:
+                yield Finding((*where, "when"), "a formula is wrong for all symbols", "remove it")
             try:
                 node = parse_plain(expression, self.symbols)
                 values = [evaluate(node, names) for names in points]

@@ -16,10 +16,12 @@ from app.core.translation import localized, noted, translate
 from app.core.units import Dimension, Reading, check_clear, spelling
 from app.course.kinds.answer_key import (
     MISTAKES,
+    QUANTITY,
     AnswerKey,
     AskedQuantity,
     Mistake,
     QuestionNumbers,
+    Sort,
     keys_of,
     part_sentences,
     telling_figures,
@@ -304,6 +306,7 @@ class Numeric(Asking):
     kind: Literal["numeric"]
     answer: str = Field(default="", description="a formula's name, or an expression")
     unit: UnitName = Field(default="", description="of a number without a unit: ms, GB, %, or empty")
+    quantity: Sort = Field(default="", description=QUANTITY)
     tolerance: str = Field(default="1 %", description="0.5 %, 0.3 points, or exact")
     accept: str = Field(default="", description="a second value: anything between the two is right")
     wrong: dict[str, Mistake] = Field(default_factory=dict, alias="mistakes", description=MISTAKES)
@@ -324,6 +327,7 @@ class Numeric(Asking):
             ONLY: AskedQuantity(
                 answer=self.answer,
                 unit=self.unit,
+                quantity=self.quantity,
                 tolerance=self.tolerance,
                 accept=self.accept,
                 mistakes=self.wrong,
