@@ -140,17 +140,9 @@ async function copy(button, link) {
   }
 }
 
-document.addEventListener("click", (event) => {
-  const button = event.target.closest?.("[data-copy],[data-play]");
-  if (!button) return;
-  if (button.dataset.copy) {
-    copy(button, new URL(button.dataset.copy, location.href).href);
-    return;
-  }
-  const svg = drawing(button.closest("[data-figure]"));
-  svg.classList.remove("playing");
-  svg.getBoundingClientRect(); // restarts the animation
-  svg.classList.add("playing");
+document.addEventListener("click", ({ target }) => {
+  const button = target.closest?.("[data-copy]");
+  if (button) copy(button, new URL(button.dataset.copy, location.href).href);
 });
 
 // Where there is room beside the figures, the settings are always open.

@@ -1,12 +1,9 @@
-// Motion that explains: the blocks of a schedule move to their new places, and tokens fall into the bins of experts.
+// Motion that explains: the blocks of a schedule move to their new places.
 // It shows what changed, for less than a second, and nothing is lost without it.
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 const CALM = 350; // milliseconds since the last change: while a slider moves, figures follow it at once
 const MOST = 200; // blocks; a slow machine could not keep up with more
-const TOKENS = 64;
 const LONG = 450; // milliseconds that blocks move
-const FILL = 700; // milliseconds that a bin takes to fill
-const FALL = 380; // milliseconds that a token falls
 // A backward pass that is split comes from the halves of the whole one, which comes from the first half.
 const ALIKE = { I: "B", W: "B", B: "I" };
 const HALF = { I: 0, W: 0.5 };
@@ -92,47 +89,6 @@ function morph(svg, before) {
   return [group];
 }
 
-// A token lands as the bin reaches the level that it fills; what is too much appears when all are full.
-function fill(svg) {
-  const bins = [...svg.querySelectorAll(".bin")];
-  if (bins.length > TOKENS) return [];
-  const group = layer(svg);
-  const empty = [];
-  const each = Math.max(1, Math.min(5, Math.floor(TOKENS / bins.length)));
-  for (const bin of bins) {
-    const [x, y, width, height] = ["x", "y", "width", "height"].map((name) => amount(bin, name));
-    const foot = y + height;
-    if (!bin.matches(".k-f")) {
-      animate(bin, [{ opacity: 0 }, { opacity: 0, offset: 0.9 }, { opacity: 1 }], FILL);
-      continue;
-    }
-    empty.push(bin.cloneNode());
-    empty.at(-1).setAttribute("class", "k-e");
-    bin.before(empty.at(-1));
-    animate(bin, [{ transform: `matrix(1,0,0,0.01,0,${0.99 * foot})` }, { transform: "none" }], FILL);
-    const side = Math.min(9, 0.7 * width);
-    for (let token = 1; token <= each; token += 1) {
-      const aside = (((token * 3) % 5) / 4) * (width - side);
-      const level = foot - (height * token) / each - side;
-      animate(
-        box(group, "k-f", x + aside, level, side, side),
-        [
-          { transform: `translateY(${-level}px)`, opacity: 0 },
-          { opacity: 1, offset: 0.05 },
-          { transform: "translateY(0)" },
-        ],
-        {
-          duration: FALL,
-          delay: Math.max(0, (FILL * token) / each - FALL),
-          easing: "ease-in",
-          fill: "both",
-        },
-      );
-    }
-  }
-  return [group, ...empty];
-}
-
 // A key or a click ends it at once.
 function finish() {
   running.forEach((one) => one.finish());
@@ -152,7 +108,7 @@ export function remember(root) {
 export function move(before, root) {
   if (!before) return;
   const extra = shown(root).flatMap((svg, at) =>
-    svg.querySelector(".bin") ? fill(svg) : morph(svg, before[at]),
+    morph(svg, before[at]),
   );
   if (!extra.length) return;
   Promise.allSettled(running.map((one) => one.finished)).then(() =>
