@@ -36,7 +36,8 @@ function paint(group, boxes, ranks) {
 
 function stage(svg) {
   const ranks = Number(svg.dataset.ranks);
-  const [cells, places] = [svg.dataset.cells, svg.dataset.places].map((text) => (text ? numbers(text, ",") : []));
+  const { cells: own, places: others } = svg.dataset;
+  const [cells, places] = [own, others || own].map((text) => (text ? numbers(text, ",") : []));
   const groups = [...svg.querySelectorAll(".piece")];
   return {
     move({ pieces }) {
@@ -202,6 +203,14 @@ if (beside) {
   );
   document.querySelectorAll("[data-frame]").forEach((part) => seen.observe(part));
 }
+
+// The figure of an exercise plays the number that was typed, and stops there.
+document.addEventListener("reached", ({ detail }) => {
+  const figure = document.querySelector(".illustration[data-frames]");
+  if (!figure) return;
+  figure.querySelector(".answered").hidden = false;
+  playTo(figure, Math.floor(detail + 1e-3), 0);
+});
 
 const opened = document.querySelector("[data-runs]");
 if (opened && !still.matches) play(opened);

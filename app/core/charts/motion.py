@@ -109,8 +109,8 @@ class MotionPicture:
 
     @property
     def places(self) -> str:
-        """The places of pieces, compact."""
-        return _places_text(self.scene.places)
+        """The places of pieces, compact; empty if they are those of the cells."""
+        return "" if self.scene.places == self.scene.cells else _places_text(self.scene.places)
 
 
 def motion_picture(motion: Motion, paper: Paper) -> MotionPicture:

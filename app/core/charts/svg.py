@@ -4,6 +4,7 @@ from functools import cache
 
 from app.core.charts.bars import Bars, bars_picture
 from app.core.charts.diagram import Drawing
+from app.core.charts.motion import Motion, motion_picture
 from app.core.charts.paper import WIDE, Paper
 from app.core.charts.plot import Plot, plot_picture
 from app.core.charts.scatter import Scatter, scatter_picture
@@ -11,7 +12,7 @@ from app.core.charts.timeline import Timeline
 from app.core.charts.timeline_layout import timeline_picture
 from app.core.templating import template_environment
 
-Figure = Bars | Plot | Scatter | Timeline | Drawing
+Figure = Bars | Plot | Scatter | Timeline | Drawing | Motion
 
 
 def to_svg(figure: Figure, *, alone: bool, paper: Paper = WIDE) -> str:
@@ -29,6 +30,9 @@ def to_svg(figure: Figure, *, alone: bool, paper: Paper = WIDE) -> str:
         case Drawing():
             sheet = figure.on(paper)
             return _filled("drawing", drawing=figure, sheet=sheet, paper=paper, alone=alone)
+        case Motion():
+            still = motion_picture(figure, paper)
+            return _filled("motion", drawing=figure, sheet=still.scene.sheet, picture=still, paper=paper, alone=alone)
 
 
 def _filled(name: str, **given: object) -> str:

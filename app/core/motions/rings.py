@@ -1,18 +1,20 @@
 """A ring and a tree that add up arrays: the color of each rank is in the sums that have its values."""
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from app.core.charts.color import Color
 from app.core.charts.diagram import Arrow, Rect, Sheet, Words
-from app.core.charts.motion import Frame, Motion, Paint, Piece, Place, Scene
+from app.core.charts.motion import Frame, Motion, Piece, Place, Scene
 from app.core.charts.paper import NARROW, Paper
 from app.core.simulators.ring import RingStep, play_ring_all_reduce
 from app.core.translation import translate
 
 MOST_RANKS = 16  # that have a color of their own
-_RADIUS, _DEEP = 92.0, 32.0  # pixels: of the circle upward, of the array of a rank
-_LEVEL = 74.0  # pixels, from one level of a tree to the next
+_DEEP = 32.0  # pixels, of the array of a rank
+_MANY = 8  # ranks, above which the circle is larger
+_RADII = (92.0, 168.0)  # pixels, of the circle upward
+_LEVEL = 66.0  # pixels, from one row of a tree to the next
 
 
 def ring_motion(ranks: int, notes: Sequence[str] = (), *, runs: bool = False) -> Motion:
@@ -67,13 +69,17 @@ def _table(ranks: int) -> tuple[tuple[str, ...], ...]:
 
 
 def _ring_scene(ranks: int, notes: Sequence[str], paper: Paper) -> Scene:
-    height = 2 * _RADIUS + _DEEP + 40
+    height = 2 * _radius(ranks) + _DEEP + 40
     middle = (paper.width / 2, height / 2)
     first = middle[1] + 4 - 9 * (len(notes) - 1)
     words = tuple(
         Words(middle[0], first + 18 * line, note, anchor="middle", strong=not line) for line, note in enumerate(notes)
     )
     return _circle(ranks, middle, min(252.0, middle[0] - 48), height, words)
+
+
+def _radius(ranks: int) -> float:
+    return _RADII[ranks > _MANY]
 
 
 def _circle(
@@ -84,7 +90,7 @@ def _circle(
     centers = [
         (
             middle[0] + across * math.sin(2 * math.pi * rank / ranks),
-            middle[1] - _RADIUS * math.cos(2 * math.pi * rank / ranks),
+            middle[1] - _radius(ranks) * math.cos(2 * math.pi * rank / ranks),
         )
         for rank in range(ranks)
     ]
@@ -140,55 +146,55 @@ def _between(one: tuple[float, float], other: tuple[float, float], beside: float
 
 
 def tree_parent(rank: int) -> int:
-    """The rank above *rank* in a binary tree."""
-    return (rank - 1) // 2
+    """The rank that *rank* sends its sum to, in a tree of pairs."""
+    return rank & (rank - 1)
 
 
-def tree_level(rank: int) -> int:
-    """How many ranks are above *rank*."""
-    return (rank + 1).bit_length() - 1
+def tree_step(rank: int) -> int:
+    """The step in which *rank* sends its sum, from 0: ranks 1, 3, 5 ... are the first."""
+    return (rank & -rank).bit_length() - 1
 
 
 def tree_frames(ranks: int) -> tuple[Frame, ...]:
-    """The frames of a tree: sums go up level by level, and the total comes down."""
-    deep = tree_level(ranks - 1)
-    everyone = (1 << ranks) - 1
-    held = [1 << rank for rank in range(ranks)]
-    frames = [Frame("", tuple(held), tuple(Piece(rank, held[rank]) for rank in range(1, ranks)))]
-    places = list(range(ranks))
-    for level in range(deep, 0, -1):
-        for rank in (one for one in range(1, ranks) if tree_level(one) == level):
+    """The frames of a tree: sums of pairs go up step by step, and the total comes down."""
+    steps = range((ranks - 1).bit_length())
+    held, places = [1 << rank for rank in range(ranks)], list(range(ranks))
+    frames = [_tree_frame(places, held)]
+    for step in steps:
+        for rank in _senders(ranks, step):
             held[tree_parent(rank)] |= held[rank]
             places[rank] = tree_parent(rank)
-        frames.append(Frame("", tuple(held), _tree_pieces(places, held)))
-    for level in range(1, deep + 1):
-        for rank in (one for one in range(1, ranks) if tree_level(one) == level):
-            held[rank] = everyone
+        frames.append(_tree_frame(places, held))
+    for step in reversed(steps):
+        for rank in _senders(ranks, step):
+            held[rank] = held[0]
             places[rank] = rank
-        frames.append(Frame("", tuple(held), _tree_pieces(places, held)))
+        frames.append(_tree_frame(places, held))
     return tuple(frames)
 
 
-def _tree_pieces(places: Sequence[int], held: Sequence[Paint]) -> tuple[Piece, ...]:
-    return tuple(Piece(places[rank], held[places[rank]]) for rank in range(1, len(places)))
+def _senders(ranks: int, step: int) -> Iterator[int]:
+    return (rank for rank in range(1, ranks) if tree_step(rank) == step)
+
+
+def _tree_frame(places: Sequence[int], held: Sequence[int]) -> Frame:
+    pieces = tuple(Piece(places[rank], held[places[rank]]) for rank in range(1, len(places)))
+    return Frame("", tuple(held), pieces)
 
 
 def _tree_scene(ranks: int, left: float, width: float, top: float, wide: float) -> Scene:
-    """A binary tree between *left* and its *width*."""
-    centers = []
-    for rank in range(ranks):
-        level = tree_level(rank)
-        across = (rank + 1 - 2**level + 0.5) / 2**level * width
-        centers.append((left + across, top + _DEEP / 2 + level * _LEVEL))
+    """The tree between *left* and its *width*: those that send together stand side by side."""
+    deep = (ranks - 1).bit_length()
+    centers = [
+        (left + (rank + 0.5) / ranks * width, top + _DEEP / 2 + (deep - tree_step(rank) if rank else 0) * _LEVEL)
+        for rank in range(ranks)
+    ]
     arrays = tuple(Place(x - wide / 2, y - _DEEP / 2, wide, _DEEP) for x, y in centers)
-    height = top + _DEEP + tree_level(ranks - 1) * _LEVEL + 24
     return Scene(
         Sheet(
-            height=height,
+            height=top + _DEEP + deep * _LEVEL + 20,
             rects=tuple(_array_box(one, translate("rank {rank:,}", rank=rank)) for rank, one in enumerate(arrays)),
-            arrows=tuple(
-                _between(centers[rank], centers[tree_parent(rank)], wide / 2 + 7) for rank in range(1, ranks)
-            ),
+            arrows=tuple(_between(centers[rank], centers[tree_parent(rank)], wide / 2 + 7) for rank in range(1, ranks)),
             words=tuple(
                 Words(round(x, 2), round(y + _DEEP / 2 + 16, 2), f"{rank}", anchor="middle")
                 for rank, (x, y) in enumerate(centers)
@@ -234,14 +240,14 @@ def ring_beside_tree(ranks: int, ring_step: float, tree_step: float, told: Calla
 
 def _side_by_side(ranks: int, paper: Paper) -> Scene:
     """The ring at the left, the tree at the right; on narrow paper, the tree is below."""
-    below = 2 * _RADIUS + _DEEP + 62
+    below = 2 * _radius(ranks) + _DEEP + 62
     title = translate("ring: chunks")
     if paper is NARROW:
         ring = _circle(ranks, (170, below / 2 + 11), 124, below)
         tree = _tree_scene(ranks, 0, 340, below + 24, 18)
         height, at = tree.sheet.height, (0.0, below + 12)
     else:
-        ring = _circle(ranks, (200, below / 2 + 11), 162, below)
+        ring = _circle(ranks, (206, below / 2 + 11), 158, below)
         tree = _tree_scene(ranks, 420, 340, 26, 26)
         height, at = max(below, tree.sheet.height), (420.0, 14.0)
     named = (Words(0, 14, title, strong=True), Words(*at, translate("tree: whole arrays"), strong=True))

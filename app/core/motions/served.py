@@ -76,7 +76,7 @@ def _experts_scene(paper: Paper) -> Scene:
             Words(round((n + 0.5) * step, 2), foot + 16, translate("expert {expert}", expert=n), anchor="middle")
             for n in range(_EXPERTS)
         ),
-        Words(0, brim - 5, translate("capacity"), quiet=True),
+        Words(paper.width, brim - 5, translate("capacity"), anchor="end", quiet=True),
     ]
     line = Arrow(0, brim, paper.width, brim, color=Color.GRAY, head=False, dashed=True)
     return Scene(Sheet(height=foot + 22, arrows=(line,), words=tuple(words)), (), (*homes, *bins))

@@ -6,6 +6,7 @@ from functools import cached_property
 
 from app.core.charts.color import Color, Tone
 from app.core.charts.diagram import Drawing, Rect, Sheet, Words
+from app.core.charts.motion import Motion
 from app.core.charts.paper import Paper, legend, text_width
 from app.core.charts.timeline import Timeline
 from app.core.formulas.signature import Input, inputs_of
@@ -13,7 +14,7 @@ from app.core.translation import translate, translate_known
 
 _AROUND = 8  # pixels around the label of a box
 GAP = "…"
-Sketch = Drawing | Timeline
+Sketch = Drawing | Timeline | Motion
 
 
 @dataclass(frozen=True)

@@ -223,6 +223,14 @@ class Base(Strict, Worded, ABC):
         """What is there before an answer is played, for a kind that draws it."""
         return None
 
+    def reached(self, seed: int, answer: Answer) -> float | None:
+        """The step that the figure plays to for *answer*, if its figure plays answers.
+
+        Raises:
+            AnswerError: *answer* cannot be read.
+        """
+        return None
+
     def counted(self, seed: int, answer: Answer) -> CountedParts | None:
         """What a wrong *answer* counts, where the right one adds up parts and it is some of them.
 

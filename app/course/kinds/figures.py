@@ -27,3 +27,6 @@ class Illustrated(Strict):
     given: dict[str, str | int | float] = Field(
         default_factory=dict, alias="with", description="its inputs: expressions of drawn values"
     )
+    plays: str = Field(
+        default="", description="the step that a figure that moves plays to, of drawn values and of the learner's `answer`"
+    )

@@ -89,6 +89,7 @@ class ExercisePage:
     begun: int
     prompt: Markup
     illustration: IllustrationView | None
+    reached: float | None
     form: Form
     state: AnswerState
     is_over: bool
@@ -127,6 +128,7 @@ def exercise_page(
     verdict = result.verdict
     state = result.state if verdict is None else _state(verdict)
     finished = is_finished(history, exercise, seed) and not rules.solution
+    reached = _reached(asked, verdict) if not rules.exam else None
     form = view_of(exercise).form(exercise, _form_input(asked, verdict, context, finished=finished))
     return ExercisePage(
         id=exercise.id,
@@ -142,7 +144,8 @@ def exercise_page(
         here=exercise_url(exercise.id),
         begun=begun_at(asked.given) or int(asked.moment.timestamp()),
         prompt=Markup() if asked.fragment else _prompt(exercise, seed),
-        illustration=None if asked.fragment else illustration_view(exercise, seed),
+        illustration=None if asked.fragment else illustration_view(exercise, seed, reached),
+        reached=reached,
         form=form,
         state=state,
         is_over=state == "correct" or bool(verdict and form.retry),
@@ -222,6 +225,13 @@ def _counted(asked: ExerciseRequest, verdict: Verdict | None, *, finished: bool)
         return None
     counted = asked.exercise.counted(asked.seed, asked.exercise.answer_in(asked.given))
     return counted_view(counted, finished=finished) if counted else None
+
+
+def _reached(asked: ExerciseRequest, verdict: Verdict | None) -> float | None:
+    """The step that the figure plays to for a graded answer."""
+    if verdict is None:
+        return None
+    return asked.exercise.reached(asked.seed, asked.exercise.answer_in(asked.given))
 
 
 def _played(result: ActionResult) -> IllustrationView | None:

@@ -11,6 +11,7 @@ from fastapi import Response
 from markupsafe import Markup
 
 from app.core.charts.diagram import Drawing
+from app.core.charts.motion import Motion
 from app.core.charts.paper import NARROW, WIDE, Paper
 from app.core.charts.svg import to_svg
 from app.core.charts.timeline import Timeline
@@ -40,7 +41,7 @@ _KEPT = 64  # embedded views of chapters and exercises that are cached
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FigureView:
-    """A figure as SVG and as a table; *plays*: it can be animated."""
+    """A figure as SVG and as a table; one that *plays* has moments, or the frames of a *motion*."""
 
     anchor: str
     title: str
@@ -50,6 +51,7 @@ class FigureView:
     svg_href: str
     csv_href: str
     plays: bool
+    motion: Motion | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,6 +161,7 @@ def figure_view(
         svg_href=f"{base}/{number}.svg{query}",
         csv_href=f"{base}/{number}.csv{query}",
         plays=isinstance(figure, Timeline),
+        motion=figure if isinstance(figure, Motion) else None,
     )
 
 
