@@ -3,10 +3,8 @@
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from app.core.charts.color import Color
-from app.core.charts.diagram import Arrow, Rect, Sheet, Words
 from app.core.charts.motion import Frame, Motion, Piece, Place, Scene
-from app.core.charts.paper import NARROW, Paper
+from app.core.charts.style import Arrow, Color, NARROW, Paper, Rect, Sheet, Words
 from app.core.simulators.ring import RingStep, play_ring_all_reduce
 from app.core.translation import translate
 

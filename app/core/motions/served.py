@@ -2,10 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from app.core.charts.color import Color
-from app.core.charts.diagram import Arrow, Rect, Sheet, Words
 from app.core.charts.motion import Frame, Motion, Piece, Place, Scene
-from app.core.charts.paper import Paper, text_width
+from app.core.charts.style import Arrow, Color, Paper, Rect, Sheet, Words, text_width
 from app.core.motions.sharded import frame_table
 from app.core.simulators.sharding.routing import route
 from app.core.translation import translate

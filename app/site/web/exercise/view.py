@@ -1,33 +1,138 @@
 """An exercise with everything that its page shows."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from markupsafe import Markup
 
+from app.core.charts.motion import Motion
+from app.core.errors import sentence
 from app.core.expressions import PAD_LIMIT
-from app.core.translation import foreign, noted, translate
+from app.core.simulators.programs import PlayedSchedule
+from app.core.translation import foreign, language, localized, noted, translate
 from app.course.content.catalog import Catalog, Topic
-from app.course.content.glossary import mark
+from app.course.content.errata import mark
+from app.course.illustrations import Sketch, illustrated
+from app.course.illustrations.base import schedule_sketch
+from app.course.illustrations.grids import played_sketch
+from app.course.illustrations.memory import counted_sketch
 from app.course.kinds import Exercise
-from app.course.kinds.answers import Verdict
+from app.course.kinds.answers import CountedParts, PlayedAnswer, Verdict
+from app.course.kinds.base import Illustrated, Remembered
+from app.course.kinds.code.feedback import Trial, TrialRun
+from app.course.kinds.drawn_values import Draw
 from app.server.db.history import ExerciseHistory
-from app.site.markdown import html
-from app.site.web.exercise.illustration import IllustrationView, counted_view, illustration_view, played_view
-from app.site.web.exercise.page_context import ExerciseRequest, PageContext, describe_page, page_context
+from app.site.markdown import html, inline_html
+from app.site.web.exercise.page_context import (
+    FREE,
+    ActionResult,
+    AnswerState,
+    AssignmentRules,
+    ExerciseRequest,
+    PageContext,
+    begun_at,
+    describe_page,
+    hide_verdict,
+    page_context,
+)
 from app.site.web.exercise.picture_link import picture_link
-from app.site.web.exercise.posted_form import ActionResult, AnswerState, begun_at, hide_verdict
-from app.site.web.exercise.rules import FREE, AssignmentRules
-from app.site.web.exercise.trial_view import TrialView, trial_view
 from app.site.web.exercise.views import view_of
 from app.site.web.exercise.views.base import NO_CONTEXT, Form, FormContext, FormInput
-from app.site.web.explore.figures import EmbeddedView, embedded_view
+from app.site.web.explore.figures import BOTH, EmbeddedView, drawn_on, embedded_view
 from app.site.web.frame.renderer import Hyperlink
 from app.site.web.standing.next_steps import NextSteps
 from app.site.web.standing.view import Mark, has_finished, mark_of
 from app.site.web.urls import chapter_url, exercise_url, review_url
 
+
+@dataclass(frozen=True, slots=True)
+class TrialRunView:
+    """One visible example that was run."""
+
+    run: TrialRun
+    says: Markup
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialView:
+    """The visible examples, after a run."""
+
+    problem: Markup
+    line: int | None
+    printed: str
+    runs: tuple[TrialRunView, ...]
+
+
+def trial_view(trial: Trial) -> TrialView:
+    """*trial* as its page shows it."""
+    runs = tuple(TrialRunView(run, inline_html(run.says)) for run in trial.runs)
+    problem = inline_html(trial.problem)
+    return TrialView(problem=problem, line=trial.line, printed=trial.printed, runs=runs)
+
+
+@dataclass(frozen=True, slots=True)
+class IllustrationView:
+    """A figure on every paper; or the *problem* of one that cannot be drawn, for its author.
+
+    One that answers play has its *motion*.
+    """
+
+    title: str
+    svg: Markup
+    problem: str = ""
+    motion: Motion | None = None
+    plays: bool = False
+
+
+_views: Remembered[tuple[str, str, str, int], IllustrationView] = Remembered()
+
+
+def illustration_view(exercise: Exercise, seed: int, reached: float | None = None) -> IllustrationView | None:
+    """The figure of *exercise* as *seed* draws it, if it has one; at the step that an answer *reached*."""
+    figure, key = exercise.figure, (language(), exercise.id, exercise.digest, seed)
+    if figure and figure.plays:
+        return _view(figure, exercise.draw(seed), reached)
+    if figure:
+        return _views.of(key, lambda: _view(figure, exercise.draw(seed)))
+    if exercise.is_played and key not in _views and (start := exercise.at_first(seed)):
+        return _views.keep(key, played_view(start))
+    return _views.get(key)
+
+
+def _view(figure: Illustrated, drawn: Draw, reached: float | None = None) -> IllustrationView:
+    try:
+        found = illustrated(figure, drawn)
+    except ValueError as error:
+        return IllustrationView("", Markup(""), sentence(localized(str(error))))
+    if isinstance(found, Motion) and figure.plays:
+        found = replace(found, still=played_frame(found, reached))
+    return _drawn(found, moves=bool(figure.plays))
+
+
+def played_frame(motion: Motion, reached: float | None) -> int:
+    """The frame that an answer *reached*, however large or small it is."""
+    return int(min(max(reached or 0.0, 0.0), len(motion.frames) - 1.0) + _NEARLY)
+
+
+def counted_view(counted: CountedParts, *, finished: bool) -> IllustrationView:
+    """What a wrong answer counts, where the right one adds up parts; with sizes if *finished*."""
+    return _drawn(counted_sketch(counted, finished=finished))
+
+
+def played_view(played: PlayedAnswer) -> IllustrationView:
+    """What an answer did, step by step; or what is there before the first step."""
+    if isinstance(played, PlayedSchedule):
+        return _drawn(schedule_sketch(played))
+    return _drawn(played_sketch(played))
+
+
+def _drawn(found: Sketch, *, moves: bool = False) -> IllustrationView:
+    motion = found if moves and isinstance(found, Motion) else None
+    return IllustrationView(found.title, drawn_on(BOTH, found), motion=motion)
+
+
+_NEARLY = 1e-3  # of a step, by which a rounded answer may fall short of it
 _MISSES = 2  # answers without a diagnosis, after which a hint is offered
 _HEADINGS: Mapping[AnswerState, str] = {
     "none": "",
@@ -96,6 +201,7 @@ class ExercisePage:
     is_uncounted: bool
     offers_hint: bool
     heading: str
+    insight: Markup
     feedback: tuple[Markup, ...]
     counted: IllustrationView | None
     played: IllustrationView | None
@@ -152,6 +258,7 @@ def exercise_page(
         is_uncounted=state == "correct" and _is_after_solution(asked),
         offers_hint=not (finished or rules.hints) and _misses_twice(asked, state),
         heading=translate(_HEADINGS[state]) if _HEADINGS[state] else "",
+        insight=_insight(exercise, seed) if state == "correct" else Markup(),
         feedback=_feedback(result),
         counted=_counted(asked, verdict, finished=finished) if not rules.exam else None,
         played=_played(result),
@@ -232,6 +339,11 @@ def _reached(asked: ExerciseRequest, verdict: Verdict | None) -> float | None:
     if verdict is None:
         return None
     return asked.exercise.reached(asked.seed, asked.exercise.answer_in(asked.given))
+
+
+def _insight(exercise: Exercise, seed: int) -> Markup:
+    """What a right answer shows, in a line."""
+    return inline_html(exercise.fill(exercise.insight, exercise.solved(exercise.draw(seed)))) if exercise.insight else Markup()
 
 
 def _played(result: ActionResult) -> IllustrationView | None:
