@@ -192,7 +192,7 @@ document.addEventListener("input", (event) => {
 });
 
 // The figure beside a text shows what the paragraph in view speaks of.
-const beside = document.querySelector(".side [data-frames]");
+const beside = owner(document.querySelector(".side .scrub"));
 if (beside) {
   const seen = new IntersectionObserver(
     (entries) => {

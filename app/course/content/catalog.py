@@ -25,7 +25,7 @@ from app.course.content.translations import (
     translations_of,
 )
 from app.course.kinds import Exercise, Where
-from app.course.kinds.base import Embedded, Strict
+from app.course.kinds.base import Embedded, Illustrated, Strict
 from app.course.kinds.parameters import ChapterParameter
 from app.course.kinds.schema_errors import faults
 
@@ -129,7 +129,7 @@ class Topic:
     opening: str = ""
     closing: str = ""
     facts: tuple[ChapterFact, ...] = ()
-    figures: tuple[Embedded, ...] = ()
+    figures: tuple[Embedded | Illustrated, ...] = ()
     questions: tuple[ReadingQuestion, ...] = ()
     needs: tuple[str, ...] = ()
     routes: tuple[Route, ...] = ()

@@ -28,7 +28,9 @@ from app.course.explorers import (
     open_explorer,
     predicted_figure,
 )
-from app.course.kinds.base import Embedded
+from app.course.illustrations import illustrated
+from app.course.kinds.base import Embedded, Illustrated
+from app.course.kinds.drawn_values import NOTHING_DRAWN
 from app.site.markdown import inline_html
 from app.site.web.explore.merged_pages import page_url
 from app.site.web.explore.state import url_state
@@ -95,6 +97,19 @@ def _embedded(
         () if guess else _chosen(number, found),
         guess,
     )
+
+
+def illustrated_view(figure: Illustrated) -> EmbeddedView:
+    """A figure that moves, in a chapter: its state is fixed."""
+    return _illustrated(language(), figure.model_dump_json(by_alias=True))
+
+
+@lru_cache(maxsize=_KEPT)
+def _illustrated(spoken: str, figure: str) -> EmbeddedView:
+    asked = Illustrated.model_validate_json(figure)
+    found = illustrated(asked, NOTHING_DRAWN)
+    view = replace(figure_view(found, "", 0, name=asked.draws), svg_href="", csv_href="")
+    return EmbeddedView(found.title, "", (view,), None)
 
 
 def taste() -> EmbeddedView:
