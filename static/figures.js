@@ -106,7 +106,7 @@ function under(svg, event) {
 
 let moved = null;
 document.addEventListener("pointermove", (event) => {
-  const canvas = event.target.closest?.(".canvas");
+  const canvas = event.target.closest?.("[data-figure] .canvas:not([data-covered])");
   if (!canvas) return;
   if (!moved)
     requestAnimationFrame(() => {

@@ -131,7 +131,9 @@ def test_a_ring_and_a_tree_share_one_clock() -> None:
 
 
 def test_a_rank_has_at_most_one_whole_layer() -> None:
-    whole = [[frame.cells[rank * 4 : rank * 4 + 4].count(15) for rank in range(4)] for frame in sharded_layers(4).frames]
+    whole = [
+        [frame.cells[rank * 4 : rank * 4 + 4].count(15) for rank in range(4)] for frame in sharded_layers(4).frames
+    ]
     assert whole == [[0] * 4, *([[1] * 4] * 8), [0] * 4]
 
 

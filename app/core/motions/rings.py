@@ -4,7 +4,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from app.core.charts.motion import Frame, Motion, Piece, Place, Scene
-from app.core.charts.style import Arrow, Color, NARROW, Paper, Rect, Sheet, Words
+from app.core.charts.style import NARROW, Arrow, Color, Paper, Rect, Sheet, Words
 from app.core.simulators.ring import RingStep, play_ring_all_reduce
 from app.core.translation import translate
 
@@ -194,8 +194,7 @@ def _tree_scene(ranks: int, left: float, width: float, top: float, wide: float) 
             rects=tuple(_array_box(one, translate("rank {rank:,}", rank=rank)) for rank, one in enumerate(arrays)),
             arrows=tuple(_between(centers[rank], centers[tree_parent(rank)], wide / 2 + 7) for rank in range(1, ranks)),
             words=tuple(
-                Words(round(x, 2), round(y + _DEEP / 2 + 16, 2), f"{rank}", anchor="middle")
-                for rank, (x, y) in enumerate(centers)
+                Words(round(x + wide / 2 + 6, 2), round(y + 4, 2), f"{rank}") for rank, (x, y) in enumerate(centers)
             ),
         ),
         arrays,

@@ -101,9 +101,7 @@ def _cache_frames() -> Iterator[Frame]:
             prompt + step - arrives if arrives <= step < arrives + tokens else 0
             for arrives, prompt, tokens in _REQUESTS
         ]
-        cells = [
-            f"r{2 * row}" if at < size else "" for row, size in enumerate(sizes) for at in range(_LONGEST)
-        ]
+        cells = [f"r{2 * row}" if at < size else "" for row, size in enumerate(sizes) for at in range(_LONGEST)]
         running = sum(map(bool, sizes))
         says = translate(
             "Step {step}: the caches of {running} requests hold {used} tokens.",

@@ -55,9 +55,7 @@ def sharded_layers(layers: int = 4) -> Motion:
 
 def _gathered_frames(layers: int) -> Iterator[Frame]:
     def held(whole: int | None = None) -> tuple[Paint, ...]:
-        return tuple(
-            _EVERYONE if layer == whole else 1 << rank for rank in range(_RANKS) for layer in range(layers)
-        )
+        return tuple(_EVERYONE if layer == whole else 1 << rank for rank in range(_RANKS) for layer in range(layers))
 
     yield Frame(translate("Each rank keeps a shard of every layer: its own color."), held())
     for layer in range(layers):

@@ -44,7 +44,12 @@ def failure_timeline() -> Timeline:
         _bar(again, again + _WORK, "F", translate("the same work again")),
         _bar(again + _WORK, end, "C", translate("checkpoint")),
     )
-    kinds = (("F", translate("work")), ("C", translate("checkpoint")), ("X", translate("lost")), ("W", translate("restart")))
+    kinds = (
+        ("F", translate("work")),
+        ("C", translate("checkpoint")),
+        ("X", translate("lost")),
+        ("W", translate("restart")),
+    )
     return Timeline(
         title=translate("A checkpoint and a failure"),
         summary=translate("what was done since the last checkpoint is done again"),

@@ -18,7 +18,6 @@ from app.course.explorers.base import (
     guess_question,
     predicted_figure,
     settings_text,
-    untold,
 )
 from app.course.explorers.controls import (
     Control,
@@ -33,6 +32,7 @@ from app.course.explorers.controls import (
 )
 from app.course.explorers.explorer_translation import (
     OpenExplorer,
+    cover,
     open_explorer,
     since,
     translate_explored,
@@ -58,8 +58,9 @@ def explorer_pages() -> tuple[Explorer, ...]:
 __all__ = [
     "EXPLORERS", "Control", "ControlValue", "Explored", "Explorer", "Figure", "Foreseen",
     "KeyFigure", "OpenExplorer", "Select", "Slider", "StateTable", "Values", "address_text",
+    "cover",
     "explorer_pages",
     "group_controls", "open_explorer", "predicted_figure", "guess_question", "read_controls",
-    "settings_text", "shown_text", "since", "slider_place", "translate_explored", "untold",
+    "settings_text", "shown_text", "since", "slider_place", "translate_explored",
     "YesOrNo", "with_ghosts",
 ]  # fmt: skip

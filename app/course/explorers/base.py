@@ -1,7 +1,7 @@
 """The types that every explorer is made of, and what one asks its visitors to predict."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from app.core.charts.axes import percent_text
 from app.core.charts.svg import Figure
@@ -142,14 +142,13 @@ class StateTable:
 class Explored:
     """An explorer's output for some values: a text (Markdown), numbers and figures.
 
-    *ended*: a control that plays has reached its last value. *notice*: the values do not go
+    *notice*: the values do not go
     together, and what is shown instead. *tables* lead to other states.
     """
 
     says: str
     facts: tuple[KeyFigure, ...]
     figures: tuple[Figure, ...]
-    ended: bool = False
     notice: str = ""
     verdict: YesOrNo | None = None
     tables: tuple[StateTable, ...] = ()
@@ -192,10 +191,9 @@ class Explorer:
     """An interactive page: controls, and a function from their values to text and figures.
 
     *question* asks for a prediction first. *predicts* is the label of the fact to predict, or
-    empty; *asks* is the question without the initial values. *open* are the indexes of the figures
-    that do not give the answer away and are shown beside the question. *presets* are states to
-    start from. If it *compares*, a state is shown beside the one before it. *part_of* is the
-    explorer whose page shows it, as chapters show it by itself; empty: it has one of its own.
+    empty; *asks* is the question without the initial values. *presets* are states to start from. If
+    it *compares*, a state is shown beside the one before it. *part_of* is the explorer whose page
+    shows it, as chapters show it by itself; empty: it has one of its own.
 
     Raises:
         ValueError: (by *explore*) the values are not compatible; the message says why.
@@ -211,7 +209,6 @@ class Explorer:
     controls: Sequence[Control]
     explore: Callable[[Values], Explored]
     asks: str = ""
-    open: tuple[int, ...] = ()
     foreseen: Foreseen = Foreseen()
     presets: tuple[Preset, ...] = ()
     compares: bool = False
@@ -246,9 +243,3 @@ def _changed(explorer: Explorer, values: Values) -> Iterator[tuple[bool, str]]:
         value = values[control.name]
         if value != start[control.name]:
             yield control.aside, f"{translate(control.label)} {shown_text(control, value)}"
-
-
-def untold(explorer: Explorer, shown: Explored) -> Iterator[Figure]:
-    """The figures that are shown before the prediction, without their summaries."""
-    for place in explorer.open:
-        yield replace(shown.figures[place], summary="")

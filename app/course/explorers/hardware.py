@@ -161,4 +161,5 @@ HIERARCHY = Explorer(
     explore=_hierarchy,
     asks=noted("How fast is NVLink?"),
     foreseen=Foreseen(others=_not_nvlink),
+    part_of="machine",
 )

@@ -228,5 +228,4 @@ SPLITTER = Explorer(
         },
         others=_not_sent,
     ),
-    open=(0,),
 )

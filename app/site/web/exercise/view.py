@@ -343,7 +343,11 @@ def _reached(asked: ExerciseRequest, verdict: Verdict | None) -> float | None:
 
 def _insight(exercise: Exercise, seed: int) -> Markup:
     """What a right answer shows, in a line."""
-    return inline_html(exercise.fill(exercise.insight, exercise.solved(exercise.draw(seed)))) if exercise.insight else Markup()
+    return (
+        inline_html(exercise.fill(exercise.insight, exercise.solved(exercise.draw(seed))))
+        if exercise.insight
+        else Markup()
+    )
 
 
 def _played(result: ActionResult) -> IllustrationView | None:

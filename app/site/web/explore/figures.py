@@ -15,6 +15,7 @@ from app.core.charts.style import NARROW, WIDE, Drawing, Paper
 from app.core.charts.svg import to_svg
 from app.core.charts.timeline import Timeline
 from app.core.errors import NotFoundError
+from app.core.motions.rings import ring_motion
 from app.core.translation import language, translate
 from app.course.content.errata import mark
 from app.course.explorers import (
@@ -24,6 +25,7 @@ from app.course.explorers import (
     Figure,
     OpenExplorer,
     Values,
+    cover,
     guess_question,
     open_explorer,
     predicted_figure,
@@ -37,6 +39,7 @@ from app.site.web.explore.state import url_state
 from app.site.web.urls import explorer_url
 
 BOTH = (WIDE, NARROW)
+_RANKS = 8  # of the ring on the front page
 _KEPT = 64  # embedded views of chapters and exercises that are cached
 
 
@@ -67,7 +70,7 @@ class GuessForm:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedView:
-    """Figures of an explorer on another page; with *guess*, they are shown after a prediction."""
+    """Figures of an explorer on another page; with *guess*, what is asked is covered in them."""
 
     title: str
     href: str
@@ -94,7 +97,7 @@ def _embedded(
     return EmbeddedView(
         translate(explorer.title),
         page_url(explorer, url_state(explorer, found.values)),
-        () if guess else _chosen(number, found),
+        _chosen(number, found, covered=predict),
         guess,
     )
 
@@ -112,25 +115,20 @@ def _illustrated(spoken: str, figure: str) -> EmbeddedView:
     return EmbeddedView(found.title, "", (view,), None)
 
 
-def taste() -> EmbeddedView:
-    """A pipeline whose bubble the visitor predicts, without the numbers that give it away."""
-    return _taste(language())
+def opening_figure() -> FigureView:
+    """The ring of the front page, which plays as it is opened."""
+    return _opening_figure(language())
 
 
 @cache
-def _taste(spoken: str) -> EmbeddedView:
-    found = open_explorer(EXPLORERS, "pipeline")
-    timeline = found.shown.figures[0]
-    if isinstance(timeline, Timeline):
-        timeline = replace(timeline, summary="")
-    views = figure_views(found.explorer, found.values, (timeline,))
-    guess = guess_form(found.explorer, found.values, found.shown)
-    title = translate(found.explorer.title)
-    return EmbeddedView(title, explorer_url(found.explorer.name), views, guess)
+def _opening_figure(spoken: str) -> FigureView:
+    return replace(figure_view(ring_motion(_RANKS, runs=True), "", 0, name="ring"), svg_href="", csv_href="")
 
 
-def _chosen(number: int | None, found: OpenExplorer) -> tuple[FigureView, ...]:
-    views = figure_views(found.explorer, found.values, found.shown.figures)
+def _chosen(number: int | None, found: OpenExplorer, *, covered: bool) -> tuple[FigureView, ...]:
+    fact = predicted_figure(found.explorer, found.shown)
+    shown = cover(found.shown, fact) if covered and fact else found.shown
+    views = figure_views(found.explorer, found.values, shown.figures)
     return views if number is None else views[number : number + 1]
 
 
