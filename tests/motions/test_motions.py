@@ -96,6 +96,12 @@ def test_a_ring_ends_when_every_rank_has_the_colors_of_all(ranks: int) -> None:
     assert list(map(bits, frames[0].cells)) == [1] * ranks**2
 
 
+def test_a_rank_owns_the_sum_of_the_next_chunk_after_the_reduce_scatter() -> None:
+    after = ring_motion(8).frames[7]
+    owned = [[chunk for chunk in range(8) if after.cells[8 * rank + chunk] == everyone(8)] for rank in range(8)]
+    assert owned == [[(rank + 1) % 8] for rank in range(8)]
+
+
 def bits(paint: Paint) -> int:
     return int(paint).bit_count()
 

@@ -245,7 +245,7 @@ def _side_by_side(ranks: int, paper: Paper) -> Scene:
         height, at = tree.sheet.height, (0.0, below + 12)
     else:
         ring = _circle(ranks, (206, below / 2 + 11), 158, below)
-        tree = _tree_scene(ranks, 420, 340, 26, 26)
+        tree = _tree_scene(ranks, 420, 330, 26, 26)
         height, at = max(below, tree.sheet.height), (420.0, 14.0)
     named = (Words(0, 14, title, strong=True), Words(*at, translate("tree: whole arrays"), strong=True))
     return Scene(

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 
 from app.core.charts.motion import Frame, Motion, Paint, Piece, Place, Scene
-from app.core.charts.style import Paper, Sheet, Words, text_width
+from app.core.charts.style import NARROW, Paper, Sheet, Words, text_width
 from app.core.translation import translate
 
 _TOP, _ROW = 34.0, 46.0  # pixels, to the first row and from one row to the next
@@ -46,7 +46,7 @@ def sharded_layers(layers: int = 4) -> Motion:
         title=translate("Weights on each rank, in one step"),
         summary=translate("a layer is whole only while it computes"),
         frames=frames,
-        on=lambda paper: grid_scene(_ranks(), [str(n) for n in range(layers)] if paper.width < 500 else names, paper),
+        on=lambda paper: grid_scene(_ranks(), [str(n) for n in range(layers)] if paper is NARROW else names, paper),
         table=frame_table(frames),
         ranks=_RANKS,
         still=1,

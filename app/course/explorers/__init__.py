@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from app.core.charts.svg import Figure
 from app.course.explorers.base import (
+    COVER,
     Explored,
     Explorer,
     Explorers,
@@ -15,6 +16,7 @@ from app.course.explorers.base import (
     StateTable,
     Values,
     YesOrNo,
+    cover,
     guess_question,
     predicted_figure,
     settings_text,
@@ -32,7 +34,6 @@ from app.course.explorers.controls import (
 )
 from app.course.explorers.explorer_translation import (
     OpenExplorer,
-    cover,
     open_explorer,
     since,
     translate_explored,
@@ -56,7 +57,7 @@ def explorer_pages() -> tuple[Explorer, ...]:
 
 
 __all__ = [
-    "EXPLORERS", "Control", "ControlValue", "Explored", "Explorer", "Figure", "Foreseen",
+    "COVER", "EXPLORERS", "Control", "ControlValue", "Explored", "Explorer", "Figure", "Foreseen",
     "KeyFigure", "OpenExplorer", "Select", "Slider", "StateTable", "Values", "address_text",
     "cover",
     "explorer_pages",

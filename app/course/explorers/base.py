@@ -1,14 +1,16 @@
 """The types that every explorer is made of, and what one asks its visitors to predict."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.core.charts.axes import percent_text
+from app.core.charts.plot import LabeledPoint, Plot
 from app.core.charts.svg import Figure
 from app.core.translation import Numeral, noted, translate
 from app.core.units import RATIO, Unit, figures, show
 from app.course.explorers.controls import Control, ControlValue, read_controls, shown_text
 
+COVER = "?"  # what stands for the number that is asked
 _NOISE = 1e-9  # of a sum
 COUNTED = (  # the nouns that are counted, one and many
     noted("GPU"), noted("GPUs"), noted("copy"), noted("copies"), noted("layer"), noted("layers"),
@@ -243,3 +245,23 @@ def _changed(explorer: Explorer, values: Values) -> Iterator[tuple[bool, str]]:
         value = values[control.name]
         if value != start[control.name]:
             yield control.aside, f"{translate(control.label)} {shown_text(control, value)}"
+
+
+def cover(shown: Explored, asked: KeyFigure) -> Explored:
+    """*shown* before *asked* is predicted: its value is covered, and its mark; what is said is left out."""
+    facts = tuple(replace(fact, value=COVER, exact=None) if fact.value == asked.value else fact for fact in shown.facts)
+    return replace(
+        shown, says="", verdict=None, facts=facts, figures=tuple(_covered(one, asked) for one in shown.figures)
+    )
+
+
+def _covered(figure: Figure, asked: KeyFigure) -> Figure:
+    """*figure* without its summary and the marks of what is *asked*, unless they move a control."""
+    if not isinstance(figure, Plot):
+        return replace(figure, summary="")
+    marks = (mark for mark in figure.marks if mark.grip or not _is_of(asked, mark))
+    return replace(figure, summary="", marks=tuple(marks))
+
+
+def _is_of(asked: KeyFigure, mark: LabeledPoint) -> bool:
+    return asked.value in mark.says or asked.exact in (mark.x, mark.y)

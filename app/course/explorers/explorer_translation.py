@@ -1,6 +1,5 @@
 """An explorer in the language of a request, opened in a given state, beside the state before."""
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import Enum
@@ -10,7 +9,6 @@ from typing import Any
 
 from app.core.charts.bars import Bars
 from app.core.charts.motion import Motion
-from app.core.charts.plot import LabeledPoint, Plot
 from app.core.charts.style import Drawing, Paper
 from app.core.charts.svg import Figure
 from app.core.charts.timeline import Timeline
@@ -21,7 +19,6 @@ from app.course.explorers.controls import read_controls
 
 # Names of facts are compared, and translated where they are shown; controls are not words.
 _KEPT = {KeyFigure: {"label"}}
-_COVER = "?"
 _NOT_WORDS = {"unit", "sets", "grip", "state"}
 
 
@@ -29,56 +26,26 @@ def translate_explored(shown: Explored) -> Explored:
     """*shown* with every name that is a sentence of the catalog in the current language."""
     if language() == SOURCE:
         return shown
-    made: Explored = _worded_anew(shown, translate_known)
+    made: Explored = _told(shown)
     return made
 
 
-def cover(shown: Explored, asked: KeyFigure) -> Explored:
-    """*shown* before *asked* is predicted: its value is covered wherever it stands, and its mark."""
-    value = re.compile(rf"(?<![\d.,]){re.escape(asked.value)}(?![\d])")
-
-    def covered(text: str) -> str:
-        return value.sub(_COVER, text)
-
-    bare = tuple(_without_marks(figure, asked) for figure in shown.figures)
-    figures: tuple[Figure, ...] = _worded_anew(bare, covered)
-    facts = tuple(
-        replace(fact, value=_COVER, exact=None)
-        if fact.label == asked.label
-        else replace(fact, value=covered(fact.value))
-        for fact in shown.facts
-    )
-    return replace(shown, says="", facts=facts, figures=figures)
-
-
-def _without_marks(figure: Figure, asked: KeyFigure) -> Figure:
-    """*figure* without its summary and the marks of what is *asked*, unless they move a control."""
-    figure = replace(figure, summary="")
-    if not isinstance(figure, Plot):
-        return figure
-    return replace(figure, marks=tuple(mark for mark in figure.marks if mark.grip or not _is_of(asked, mark)))
-
-
-def _is_of(asked: KeyFigure, mark: LabeledPoint) -> bool:
-    return asked.value in mark.says or asked.exact in (mark.x, mark.y)
-
-
-def _worded_anew(value: Any, change: Callable[[str], str]) -> Any:
+def _told(value: Any) -> Any:
     if isinstance(value, str):
-        return value if isinstance(value, Enum) or not value else change(value)
+        return value if isinstance(value, Enum) or not value else translate_known(value)
     if type(value) is tuple:
-        return value if value and isinstance(value[0], float) else tuple(_worded_anew(one, change) for one in value)
+        return value if value and isinstance(value[0], float) else tuple(map(_told, value))
     if isinstance(value, Timeline) or not is_dataclass(value):
         return value  # the words of a timeline are its own
     kind: Any = type(value)
-    changed: dict[str, Any] = {name: _worded_anew(getattr(value, name), change) for name in _worded(kind)}
+    changed: dict[str, Any] = {name: _told(getattr(value, name)) for name in _worded(kind)}
     if isinstance(value, Drawing | Motion):
-        changed["on"] = _drawn_anew(value.on, change)
+        changed["on"] = _drawn_anew(value.on)
     return replace(value, **changed)  # type: ignore[type-var]
 
 
-def _drawn_anew(on: Callable[[Paper], Any], change: Callable[[str], str]) -> Callable[[Paper], Any]:
-    return lambda paper: _worded_anew(on(paper), change)
+def _drawn_anew(on: Callable[[Paper], Any]) -> Callable[[Paper], Any]:
+    return lambda paper: _told(on(paper))
 
 
 @cache

@@ -32,7 +32,7 @@ MACHINE = Explorer(
     chapter="hardware",
     formulas=tuple(dict.fromkeys(name for _, part in _PARTS for name in part.formulas)),
     controls=(
-        GPU,
+        replace(GPU, group=noted("Machine")),
         *(
             replace(control, aside=True)
             for name, part in _PARTS

@@ -258,7 +258,7 @@ def exercise_page(
         is_uncounted=state == "correct" and _is_after_solution(asked),
         offers_hint=not (finished or rules.hints) and _misses_twice(asked, state),
         heading=translate(_HEADINGS[state]) if _HEADINGS[state] else "",
-        insight=_insight(exercise, seed) if state == "correct" else Markup(),
+        insight=_insight(exercise, seed) if exercise.insight and state == "correct" else Markup(),
         feedback=_feedback(result),
         counted=_counted(asked, verdict, finished=finished) if not rules.exam else None,
         played=_played(result),

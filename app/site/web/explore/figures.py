@@ -2,13 +2,14 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from urllib.parse import urlencode
 
 from fastapi import Response
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from app.core.charts.motion import Motion
 from app.core.charts.style import NARROW, WIDE, Drawing, Paper
@@ -19,6 +20,7 @@ from app.core.motions.rings import ring_motion
 from app.core.translation import language, translate
 from app.course.content.errata import mark
 from app.course.explorers import (
+    COVER,
     EXPLORERS,
     Explored,
     Explorer,
@@ -40,6 +42,7 @@ from app.site.web.urls import explorer_url
 
 BOTH = (WIDE, NARROW)
 _RANKS = 8  # of the ring on the front page
+_TEXT = re.compile(r'>[^<]+<|(?:aria-label|data-says)="[^"]*"')  # of a figure
 _KEPT = 64  # embedded views of chapters and exercises that are cached
 
 
@@ -128,22 +131,30 @@ def _opening_figure(spoken: str) -> FigureView:
 def _chosen(number: int | None, found: OpenExplorer, *, covered: bool) -> tuple[FigureView, ...]:
     fact = predicted_figure(found.explorer, found.shown)
     shown = cover(found.shown, fact) if covered and fact else found.shown
-    views = figure_views(found.explorer, found.values, shown.figures)
+    views = figure_views(found.explorer, found.values, shown.figures, covered=fact.value if covered and fact else "")
     return views if number is None else views[number : number + 1]
 
 
 def figure_views(
-    explorer: Explorer, values: Values, figures: Iterable[Figure], papers: Sequence[Paper] = BOTH
+    explorer: Explorer, values: Values, figures: Iterable[Figure], papers: Sequence[Paper] = BOTH, covered: str = ""
 ) -> tuple[FigureView, ...]:
-    """Views of *figures* of *explorer*, drawn on each of *papers*."""
+    """Views of *figures* of *explorer*, drawn on each of *papers*, without the value that is *covered*."""
     state = url_state(explorer, values)
     base, page = explorer_url(explorer.name), page_url(explorer, state)
     views = (
         figure_view(figure, base, n, f"?{urlencode(state)}", explorer.name, papers) for n, figure in enumerate(figures)
     )
+    if covered:
+        views = (replace(view, svg=_without(covered, view.svg), table=()) for view in views)
     if not explorer.part_of:
         return tuple(views)
     return tuple(replace(view, href=page) for view in views)
+
+
+def _without(covered: str, svg: Markup) -> Markup:
+    """*svg* whose texts have a question mark in place of the value that is *covered*."""
+    value = re.compile(rf"(?<![\d.,]){re.escape(str(escape(covered)))}(?!\d)")
+    return Markup(_TEXT.sub(lambda text: value.sub(COVER, text[0]), str(svg)))
 
 
 def guess_form(explorer: Explorer, values: Values, shown: Explored) -> GuessForm | None:

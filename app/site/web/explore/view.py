@@ -213,6 +213,7 @@ def explorer_page(
     is_settled = bool(guessed and guessed.near is not None)
     hidden = asks and not is_settled and waits(explorer, query)
     guess = guess_form(explorer, values, shown)
+    covered = fact.value if hidden and fact else ""
     if hidden and fact:
         shown, before = cover(shown, fact), None
     figures = with_ghosts(shown, before) if before else shown.figures
@@ -239,7 +240,7 @@ def explorer_page(
         says=html(shown.says),
         verdict=shown.verdict,
         facts=fact_views(shown, before),
-        figures=figure_views(explorer, values, figures, papers),
+        figures=figure_views(explorer, values, figures, papers, covered),
         address=explorer_url(explorer.name, url_state(explorer, values)),
         states=states_view(explorer, values, shown, hidden),
         search=None if hidden or problem else layout_search_form(explorer, values, ()),
