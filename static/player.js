@@ -185,6 +185,9 @@ document.addEventListener("click", (event) => {
   if (button.dataset.step) go(player, player.at + Number(button.dataset.step), true);
   else if (!plays) play(figure);
 });
+// Before a slider moves, it knows how many frames there are.
+for (const event of ["focusin", "pointerdown"])
+  document.addEventListener(event, ({ target }) => target.matches?.(".scrub") && playerOf(owner(target)), true);
 document.addEventListener("input", (event) => {
   if (!event.target.matches(".scrub")) return;
   stop();
