@@ -19,7 +19,15 @@ SIZES = """() => [...new Set([...document.querySelectorAll("body *")]
     && [...node.childNodes].some((child) => child.nodeType === 3 && child.textContent.trim()))
   .map((node) => getComputedStyle(node).fontSize))]"""
 EDGE = "() => document.querySelector('main h1').getBoundingClientRect().left"
-LISTED = ("/", "/chapters/collectives", EXERCISE, "/explore", "/explore/pipeline?show=1", "/explore/fit?show=1", "/labs")
+LISTED = (
+    "/",
+    "/chapters/collectives",
+    EXERCISE,
+    "/explore",
+    "/explore/pipeline?show=1",
+    "/explore/fit?show=1",
+    "/labs",
+)
 SIX = {"13px", "15px", "17px", "20px", "28px", "44px"}
 
 
