@@ -5,13 +5,13 @@ from collections import Counter
 
 import pytest
 
-from app.core.charts.motion import Frame, Motion, Paint, Piece
+from app.core.charts.motion import Motion, MotionFrame, MovingPiece, Paint
 from app.core.charts.style import PAPERS, Paper, text_width
 from app.core.charts.timeline import TimeBar, Timeline
 from app.core.formulas.collectives import ring_all_reduce_steps, tree_all_reduce_steps
 from app.core.motions.rings import ring_beside_tree, ring_motion, tree_frames
-from app.core.motions.served import growing_caches, tokens_to_experts
-from app.core.motions.sharded import gather_beside_product, partial_sums, sharded_layers
+from app.core.motions.shards import gather_beside_product, partial_sums, sharded_layers
+from app.core.motions.tokens import growing_caches, tokens_to_experts
 from app.core.motions.waits import failure_timeline, straggler_timeline
 
 MOTIONS = {
@@ -49,8 +49,8 @@ def read_back(motion: Motion) -> list[tuple[tuple[str, ...], tuple[tuple[str, st
     return found
 
 
-def written(frame: Frame) -> tuple[tuple[str, ...], tuple[tuple[str, str, str], ...]]:
-    def piece(one: Piece) -> tuple[str, str, str]:
+def written(frame: MotionFrame) -> tuple[tuple[str, ...], tuple[tuple[str, str, str], ...]]:
+    def piece(one: MovingPiece) -> tuple[str, str, str]:
         return ("-" if one.place is None else str(one.place), str(one.paint), one.label)
 
     return tuple(map(str, frame.cells)), tuple(map(piece, frame.pieces))

@@ -18,7 +18,7 @@ class Place(NamedTuple):
     height: float
 
 
-class Piece(NamedTuple):
+class MovingPiece(NamedTuple):
     """A moving piece in a frame: the number of its *place*, None where it is not there."""
 
     place: int | None
@@ -27,12 +27,12 @@ class Piece(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Frame:
+class MotionFrame:
     """A state of a figure, and what it *says*."""
 
     says: str
     cells: tuple[Paint, ...] = ()
-    pieces: tuple[Piece, ...] = ()
+    pieces: tuple[MovingPiece, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ class Motion:
 
     title: str
     summary: str
-    frames: tuple[Frame, ...]
+    frames: tuple[MotionFrame, ...]
     on: Callable[[Paper], Scene]
     table: tuple[tuple[str, ...], ...]
     ranks: int = 1
@@ -63,7 +63,7 @@ class Motion:
     @property
     def changes(self) -> str:
         """What each frame changes of the one before, compact: static/player.js reads it."""
-        blank = Frame("", (None,) * len(self.frames[0].cells), (None,) * len(self.frames[0].pieces))  # type: ignore[arg-type]
+        blank = MotionFrame("", (None,) * len(self.frames[0].cells), (None,) * len(self.frames[0].pieces))  # type: ignore[arg-type]
         before = (blank, *self.frames)
         return "|".join(",".join(_changes(*pair)) for pair in zip(before, self.frames, strict=False))
 
@@ -73,7 +73,7 @@ class Motion:
         return "|".join(frame.says for frame in self.frames)
 
 
-def _changes(before: Frame, now: Frame) -> Iterator[str]:
+def _changes(before: MotionFrame, now: MotionFrame) -> Iterator[str]:
     for number, (old, paint) in enumerate(zip(before.cells, now.cells, strict=True)):
         if old != paint:
             yield f"{number} {paint}"
@@ -123,7 +123,7 @@ def motion_picture(motion: Motion, paper: Paper) -> MotionPicture:
     )
 
 
-def _drawn_piece(piece: Piece, places: Sequence[Place], ranks: int) -> DrawnPiece:
+def _drawn_piece(piece: MovingPiece, places: Sequence[Place], ranks: int) -> DrawnPiece:
     place = places[piece.place or 0]
     layers = _layers([(piece.paint, Place(0, 0, place.width, place.height))], ranks)
     return DrawnPiece(place, layers, piece.label, piece.place is not None)

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from app.core.charts.motion import Frame, Motion, Piece, Place, Scene
+from app.core.charts.motion import Motion, MotionFrame, MovingPiece, Place, Scene
 from app.core.charts.style import NARROW, Arrow, Color, Paper, Rect, Sheet, Words
 from app.core.simulators.ring import RingStep, play_ring_all_reduce
 from app.core.translation import translate
@@ -28,10 +28,10 @@ def ring_motion(ranks: int, notes: Sequence[str] = (), *, runs: bool = False) ->
     )
 
 
-def ring_frames(ranks: int) -> tuple[Frame, ...]:
+def ring_frames(ranks: int) -> tuple[MotionFrame, ...]:
     """The frames of a ring: the cells are the chunks of each rank, the pieces those on the way."""
     return tuple(
-        Frame(
+        MotionFrame(
             ring_state_text(step, ranks),
             tuple(_bits(share) for chunks in now.held for share in chunks),
             tuple(_sent_chunk(now, step, chunk, ranks) for chunk in range(ranks)),
@@ -40,10 +40,10 @@ def ring_frames(ranks: int) -> tuple[Frame, ...]:
     )
 
 
-def _sent_chunk(now: RingStep, step: int, chunk: int, ranks: int) -> Piece:
+def _sent_chunk(now: RingStep, step: int, chunk: int, ranks: int) -> MovingPiece:
     """The place of *chunk* after *step*: it goes one rank to the right in each."""
     rank = (chunk + step) % ranks
-    return Piece(rank * ranks + chunk, _bits(now.held[rank][chunk]))
+    return MovingPiece(rank * ranks + chunk, _bits(now.held[rank][chunk]))
 
 
 def ring_state_text(step: int, ranks: int) -> str:
@@ -153,7 +153,7 @@ def tree_step(rank: int) -> int:
     return (rank & -rank).bit_length() - 1
 
 
-def tree_frames(ranks: int) -> tuple[Frame, ...]:
+def tree_frames(ranks: int) -> tuple[MotionFrame, ...]:
     """The frames of a tree: sums of pairs go up step by step, and the total comes down."""
     steps = range((ranks - 1).bit_length())
     held, places = [1 << rank for rank in range(ranks)], list(range(ranks))
@@ -175,9 +175,9 @@ def _senders(ranks: int, step: int) -> Iterator[int]:
     return (rank for rank in range(1, ranks) if tree_step(rank) == step)
 
 
-def _tree_frame(places: Sequence[int], held: Sequence[int]) -> Frame:
-    pieces = tuple(Piece(places[rank], held[places[rank]]) for rank in range(1, len(places)))
-    return Frame("", tuple(held), pieces)
+def _tree_frame(places: Sequence[int], held: Sequence[int]) -> MotionFrame:
+    pieces = tuple(MovingPiece(places[rank], held[places[rank]]) for rank in range(1, len(places)))
+    return MotionFrame("", tuple(held), pieces)
 
 
 def _tree_scene(ranks: int, left: float, width: float, top: float, wide: float) -> Scene:
@@ -223,7 +223,7 @@ def ring_beside_tree(ranks: int, ring_step: float, tree_step: float, told: Calla
             steps_2=len(tree) - 1,
         )
         moved = tuple(piece._replace(place=(piece.place or 0) + ranks * ranks) for piece in other.pieces)
-        frames.append(Frame(says, one.cells + other.cells, one.pieces + moved))
+        frames.append(MotionFrame(says, one.cells + other.cells, one.pieces + moved))
     return Motion(
         title=translate("A ring and a tree of {ranks} ranks", ranks=ranks),
         summary=translate("ring {time}, tree {time_2}", time=told(ends[0]), time_2=told(ends[1])),

@@ -4,8 +4,8 @@ from app.core.charts.motion import Motion
 from app.core.charts.timeline import Timeline
 from app.core.formulas.checks import whole
 from app.core.motions.rings import MOST_RANKS, ring_motion
-from app.core.motions.served import growing_caches, tokens_to_experts
-from app.core.motions.sharded import gather_beside_product, partial_sums, sharded_layers
+from app.core.motions.shards import gather_beside_product, partial_sums, sharded_layers
+from app.core.motions.tokens import growing_caches, tokens_to_experts
 from app.core.motions.waits import failure_timeline, straggler_timeline
 from app.core.translation import say, translate
 from app.core.units import BYTE, Bytes, Count, show

@@ -146,9 +146,7 @@ class Base(Strict, Worded, ABC):
     where: str = Field(default="", description="a condition that every variant meets")
     hints: list[Markdown] = Field(min_length=2, description="from a nudge to nearly all")
     solution: Markdown = Field(description="the argument, step by step, with the drawn values")
-    insight: Markdown = Field(
-        default="", description="what a right answer shows, in a line: the headline of the verdict"
-    )
+    insight: str = Field(default="", description="what a right answer shows, in a line: the headline of the verdict")
     sources: list[HttpUrl] = Field(min_length=1, description="one or more URLs")
     figures: list[Embedded] = Field(default_factory=list, description="explorers, shown once it is solved")
     figure: Illustrated | None = Field(default=None, description="drawn under the prompt: what is given, and its shape")

@@ -39,7 +39,7 @@ from app.site.web.exercise.page_context import (
 from app.site.web.exercise.picture_link import picture_link
 from app.site.web.exercise.views import view_of
 from app.site.web.exercise.views.base import NO_CONTEXT, Form, FormContext, FormInput
-from app.site.web.explore.figures import BOTH, EmbeddedView, drawn_on, embedded_view
+from app.site.web.explore.figures import BOTH, EmbeddedView, drawn_on, embedded_view, player_data
 from app.site.web.frame.renderer import Hyperlink
 from app.site.web.standing.next_steps import NextSteps
 from app.site.web.standing.view import Mark, has_finished, mark_of
@@ -82,7 +82,11 @@ class IllustrationView:
     svg: Markup
     problem: str = ""
     motion: Motion | None = None
-    plays: bool = False
+
+    @property
+    def moves(self) -> Markup:
+        """The attributes that the player reads."""
+        return player_data(self.motion)
 
 
 _views: Remembered[tuple[str, str, str, int], IllustrationView] = Remembered()

@@ -60,6 +60,19 @@ class FigureView:
     plays: bool
     motion: Motion | None = None
 
+    @property
+    def moves(self) -> Markup:
+        """The attributes that the player reads."""
+        return Markup(" data-timeline") if self.plays else player_data(self.motion)
+
+
+def player_data(motion: Motion | None) -> Markup:
+    """The frames of *motion* and what they say, as attributes; nothing where nothing moves."""
+    if motion is None:
+        return Markup()
+    runs = Markup(" data-runs") if motion.runs else Markup()
+    return Markup(' data-frames="{}" data-says="{}"{}').format(motion.changes, motion.said, runs)
+
 
 @dataclass(frozen=True, slots=True)
 class GuessForm:

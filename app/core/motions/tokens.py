@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator, Sequence
 
-from app.core.charts.motion import Frame, Motion, Piece, Place, Scene
+from app.core.charts.motion import Motion, MotionFrame, MovingPiece, Place, Scene
 from app.core.charts.style import Arrow, Color, Paper, Rect, Sheet, Words, text_width
-from app.core.motions.sharded import frame_table
+from app.core.motions.shards import frame_table
 from app.core.simulators.sharding.routing import route
 from app.core.translation import translate
 
@@ -24,7 +24,7 @@ def tokens_to_experts() -> Motion:
     home = len(_CHOSEN) * len(_CHOSEN[0])
     places = [rank * len(_CHOSEN[0]) + at for rank, at, _ in tokens]
     paints = [f"r{rank}" for rank, _, _ in tokens]
-    frames = [Frame(translate("Each rank has its tokens, in its color."), (), _pieces(places, paints))]
+    frames = [MotionFrame(translate("Each rank has its tokens, in its color."), (), _pieces(places, paints))]
     filled = [0] * _EXPERTS
     for turn in range(len(_CHOSEN[0])):
         for number, (_, at, expert) in enumerate(tokens):
@@ -35,7 +35,7 @@ def tokens_to_experts() -> Motion:
                 filled[expert] += 1
         dropped = sum(max(0, one - _CAPACITY) for one in filled)
         says = translate("Expert 0 has {copies} tokens; {dropped} are dropped.", copies=filled[0], dropped=dropped)
-        frames.append(Frame(says, (), _pieces(places, paints)))
+        frames.append(MotionFrame(says, (), _pieces(places, paints)))
     return Motion(
         title=translate("Tokens on their way to {experts} experts", experts=_EXPERTS),
         summary=translate("{dropped} of {copies} do not fit", dropped=limited.dropped, copies=home),
@@ -46,8 +46,8 @@ def tokens_to_experts() -> Motion:
     )
 
 
-def _pieces(places: Sequence[int], paints: Sequence[str]) -> tuple[Piece, ...]:
-    return tuple(Piece(place, paint) for place, paint in zip(places, paints, strict=True))
+def _pieces(places: Sequence[int], paints: Sequence[str]) -> tuple[MovingPiece, ...]:
+    return tuple(MovingPiece(place, paint) for place, paint in zip(places, paints, strict=True))
 
 
 def _experts_scene(paper: Paper) -> Scene:
@@ -94,7 +94,7 @@ def growing_caches() -> Motion:
     )
 
 
-def _cache_frames() -> Iterator[Frame]:
+def _cache_frames() -> Iterator[MotionFrame]:
     lasts = max(arrives + tokens for arrives, _, tokens in _REQUESTS) + 1
     for step in range(lasts):
         sizes = [
@@ -109,7 +109,7 @@ def _cache_frames() -> Iterator[Frame]:
             running=running,
             used=sum(sizes),
         )
-        yield Frame(says, tuple(cells))
+        yield MotionFrame(says, tuple(cells))
 
 
 def _memory_scene(names: Sequence[str], paper: Paper) -> Scene:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from app.core.charts.motion import Frame, Motion, Paint, Piece, Place, Scene
+from app.core.charts.motion import Motion, MotionFrame, MovingPiece, Paint, Place, Scene
 from app.core.charts.style import NARROW, Paper, Sheet, Words, text_width
 from app.core.translation import translate
 
@@ -11,7 +11,7 @@ _RANKS = 4
 _EVERYONE = (1 << _RANKS) - 1
 
 
-def frame_table(frames: Sequence[Frame]) -> tuple[tuple[str, ...], ...]:
+def frame_table(frames: Sequence[MotionFrame]) -> tuple[tuple[str, ...], ...]:
     """What the frames say, as a table."""
     return ((translate("Frame"), translate("What it shows")), *((str(n), one.says) for n, one in enumerate(frames)))
 
@@ -53,17 +53,17 @@ def sharded_layers(layers: int = 4) -> Motion:
     )
 
 
-def _gathered_frames(layers: int) -> Iterator[Frame]:
+def _gathered_frames(layers: int) -> Iterator[MotionFrame]:
     def held(whole: int | None = None) -> tuple[Paint, ...]:
         return tuple(_EVERYONE if layer == whole else 1 << rank for rank in range(_RANKS) for layer in range(layers))
 
-    yield Frame(translate("Each rank keeps a shard of every layer: its own color."), held())
+    yield MotionFrame(translate("Each rank keeps a shard of every layer: its own color."), held())
     for layer in range(layers):
-        yield Frame(translate("Forward: layer {layer} is all-gathered, and computes.", layer=layer), held(layer))
+        yield MotionFrame(translate("Forward: layer {layer} is all-gathered, and computes.", layer=layer), held(layer))
     for layer in reversed(range(layers)):
         says = translate("Backward: layer {layer} is gathered again; its gradients are reduce-scattered.", layer=layer)
-        yield Frame(says, held(layer))
-    yield Frame(translate("Freed: each rank updates its own shard of every layer."), held())
+        yield MotionFrame(says, held(layer))
+    yield MotionFrame(translate("Freed: each rank updates its own shard of every layer."), held())
 
 
 def partial_sums() -> Motion:
@@ -81,7 +81,7 @@ def partial_sums() -> Motion:
         for rank in range(_RANKS):
             parts: tuple[Paint, ...] = (_EVERYONE, 1 << rank, 1 << rank, _EVERYONE)
             cells += [part if at <= step else 0 for at, part in enumerate(parts)]
-        frames.append(Frame(text, tuple(cells)))
+        frames.append(MotionFrame(text, tuple(cells)))
     return Motion(
         title=translate("An MLP on {ranks} GPUs", ranks=_RANKS),
         summary=translate("columns, then rows: one all-reduce at the end"),
@@ -108,8 +108,9 @@ def gather_beside_product() -> Motion:
             )
         )
         cells = [cell for rank in range(_RANKS) for cell in (0, _bits(done[rank]))]
-        pieces = tuple(Piece(2 * ((shard + min(step, _RANKS - 1)) % _RANKS), 1 << shard) for shard in range(_RANKS))
-        frames.append(Frame(says, tuple(cells), pieces))
+        steps = min(step, _RANKS - 1)
+        pieces = tuple(MovingPiece(2 * ((shard + steps) % _RANKS), 1 << shard) for shard in range(_RANKS))
+        frames.append(MotionFrame(says, tuple(cells), pieces))
     columns = (translate("shard that it has"), translate("products that are done"))
     return Motion(
         title=translate("An all-gather beside its matrix product"),
