@@ -6,7 +6,7 @@ from app.core.charts.motion import Motion
 from app.core.formulas.collectives import ring_all_reduce_bytes, ring_all_reduce_steps, ring_all_reduce_time
 from app.core.motions.rings import ring_beside_tree
 from app.core.translation import noted, translate
-from app.core.units import BYTE, SECOND, show
+from app.core.units import BYTE, SECOND, figures, show
 from app.course.explorers.base import Explored, Explorer, Foreseen, Values, plain_figure, quantity_figure
 from app.course.explorers.collectives import RACE, compare_algorithms
 from app.course.explorers.controls import Slider
@@ -22,7 +22,7 @@ def _ring(values: Values) -> Explored:
     says = translate(
         "In a ring, each of {ranks:,} ranks sends **{times}** times the array, {sent}. ",
         ranks=ranks,
-        times=f"{sent / size:.4g}",
+        times=figures(sent / size),
         sent=show(sent, BYTE),
     )
     facts = (

@@ -261,7 +261,7 @@ def exercise_page(
         is_over=state == "correct" or bool(verdict and form.retry),
         is_uncounted=state == "correct" and _is_after_solution(asked),
         offers_hint=not (finished or rules.hints) and _misses_twice(asked, state),
-        heading=translate(_HEADINGS[state]) if _HEADINGS[state] else "",
+        heading=_heading(state, result),
         insight=_insight(exercise, seed) if exercise.insight and state == "correct" else Markup(),
         feedback=_feedback(result),
         counted=_counted(asked, verdict, finished=finished) if not rules.exam else None,
@@ -343,6 +343,13 @@ def _reached(asked: ExerciseRequest, verdict: Verdict | None) -> float | None:
     if verdict is None:
         return None
     return asked.exercise.reached(asked.seed, asked.exercise.answer_in(asked.given))
+
+
+def _heading(state: AnswerState, result: ActionResult) -> str:
+    """The word above the feedback, unless that begins with it."""
+    heading = translate(_HEADINGS[state]) if _HEADINGS[state] else ""
+    said = result.verdict.feedback[0] if result.verdict and result.verdict.feedback else ""
+    return "" if said.startswith(heading) else heading
 
 
 def _insight(exercise: Exercise, seed: int) -> Markup:
