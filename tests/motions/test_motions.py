@@ -5,8 +5,8 @@ from collections import Counter
 
 import pytest
 
+from app.core.charts.axes import PAPERS, Paper, text_width
 from app.core.charts.motion import Motion, MotionFrame, MovingPiece, Paint
-from app.core.charts.style import PAPERS, Paper, text_width
 from app.core.charts.timeline import TimeBar, Timeline
 from app.core.formulas.collectives import ring_all_reduce_steps, tree_all_reduce_steps
 from app.core.motions.rings import ring_beside_tree, ring_motion, tree_frames

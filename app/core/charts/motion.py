@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from app.core.charts.style import Paper, Sheet
+from app.core.charts.axes import Paper, Sheet
 
 Paint = int | str  # the ranks whose values are in it, as bits, or a tone; empty: nothing
 

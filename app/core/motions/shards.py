@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from app.core.charts.axes import NARROW, Paper, Sheet, Words, text_width
 from app.core.charts.motion import Motion, MotionFrame, MovingPiece, Paint, Place, Scene
-from app.core.charts.style import NARROW, Paper, Sheet, Words, text_width
 from app.core.translation import translate
 
 _TOP, _ROW = 34.0, 46.0  # pixels, to the first row and from one row to the next

@@ -26,7 +26,7 @@ from app.course.content.translations import (
 )
 from app.course.kinds import Exercise, Where
 from app.course.kinds.base import Embedded, Illustrated, Strict
-from app.course.kinds.parameters import ChapterParameter
+from app.course.kinds.drawn_values import ChapterParameter
 from app.course.kinds.schema_errors import faults
 
 PARTS_FILE = "parts.yaml"

@@ -11,8 +11,8 @@ from urllib.parse import urlencode
 from fastapi import Response
 from markupsafe import Markup, escape
 
+from app.core.charts.axes import NARROW, WIDE, Drawing, Paper
 from app.core.charts.motion import Motion
-from app.core.charts.style import NARROW, WIDE, Drawing, Paper
 from app.core.charts.svg import to_svg
 from app.core.charts.timeline import Timeline
 from app.core.errors import NotFoundError
