@@ -1,4 +1,4 @@
-// The player of figures that move. Their frames are data of the page: a step asks the server for nothing.
+// The player of figures that move: their frames are data of the page.
 import { say } from "./say.js";
 
 const still = matchMedia("(prefers-reduced-motion: reduce)");
@@ -94,7 +94,7 @@ function pieces(figure) {
   };
 }
 
-// Timelines that stand together have one clock: what has not begun yet is covered.
+// Timelines that stand together have one clock.
 function timelines(figure) {
   const found = [...(figure.closest("#explored, .embedded") ?? figure).querySelectorAll("svg.schedule")];
   const all = found.map((svg) => {
@@ -149,7 +149,7 @@ function stop() {
   running = null;
 }
 
-export function play(figure, until = Infinity) {
+function play(figure, until = Infinity) {
   stop();
   const player = playerOf(figure);
   const end = Math.min(until, player.last);
@@ -166,8 +166,7 @@ export function play(figure, until = Infinity) {
   running = { player, timer: setTimeout(step, player.beat / 3) };
 }
 
-// From where it is to *frame*, one step at a time if it is near.
-export function playTo(figure, frame, from = playerOf(figure).at) {
+function playTo(figure, frame, from = playerOf(figure).at) {
   const player = playerOf(figure);
   if (still.matches) return go(player, frame);
   go(player, from);
