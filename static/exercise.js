@@ -52,6 +52,8 @@ function show(html, number, helps) {
   verdict.replaceChildren(...says.childNodes);
   result.dataset.state = fresh.dataset.state;
   mark(JSON.parse(fresh.dataset.marks));
+  if (fresh.dataset.reached)
+    document.dispatchEvent(new CustomEvent("reached", { detail: Number(fresh.dataset.reached) }));
   if (fresh.dataset.state === "correct") kept.finish();
 }
 

@@ -188,35 +188,6 @@ form.querySelector("[data-share]").addEventListener("click", async (event) => {
   }
 });
 
-// Play: a slider moves by itself, one step at a time, to its end.
-let playing = 0;
-form.addEventListener("click", (event) => {
-  const button = event.target.closest("[data-run]");
-  if (!button) return;
-  const box = form.elements[button.dataset.run];
-  const slide = slideOf(button.dataset.run);
-  const stop = () => {
-    clearTimeout(playing);
-    playing = 0;
-    button.textContent = say("Play");
-  };
-  if (playing) return stop();
-  button.textContent = say("Stop");
-  if (explored().dataset.ended) box.value = spelled((slide.value = slide.min));
-  // A long way takes larger steps, faster.
-  const stride = Math.max(1, Math.round((slide.max - slide.min) / 60));
-  const wait = stride > 1 ? 120 : 700;
-  // The next step comes after the answer to this one, however slow the line is.
-  const step = async () => {
-    slide.value = readNumber(box.value) + stride;
-    box.value = spelled(slide.value);
-    await show();
-    if (explored().dataset.ended) stop();
-    else if (playing) playing = setTimeout(step, wait);
-  };
-  playing = setTimeout(step, wait);
-});
-
 // A point of a figure moves its control: to whole numbers and powers of two where it has only those.
 function move(slide, value) {
   const { factor, scaling, low, high } = slide.dataset;

@@ -106,7 +106,7 @@ function under(svg, event) {
 
 let moved = null;
 document.addEventListener("pointermove", (event) => {
-  const canvas = event.target.closest?.(".canvas");
+  const canvas = event.target.closest?.("[data-figure] .canvas:not([data-covered])");
   if (!canvas) return;
   if (!moved)
     requestAnimationFrame(() => {
@@ -140,17 +140,9 @@ async function copy(button, link) {
   }
 }
 
-document.addEventListener("click", (event) => {
-  const button = event.target.closest?.("[data-copy],[data-play]");
-  if (!button) return;
-  if (button.dataset.copy) {
-    copy(button, new URL(button.dataset.copy, location.href).href);
-    return;
-  }
-  const svg = drawing(button.closest("[data-figure]"));
-  svg.classList.remove("playing");
-  svg.getBoundingClientRect(); // restarts the animation
-  svg.classList.add("playing");
+document.addEventListener("click", ({ target }) => {
+  const button = target.closest?.("[data-copy]");
+  if (button) copy(button, new URL(button.dataset.copy, location.href).href);
 });
 
 // Where there is room beside the figures, the settings are always open.

@@ -1,23 +1,15 @@
-// Motion that explains: the blocks of a schedule move to their new places, and tokens fall into the bins of experts.
-// It shows what changed, for less than a second, and nothing is lost without it.
+// Motion that explains: the blocks of a schedule move to their new places, for less than a second.
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 const CALM = 350; // milliseconds since the last change: while a slider moves, figures follow it at once
 const MOST = 200; // blocks; a slow machine could not keep up with more
-const TOKENS = 64;
 const LONG = 450; // milliseconds that blocks move
-const FILL = 700; // milliseconds that a bin takes to fill
-const FALL = 380; // milliseconds that a token falls
 // A backward pass that is split comes from the halves of the whole one, which comes from the first half.
 const ALIKE = { I: "B", W: "B", B: "I" };
 const HALF = { I: 0, W: 0.5 };
-const SLOW = 90; // milliseconds for two frames: on such a machine, nothing moves from then on
 let last = -CALM;
-let slow = false;
 let running = [];
 
-const shown = (root) =>
-  [...root.querySelectorAll("svg.figure")].filter((svg) => svg.getClientRects().length);
-const amount = (node, name) => Number(node.getAttribute(name));
+const shown = (root) => [...root.querySelectorAll("svg.figure")].filter((svg) => svg.getClientRects().length);
 
 function blocksOf(svg) {
   return [...svg.querySelectorAll(".track")].flatMap(({ dataset }, row) => {
@@ -29,108 +21,41 @@ function blocksOf(svg) {
   });
 }
 
-// The places of blocks by what they are; without the letter of the chunk, the first of a micro-batch.
-function placesOf(blocks) {
-  const places = new Map();
-  for (const block of blocks) {
-    places.set(`${block.row} ${block.kind} ${block.name}`, block);
-    const whole = `${block.row} ${block.kind} ${parseInt(block.name)}`;
-    if (!places.has(whole)) places.set(whole, block);
-  }
-  return places;
+// By what they are; without the letter of the chunk, the first of a micro-batch.
+const keys = ({ row, kind, name }) => [name, parseInt(name)].map((one) => `${row} ${kind} ${one}`);
+
+function comesFrom(places, block) {
+  const found = [...keys(block), ...keys({ ...block, kind: ALIKE[block.kind] })].find((key) => places.has(key));
+  const old = places.get(found);
+  if (old?.kind !== "B" || block.kind === "B") return old;
+  return { ...old, x: old.x + HALF[block.kind] * old.width, width: old.width / 2 };
 }
 
-function comesFrom(places, { row, kind, name }) {
-  const keys = [kind, ALIKE[kind]].flatMap((one) => [
-    `${row} ${one} ${name}`,
-    `${row} ${one} ${parseInt(name)}`,
-  ]);
-  const old = places.get(keys.find((key) => places.has(key)));
-  if (old?.kind !== "B" || kind === "B") return old;
-  return { ...old, x: old.x + HALF[kind] * old.width, width: old.width / 2 };
-}
-
-function layer(svg) {
-  const drawn = document.createElementNS(svg.namespaceURI, "g");
-  drawn.setAttribute("class", "moving");
-  drawn.setAttribute("pointer-events", "none");
-  svg.append(drawn);
-  return drawn;
-}
-
-function box(group, kind, x, y, width, height) {
-  const rect = document.createElementNS(group.namespaceURI, "rect");
-  const values = { class: kind, x, y, width, height };
-  for (const [name, value] of Object.entries(values)) rect.setAttribute(name, value);
-  group.append(rect);
-  return rect;
-}
-
-function animate(node, frames, options) {
-  running.push(node.animate(frames, options));
+function make(parent, name, attributes) {
+  const made = document.createElementNS(parent.namespaceURI, name);
+  for (const [key, value] of Object.entries(attributes)) made.setAttribute(key, value);
+  parent.append(made);
+  return made;
 }
 
 function morph(svg, before) {
   const blocks = blocksOf(svg);
-  const tracks = svg.querySelector(".tracks");
   if (!before?.length || !blocks.length || blocks.length > MOST) return [];
-  const places = placesOf(before);
-  const height = amount(svg.querySelector(".idle"), "height");
-  const group = layer(svg);
+  const places = new Map(before.toReversed().flatMap((block) => keys(block).map((key) => [key, block])));
+  const height = svg.querySelector(".idle").getAttribute("height");
+  const group = make(svg, "g", { class: "moving", "pointer-events": "none" });
   for (const block of blocks) {
     const { kind, x, y, width } = block;
-    const rect = box(group, `p-${kind}`, x, y, width, height);
     const old = comesFrom(places, block);
     const scale = old ? old.width / (width || 1) : 1;
-    const start = old
-      ? { transform: `matrix(${scale},0,0,1,${old.x - scale * x},${old.y - y})` }
-      : { opacity: 0 };
-    const end = old ? { transform: "matrix(1,0,0,1,0,0)" } : { opacity: 1 };
-    animate(rect, [start, end], { duration: LONG, easing: "ease-in-out", fill: "both" });
+    const [start, end] = old
+      ? [{ transform: `matrix(${scale},0,0,1,${old.x - scale * x},${old.y - y})` }, { transform: "none" }]
+      : [{ opacity: 0 }, { opacity: 1 }];
+    const rect = make(group, "rect", { class: `p-${kind}`, x, y, width, height });
+    running.push(rect.animate([start, end], { duration: LONG, easing: "ease-in-out", fill: "both" }));
   }
-  animate(tracks, [{ opacity: 0 }, { opacity: 0 }], LONG);
+  running.push(svg.querySelector(".tracks").animate([{ opacity: 0 }, { opacity: 0 }], LONG));
   return [group];
-}
-
-// A token lands as the bin reaches the level that it fills; what is too much appears when all are full.
-function fill(svg) {
-  const bins = [...svg.querySelectorAll(".bin")];
-  if (bins.length > TOKENS) return [];
-  const group = layer(svg);
-  const empty = [];
-  const each = Math.max(1, Math.min(5, Math.floor(TOKENS / bins.length)));
-  for (const bin of bins) {
-    const [x, y, width, height] = ["x", "y", "width", "height"].map((name) => amount(bin, name));
-    const foot = y + height;
-    if (!bin.matches(".k-f")) {
-      animate(bin, [{ opacity: 0 }, { opacity: 0, offset: 0.9 }, { opacity: 1 }], FILL);
-      continue;
-    }
-    empty.push(bin.cloneNode());
-    empty.at(-1).setAttribute("class", "k-e");
-    bin.before(empty.at(-1));
-    animate(bin, [{ transform: `matrix(1,0,0,0.01,0,${0.99 * foot})` }, { transform: "none" }], FILL);
-    const side = Math.min(9, 0.7 * width);
-    for (let token = 1; token <= each; token += 1) {
-      const aside = (((token * 3) % 5) / 4) * (width - side);
-      const level = foot - (height * token) / each - side;
-      animate(
-        box(group, "k-f", x + aside, level, side, side),
-        [
-          { transform: `translateY(${-level}px)`, opacity: 0 },
-          { opacity: 1, offset: 0.05 },
-          { transform: "translateY(0)" },
-        ],
-        {
-          duration: FALL,
-          delay: Math.max(0, (FILL * token) / each - FALL),
-          easing: "ease-in",
-          fill: "both",
-        },
-      );
-    }
-  }
-  return [group, ...empty];
 }
 
 // A key or a click ends it at once.
@@ -145,21 +70,12 @@ export function remember(root) {
   finish();
   const calm = performance.now() - last > CALM;
   last = performance.now();
-  return calm && !slow && !still.matches ? shown(root).map(blocksOf) : null;
+  return calm && !still.matches ? shown(root).map(blocksOf) : null;
 }
 
-// From what was remembered, or from nothing, to what *root* shows.
+// From what was remembered to what *root* shows.
 export function move(before, root) {
   if (!before) return;
-  const extra = shown(root).flatMap((svg, at) =>
-    svg.querySelector(".bin") ? fill(svg) : morph(svg, before[at]),
-  );
-  if (!extra.length) return;
-  Promise.allSettled(running.map((one) => one.finished)).then(() =>
-    extra.forEach((drawn) => drawn.remove()),
-  );
-  const begun = performance.now();
-  requestAnimationFrame(() =>
-    requestAnimationFrame(() => (slow = performance.now() - begun > SLOW)),
-  );
+  const extra = shown(root).flatMap((svg, at) => morph(svg, before[at]));
+  Promise.allSettled(running.map((one) => one.finished)).then(() => extra.forEach((drawn) => drawn.remove()));
 }

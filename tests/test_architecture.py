@@ -42,6 +42,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "measurements": {"errors", "formulas", "quotation", "translation", "units"},
         "published": {"errors", "formulas", "units", "yaml_file"},
         "charts": {"simulators", "templating", "translation", "units"},
+        "motions": {"charts", "simulators", "translation"},
     },
     "server": {
         "aside": set(),

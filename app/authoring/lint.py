@@ -20,7 +20,7 @@ from app.authoring.proofs import (
     prove_sources,
     prove_terms,
     prove_use,
-    trouble_of_figure,
+    trouble_of_chapter_figure,
 )
 from app.core.errors import ContentError, InputError, Problem
 from app.core.expressions import ExpressionError
@@ -242,8 +242,7 @@ def lint_topic(file: Path, places: Places | None = None) -> Linted:
         *prove_chapter(topic, topic_of(file), places or _places((), (file,))),
     ]
     for index, figure in enumerate(topic.figures):
-        state = {name: str(text) for name, text in figure.state.items()}
-        if says := trouble_of_figure(figure, state):
+        if says := trouble_of_chapter_figure(figure):
             findings.append(Finding(("figures", index), says))
     complete = (cured(finding) for finding in findings)
     problems = tuple(document.problem(one.where, one.says, one.cure) for one in complete)

@@ -27,7 +27,7 @@ from app.course.illustrations import ILLUSTRATIONS, Sketch, illustrated, listed_
 from app.course.kinds import Exercise, Finding, Where
 from app.course.kinds.base import Answer, Embedded, Illustrated, single_text
 from app.course.kinds.choice import LabExercise
-from app.course.kinds.drawn_values import corners
+from app.course.kinds.drawn_values import NOTHING_DRAWN, corners
 from app.course.sandbox.runner import Runner
 from app.labs.results.analysis import shipped_runs
 from app.labs.results.borrowable_runs import nccl_tests_runs
@@ -236,6 +236,17 @@ def prove_figures(exercise: Exercise) -> Iterator[Finding]:
             if says:
                 yield Finding(("figures", index), f"seed {seed}: {says}")
                 break
+
+
+def trouble_of_chapter_figure(figure: Embedded | Illustrated) -> str:
+    """Why *figure* of a chapter, whose state is fixed, cannot be drawn; empty where it can."""
+    if isinstance(figure, Embedded):
+        return trouble_of_figure(figure, {name: str(text) for name, text in figure.state.items()})
+    try:
+        illustrated(figure, NOTHING_DRAWN)
+    except ValueError as error:
+        return str(error)
+    return ""
 
 
 def trouble_of_figure(figure: Embedded, state: Mapping[str, str]) -> str:

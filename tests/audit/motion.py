@@ -43,7 +43,7 @@ _STATES: Mapping[str, tuple[str, str]] = {
         "microbatches",
     ),
     "fit": ("/explore/fit?show=1", "tensor"),
-    "ring": ("/explore/ring?show=1", "step"),
+    "ring": ("/explore/ring?show=1", "ranks"),
     "memory": ("/explore/memory?show=1", "ranks"),
 }
 

@@ -213,7 +213,9 @@ def test_a_figure_that_cannot_be_drawn_is_reported(
         (r"closing: It is $\nonsense{1}$.", "not valid LaTeX"),
         ("facts: [{name: Sum, says: 1 + 1, formula: memory.states_bytes}]", "did you mean 'memory."),
         ("facts: [{name: Sum, says: 1 + 1, see: /hardwear}]", "is broken; did you mean 'hardware'"),
-        ("figures: [{explorer: ring, state: {ranks: 99}}]", "12 is the largest"),
+        ("figures: [{explorer: pipeline, state: {stages: 99}}]", "16 is the largest"),
+        ("figures: [{draws: moving-rings}]", "no figure is called 'moving-rings'; did you mean 'moving-ring'?"),
+        ("figures: [{draws: moving-ring, with: {ranks: 17}}]", "ranks must be at most 16, not 17"),
     ],
 )
 def test_a_chapters_own_file_is_checked_too(

@@ -27,7 +27,7 @@ def bottom(page: Page, selector: str) -> float:
     return float(page.locator(selector).last.evaluate("e => e.getBoundingClientRect().bottom"))
 
 
-@pytest.mark.parametrize(("width", "height", "screens"), [(1280, 800, 1), (390, 844, 1.5)])
+@pytest.mark.parametrize(("width", "height", "screens"), [(1280, 800, 1), (390, 844, 1.6)])
 def test_home_says_what_it_is_in_the_first_screen(open_page: MakePage, width: int, height: int, screens: float) -> None:
     page = open_page("/", width=width)
     page.set_viewport_size({"width": width, "height": height})

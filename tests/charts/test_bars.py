@@ -118,3 +118,14 @@ def test_a_chart_without_bars_is_empty_and_not_a_fault(paper: Paper) -> None:
     picture = bars_picture(replace(CHART, bars=(), limit=None), paper)
     assert not picture.boxes
     assert not picture.names
+
+
+def test_a_number_beyond_the_line_says_that_its_bar_is_below_it() -> None:
+    """76.93 GB right of a line at 80 GB would look as if it were more."""
+    near = replace(CHART, bars=(Bar("near", (Part(Color.PURPLE, "weights", 76.93e9),)),))
+    (note,) = bars_picture(near).notes
+    assert note.text == "76.93 GB < 80 GB"
+    far = replace(CHART, bars=(Bar("far", (Part(Color.PURPLE, "weights", 20e9),)),))
+    assert bars_picture(far).notes[0].text == "20 GB"
+    above = replace(CHART, bars=(Bar("above", (Part(Color.PURPLE, "weights", 80.01e9),)),))
+    assert bars_picture(above).notes[0].text == "80.01 GB"

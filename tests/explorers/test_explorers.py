@@ -56,9 +56,8 @@ def facts(name: str, **given: str) -> dict[str, str]:
         ("all-reduce", {"ranks": "1024"}, "crossover", "259.3 GB"),
         ("all-reduce", {"ranks": "8", "size": "2 GB", "latency": "0.1 us"}, "ring", "70 ms"),
         ("ring", {}, "total steps", "14"),
-        ("ring", {"step": "14"}, "of the array", "1.75"),
-        ("ring", {"step": "14"}, "sent by each rank", "1.75 GB"),
-        ("ring", {"step": "7"}, "sent by each rank", "875 MB"),
+        ("ring", {}, "sent in total", "1.75 GB"),
+        ("ring", {"ranks": "8", "size": "2 GB", "latency": "0.1 us"}, "total time", "70 ms"),
         ("split", {"wide": "8192"}, "first shard", "[8192, 1024]"),
         ("split", {"wide": "8192"}, "second shard", "[1024, 8192]"),
         ("split", {}, "first shard", "[8192, 4096]"),
@@ -287,16 +286,6 @@ def test_degrees_that_do_not_divide_are_told_and_the_nearest_that_do_are_shown(c
     assert client.get("/explore/layout/0.svg?tensor=3").status_code == 200
     assert explored("layout", gpus="64", virtual="1").notice.endswith("Shown with pipeline stages 8.")
     assert explored("layout").notice == ""
-
-
-def test_who_owns_which_chunk_after_the_reduce_scatter() -> None:
-    grid = explored("ring", step="7").figures[1]
-    header, *rows = grid.table
-    assert len(rows) == 8
-    for rank, row in enumerate(rows):
-        sums = [header[at] for at, text in enumerate(row) if text == "the sum of all"]
-        assert sums == [f"chunk {(rank + 1) % 8}"]
-    assert "rank 0" in explored("ring", step="1").says
 
 
 def test_the_parts_of_a_state_are_those_of_the_lesson() -> None:

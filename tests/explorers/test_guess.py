@@ -16,18 +16,19 @@ from app.course.explorers import (
     predicted_figure,
     read_controls,
 )
+from app.course.kinds.base import Embedded
+from app.site.web.explore.figures import embedded_view
 from tests.each import each
 from tests.explorers.test_explorers import explored
 
 GUESSED = [explorer.name for explorer in explorer_pages() if explorer.predicts]
 OTHER = {  # another state of each, in which the number is another one
-    "ring": {"ranks": "5"}, "all-reduce": {"ranks": "128"}, "memory": {"ranks": "96"},
+    "ring": {"ranks": "5"}, "memory": {"ranks": "96"},
     "learning-rate": {"batch": "768"}, "overlap": {"layers": "17", "reduce": "7 ms"},
     "pipeline": {"stages": "7", "microbatches": "13", "schedule": "zb_h1"},
     "split": {"hidden": "2048"}, "checkpoints": {"mtbf": "31 h"}, "formats": {"weight": "0.9"},
-    "roofline": {"gpu": "A100 SXM 80GB"},
-    "bandwidth": {"gpu": "V100 SXM2"}, "hybrid-sharding": {"group": "4"}, 
-    "routing": {"factor": "1.7"}, "gpus": {"since": "V100 SXM2"},
+    "machine": {"gpu": "A100 SXM 80GB"}, "hybrid-sharding": {"group": "4"}, 
+    "routing": {"factor": "1.7"},
     "fit": {"stage": "1"},
 }  # fmt: skip
 
@@ -62,7 +63,8 @@ def test_the_answer_is_hidden_until_it_is_guessed_or_asked_for(client: TestClien
         waiting = text_of(fragment(client, name, predict="1", **state))
         assert fact.value not in waiting
         assert f"{fact.label}:" not in waiting
-        assert waiting.count("?") == 1
+        assert waiting.partition("Just show me")[0].count("?") == 1
+        assert "svg" in fragment(client, name, predict="1", **state)  # the picture is there
         assert "_" not in waiting.partition("Just show me")[0]
         asked.add(waiting.partition("Just show me")[0])
         for query in ({"predict": "1", "guess": fact.value}, {"show": "1"}):
@@ -128,8 +130,20 @@ def test_a_state_that_does_not_exist_asks_for_the_one_that_is_shown(client: Test
     assert 'name="guess"' in page
 
 
-def test_a_state_without_the_number_asks_nothing_and_hides_nothing(client: TestClient) -> None:
-    page = fragment(client, "bandwidth", gpu="H100 PCIe", predict="1")
-    assert 'name="guess"' not in page
-    assert "data-hidden" not in page
-    assert "Predict first" not in page
+@pytest.mark.parametrize(("gpu", "asks"), [("H100 SXM", True), ("H100 PCIe", False)])
+def test_a_state_without_the_number_asks_nothing_and_hides_nothing(gpu: str, asks: bool) -> None:
+    view = embedded_view(Embedded(explorer="bandwidth", predict=True), {"gpu": gpu})
+    assert bool(view.guess) == asks
+    assert len(view.figures) == 2
+    texts = re.findall(r"<text[^>]*>([^<]*)<", "".join(figure.svg for figure in view.figures))
+    assert any("?" in text for text in texts) == asks
+
+
+def test_what_is_covered_stays_covered_in_what_is_read_with_the_keys() -> None:
+    view = embedded_view(Embedded(explorer="memory", predict=True), {})
+    shown = embedded_view(Embedded(explorer="memory"), {})
+    told = predicted_figure(EXPLORERS["memory"], explored("memory"))
+    assert told
+    assert told.value in shown.figures[0].svg
+    assert told.value not in view.figures[0].svg
+    assert view.figures[0].svg.count("<rect") == shown.figures[0].svg.count("<rect")

@@ -5,6 +5,7 @@ import itertools
 import pytest
 
 from app.core.charts.axes import Drawing
+from app.core.charts.motion import Motion
 from app.course.explorers import EXPLORERS, open_explorer
 from tests.charts.tones import HUES, LEAST, contrast, themes
 from tests.each import each
@@ -98,7 +99,7 @@ def test_a_name_has_one_tone_on_the_whole_site_and_a_tone_one_name_in_a_figure(w
 def test_every_explorer_that_draws_by_itself_is_looked_at() -> None:
     found = set()
     for name in EXPLORERS:
-        if any(isinstance(one, Drawing) for one in open_explorer(EXPLORERS, name).shown.figures):
+        if any(isinstance(one, Drawing | Motion) for one in open_explorer(EXPLORERS, name).shown.figures):
             found.add(name)
     assert found == set(DRAWN)
 

@@ -7,6 +7,7 @@ from functools import cache
 
 from app.core.charts.axes import NARROW, WIDE, Drawing, Paper
 from app.core.charts.bars import Bars
+from app.core.charts.motion import Motion
 from app.core.charts.plot import Plot
 from app.core.charts.svg import Figure, to_svg
 from app.course.explorers import EXPLORERS
@@ -47,6 +48,9 @@ class Walk:
             self._look_at_paper(figure, paper, f"{where}, {paper.name}")
 
     def _look_at_paper(self, figure: Figure, paper: Paper, where: str) -> None:
+        if isinstance(figure, Motion):  # what moves is looked at in tests/motions
+            frames = figure
+            figure = Drawing(title="", summary="", on=lambda one: frames.on(one).sheet, table=figure.table)
         svg = to_svg(figure, alone=False, paper=paper)
         for text in texts_in(figure, svg):
             self.noise += _at(where, noise(self.name, text))
@@ -70,7 +74,7 @@ def walked(which: States, name: str) -> Walk:
         for fact in shown.facts:
             if not _RATIO.search(fact.label):
                 walk.shares += _at(f"{name} {state}", impossible_shares(f"{fact.value} ({fact.label})"))
-        walk.drawings += any(isinstance(figure, Drawing) for figure in shown.figures)
+        walk.drawings += any(isinstance(figure, Drawing | Motion) for figure in shown.figures)
         for figure in shown.figures:
             # It is kept: what is written of one that is gone could be that of another.
             if figures.setdefault(repr(figure), figure) is figure:

@@ -8,14 +8,16 @@ from fastapi.testclient import TestClient
 
 from app.authoring.proofs import figure_texts
 from app.core.charts.axes import PAPERS, text_width
+from app.core.charts.motion import Motion
 from app.core.charts.svg import to_svg
 from app.core.units import BYTE, read
 from app.course.content.catalog import Catalog
 from app.course.illustrations import ILLUSTRATIONS, illustrated
 from app.course.kinds import Exercise
 from app.course.kinds.base import Illustrated
+from app.course.kinds.drawn_values import NOTHING_DRAWN
 from app.course.kinds.numeric import Numeric
-from app.site.web.exercise.view import illustration_view
+from app.site.web.exercise.view import illustration_view, played_frame
 
 SEEDS = (0, 3, 7, 1001)
 TELLING = 3  # digits that are not there by chance
@@ -34,7 +36,8 @@ def pictured(catalog: Catalog) -> Iterator[tuple[Exercise, Illustrated]]:
 
 def test_every_figure_is_used_and_a_third_of_the_course_has_one(catalog: Catalog) -> None:
     used = [figure.draws for _, figure in pictured(catalog)]
-    assert set(used) == set(ILLUSTRATIONS)
+    shown = {one.draws for topic in catalog.topics for one in topic.figures if isinstance(one, Illustrated)}
+    assert set(used) | shown == set(ILLUSTRATIONS)
     exhibited = sum(bool(exercise.exhibits) for exercise in catalog.by_id.values())
     played = sum(exercise.is_played for exercise in catalog.by_id.values())
     # The others show a real file; plans are drawn without being asked for.
@@ -101,3 +104,26 @@ def test_an_author_meets_the_problem_where_the_figure_would_be(catalog: Catalog)
     view = illustration_view(broken, 0)
     assert view
     assert view.problem == "Ranks must be at least 2, not 0."
+
+
+def test_a_right_answer_plays_a_figure_to_its_end_and_a_wrong_one_not(catalog: Catalog) -> None:
+    found = [(exercise, figure) for exercise, figure in pictured(catalog) if figure.plays]
+    assert found
+    for exercise, figure in found:
+        assert isinstance(exercise, Numeric)
+        for seed in SEEDS:
+            motion = illustrated(figure, exercise.draw(seed))
+            assert isinstance(motion, Motion)
+            last = len(motion.frames) - 1
+            right = exercise.right_answer(seed)
+            assert played_frame(motion, exercise.reached(seed, right)) == last
+            assert played_frame(motion, exercise.reached(seed, "0 B")) == 0
+            reached = {played_frame(motion, exercise.reached(seed, wrong)) for wrong, _ in exercise.mistakes(seed)}
+            assert min(reached) < last
+
+
+def test_a_frame_is_reached_whatever_number_was_typed() -> None:
+    motion = illustrated(Illustrated(draws="moving-ring"), NOTHING_DRAWN)
+    assert isinstance(motion, Motion)
+    reached = (None, -3.0, 6.9, 6.9995, 7.0, 13.99999, 14.0, 1e300)
+    assert [played_frame(motion, one) for one in reached] == [0, 0, 6, 7, 7, 14, 14, 14]

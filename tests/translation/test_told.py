@@ -106,7 +106,7 @@ def test_a_figure_of_an_exercise_has_words_and_numbers_of_the_language(
     path = "/exercises/kernels/one-tile-too-many"
     reader.feed(client.get(path, headers={"Accept-Language": code}).text)
     assert reader.said[reader.said.index(unit) - 1] == rows
-    roofline = client.get("/explore/roofline?show=1", headers={"Accept-Language": code}).text
+    roofline = client.get("/explore/machine?show=1", headers={"Accept-Language": code}).text
     assert {"de": "4\u202f096³-Produkt", "zh": "4,096³"}[code] in roofline
 
 

@@ -37,8 +37,8 @@ def test_every_page_has_the_picture_of_the_site_and_words_of_its_own(client: Tes
 
 
 def test_what_is_shared_has_the_title_and_the_address_of_its_state(client: TestClient) -> None:
-    assert meta(client, "/explore/ring?ranks=12", "og:title") == "What moves around the ring? · Ranks 12"
-    assert meta(client, "/explore/ring?ranks=12", "og:url").startswith("http://testserver/explore/ring?step=3&ranks=12")
+    assert meta(client, "/explore/ring?ranks=12", "og:title") == "What moves in an all-reduce? · Ranks 12"
+    assert meta(client, "/explore/ring?ranks=12", "og:url").startswith("http://testserver/explore/ring?ranks=12")
 
 
 @each(("query", "shared"), [(GIVEN, f"?{GIVEN}"), (f"{GIVEN}&junk=1", f"?{GIVEN}"), ("ranks=no", ""), ("junk=1", "")])

@@ -140,8 +140,9 @@ class BarsPicture:
 def bars_picture(chart: Bars, paper: Paper = WIDE) -> BarsPicture:
     """*chart* in pixels."""
     form = _FORMS[paper]
+    below = f" < {chart.axis.text(chart.limit)}" if chart.limit else ""
     notes = [bar.note or chart.axis.text(bar.value) for bar in chart.bars]
-    placed = _scale(chart, paper, form, notes)
+    placed = _scale(chart, paper, form, [note + below for note in notes])
     limit = placed.at(chart.limit) if chart.limit else None
     top = _TOP + (_LIMIT if chart.limit else 0)
     boxes: list[PlacedPart] = []
@@ -151,7 +152,7 @@ def bars_picture(chart: Bars, paper: Paper = WIDE) -> BarsPicture:
         boxes += _parts(bar, y + form.name, placed, limit)
         if bar.value > placed.high * (1 + 1e-9):
             torn.append(_tear(placed.end, y + form.name, form.row))
-        name, after = _texts(bar, note, y, placed, paper, limit)
+        name, after = _texts(bar, (note, below), y, placed, paper, limit)
         names.append(name)
         said.append(after)
     foot = top + len(chart.bars) * (form.name + form.row + form.gap)
@@ -193,10 +194,10 @@ def _scale(chart: Bars, paper: Paper, form: _RowForm, notes: list[str]) -> Pixel
 
 
 def _texts(
-    bar: Bar, note: str, y: float, placed: PixelScale, paper: Paper, limit: float | None
+    bar: Bar, notes: tuple[str, str], y: float, placed: PixelScale, paper: Paper, limit: float | None
 ) -> tuple[PlacedText, PlacedText]:
-    """The name and the note of *bar*, whose row begins at *y*."""
-    form = _FORMS[paper]
+    """The name and the note of *bar*, whose row begins at *y*; beyond the limit, that it is below it."""
+    form, (note, below) = _FORMS[paper], notes
     if form.above:
         start = placed.start
         if limit is not None and limit < start + text_width(bar.name) + _AFTER:
@@ -209,6 +210,7 @@ def _texts(
     x = placed.at(bar.value) + _AFTER
     if limit is not None and x - _AFTER < limit < x + text_width(note):
         x = limit + _AFTER  # beyond the line of the limit, which would go through it
+        note += below
     return name, PlacedText(x, middle, note)
 
 

@@ -4,12 +4,13 @@ from functools import cache
 
 from app.core.charts.axes import WIDE, Drawing, Paper
 from app.core.charts.bars import Bars, bars_picture
+from app.core.charts.motion import Motion, motion_picture
 from app.core.charts.plot import Plot, plot_picture
 from app.core.charts.scatter import Scatter, scatter_picture
 from app.core.charts.timeline import Timeline, timeline_picture
 from app.core.templating import template_environment
 
-Figure = Bars | Plot | Scatter | Timeline | Drawing
+Figure = Bars | Plot | Scatter | Timeline | Drawing | Motion
 
 
 def to_svg(figure: Figure, *, alone: bool, paper: Paper = WIDE) -> str:
@@ -27,6 +28,9 @@ def to_svg(figure: Figure, *, alone: bool, paper: Paper = WIDE) -> str:
         case Drawing():
             sheet = figure.on(paper)
             return _filled("drawing", drawing=figure, sheet=sheet, paper=paper, alone=alone)
+        case Motion():
+            still = motion_picture(figure, paper)
+            return _filled("motion", drawing=figure, sheet=still.scene.sheet, picture=still, paper=paper, alone=alone)
 
 
 def _filled(name: str, **given: object) -> str:

@@ -13,7 +13,7 @@ from app.core.errors import ContentError, NotFoundError, Problem, nearest
 from app.core.translation import SOURCE, translate
 from app.core.yaml_file import YamlDocument, read_document
 from app.course.content.images import images_in
-from app.course.content.topic_file import TOPIC_FILE, ChapterFact, ReadingQuestion, Route
+from app.course.content.topic_file import TOPIC_FILE, ChapterFact, ReadingQuestion, Route, opening_parts
 from app.course.content.translations import (
     ReadTopic,
     Spoken,
@@ -25,7 +25,7 @@ from app.course.content.translations import (
     translations_of,
 )
 from app.course.kinds import Exercise, Where
-from app.course.kinds.base import Embedded, Strict
+from app.course.kinds.base import Embedded, Illustrated, Strict
 from app.course.kinds.drawn_values import ChapterParameter
 from app.course.kinds.schema_errors import faults
 
@@ -129,7 +129,7 @@ class Topic:
     opening: str = ""
     closing: str = ""
     facts: tuple[ChapterFact, ...] = ()
-    figures: tuple[Embedded, ...] = ()
+    figures: tuple[Embedded | Illustrated, ...] = ()
     questions: tuple[ReadingQuestion, ...] = ()
     needs: tuple[str, ...] = ()
     routes: tuple[Route, ...] = ()
@@ -155,7 +155,8 @@ class Topic:
     @property
     def reading(self) -> int:
         """Minutes that its opening takes to read."""
-        return max(1, round(len(self.opening.split()) / _WORDS_A_MINUTE))
+        words = [word for part in opening_parts(self.opening) for word in part.text.split()]
+        return max(1, round(len(words) / _WORDS_A_MINUTE))
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field, field_validator
 
 from app.course.kinds.answer_key import AnswerKey, AskedQuantity, Mistake, keys_of
-from app.course.kinds.base import Embedded, Strict
+from app.course.kinds.base import Embedded, Illustrated, Strict
 from app.course.kinds.drawn_values import ChapterParameters
 
 TOPIC_FILE = "topic.yaml"
@@ -59,12 +59,15 @@ class TopicFile(Strict):
     opening: str = Field(
         min_length=1,
         description="Markdown, above the exercises; {figure 1} on a line of its own is the place "
-        "of the first figure, and {question 1} that of the first question",
+        "of the first figure, {question 1} that of the first question, and after {frame 3} the figure "
+        "that moves shows its frame 3",
     )
     closing: str = Field(default="", description="Markdown: what one can now compute, shown when the path is finished")
     facts: list[ChapterFact] = Field(default=[], description="formulas and constants, shown beside the exercises")
-    figures: list[Embedded] = Field(
-        default=[], description="explorers: where the opening has a place for them, else below it"
+    figures: list[Embedded | Illustrated] = Field(
+        default=[],
+        description="explorers, and figures that `draws` names: where the opening has a place for them, else below "
+        "it; the first that moves stands beside the text",
     )
     questions: list[ReadingQuestion] = Field(
         default=[], description="what a reader predicts where the opening has a place for it"
@@ -74,19 +77,21 @@ class TopicFile(Strict):
     )
 
 
-_PLACE = re.compile(r"^\{(figure|question) (\d{1,2})\}$", re.MULTILINE)
+_PLACE = re.compile(r"^\{(figure|question|frame) (\d{1,2})\}$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
 class OpeningPart:
     """A piece of an opening: a Markdown *text*, or the place of a figure or a question.
 
-    *figure* and *question* are indices into the lists of the chapter, from 0.
+    *figure* and *question* are indices into the lists of the chapter, from 0; *frame* is what the
+    figure beside the text shows meanwhile.
     """
 
     text: str = ""
     figure: int | None = None
     question: int | None = None
+    frame: int | None = None
 
 
 def opening_parts(opening: str) -> Iterator[OpeningPart]:
@@ -95,16 +100,17 @@ def opening_parts(opening: str) -> Iterator[OpeningPart]:
     >>> [part.text or part.figure for part in opening_parts("Before.\\n\\n{figure 1}\\n\\nAfter.")]
     ['Before.', 0, 'After.']
     """
-    end = 0
+    end, frame = 0, None
     for place in _PLACE.finditer(opening):
         if text := opening[end : place.start()].strip():
-            yield OpeningPart(text)
-        index = int(place[2]) - 1
-        is_figure = place[1] == "figure"
-        yield OpeningPart(figure=index) if is_figure else OpeningPart(question=index)
-        end = place.end()
+            yield OpeningPart(text, frame=frame)
+        number, end = int(place[2]), place.end()
+        if place[1] == "frame":
+            frame = number
+        else:
+            yield OpeningPart(figure=number - 1) if place[1] == "figure" else OpeningPart(question=number - 1)
     if text := opening[end:].strip():
-        yield OpeningPart(text)
+        yield OpeningPart(text, frame=frame)
 
 
 def misplaced(topic: TopicFile) -> Iterator[tuple[str, str]]:

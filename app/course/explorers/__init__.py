@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from app.core.charts.svg import Figure
 from app.course.explorers.base import (
+    COVER,
     Explored,
     Explorer,
     Explorers,
@@ -15,10 +16,10 @@ from app.course.explorers.base import (
     StateTable,
     Values,
     YesOrNo,
+    cover,
     guess_question,
     predicted_figure,
     settings_text,
-    untold,
 )
 from app.course.explorers.controls import (
     Control,
@@ -56,10 +57,11 @@ def explorer_pages() -> tuple[Explorer, ...]:
 
 
 __all__ = [
-    "EXPLORERS", "Control", "ControlValue", "Explored", "Explorer", "Figure", "Foreseen",
+    "COVER", "EXPLORERS", "Control", "ControlValue", "Explored", "Explorer", "Figure", "Foreseen",
     "KeyFigure", "OpenExplorer", "Select", "Slider", "StateTable", "Values", "address_text",
+    "cover",
     "explorer_pages",
     "group_controls", "open_explorer", "predicted_figure", "guess_question", "read_controls",
-    "settings_text", "shown_text", "since", "slider_place", "translate_explored", "untold",
+    "settings_text", "shown_text", "since", "slider_place", "translate_explored",
     "YesOrNo", "with_ghosts",
 ]  # fmt: skip

@@ -4,11 +4,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from app.core.charts.axes import percent_text
+from app.core.charts.plot import LabeledPoint, Plot
 from app.core.charts.svg import Figure
 from app.core.translation import Numeral, noted, translate
 from app.core.units import RATIO, Unit, figures, show
 from app.course.explorers.controls import Control, ControlValue, read_controls, shown_text
 
+COVER = "?"  # what stands for the number that is asked
 _NOISE = 1e-9  # of a sum
 COUNTED = (  # the nouns that are counted, one and many
     noted("GPU"), noted("GPUs"), noted("copy"), noted("copies"), noted("layer"), noted("layers"),
@@ -156,14 +158,13 @@ class StateTable:
 class Explored:
     """An explorer's output for some values: a text (Markdown), numbers and figures.
 
-    *ended*: a control that plays has reached its last value. *notice*: the values do not go
+    *notice*: the values do not go
     together, and what is shown instead. *tables* lead to other states.
     """
 
     says: str
     facts: tuple[KeyFigure, ...]
     figures: tuple[Figure, ...]
-    ended: bool = False
     notice: str = ""
     verdict: YesOrNo | None = None
     tables: tuple[StateTable, ...] = ()
@@ -206,10 +207,9 @@ class Explorer:
     """An interactive page: controls, and a function from their values to text and figures.
 
     *question* asks for a prediction first. *predicts* is the label of the fact to predict, or
-    empty; *asks* is the question without the initial values. *open* are the indexes of the figures
-    that do not give the answer away and are shown beside the question. *presets* are states to
-    start from. If it *compares*, a state is shown beside the one before it. *part_of* is the
-    explorer whose page shows it, as chapters show it by itself; empty: it has one of its own.
+    empty; *asks* is the question without the initial values. *presets* are states to start from. If
+    it *compares*, a state is shown beside the one before it. *part_of* is the explorer whose page
+    shows it, as chapters show it by itself; empty: it has one of its own.
 
     Raises:
         ValueError: (by *explore*) the values are not compatible; the message says why.
@@ -225,7 +225,6 @@ class Explorer:
     controls: Sequence[Control]
     explore: Callable[[Values], Explored]
     asks: str = ""
-    open: tuple[int, ...] = ()
     foreseen: Foreseen = Foreseen()
     presets: tuple[Preset, ...] = ()
     compares: bool = False
@@ -262,7 +261,21 @@ def _changed(explorer: Explorer, values: Values) -> Iterator[tuple[bool, str]]:
             yield control.aside, f"{translate(control.label)} {shown_text(control, value)}"
 
 
-def untold(explorer: Explorer, shown: Explored) -> Iterator[Figure]:
-    """The figures that are shown before the prediction, without their summaries."""
-    for place in explorer.open:
-        yield replace(shown.figures[place], summary="")
+def cover(shown: Explored, asked: KeyFigure) -> Explored:
+    """*shown* before *asked* is predicted: its value is covered, and its mark; what is said is left out."""
+    facts = tuple(replace(fact, value=COVER, exact=None) if fact.value == asked.value else fact for fact in shown.facts)
+    return replace(
+        shown, says="", verdict=None, facts=facts, figures=tuple(_covered(one, asked) for one in shown.figures)
+    )
+
+
+def _covered(figure: Figure, asked: KeyFigure) -> Figure:
+    """*figure* without its summary and the marks of what is *asked*, unless they move a control."""
+    if not isinstance(figure, Plot):
+        return replace(figure, summary="")
+    marks = (mark for mark in figure.marks if mark.grip or not _is_of(asked, mark))
+    return replace(figure, summary="", marks=tuple(marks))
+
+
+def _is_of(asked: KeyFigure, mark: LabeledPoint) -> bool:
+    return asked.value in mark.says or asked.exact in (mark.x, mark.y)

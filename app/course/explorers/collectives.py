@@ -30,7 +30,8 @@ _COLORS = {
 _TimeOfSize = Callable[[float], float]
 
 
-def _race(values: Values) -> Explored:
+def compare_algorithms(values: Values) -> Explored:
+    """The time of each algorithm at each size."""
     ranks, size = values.count("ranks"), values.number("size")
     algorithms = _algorithms(values)
     own = {name: time(size) for name, time in algorithms.items()}
@@ -147,7 +148,8 @@ RACE = Explorer(
             aside=True,
         ),
     ),
-    explore=_race,
+    explore=compare_algorithms,
     asks=noted("Above which size does a ring beat the double tree?"),
     foreseen=Foreseen(others=_not_the_crossover),
+    part_of="ring",
 )

@@ -23,7 +23,7 @@ class Slider:
     """A number between *ends*; a bare number is in *unit*.
 
     *log*: the slider is logarithmic; *whole*: whole numbers only; *doubles*: it steps by powers of
-    two; *plays*: it can advance by itself; *aside*: the number to predict does not depend on it.
+    two; *aside*: the number to predict does not depend on it.
     *group* is the heading it stands under, where an explorer has many controls.
     """
 
@@ -36,7 +36,6 @@ class Slider:
     log: bool = False
     whole: bool = True
     doubles: bool = False
-    plays: bool = False
     aside: bool = False
     group: str = ""
 

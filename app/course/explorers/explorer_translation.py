@@ -7,8 +7,9 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
-from app.core.charts.axes import Drawing, Paper, Sheet
+from app.core.charts.axes import Drawing, Paper
 from app.core.charts.bars import Bars
+from app.core.charts.motion import Motion
 from app.core.charts.svg import Figure
 from app.core.charts.timeline import Timeline
 from app.core.errors import nearest
@@ -38,17 +39,13 @@ def _told(value: Any) -> Any:
         return value  # the words of a timeline are its own
     kind: Any = type(value)
     changed: dict[str, Any] = {name: _told(getattr(value, name)) for name in _worded(kind)}
-    if isinstance(value, Drawing):
-        changed["on"] = _sheets(value.on)
+    if isinstance(value, Drawing | Motion):
+        changed["on"] = _drawn_anew(value.on)
     return replace(value, **changed)  # type: ignore[type-var]
 
 
-def _sheets(on: Callable[[Paper], Sheet]) -> Callable[[Paper], Sheet]:
-    def drawn(paper: Paper) -> Sheet:
-        made: Sheet = _told(on(paper))
-        return made
-
-    return drawn
+def _drawn_anew(on: Callable[[Paper], Any]) -> Callable[[Paper], Any]:
+    return lambda paper: _told(on(paper))
 
 
 @cache

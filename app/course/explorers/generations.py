@@ -141,4 +141,5 @@ GENERATIONS = Explorer(
         given=lambda _: {"peak": GPUS[_LATEST].peak},
         others=_not_the_growth,
     ),
+    part_of="machine",
 )

@@ -167,4 +167,5 @@ HIERARCHY = Explorer(
     explore=_hierarchy,
     asks=noted("How fast is NVLink?"),
     foreseen=Foreseen(others=_not_nvlink),
+    part_of="machine",
 )

@@ -227,5 +227,4 @@ SPLITTER = Explorer(
         },
         others=_not_sent,
     ),
-    open=(0,),
 )

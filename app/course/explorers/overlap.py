@@ -191,5 +191,4 @@ OVERLAP = Explorer(
     explore=_overlap,
     asks=noted("What share of the communication is hidden?"),
     foreseen=Foreseen(exercise="overlap/buckets", answer="hidden", others=_not_hidden),
-    open=(0,),
 )

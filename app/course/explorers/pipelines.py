@@ -104,14 +104,17 @@ def _schedules(values: Values) -> Explored:
     end = min(until, max(played.makespan for _, played, _ in runs))
     says = " ".join(_says(name, played, changed) for name, played, changed in runs)
     facts = []
-    for name, played, _ in runs:
+    for place, (name, played, _) in enumerate(runs):
+        schedule = translate_known(SCHEDULE_NAMES[name])
+
+        def named(what: str, schedule: str = schedule if place else "") -> str:
+            return f"{schedule}, {translate(what)}" if schedule else what
+
         facts += [
-            quantity_figure(
-                translate("{schedule}, step", schedule=translate_known(SCHEDULE_NAMES[name])), played.step_time, SECOND
-            ),
-            share_figure(noted("bubble over the step"), played.bubble_fraction),
-            share_figure(noted("bubble over the ideal"), played.bubble_ratio),
-            plain_figure(noted("held at most"), max(played.in_flight)),
+            quantity_figure(translate("{schedule}, step", schedule=schedule), played.step_time, SECOND),
+            share_figure(named(noted("bubble over the step")), played.bubble_fraction),
+            share_figure(named(noted("bubble over the ideal")), played.bubble_ratio),
+            plain_figure(named(noted("held at most")), max(played.in_flight)),
         ]
     timelines = tuple(
         replace(schedule_timeline(played, until), end=end, traced=_followed(played, values)) for _, played, _ in runs
@@ -202,5 +205,4 @@ SCHEDULES_SHOWN = Explorer(
     explore=_schedules,
     asks=noted("What share of the step is bubble?"),
     foreseen=Foreseen(exercise="pipelines/bubble-two-ways", answer="fraction", others=_not_the_bubble),
-    open=(0,),
 )

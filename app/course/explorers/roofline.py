@@ -116,4 +116,5 @@ ROOFLINE = Explorer(
     explore=_roofline,
     asks=noted("From which arithmetic intensity on is a kernel on this GPU compute-bound?"),
     foreseen=Foreseen(exercise="hardware/ridge-point", given=_rates_of),
+    part_of="machine",
 )

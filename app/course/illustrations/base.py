@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from app.core.charts.axes import Arrow, Color, Drawing, Paper, Rect, Sheet, Tone, Words, legend, text_width, wrapped
+from app.core.charts.motion import Motion
 from app.core.charts.timeline import Timeline
 from app.core.formulas.checks import ZeroStage, positive, whole
 from app.core.formulas.signature import Input, inputs_of
@@ -15,7 +16,7 @@ from app.course.kinds.base import CountedPart, CountedParts
 
 _AROUND = 8  # pixels around the label of a box
 GAP = "…"
-Sketch = Drawing | Timeline
+Sketch = Drawing | Timeline | Motion
 
 
 @dataclass(frozen=True)

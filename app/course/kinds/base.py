@@ -269,6 +269,9 @@ class Illustrated(Strict):
     given: dict[str, str | int | float] = Field(
         default_factory=dict, alias="with", description="its inputs: expressions of drawn values"
     )
+    plays: str = Field(
+        default="", description="the step that a figure that moves plays to, of drawn values and the learner's `answer`"
+    )
 
 
 SEEDS = 2**31  # 0 to 2**31 - 1
@@ -337,6 +340,7 @@ class Base(Strict, Worded, ABC):
     where: str = Field(default="", description="a condition that every variant meets")
     hints: list[Markdown] = Field(min_length=2, description="from a nudge to nearly all")
     solution: Markdown = Field(description="the argument, step by step, with the drawn values")
+    insight: str = Field(default="", description="what a right answer shows, in a line: the headline of the verdict")
     sources: list[HttpUrl] = Field(min_length=1, description="one or more URLs")
     figures: list[Embedded] = Field(default_factory=list, description="explorers, shown once it is solved")
     figure: Illustrated | None = Field(default=None, description="drawn under the prompt: what is given, and its shape")
@@ -474,6 +478,14 @@ class Base(Strict, Worded, ABC):
         """What is there before an answer is played, for a kind that draws it."""
         return None
 
+    def reached(self, seed: int, answer: Answer) -> float | None:
+        """The step that the figure plays to for *answer*, if its figure plays answers.
+
+        Raises:
+            AnswerError: *answer* cannot be read.
+        """
+        return None
+
     def counted(self, seed: int, answer: Answer) -> CountedParts | None:
         """What a wrong *answer* counts, where the right one adds up parts and it is some of them.
 
@@ -496,6 +508,7 @@ class Base(Strict, Worded, ABC):
         """Every Markdown text of the file except the solution, with its place."""
         yield ("prompt",), self.prompt
         yield from ((("hints", index), hint) for index, hint in enumerate(self.hints))
+        yield ("insight",), self.insight
 
     def prove(self, drawn: Draw) -> Iterator[Finding]:
         """Problems of one variant that can be found without running code."""

@@ -42,6 +42,9 @@ class Draw:
     listings: Mapping[str, str] = field(default_factory=dict)
 
 
+NOTHING_DRAWN = Draw(0, {}, {})  # the values of what is fixed
+
+
 def draw(
     seed: int,
     given: Mapping[str, Sequence[DrawnValue]],

@@ -11,7 +11,7 @@ from typing import Literal, Self
 from pydantic import Field, PrivateAttr, model_validator
 
 from app.core.errors import AnswerError, nearest
-from app.core.expressions import ExpressionError, Names, Quantity, names_in, parse_expression, slots
+from app.core.expressions import ExpressionError, Names, Quantity, evaluate, names_in, parse_expression, slots
 from app.core.translation import localized, noted, translate
 from app.core.units import Dimension, Reading, check_clear, spelling
 from app.course.kinds.answer_key import (
@@ -412,6 +412,14 @@ class Numeric(Asking):
     def draws_mistakes(self) -> bool:
         """Whether an answer adds up parts."""
         return any(asked.parts for asked in self.asked.values())
+
+    def reached(self, seed: int, answer: Answer) -> float | None:
+        """The step for the number that was typed."""
+        if not (self.figure and self.figure.plays) or self.answers:
+            return None
+        reading = self._read(seed, ONLY, self._given(answer)[ONLY])
+        names = {**self.draw(seed).names, "answer": Quantity(reading.value, self.dimension(ONLY))}
+        return evaluate(self.figure.plays, names).value
 
     def counted(self, seed: int, answer: Answer) -> CountedParts | None:
         """The parts of the first listed mistake among the answers that is the sum of some."""

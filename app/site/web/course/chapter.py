@@ -14,14 +14,14 @@ from app.course.content.errata import mark
 from app.course.content.topic_file import ReadingQuestion, opening_parts
 from app.course.explorers import explorer_pages
 from app.course.kinds.answer_key import AnswerKey
-from app.course.kinds.base import Embedded
+from app.course.kinds.base import Embedded, Illustrated
 from app.server.db.history import Effort
 from app.server.db.tables import Attempt
 from app.server.network.routes import Router
 from app.site import Here, Site
 from app.site.markdown import html, inline_html
 from app.site.web.exercise.views import view_of
-from app.site.web.explore.figures import EmbeddedView, embedded_view
+from app.site.web.explore.figures import EmbeddedView, embedded_view, illustrated_view
 from app.site.web.explore.prediction_check import read_prediction
 from app.site.web.frame.renderer import Hyperlink, LearningResource, frame, render
 from app.site.web.frame.visitor import Visiting
@@ -53,9 +53,10 @@ class QuestionView:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OpeningView:
-    """A piece of an opening: text, a figure, or a question."""
+    """A piece of an opening: text, a figure, or a question; during it, *frame* is shown beside it."""
 
     text: Markup = Markup("")
+    frame: int | None = None
     figure: EmbeddedView | None = None
     question: QuestionView | None = None
 
@@ -63,24 +64,33 @@ class OpeningView:
 def opening_views(topic: Topic, typed: Mapping[str, str]) -> Iterator[OpeningView]:
     """The opening of *topic*, where *typed* has the predictions by the fields `q1`, `q2`, ..."""
     given = {name: typed[name] for name in _fields(topic) if name in typed}
+    beside = figure_beside(topic)
     for part in opening_parts(topic.opening):
         if part.figure is not None:
-            yield OpeningView(figure=fixed_figure(topic.figures[part.figure]))
+            if part.figure != beside:
+                yield OpeningView(figure=fixed_figure(topic.figures[part.figure]))
         elif part.question is not None:
             asked = topic.questions[part.question]
             yield OpeningView(question=_question(asked, part.question + 1, given))
         else:
-            yield OpeningView(text=mark(html(part.text)))
+            yield OpeningView(text=mark(html(part.text)), frame=part.frame)
 
 
 def unplaced_figures(topic: Topic) -> tuple[EmbeddedView, ...]:
     """The figures of *topic* that have no place in its opening."""
-    placed = {part.figure for part in opening_parts(topic.opening)}
+    placed = {part.figure for part in opening_parts(topic.opening)} | {figure_beside(topic)}
     return tuple(fixed_figure(figure) for index, figure in enumerate(topic.figures) if index not in placed)
 
 
-def fixed_figure(figure: Embedded) -> EmbeddedView:
+def figure_beside(topic: Topic) -> int | None:
+    """The index of the figure that stands beside the text: the first that moves."""
+    return next((index for index, figure in enumerate(topic.figures) if isinstance(figure, Illustrated)), None)
+
+
+def fixed_figure(figure: Embedded | Illustrated) -> EmbeddedView:
     """*figure* of a chapter, whose state is fixed."""
+    if isinstance(figure, Illustrated):
+        return illustrated_view(figure)
     return embedded_view(figure, {name: str(text) for name, text in figure.state.items()})
 
 
@@ -137,6 +147,7 @@ class ChapterPage:
     href: str
     lang: str
     opening: tuple[OpeningView, ...]
+    side: EmbeddedView | None
     reading: int
     closing: Markup
     path: ExercisePath
@@ -157,7 +168,7 @@ class ChapterPage:
     @property
     def draws(self) -> bool:
         """Whether the page has a figure or a form to predict."""
-        return bool(self.figures) or any(not part.text for part in self.opening)
+        return bool(self.figures or self.side) or any(not part.text for part in self.opening)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +201,7 @@ def chapter_page(
     *typed* are the predictions in the address, by the fields of the opening.
     """
     path = path_of(topic.path, past.known, seed)
+    beside_text = figure_beside(topic)
     topics = course.topics
     place = topics.index(topic) if topic in topics else -1  # hidden by a course pack
     beside = [Hyperlink(chapter_url(t.id), t.title) for t in topics]
@@ -201,6 +213,7 @@ def chapter_page(
         href=chapter_url(topic.id),
         lang=foreign(topic.language),
         opening=tuple(opening_views(topic, typed)),
+        side=fixed_figure(topic.figures[beside_text]) if beside_text is not None else None,
         reading=topic.reading,
         closing=mark(html(topic.closing)),
         path=path,

@@ -1,11 +1,12 @@
 """An exercise with everything that its page shows."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from markupsafe import Markup
 
+from app.core.charts.motion import Motion
 from app.core.errors import sentence
 from app.core.expressions import PAD_LIMIT
 from app.core.simulators.programs import PlayedSchedule
@@ -36,7 +37,7 @@ from app.site.web.exercise.page_context import (
 from app.site.web.exercise.picture_link import picture_link
 from app.site.web.exercise.views import view_of
 from app.site.web.exercise.views.base import NO_CONTEXT, Form, FormContext, FormInput
-from app.site.web.explore.figures import BOTH, EmbeddedView, drawn_on, embedded_view
+from app.site.web.explore.figures import BOTH, EmbeddedView, drawn_on, embedded_view, player_data
 from app.site.web.frame.renderer import Hyperlink
 from app.site.web.standing.next_steps import NextSteps
 from app.site.web.standing.view import Mark, has_finished, mark_of
@@ -70,19 +71,30 @@ def trial_view(trial: Trial) -> TrialView:
 
 @dataclass(frozen=True, slots=True)
 class IllustrationView:
-    """A figure on every paper; or the *problem* of one that cannot be drawn, for its author."""
+    """A figure on every paper; or the *problem* of one that cannot be drawn, for its author.
+
+    One that answers play has its *motion*.
+    """
 
     title: str
     svg: Markup
     problem: str = ""
+    motion: Motion | None = None
+
+    @property
+    def moves(self) -> Markup:
+        """The attributes that the player reads."""
+        return player_data(self.motion)
 
 
 _views: Remembered[tuple[str, str, str, int], IllustrationView] = Remembered()
 
 
-def illustration_view(exercise: Exercise, seed: int) -> IllustrationView | None:
-    """The figure of *exercise* as *seed* draws it, if it has one."""
+def illustration_view(exercise: Exercise, seed: int, reached: float | None = None) -> IllustrationView | None:
+    """The figure of *exercise* as *seed* draws it, if it has one; at the step that an answer *reached*."""
     figure, key = exercise.figure, (language(), exercise.id, exercise.digest, seed)
+    if figure and figure.plays:
+        return _view(figure, exercise.draw(seed), reached)
     if figure:
         return _views.of(key, lambda: _view(figure, exercise.draw(seed)))
     if exercise.is_played and key not in _views and (start := exercise.at_first(seed)):
@@ -90,11 +102,19 @@ def illustration_view(exercise: Exercise, seed: int) -> IllustrationView | None:
     return _views.get(key)
 
 
-def _view(figure: Illustrated, drawn: Draw) -> IllustrationView:
+def _view(figure: Illustrated, drawn: Draw, reached: float | None = None) -> IllustrationView:
     try:
-        return _drawn(illustrated(figure, drawn))
+        found = illustrated(figure, drawn)
     except ValueError as error:
         return IllustrationView("", Markup(""), sentence(localized(str(error))))
+    if isinstance(found, Motion) and figure.plays:
+        found = replace(found, still=played_frame(found, reached))
+    return _drawn(found, moves=bool(figure.plays))
+
+
+def played_frame(motion: Motion, reached: float | None) -> int:
+    """The frame that an answer *reached*, however large or small it is."""
+    return int(min(max(reached or 0.0, 0.0), len(motion.frames) - 1.0) + _NEARLY)
 
 
 def counted_view(counted: CountedParts, *, finished: bool) -> IllustrationView:
@@ -109,10 +129,12 @@ def played_view(played: PlayedAnswer) -> IllustrationView:
     return _drawn(played_sketch(played))
 
 
-def _drawn(found: Sketch) -> IllustrationView:
-    return IllustrationView(found.title, drawn_on(BOTH, found))
+def _drawn(found: Sketch, *, moves: bool = False) -> IllustrationView:
+    motion = found if moves and isinstance(found, Motion) else None
+    return IllustrationView(found.title, drawn_on(BOTH, found), motion=motion)
 
 
+_NEARLY = 1e-3  # of a step, by which a rounded answer may fall short of it
 _MISSES = 2  # answers without a diagnosis, after which a hint is offered
 _HEADINGS: Mapping[AnswerState, str] = {
     "none": "",
@@ -174,12 +196,14 @@ class ExercisePage:
     begun: int
     prompt: Markup
     illustration: IllustrationView | None
+    reached: float | None
     form: Form
     state: AnswerState
     is_over: bool
     is_uncounted: bool
     offers_hint: bool
     heading: str
+    insight: Markup
     feedback: tuple[Markup, ...]
     counted: IllustrationView | None
     played: IllustrationView | None
@@ -212,6 +236,7 @@ def exercise_page(
     verdict = result.verdict
     state = result.state if verdict is None else _state(verdict)
     finished = is_finished(history, exercise, seed) and not rules.solution
+    reached = _reached(asked, verdict) if not rules.exam else None
     form = view_of(exercise).form(exercise, _form_input(asked, verdict, context, finished=finished))
     return ExercisePage(
         id=exercise.id,
@@ -227,13 +252,15 @@ def exercise_page(
         here=exercise_url(exercise.id),
         begun=begun_at(asked.given) or int(asked.moment.timestamp()),
         prompt=Markup() if asked.fragment else _prompt(exercise, seed),
-        illustration=None if asked.fragment else illustration_view(exercise, seed),
+        illustration=None if asked.fragment else illustration_view(exercise, seed, reached),
+        reached=reached,
         form=form,
         state=state,
         is_over=state == "correct" or bool(verdict and form.retry),
         is_uncounted=state == "correct" and _is_after_solution(asked),
         offers_hint=not (finished or rules.hints) and _misses_twice(asked, state),
-        heading=translate(_HEADINGS[state]) if _HEADINGS[state] else "",
+        heading=_heading(state, result),
+        insight=_insight(exercise, seed) if exercise.insight and state == "correct" else Markup(),
         feedback=_feedback(result),
         counted=_counted(asked, verdict, finished=finished) if not rules.exam else None,
         played=_played(result),
@@ -307,6 +334,29 @@ def _counted(asked: ExerciseRequest, verdict: Verdict | None, *, finished: bool)
         return None
     counted = asked.exercise.counted(asked.seed, asked.exercise.answer_in(asked.given))
     return counted_view(counted, finished=finished) if counted else None
+
+
+def _reached(asked: ExerciseRequest, verdict: Verdict | None) -> float | None:
+    """The step that the figure plays to for a graded answer."""
+    if verdict is None:
+        return None
+    return asked.exercise.reached(asked.seed, asked.exercise.answer_in(asked.given))
+
+
+def _heading(state: AnswerState, result: ActionResult) -> str:
+    """The word above the feedback, unless that begins with it."""
+    heading = translate(_HEADINGS[state]) if _HEADINGS[state] else ""
+    said = result.verdict.feedback[0] if result.verdict and result.verdict.feedback else ""
+    return "" if said.startswith(heading) else heading
+
+
+def _insight(exercise: Exercise, seed: int) -> Markup:
+    """What a right answer shows, in a line."""
+    return (
+        inline_html(exercise.fill(exercise.insight, exercise.solved(exercise.draw(seed))))
+        if exercise.insight
+        else Markup()
+    )
 
 
 def _played(result: ActionResult) -> IllustrationView | None:

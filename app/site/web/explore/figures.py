@@ -2,44 +2,53 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from urllib.parse import urlencode
 
 from fastapi import Response
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from app.core.charts.axes import NARROW, WIDE, Drawing, Paper
+from app.core.charts.motion import Motion
 from app.core.charts.svg import to_svg
 from app.core.charts.timeline import Timeline
 from app.core.errors import NotFoundError
+from app.core.motions.rings import ring_motion
 from app.core.translation import language, translate
 from app.course.content.errata import mark
 from app.course.explorers import (
+    COVER,
     EXPLORERS,
     Explored,
     Explorer,
     Figure,
     OpenExplorer,
     Values,
+    cover,
     guess_question,
     open_explorer,
     predicted_figure,
 )
-from app.course.kinds.base import Embedded
+from app.course.illustrations import illustrated
+from app.course.kinds.base import Embedded, Illustrated
+from app.course.kinds.drawn_values import NOTHING_DRAWN
 from app.site.markdown import inline_html
 from app.site.web.explore.merged_pages import page_url
 from app.site.web.explore.state import url_state
 from app.site.web.urls import explorer_url
 
 BOTH = (WIDE, NARROW)
+_RANKS = 8  # of the ring on the front page
+_TEXT = re.compile(r'>[^<]+<|(?:aria-label|data-says)="[^"]*"')  # of a figure
 _KEPT = 64  # embedded views of chapters and exercises that are cached
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FigureView:
-    """A figure as SVG and as a table; *plays*: it can be animated."""
+    """A figure as SVG and as a table; one that *plays* has moments, or the frames of a *motion*."""
 
     anchor: str
     title: str
@@ -49,6 +58,20 @@ class FigureView:
     svg_href: str
     csv_href: str
     plays: bool
+    motion: Motion | None = None
+
+    @property
+    def moves(self) -> Markup:
+        """The attributes that the player reads."""
+        return Markup(" data-timeline") if self.plays else player_data(self.motion)
+
+
+def player_data(motion: Motion | None) -> Markup:
+    """The frames of *motion* and what they say, as attributes; nothing where nothing moves."""
+    if motion is None:
+        return Markup()
+    runs = Markup(" data-runs") if motion.runs else Markup()
+    return Markup(' data-frames="{}" data-says="{}"{}').format(motion.changes, motion.said, runs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +86,7 @@ class GuessForm:
 
 @dataclass(frozen=True, slots=True)
 class EmbeddedView:
-    """Figures of an explorer on another page; with *guess*, they are shown after a prediction."""
+    """Figures of an explorer on another page; with *guess*, what is asked is covered in them."""
 
     title: str
     href: str
@@ -90,45 +113,61 @@ def _embedded(
     return EmbeddedView(
         translate(explorer.title),
         page_url(explorer, url_state(explorer, found.values)),
-        () if guess else _chosen(number, found),
+        _chosen(number, found, covered=predict),
         guess,
     )
 
 
-def taste() -> EmbeddedView:
-    """A pipeline whose bubble the visitor predicts, without the numbers that give it away."""
-    return _taste(language())
+def illustrated_view(figure: Illustrated) -> EmbeddedView:
+    """A figure that moves, in a chapter: its state is fixed."""
+    return _illustrated(language(), figure.model_dump_json(by_alias=True))
+
+
+@lru_cache(maxsize=_KEPT)
+def _illustrated(spoken: str, figure: str) -> EmbeddedView:
+    asked = Illustrated.model_validate_json(figure)
+    found = illustrated(asked, NOTHING_DRAWN)
+    view = replace(figure_view(found, "", 0, name=asked.draws), svg_href="", csv_href="")
+    return EmbeddedView(found.title, "", (view,), None)
+
+
+def opening_figure() -> FigureView:
+    """The ring of the front page, which plays as it is opened."""
+    return _opening_figure(language())
 
 
 @cache
-def _taste(spoken: str) -> EmbeddedView:
-    found = open_explorer(EXPLORERS, "pipeline")
-    timeline = found.shown.figures[0]
-    if isinstance(timeline, Timeline):
-        timeline = replace(timeline, summary="")
-    views = figure_views(found.explorer, found.values, (timeline,))
-    guess = guess_form(found.explorer, found.values, found.shown)
-    title = translate(found.explorer.title)
-    return EmbeddedView(title, explorer_url(found.explorer.name), views, guess)
+def _opening_figure(spoken: str) -> FigureView:
+    return replace(figure_view(ring_motion(_RANKS, runs=True), "", 0, name="ring"), svg_href="", csv_href="")
 
 
-def _chosen(number: int | None, found: OpenExplorer) -> tuple[FigureView, ...]:
-    views = figure_views(found.explorer, found.values, found.shown.figures)
+def _chosen(number: int | None, found: OpenExplorer, *, covered: bool) -> tuple[FigureView, ...]:
+    fact = predicted_figure(found.explorer, found.shown)
+    shown = cover(found.shown, fact) if covered and fact else found.shown
+    views = figure_views(found.explorer, found.values, shown.figures, covered=fact.value if covered and fact else "")
     return views if number is None else views[number : number + 1]
 
 
 def figure_views(
-    explorer: Explorer, values: Values, figures: Iterable[Figure], papers: Sequence[Paper] = BOTH
+    explorer: Explorer, values: Values, figures: Iterable[Figure], papers: Sequence[Paper] = BOTH, covered: str = ""
 ) -> tuple[FigureView, ...]:
-    """Views of *figures* of *explorer*, drawn on each of *papers*."""
+    """Views of *figures* of *explorer*, drawn on each of *papers*, without the value that is *covered*."""
     state = url_state(explorer, values)
     base, page = explorer_url(explorer.name), page_url(explorer, state)
     views = (
         figure_view(figure, base, n, f"?{urlencode(state)}", explorer.name, papers) for n, figure in enumerate(figures)
     )
+    if covered:
+        views = (replace(view, svg=_without(covered, view.svg), table=()) for view in views)
     if not explorer.part_of:
         return tuple(views)
     return tuple(replace(view, href=page) for view in views)
+
+
+def _without(covered: str, svg: Markup) -> Markup:
+    """*svg* whose texts have a question mark in place of the value that is *covered*."""
+    value = re.compile(rf"(?<![\d.,]){re.escape(str(escape(covered)))}(?!\d)")
+    return Markup(_TEXT.sub(lambda text: value.sub(COVER, text[0]), str(svg)))
 
 
 def guess_form(explorer: Explorer, values: Values, shown: Explored) -> GuessForm | None:
@@ -158,6 +197,7 @@ def figure_view(
         svg_href=f"{base}/{number}.svg{query}",
         csv_href=f"{base}/{number}.csv{query}",
         plays=isinstance(figure, Timeline),
+        motion=figure if isinstance(figure, Motion) else None,
     )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import takewhile
 
 from markupsafe import Markup
 
@@ -21,6 +22,7 @@ from app.course.explorers import (
     Values,
     YesOrNo,
     address_text,
+    cover,
     explorer_pages,
     group_controls,
     guess_question,
@@ -29,7 +31,6 @@ from app.course.explorers import (
     settings_text,
     shown_text,
     slider_place,
-    untold,
     with_ghosts,
 )
 from app.site.markdown import first_sentence, html, inline_html, plain_words
@@ -71,7 +72,6 @@ class ControlView:
     low: float
     high: float
     factor: float = 1.0  # base units in one of its own
-    plays: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,10 +105,14 @@ class ExplorePage:
     facts: tuple[ComparedFact, ...]
     figures: tuple[FigureView, ...]
     address: str
-    ended: bool
     states: StatesView
     search: LayoutSearchForm | None = None
     found: FoundLayouts | None = None
+
+    @property
+    def leading(self) -> tuple[FigureView, ...]:
+        """The figures above the sentence: the first one, and the timelines that play together."""
+        return (*self.figures[:1], *takewhile(lambda figure: figure.plays, self.figures[1:]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +186,6 @@ def _slider(control: Slider, value: float) -> ControlView:
         low=control.low,
         high=control.high,
         factor=control.scale.factor,
-        plays=control.plays,
     )
 
 
@@ -209,16 +212,18 @@ def explorer_page(
     asks = bool(fact or problem or not explorer.predicts)
     is_settled = bool(guessed and guessed.near is not None)
     hidden = asks and not is_settled and waits(explorer, query)
+    guess = guess_form(explorer, values, shown)
+    covered = fact.value if hidden and fact else ""
+    if hidden and fact:
+        shown, before = cover(shown, fact), None
     figures = with_ghosts(shown, before) if before else shown.figures
-    if hidden and not problem:
-        figures = tuple(untold(explorer, shown))
     title = translate(explorer.title)
     page = ExplorePage(
         name=explorer.name,
         title=title,
         full_title=" · ".join(filter(None, (title, settings_text(explorer, values)))),
         summary=translate(explorer.summary),
-        guess=guess_form(explorer, values, shown),
+        guess=guess,
         guessed=guessed,
         typed=typed,
         asks=asks,
@@ -235,9 +240,8 @@ def explorer_page(
         says=html(shown.says),
         verdict=shown.verdict,
         facts=fact_views(shown, before),
-        figures=figure_views(explorer, values, figures, papers),
+        figures=figure_views(explorer, values, figures, papers, covered),
         address=explorer_url(explorer.name, url_state(explorer, values)),
-        ended=shown.ended,
         states=states_view(explorer, values, shown, hidden),
         search=None if hidden or problem else layout_search_form(explorer, values, ()),
     )

@@ -13,7 +13,7 @@ from app.server.db.history import streak
 from app.server.network.routes import Router
 from app.site import Here, Site
 from app.site.markdown import html
-from app.site.web.explore.figures import EmbeddedView, taste
+from app.site.web.explore.figures import FigureView, opening_figure
 from app.site.web.frame.renderer import Hyperlink, frame, render
 from app.site.web.frame.visitor import Visiting
 from app.site.web.standing.history import read_learner_history
@@ -44,7 +44,7 @@ class HomePage:
     first: Hyperlink | None
     reading: int
     sections: tuple[SectionCards, ...]
-    taste: EmbeddedView | None
+    figure: FigureView | None
     streak: int
     sample: str  # the page of measurements of others, as one's own would be shown,
     sample_trace: str  # and that of a trace
@@ -62,7 +62,7 @@ def home_page(course: Catalog, past: LearnerHistory, worked: Collection[date], t
         first=Hyperlink(chapter_url(topics[0].id), topics[0].title) if topics else None,
         reading=topics[0].reading if topics else 0,
         sections=tuple(section_cards(course, past)),
-        taste=None if past.answers else taste(),
+        figure=None if past.answers else opening_figure(),
         streak=streak(worked, today),
         sample=_SAMPLE,
         sample_trace=_SAMPLE_TRACE,

@@ -1,0 +1,1 @@
+"""Figures that move: what simulators play, frame by frame."""

@@ -1,0 +1,57 @@
+"""Figures that move, for chapters."""
+
+from app.core.charts.motion import Motion
+from app.core.charts.timeline import Timeline
+from app.core.formulas.checks import whole
+from app.core.motions.rings import MOST_RANKS, ring_motion
+from app.core.motions.shards import gather_beside_product, partial_sums, sharded_layers
+from app.core.motions.tokens import growing_caches, tokens_to_experts
+from app.core.motions.waits import failure_timeline, straggler_timeline
+from app.core.translation import say, translate
+from app.core.units import BYTE, Bytes, Count, show
+from app.course.illustrations.base import Illustration
+
+
+def _ring(ranks: Count = 8, size: Bytes | None = None) -> Motion:
+    if whole("ranks", ranks, 2) > MOST_RANKS:
+        raise ValueError(say("ranks must be at most {most}, not {ranks}", most=MOST_RANKS, ranks=ranks))
+    notes = (translate("{size} on each", size=show(size, BYTE)),) if size else ()
+    return ring_motion(ranks, notes)
+
+
+def _layers(layers: Count = 4) -> Motion:
+    return sharded_layers(whole("layers", layers, 1))
+
+
+def _straggler() -> Timeline:
+    return straggler_timeline()
+
+
+def _failure() -> Timeline:
+    return failure_timeline()
+
+
+def _sums() -> Motion:
+    return partial_sums()
+
+
+def _gather() -> Motion:
+    return gather_beside_product()
+
+
+def _experts() -> Motion:
+    return tokens_to_experts()
+
+
+def _caches() -> Motion:
+    return growing_caches()
+
+
+MOVING_RING = Illustration("moving-ring", "a ring all-reduce, chunk by chunk", _ring)
+SHARDED_LAYERS = Illustration("sharded-layers", "layers gathered and freed", _layers)
+PARTIAL_SUMS = Illustration("partial-sums", "an MLP split by columns, then by rows", _sums)
+GATHER = Illustration("gather-beside-product", "an all-gather beside its matrix product", _gather)
+EXPERTS = Illustration("tokens-to-experts", "tokens on their way to experts", _experts)
+CACHES = Illustration("growing-caches", "caches that grow token by token", _caches)
+STRAGGLER = Illustration("straggler", "ranks that wait for a slow one", _straggler)
+FAILURE = Illustration("failure", "a checkpoint, a failure, and work that is lost", _failure)
