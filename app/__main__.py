@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from importlib import import_module
 from types import ModuleType
 
+from app.commands.files import add_command
 from app.commands.modules import load_command
-from app.commands.parsers import add_command
 from app.core.errors import AppError, ContentError, UnavailableError
 
 _COMMANDS = {

@@ -28,31 +28,25 @@ from app.server import metrics
 from app.server.aside.payer import Payer
 from app.server.config import Settings
 from app.server.db.batched_reads import Gathered
-from app.server.db.copies import expiring
-from app.server.db.exercise_histories import histories
+from app.server.db.history import histories
 from app.server.db.idle import tidying
-from app.server.db.learner_cookie import signing_secret
-from app.server.db.migrations import migrate
-from app.server.db.outage import outage_of
-from app.server.db.session import connect
-from app.server.db.tokens import Tokens
+from app.server.db.learner_cookie import Tokens, signing_secret
+from app.server.db.migrations import expiring, migrate
+from app.server.db.session import connect, outage_of
 from app.server.db.writer import Writer
-from app.server.network.allowance import Allowances
-from app.server.network.budget import Budget, BudgetItem, address_of
+from app.server.network.allowance import Allowances, Budget, BudgetItem, address_of
 from app.server.network.door import Door, Rules, note_fault, note_trouble
 from app.server.network.drain import Draining
 from app.server.network.guard import GUARD, Guard, Limits
-from app.server.network.hosts import Hosts
-from app.server.network.languages import Languages
+from app.server.network.hosts import Hosts, Languages
 from app.server.network.page_limit import PageLimit
 from app.server.network.prefix import Prefix
 from app.server.network.routes import methods_at
-from app.server.network.stalls import StallWatch
-from app.server.network.watch import Watch
+from app.server.network.watch import StallWatch, Watch
 from app.site import Site, api, web
 from app.site.members import NoMembers
 from app.site.part import SitePart
-from app.site.web.exercise.rules import NoAssignments
+from app.site.web.exercise.page_context import NoAssignments
 
 _OPTIONAL = ("app.classes",)  # parts that a site can do without
 _EXPECTED = (AppError, HTTPException, RequestValidationError)

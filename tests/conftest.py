@@ -16,8 +16,8 @@ from app.course.content.catalog import Catalog
 from app.course.sandbox.runner import Runner
 from app.main import create_app
 from app.server.config import Settings
+from app.server.db.learner_cookie import create_token
 from app.server.db.session import open_session
-from app.server.db.tokens import create_token
 from app.site import Site
 from tests.client import Client, until_ready
 from tests.transactions import watch

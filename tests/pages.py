@@ -3,7 +3,7 @@
 from app.course.content.errata import errata
 from app.course.explorers import explorer_pages
 from app.course.kinds import KINDS
-from app.labs.results.archive import shipped_runs
+from app.labs.results.analysis import shipped_runs
 from app.labs.spec import known_labs
 from app.site.web.reference.docs import documentation
 

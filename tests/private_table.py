@@ -5,7 +5,7 @@ To move a pin, read what has changed there; `tests/test_private.py` says what is
 
 from typing import NamedTuple
 
-CONNECTION, PROCESSES = "app/server/network/connection.py", "app/commands/processes.py"
+CONNECTION, PROCESSES = "app/server/network/guard.py", "app/commands/processes.py"
 ROUTES, RING = "app/server/network/routes.py", "app/labs/library/ring_attention/computation.py"
 FAKE_GPU, FAKE_TRAINING = "tests/labs/fake_gpu.py", "tests/labs/fake_training.py"
 ON_GPU, CONFTEST = "tests/labs/test_on_gpu.py", "tests/conftest.py"

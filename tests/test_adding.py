@@ -127,7 +127,7 @@ READER = '''
 
 import re
 
-from app.core.measurements.readers.base import CollectiveReader
+from app.core.measurements.readers.nccl_tables import CollectiveReader
 from app.core.measurements.table import RawRow, CollectiveTable, collective_named
 
 TITLE = re.compile(r"# OSU .*?(\\w+) Latency Test")
@@ -164,7 +164,7 @@ FAMILY = '''
 
 import re
 
-from app.core.measurements.logs.families.base import LogFamily
+from app.core.measurements.logs.families.small_trainers import LogFamily
 
 FRESH = LogFamily(
     name="fresh",
@@ -252,9 +252,9 @@ import json
 from fastapi.testclient import TestClient
 from app.server.config import Settings
 from app.server.db.session import open_session
-from app.server.db.tokens import create_token
+from app.server.db.learner_cookie import create_token
 from app.main import create_app
-from app.classes.people.seats import seat_of_code
+from app.classes.people.persons import seat_of_code
 with TestClient(create_app(Settings(sandbox_workers=1)), base_url="https://testserver") as client:
     with open_session(client.app.state.site.engine) as session:
         token = create_token(session, "adding", scope="admin")
@@ -294,7 +294,7 @@ USED = """
 import json
 from zoneinfo import ZoneInfo
 from starlette.datastructures import FormData
-from app.classes.api.assignment_shapes import NewAssignment
+from app.classes.api.shapes import NewAssignment
 from app.server.config import Settings
 from app.server.db.migrations import migrate
 from app.server.db.session import connect, open_session

@@ -29,10 +29,9 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "line_reader": set(),
         "quotation": set(),
         "translation": {"quotation"},
-        "errors": {"translation"},
+        "errors": {"quotation", "translation"},
         "units": {"translation"},
         "yaml_file": {"errors"},
-        "validation": {"errors", "quotation"},
         "templating": {"errors", "folders", "translation"},
         "formulas": {"translation", "units"},
         "simulators": {"quotation", "translation", "units"},
@@ -40,7 +39,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "predicting": {"errors", "formulas", "translation", "units"},
         "expressions": {"errors", "formulas", "translation", "units"},
         "measurements": {"errors", "formulas", "quotation", "translation", "units"},
-        "published": {"errors", "formulas", "units", "validation", "yaml_file"},
+        "published": {"errors", "formulas", "units", "yaml_file"},
         "charts": {"simulators", "templating", "translation", "units"},
     },
     "server": {
@@ -69,10 +68,9 @@ ROOMS: dict[str, dict[str, set[str]]] = {
     "classes": {
         "people": set(),
         "federation": {"people"},
-        "assignment_rules": {"people"},
-        "members": {"assignment_rules", "federation", "people"},
+        "members": {"federation", "people"},
         "api": {"members", "people"},
-        "pages": {"assignment_rules", "federation", "members", "people"},
+        "pages": {"federation", "members", "people"},
         "part": {"api", "members", "pages"},
     },
 }

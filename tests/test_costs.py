@@ -19,8 +19,8 @@ from app.course.explorers import EXPLORERS, Control, Explorer, Select, address_t
 from app.course.kinds import KINDS
 from app.main import create_app
 from app.server.config import Settings
+from app.server.db.learner_cookie import create_token
 from app.server.db.session import open_session
-from app.server.db.tokens import create_token
 from app.site import web
 from tests.costs import Asker, Cost, running
 from tests.network.addresses import ROUTES, names_of

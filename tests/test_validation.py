@@ -14,14 +14,13 @@ from pydantic_core import core_schema
 
 from app.__main__ import main
 from app.commands.doctor import checks
-from app.core.errors import AppError
+from app.core.errors import AppError, problems_of
 from app.core.folders import ROOT
 from app.core.published.sources import read_source
-from app.core.validation import problems_of
 from app.core.yaml_file import read_document
-from app.course.content import errata, glossary, questions
-from app.course.content.files import read_exercise, read_topic
-from app.course.content.parts import read_parts_file
+from app.course.content import errata
+from app.course.content.catalog import read_parts_file
+from app.course.content.translations import read_exercise, read_topic
 from app.course.kinds.schema_errors import faults
 from app.labs import spec
 from app.labs.results.upload import read_sent
@@ -82,8 +81,8 @@ def of_file(path: Path) -> Values:
 
 
 def read_terms(path: Path, monkeypatch: pytest.MonkeyPatch) -> object:
-    monkeypatch.setattr(glossary, "FILE", path)
-    return glossary.terms.__wrapped__()
+    monkeypatch.setattr(errata, "FILE", path)
+    return errata.terms.__wrapped__()
 
 
 def read_errata(path: Path, monkeypatch: pytest.MonkeyPatch) -> object:
@@ -92,8 +91,8 @@ def read_errata(path: Path, monkeypatch: pytest.MonkeyPatch) -> object:
 
 
 def read_questions(path: Path, monkeypatch: pytest.MonkeyPatch) -> object:
-    monkeypatch.setattr(questions, "_FILE", path)
-    return questions.question_file.__wrapped__()
+    monkeypatch.setattr(errata, "_FILE", path)
+    return errata.question_file.__wrapped__()
 
 
 def read_lab(path: Path, _: pytest.MonkeyPatch) -> object:

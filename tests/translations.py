@@ -21,10 +21,9 @@ from babel.messages.pofile import read_po, write_po
 from app.core.folders import ROOT
 from app.core.translation import LANGUAGES, SOURCE
 from app.core.translation.languages import CATALOGS
-from app.course.content.glossary import FILE as GLOSSARY
-from app.course.content.glossary import terms
-from app.labs.lab_translation import lab_sentences
-from app.labs.spec import LIBRARY, known_labs
+from app.course.content.errata import FILE as GLOSSARY
+from app.course.content.errata import terms
+from app.labs.spec import LIBRARY, known_labs, lab_sentences
 
 # What marks a sentence; in Python, how many of its arguments are sentences.
 PYTHON = {"translate": 1, "translate_known": 1, "noted": 1, "say": 1, "plural": 2}

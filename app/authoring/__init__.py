@@ -2,15 +2,10 @@
 
 from collections.abc import Iterator
 
-from app.authoring.claims import ClaimScript
+from app.authoring.chapter_proofs import ClaimScript, prove_characters, prove_phrases, prove_shape
 from app.authoring.cures import cured
-from app.authoring.displays import prove_displays
-from app.authoring.giveaways import longest_is_right, prove_giveaways, too_long
-from app.authoring.prose import prove_characters, prove_phrases, prove_shape
-from app.authoring.texts import SEEDS, Script
-from app.authoring.tolerances import prove_tolerances
-from app.authoring.values import prove_numbers, prove_shown
-from app.authoring.wholes import prove_wholes
+from app.authoring.giveaways import longest_is_right, prove_giveaways, prove_tolerances, too_long
+from app.authoring.texts import SEEDS, Script, prove_displays, prove_numbers, prove_shown, prove_wholes
 from app.course.kinds import Exercise, Finding
 
 __all__ = ["SEEDS", "cured", "longest_is_right", "prove_characters", "prove_words", "too_long"]

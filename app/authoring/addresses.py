@@ -10,8 +10,7 @@ from urllib.parse import parse_qsl, urlsplit
 from app.core.errors import NotFoundError, nearest
 from app.core.folders import ROOT
 from app.core.formulas import FORMULAS
-from app.course.content.errata import errata
-from app.course.content.glossary import terms
+from app.course.content.errata import errata, terms
 from app.course.content.images import is_image, read_image
 from app.course.content.translations import is_translation
 from app.course.explorers import EXPLORERS, open_explorer

@@ -1,15 +1,165 @@
-"""Proof of a chapter's own texts: what they link to, and what the chapter builds on."""
+"""Proof of a chapter's own texts: what they link to, what they build on, faults of prose, and claims."""
 
-from collections.abc import Iterator
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 
 from app.authoring.addresses import Places, trouble_of_addresses
-from app.authoring.prose import prove_shape_of
-from app.authoring.reading_proofs import prove_reading_questions
+from app.authoring.texts import Script, distinct
 from app.core.errors import nearest
+from app.core.expressions import BLANK, Branch, ExpressionError, blanked, holds, parts
 from app.core.formulas import FORMULAS
-from app.course.content.topic_file import TopicFile
-from app.course.kinds import Finding, Where
+from app.course.content.topic_file import ReadingQuestion, TopicFile, opening_parts
+from app.course.kinds import Exercise, Finding, Where
+from app.course.kinds.answer_key import telling_figures
+from app.course.kinds.drawn_values import Draw
+from app.course.kinds.parameters import corners
 from app.site.markdown import MathematicsError, check_mathematics
+
+
+def prove_reading_questions(topic: TopicFile) -> Iterator[Finding]:
+    """Everything wrong with the answers of the questions in the opening of *topic*."""
+    read = ""
+    for part in opening_parts(topic.opening):
+        read += part.text
+        if part.question is not None:
+            where: Where = ("questions", part.question)
+            yield from _prove(where, topic.questions[part.question], read)
+
+
+def _prove(where: Where, asked: ReadingQuestion, read: str) -> Iterator[Finding]:
+    """What is wrong with *asked*, which stands below the text that was *read*."""
+    try:
+        key = asked.key()
+        for expression, says in key.clashes():
+            yield Finding((*where, "mistakes", expression), says)
+    except ExpressionError as error:
+        yield Finding((*where, "answer"), str(error))
+        return
+    for figure in sorted(telling_figures([key])):
+        if figure in f"{read} {asked.prompt}":
+            says = f"the answer, {figure}, stands above the question"
+            yield Finding((*where, "prompt"), says, "ask about other numbers")
+
+
+_USUAL = "\n\t"
+_HIDDEN = "\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180e\u3164\ufeff\uffa0"
+_FENCED = re.compile(r"^[ \t]*+(?P<fence>```|~~~)[^\n]*+\n(?:[^\n]*+\n)*?[ \t]*+(?P=fence)[ \t]*+$", re.MULTILINE)
+_SPAN = re.compile(r"(?<!`)`[^`\n]+`(?!`)|\$[^$]+\$")
+_RULE = re.compile(r"^(?=.*[^\W_]).*\|\s*:?-{2,}:?\s*\|", re.MULTILINE)
+_FOLDED = {
+    "a code block": re.compile(r"```|~~~"),
+    "a table": _RULE,
+    "a list": re.compile(r"(?:^|: )(?:- [^\n]+? - \S|\* [^\n]+? \* \S|1[.)] [^\n]+ 2[.)] \S)", re.MULTILINE),
+    "a drawing": re.compile(
+        r"^(?>[^\n]*?([-#=._|*░▒▓█─])\1{2})(?>[^\n]*?[ |])[^\n]*?([-#=._|*░▒▓█─])\2{2}", re.MULTILINE
+    ),
+}
+_KEEP = "begin the text with `|` instead of `>`, which keeps its lines"
+_FENCE = "put it in a ``` block, in a text that begins with `|`"
+_BRACE = "a drawn value is {size}, and {{size}} only inside $...$; a brace for students is \\{"
+_QUOTED = re.compile(r"[“„«](?P<inside>[^“”„«»]*)[”“»]", re.DOTALL)
+_QUOTES = 'delete them, or write straight ones: "..."'
+_DOLLAR = re.compile(r"(?<!\\)\$(?!\d)")  # $5 is a price
+_PRICE = "mathematics is between two $ signs; a price is written \\$5"
+_OTHER = r"(?:exercise|question|problem|task)"
+_LEANS = re.compile(
+    r"\A\W*(?:and|but|then|again|so|also|once more|the same|likewise)\b"
+    rf"|\b(?:previous|preceding|last|earlier) {_OTHER}\b|\b{_OTHER}\s+(?:before|above)\b"
+    r"|\bas (?:before|above)\b|\bthe one before\b",
+    re.IGNORECASE,
+)
+_OTHERS = re.compile(
+    r"\b(?:first|second|third|last|other|default) (?:variants?|numbers|drawings?|cases?|draws?)\b"
+    r"|\bthe first (?:two|three|four) are\b|\bvariant \d",
+    re.IGNORECASE,
+)
+_CLAIM = re.compile(
+    r"\b(?:(?:paper|page|report|card|tutorial|blog|post|article|survey|data ?sheet|documentation)\b"
+    r"[^.{}]{0,40}\b(?:says?|writes?|reports?|counts?|gives?|claims?|finds|looks|states)|reports)\b"
+    r"(?P<said>.*?)(?:[.;?](?=\s)|\Z)",
+    re.DOTALL,
+)
+
+
+def prove_characters(values: object, where: Where = ()) -> Iterator[Finding]:
+    """Control characters, and invisible or direction-changing ones, anywhere in *values*."""
+    if isinstance(values, Mapping):
+        for key, value in values.items():
+            yield from prove_characters(str(key), (*where, key))
+            yield from prove_characters(value, (*where, key))
+    elif isinstance(values, list):
+        for index, value in enumerate(values):
+            yield from prove_characters(value, (*where, index))
+    elif isinstance(values, str):
+        for character in sorted(set(filter(_is_hidden, values))):
+            name = unicodedata.name(character, "a control character")
+            says = f"contains U+{ord(character):04X} ({name.lower()}), which is invisible"
+            yield Finding(where, says, "delete it; retype the word if you cannot find it")
+
+
+def _is_hidden(character: str) -> bool:
+    """Whether *character* is a control or a format character: NUL, bidi marks, zero width."""
+    kind = unicodedata.category(character)
+    return character in _HIDDEN or (kind in ("Cc", "Cf", "Co", "Cn") and character not in _USUAL)
+
+
+def prove_shape(script: Script) -> Iterator[Finding]:
+    """Texts that are not displayed as their author intended."""
+    for where, text in script.texts:
+        yield from prove_shape_of(where, text)
+
+
+def prove_shape_of(where: Where, text: str) -> Iterator[Finding]:
+    """The structure that the *text* at *where* loses on its way to the page."""
+    if what := folded_structure(text):
+        yield Finding(where, f"folds {what} into one line", _FENCE if "draw" in what else _KEEP)
+    if quoted := _QUOTED.fullmatch(text.strip()):
+        yield Finding(where, f"shows the quotation marks around it: {quoted[0][:20]!r}", _QUOTES)
+    if _DOLLAR.search(blanked(text)):
+        yield Finding(where, "has a $ that is not closed", _PRICE)
+    if stray := stray_brace(text):
+        yield Finding(where, f"shows a brace to students: {stray}", _BRACE)
+
+
+def folded_structure(text: str) -> str:
+    """The kind of structure in *text* that YAML folded into one line; empty if there is none.
+
+    >>> folded_structure("| a | b | |---|---| | 1 | 2 |")
+    'a table'
+    """
+    bare = _SPAN.sub(BLANK, _FENCED.sub("", text))
+    rows = "\n".join(line for line in bare.split("\n") if not _is_row(line))
+    return next((what for what, pattern in _FOLDED.items() if pattern.search(rows)), "")
+
+
+def _is_row(line: str) -> bool:
+    """Whether *line* is a row of a table, by itself."""
+    return line.strip().startswith("|") and not _RULE.search(line)
+
+
+def stray_brace(text: str) -> str:
+    """The words around a brace that students would see."""
+    found = re.search(r".{0,20}[{}].{0,20}", re.sub(r"\\[{}]", "", blanked(text)))
+    return repr(found[0].strip()) if found else ""
+
+
+def prove_phrases(script: Script) -> Iterator[Finding]:
+    """Sentences that depend on another exercise, mention other drawings, or invent a claim."""
+    for where, text in script.questions:
+        if where == ("prompt",) and (found := _LEANS.search(text)):
+            says = f"depends on another exercise: {found[0].strip()!r}"
+            yield Finding(where, says, "say all that is needed: exercises return in any order")
+    for where, text in script.texts:
+        if found := _OTHERS.search(text):
+            says = f"mentions other drawings, which a student does not see: {found[0]!r}"
+            yield Finding(where, says, "give each row of `cases` its own text, or remove it")
+        for claim in _CLAIM.finditer(text):
+            if drawn := script.mentioned(claim["said"]) & script.varying:
+                says = f"makes a source state {sorted(drawn)[0]}, which is drawn"
+                cure = "tie the sentence to the row it is true of: its own text in `cases`"
+                yield Finding(where, says, cure)
 
 
 def prove_chapter(topic: TopicFile, own: str, places: Places) -> Iterator[Finding]:
@@ -59,3 +209,116 @@ def _prove_place(topic: TopicFile, own: str, places: Places) -> Iterator[Finding
         mine = [one.partition("/")[2] for one in places.exercises if one.startswith(f"{own}/")]
         says = f"no exercise of it is called {topic.placement!r}{nearest(topic.placement, mine)}"
         yield Finding(("placement",), says, "write the name of its file without .yaml")
+
+
+_PATIENCE = 10  # seeds per drawing so far that draw nothing new, before these are all
+_LEAST, _MOST = 200, 4000  # seeds
+_COMPARING = re.compile(
+    r"(?<!\bat )\b(?:more|less|fewer|most|mostly|least|only|never|always|hardly|barely|scarcely|"
+    r"far|nearly|almost|several|half|third|quarter|twice|double|flat|no|none|above|below|beyond|"
+    r"larger|largest|(?:small|long|short|fast|slow|high|low|cheap|dear)(?:er|est)|better|best|"
+    r"worse|worst|exceeds?|dominates?)\b",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(r"(?<=[.!?:;])\s+|\n\s*\n")
+_LONGEST = 100  # characters of a sentence that a note quotes
+_MASK = "…"  # in place of words that a claim is about
+_PROVE = "say it under claims or in {when …}…{end}; under fixed if it holds whatever is drawn"
+
+
+class ClaimScript(Script):
+    """The texts of an exercise with every drawing, rather than those of a few seeds."""
+
+    @cached_property
+    def drawings(self) -> Sequence[Draw]:
+        """Every distinct drawing, with the answers among their names."""
+        seeds = distinct(self.exercise, self._seeds())
+        return [self.exercise.solved(self.exercise.draw(seed)) for seed in seeds]
+
+    def _seeds(self) -> Iterator[int]:
+        """Seeds, until many more than there are drawings have drawn nothing new."""
+        yield from corners(self.exercise.chapter_parameters)
+        seen, last = set[tuple[str, ...]](), 0
+        for seed in range(_MOST):
+            values = tuple(self.exercise.draw(seed).shown.values())
+            if values not in seen:
+                seen.add(values)
+                last = seed
+            elif seed > last + max(_LEAST, _PATIENCE * len(seen)):
+                return
+            yield seed
+
+
+def prove_claims(exercise: Exercise) -> Iterator[Finding]:
+    """Claims that some drawing refutes or no text makes, and pieces that no drawing shows."""
+    script = ClaimScript(exercise)
+    texts = [text for _, text in script.texts]
+    for condition, phrases in exercise.claims.items():
+        where: Where = ("claims", condition)
+        for phrase in phrases:
+            if not any(_pattern(phrase).search(text) for text in texts):
+                says = f"is about words that no text says: {phrase!r}"
+                yield Finding(where, says, "quote a text as it is written, slots and all")
+        if says := _refuted(script, condition):
+            yield Finding(where, says, "correct the sentence, or tie it to {when …}…{end}")
+    for where, text in script.texts:
+        yield from (Finding(where, says, cure) for says, cure in _trouble_of_branches(script, text))
+
+
+def unproven(exercise: Exercise) -> Iterator[tuple[Where, str]]:
+    """Each comparison after the answer that a drawing might refute, and that nothing proves."""
+    script = Script(exercise)
+    claimed = [one for phrases in exercise.claims.values() for one in phrases]
+    proven = [_pattern(phrase) for phrase in (*claimed, *exercise.fixed)]
+    questions = set(script.questions)
+    for where, text in script.texts:
+        if (where, text) in questions or not script.mentioned(text) & script.varying:
+            continue
+        bare = "".join(part if isinstance(part, str) else _MASK for part in parts(text))
+        for pattern in proven:
+            bare = pattern.sub(_MASK, bare)
+        for sentence in _SENTENCE.split(blanked(bare)):
+            if found := _COMPARING.search(sentence):
+                shown = " ".join(sentence.split())[:_LONGEST]
+                yield where, f"nothing proves {found[0]!r} in {shown!r}; {_PROVE}"
+
+
+def _refuted(script: ClaimScript, condition: str) -> str:
+    """The first drawing in which *condition* does not hold, in words; empty if there is none."""
+    try:
+        refuting = next((one for one in script.drawings if not holds(condition, one.names)), None)
+    except ExpressionError as error:
+        return str(error)
+    return f"does not hold at seed {refuting.seed}{_values(refuting)}" if refuting else ""
+
+
+def _values(drawn: Draw) -> str:
+    shown = ", ".join(f"{name} {text}" for name, text in drawn.shown.items() if text)
+    return f" ({shown[:_LONGEST]})" if shown else ""
+
+
+def _trouble_of_branches(script: ClaimScript, text: str) -> Iterator[tuple[str, str]]:
+    """Pieces of *text* that are shown in every drawing or in none, and broken groups."""
+    try:
+        groups = [part for part in parts(text) if not isinstance(part, str)]
+        for group in groups:
+            shown = {_shown_branch(group, drawn) for drawn in script.drawings}
+            for branch in group:
+                condition = branch.condition or "otherwise"
+                if branch not in shown:
+                    yield f"no drawing shows the piece for {condition!r}", "remove the piece"
+                elif len(shown) == 1:
+                    yield f"every drawing shows the piece for {condition!r}", "remove its tags"
+    except ExpressionError as error:
+        yield str(error), ""
+
+
+def _shown_branch(group: Sequence[Branch], drawn: Draw) -> Branch | None:
+    """The piece of *group* that *drawn* shows."""
+    ahead = (one for one in group if not one.condition or holds(one.condition, drawn.names))
+    return next(ahead, None)
+
+
+def _pattern(phrase: str) -> re.Pattern[str]:
+    """The words of *phrase* on one line or several."""
+    return re.compile(r"\s+".join(map(re.escape, phrase.split())))

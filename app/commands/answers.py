@@ -5,8 +5,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 
-from app.commands.files import output
-from app.commands.parsers import add_output
+from app.commands.files import add_output, output
 from app.core.errors import InputError
 from app.course.content.course import read_course
 from app.course.kinds import SEEDS, Answer, Exercise

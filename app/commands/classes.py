@@ -25,7 +25,7 @@ from app.classes.people.deletion import delete_class
 from app.classes.people.demo import create_demo
 from app.classes.people.gradebook import GradeRule, change_grade_rule, grade_rule_in_words, grade_rule_of
 from app.classes.people.persons import new_person
-from app.commands.parsers import add_actions, add_command
+from app.commands.files import add_actions, add_command
 from app.commands.people import OpenDatabase, class_called, open_database, print_json, public_address
 from app.core.errors import InputError
 from app.course.content.course import read_course

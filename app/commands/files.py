@@ -1,12 +1,15 @@
-"""The files of a command: lines from a file or standard input, and a file that is never half."""
+"""The files and the parsers of commands."""
 
+import argparse
 import sys
+from argparse import ArgumentParser
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, TypeAlias
 
-from app.core.errors import InputError
+from app.core.errors import InputError, sentence
+from app.core.formulas.configurations import CONFIGURATION_LIMIT
 from app.core.line_reader import short_lines
 
 STANDARD = "-"
@@ -53,3 +56,57 @@ def line_count(source: BinaryIO, name: str) -> int | None:
     count = sum(1 for line in short_lines(source, _LONGEST) if line is None or line.strip())
     source.seek(0)
     return count
+
+
+_ENDINGS = (".json", ".toml", ".sh", ".txt", ".args", ".yaml", ".yml")
+_FOLDERS_FILE = "config.json"  # of a model from Hugging Face
+_LONGEST_PATH = 250  # letters: no text of that length fails as the name of a file
+
+
+def record_text(text: str) -> str:
+    """*text*, or what is in the file that it names; in a folder, that is its config.json.
+
+    Raises:
+        InputError: it looks like a file, and none can be read.
+    """
+    if len(text) > _LONGEST_PATH or "\n" in text or "{" in text:
+        return text
+    path = Path(text)
+    if path.is_dir() and (path / _FOLDERS_FILE).is_file():
+        path = path / _FOLDERS_FILE
+    if not path.is_file():
+        if text.lower().endswith(_ENDINGS):
+            raise InputError(f"{text} does not exist")
+        return text
+    return _read_configuration(path)
+
+
+def _read_configuration(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            found = file.read(CONFIGURATION_LIMIT + 1)
+        if len(found) > CONFIGURATION_LIMIT:
+            raise InputError(f"{path} has more than {CONFIGURATION_LIMIT >> 10} KiB")
+        return found.decode("utf-8-sig")
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not text: {error.reason}") from error
+
+
+Commands: TypeAlias = "argparse._SubParsersAction[ArgumentParser]"
+
+
+def add_command(commands: Commands, name: str, says: str) -> ArgumentParser:
+    """The parser of the command *name*, described by *says* in the list and in its own help."""
+    return commands.add_parser(name, help=says, description=sentence(says))
+
+
+def add_actions(parser: ArgumentParser) -> Commands:
+    """The list of actions of a command, to which each is added."""
+    return parser.add_subparsers(dest="action", required=True, metavar="ACTION")
+
+
+def add_output(parser: ArgumentParser, name: str) -> None:
+    """The option that says where to write, which is a file such as *name*."""
+    parser.add_argument("-o", "--output", metavar=name, default="-", help="default: standard output")

@@ -8,16 +8,13 @@ from typing import BinaryIO, NoReturn
 
 from tqdm import tqdm
 
-from app.commands.files import STANDARD, line_count, output, source_of
-from app.commands.parsers import add_output
+from app.commands.files import STANDARD, add_output, line_count, output, source_of
 from app.core.errors import InputError
 from app.course.content.course import read_course
 from app.server.config import Settings
-from app.site.grading.exports import gradable_lines
-from app.site.grading.offline import VerdictTally
+from app.site.grading.offline import VerdictTally, gradable_lines
 from app.site.grading.parallel import grade_on
-from app.site.grading.shard_merge import seal_shard
-from app.site.grading.shards import FileShard, shard_lines, span_of
+from app.site.grading.shards import FileShard, seal_shard, shard_lines, span_of
 
 tqdm.monitor_interval = 0  # its thread would make it unsafe to fork
 

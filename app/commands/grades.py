@@ -7,8 +7,7 @@ from app.classes.people.assignments import Assignment
 from app.classes.people.classes import number_of
 from app.classes.people.csv_grades import FORMATS, columns_of, grades_file, is_taken
 from app.classes.people.gradebook import Grades, grades_of
-from app.commands.files import output
-from app.commands.parsers import add_output
+from app.commands.files import add_output, output
 from app.commands.people import class_called, open_database, print_json
 from app.core.errors import NotFoundError
 

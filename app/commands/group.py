@@ -5,8 +5,8 @@ from argparse import ArgumentParser, Namespace
 from dataclasses import asdict
 
 from app.classes.people.classes import number_of, refuse_archived
-from app.classes.people.groups import class_groups, dissolve_group, rename_group
-from app.commands.parsers import add_actions, add_command
+from app.classes.people.members import class_groups, dissolve_group, rename_group
+from app.commands.files import add_actions, add_command
 from app.commands.people import OpenDatabase, class_called, open_database, print_json
 
 

@@ -4,8 +4,8 @@ import json
 import sys
 from argparse import ArgumentParser, Namespace
 
+from app.commands.files import add_actions, add_command
 from app.commands.modules import load_command
-from app.commands.parsers import add_actions, add_command
 from app.labs.spec import Lab, known_labs
 
 

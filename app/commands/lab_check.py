@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from app.commands.lab_check_nodes import run_on_nodes
-from app.labs.check.reference_values import status
+from app.labs.check.findings import status
 from app.labs.check.steps import STEPS, checked, taken
 from app.labs.check.world import World
 from app.server.config import Settings

@@ -6,8 +6,7 @@ from argparse import Namespace
 
 from app.commands.lab_beside import write_rows
 from app.core.errors import InputError
-from app.labs.check.node_comparison import NodeCheck, compare_nodes, confirmed
-from app.labs.check.node_jobs import check_nodes
+from app.labs.check.node_comparison import NodeCheck, check_nodes, compare_nodes, confirmed
 from app.labs.check.steps import STEPS
 from app.server.config import Settings
 

@@ -11,7 +11,7 @@ from app.commands.files import STANDARD, source_of
 from app.commands.lab_launch import run_to_end
 from app.core.errors import InputError, UnavailableError
 from app.labs.launch.base import Launcher
-from app.labs.launch.choice import launcher_of
+from app.labs.launch.local import launcher_of
 from app.labs.results.analysis import report_of
 from app.labs.results.recordings import (
     RecordingRequest,

@@ -11,7 +11,7 @@ from app.labs.queue import Dispatcher
 from app.server.config import Settings
 from app.server.db.migrations import migrate
 from app.server.db.session import connect
-from app.server.network.logs import logging_configuration
+from app.server.network.watch import logging_configuration
 
 
 def add_options(parser: ArgumentParser) -> None:

@@ -3,10 +3,9 @@
 import sys
 from argparse import ArgumentParser, Namespace
 
-from app.commands.files import output
-from app.commands.parsers import add_output
+from app.commands.files import add_output, output
 from app.site.grading.offline import VerdictTally
-from app.site.grading.shard_merge import merge_shards
+from app.site.grading.shards import merge_shards
 
 
 def add_options(parser: ArgumentParser) -> None:

@@ -4,11 +4,9 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 
-from app.authoring.moodle import BEGINNING, END, MoodleWriter
-from app.authoring.moodle_answers import NotInMoodleError
+from app.authoring.moodle import BEGINNING, END, MoodleWriter, NotInMoodleError
 from app.commands.answers import seeds_of
-from app.commands.files import output
-from app.commands.parsers import add_output
+from app.commands.files import add_output, output
 from app.core.errors import InputError
 from app.course.content.course import read_course
 from app.course.kinds import Exercise

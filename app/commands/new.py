@@ -3,14 +3,154 @@
 import re
 import sys
 from argparse import ArgumentParser, Namespace
+from collections.abc import Mapping
+from importlib.metadata import version
 from pathlib import Path
+from typing import Any
+
+import yaml
 
 from app.authoring.starters import STARTERS, write_missing_topic, write_starter
-from app.commands.new_pack import write_pack
-from app.commands.new_translation import write_translation
 from app.core.errors import InputError, nearest
+from app.core.folders import ROOT
+from app.core.translation import LANGUAGES, SOURCE
 from app.course.content.topic_file import TOPIC_FILE
+from app.course.content.translations import (
+    exercise_texts,
+    read_exercise,
+    read_topic,
+    texts_digest,
+    topic_of,
+    topic_texts,
+)
+from app.course.kinds import Where
 from app.server.config import Settings
+
+_STARTER = ROOT / "templates" / "starters" / "pack"
+_NEW_PACK_NAME = re.compile(r"[a-z][a-z0-9-]{0,39}")
+_WORD = re.compile(r"\b[A-Z]{4,}\b")
+_SIMPLE = "size / bandwidth"
+
+
+def write_pack(arguments: Namespace) -> int:
+    """Write the folder of a pack; print what was written and the next step."""
+    name = arguments.name
+    if not _NEW_PACK_NAME.fullmatch(name):
+        raise InputError(
+            f"a pack's name must be lowercase letters, digits and hyphens, and begin with a letter, not {name[:80]!r}"
+        )
+    folder = Path(arguments.into or ".") / name
+    if folder.exists():
+        raise InputError(f"{folder} already exists; nothing was changed")
+    package = name.replace("-", "_")
+    words = {
+        "NAME": name,
+        "PACKAGE": package,
+        "TITLE": name.replace("-", " ").capitalize(),
+        "VERSION": version("wallclock"),
+        "ANSWER": f"{package}.transfer_time" if arguments.formulas else _SIMPLE,
+    }
+    try:
+        for source, target in _files(name, package, formulas=arguments.formulas).items():
+            path = folder / target
+            path.parent.mkdir(parents=True, exist_ok=True)
+            text = source.read_text(encoding="utf-8") if source else ""
+            path.write_text(re.sub(r"\b[A-Z]{4,}\b", lambda w: words.get(w[0], w[0]), text), "utf-8")
+            sys.stdout.write(f"{path}\n")
+    except OSError as error:
+        raise InputError(f"{folder} cannot be written: {error.strerror}") from error
+    check = f"wallclock pack check {'--load-formulas ' if arguments.formulas else ''}"
+    sys.stderr.write(f"Prove it with `{check}{folder / package}`.\n")
+    return 0
+
+
+def _files(name: str, package: str, *, formulas: bool) -> dict[Path | None, str]:
+    """Each starter, and where it goes."""
+    chapter = f"{package}/exercises/{name}"
+    files: dict[Path | None, str] = {
+        _STARTER / "pyproject.toml": "pyproject.toml",
+        _STARTER / "README.md": "README.md",
+        None: f"{package}/__init__.py",
+        _STARTER / "pack.yaml": f"{package}/pack.yaml",
+        _STARTER.parent / "topic.yaml": f"{chapter}/topic.yaml",
+        _STARTER / "exercises" / "first.yaml": f"{chapter}/first.yaml",
+        _STARTER / "exercises" / "link.svg": f"{chapter}/link.svg",
+    }
+    if formulas:
+        for source in ("example.py", "proofs.yaml"):
+            files[_STARTER / "formulas" / source] = f"{package}/formulas/{source}"
+    return files
+
+
+_HEAD = """\
+# A translation of {name}: translate every text, and keep each {{value}} in it. Until the next line
+# has no # in front of it, the page shows English.
+# of: "{digest}"
+"""
+
+
+def write_translation(arguments: Namespace) -> int:
+    """Write NAME.LANGUAGE.yaml beside a file, with the texts of that file.
+
+    Raises:
+        ContentError: the file is not valid.
+        InputError: the language does not exist, or the translation already does.
+    """
+    path, language = Path(arguments.name), arguments.language
+    known = [code for code in LANGUAGES if code != SOURCE]
+    if language not in known:
+        near = nearest(language or "", known)
+        raise InputError(f"name the language with --language: {', '.join(known)}{near}")
+    if path.name == TOPIC_FILE:
+        topic, document = read_topic(path)
+        texts = topic_texts(topic)
+    else:
+        exercise, document = read_exercise(path, topic_of(path))
+        texts = exercise_texts(exercise)
+    target = path.with_suffix(f".{language}{path.suffix}")
+    head = _HEAD.format(name=path.name, digest=texts_digest(texts))
+    chosen = chosen_texts(document.values, texts)
+    add_implied_texts(chosen, texts)
+    body = yaml.safe_dump(chosen, sort_keys=False, allow_unicode=True, width=100)
+    try:
+        with target.open("x", encoding="utf-8") as file:
+            file.write(head + body)
+    except FileExistsError:
+        raise InputError(f"{target} already exists; nothing was changed") from None
+    except OSError as error:
+        raise InputError(f"{target} cannot be written: {error.strerror}") from error
+    sys.stdout.write(f"{target}\n")
+    sys.stderr.write(f"Translate it, remove the # before `of`, and run `wallclock lint {path}`.\n")
+    return 0
+
+
+def chosen_texts(values: object, texts: Mapping[Where, str], where: Where = ()) -> object:
+    """The part of *values*, which are at *where*, that leads to *texts*."""
+    if where in texts:
+        return texts[where]
+    if isinstance(values, list):
+        return [chosen_texts(value, texts, (*where, place)) for place, value in enumerate(values)]
+    if not isinstance(values, Mapping):
+        return None
+    inside = {key: chosen_texts(value, texts, (*where, key)) for key, value in values.items()}
+    return {key: value for key, value in inside.items() if _has_text(value)}
+
+
+def add_implied_texts(chosen: Any, texts: Mapping[Where, str]) -> None:
+    """Add to *chosen* those of *texts* that its file leaves out, as the names of parts are."""
+    for where, text in texts.items():
+        inner = chosen
+        for key in where[:-1]:
+            inner = inner.setdefault(key, {}) if isinstance(inner, dict) else inner[key]
+        if isinstance(inner, dict):
+            inner.setdefault(where[-1], text)
+
+
+def _has_text(value: object) -> bool:
+    if isinstance(value, dict | list):
+        return any(map(_has_text, value.values() if isinstance(value, dict) else value))
+    return value is not None
+
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 

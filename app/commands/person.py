@@ -5,7 +5,7 @@ from argparse import ArgumentParser, Namespace
 
 from app.classes.people.erasure import all_about, delete_person
 from app.classes.people.merges import merge_persons, undo_merge
-from app.commands.parsers import add_actions, add_command
+from app.commands.files import add_actions, add_command
 from app.commands.people import OpenDatabase, open_database, print_json
 from app.core.errors import InputError, NotFoundError
 from app.server.db.people import PersonRow

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from sqlalchemy import Engine
 from sqlmodel import Session
 
-from app.classes.federation.addresses import target_of
+from app.classes.federation.http_client import target_of
 from app.classes.federation.lti.platforms import (
     REGISTRATION_LIFE,
     Platform,
@@ -23,7 +23,7 @@ from app.classes.federation.lti.platforms import (
     register_platform,
     remove_platform,
 )
-from app.commands.parsers import add_actions
+from app.commands.files import add_actions
 from app.core.errors import InputError, RefusedError, UnavailableError
 from app.server.config import Settings
 from app.server.db.migrations import migrate
@@ -164,8 +164,7 @@ def _rotate(arguments: Namespace, settings: Settings, session: Session) -> None:
 def _test(arguments: Namespace, settings: Settings, engine: Engine) -> int:
     try:
         from app.classes.federation.http_client import Outgoing
-        from app.classes.federation.lti.platform_check import Tried, trials
-        from app.classes.federation.lti.services import Services
+        from app.classes.federation.lti.scores import Services, Tried, trials
     except ModuleNotFoundError as error:
         raise UnavailableError(_MISSING, str(error)) from error
     with open_session(engine) as session:

@@ -7,15 +7,12 @@ from typing import NoReturn
 
 from tqdm import tqdm
 
-from app.commands.configuration_files import record_text
-from app.commands.files import STANDARD, line_count, output, source_of
-from app.commands.parsers import add_output
+from app.commands.files import STANDARD, add_output, line_count, output, record_text, source_of
 from app.core.errors import InputError
 from app.core.line_reader import short_lines
-from app.core.predicting.estimate import Estimate, estimate
+from app.core.predicting.estimate import Estimate, called, estimate, why
 from app.core.predicting.lines import Predictor, prediction_row
 from app.core.predicting.record_reader import OPTIONS, RECORDS, PredictionReader
-from app.core.predicting.why import called, why
 from app.core.units import BYTE, RATIO, SECOND, Unit, show
 from app.server.config import Settings
 

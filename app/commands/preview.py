@@ -11,7 +11,7 @@ from pathlib import Path
 import uvicorn
 
 from app.authoring.preview import preview_app
-from app.authoring.preview.form_routes import is_exercise_name
+from app.authoring.preview.numeric_form import is_exercise_name
 from app.core.errors import InputError
 from app.main import create_site
 from app.server.config import Settings

@@ -5,8 +5,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from app.server.config import Settings
-from app.server.db.archive import unpack_files
-from app.server.db.backup import restore
+from app.server.db.backup import restore, unpack_files
 
 
 def add_options(parser: ArgumentParser) -> None:

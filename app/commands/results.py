@@ -5,9 +5,8 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
 
 from app.classes.people.classes import number_of
-from app.classes.people.results import results_of_class, results_of_learner
-from app.commands.files import output
-from app.commands.parsers import add_output
+from app.classes.people.erasure import results_of_class, results_of_learner
+from app.commands.files import add_output, output
 from app.commands.people import OpenDatabase, class_called, open_database
 from app.core.errors import InputError
 

@@ -11,8 +11,8 @@ from app.core.errors import InputError
 from app.course.sandbox.service import create_service
 from app.server.config import Settings
 from app.server.network.guard import GUARD, Guard, Limits, raise_files
-from app.server.network.logs import logging_configuration
 from app.server.network.sockets import CONNECTION, listening_at, url_of
+from app.server.network.watch import logging_configuration
 
 _HOW = """python -c "import secrets; print(secrets.token_urlsafe())\""""
 

@@ -7,8 +7,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 
 from app.core.charts.svg import to_svg
-from app.core.charts.text import gantt
-from app.core.charts.timeline import SAID, schedule_timeline
+from app.core.charts.timeline import SAID, gantt, schedule_timeline
 from app.core.simulators.pipeline import Played, Times, build, simulate_schedule
 from app.core.units import SECOND, parse_or_base
 

@@ -6,10 +6,9 @@ from argparse import ArgumentParser, Namespace
 
 from pydantic import BaseModel
 
-from app.authoring.schemas import exercise_schema
-from app.course.content.pack_file import PackFile
-from app.course.content.parts import PartsFile
-from app.course.content.proof_file import ProofFile
+from app.authoring.starters import exercise_schema
+from app.course.content.catalog import PartsFile
+from app.course.content.packs import PackFile, ProofFile
 from app.course.content.topic_file import TopicFile
 
 _MODELS: dict[str, type[BaseModel]] = {"topic": TopicFile, "pack": PackFile, "proofs": ProofFile, "parts": PartsFile}

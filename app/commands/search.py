@@ -8,7 +8,7 @@ from dataclasses import fields
 from time import monotonic
 from typing import TypeVar
 
-from app.commands.configuration_files import record_text
+from app.commands.files import record_text
 from app.core.errors import InputError
 from app.core.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe, Shares
 from app.core.searching import Ranked, SearchResult, Space, find_layouts, fixed_fields

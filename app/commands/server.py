@@ -23,8 +23,8 @@ from app.server import metrics
 from app.server.aside.child_process import prepare
 from app.server.config import Settings
 from app.server.network.guard import raise_files
-from app.server.network.logs import logging_configuration
 from app.server.network.sockets import CONNECTION, listening_at, url_of
+from app.server.network.watch import logging_configuration
 
 _FACTORY = "app.commands.server:worker"
 _ORPHANS = 15.0  # seconds in which the processes of a server that was killed leave its port

@@ -5,8 +5,7 @@ from dataclasses import asdict
 
 from app.classes.people.classes import number_of
 from app.classes.people.exercise_statistics import statistics_csv, statistics_of_class
-from app.commands.files import output
-from app.commands.parsers import add_output
+from app.commands.files import add_output, output
 from app.commands.people import class_called, open_database, print_json
 from app.course.content.course import read_course
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, time
 
 from app.classes.people.classes import number_of
-from app.commands.parsers import add_actions, add_command
+from app.commands.files import add_actions, add_command
 from app.commands.people import OpenDatabase, class_called, open_database, print_json
 from app.core.errors import InputError
+from app.server.db.learner_cookie import create_token, list_tokens, revoke_token
 from app.server.db.tables import TokenRow, now
-from app.server.db.tokens import create_token, list_tokens, revoke_token
 
 
 def add_options(parser: ArgumentParser) -> None:

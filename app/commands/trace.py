@@ -6,7 +6,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 
-from app.commands.parsers import add_actions
+from app.commands.files import add_actions
 from app.core.errors import InputError
 from app.core.measurements.trace.redaction import slim
 from app.core.units import show_size

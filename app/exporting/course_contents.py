@@ -17,23 +17,21 @@ from app.core.published.sources import sources
 from app.core.translation import LANGUAGES, language
 from app.core.translation.languages import catalog as sentences
 from app.course.content.catalog import Catalog
-from app.course.content.errata import errata
-from app.course.content.glossary import terms
-from app.course.content.opening_places import opening_parts
-from app.course.content.pack_formulas import PACKAGE
-from app.course.content.questions import question_file
+from app.course.content.course import PACKAGE
+from app.course.content.errata import errata, question_file, terms
+from app.course.content.topic_file import opening_parts
 from app.course.kinds import Exercise
-from app.course.kinds.memo import Remembered
-from app.exporting.addresses import Known
+from app.course.kinds.base import Remembered
+from app.exporting.omissions import Known
 from app.exporting.skeletons import NUMBER, SLOT, skeleton
 from app.labs.evidence.faults import known_faults
-from app.labs.results.archive import shipped_runs
+from app.labs.results.analysis import shipped_runs
 from app.labs.spec import known_labs
 from app.site import markdown
 from app.site.markdown import MathematicsError, mathml
 from app.site.web.exercise.lab_tests import nccl_tests_on_file
 from app.site.web.frame.assets import assets
-from app.site.web.reference.docstrings import documented
+from app.site.web.reference.formula_view import documented
 from app.site.web.search.entries import entries
 
 SERVER = "/server"  # the page about what an export has not

@@ -8,18 +8,18 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import app
-from app.exporting.wheels import licenses_of
+from app.exporting.python import licenses_of
 
 BROWSER = Path(__file__).parent / "browser"
 START = "app.desk"
 # Found by name while it runs, not by an import.
 _NAMED = (
-    "app.site.web.home.routes", "app.site.web.course.chapter_routes", "app.site.web.course.map",
-    "app.site.web.exercise.routes", "app.site.web.exercise.pad", "app.site.web.explore.page",
-    "app.site.web.explore.better", "app.site.web.labs.run",
-    "app.site.web.reference.formulas",
+    "app.site.web.home.page", "app.site.web.course.chapter", "app.site.web.course.placement",
+    "app.site.web.exercise.routes", "app.site.web.exercise.pad", "app.site.web.explore.explorer_page",
+    "app.site.web.explore.explorer_page", "app.site.web.labs.run",
+    "app.site.web.reference.hardware",
     "app.site.web.search.page", "app.site.web.progress.routes", "app.site.web.reference.errata",
-    "app.site.web.reference.trust", "app.exporting.addresses", "app.exporting.skeletons",
+    "app.site.web.reference.errata", "app.exporting.omissions", "app.exporting.skeletons",
     "app.labs.evidence.faults",
     "app.core.published.sources",
 )  # fmt: skip

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from posixpath import relpath
 
 from app.core.errors import UnavailableError
-from app.exporting.addresses import Known, addresses_in, file_path, rewritten
 from app.exporting.course_contents import SERVER
-from app.exporting.omissions import without_unserved
+from app.exporting.omissions import Known, addresses_in, file_path, rewritten, without_unserved
 from app.exporting.site import ExportedSite, SiteResponse
 from app.site.web.frame.assets import asset_url
 from app.site.web.urls import BETTER

@@ -1,4 +1,4 @@
-"""Python for browsers: fetched from npm once, checked, and made small."""
+"""Python for browsers: fetched once, checked, compiled, with the packages that an export needs."""
 
 import base64
 import hashlib
@@ -7,9 +7,10 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 import tarfile
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,14 +18,205 @@ from urllib.error import URLError
 from urllib.request import urlopen
 
 from app.core.errors import InputError, UnavailableError
-from app.exporting.bytecode import Compiler
-from app.exporting.wheels import browser_wheels
+
+PLATFORM = "pyemscripten_2026_0_wasm32"  # of the Pyodide that an export has
+# What pydantic is made of, with the digests of its wheels (SHA-256).
+WHEELS = {
+    "annotated_types-0.8.0-py3-none-any.whl": ("f072f4d804ea359e4eaf198b1af7a8b0943881a87f31bb764f8bf219bb9419e0"),
+    "pydantic-2.14.4-py3-none-any.whl": ("653a2ad9f6d8858529c77c72717d0ea991d6c6837fe683246b2f4b2bbfc3fadc"),
+    f"pydantic_core-2.50.5-cp314-cp314-{PLATFORM}.whl": (
+        "b2910ec0fa5aeb9bef70156f2b79f4783978fdcfaa7b2f1b5d1814458d2e79a1"
+    ),
+    "typing_extensions-4.16.0-py3-none-any.whl": ("481caa481374e813c1b176ada14e97f1f67a4539ce9cfeb3f350d78d6370c2e8"),
+    "typing_inspection-0.4.5-py3-none-any.whl": ("bc210535442b39e1bf2805e0c7a17dfd6a4ace760c84c7f7d16245d23a6b1c39"),
+}
+_PATIENCE = 120  # seconds
+# Of pydantic: what neither an exercise nor a file of progress needs.
+_LEFT_OUT = ("pydantic/v1/", "pydantic/experimental/", "pydantic/mypy.py")
+
+
+def packages_of(wheels: Mapping[str, bytes]) -> Iterator[tuple[str, bytes]]:
+    """The modules in *wheels*, by their paths."""
+    for wheel in wheels.values():
+        with zipfile.ZipFile(io.BytesIO(wheel)) as packed:
+            for name in packed.namelist():
+                if name.endswith((".py", ".so")) and not name.startswith(_LEFT_OUT):
+                    yield name, packed.read(name)
+
+
+def licenses_of(wheels: Mapping[str, bytes]) -> Iterator[str]:
+    """The licenses in *wheels*, each under the name of its package."""
+    for file, wheel in wheels.items():
+        package = file.partition("-")[0]
+        with zipfile.ZipFile(io.BytesIO(wheel)) as packed:
+            texts = [packed.read(n).decode() for n in packed.namelist() if "/licenses/" in n]
+        yield "\n".join([package, "-" * len(package), *texts])
+
+
+def browser_wheels(cache: Path, folder: Path | None = None) -> Mapping[str, bytes]:
+    """The wheels by name, from *folder* if one is given, or fetched into *cache* once.
+
+    Raises:
+        InputError: the folder lacks one, or has another one than this version needs.
+        UnavailableError: they cannot be fetched.
+    """
+    if folder:
+        return {name: _given(folder / name) for name in WHEELS}
+    kept = cache / "wheels"
+    found = {name: _stored(kept / name) for name in WHEELS}
+    if None in found.values():
+        _fetch(kept)
+    return {name: content or _checked(kept / name) for name, content in found.items()}
+
+
+def _stored(path: Path) -> bytes | None:
+    """The wheel at *path*, if it is there and the right one."""
+    content = path.read_bytes() if path.is_file() else b""
+    return content if _wheels_is_right(path.name, content) else None
+
+
+def _given(path: Path) -> bytes:
+    if not path.is_file():
+        raise InputError(f"{path} is missing: `{_command('.')}` fetches it")
+    content = path.read_bytes()
+    if not _wheels_is_right(path.name, content):
+        raise InputError(f"{path} is not that of PyPI: its digest is another")
+    return content
+
+
+def _checked(path: Path) -> bytes:
+    content = _stored(path)
+    if content is None:
+        raise UnavailableError(f"what pip fetched as {path.name} has another digest: try again")
+    return content
+
+
+def _wheels_is_right(name: str, content: bytes) -> bool:
+    return hashlib.sha256(content).hexdigest() == WHEELS[name]
+
+
+def _fetch(folder: Path) -> None:
+    """Fetch the wheels into *folder* with pip, which knows the index of this machine.
+
+    Raises:
+        UnavailableError: pip is missing, or cannot fetch them.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    with TemporaryDirectory(dir=folder) as unfinished:
+        command = [sys.executable, "-m", *_command(unfinished).split()]
+        try:
+            subprocess.run(command, check=True, capture_output=True, timeout=_PATIENCE)
+        except (subprocess.SubprocessError, OSError) as error:
+            raise UnavailableError(
+                "pip cannot fetch the packages of Python for browsers: fetch them elsewhere with "
+                f"`{_command('wheels')}`, and name the folder with --wheels"
+            ) from error
+        for path in Path(unfinished).iterdir():
+            os.replace(path, folder / path.name)
+
+
+def _command(folder: str) -> str:
+    """The command that fetches the wheels into *folder*."""
+    wanted = (name.split("-") for name in WHEELS)
+    packages = " ".join(f"{name}=={version}" for name, version, *_ in wanted)
+    python = "--implementation cp --python-version 314 --abi cp314 --abi none"
+    return (
+        f"pip download --no-deps --only-binary=:all: --platform {PLATFORM} --platform any {python}"
+        f" --dest {folder} {packages}"
+    )
+
+
+_BYTECODE_PATIENCE = 300  # seconds
+_SCRIPT = """
+import { readFileSync, writeFileSync } from "node:fs";
+import { loadPyodide } from "./pyodide.mjs";
+const python = await loadPyodide({ indexURL: process.cwd() + "/" });
+python.FS.writeFile("/modules.zip", new Uint8Array(readFileSync("modules.zip")));
+python.runPython(readFileSync("compile.py", "utf-8"));
+writeFileSync("compiled.zip", python.FS.readFile("/compiled.zip"));
+"""
+_COMPILE = """
+import types
+import zipfile
+from importlib._bootstrap_external import _code_to_hash_pyc
+
+# Where lines begin is half of a module, and nobody reads it: of a program of a learner, it is kept.
+def short(code):
+    inner = (short(one) if isinstance(one, types.CodeType) else one for one in code.co_consts)
+    return code.replace(co_linetable=b"", co_consts=tuple(inner))
+
+# Texts of formulas are shown; those of other modules are not.
+def compiled(name, source):
+    level = 0 if name.startswith(("app/core/formulas/", "wallclock_packs/")) else 2
+    code = compile(source, name, "exec", dont_inherit=True, optimize=level)
+    return bytes(_code_to_hash_pyc(short(code), bytes(8), False))
+
+with zipfile.ZipFile("/modules.zip") as read, zipfile.ZipFile("/compiled.zip", "w") as write:
+    for member in read.infolist():
+        name, content = member.filename, read.read(member)
+        if name.endswith(".py"):
+            name, content = name + "c", compiled(name, content)
+        write.writestr(zipfile.ZipInfo(name), content)
+"""
+
+
+class Compiler:
+    """Compiles archives with the Python in *files*, by name; without Node, leaves them alone.
+
+    What was compiled before is in *cache*.
+    """
+
+    def __init__(self, files: Mapping[str, bytes], cache: Path) -> None:
+        self._files = files
+        self._cache = cache
+        self._node = shutil.which("node")
+
+    def compiled(self, archive: bytes) -> bytes:
+        """The zip *archive* with compiled modules, which start sooner.
+
+        Raises:
+            UnavailableError: Node cannot do it.
+        """
+        if self._node is None:
+            return archive
+        digest = hashlib.sha256(archive + _COMPILE.encode()).hexdigest()[:24]
+        kept = self._cache / f"compiled-{digest}.zip"
+        if kept.is_file():
+            return kept.read_bytes()
+        content = self._run(self._node, archive)
+        self._cache.mkdir(parents=True, exist_ok=True)
+        unfinished = kept.with_suffix(f".{os.getpid()}")
+        unfinished.write_bytes(content)
+        unfinished.replace(kept)
+        return content
+
+    def _run(self, node: str, archive: bytes) -> bytes:
+        with TemporaryDirectory() as name:
+            folder = Path(name)
+            for file, content in self._files.items():
+                (folder / file).write_bytes(content)
+            (folder / "modules.zip").write_bytes(archive)
+            (folder / "compile.py").write_text(_COMPILE)
+            (folder / "run.mjs").write_text(_SCRIPT)
+            try:
+                subprocess.run(
+                    [node, "run.mjs"], cwd=folder, check=True, capture_output=True, timeout=_BYTECODE_PATIENCE
+                )
+            except (subprocess.SubprocessError, OSError) as error:
+                says = "Node cannot compile the course: use version 20 or newer"
+                raise UnavailableError(says, _said(error)) from error
+            return (folder / "compiled.zip").read_bytes()
+
+
+def _said(error: Exception) -> str:
+    said = getattr(error, "stderr", None)
+    return said.decode(errors="replace")[-500:] if isinstance(said, bytes) else str(error)
+
 
 VERSION = "314.0.7"
 PACKAGE = f"pyodide-{VERSION}.tgz"
 _DIGEST = "0YvXxEhfEdpLfb/XkM2BFAeMROq0iMUX2bzzH9pOttyMcWkwq+HbE5uyuGD82LN7y2q+SNvi/6V5JEsOlD2R1A=="
 _REGISTRY = "https://registry.npmjs.org"
-_PATIENCE = 120  # seconds
 _LARGEST = 64 << 20  # bytes of the package
 _NAMES = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_stdlib.zip", "pyodide-lock.json")
 # Of the standard library: what neither the course nor a program of an exercise may use.

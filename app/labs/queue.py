@@ -15,16 +15,15 @@ from dataclasses import dataclass
 from sqlalchemy import Engine
 
 from app.core.errors import AppError, UnavailableError
-from app.labs.launch.base import Follower, Launcher
-from app.labs.launch.choice import launcher_of
-from app.labs.launch.plan import LaunchPlan
+from app.labs.launch.base import Follower, Launcher, LaunchPlan
+from app.labs.launch.local import launcher_of
 from app.labs.machines.devices import NO_DEVICES, Devices
 from app.labs.results.analysis import report_of
 from app.labs.run import LabRun
 from app.labs.spec import Lab, lab_called, read_job
 from app.server.config import Settings
+from app.server.db.columns import RunState
 from app.server.db.lab_runs import Progress, adopt, claim_run, lab_run, record_progress
-from app.server.db.run_state import RunState
 from app.server.db.tables import LabRunRow
 from app.server.metrics import LAB_RUNS
 

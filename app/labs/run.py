@@ -20,7 +20,7 @@ from app.labs.parameters import parameters_in
 from app.labs.runner.events import RankEvent
 from app.labs.runner.job import Job, JobOutcome, write_whole
 from app.labs.spec import Links
-from app.server.db.run_state import RunState
+from app.server.db.columns import RunState
 
 _YOUNG = 10.0  # seconds in which a leader must be there
 _LITTLE = 16_384  # bytes of disk, too few to write an outcome

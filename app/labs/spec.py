@@ -1,4 +1,4 @@
-"""The specification of a lab, and the parameters of one run of it."""
+"""The specification of a lab, its words in the current language, and the parameters of one run."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -8,9 +8,8 @@ from typing import Literal, Self
 
 from pydantic import Field, ValidationError, model_validator
 
-from app.core.errors import ContentError, InputError, NotFoundError, nearest
-from app.core.translation import noted, translate
-from app.core.validation import problems_of
+from app.core.errors import ContentError, InputError, NotFoundError, nearest, problems_of
+from app.core.translation import SOURCE, language, noted, translate
 from app.core.yaml_file import read_document
 from app.labs.parameters import FrozenModel, Parameter, Value
 
@@ -275,3 +274,40 @@ def _merged(values: Mapping[str, object], different: Mapping[str, object]) -> di
         else:
             found[name] = new
     return found
+
+
+_WORDS = ("title", "summary", "question")
+
+
+def translate_lab(lab: Lab) -> Lab:
+    """*lab* with its words in the current language."""
+    if language() == SOURCE:
+        return lab
+    given: dict[str, object] = {name: _said(getattr(lab, name)) for name in _WORDS}
+    given["parameters"] = {name: _parameter(one) for name, one in lab.parameters.items()}
+    given["measures"] = {name: _measured(one) for name, one in lab.measures.items()}
+    given["gpu"] = translate_lab(lab.gpu) if lab.gpu else None
+    return lab.model_copy(update=given)
+
+
+def lab_sentences(lab: Lab) -> set[str]:
+    """What is translated: the sentences of *lab* and of its form for GPUs."""
+    found = {lab.processors_only, *(str(getattr(lab, name)) for name in _WORDS)}
+    found |= {one.says for one in lab.parameters.values()}
+    found |= {one.says for one in lab.measures.values()}
+    found |= {name for one in lab.measures.values() for name in one.derived}
+    if lab.gpu:
+        found |= lab_sentences(lab.gpu)
+    return {word.strip() for word in found if word.strip()}
+
+
+def _said(text: str) -> str:
+    return translate(text.strip()) if text.strip() else text
+
+
+def _parameter(one: Parameter) -> Parameter:
+    return one.model_copy(update={"says": _said(one.says)})
+
+
+def _measured(one: Measured) -> Measured:
+    return one.model_copy(update={"says": _said(one.says)})

@@ -11,7 +11,7 @@ from sqlalchemy import Engine
 
 from app.server.config import Settings
 from app.site.members import Members
-from app.site.web.exercise.rules import Assignments
+from app.site.web.exercise.page_context import Assignments
 
 
 class MembersWithAssignments(Members, Assignments, Protocol):

@@ -4,8 +4,8 @@ from secrets import token_hex
 import pytest
 from fastapi.testclient import TestClient
 
+from app.server.db.learner_cookie import create_token
 from app.server.db.session import open_session
-from app.server.db.tokens import create_token
 from app.site import Site
 from tests.api.class_api import CLASSES, Api
 

@@ -8,10 +8,10 @@ from fastapi.testclient import TestClient
 from app.core.errors import UnavailableError
 from app.course.content.catalog import Catalog
 from app.course.kinds import SEEDS
+from app.server.db.learner_cookie import create_token, revoke_token
 from app.server.db.session import open_session
-from app.server.db.tokens import create_token, revoke_token
 from app.site import Site
-from app.site.api.problems import problem_for
+from app.site.api.documents import problem_for
 from tests.each import each
 from tests.waiting import wait_until
 
@@ -130,7 +130,7 @@ def test_numbers_lists_and_objects_are_answers_too(client: Client, bearer: Beare
 
 
 def test_an_attempt_of_a_grader_is_stored_under_the_token(client: Client, bearer: Bearer, site: Site) -> None:
-    from app.server.db.queries import latest_attempts
+    from app.server.db.history import latest_attempts
 
     check(client, bearer, answer="70.3 ms")
     with open_session(site.engine) as session:

@@ -14,10 +14,9 @@ from sqlmodel import col, select
 from app.course.content.catalog import Catalog
 from app.main import create_app
 from app.server.config import Settings
-from app.server.db.learner_cookie import new_learner, sign
+from app.server.db.learner_cookie import create_token, new_learner, sign
 from app.server.db.session import open_session
 from app.server.db.tables import AttemptRow
-from app.server.db.tokens import create_token
 from app.site import Site
 from app.site.grading.offline import FileGrader, VerdictTally
 from app.site.web.frame.visitor import COOKIE

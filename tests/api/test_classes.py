@@ -9,11 +9,11 @@ from fastapi.testclient import TestClient
 from sqlmodel import select
 
 from app.classes.people.classes import members_of
+from app.classes.people.counted_answers import variant_seed
 from app.classes.people.csv_rosters import read_roster
-from app.classes.people.variants import variant_seed
+from app.server.db.learner_cookie import create_token
 from app.server.db.session import open_session
 from app.server.db.tables import AttemptRow
-from app.server.db.tokens import create_token
 from app.site import Site
 from tests.api.class_api import CLASSES, RING, Api
 

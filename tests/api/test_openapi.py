@@ -14,11 +14,10 @@ from jsonschema import Draft202012Validator
 from app.commands.answers import lines
 from app.course.content.catalog import Catalog
 from app.server.config import Settings
+from app.server.db.learner_cookie import create_token
 from app.server.db.session import open_session
-from app.server.db.tokens import create_token
 from app.site import Site
-from app.site.grading.exports import gradable_lines
-from app.site.grading.offline import FileGrader, VerdictTally
+from app.site.grading.offline import FileGrader, VerdictTally, gradable_lines
 from tests.each import each
 from tests.parts import CALLS
 

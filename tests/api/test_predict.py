@@ -9,8 +9,8 @@ from fastapi.testclient import TestClient
 from app.__main__ import main
 from app.main import create_app
 from app.server.config import Settings
+from app.server.db.learner_cookie import create_token
 from app.server.db.session import open_session
-from app.server.db.tokens import create_token
 from tests.calling import Caller
 
 ADDRESS = "/api/v1/predict"

@@ -20,10 +20,10 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 from sqlmodel import select
 
+from app.server.db.learner_cookie import create_token
 from app.server.db.replays import REMEMBERED, KeyTakenError, Once, replayed
 from app.server.db.session import connect, open_session
 from app.server.db.tables import AttemptRow, Replay, ReplayRow, now
-from app.server.db.tokens import create_token
 from app.server.db.writer import Writer, store
 from app.site import Site
 from tests.db.test_rows import attempt

@@ -233,7 +233,6 @@ SOURCES = {
     "app/course/kinds": {"ExpressionError", "Finding"},
     "app/authoring": {"Finding"},
     "app/core/formulas/checks.py": {"ValueError"},
-    "app/core/formulas/refusals.py": {"ValueError"},
     "app/core/formulas/signature.py": {"ValueError"},
     "app/course/explorers": {"ValueError"},
     "app/labs/spec.py": {"NotFoundError", "InputError"},

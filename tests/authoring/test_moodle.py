@@ -10,8 +10,7 @@ from xml.etree.ElementTree import Element
 import pytest
 
 from app.__main__ import main
-from app.authoring.moodle import BEGINNING, END, MoodleWriter
-from app.authoring.moodle_answers import NotInMoodleError
+from app.authoring.moodle import BEGINNING, END, MoodleWriter, NotInMoodleError
 from app.course.content.catalog import Catalog
 from app.course.kinds.choice import Choice
 from app.course.kinds.numeric import Numeric

@@ -8,13 +8,12 @@ import pytest
 
 from app.__main__ import main
 from app.authoring.lint import Note, lint, problems_of_pack
-from app.authoring.pack_formulas import prove_formulas
-from app.authoring.packs import CheckedPack, check_pack, problems_of_project, problems_of_version
+from app.authoring.packs import CheckedPack, check_pack, problems_of_project, problems_of_version, prove_formulas
 from app.core.errors import InputError
 from app.core.formulas import FORMULAS, Formula
 from app.core.formulas.signature import formula_of
-from app.course.content.pack_file import read_pack
-from app.course.content.pack_formulas import loaded, sources_of
+from app.course.content.course import loaded, sources_of
+from app.course.content.packs import read_pack
 from app.course.sandbox.runner import Runner
 
 Capture = pytest.CaptureFixture[str]

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from app.authoring.reading_proofs import prove_reading_questions
+from app.authoring.chapter_proofs import prove_reading_questions
 from app.core.errors import ContentError
-from app.course.content.files import read_topic
-from app.course.content.opening_places import opening_parts
+from app.course.content.topic_file import opening_parts
+from app.course.content.translations import read_topic
 from tests.each import each
 
 CHAPTER = """\

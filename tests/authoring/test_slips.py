@@ -11,9 +11,9 @@ from app.authoring.lint import lint_file, lint_topic
 from app.core.errors import ContentError
 from app.core.expressions import ExpressionError
 from app.core.folders import ROOT
-from app.course.content.files import read_exercise
+from app.course.content.translations import read_exercise
 from app.course.kinds import KINDS, Base
-from app.course.kinds.code.base import CodeExercise
+from app.course.kinds.code.calls import CodeExercise
 from app.course.sandbox.runner import Runner
 from app.server.config import Settings
 from tests.slips import ended_soon, places, replaced, slips

@@ -1,6 +1,6 @@
 from app.authoring.texts import SEEDS, distinct
 from app.core.folders import ROOT
-from app.course.content.files import read_exercise
+from app.course.content.translations import read_exercise
 from app.course.kinds import KINDS
 
 

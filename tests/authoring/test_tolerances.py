@@ -2,8 +2,8 @@
 
 import pytest
 
+from app.authoring.giveaways import prove_tolerances
 from app.authoring.texts import Script
-from app.authoring.tolerances import prove_tolerances
 from app.course.content.catalog import Catalog
 from app.course.kinds import Finding
 from app.course.kinds.base import Base

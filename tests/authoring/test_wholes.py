@@ -2,8 +2,7 @@
 
 import pytest
 
-from app.authoring.texts import Script
-from app.authoring.wholes import prove_wholes
+from app.authoring.texts import Script, prove_wholes
 from app.course.content.catalog import Catalog
 from tests.authoring.conftest import Lint
 

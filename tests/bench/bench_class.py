@@ -15,8 +15,8 @@ import uvloop
 
 from app.classes.people.assignments import AssignmentEntry, create_assignment
 from app.classes.people.classes import create_class, join_code_of, members_of, number_of
+from app.classes.people.counted_answers import variant_seed
 from app.classes.people.policy import Policy
-from app.classes.people.variants import variant_seed
 from app.server.db.learner_cookie import signing_secret
 from app.server.db.session import connect, open_writing_session
 from app.server.db.tables import now

@@ -13,11 +13,10 @@ from sqlmodel import Session
 from app.classes.people.activity import ideas_in, turnouts, work_in
 from app.classes.people.assignments import Assignment, AssignmentEntry, assignments_of, create_assignment
 from app.classes.people.classes import members_of
+from app.classes.people.counted_answers import extend, variant_seed
 from app.classes.people.exercise_statistics import statistics_of
 from app.classes.people.gradebook import gradebook_of
-from app.classes.people.personal_dates import extend
 from app.classes.people.policy import Policy
-from app.classes.people.variants import variant_seed
 from app.server.db.migrations import migrate
 from app.server.db.people import ClassRow, MemberRow, PersonRow
 from app.server.db.session import connect

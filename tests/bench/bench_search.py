@@ -6,8 +6,8 @@ from time import process_time
 
 from app.core.formulas.layout import fits, step_time
 from app.core.formulas.presets import Cluster, Layout, ModelShape
-from app.core.searching import Space, columns, find_layouts, fixed_fields, plain
-from app.core.searching.best_layouts import MEMORY
+from app.core.searching import Space, find_layouts, fixed_fields, plain, search
+from app.core.searching.plain import MEMORY
 from app.core.searching.search import Search
 from tests.bench.figures import Figure
 
@@ -25,12 +25,12 @@ MIXTURE = Space(
 
 def measure() -> Iterator[Figure]:
     """Legal layouts per second; those that a rule refuses are not counted."""
-    with_numpy, alone = rate(GPT_3, columns.search_columns), rate(GPT_3, plain.search_plainly)
+    with_numpy, alone = rate(GPT_3, search.search_columns), rate(GPT_3, plain.search_plainly)
     yield Figure("GPT-3 on 1,024 GPUs, NumPy", with_numpy, "layouts/s", 1_000_000, "higher")
     yield Figure("the same, plain Python", alone, "layouts/s", 200_000, "higher")
     yield Figure("NumPy, over calculon's published rate", with_numpy / CALCULON, "×")
     yield Figure("plain Python, over calculon's", alone / CALCULON, "×")
-    mixture = rate(MIXTURE, columns.search_columns)
+    mixture = rate(MIXTURE, search.search_columns)
     yield Figure("DeepSeek-V3 with expert parallelism, NumPy", mixture, "layouts/s")
     layout = Layout(tensor=8, pipeline=8, data=16, virtual=2, microbatches=96, sequence=2048)
     given = GPT_3.model, GPT_3.cluster, layout

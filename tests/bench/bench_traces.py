@@ -9,7 +9,7 @@ import venv
 from collections.abc import Iterator
 from pathlib import Path
 
-from app.core.measurements.trace.kernel_families import NCCL_ALONE
+from app.core.measurements.trace.communication import NCCL_ALONE
 from app.core.measurements.trace.reader import read_rank
 from app.core.measurements.trace.samples import SAMPLES, TraceSample
 from app.core.measurements.trace.tolls import Tolls

@@ -27,7 +27,7 @@ from app.server.network.sockets import CONNECTION
 from app.server.config import Settings
 from app import main
 from app.main import create_app, create_site
-from app.site.grading.verdicts import Submission
+from app.site.grading.offline import Submission
 
 class Forgetful:
     def start(self): pass

@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 
 from app.core.charts.axes import Axis
 from app.core.charts.labels import Box, PlacedLabel, distance
-from app.core.charts.paper import Paper, text_width
 from app.core.charts.plot import Curve, Plot, PlotPicture, plot_picture
+from app.core.charts.style import Paper, text_width
 from app.core.units import RATIO
 
 CLOSE = 14  # pixels from a mark within which a text is read as its name

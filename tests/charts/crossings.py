@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from xml.etree import ElementTree as ET
 
 from app.core.charts.labels import Box, Point
-from app.core.charts.paper import text_width
+from app.core.charts.style import text_width
 
 BOLD = 1.07
 LETTER = (9, 1)  # pixels over and under the line that letters take, without what is left around them

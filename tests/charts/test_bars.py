@@ -7,8 +7,7 @@ import pytest
 
 from app.core.charts.axes import Axis
 from app.core.charts.bars import Bar, Bars, BarsPicture, Part, bars_picture
-from app.core.charts.color import Color
-from app.core.charts.paper import NARROW, WIDE, Paper, text_width
+from app.core.charts.style import NARROW, WIDE, Color, Paper, text_width
 from app.core.units import BYTE
 from tests.each import each
 

@@ -2,9 +2,8 @@
 
 from app.core.charts.axes import Axis
 from app.core.charts.bars import Bar, Bars, Part
-from app.core.charts.color import Color
-from app.core.charts.paper import NARROW, WIDE
 from app.core.charts.plot import LabeledPoint, Plot, Series
+from app.core.charts.style import NARROW, WIDE, Color
 from app.core.charts.svg import Figure, to_svg
 from app.core.units import BYTE, SECOND
 from tests.charts.crossings import Drawn, crossings, drawn

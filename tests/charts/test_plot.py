@@ -6,11 +6,9 @@ from itertools import pairwise
 import pytest
 
 from app.core.charts.axes import Axis
-from app.core.charts.color import Color
-from app.core.charts.diagram import Arrow
 from app.core.charts.labels import PlacedLabel
-from app.core.charts.paper import NARROW, WIDE, text_width
 from app.core.charts.plot import LabeledPoint, Plot, Series, plot_picture
+from app.core.charts.style import NARROW, WIDE, Arrow, Color, text_width
 from app.core.units import BYTE, SECOND
 from tests.each import each
 

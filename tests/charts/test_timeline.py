@@ -1,10 +1,8 @@
 import xml.etree.ElementTree as ET
 
-from app.core.charts.paper import NARROW, WIDE, Paper, text_width
+from app.core.charts.style import NARROW, WIDE, Paper, text_width
 from app.core.charts.svg import to_svg
-from app.core.charts.text import gantt
-from app.core.charts.timeline import schedule_timeline
-from app.core.charts.timeline_layout import timeline_picture
+from app.core.charts.timeline import gantt, schedule_timeline, timeline_picture
 from app.core.simulators.pipeline import SCHEDULES, Times, build, simulate_schedule
 from tests.each import each
 

@@ -12,11 +12,16 @@ from app.__main__ import main
 from app.core.errors import InputError
 from app.core.folders import ROOT
 from app.course.content.catalog import Catalog
-from app.course.content.files import read_exercise, read_topic
 from app.course.content.packs import exercise_folders
-from app.course.content.spoken import topic_texts
 from app.course.content.topic_file import TOPIC_FILE
-from app.course.content.translations import exercise_texts, is_translation, translations_of
+from app.course.content.translations import (
+    exercise_texts,
+    is_translation,
+    read_exercise,
+    read_topic,
+    topic_texts,
+    translations_of,
+)
 from app.course.kinds import KINDS
 from app.server.config import Settings
 from tests.content.test_catalog import GOOD

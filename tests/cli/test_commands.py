@@ -366,7 +366,7 @@ def test_help_imports_the_named_command_alone(command: str, modules: list[str]) 
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     imported = done.stdout.rpartition("|")[2].split()
-    shared = {"app.commands.modules", "app.commands.parsers"}
+    shared = {"app.commands.modules", "app.commands.files"}
     assert set(imported) - shared == {f"app.commands.{name}" for name in modules}
 
 

@@ -8,9 +8,15 @@ from pathlib import Path
 import pytest
 
 from app.__main__ import main
-from app.commands import doctor_machine
-from app.commands.doctor_machine import checked_extras, checked_folders, checked_port
-from app.commands.doctor_parts import checked_course, checked_database, checked_sandbox
+from app.commands import doctor
+from app.commands.doctor import (
+    checked_course,
+    checked_database,
+    checked_extras,
+    checked_folders,
+    checked_port,
+    checked_sandbox,
+)
 from app.server.config import Settings
 from app.server.db.migrations import migrate
 
@@ -79,7 +85,7 @@ def test_a_folder_that_cannot_be_used_is_named_with_its_setting(tmp_path: Path, 
 
 
 def test_what_the_settings_ask_for_must_be_installed(made: Set, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(doctor_machine, "find_spec", lambda _: None)
+    monkeypatch.setattr(doctor, "find_spec", lambda _: None)
     bare = {check.name: check.state for check in checked_extras(made())}
     assert set(bare.values()) == {"note"}
     asked = made(database="postgresql+psycopg://u@h/d", oidc="Uni=https://idp.example,id,secret")

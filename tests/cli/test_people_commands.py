@@ -12,9 +12,9 @@ from app.classes.people.assignments import AssignmentEntry, assignments_of, crea
 from app.classes.people.classes import members_of
 from app.classes.people.policy import Policy
 from app.course.content.catalog import Catalog
+from app.server.db.learner_cookie import Grant, Tokens
 from app.server.db.session import connect, open_session
 from app.server.db.tables import AttemptRow
-from app.server.db.tokens import Grant, Tokens
 
 RING = "collectives/ring-all-reduce-time"
 Capture = pytest.CaptureFixture[str]

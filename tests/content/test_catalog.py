@@ -6,7 +6,7 @@ import pytest
 
 from app.core.errors import ContentError, NotFoundError
 from app.course.content.catalog import Catalog
-from app.course.content.files import topic_of
+from app.course.content.translations import topic_of
 
 _CORE_CHAPTERS = (
     *("collectives", "memory", "accumulation", "rates", "overlap"),

@@ -1,6 +1,6 @@
 """What solutions, hints and feedback say of drawn numbers is proven in every drawing."""
 
-from app.authoring.claims import prove_claims, unproven
+from app.authoring.chapter_proofs import prove_claims, unproven
 from app.core.folders import ROOT
 from app.course.content.catalog import Catalog
 from tests.each import each

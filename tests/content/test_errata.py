@@ -107,7 +107,7 @@ def test_a_derivation_that_cannot_be_evaluated_is_reported_with_its_line(
 OPENED = """
 import json, sys
 from app.course.content.errata import errata
-from app.course.content.glossary import terms
+from app.course.content.errata import terms
 opened = []
 sys.addaudithook(lambda event, given: event == "open" and opened.append(str(given[0])))
 errata(), errata(), terms(), terms()

@@ -3,7 +3,7 @@ from fastapi.testclient import TestClient
 from markupsafe import Markup
 
 from app.course.content.catalog import Catalog
-from app.course.content.glossary import mark, marked, terms
+from app.course.content.errata import mark, marked, terms
 from tests.each import each
 
 

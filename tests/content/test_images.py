@@ -7,8 +7,8 @@ import pytest
 
 from app.core.errors import ContentError
 from app.course.content.catalog import Catalog
-from app.course.content.files import read_exercise
 from app.course.content.images import LARGEST, read_image
+from app.course.content.translations import read_exercise
 from tests.content.test_catalog import GOOD
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping
 
-from app.authoring.values import WrittenNumber, written_numbers
+from app.authoring.texts import WrittenNumber, written_numbers
 from app.core.expressions import Quantity
 from app.core.folders import ROOT
 from app.course.content.catalog import Catalog, Topic

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.core.errors import ContentError
-from app.course.content.catalog import Catalog
-from app.course.content.sections import sections_of
+from app.course.content.catalog import Catalog, sections_of
 
 Write = Callable[[str], Path]
 GOOD = """\

@@ -8,13 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from app.authoring.lint import Linted, lint
-from app.authoring.translations import prove_translations
+from app.authoring.lint import Linted, lint, prove_translations
 from app.core.errors import ContentError
 from app.core.folders import ROOT
 from app.course.content.catalog import Catalog
-from app.course.content.files import read_exercise
-from app.course.content.translations import exercise_texts, texts_digest
+from app.course.content.translations import exercise_texts, read_exercise, texts_digest
 from app.course.kinds.numeric import Numeric
 from app.course.kinds.parameters import ChapterParameter
 from app.course.sandbox.runner import Runner

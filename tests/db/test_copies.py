@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.server.db.copies import LIFE, expiring, last_copy_expires, remove_expired_copies
-from app.server.db.sqlite_copy import copy_beside
+from app.server.db.migrations import LIFE, copy_beside, expiring, last_copy_expires, remove_expired_copies
 from app.server.db.tables import now
 from tests.waiting import until
 

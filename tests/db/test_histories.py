@@ -11,19 +11,16 @@ from sqlalchemy import Engine, event
 from sqlmodel import col, select
 
 from app.classes.people.assignments import AssignmentEntry, create_assignment
-from app.classes.people.classes import create_class, number_of
-from app.classes.people.join_link import join_as_new
-from app.classes.people.personal_dates import extend
+from app.classes.people.classes import create_class, join_as_new, number_of
+from app.classes.people.counted_answers import extend
 from app.classes.people.policy import Policy
-from app.classes.people.student_histories import StudentDrawing, StudentHistory, student_histories
+from app.classes.people.work import StudentDrawing, StudentHistory, student_histories
 from app.core.errors import UnavailableError
 from app.server.db.batched_reads import Gathered
-from app.server.db.exercise_histories import histories
-from app.server.db.history import ExerciseHistory, LearnerDrawing, Revealed
+from app.server.db.history import ExerciseHistory, LearnerDrawing, Revealed, histories
 from app.server.db.learner_cookie import new_learner
-from app.server.db.outage import Outage
 from app.server.db.people import PersonRow
-from app.server.db.session import open_writing_session
+from app.server.db.session import Outage, open_writing_session
 from app.server.db.tables import Reveal, now
 from app.server.db.writer import NewRow, store
 from app.site.members import SignedIn

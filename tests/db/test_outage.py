@@ -15,12 +15,11 @@ from sqlmodel import col
 from app.core.errors import UnavailableError
 from app.main import create_app
 from app.server.config import Settings
-from app.server.db import outage
+from app.server.db import session
 from app.server.db.learner_cookie import sign
 from app.server.db.migrations import migrate, probe
-from app.server.db.outage import outage_of
 from app.server.db.replays import Once
-from app.server.db.session import connect, open_session
+from app.server.db.session import connect, open_session, outage_of
 from app.server.db.tables import AttemptRow, Replay, ReplayRow, Reveal, RevealRow
 from app.server.db.writer import NewRow, store
 from app.site import Site
@@ -90,7 +89,7 @@ def visited(visitor: TestClient, learner: str) -> int:
 def test_every_answer_is_stored_once_while_the_database_crashes_twice(
     visitor: TestClient, server: Cluster, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outage, "WAIT", HANGS)  # on a busy machine, it recovers slowly
+    monkeypatch.setattr(session, "WAIT", HANGS)  # on a busy machine, it recovers slowly
     over = threading.Event()
     answered(visitor, "10001")  # reads what is read once
     sent = ["10001 days"]
@@ -122,7 +121,7 @@ def test_every_answer_is_stored_once_while_the_database_crashes_twice(
 def test_a_long_outage_refuses_after_a_while_and_then_at_once(
     visitor: TestClient, server: Cluster, engine: Engine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outage, "WAIT", 10 * HANGS)
+    monkeypatch.setattr(session, "WAIT", 10 * HANGS)
     assert answered(visitor, "1")[0] == 200
     server.stop()
     try:
@@ -134,9 +133,9 @@ def test_a_long_outage_refuses_after_a_while_and_then_at_once(
             ready = visitor.get("/readyz")
             assert (ready.status_code, SAYS in ready.json()["detail"]) == (503, True)
             assert not all(one.done() for one in waiting)
-            monkeypatch.setattr(outage, "WAIT", 0.0)
+            monkeypatch.setattr(session, "WAIT", 0.0)
             assert {one.result(HANGS) for one in waiting} == {503}
-            monkeypatch.setattr(outage, "_AGAIN", 60 * HANGS)  # whoever waited would wait so long
+            monkeypatch.setattr(session, "_AGAIN", 60 * HANGS)  # whoever waited would wait so long
             late = [pool.submit(answered, visitor, "2") for _ in range(5)]
             for status, page in (one.result(HANGS) for one in late):
                 assert (status, SAYS.capitalize() in page) == (503, True)
@@ -166,7 +165,7 @@ def refused(engine: Engine) -> None:
 def test_of_a_server_that_does_not_answer_one_waits_and_the_next_does_not(
     server: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outage, "_LOOK", HANGS)
+    monkeypatch.setattr(session, "_LOOK", HANGS)
     engine = connect(server.url, patience=0.1)
     probe(engine)
     engine.dispose()

@@ -9,13 +9,11 @@ from sqlalchemy import Engine
 from sqlmodel import select
 
 from app.classes.people.assignments import AssignmentEntry, create_assignment
-from app.classes.people.classes import create_class, number_of
-from app.classes.people.codes import code_digest, read_code
+from app.classes.people.classes import create_class, join_as_new, number_of, seat_with
+from app.classes.people.counted_answers import extend
 from app.classes.people.erasure import all_about, delete_person
-from app.classes.people.join_link import join_as_new, seat_with
-from app.classes.people.personal_dates import extend
+from app.classes.people.persons import code_digest, key_seat_codes, read_code
 from app.classes.people.policy import Policy
-from app.classes.people.seats import key_seat_codes
 from app.classes.people.work import veils, works_at
 from app.server.db.claims import claim_rows, unclaimed
 from app.server.db.learner_cookie import new_learner, signing_secret

@@ -18,18 +18,15 @@ from sqlalchemy.exc import OperationalError
 
 from app.classes.people.policy import Policy
 from app.core.errors import UnavailableError
-from app.server.db import outage
-from app.server.db.backup import backup, move, restore
-from app.server.db.exercise_histories import reveals_of
-from app.server.db.history import Revealed
+from app.server.db import session
+from app.server.db.backup import backup, move, restore, row_count, snapshot
+from app.server.db.history import Revealed, attempts_by_day, latest_attempts, reveals_of, standings
+from app.server.db.learner_cookie import Grant, Tokens, create_token
 from app.server.db.migrations import alembic_configuration, exclusive, migrate, probe
 from app.server.db.personal import delete_everything, everything, merge
-from app.server.db.queries import attempts_by_day, latest_attempts, standings
 from app.server.db.records import MergeResult
 from app.server.db.session import connect, open_session
 from app.server.db.tables import LabRunRow, ReplayRow, Reveal, now
-from app.server.db.tokens import Grant, Tokens, create_token
-from app.server.db.transfer import row_count, snapshot
 from app.server.db.writer import Writer, store
 from tests.api import test_retries as retries
 from tests.db import test_histories as together
@@ -164,7 +161,7 @@ def test_an_unreachable_server_is_reported() -> None:
 
 
 def test_a_server_goes_on_as_soon_as_the_database_has_recovered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(outage, "WAIT", HANGS)  # on a busy machine, it recovers slowly
+    monkeypatch.setattr(session, "WAIT", HANGS)  # on a busy machine, it recovers slowly
     with cluster() as url:
         migrate(url)
         engine = connect(url)

@@ -10,9 +10,8 @@ from app.core.formulas.memory import memory_budget
 from app.core.formulas.presets import GPUS, Layout, ModelShape
 from app.core.units import SECOND
 from app.course.explorers import EXPLORERS, Explored, KeyFigure, Values, address_text, read_controls
-from app.course.explorers.earlier_state import since, with_ghosts
-from app.course.explorers.neighbors import MOST
-from app.course.explorers.projection import projected
+from app.course.explorers.explorer_translation import since, with_ghosts
+from app.course.explorers.projection import MOST, projected
 from app.course.explorers.published_runs import DEEPSEEK, LLAMA, RUNS, ExplorableRun
 from app.course.explorers.run_fit import FIT
 from tests.each import each

@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from app.core.charts.bars import Bars
-from app.core.charts.diagram import Drawing
-from app.core.charts.paper import NARROW, WIDE, Paper
 from app.core.charts.plot import Plot
+from app.core.charts.style import NARROW, WIDE, Drawing, Paper
 from app.core.charts.svg import Figure, to_svg
 from app.course.explorers import EXPLORERS
 from tests.charts.belonging import misplaced

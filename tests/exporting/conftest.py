@@ -17,14 +17,13 @@ from app.core.folders import ROOT
 from app.core.formulas import FORMULAS
 from app.core.translation import speaking
 from app.course.content.catalog import Catalog
-from app.course.content.pack_file import CoursePack, read_pack
-from app.course.content.pack_formulas import loaded, sources_of
+from app.course.content.course import loaded, sources_of
+from app.course.content.packs import CoursePack, read_pack
 from app.course.kinds import Exercise
 from app.exporting import course
 from app.exporting.course_contents import SERVER
 from app.exporting.pages import Page
-from app.exporting.python import browser_python
-from app.exporting.wheels import WHEELS
+from app.exporting.python import WHEELS, browser_python
 from app.server.config import Settings
 
 CAPSTONE = "capstone/days-of-the-run"  # of the chapter of *Will my run fit?*

@@ -11,11 +11,10 @@ import pytest
 
 from app.__main__ import main
 from app.core.errors import InputError, UnavailableError
-from app.exporting import course, scripts
+from app.exporting import course
 from app.exporting import python as browser
-from app.exporting.addresses import Known
 from app.exporting.modules import BROWSER
-from app.exporting.omissions import without_unserved
+from app.exporting.omissions import Known, without_unserved
 from app.exporting.python import VERSION, browser_python
 from tests.each import each
 
@@ -134,17 +133,17 @@ def test_scripts_of_another_version_have_other_addresses(
     files: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A cache that still has the scripts of an earlier export is of no harm."""
-    folder, _ = scripts.scripts()
+    folder, _ = course.scripts()
     assert {f"course/{folder}/{name}" for name in ("page.js", "desk.js", "xz.js")} <= set(files)
-    monkeypatch.setattr(scripts, "_decompressor", lambda: b"// another")
-    assert scripts.scripts()[0] != folder
+    monkeypatch.setattr(course, "_decompressor", lambda: b"// another")
+    assert course.scripts()[0] != folder
 
 
 def test_the_decompressor_is_the_published_one() -> None:
     vendor = BROWSER / "vendor"
     published = "d83649874b6198df07340a88377613ccd2267aebb9f18b3be26c6904a81bac52"
     assert hashlib.sha256((vendor / "xz-decompress.min.js").read_bytes()).hexdigest() == published
-    assert b"globalThis" in scripts.scripts()[1]["xz.js"]
+    assert b"globalThis" in course.scripts()[1]["xz.js"]
 
 
 def test_a_script_says_its_sentences_in_the_language_of_the_page(files: dict[str, bytes]) -> None:

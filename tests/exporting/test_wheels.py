@@ -6,7 +6,7 @@ import pytest
 
 from app.core.errors import InputError, UnavailableError
 from app.core.folders import ROOT
-from app.exporting.wheels import PLATFORM, WHEELS, browser_wheels
+from app.exporting.python import PLATFORM, WHEELS, browser_wheels
 
 CORE = next(name for name in WHEELS if PLATFORM in name)
 

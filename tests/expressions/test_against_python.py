@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from app.core.errors import AnswerError
 from app.core.units import scale_of
-from app.course.kinds.quantity import AskedQuantity
+from app.course.kinds.answer_key import AskedQuantity
 
 TYPED = {"*": ("*", "×", "·", " * ", " x "), "/": ("/", "÷", " / "), "-": ("-", "−", " - "), "+": ("+", " + ")}
 BINDS = {"+": 1, "-": 1, "*": 2, "/": 2, "**": 4}

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from app.core.errors import AnswerError
 from app.core.expressions import ExpressionError
 from app.core.expressions.arithmetic import read_answer, work_out
-from app.core.expressions.operations import PLAIN, same_kind
+from app.core.expressions.evaluation import PLAIN, same_kind
 from app.core.units import scale_of
 from app.core.units.scales import SCALES, TYPED, Scale
-from app.course.kinds.quantity import AskedQuantity
+from app.course.kinds.answer_key import AskedQuantity
 from tests.each import each
 
 # unit shown, text, value, step, other: as the reader before arithmetic read them, in commit 356b66f.

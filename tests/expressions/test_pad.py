@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.expressions import PAD_LIMIT, worked_pad
-from app.course.kinds.quantity import AskedQuantity
+from app.course.kinds.answer_key import AskedQuantity
 from tests.each import each
 
 

@@ -11,10 +11,9 @@ from app.authoring.lint import lint
 from app.core.errors import AnswerError
 from app.core.expressions import ExpressionError, Quantity, evaluate, parse_plain, worked_pad
 from app.core.units import scale_of
-from app.core.units.physics import PHYSICAL
-from app.core.units.scales import SCALES, TYPED
+from app.core.units.scales import PHYSICAL, SCALES, TYPED
 from app.course.content.catalog import Catalog
-from app.course.kinds.quantity import AskedQuantity
+from app.course.kinds.answer_key import AskedQuantity
 from app.course.sandbox.runner import Runner
 from app.server.config import Settings
 from tests.each import each

@@ -16,15 +16,13 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from app.classes.federation.identities import Identities
-from app.classes.federation.proxy import ProxyHeader
+from app.classes.federation.identities import Identities, ProxyHeader
 from app.classes.people.classes import number_of
 from app.classes.people.persons import new_person, open_browser
 from app.main import create_app
 from app.server.config import Settings
 from app.server.db.session import open_session
-from app.server.network.connection import Connection
-from app.server.network.guard import GUARD, Guard, Limits
+from app.server.network.guard import GUARD, Connection, Guard, Limits
 from app.site import Site
 from tests.client import Client
 from tests.each import each

@@ -6,16 +6,16 @@ from collections.abc import Iterator
 
 from fastapi.testclient import TestClient
 
-from app.authoring.illustrations import figure_texts
-from app.core.charts.paper import PAPERS, text_width
+from app.authoring.proofs import figure_texts
+from app.core.charts.style import PAPERS, text_width
 from app.core.charts.svg import to_svg
 from app.core.units import BYTE, read
 from app.course.content.catalog import Catalog
 from app.course.illustrations import ILLUSTRATIONS, illustrated
 from app.course.kinds import Exercise
-from app.course.kinds.figures import Illustrated
+from app.course.kinds.base import Illustrated
 from app.course.kinds.numeric import Numeric
-from app.site.web.exercise.illustration import illustration_view
+from app.site.web.exercise.view import illustration_view
 
 SEEDS = (0, 3, 7, 1001)
 TELLING = 3  # digits that are not there by chance

@@ -8,7 +8,7 @@ import pytest
 from app.authoring.texts import distinct
 from app.core.errors import AnswerError
 from app.course.content.catalog import Catalog
-from app.course.content.files import read_exercise
+from app.course.content.translations import read_exercise
 from app.course.kinds import Verdict
 from app.course.kinds.answers import Answer
 from app.course.kinds.design import Design

@@ -10,9 +10,9 @@ from sqlmodel import col, select
 
 from app.core.folders import ROOT
 from app.course.content.catalog import Catalog
-from app.course.content.files import read_exercise
+from app.course.content.translations import read_exercise
 from app.course.kinds import KINDS, Exercise
-from app.course.kinds.diagnosis_key import common_diagnosis, mistake_key
+from app.course.kinds.answers import common_diagnosis, mistake_key
 from app.course.sandbox.runner import Runner
 from app.server.db.session import open_session
 from app.server.db.tables import MISTAKE_LIMIT, AttemptRow

@@ -7,7 +7,7 @@ import pytest
 from app.authoring.proofs import prove_lab
 from app.core.errors import AnswerError, ContentError
 from app.course.content.catalog import Catalog
-from app.course.content.files import read_exercise
+from app.course.content.translations import read_exercise
 from app.course.kinds import Verdict
 from app.course.kinds.answers import Answer
 from app.course.kinds.lab import LabExercise

@@ -5,10 +5,9 @@ import pytest
 from app.core.expressions import Quantity
 from app.core.units import BYTE
 from app.course.content.catalog import Catalog
-from app.course.kinds.answer_key import AnswerKey, keys_of
+from app.course.kinds.answer_key import AnswerKey, AskedQuantity, keys_of
+from app.course.kinds.near_misses import QuestionNumbers
 from app.course.kinds.numeric import Numeric
-from app.course.kinds.quantity import AskedQuantity
-from app.course.kinds.question_numbers import QuestionNumbers
 from tests.each import each
 
 RANKS = QuestionNumbers(frozenset({8, 50}), (Quantity(8.0), Quantity(3e9, BYTE.dimension)))

@@ -6,15 +6,13 @@ from collections.abc import Callable
 import pytest
 from pydantic import ValidationError
 
-from app.core.charts.diagram import Drawing
-from app.core.charts.paper import NARROW, WIDE
+from app.core.charts.style import NARROW, WIDE, Drawing
 from app.core.errors import AnswerError
 from app.core.simulators.programs import PlayedSchedule
 from app.course.content.catalog import Catalog
-from app.course.illustrations.programs import schedule_sketch
+from app.course.illustrations.base import schedule_sketch
 from app.course.kinds import Verdict
-from app.course.kinds.code.machine import TargetMachine
-from app.course.kinds.code.schedule import Schedule
+from app.course.kinds.code.schedule import Schedule, TargetMachine
 from app.course.sandbox.runner import Runner
 
 PIPE = "puzzles/one-forward-one-backward"

@@ -16,9 +16,8 @@ from app.classes.people.gradebook import cells_of
 from app.core.errors import ContentError
 from app.core.folders import ROOT
 from app.course.content.catalog import Catalog
-from app.course.content.files import read_exercise
 from app.course.content.topic_file import ReadingQuestion
-from app.course.content.translations import exercise_texts, translated, translations_of
+from app.course.content.translations import exercise_texts, read_exercise, translated, translations_of
 from app.course.kinds import EXERCISE, Exercise
 from app.course.kinds.answers import Answer, Verdict
 from app.course.sandbox.runner import Runner

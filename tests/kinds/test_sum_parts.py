@@ -6,10 +6,10 @@ from pathlib import Path
 
 from fastapi.testclient import TestClient
 
-from app.authoring.illustrations import figure_texts
+from app.authoring.proofs import figure_texts
 from app.course.content.catalog import Catalog
-from app.course.content.files import read_exercise
-from app.course.illustrations.counted_parts import counted_sketch
+from app.course.content.translations import read_exercise
+from app.course.illustrations.memory import counted_sketch
 from tests.content.test_catalog import GOOD
 
 ADDED = "parts: {one: x, another: x}\nmistakes:"

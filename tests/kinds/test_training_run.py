@@ -10,7 +10,7 @@ from app.core.formulas.layout import total_step_time
 from app.core.formulas.presets import Cluster, Layout, ModelShape
 from app.core.searching import Space, find_layouts, fixed_fields
 from app.course.content.catalog import Catalog
-from app.course.content.files import read_exercise
+from app.course.content.translations import read_exercise
 from app.course.kinds.design import Design
 from app.course.sandbox.runner import Runner
 from tests.each import each

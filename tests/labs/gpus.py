@@ -130,7 +130,7 @@ def known(monkeypatch: pytest.MonkeyPatch, folder: Path, found: Devices | None, 
 
 def plain(monkeypatch: pytest.MonkeyPatch) -> None:
     """This machine has no trace of a GPU."""
-    for module in ("app.labs.machines.devices", "app.labs.launch.plan"):
+    for module in ("app.labs.machines.devices", "app.labs.launch.base"):
         monkeypatch.setattr(f"{module}.has_traces", lambda: False)
 
 

@@ -4,8 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 
-from app.labs.results.analysis import analyzed
-from app.labs.results.archive import shipped_runs
+from app.labs.results.analysis import analyzed, shipped_runs
 from app.labs.results.report import Measure, Report
 from app.labs.spec import lab_called, read_job
 

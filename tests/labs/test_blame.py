@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from app.labs.evidence.blame import RankError, blame, late_ranks
+from app.labs.evidence.blame import RankError, blame, codes_in, late_ranks, logs_of
 from app.labs.evidence.faults import known_faults
-from app.labs.evidence.logs import codes_in, logs_of
 from app.labs.runner.job import stack_of
 from tests.each import each
 

@@ -17,13 +17,13 @@ import yaml
 
 from app import labs
 from app.__main__ import main
-from app.labs.launch.torchrun import instructions, prepared
+from app.labs.launch.base import instructions, prepared
 from app.labs.results.analysis import report_of
 from app.labs.run import LabRun
 from app.labs.runner.job import note_start, stack_of
 from app.labs.runner.limits import allow_connections
 from app.labs.spec import lab_called, read_job
-from app.server.db.run_state import RunState
+from app.server.db.columns import RunState
 from tests.labs.conftest import PATIENCE
 
 slow = pytest.mark.slow(15)

@@ -12,8 +12,16 @@ import pytest
 from app.__main__ import main
 from app.core.errors import InputError
 from app.core.units import scale_of
-from app.labs.check.findings import CheckFinding, CheckStep, CheckVerdict
-from app.labs.check.reference_values import Expectation, What, _table, expectation, status
+from app.labs.check.findings import (
+    CheckFinding,
+    CheckStep,
+    CheckVerdict,
+    Expectation,
+    What,
+    _table,
+    expectation,
+    status,
+)
 from app.labs.check.steps import STEPS, checked, taken
 from app.labs.check.world import Ran, World
 from app.labs.machines.devices import Devices, join_sources, promised

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.core.errors import InputError
-from app.labs.launch.plan import planned, planned_elsewhere
+from app.labs.launch.base import planned, planned_elsewhere
 from app.labs.results.duration import place_seconds, refuse_too_long
 from app.labs.spec import known_labs, lab_called, read_job
 from tests.each import each

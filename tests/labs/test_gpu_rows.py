@@ -10,14 +10,14 @@ from fastapi.testclient import TestClient
 from app.__main__ import main
 from app.labs.launch.base import write_run
 from app.labs.results.analysis import report_of
-from app.labs.results.gpu_rows import gpu_table
+from app.labs.results.notes import gpu_table
 from app.labs.results.report import read_report
 from app.labs.run import LabRun, RunOutcome
 from app.labs.runner.events import CheckEvent, ClocksEvent, GpuReading, MeasureEvent, RankEvent, ReadyEvent, as_line
 from app.labs.spec import lab_called, read_job
 from app.main import create_app
 from app.server.config import Settings
-from app.server.db.run_state import RunState
+from app.server.db.columns import RunState
 from tests.labs.gpus import machine, uuid_of
 
 TIMES = (1.6e-3, 1.6e-3, 2.0e-3)  # of 2 * 8192³ operations: 687 and 550 TFLOP/s

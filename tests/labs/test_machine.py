@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from app.labs.machines.allotment import cores_allotted, memory_allotted
 from app.labs.machines.devices import Devices, join_sources
-from app.labs.machines.machine import MachineFacts, describe_machine
+from app.labs.machines.machine import MachineFacts, cores_allotted, describe_machine, memory_allotted
 from app.labs.results.notes import note_on_sharing
 from tests.each import each
 from tests.labs.gpus import H100, listing, machine, nvidia_smi, seen, uuid_of

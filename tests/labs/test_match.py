@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from app.labs.results.archive import shipped_runs
+from app.labs.results.analysis import shipped_runs
 from app.labs.results.match import find_result, is_of
 from app.labs.spec import lab_called, read_job
 from tests.each import each

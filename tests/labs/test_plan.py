@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from app.core.errors import InputError
-from app.labs.launch import plan
-from app.labs.launch.plan import LaunchPlan, planned, planned_elsewhere
+from app.labs.launch import base
+from app.labs.launch.base import LaunchPlan, planned, planned_elsewhere
 from app.labs.machines.devices import NO_DEVICES, Devices, join_sources, promised
 from app.labs.parameters import Parameter
 from app.labs.spec import Lab, known_labs, lab_called
@@ -26,7 +26,7 @@ PLANNING = {"run": planned, "prepare": planned_elsewhere}
 @pytest.fixture(autouse=True)
 def _traces(monkeypatch: pytest.MonkeyPatch) -> None:
     """A machine with a trace of a GPU, unless a test says otherwise."""
-    monkeypatch.setattr(plan, "has_traces", lambda: True)
+    monkeypatch.setattr(base, "has_traces", lambda: True)
 
 
 def made(lab: Lab, devices: Devices, asked: str = "auto", **given: str) -> LaunchPlan:
@@ -60,7 +60,7 @@ def test_every_lab_is_refused_with_words_or_honored(name: str, asked: str, how: 
 
 @pytest.mark.parametrize("name", known_labs())
 def test_on_a_plain_machine_there_is_nothing_to_explain(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(plan, "has_traces", lambda: False)
+    monkeypatch.setattr(base, "has_traces", lambda: False)
     lab = lab_called(name)
     found = made(lab, NO_DEVICES)
     assert (found.backend, found.notes, found.job.lab) == ("gloo", (), lab)

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 
 from app.core.errors import NotFoundError, UnavailableError
-from app.labs.launch.choice import launcher_of
-from app.labs.launch.local import LocalLauncher
+from app.labs.launch.local import LocalLauncher, launcher_of
 from app.labs.machines import devices
 from app.labs.results.analysis import report_of
 from app.labs.run import LabRun

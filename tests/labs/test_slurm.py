@@ -14,7 +14,7 @@ from fastapi.testclient import TestClient
 
 from app.core.errors import InputError, UnavailableError
 from app.labs.launch.base import Launcher
-from app.labs.launch.choice import launcher_of
+from app.labs.launch.local import launcher_of
 from app.labs.launch.slurm import Pace, SlurmLauncher
 from app.labs.results.analysis import report_of
 from app.labs.results.report import Report

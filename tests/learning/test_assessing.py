@@ -5,8 +5,15 @@ from dataclasses import replace
 
 from app.course.content.catalog import Catalog
 from app.course.learning import Prerequisites
-from app.course.learning.finals import FINAL_QUESTIONS, FinalTally, final_questions, tallied
-from app.course.learning.placement import PLACEMENT_QUESTIONS, place_learner, placement_question
+from app.course.learning.placement import (
+    FINAL_QUESTIONS,
+    PLACEMENT_QUESTIONS,
+    FinalTally,
+    final_questions,
+    place_learner,
+    placement_question,
+    tallied,
+)
 from tests.each import each
 
 

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from app.course.content.catalog import Catalog, Topic
 from app.course.learning import Prerequisites
-from app.site.web.standing.route_choice import ROUTES
+from app.site.web.standing.next_steps import ROUTES
 
 
 def chapter(name: str, *needs: str) -> Topic:

@@ -5,8 +5,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from app.core.measurements.line_interval import bad_point, line_interval
-from app.core.measurements.pieces import Point, pieces
+from app.core.measurements.pieces import Point, bad_point, line_interval, pieces
 from app.core.measurements.reports import AlphaBetaPiece
 from tests.each import each
 

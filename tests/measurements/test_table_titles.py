@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.core.measurements.file_reader import read_files
-from app.core.measurements.json_prefix import read_json
+from app.core.measurements.json_output import read_json
 from app.core.measurements.reports import CollectiveTest
 from tests.each import each
 from tests.measurements.printing import FACTORS, SIZES, time_of, today

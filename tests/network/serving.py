@@ -11,8 +11,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from app.server.network.connection import Connection
-from app.server.network.guard import GUARD, Guard, Limits
+from app.server.network.guard import GUARD, Connection, Guard, Limits
 from tests.sockets import HOST
 
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from app.main import create_app
 from app.server.aside.payer import Payer
 from app.server.config import Settings
-from app.server.network.allowance import Allowance, Allowances
-from app.server.network.bucket_table import REMEMBERED, BucketTable
+from app.server.network.allowance import REMEMBERED, Allowance, Allowances, BucketTable
 from tests.each import each
 from tests.waiting import HANGS
 
@@ -160,7 +159,7 @@ def test_processes_of_a_server_share_their_allowances(tmp_path: Path) -> None:
 HOLDER = """
 import fcntl, os, sys
 from pathlib import Path
-from app.server.network.bucket_table import BucketTable
+from app.server.network.allowance import BucketTable
 
 table = BucketTable(Path(sys.argv[1]))
 fcntl.lockf(table._file, fcntl.LOCK_EX)

@@ -14,8 +14,8 @@ from app.core.formulas.configurations import CONFIGURATION_LIMIT, is_configurati
 from app.main import create_app
 from app.server.aside import child_process
 from app.server.config import Settings
+from app.server.db.learner_cookie import create_token
 from app.server.db.session import open_session
-from app.server.db.tokens import create_token
 from tests.costs import Asker, Cost, running
 
 SECONDS = 3.0  # of processor time, the process that reads included: two for a text, and one for the page

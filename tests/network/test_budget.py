@@ -18,10 +18,9 @@ from app.main import create_app
 from app.server.aside import RequestAccount, aside, charge, pay_nothing
 from app.server.aside.payer import Payer, network
 from app.server.config import Settings
+from app.server.db.learner_cookie import create_token
 from app.server.db.session import open_session, open_writing_session
-from app.server.db.tokens import create_token
-from app.server.network.allowance import Allowance
-from app.server.network.budget import ADVANCE, Budget, BudgetItem
+from app.server.network.allowance import ADVANCE, Allowance, Budget, BudgetItem
 from app.site.web.frame.visitor import SESSION
 from tests.costs import running
 from tests.waiting import until

@@ -18,11 +18,11 @@ from starlette.routing import Route
 
 from app.main import create_app
 from app.server.config import Settings
-from app.server.db.errors import unavailable_error
+from app.server.db.session import unavailable_error
 from app.server.network.door import Door, Rules
-from app.server.network.logs import Lines
 from app.server.network.page_limit import MOST, PageLimit
 from app.server.network.response_policy import keep_opener, let_frame, let_post, redirect_beyond
+from app.server.network.watch import Lines
 from tests.each import each
 
 RING = "/exercises/collectives/ring-all-reduce-time"
@@ -54,7 +54,7 @@ def faulty(visitor: TestClient, monkeypatch: pytest.MonkeyPatch) -> TestClient:
     def fail(*_: object, **__: object) -> None:
         raise RuntimeError("secret detail \x1b[31m")
 
-    monkeypatch.setattr("app.site.web.home.routes.read_learner_history", fail)
+    monkeypatch.setattr("app.site.web.home.page.read_learner_history", fail)
     monkeypatch.setattr("app.site.web.exercise.routes.exercise_page", fail)
     monkeypatch.setattr("app.site.api.exercises.ExerciseSummary", fail)
     return visitor
@@ -67,7 +67,7 @@ def without_database(visitor: TestClient, monkeypatch: pytest.MonkeyPatch) -> Te
     def fail(*_: object, **__: object) -> None:
         raise unavailable_error(cause)
 
-    monkeypatch.setattr("app.site.web.home.routes.read_learner_history", fail)
+    monkeypatch.setattr("app.site.web.home.page.read_learner_history", fail)
     monkeypatch.setattr("app.site.web.exercise.routes.exercise_page", fail)
     monkeypatch.setattr("app.site.api.exercises.ExerciseSummary", fail)
     return visitor

@@ -58,7 +58,7 @@ def test_it_serves_on_after_the_first_signal_and_stops_at_the_second(stopped: li
 
 
 def test_a_request_on_its_way_while_the_server_stops_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.server.network.connection._LINGER", 2.0)  # a busy machine sends late
+    monkeypatch.setattr("app.server.network.guard._LINGER", 2.0)  # a busy machine sends late
     with ExitStack() as stack:
         port, server = stack.enter_context(running(Limits.of(Settings())))
         waiting = [stack.enter_context(closing(connected(port))) for _ in range(2)]

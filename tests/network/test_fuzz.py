@@ -20,8 +20,8 @@ from fastapi.testclient import TestClient
 from app.classes.people.policy import Policy
 from app.main import create_app
 from app.server.config import Settings
+from app.server.db.learner_cookie import create_token
 from app.server.db.session import open_session
-from app.server.db.tokens import create_token
 from app.server.network.routes import PlainRoute
 from app.site.web.frame.visitor import SESSION
 from tests.client import Client

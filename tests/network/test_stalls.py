@@ -12,11 +12,11 @@ import pytest
 
 from app.main import create_app
 from app.server.aside import aside
-from app.server.network.stalls import STALL, StallWatch
+from app.server.network.watch import STALL, StallWatch
 from tests.client import Client
 
 SLOW = re.compile("(x+x+)+y")  # of an example; the patterns of the app are linear
-LOG = "app.server.network.stalls"
+LOG = "app.server.network.watch"
 
 
 def sleep_here(seconds: float) -> None:

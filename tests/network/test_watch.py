@@ -20,8 +20,7 @@ from app.core.folders import ROOT
 from app.main import create_app
 from app.server.config import Settings
 from app.server.network.guard import GUARD, PEER, Guard, Limits
-from app.server.network.logs import Lines, Objects
-from app.server.network.watch import Watch, request_id
+from app.server.network.watch import Lines, Objects, Watch, request_id
 from tests.client import Client
 from tests.each import each
 

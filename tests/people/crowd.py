@@ -6,9 +6,9 @@ from datetime import datetime, timedelta
 
 from app.classes.people.assignments import Assignment, AssignmentEntry, assignment_with, create_assignment
 from app.classes.people.classes import Role, create_class, enroll, number_of
+from app.classes.people.counted_answers import variant_seed
 from app.classes.people.persons import new_person, open_browser
 from app.classes.people.policy import Policy
-from app.classes.people.variants import variant_seed
 from app.course.kinds.answers import Answer
 from app.server.db.session import open_session
 from app.server.db.tables import AttemptRow

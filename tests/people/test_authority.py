@@ -18,8 +18,12 @@ from app.classes.people.classes import (
     Role,
     create_class,
     enroll,
+    join_as,
+    join_as_new,
+    may_join,
     member_of_seat_code,
     members_of,
+    new_form_id,
     number_of,
     role_in,
     set_archived,
@@ -29,7 +33,6 @@ from app.classes.people.classes import (
 from app.classes.people.csv_rosters import RosterEntry
 from app.classes.people.deletion import delete_class
 from app.classes.people.erasure import about_member, forget_member, leave_class
-from app.classes.people.join_link import join_as, join_as_new, may_join, new_form_id
 from app.classes.people.members import new_seat_codes, rename_member, taught_by
 from app.classes.people.merges import (
     answer_merge,
@@ -44,8 +47,7 @@ from app.classes.people.policy import Policy
 from app.classes.people.rosters import import_roster, roster_changes
 from app.classes.people.work import own_seed
 from app.core.errors import InputError, NotFoundError, RefusedError
-from app.server.db.people import ClassRow, IdentityRow, MemberRow, MergeRow, PersonRow
-from app.server.db.platforms import ContextRow
+from app.server.db.people import ClassRow, ContextRow, IdentityRow, MemberRow, MergeRow, PersonRow
 from app.server.db.session import open_session, open_writing_session
 from app.server.db.tables import AttemptRow
 from app.site.members import SignedIn

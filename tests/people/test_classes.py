@@ -20,10 +20,9 @@ from app.classes.people.classes import (
     role_in,
     zone_named,
 )
-from app.classes.people.codes import group_code, random_code, read_code
+from app.classes.people.counted_answers import ExerciseSeeds, variant_seed
 from app.classes.people.members import change_role, new_seat_codes, remove_members, rename_member
-from app.classes.people.persons import new_person
-from app.classes.people.variants import ExerciseSeeds, variant_seed
+from app.classes.people.persons import group_code, new_person, random_code, read_code
 from app.core.errors import InputError, NotFoundError
 from app.course.kinds import SEEDS
 from app.server.db.people import IdentityRow, MemberRow

@@ -12,17 +12,27 @@ from sqlmodel import Session, SQLModel, select
 from app.classes.people.activity import turnouts
 from app.classes.people.assignments import AssignmentEntry, assignments_of, create_assignment
 from app.classes.people.classes import Role, class_with, create_class, enroll, members_of, number_of
+from app.classes.people.counted_answers import extend
 from app.classes.people.deletion import delete_class
 from app.classes.people.demo import Demo, create_demo
-from app.classes.people.personal_dates import extend
 from app.classes.people.persons import new_person, open_browser
 from app.classes.people.policy import Policy
 from app.core.errors import InputError
 from app.course.content.catalog import Catalog
 from app.course.sandbox.runner import Runner
 from app.server.config import Settings
-from app.server.db.people import ClassRow, IdentityRow, MemberRow, OverrideRow, PersonRow, SessionRow, SittingRow
-from app.server.db.platforms import ContextRow, LinkRow, PlatformRow
+from app.server.db.people import (
+    ClassRow,
+    ContextRow,
+    IdentityRow,
+    LinkRow,
+    MemberRow,
+    OverrideRow,
+    PersonRow,
+    PlatformRow,
+    SessionRow,
+    SittingRow,
+)
 from app.server.db.tables import Attempt, AttemptRow, RevealRow, TokenRow, now
 
 SECRET = "a secret of tests"

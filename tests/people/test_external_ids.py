@@ -3,7 +3,7 @@
 from itertools import product
 
 from app.server.db.tables import LEARNER_LIMIT
-from app.site.api.graders import grader_named, labeled
+from app.site.api.headers import grader_named, labeled
 
 
 def test_no_token_and_label_have_the_name_of_another() -> None:

@@ -13,11 +13,10 @@ from app.classes.people.activity import ExerciseActivity, exercise_figures, idea
 from app.classes.people.assignments import AssignmentEntry, assignments_of, create_assignment
 from app.classes.people.classes import members_of
 from app.classes.people.counted_answers import given_in
-from app.classes.people.gradebook import cells_of
-from app.classes.people.overrides import Override, override
+from app.classes.people.gradebook import Override, cells_of, override
 from app.classes.people.policy import Policy
 from app.classes.people.regrade_run import stale_answers
-from app.course.kinds.diagnosis_key import mistake_key
+from app.course.kinds.answers import mistake_key
 from app.server.db.people import OverrideRow, RegradeRow
 from app.server.db.session import open_session
 from app.server.db.tables import AttemptRow

@@ -10,10 +10,9 @@ from sqlmodel import Session
 from app.classes.people.assignments import Assignment, AssignmentEntry, assignment_with, create_assignment
 from app.classes.people.cells import Cell
 from app.classes.people.classes import Member, members_of
+from app.classes.people.counted_answers import begin_sitting, dates_for, extend, variant_seed
 from app.classes.people.gradebook import best_answer_times, cells_of, total
-from app.classes.people.personal_dates import begin_sitting, dates_for, extend
 from app.classes.people.policy import CountableAnswer, Policy, best_share
-from app.classes.people.variants import variant_seed
 from app.server.db.people import ClassRow, MemberRow, OverrideRow, PersonRow, RegradeRow
 from app.server.db.tables import AttemptRow
 

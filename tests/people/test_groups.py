@@ -28,10 +28,11 @@ from app.classes.people.classes import (
     number_of,
     set_archived,
 )
+from app.classes.people.counted_answers import begin_sitting, dates_for, dates_of_everyone, extend, variant_seed
 from app.classes.people.csv_rosters import read_roster, write_roster
 from app.classes.people.erasure import all_about
 from app.classes.people.gradebook import cells_of
-from app.classes.people.groups import (
+from app.classes.people.members import (
     class_groups,
     clean_group,
     dissolve_group,
@@ -40,11 +41,9 @@ from app.classes.people.groups import (
     rename_group,
 )
 from app.classes.people.merges import merge_persons, undo_merge
-from app.classes.people.personal_dates import begin_sitting, dates_for, dates_of_everyone, extend
 from app.classes.people.persons import new_person
 from app.classes.people.policy import Dates, GroupDates, Policy, dates_of
 from app.classes.people.rosters import apply, roster_difference
-from app.classes.people.variants import variant_seed
 from app.core.errors import InputError, NotFoundError
 from app.server.db.people import AssignmentRow, MemberRow, PersonRow
 from app.server.db.tables import AttemptRow

@@ -10,8 +10,7 @@ from fastapi.testclient import TestClient
 from sqlmodel import select
 
 from app.classes.pages.sign_in import own_path
-from app.classes.people.codes import code_digest
-from app.classes.people.persons import known_person, open_browser
+from app.classes.people.persons import code_digest, known_person, open_browser
 from app.core.errors import RefusedError
 from app.server.aside.payer import Payer, network
 from app.server.db.people import IdentityRow, MemberRow, PersonRow, SessionRow

@@ -9,16 +9,16 @@ from sqlmodel import col, select
 
 from app.classes.people.assignments import assignment_with
 from app.classes.people.classes import members_of
+from app.classes.people.counted_answers import extend
 from app.classes.people.gradebook import cells_of
-from app.classes.people.personal_dates import extend
 from app.classes.people.work import own_seed
 from app.core.translation.dates import short_day
 from app.server.db.claims import claim_rows, unclaimed
 from app.server.db.learner_cookie import new_learner, sign
+from app.server.db.migrations import copy_beside
 from app.server.db.people import ExtensionRow, IdentityRow, MemberRow, PersonRow, SessionRow
 from app.server.db.personal import everything
 from app.server.db.session import open_session
-from app.server.db.sqlite_copy import copy_beside
 from app.server.db.tables import Attempt, Prediction, Reveal, now
 from app.server.db.writer import NewRow, store
 from app.site import Site

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.classes.people.local_time import field_text, how_far, in_words, read_moment
+from app.classes.people.assignment_copies import field_text, how_far, in_words, read_moment
 from app.core.errors import InputError
 from tests.each import each
 

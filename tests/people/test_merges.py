@@ -12,9 +12,9 @@ from sqlmodel import select
 
 from app.__main__ import main
 from app.classes.people.classes import Role, create_class, enroll, members_of, number_of, renew_seat_code, role_in
-from app.classes.people.codes import code_digest
-from app.classes.people.erasure import delete_person, forget_member
-from app.classes.people.gradebook import cells_of, total
+from app.classes.people.counted_answers import extend
+from app.classes.people.erasure import delete_person, forget_member, results_of_class
+from app.classes.people.gradebook import Override, cells_of, override, total
 from app.classes.people.members import taught_by
 from app.classes.people.merges import (
     answer_merge,
@@ -25,10 +25,7 @@ from app.classes.people.merges import (
     undo_or_ask,
     waiting_merges,
 )
-from app.classes.people.overrides import Override, override
-from app.classes.people.personal_dates import extend
-from app.classes.people.persons import close_every_browser, new_person, open_browser
-from app.classes.people.results import results_of_class
+from app.classes.people.persons import close_every_browser, code_digest, new_person, open_browser
 from app.core.errors import InputError, NotFoundError
 from app.server.db.people import ExtensionRow, IdentityRow, MemberRow, OverrideRow, PersonRow, SessionRow
 from app.server.db.personal import everything

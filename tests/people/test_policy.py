@@ -10,7 +10,7 @@ from sqlmodel import Session
 
 from app.classes.people.assignments import AssignmentEntry, assignment_with, create_assignment
 from app.classes.people.classes import create_class, number_of
-from app.classes.people.personal_dates import dates_for, extend
+from app.classes.people.counted_answers import dates_for, extend
 from app.classes.people.persons import new_person
 from app.classes.people.policy import (
     CountableAnswer,

@@ -19,14 +19,12 @@ from app.classes.people.assignments import (
     create_assignment,
 )
 from app.classes.people.classes import Member, create_class, enroll, members_of, number_of
-from app.classes.people.counted_answers import given_in
+from app.classes.people.counted_answers import Drawings, given_in, variant_seed
 from app.classes.people.exercise_statistics import statistics_of
-from app.classes.people.gradebook import cells_of, overall_percent, total
-from app.classes.people.overrides import Override, override
+from app.classes.people.gradebook import Override, cells_of, overall_percent, override, total
 from app.classes.people.persons import new_person
 from app.classes.people.policy import Policy
 from app.classes.people.pools import ExercisePool
-from app.classes.people.variants import Drawings, variant_seed
 from app.classes.people.work import veils, works_at
 from app.core.errors import InputError
 from app.server.db.people import OverrideRow

@@ -12,8 +12,8 @@ from sqlmodel import Session, col, select
 
 from app.classes.people.assignments import Assignment, AssignmentEntry, assignment_with, create_assignment
 from app.classes.people.classes import Member
+from app.classes.people.counted_answers import dates_for, extend
 from app.classes.people.exercise_statistics import ExerciseStatistics, statistics_of
-from app.classes.people.personal_dates import dates_for, extend
 from app.classes.people.policy import CountableAnswer, Policy, best_share
 from app.server.db.people import OverrideRow, RegradeRow
 from app.server.db.tables import AttemptRow

@@ -16,10 +16,10 @@ from app.classes.pages.regrades import SoFar, so_far
 from app.classes.people import regrade_run
 from app.classes.people.assignments import AssignmentEntry, assignments_of, create_assignment
 from app.classes.people.classes import members_of
+from app.classes.people.counted_answers import variant_seed
 from app.classes.people.gradebook import cells_of
 from app.classes.people.policy import Policy
 from app.classes.people.regrade_run import Regraded, Stale, raised_for, regraded, stale_answers
-from app.classes.people.variants import variant_seed
 from app.core.errors import UnavailableError
 from app.course.kinds import KINDS
 from app.course.sandbox.runner import Runner

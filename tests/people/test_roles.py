@@ -18,9 +18,9 @@ from sqlmodel import SQLModel
 from app.classes.people.assignments import AssignmentEntry, create_assignment
 from app.classes.people.classes import Role, create_class, enroll, join_code_of, number_of
 from app.classes.people.policy import Policy
+from app.server.db.learner_cookie import create_token
 from app.server.db.people import SessionRow
 from app.server.db.session import open_session
-from app.server.db.tokens import create_token
 from app.site import Site
 from app.site.web.frame.visitor import SESSION
 from tests import parts

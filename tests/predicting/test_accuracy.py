@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from app.core.predicting.accuracy import Accuracy, Summary, ranks, spearman
+from app.core.predicting.lines import Accuracy, Summary, ranks, spearman
 from tests.each import each
 
 Row = tuple[str, float, float]

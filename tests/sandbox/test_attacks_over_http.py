@@ -15,8 +15,8 @@ from app.core.yaml_file import read_document
 from app.course.sandbox.runner import Runner
 from app.main import create_app
 from app.server.config import Settings
+from app.server.db.learner_cookie import create_token
 from app.server.db.session import open_session
-from app.server.db.tokens import create_token
 from tests.calling import Caller, json_body
 from tests.sandbox.siege import EXPECTED, HONEST, INPUTS, ON_SCHEDULES, WALL, attacks, sources, watched
 from tests.waiting import HANGS

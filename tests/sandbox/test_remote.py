@@ -16,11 +16,11 @@ import uvicorn
 from pydantic import ValidationError
 
 from app.__main__ import main
-from app.commands.doctor_parts import checked_sandbox
+from app.commands.doctor import checked_sandbox
 from app.core.errors import UnavailableError
-from app.course.sandbox import wire
-from app.course.sandbox.execution import CallRaised, CallReturned, Stopped
+from app.course.sandbox import remote
 from app.course.sandbox.remote import RemotePool, SandboxServer, _choice
+from app.course.sandbox.replies import CallRaised, CallReturned, Stopped
 from app.course.sandbox.runner import Runner
 from app.course.sandbox.service import create_service
 from app.server.aside.fair_queue import Client, grader
@@ -123,17 +123,17 @@ async def refused(address: str) -> None:
     async with httpx2.AsyncClient(base_url=address, trust_env=False) as http:
         assert (await http.get("/livez")).status_code == 200
         assert (await http.get("/metrics")).status_code == 403
-        assert (await http.get(wire.STATE)).status_code == 401
-        good = wire.order(Client("me"), {"source": ADD, "entry": "add", "calls": []}, 1, long=False)
+        assert (await http.get(remote.STATE)).status_code == 401
+        good = remote.write_order(Client("me"), {"source": ADD, "entry": "add", "calls": []}, 1, long=False)
         assert b'"me"' not in good
-        assert (await http.post(wire.RUN, content=good)).status_code == 401
+        assert (await http.post(remote.RUN, content=good)).status_code == 401
         http.headers["Authorization"] = f"Bearer {SECRET}"
-        assert (await http.post(wire.RUN, content=b"{}")).status_code == 422
-        assert (await http.post(wire.RUN, content=b"[" * 100_000)).status_code == 422
+        assert (await http.post(remote.RUN, content=b"{}")).status_code == 422
+        assert (await http.post(remote.RUN, content=b"[" * 100_000)).status_code == 422
         long = good.replace(b'"wall": 1', b'"wall": 9')
-        assert (await http.post(wire.RUN, content=long)).status_code == 422
-        large = b" " * (wire.ORDER_LIMIT + 1)
-        assert (await http.post(wire.RUN, content=large)).status_code == 413
+        assert (await http.post(remote.RUN, content=long)).status_code == 422
+        large = b" " * (remote.ORDER_LIMIT + 1)
+        assert (await http.post(remote.RUN, content=large)).status_code == 413
 
 
 @pytest.mark.slow(20)
@@ -163,7 +163,7 @@ def test_a_sandbox_server_that_is_killed_costs_no_verdict(monkeypatch: pytest.Mo
 
 async def busy(server: SandboxServer) -> int:
     """How many programs run there."""
-    return wire.SandboxState.model_validate_json(await server._sent("GET", wire.STATE, b"")).busy
+    return remote.SandboxState.model_validate_json(await server._sent("GET", remote.STATE, b"")).busy
 
 
 @each("reply", [b"", b"HTTP/1.1 200 OK\r\nContent-Length: 90\r\n\r\n   {", b"junk"])

@@ -13,18 +13,18 @@ from hypothesis import strategies as st
 from app.core.formulas.checks import Recompute, ZeroStage
 from app.core.formulas.layout import fits, step_time
 from app.core.formulas.memory import memory_budget
-from app.core.formulas.memory.placement import fits_together
+from app.core.formulas.memory.budget import fits_together
 from app.core.formulas.presets import CLUSTERS, LAYOUTS, Cluster, Layout, ModelShape, Recipe, Shares
-from app.core.formulas.step.cluster_speeds import reduced_by, speeds_of
-from app.core.searching import SearchResult, Space, columns, find_layouts, fixed_fields, plain
-from app.core.searching.best_layouts import Ranking
+from app.core.formulas.step.speeds import reduced_by, speeds_of
+from app.core.searching import SearchResult, Space, find_layouts, fixed_fields, plain, search
+from app.core.searching.plain import Ranking
 from app.core.searching.search import Search
 from app.core.searching.space import SEARCHED, Terms
 from tests.each import each
 
 PHASES = (Phase.explicit, Phase.generate)  # shrinking takes minutes
 ROOMY = replace(CLUSTERS["DGX-H100"].gpu, memory=1e18)
-WAYS = each("way", [plain.search_plainly, columns.search_columns], ids=["plain", "columns"])
+WAYS = each("way", [plain.search_plainly, search.search_columns], ids=["plain", "columns"])
 MODELS = (
     ModelShape.read("GPT-3 layers=4 heads=12 key_value_heads=12"),
     ModelShape.read("Mixtral layers=4 experts=3 active_experts=2"),
@@ -98,7 +98,7 @@ def test_a_search_ranks_all_layouts_that_the_checks_accept(space: Space) -> None
     speeds = speeds_of(space.model, space.cluster, shares, space.precision)
     terms = Terms(speeds, reduced_by(recipe), recipe)
     legal = set(every(space))
-    for way in (plain.search_plainly, columns.search_columns):
+    for way in (plain.search_plainly, search.search_columns):
         ranking = Ranking(10**6, ROOMY.memory)
         looked = sum(way(space, terms, ranking))
         found = {space.layout(**one.key._asdict()): one for one in ranking.top}

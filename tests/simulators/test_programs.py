@@ -17,7 +17,7 @@ from app.core.simulators.programs import (
     read_schedule_code,
     schedule_code,
 )
-from app.core.simulators.programs.short_form import LONGEST_CODE, MOST_INSTRUCTIONS
+from app.core.simulators.programs.player import LONGEST_CODE, MOST_INSTRUCTIONS
 from tests.each import each
 
 Program = list[tuple[object, ...]]

@@ -25,7 +25,7 @@ from app.core.units import (
 from app.course.content.catalog import Catalog
 from app.course.explorers import EXPLORERS
 from app.course.explorers.runs import bill_drawing
-from app.course.kinds.unclear_numbers import refuse_unclear
+from app.course.kinds.numeric import refuse_unclear
 from app.site.markdown import html
 from tests.each import each
 from tests.pages import PAGES

@@ -12,10 +12,9 @@ from app.core.translation import localized, speaking, translate, translate_known
 from app.core.units import SECOND, Unit, scale_of, show, show_in
 from app.course.content.catalog import Catalog
 from app.course.kinds.sharding import Sharding
-from app.labs.lab_translation import lab_sentences, translate_lab
-from app.labs.results.archive import shipped_runs
-from app.labs.results.stored_notes import localized_note
-from app.labs.spec import known_labs
+from app.labs.results.analysis import shipped_runs
+from app.labs.results.notes import localized_note
+from app.labs.spec import known_labs, lab_sentences, translate_lab
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from fastapi.testclient import TestClient
 
-from app.classes.pages.points import read_points
+from app.classes.pages.assignment_form import read_points
 from app.core.errors import InputError
 from app.core.expressions import worked_pad
 from app.core.folders import ROOT
@@ -17,7 +17,7 @@ from app.core.translation import LANGUAGES, Numeral, speaking, translate
 from app.core.units import clear_text, in_english, list_in_english
 from app.course.content.catalog import Catalog
 from app.course.explorers import EXPLORERS, Slider, address_text
-from app.course.kinds.knob import Knob
+from app.course.kinds.design import Knob
 from app.labs.parameters import Parameter
 from app.labs.spec import Lab, known_labs, read_job
 from app.site.web.labs.predictions import read_run_prediction, read_typed_parameter

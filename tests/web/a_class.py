@@ -7,8 +7,7 @@ from html import unescape
 from fastapi.testclient import TestClient
 
 from app.classes.people.classes import Role, create_class, enroll, number_of
-from app.classes.people.codes import code_digest
-from app.classes.people.persons import WayIn, new_person, open_browser
+from app.classes.people.persons import WayIn, code_digest, new_person, open_browser
 from app.server.db.session import open_writing_session
 from app.site import Site
 from app.site.web.frame.visitor import SESSION

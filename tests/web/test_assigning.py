@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 
 from app.classes.people.assignments import Assignment, assignment_with, assignments_of
 from app.classes.people.classes import Role
-from app.classes.people.personal_dates import dates_for
+from app.classes.people.counted_answers import dates_for
 from app.server.db.people import AssignmentRow
 from app.server.db.session import open_session, open_writing_session
 from app.site import Site

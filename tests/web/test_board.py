@@ -8,7 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import delete
 
-from app.labs.results.archive import shipped_runs
+from app.labs.results.analysis import shipped_runs
 from app.labs.results.report import Report
 from app.server.db.tables import LabRunRow
 from app.site import Site

@@ -11,7 +11,7 @@ from app.core.translation import say, speaking, translate
 from app.core.translation.catalog import SentenceCatalog
 from app.site.markdown import html
 from app.site.web.frame import renderer
-from app.site.web.frame.english import english_marked
+from app.site.web.frame.renderer import english_marked
 from tests import translations
 from tests.each import each
 from tests.pages import PAGES

@@ -6,9 +6,7 @@ from datetime import UTC, datetime
 from app.course.content.catalog import Catalog
 from app.course.kinds.answers import Verdict
 from app.server.db.history import ExerciseHistory, LastAnswer, LastAnswers, Standing
-from app.site.web.exercise.page_context import ExerciseRequest
-from app.site.web.exercise.posted_form import ActionResult
-from app.site.web.exercise.rules import AssignmentRules
+from app.site.web.exercise.page_context import ActionResult, AssignmentRules, ExerciseRequest
 from app.site.web.exercise.view import ExercisePage, exercise_page
 
 RING = "collectives/ring-all-reduce-time"

@@ -13,7 +13,7 @@ from app.core.measurements.published import published_tests, text_of
 from app.core.measurements.reports import CollectiveTest
 from app.course.content.catalog import Catalog
 from app.course.kinds.lab import LabExercise
-from app.labs.results.archive import shipped_runs
+from app.labs.results.analysis import shipped_runs
 from app.labs.results.match import FITTED
 from app.server.db.learner_cookie import new_learner, sign
 from app.server.db.session import open_session

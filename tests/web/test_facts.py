@@ -1,11 +1,11 @@
 """The facts of a chapter: beside each of its exercises, and without its answer."""
 
-from app.authoring.values import written_numbers
+from app.authoring.texts import written_numbers
 from app.core.expressions import Quantity
 from app.core.formulas import FORMULAS
 from app.course.content.catalog import Catalog
 from app.course.kinds.numeric import Numeric
-from app.site.web.exercise.facts import facts_beside
+from app.site.web.exercise.page_context import facts_beside
 
 SEEDS = (0, 1, 2)
 

@@ -3,7 +3,7 @@
 from fastapi.testclient import TestClient
 
 from app.site.web.frame.assets import asset_url
-from app.site.web.frame.former_addresses import FORMER
+from app.site.web.frame.static import FORMER
 from tests.each import each
 
 # Addresses that people may have stored, and where they lead now.

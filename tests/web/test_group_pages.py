@@ -7,8 +7,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.classes.people.assignments import Assignment, AssignmentEntry, assignment_with, create_assignment
-from app.classes.people.groups import class_groups
-from app.classes.people.personal_dates import dates_for
+from app.classes.people.counted_answers import dates_for
+from app.classes.people.members import class_groups
 from app.classes.people.policy import GroupDates, Policy
 from app.server.db.session import open_session
 from app.site import Site

@@ -12,7 +12,7 @@ from app.commands.lab_launch import results_table
 from app.core.units import RATIO, Reading, read, scale_of
 from app.course.content.catalog import Catalog
 from app.course.kinds.lab import LabExercise
-from app.labs.results.archive import shipped_runs
+from app.labs.results.analysis import shipped_runs
 from app.labs.results.report import Report
 from app.labs.spec import known_labs, lab_called
 
@@ -148,7 +148,7 @@ def same_unit_agree(ratio: str, above: str, below: str) -> bool:
 def test_a_guess_is_held_against_the_same_number(client: TestClient) -> None:
     """Beside the learner's own prediction, too."""
     from app.server.db.lab_runs import SENT
-    from app.site.web.labs.guess_table import guess_beside_run
+    from app.site.web.labs.predictions import guess_beside_run
     from app.site.web.labs.results import RunResult
     from tests.db.queue import run as queued
 

@@ -16,7 +16,7 @@ from app.labs import spec
 from app.labs.machines import devices
 from app.labs.machines.devices import NO_DEVICES, Devices, join_sources
 from app.labs.queue import Dispatcher
-from app.labs.results.archive import shipped_runs
+from app.labs.results.analysis import shipped_runs
 from app.labs.spec import known_labs, lab_called
 from app.main import create_app
 from app.server.config import Settings

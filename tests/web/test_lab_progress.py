@@ -8,7 +8,7 @@ import pytest
 
 from app.core.charts.bars import Bars
 from app.core.charts.plot import Plot
-from app.labs.launch.torchrun import prepared
+from app.labs.launch.base import prepared
 from app.labs.machines.machine import MachineFacts
 from app.labs.results.analysis import Samples, measure_statistics, report_of
 from app.labs.results.report import Measure, Report, Underway, read_report
@@ -16,10 +16,9 @@ from app.labs.run import RunOutcome
 from app.labs.runner.events import MeasureEvent, RankEvent, ReadyEvent, TimingEvent, as_line
 from app.labs.runner.timer import Sampling, Timer
 from app.labs.spec import LabJob, lab_called, read_job
-from app.server.db.run_state import RunState
-from app.site.web.labs.active_runs import underway_view
-from app.site.web.labs.labels import gap, guess_verdict
-from app.site.web.labs.tables import LabGuess, lab_figures
+from app.server.db.columns import RunState
+from app.site.web.labs.predictions import gap, guess_verdict
+from app.site.web.labs.tables import LabGuess, lab_figures, underway_view
 from tests.each import each
 from tests.labs.scripted import ScriptedGpu
 

@@ -7,8 +7,8 @@ import pytest
 from fastapi.testclient import TestClient
 from starlette.routing import BaseRoute, Route
 
+from app.server.db.learner_cookie import create_token
 from app.server.db.session import open_session
-from app.server.db.tokens import create_token
 from app.site import Site
 from app.site.web.frame.visitor import SESSION
 from tests.each import each

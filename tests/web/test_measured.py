@@ -15,7 +15,7 @@ from app.core.formulas.layout import step_time
 from app.core.formulas.presets import Cluster, Layout, ModelShape
 from app.core.measurements.published import published_logs, published_tests, text_of
 from app.core.measurements.reports import TrainingLog
-from app.site.web.measured.step_comparison import predict_log
+from app.site.web.measured.views import predict_log
 from tests.labs.quiet_runs import quiet_run
 
 

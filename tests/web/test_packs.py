@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 
 from app.course.content.catalog import Catalog
 from app.course.content.course import arranged
-from app.course.content.pack_file import read_pack
+from app.course.content.packs import read_pack
 from app.site import Site
 from tests.content.test_images import SVG
 

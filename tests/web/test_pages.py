@@ -10,8 +10,8 @@ from fastapi.testclient import TestClient
 from app.course.kinds import Exercise
 from app.main import create_app
 from app.server.config import Settings
+from app.server.db.migrations import BEFORE
 from app.server.db.session import database_file
-from app.server.db.sqlite_copy import BEFORE
 from app.site import Site
 from tests.each import each
 from tests.pages import EVERY

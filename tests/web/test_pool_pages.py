@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 
 from app.classes.people.assignments import Assignment, AssignmentEntry, assignment_with, create_assignment
 from app.classes.people.gradebook import cells_of, total
-from app.classes.people.groups import students_in
+from app.classes.people.members import students_in
 from app.classes.people.policy import GroupDates, Policy
 from app.classes.people.work import own_seed
 from app.server.db.session import open_session

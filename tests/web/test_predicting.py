@@ -10,7 +10,7 @@ from markupsafe import Markup
 
 from app.core.units import BYTE, SECOND
 from app.course.content.catalog import Catalog
-from app.course.content.glossary import mark
+from app.course.content.errata import mark
 from app.course.explorers import EXPLORERS, KeyFigure, Values, open_explorer, predicted_figure, read_controls
 from app.course.explorers.base import Foreseen, left, plain_figure, quantity_figure, share_figure
 from app.course.kinds.numeric import Numeric

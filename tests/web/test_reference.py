@@ -6,8 +6,7 @@ from fastapi.testclient import TestClient
 
 from app.core.formulas import FORMULAS, MODULES
 from app.core.formulas.presets import CLUSTERS, GPUS, LAWS, LAYOUTS, LINKS, MODELS, RECIPES
-from app.course.content.errata import errata
-from app.course.content.glossary import terms
+from app.course.content.errata import errata, terms
 
 
 def test_formulas_are_grouped_by_chapter_and_all_are_there(client: TestClient) -> None:

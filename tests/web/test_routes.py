@@ -8,7 +8,7 @@ from fastapi.routing import APIRoute
 
 from app.site import web
 from app.site.web import PARTS
-from app.site.web.frame.former_addresses import FORMER
+from app.site.web.frame.static import FORMER
 from tests.pages import EVERY
 
 # What a browser downloads, or is sent on from.

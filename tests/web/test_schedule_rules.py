@@ -7,8 +7,7 @@ import pytest
 
 from app.core.simulators.programs import PlayedSpan, play_schedule
 from app.course.content.catalog import Catalog
-from app.course.kinds.code.machine import TargetMachine
-from app.course.kinds.code.schedule import Schedule
+from app.course.kinds.code.schedule import Schedule, TargetMachine
 from app.site.web.exercise.views.base import FormInput
 from app.site.web.exercise.views.schedule import VIEW
 

@@ -12,9 +12,7 @@ from app.core.formulas import FORMULAS
 from app.core.translation import SOURCE, speaking
 from app.core.yaml_file import read_document
 from app.course.content.catalog import Catalog
-from app.course.content.errata import errata
-from app.course.content.glossary import terms
-from app.course.content.questions import question_file
+from app.course.content.errata import errata, question_file, terms
 from app.course.explorers import explorer_pages
 from app.labs.spec import known_labs
 from app.site.web.reference.docs import documentation

@@ -19,7 +19,7 @@ from sqlalchemy import func, select
 from sqlmodel import col
 
 from app.core.errors import InputError
-from app.labs.results.archive import shipped_runs
+from app.labs.results.analysis import shipped_runs
 from app.labs.results.upload import FILE_LIMIT, MOST_RUNS, read_sent, read_sent_file
 from app.main import create_app
 from app.server.config import Settings

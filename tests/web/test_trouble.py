@@ -96,7 +96,7 @@ def test_a_fault_of_ours_shows_no_traceback(tmp_path: Path, monkeypatch: pytest.
     def fail(*_: object) -> None:
         raise KeyError("secret detail")
 
-    monkeypatch.setattr("app.site.web.home.routes.read_learner_history", fail)
+    monkeypatch.setattr("app.site.web.home.page.read_learner_history", fail)
     monkeypatch.setattr("app.site.api.exercises.ExerciseSummary", fail)
     with TestClient(app, raise_server_exceptions=False) as client:
         page, document = client.get("/"), client.get("/api/v1/exercises")

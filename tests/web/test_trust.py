@@ -8,7 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.core.published import Outcome, StepPrediction, published_run, published_runs, sources
-from app.site.web.reference.trust_tables import error_text, predicted_text
+from app.site.web.reference.trust_view import error_text, predicted_text
 
 
 def rows(client: TestClient, address: str = "/trust/0.csv") -> list[dict[str, str]]:

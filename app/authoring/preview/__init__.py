@@ -1,5 +1,5 @@
 """`wallclock preview`: exercise files beside their pages, linted while one types."""
 
-from app.authoring.preview.routes import preview_app
+from app.authoring.preview.numeric_form import preview_app
 
 __all__ = ["preview_app"]

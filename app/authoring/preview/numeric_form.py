@@ -1,15 +1,32 @@
-"""A form for those who have never seen YAML: what it asks for, and the file that it makes."""
+"""The pages of `wallclock preview`, with a form for those who have never seen YAML."""
 
+import asyncio
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from http import HTTPStatus
 from itertools import zip_longest
 from pathlib import Path
 from textwrap import wrap
+from typing import Annotated
 from unicodedata import category
+from urllib.parse import parse_qs
 
-from app.core.errors import ContentError
-from app.core.yaml_file import parse_document
+from fastapi import APIRouter, Depends, FastAPI, Header, Request, Response
+from starlette.exceptions import HTTPException
+from starlette.responses import JSONResponse
+
+from app.authoring.preview.files import ChangedFileError, files_in, files_of, read_text, save_text, stamp_of
+from app.authoring.preview.workbench import AuthoringPreview, Proof
+from app.authoring.starters import exercise_schema, write_missing_topic, write_new
+from app.core.errors import ContentError, InputError
+from app.core.yaml_file import LARGEST, parse_document
+from app.course.content.catalog import PARTS_FILE
+from app.course.content.packs import PACK_FILE
+from app.course.content.topic_file import TOPIC_FILE
+from app.course.content.translations import topic_of
+from app.site import Site
+from app.site.web.frame.renderer import frame, render
 
 _WIDTH = 98  # of a folded text, which is indented by two
 _LONG = 80  # characters from which on a text gets lines of its own
@@ -128,3 +145,188 @@ def _cleaned(text: str) -> str:
     """*text* as a person means it: without what cannot be seen, and without spaces around it."""
     seen = "".join(c for c in text.replace("\r\n", "\n") if c == "\n" or category(c) not in _UNSEEN)
     return "\n".join(line.rstrip() for line in seen.strip().split("\n"))
+
+
+_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,79}")
+_NOT_NAMED = "new-exercise"
+_OTHERS = (TOPIC_FILE, PACK_FILE, PARTS_FILE)
+_NAME_CURE = "Name the file in lowercase letters, digits and hyphens, not topic, pack or parts."
+
+
+@dataclass(frozen=True, slots=True)
+class NewExercisePage:
+    """An empty form for a file of *folder*."""
+
+    folder: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class FormDraft:
+    """The file that a form makes, its proof, and the address of its exercise."""
+
+    address: str
+    text: str
+    proof: Proof
+
+
+def is_exercise_name(name: str) -> bool:
+    """Whether *name*.yaml may be the file of an exercise."""
+    return _NAME.fullmatch(name) is not None and f"{name}.yaml" not in _OTHERS
+
+
+def form_routes(preview: AuthoringPreview) -> APIRouter:
+    """What makes new files; only a page that has the key may send a form."""
+    router = APIRouter(prefix="/preview/new")
+
+    @router.get("")
+    def empty(request: Request, name: str = "") -> Response:
+        around = replace(frame(request, "New exercise"), arrives=False)
+        page = NewExercisePage(str(preview.folder), name if is_exercise_name(name) else "")
+        return render("authoring/new.html", around, page)
+
+    @router.post("/draft", dependencies=[Depends(preview.admit)])
+    async def draft(request: Request, page: str = "") -> Response:
+        sent = await _form(request)
+        path, text = _draft_path(preview, sent), numeric_text(NumericDraft.of(sent))
+        proof = await preview.proof(path, text.encode(), page)
+        address = f"/exercises/{topic_of(path)}/{path.stem}"
+        found = FormDraft(address, text, proof)
+        return render("authoring/draft.html", frame(request, "Proof"), found)
+
+    @router.post("", dependencies=[Depends(preview.admit)])
+    async def create(request: Request) -> Response:
+        sent = await _form(request)
+        return await asyncio.to_thread(_created, preview, sent)
+
+    return router
+
+
+async def _form(request: Request) -> Mapping[str, Sequence[str]]:
+    text = (await request.body()).decode("utf-8", errors="replace")
+    return parse_qs(text, keep_blank_values=True)
+
+
+def _draft_path(preview: AuthoringPreview, sent: Mapping[str, Sequence[str]]) -> Path:
+    """Where the file would be; elsewhere if its name is none yet, or that of another."""
+    [name, *_] = sent.get("name", [""])
+    is_free = is_exercise_name(name) and not (preview.folder / f"{name}.yaml").exists()
+    return preview.folder / f"{name if is_free else _NOT_NAMED}.yaml"
+
+
+def _created(preview: AuthoringPreview, sent: Mapping[str, Sequence[str]]) -> Response:
+    """Write the file of the form, and say where it is edited."""
+    [name, *_] = sent.get("name", [""])
+    if not is_exercise_name(name):
+        return _refusal(_NAME_CURE)
+    try:
+        path = write_new(preview.folder / f"{name}.yaml", numeric_text(NumericDraft.of(sent)))
+        write_missing_topic(preview.folder)
+    except InputError as error:
+        return _refusal(str(error))
+    preview.files[path.stem] = path
+    return Response(name, HTTPStatus.CREATED, media_type="text/plain")
+
+
+def _refusal(says: str) -> Response:
+    return Response(says, HTTPStatus.UNPROCESSABLE_ENTITY, media_type="text/plain")
+
+
+_CHANGED = "another program, or another page, has changed the file since this page read it"
+
+
+def preview_app(path: Path, site: Site, key: str, *, new: bool = False, locked: bool = False) -> FastAPI:
+    """The site, with /preview for the exercise files at *path*; the *key* lets a page edit them.
+
+    If they are *locked*, it takes the key to read them, too. With *new*, the file at *path* does not exist yet, and the
+    other files of its folder are shown.
+
+    Raises:
+        InputError: no exercise file was found.
+    """
+    if new:
+        folder, files = path.parent, files_in(path.parent)
+    else:
+        folder, files = path if path.is_dir() else path.parent, files_of(path)
+    preview = AuthoringPreview(folder, files, site, key, locked=locked)
+    for routes in (_reading_routes, _writing_routes, form_routes):
+        preview.app.include_router(routes(preview))
+    return preview.app
+
+
+def _reading_routes(preview: AuthoringPreview) -> APIRouter:
+    router = APIRouter(prefix="/preview")
+
+    @router.get("")
+    def show(request: Request, name: str = "") -> Response:
+        page = preview.page(name)
+        around = replace(frame(request, f"Preview of {page.name}"), arrives=False)
+        return render("authoring/preview.html", around, page)
+
+    @router.get("/stamp")
+    def stamp(name: str = "") -> Response:
+        return Response(stamp_of(preview.file(name)), media_type="text/plain")
+
+    @router.get("/text", dependencies=[Depends(preview.admit_reader)])
+    def text(name: str = "") -> Response:
+        found = read_text(preview.file(name))
+        if found.trouble:
+            return _routes_refusal(found.trouble)
+        return Response(found.text, headers={"ETag": f'"{found.stamp}"'}, media_type="text/plain")
+
+    @router.get("/schema")
+    def schema() -> Response:
+        return JSONResponse(exercise_schema())
+
+    @router.get("/proof", dependencies=[Depends(preview.admit_reader)])
+    async def proof(request: Request, name: str = "") -> Response:
+        found = await preview.stored_proof(name)
+        return render("authoring/proof.html", frame(request, "Proof"), found)
+
+    return router
+
+
+def _writing_routes(preview: AuthoringPreview) -> APIRouter:
+    """What only the page may send that has the key."""
+    router = APIRouter(prefix="/preview", dependencies=[Depends(preview.admit)])
+
+    @router.post("/draft")
+    async def draft(request: Request, name: str = "", page: str = "") -> Response:
+        found = await preview.proof(preview.file(name), await _text_of(request), page)
+        return render("authoring/proof.html", frame(request, "Proof"), found)
+
+    @router.put("/text")
+    async def save(request: Request, name: str = "", if_match: Annotated[str, Header()] = "") -> Response:
+        path, source = preview.file(name), await _text_of(request)
+        return await asyncio.to_thread(_save, path, source, if_match.strip('"'))
+
+    return router
+
+
+def _save(path: Path, source: bytes, seen: str) -> Response:
+    try:
+        stamp = save_text(path, source.decode(), seen)
+    except ChangedFileError:
+        return _routes_refusal(_CHANGED, HTTPStatus.PRECONDITION_FAILED)
+    except UnicodeDecodeError:
+        return _routes_refusal("The text is not UTF-8.")
+    except InputError as error:
+        return _routes_refusal(str(error))
+    return Response(stamp, media_type="text/plain")
+
+
+def _routes_refusal(says: str, status: HTTPStatus = HTTPStatus.UNPROCESSABLE_ENTITY) -> Response:
+    return Response(says, status, media_type="text/plain")
+
+
+async def _text_of(request: Request) -> bytes:
+    """The text that a page sends.
+
+    Raises:
+        HTTPException: 413.
+    """
+    source = await request.body()
+    if len(source) > LARGEST:
+        says = f"the text has {len(source):,} bytes, and at most {LARGEST:,} are read"
+        raise HTTPException(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, says)
+    return source

@@ -1,27 +1,243 @@
-"""The files that are edited, and the site that shows them."""
+"""The files that are edited, the site that shows them, and what is proven of a text before it is stored."""
 
+import asyncio
+import json
+from collections.abc import Callable, Coroutine, Mapping, Sequence
+from concurrent.futures import Future
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from pathlib import Path
 from secrets import compare_digest, token_hex
-from typing import Annotated
+from threading import Lock
+from typing import Annotated, Any, TypeVar
 
-from fastapi import Header, Request
+from fastapi import FastAPI, Header, Request
+from markupsafe import Markup
 from starlette.exceptions import HTTPException
 
-from app.authoring.lint import Linted
-from app.authoring.preview.drafts import SEEDS, Drafts, Proof
+from app.authoring.lint import Linted, lint_document
 from app.authoring.preview.files import FileText, read_text
-from app.authoring.preview.thread_runs import LatestWork, SupersededError
-from app.core.errors import ContentError, NotFoundError
-from app.core.yaml_file import read_bytes
-from app.course.content.files import topic_of
+from app.core.errors import AppError, ContentError, NotFoundError, Problem, UnavailableError
+from app.core.expressions import ExpressionError
+from app.core.yaml_file import YamlDocument, parse_document, read_bytes
+from app.course.content.images import images_in
+from app.course.content.translations import parse_exercise, topic_of
+from app.course.kinds import Exercise
+from app.course.kinds.answers import Answer
+from app.course.sandbox.replies import Execution, Plain
 from app.course.sandbox.runner import Runner
 from app.main import create_app
 from app.server.aside import pay_nothing
 from app.site import Site
+from app.site.markdown import html
 from app.site.web.frame.origin import from_here
 from app.site.web.frame.renderer import Hyperlink
+
+SEEDS = (0, 1, 2, 3)
+
+
+@dataclass(frozen=True, slots=True)
+class GradedAnswer:
+    """An answer, its verdict and its feedback."""
+
+    answer: str
+    correct: bool
+    feedback: tuple[Markup, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """The findings of lint on a text, and the verdicts on its answers.
+
+    *shown*: the exercise can be drawn, and is what the page shows.
+    """
+
+    linted: Linted
+    answers: tuple[GradedAnswer, ...]
+    shown: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _ReadText:
+    """A text and the exercise in it, as far as it can be read."""
+
+    document: YamlDocument
+    exercise: Exercise | None
+
+
+class Drafts:
+    """The texts that authors work on, each shown by *app* in place of its file."""
+
+    def __init__(self, app: FastAPI) -> None:
+        self._app = app
+        self._lock = Lock()  # of the catalog, and of the proofs
+        self._proofs: dict[Path, tuple[bytes, Proof]] = {}
+
+    def show(self, path: Path, source: bytes) -> bool:
+        """Show the exercise in *source*; false where it cannot be drawn."""
+        try:
+            read = _read(path, source)
+        except ContentError:
+            return False
+        return read.exercise is not None and self._show(path, read.exercise)
+
+    async def prove(self, path: Path, source: bytes, runner: Runner) -> Proof:
+        """Show the exercise in *source*, and prove it; the last proof of a file is cached."""
+        known, proof = self._proofs.get(path, (b"", None))
+        if proof and known == source:
+            self.show(path, source)  # another page may show another text
+            return proof
+        proof = await self._prove(path, source, runner)
+        self._proofs[path] = source, proof
+        return proof
+
+    async def _prove(self, path: Path, source: bytes, runner: Runner) -> Proof:
+        try:
+            read = _read(path, source)
+        except ContentError as error:
+            return Proof(Linted(1, error.problems, ()), (), shown=False)
+        shown = read.exercise is not None and self._show(path, read.exercise)
+        try:
+            linted = await lint_document(read.document, runner)
+        except UnavailableError as error:
+            problem = Problem(path, 1, str(error), error.cause)
+            return Proof(Linted(1, (problem,), ()), (), shown=shown)
+        answers = await _graded(read.exercise, runner) if read.exercise and shown else ()
+        return Proof(linted, answers, shown)
+
+    def _show(self, path: Path, exercise: Exercise) -> bool:
+        try:
+            for seed in SEEDS:
+                exercise.variant(seed)
+                exercise.question(seed)
+        except ExpressionError:
+            return False
+        with self._lock:
+            site: Site = self._app.state.site
+            catalog = site.catalog.with_exercise(exercise)
+            images = {**catalog.images, **_images_beside(path)}
+            self._app.state.site = replace(site, course=replace(catalog, images=images))
+        return True
+
+
+def _read(path: Path, source: bytes) -> _ReadText:
+    """The exercise in *source*; none, where lint says why.
+
+    Raises:
+        ContentError: it is not the text of a mapping.
+    """
+    document = parse_document(path, source)
+    try:
+        return _ReadText(document, parse_exercise(document, topic_of(path)))
+    except ContentError:
+        return _ReadText(document, None)
+
+
+def _images_beside(path: Path) -> Mapping[str, Path]:
+    """The images beside the exercise at *path*; lint reports those that cannot be served."""
+    found = images_in(path.parent, []) if path.parent.is_dir() else ()  # a new chapter
+    return {f"{topic_of(path)}/{name}": image for name, image in found}
+
+
+async def _graded(exercise: Exercise, runner: Runner) -> tuple[GradedAnswer, ...]:
+    """The right answer and each foreseen mistake of variant 0, graded."""
+    try:
+        answers = [exercise.right_answer(0), *(answer for answer, _ in exercise.mistakes(0))]
+        return tuple([await _grade(exercise, answer, runner) for answer in answers])
+    except (AppError, ValueError) as error:  # reported in full by lint
+        return (GradedAnswer("", False, (Markup("<p>{}</p>").format(error),)),)
+
+
+async def _grade(exercise: Exercise, answer: Answer, runner: Runner) -> GradedAnswer:
+    verdict = await exercise.grade(0, answer, runner)
+    feedback = tuple(html(sentence) for sentence in verdict.feedback)
+    return GradedAnswer(_shown_preview(answer), verdict.correct, feedback)
+
+
+def _shown_preview(answer: Answer) -> str:
+    if isinstance(answer, str):
+        return answer
+    if isinstance(answer, Mapping):
+        return "\n".join(f"{key}: {value}" for key, value in answer.items())
+    return json.dumps(answer, ensure_ascii=False)
+
+
+T = TypeVar("T")
+Work = Callable[[Runner], Coroutine[Any, Any, T]]
+
+
+class SupersededError(Exception):
+    """Later work of the same page has replaced this."""
+
+
+class ThreadRunner(Runner):
+    """Runs code for the event loop of another thread, in the workers of *runner*."""
+
+    def __init__(self, runner: Runner, loop: asyncio.AbstractEventLoop) -> None:
+        self._runner = runner
+        self._loop = loop
+
+    async def run(self, source: str, entry: str, calls: Sequence[Sequence[Plain]], learner: str = "") -> Execution:
+        """As `Runner.run`."""
+        work = self._runner.run(source, entry, calls, learner)
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
+
+
+class LatestWork:
+    """Runs one piece of work at a time; of those of one page, the latest replaces the others."""
+
+    def __init__(self, runner: Runner) -> None:
+        self._runner = runner
+        self._thread = asyncio.Lock()
+        self._running: dict[str, asyncio.Task[Any]] = {}
+
+    async def result(self, page: str, work: Work[T]) -> T:
+        """The result of *work*, which replaces earlier work of *page*.
+
+        Raises:
+            SupersededError: later work has replaced it.
+        """
+        task = asyncio.create_task(self._in_turn(work))
+        if earlier := self._running.get(page):
+            earlier.cancel()
+        self._running[page] = task
+        try:
+            return await task
+        except asyncio.CancelledError:
+            if self._running.get(page) is task:
+                raise
+            raise SupersededError from None
+        finally:
+            if self._running.get(page) is task:
+                del self._running[page]
+
+    async def _in_turn(self, work: Work[T]) -> T:
+        async with self._thread:
+            return await _in_thread(work, self._runner)
+
+
+async def _in_thread(work: Work[T], runner: Runner) -> T:
+    """The result of *work* in an event loop of another thread; canceled when this is."""
+    outer = asyncio.get_running_loop()
+    started: Future[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]] = Future()
+
+    async def main() -> T:
+        started.set_result((asyncio.get_running_loop(), asyncio.current_task()))
+        return await work(ThreadRunner(runner, outer))
+
+    running = asyncio.create_task(asyncio.to_thread(lambda: asyncio.run(main())))
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        loop, task = await asyncio.wrap_future(started)
+        if task:
+            with suppress(RuntimeError):  # it has just ended
+                loop.call_soon_threadsafe(task.cancel)
+        with suppress(asyncio.CancelledError):
+            await running
+        raise
+
 
 _NO_KEY = "open the address that `wallclock preview` has printed: it has the key of this page"
 _SUPERSEDED = "a later text of this page is being checked"

@@ -1,5 +1,5 @@
 """Classes over the JSON interface, with tokens of scope class or admin."""
 
-from app.classes.api import assignments, classes, grades, groups, persons, points, roster
+from app.classes.api import assignments, classes, grades
 
-PARTS = (classes, roster, persons, groups, assignments, points, grades)
+PARTS = (classes, grades, assignments)

@@ -14,9 +14,9 @@ from app.classes.people.assignments import Assignment, assignment_with
 from app.classes.people.classes import members_of, number_of, refuse_archived
 from app.classes.people.members import hold
 from app.core.errors import InputError, NotFoundError, nearest
+from app.server.db.learner_cookie import Grant
 from app.server.db.people import ClassRow
 from app.server.db.session import open_session, open_writing_session
-from app.server.db.tokens import Grant
 from app.server.network.routes import Router
 from app.site import Here, Site
 from app.site.api.documents import responses

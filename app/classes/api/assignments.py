@@ -9,19 +9,20 @@ from zoneinfo import ZoneInfo
 from fastapi import Header, HTTPException, Response
 
 from app.classes.api.access import LINK, ClassCall, ClassCalls, Number, Paged, class_for, persons_called
-from app.classes.api.assignment_shapes import (
+from app.classes.api.classes import DryRun
+from app.classes.api.shapes import (
     AssignmentDocument,
     CopiedAssignments,
     CopyDocument,
     EntryDocument,
+    ExtensionDocument,
     GroupDatesDocument,
     NewAssignment,
     NewCopies,
+    NewExtension,
     PersonVariants,
     PoolDocument,
 )
-from app.classes.api.roster import DryRun
-from app.classes.api.shapes import ExtensionDocument, NewExtension
 from app.classes.people.assignment_copies import AssignmentCopy, chosen_assignments, copies_of, store_copies, weeks_to
 from app.classes.people.assignments import (
     Assignment,
@@ -34,11 +35,16 @@ from app.classes.people.assignments import (
     delete_assignment,
 )
 from app.classes.people.classes import Member
-from app.classes.people.groups import refuse_unknown_groups, students_in
-from app.classes.people.personal_dates import EarlyExtensionError, drop_extension, extensions_of, give_extension
+from app.classes.people.counted_answers import (
+    Drawings,
+    EarlyExtensionError,
+    drop_extension,
+    extensions_of,
+    give_extension,
+)
+from app.classes.people.members import refuse_unknown_groups, students_in
 from app.classes.people.persons import clean_name
 from app.classes.people.policy import DATES, RULES, GroupDates, Policy
-from app.classes.people.variants import Drawings
 from app.core.errors import InputError, NotFoundError
 from app.site import Site
 from app.site.api.documents import responses

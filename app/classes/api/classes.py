@@ -1,9 +1,13 @@
-"""List classes, make one, get one, archive one, delete one."""
+"""Classes: list, make, archive and delete them; their roster, and their persons one by one."""
 
-from typing import Annotated
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Annotated, Any
 
-from fastapi import Query, Request, Response
+from fastapi import Body, Query, Request, Response
+from fastapi.responses import PlainTextResponse
 from sqlmodel import Session, col, select
+from starlette.concurrency import run_in_threadpool
 
 from app.classes.api.access import (
     CLASSES,
@@ -16,9 +20,22 @@ from app.classes.api.access import (
     Scoped,
     administrative,
     class_for,
+    class_to_change,
+    persons_called,
 )
-from app.classes.api.shapes import ClassDocument, MadeClass, NewClass
+from app.classes.api.shapes import (
+    ClassDocument,
+    MadeClass,
+    MergeDocument,
+    NewClass,
+    NewMerge,
+    NewPerson,
+    PersonChange,
+    PersonDocument,
+    RosterDifference,
+)
 from app.classes.people.classes import (
+    Member,
     Role,
     create_class,
     enroll,
@@ -29,19 +46,27 @@ from app.classes.people.classes import (
     set_archived,
     take_out_of_archive,
 )
+from app.classes.people.csv_rosters import COLUMN_WORDS, RosterEntry, clean_id, read_roster, write_roster
+from app.classes.people.csv_text import MOST_LINES
 from app.classes.people.deletion import delete_class, refuse_other_name
+from app.classes.people.erasure import about_member, forget_member
+from app.classes.people.members import clean_group, hold, member_row, remove_members
+from app.classes.people.merges import merge_members, merges_in, undo_or_ask
 from app.classes.people.persons import clean_name, new_person
-from app.server.db.people import ClassRow
+from app.classes.people.rosters import RosterChanges, apply, import_roster, roster_changes
+from app.server.db.learner_cookie import Grant
+from app.server.db.people import ClassRow, MergeRow
 from app.server.db.session import open_session, open_writing_session
 from app.server.db.tables import NAME_LIMIT
 from app.server.network.routes import Router
 from app.site import Here, Site
+from app.site.api.documents import text_body, text_content
 
 ARCHIVE = ONE_CLASS + "/archive"
-router = Router(tags=["classes"], responses=ERRORS)
+_classes_router = Router(tags=["classes"], responses=ERRORS)
 
 
-@router.get(CLASSES, summary="List classes", responses={200: LINK})
+@_classes_router.get(CLASSES, summary="List classes", responses={200: LINK})
 def list_classes(request: Request, site: Here, grant: Scoped, page: Paged) -> list[ClassDocument]:
     """Returns the classes that the token opens, oldest first."""
     with open_session(site.engine) as session:
@@ -49,10 +74,10 @@ def list_classes(request: Request, site: Here, grant: Scoped, page: Paged) -> li
         if grant.scope != "admin":
             statement = statement.where(ClassRow.id == grant.class_id)
         rows = session.exec(statement.limit(page.limit + 1)).all()
-        return [_document(request, site, session, row) for row in page.cut(rows, number_of)]
+        return [_classes_document(request, site, session, row) for row in page.cut(rows, number_of)]
 
 
-@router.post(CLASSES, status_code=201, summary="Make a class")
+@_classes_router.post(CLASSES, status_code=201, summary="Make a class")
 def make_class(request: Request, site: Here, _: Administrative, body: NewClass) -> MadeClass:
     """Returns the class and the seat code of its teacher, which is sent only once."""
     teacher = clean_name(body.teacher)
@@ -60,19 +85,19 @@ def make_class(request: Request, site: Here, _: Administrative, body: NewClass) 
         row = create_class(session, site.secret, body.name, body.zone, pseudonyms=body.pseudonyms)
         person = number_of(new_person(session, teacher))
         code = renew_seat_code(session, enroll(session, number_of(row), person, Role.TEACHER, teacher))
-        made = MadeClass(**_document(request, site, session, row).model_dump(), code=code)
+        made = MadeClass(**_classes_document(request, site, session, row).model_dump(), code=code)
         session.commit()
     return made
 
 
-@router.get(ONE_CLASS, summary="Get a class")
+@_classes_router.get(ONE_CLASS, summary="Get a class")
 def get_class(request: Request, site: Here, grant: Scoped, class_id: Number) -> ClassDocument:
     """Returns the class."""
     with open_session(site.engine) as session:
-        return _document(request, site, session, class_for(session, grant, class_id))
+        return _classes_document(request, site, session, class_for(session, grant, class_id))
 
 
-@router.delete(ONE_CLASS, status_code=204, summary="Delete a class")
+@_classes_router.delete(ONE_CLASS, status_code=204, summary="Delete a class")
 def remove_class(
     site: Here,
     grant: Scoped,
@@ -89,27 +114,27 @@ def remove_class(
     return Response(status_code=204)
 
 
-@router.put(ARCHIVE, summary="Archive a class")
+@_classes_router.put(ARCHIVE, summary="Archive a class")
 def put_into_archive(request: Request, site: Here, grant: Scoped, class_id: Number) -> ClassDocument:
     """Returns the class: nobody can join it anymore. Everything in it stays."""
     with open_writing_session(site.engine) as session:
         row = class_for(session, grant, class_id)
         set_archived(session, row)
         session.commit()
-        return _document(request, site, session, row)
+        return _classes_document(request, site, session, row)
 
 
-@router.delete(ARCHIVE, summary="Take a class out of the archive")
+@_classes_router.delete(ARCHIVE, summary="Take a class out of the archive")
 def take_from_archive(request: Request, site: Here, grant: Scoped, class_id: Number) -> ClassDocument:
     """Returns the class, which stays closed to those who want to join."""
     with open_writing_session(site.engine) as session:
         row = class_for(session, grant, class_id)
         take_out_of_archive(session, row)
         session.commit()
-        return _document(request, site, session, row)
+        return _classes_document(request, site, session, row)
 
 
-def _document(request: Request, site: Site, session: Session, row: ClassRow) -> ClassDocument:
+def _classes_document(request: Request, site: Site, session: Session, row: ClassRow) -> ClassDocument:
     members = members_of(session, number_of(row))
     root = (site.settings.url or str(request.base_url)).rstrip("/")
     return ClassDocument(
@@ -122,3 +147,250 @@ def _document(request: Request, site: Site, session: Session, row: ClassRow) -> 
         archived=row.archived is not None,
         students=sum(one.role is Role.STUDENT for one in members),
     )
+
+
+ROSTER = ONE_CLASS + "/roster"
+_CSV = "text/csv", "id,name,role\n4711,Ada,student\n"
+router = Router(tags=["roster"], responses=ERRORS)
+DryRun = Annotated[bool, Query(description="change nothing, and return what would change")]
+Columns = Annotated[
+    tuple[str, ...],
+    Query(
+        max_length=len(COLUMN_WORDS),
+        description="which column is what, each by number or title: id:1, name:2, last-first:Name, first, last, group, "
+        "role; needed where the titles are not known",
+    ),
+]
+FirstLine = Annotated[
+    int, Query(ge=0, lt=2**31, description="the line of the first person; 0: the one below the titles on line 1")
+]
+RemoveMissing = Annotated[bool, Query(description="remove the students who are not on it; their answers stay")]
+
+
+@router.get(ROSTER, summary="List the people of a class", responses={200: LINK})
+def get_roster(site: Here, grant: Scoped, class_id: Number, page: Paged) -> list[PersonDocument]:
+    """Returns teachers, assistants and students, by number."""
+    with open_session(site.engine) as session:
+        class_for(session, grant, class_id)
+        members = members_of(session, class_id)
+    return [_document(one) for one in page.cut(members, lambda one: one.person)]
+
+
+@router.get(
+    ROSTER + ".csv",
+    summary="Get the roster as CSV",
+    response_class=PlainTextResponse,
+    responses={200: {"content": text_content(*_CSV), "description": "CSV"}},
+)
+def get_roster_file(site: Here, grant: Scoped, class_id: Number) -> Response:
+    """Returns a file that PUT takes."""
+    with open_session(site.engine) as session:
+        class_for(session, grant, class_id)
+        return Response(write_roster(members_of(session, class_id)), media_type="text/csv")
+
+
+@router.put(ROSTER, summary="Replace the roster")
+def put_roster(
+    site: Here,
+    grant: Scoped,
+    class_id: Number,
+    body: Annotated[list[NewPerson], Body(max_length=MOST_LINES)],
+    dry_run: DryRun = False,
+    remove_missing: RemoveMissing = False,
+) -> RosterDifference:
+    """Adds and changes people, and returns the difference.
+
+    A person is matched by number, as GET says it; by id; or by a name that only one has.
+    """
+    entries = tuple(_listed(line, one) for line, one in enumerate(body, 1))
+    return _change(site, grant, class_id, entries, dry_run=dry_run, removes=remove_missing)
+
+
+@router.put(
+    ROSTER + ".csv", summary="Replace the roster with a CSV file", openapi_extra={"requestBody": text_body(*_CSV)}
+)
+async def put_roster_file(
+    site: Here,
+    grant: Scoped,
+    class_id: Number,
+    request: Request,
+    dry_run: DryRun = False,
+    remove_missing: RemoveMissing = False,
+    column: Columns = (),
+    first_line: FirstLine = 0,
+) -> RosterDifference:
+    """As with JSON; exports of Canvas, Moodle, Blackboard and Open edX are known by their titles.
+
+    Of other files, say which column is what.
+    """
+    content = await request.body()
+
+    def change() -> RosterDifference:
+        with open_session(site.engine) as session:
+            class_to_change(session, grant, class_id)
+        read = read_roster(content, column, first_line)
+        found = _change(site, grant, class_id, read.entries, dry_run=dry_run, removes=remove_missing)
+        return found.model_copy(update={"left_out": list(read.left_out), "unused": list(read.unused)})
+
+    return await run_in_threadpool(change)
+
+
+@router.post(ROSTER, summary="Add a person", responses={201: {"description": "the person is new"}})
+def add_person(site: Here, grant: Scoped, class_id: Number, body: NewPerson, response: Response) -> PersonDocument:
+    """Returns the person, with 201 if they are new; one with the same id is changed."""
+    listed = _listed(1, body)
+    with open_writing_session(site.engine) as session:
+        class_to_change(session, grant, class_id)
+        before = members_of(session, class_id)
+        found = roster_changes(session, class_id, [listed])
+        apply(session, class_id, found)
+        document = _document(_added(session, class_id, before, found, listed))
+        session.commit()
+    response.status_code = 201 if found.added else 200
+    return document
+
+
+def _added(
+    session: Session, class_id: int, before: Sequence[Member], found: RosterChanges, listed: RosterEntry
+) -> Member:
+    """The member whom *listed* is about, after the change."""
+    known = {one.person for one in before}
+    changed = {one.member.person for one in (*found.changed, *found.found)}
+    members = members_of(session, class_id)
+    if found.added or found.known:
+        return next(one for one in members if one.person not in known)
+    if changed or listed.number is not None:
+        return next(one for one in members if one.person in changed | {listed.number})
+    same = [one for one in members if one.outside_id == listed.outside_id] if listed.outside_id else []
+    return next(iter(same), None) or next(one for one in members if one.name.casefold() == listed.name.casefold())
+
+
+def _change(
+    site: Site, grant: Grant, class_id: int, roster: Sequence[RosterEntry], *, dry_run: bool, removes: bool
+) -> RosterDifference:
+    with open_writing_session(site.engine) as session:
+        class_to_change(session, grant, class_id)
+        found = roster_changes(session, class_id, roster)
+        if not dry_run:
+            import_roster(session, class_id, found, remove_missing=removes)
+            session.commit()
+    return RosterDifference(
+        applied=not dry_run,
+        added=[_sent(one) for one in found.added],
+        known=[_sent(replace(one.listed, number=one.person)) for one in found.known],
+        changed=[
+            PersonChange(before=_document(one.member), after=_sent(one.listed))
+            for one in (*found.changed, *found.found)
+        ],
+        missing=[_document(one) for one in found.missing],
+        removed=removes and not dry_run,
+        doubled=[one.listed.line for one in found.doubled],
+        same=found.same,
+        left_out=[],
+        unused=[],
+    )
+
+
+def _listed(line: int, one: NewPerson) -> RosterEntry:
+    role = Role.read(one.role) if one.role else None
+    return RosterEntry(
+        line=line,
+        name=clean_name(one.name),
+        outside_id=clean_id(one.id),
+        role=role,
+        number=one.number,
+        group=None if one.group is None else clean_group(one.group),
+    )
+
+
+def _sent(one: RosterEntry) -> NewPerson:
+    return NewPerson(
+        name=one.name, id=one.outside_id, role=one.role.word if one.role else None, number=one.number, group=one.group
+    )
+
+
+def _document(one: Member) -> PersonDocument:
+    return PersonDocument(number=one.person, id=one.outside_id, name=one.name, role=one.role.word, group=one.group)
+
+
+MERGES = ONE_CLASS + "/merges"
+_PERSON = ROSTER + "/{person}"
+Deletes = Annotated[
+    bool, Query(description="also delete what the class stored about them, with answers to its assignments")
+]
+
+
+@router.get(MERGES, summary="List merges")
+def list_merges(site: Here, grant: Scoped, class_id: Number) -> list[MergeDocument]:
+    """Returns the merges that can be undone, newest first."""
+    with open_session(site.engine) as session:
+        class_for(session, grant, class_id)
+        return [_persons_document(row) for row in merges_in(session, class_id)]
+
+
+@router.post(MERGES, status_code=201, summary="Merge two students")
+def merge_students(site: Here, grant: Scoped, class_id: Number, body: NewMerge) -> MergeDocument:
+    """Gives answers, extensions, points and ways to sign in of one to the other.
+
+    If `waits` is not empty, nothing has moved yet: these persons, who sign in with accounts of their
+    own or are in other classes, are asked first, on the page that they see next.
+    """
+    with open_writing_session(site.engine) as session:
+        class_to_change(session, grant, class_id)
+        (kept,) = persons_called(session, class_id, [body.kept])
+        (gone,) = persons_called(session, class_id, [body.gone])
+        own, by = [class_id], f"token {grant.name}"
+        number = merge_members(session, class_id, kept, gone, own=own, by=by)
+        made = _persons_document(session.get_one(MergeRow, number))
+        session.commit()
+    return made
+
+
+@router.delete(
+    MERGES + "/{merge}",
+    status_code=204,
+    summary="Undo a merge",
+    responses={202: {"description": "it is undone when the person has agreed"}},
+)
+def undo_students_merge(site: Here, grant: Scoped, class_id: Number, merge: Number) -> Response:
+    """Lets two persons be two again, or takes back a merge that waits."""
+    with open_writing_session(site.engine) as session:
+        class_to_change(session, grant, class_id)
+        hold(session, class_id)
+        undone = undo_or_ask(session, class_id, merge, [class_id])
+        session.commit()
+    return Response(status_code=204 if undone else 202)
+
+
+@router.get(_PERSON, summary="Get what a class stored about a person")
+def get_everything(site: Here, grant: Scoped, class_id: Number, person: Number) -> Mapping[str, Any]:
+    """Returns name and id in the class, dates, points, and what was done for its assignments.
+
+    Everything about a person is theirs, on their page; an operator has `wallclock person export`.
+    """
+    with open_session(site.engine) as session:
+        class_for(session, grant, class_id)
+        return dict(about_member(session, site.secret, member_row(session, class_id, person)))
+
+
+@router.delete(_PERSON, status_code=204, summary="Remove a person")
+def remove_person(site: Here, grant: Scoped, class_id: Number, person: Number, deletes: Deletes = False) -> Response:
+    """Takes a person out of the class; their answers stay."""
+    with open_writing_session(site.engine) as session:
+        class_to_change(session, grant, class_id)
+        row = member_row(session, class_id, person)
+        hold(session, class_id)
+        if deletes:
+            forget_member(session, site.secret, row)
+        else:
+            remove_members(session, class_id, [person])
+        session.commit()
+    return Response(status_code=204)
+
+
+def _persons_document(row: MergeRow) -> MergeDocument:
+    waits = [int(one) for one in row.waits.split()]
+    return MergeDocument(id=row.id or 0, kept=row.kept, gone=row.gone, by=row.by, at=row.at, waits=waits)
+
+
+router.routes += _classes_router.routes

@@ -1,28 +1,57 @@
-"""The points of a class, and the answers behind them."""
+"""The points of a class: how it is graded, the answers behind them, and its groups."""
 
 from collections.abc import Mapping
+from dataclasses import asdict
 from typing import Annotated, Any
 
 from fastapi import Query, Request, Response
 from fastapi.responses import PlainTextResponse
+from pydantic import BaseModel, Field, StrictFloat, StrictInt, StrictStr
 from starlette.concurrency import run_in_threadpool
 
 from app.classes.api.access import (
     ERRORS,
     LINK,
     ONE_CLASS,
+    ClassCall,
+    ClassCalls,
     Number,
     Paged,
     Scoped,
     assignment_for,
     class_for,
     class_to_change,
+    persons_called,
 )
-from app.classes.api.shapes import GradesDifference, GradesDocument, PointsChangeDocument
+from app.classes.api.assignments import ASSIGNMENT
+from app.classes.api.shapes import (
+    GradesDifference,
+    GradesDocument,
+    NewOverride,
+    OverrideDocument,
+    PointsChangeDocument,
+    example_config,
+)
+from app.classes.people.assignments import assignments_of
+from app.classes.people.classes import members_of
 from app.classes.people.csv_grades import Format, PointsChange, columns_of, difference_in, grades_file, store_difference
 from app.classes.people.csv_text import decode_csv
-from app.classes.people.gradebook import grades_of
-from app.classes.people.results import results_of_class
+from app.classes.people.erasure import results_of_class
+from app.classes.people.exercise_statistics import statistics_of_class
+from app.classes.people.gradebook import (
+    MOST_LOWEST,
+    MOST_WEIGHT,
+    WHOLE,
+    GradeRule,
+    Override,
+    change_grade_rule,
+    grade_rule_of,
+    grades_of,
+    held,
+    override,
+)
+from app.classes.people.members import class_groups, dissolve_group, rename_group
+from app.core.errors import NotFoundError
 from app.server.db.people import REASON_LIMIT
 from app.server.db.session import open_session, open_writing_session
 from app.server.db.tables import NAME_LIMIT
@@ -30,7 +59,7 @@ from app.server.network.routes import Router
 from app.site import Here
 from app.site.api.documents import text_body, text_content
 
-router = Router(tags=["grades"], responses=ERRORS)
+_grades_router = Router(tags=["grades"], responses=ERRORS)
 _CSV = "text/csv", "number,id,name,Collectives,total,overall %\n7,4711,Ada Lovelace,1.5,1.5,75\n"
 InGroup = Annotated[str | None, Query(max_length=4 * NAME_LIMIT, description="of this group alone; empty: of none")]
 _RESULT = {
@@ -50,7 +79,7 @@ _RESULT = {
 }
 
 
-@router.get(ONE_CLASS + "/grades", summary="Get grades", responses={200: LINK})
+@_grades_router.get(ONE_CLASS + "/grades", summary="Get grades", responses={200: LINK})
 def get_grades(site: Here, grant: Scoped, class_id: Number, page: Paged, group: InGroup = None) -> GradesDocument:
     """Returns the points of each student in each assignment, by the number of the student."""
     with open_session(site.engine) as session:
@@ -61,7 +90,7 @@ def get_grades(site: Here, grant: Scoped, class_id: Number, page: Paged, group: 
     return GradesDocument.model_validate(found.described())
 
 
-@router.get(
+@_grades_router.get(
     ONE_CLASS + "/grades.csv",
     summary="Get grades as CSV",
     response_class=PlainTextResponse,
@@ -88,7 +117,7 @@ def get_grades_file(
     return Response(text, media_type="text/csv")
 
 
-@router.put(
+@_grades_router.put(
     ONE_CLASS + "/grades.csv",
     summary="Give the points of a CSV file by hand",
     openapi_extra={"requestBody": text_body(*_CSV)},
@@ -133,7 +162,7 @@ def _changed(one: PointsChange) -> PointsChangeDocument:
     )
 
 
-@router.get(
+@_grades_router.get(
     ONE_CLASS + "/results",
     summary="List answers",
     response_model=None,
@@ -153,3 +182,165 @@ def get_results(site: Here, grant: Scoped, class_id: Number, page: Paged) -> lis
         class_for(session, grant, class_id)
         found = list(results_of_class(session, site.secret, class_id, page.after, page.limit + 1))
     return list(page.cut(found, lambda row: int(str(row["number"]))))
+
+
+OVERRIDES = ASSIGNMENT + "/overrides"
+router = ClassCalls("grades")
+Exercise = Annotated[str, Query(max_length=200, description="the exercise; without one, the whole assignment")]
+
+
+class GradeRuleDocument(BaseModel):
+    """Weights of assignments, and how many of the lowest are left out for each student."""
+
+    model_config = example_config(lowest=1, weights={"1": 20, "2": 80})
+
+    lowest: StrictInt = Field(
+        default=0,
+        ge=0,
+        le=MOST_LOWEST,
+        description="assignments with the lowest share of the points; the best one always counts",
+    )
+    weights: dict[int, StrictFloat | None] = Field(
+        default={},
+        description=f"from 0 to {MOST_WEIGHT:,.0f}, by the number of the assignment; null or "
+        "none: it weighs as much as its points",
+    )
+
+
+class ExerciseStatisticsDocument(BaseModel):
+    """How the students of a class did with an exercise; shares are from 0 to 1."""
+
+    assignment: int
+    title: str = Field(description="of the assignment")
+    exercise: str
+    values: str = Field(description="of the drawings with these values alone; empty: of all")
+    students: int = Field(description="who have answered")
+    first_try: float = Field(description="share of those whose first answer was right")
+    answers: float = Field(description="mean number of answers")
+    solved: float = Field(description="share of those who have a right answer")
+    share: float | None = Field(description="mean share of the points; null: of a drawing")
+    discrimination: float | None = Field(
+        description="correlation of the share of the points with the points in the other exercises "
+        "of the assignment, from -1 to 1; null: fewer than 3 students, or they do not differ"
+    )
+
+
+@router.call("GET", OVERRIDES, summary="List points given by hand", responses={200: LINK})
+def list_overrides(call: ClassCall, assignment: Number, page: Paged) -> list[OverrideDocument]:
+    """Returns the points that were given by hand and hold, by the number of the person.
+
+    All of a person are in one part of the list, however many they are.
+    """
+    found = _held(call, call.assignment(assignment).id)
+    persons = set(page.cut(sorted({one.number for one in found}), lambda number: number))
+    return [one for one in found if one.number in persons]
+
+
+@router.call("POST", OVERRIDES, summary="Give points by hand")
+def give_points(call: ClassCall, assignment: Number, body: NewOverride) -> list[OverrideDocument]:
+    """Gives these people the same points, and returns what holds for them now."""
+    found = call.assignment(assignment)
+    persons = persons_called(call.session, call.class_id, body.people)
+    given = [Override(one, body.exercise or WHOLE, body.points) for one in sorted(persons)]
+    override(call.session, found, given, call.by, body.why)
+    return [one for one in _held(call, assignment) if one.number in persons]
+
+
+@router.call("DELETE", OVERRIDES + "/{person}", status_code=204, summary="Take points back")
+def take_points_back(
+    call: ClassCall,
+    assignment: Number,
+    person: Number,
+    exercise: Exercise = WHOLE,
+    why: Annotated[str, Query(max_length=4 * REASON_LIMIT)] = "taken back",
+) -> None:
+    """The points of the answers hold again for the person with that number."""
+    found = call.assignment(assignment)
+    if not any((row.person, row.exercise) == (person, exercise) for row in held(call.session, found.id)):
+        raise NotFoundError("this person was not given points by hand for that")
+    override(call.session, found, [Override(person, exercise, None)], call.by, why)
+
+
+@router.call("GET", "/grades/rule", summary="Get the rule of the overall grade")
+def get_grade_rule(call: ClassCall) -> GradeRuleDocument:
+    """Returns the weights that differ from the points, and how many assignments are left out."""
+    rule = grade_rule_of(call.row, assignments_of(call.session, call.class_id))
+    return GradeRuleDocument(lowest=rule.lowest, weights=dict(rule.weights))
+
+
+@router.call("PUT", "/grades/rule", summary="Change the rule of the overall grade")
+def put_grade_rule(call: ClassCall, body: GradeRuleDocument) -> GradeRuleDocument:
+    """Takes what GET returns; scores that are sent to learning platforms do not change."""
+    change_grade_rule(call.session, call.row, GradeRule(body.lowest, body.weights))
+    return get_grade_rule(call)
+
+
+@router.call("GET", "/statistics", summary="Get the statistics of the exercises")
+def get_statistics(
+    call: ClassCall, drawings: Annotated[bool, Query(description="also by the values of the drawings")] = False
+) -> list[ExerciseStatisticsDocument]:
+    """Returns the figures of each exercise with an answer, by assignment."""
+    site = call.site
+    found = statistics_of_class(call.session, site.secret, site.catalog, call.class_id, drawings=drawings)
+    return [ExerciseStatisticsDocument(**asdict(one)) for one in found]
+
+
+def _held(call: ClassCall, assignment: int) -> list[OverrideDocument]:
+    members = {one.person: one for one in members_of(call.session, call.class_id)}
+    return [
+        OverrideDocument(
+            number=row.person,
+            id=members[row.person].outside_id,
+            name=members[row.person].name,
+            exercise=row.exercise or None,
+            points=row.points or 0.0,
+            by=row.by,
+            why=row.why,
+            at=row.at,
+        )
+        for row in held(call.session, assignment)
+        if row.person in members
+    ]
+
+
+_groups_router = ClassCalls("roster")
+GroupName = Annotated[str, Query(alias="group", max_length=4 * NAME_LIMIT, description="its name", examples=["Mon"])]
+
+
+class NewGroupName(BaseModel):
+    """Another name for a group."""
+
+    model_config = example_config(name="Monday, room 5")
+
+    name: StrictStr = Field(max_length=4 * NAME_LIMIT)
+
+
+class GroupDocument(BaseModel):
+    """A group of a class, such as a section."""
+
+    name: str
+    students: int
+    assignments: int = Field(description="with dates of its own for this group")
+
+
+@_groups_router.call("GET", "/groups", summary="List groups")
+def list_groups(call: ClassCall) -> list[GroupDocument]:
+    """Returns the groups by name: those that a member is in, or that have dates of their own."""
+    return [GroupDocument(**asdict(one)) for one in class_groups(call.session, call.class_id)]
+
+
+@_groups_router.call("PUT", "/groups", summary="Rename a group")
+def put_group_name(call: ClassCall, body: NewGroupName, group: GroupName = "") -> list[GroupDocument]:
+    """Returns all groups; the members and the dates of the one are under its new name."""
+    rename_group(call.session, call.class_id, group, body.name)
+    return list_groups(call)
+
+
+@_groups_router.call("DELETE", "/groups", status_code=204, summary="Dissolve a group")
+def remove_group(call: ClassCall, group: GroupName = "") -> None:
+    """Takes everyone out of it and deletes its dates: those of everyone hold again."""
+    dissolve_group(call.session, call.class_id, group)
+
+
+router.routes += _grades_router.routes
+router.routes += _groups_router.routes

@@ -1,42 +1,197 @@
-"""Sends the scores of the outbox to their platforms, in the background of every server.
-
-Points change when someone answers, and when a teacher extends, overrides or regrades. All of these
-store a row, so what is new in those tables says whose points to compute again: nothing has to
-tell the outbox. What moves everyone's points, such as other rules or a new link, leaves a mark.
-Every ten minutes all points are computed, whatever was missed.
-"""
+"""Scores and line items on their way to platforms, in the background of every server."""
 
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from sqlalchemy import Engine, update
-from sqlmodel import col
+from sqlalchemy import Engine, Executable, func, update
+from sqlalchemy import select as columns
+from sqlmodel import Session, col, select
 
 from app.classes.federation import outbox
-from app.classes.federation.changes import Changes
 from app.classes.federation.earned_shares import shares_of
-from app.classes.federation.line_items import LineItems
 from app.classes.federation.lti.platforms import Platform, platform_with
-from app.classes.federation.lti.scores import ResourceLink, Score, line_item, send_score, terms_of
-from app.classes.federation.lti.services import RetryLaterError, Services
+from app.classes.federation.lti.scores import (
+    ItemTerms,
+    ResourceLink,
+    RetryLaterError,
+    Score,
+    Services,
+    change_line_item,
+    line_item,
+    send_score,
+    terms_of,
+)
 from app.classes.federation.outbox import Due
-from app.classes.people.assignments import assignment_with
+from app.classes.people.assignments import assignment_with, assignments_with
 from app.core.errors import AppError, RefusedError, UnavailableError
-from app.server.db.platforms import LinkRow
+from app.server.db.people import AssignedRow, ExtensionRow, LinkRow, OverrideRow, PersonRow, PlatformRow, RegradeRow
 from app.server.db.session import open_session, open_writing_session
-from app.server.db.tables import now
+from app.server.db.tables import AttemptRow, now
 from app.server.metrics import SCORES
+
+EVERY = timedelta(seconds=15)  # between two looks
+_DOWN = timedelta(minutes=1)  # for which a platform is left alone that does not answer
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class _Change:
+    """What the line item of a link should say."""
+
+    link: int
+    lineitem: str
+    terms: ItemTerms
+
+
+class LineItems:
+    """Tells platforms what has changed, in the background of every server.
+
+    Two servers may tell a platform the same: that changes nothing.
+    """
+
+    def __init__(self, engine: Engine, services: Services, clock: Callable[[], datetime]) -> None:
+        self._engine = engine
+        self._services = services
+        self._clock = clock
+        self._next: datetime | None = None
+        self._down: dict[int, datetime] = {}
+        self._under_way: dict[int, asyncio.Task[None]] = {}
+
+    async def look(self) -> Sequence[asyncio.Task[None]]:
+        """Start to tell what has changed, if it is time to look: the tasks that do."""
+        at = self._clock()
+        if self._next is None or at >= self._next:
+            self._next = at + EVERY
+            for platform, changes in (await asyncio.to_thread(self._changes)).items():
+                task = self._under_way.get(platform)
+                if (task is None or task.done()) and self._down.get(platform, at) <= at:
+                    self._under_way[platform] = asyncio.create_task(self._tell(platform, changes))
+        return [task for task in self._under_way.values() if not task.done()]
+
+    def stop(self) -> None:
+        """Tell nothing anymore."""
+        for task in self._under_way.values():
+            task.cancel()
+
+    def _changes(self) -> Mapping[int, Sequence[_Change]]:
+        found: dict[int, list[_Change]] = defaultdict(list)
+        with open_session(self._engine) as session:
+            for link, terms in _links(session):
+                if link.id is not None and terms.digest != link.item_digest:
+                    found[link.platform].append(_Change(link.id, link.lineitem_url, terms))
+        return found
+
+    async def _tell(self, number: int, changes: Sequence[_Change]) -> None:
+        platform = await asyncio.to_thread(self._platform, number)
+        for one in changes:
+            try:
+                await change_line_item(self._services, platform, one.lineitem, one.terms)
+            except RefusedError as error:
+                _log.info("%s keeps what it says of a link: %s", platform.name, error)
+            except UnavailableError as error:
+                _log.warning("%s is told later: %s (%s)", platform.name, error, error.cause)
+                self._down[number] = self._clock() + _DOWN
+                return
+            await asyncio.to_thread(self._told, one)
+
+    def _platform(self, number: int) -> Platform:
+        with open_session(self._engine) as session:
+            return platform_with(session, number)
+
+    def _told(self, one: _Change) -> None:
+        with open_writing_session(self._engine) as session:
+            told = update(LinkRow).where(col(LinkRow.id) == one.link).values(item_digest=one.terms.digest)
+            session.connection().execute(told)
+            session.commit()
+
+
+def _links(session: Session) -> Sequence[tuple[LinkRow, ItemTerms]]:
+    """The links of active platforms that have a line item, and what that should say."""
+    rows = session.exec(
+        select(LinkRow)
+        .join(PlatformRow, col(PlatformRow.id) == col(LinkRow.platform))
+        .where(col(PlatformRow.active), LinkRow.lineitem_url != "")
+    ).all()
+    assignments = assignments_with(session, {row.assignment for row in rows})
+    terms = {one.id: terms_of(one) for one in assignments}
+    return [(row, terms[row.assignment]) for row in rows]
+
+
+# Rows are not committed in the order of their numbers and times: the last minute is read again.
+_OVERLAP = timedelta(minutes=1)
+
+
+@dataclass(slots=True)
+class _Mark:
+    """Up to where attempts and overrides were read, and when."""
+
+    at: datetime
+    attempt: int
+    override: int
+
+
+class Changes:
+    """Remembers up to where the tables were read."""
+
+    def __init__(self) -> None:
+        self._marks: list[_Mark] = []
+
+    def skip(self, session: Session, at: datetime) -> None:
+        """Regard everything until now as read."""
+        self._marks = [self._mark(session, at)]
+
+    def since(self, session: Session, at: datetime) -> Mapping[int, set[int]]:
+        """The persons whose points may have changed since the last call, by assignment."""
+        newest = self._mark(session, at)
+        start = self._marks[0] if self._marks else newest
+        found: dict[int, set[int]] = defaultdict(set)
+        for statement in _changed(start):
+            for assignment, person in session.connection().execute(statement):
+                found[assignment].add(person)
+        self._marks.append(newest)
+        while len(self._marks) > 1 and self._marks[1].at <= at - _OVERLAP:
+            del self._marks[0]
+        return found
+
+    def _mark(self, session: Session, at: datetime) -> _Mark:
+        connection = session.connection()
+        attempt = connection.execute(columns(func.max(col(AttemptRow.id)))).scalar()
+        override = connection.execute(columns(func.max(col(OverrideRow.id)))).scalar()
+        return _Mark(at, attempt or 0, override or 0)
+
+
+def _changed(start: _Mark) -> Iterable[Executable]:
+    """Statements for pairs of an assignment and a person."""
+    linked = columns(col(LinkRow.assignment))
+    answered = (
+        columns(col(AssignedRow.assignment), col(PersonRow.id))
+        .distinct()
+        .join_from(AttemptRow, PersonRow, col(PersonRow.learner) == col(AttemptRow.learner))
+        .join(AssignedRow, col(AssignedRow.exercise) == col(AttemptRow.exercise))
+        .where(col(AssignedRow.assignment).in_(linked))
+    )
+    since = start.at - _OVERLAP
+    yield answered.where(col(AttemptRow.id) > start.attempt)
+    yield answered.join(RegradeRow, col(RegradeRow.attempt) == col(AttemptRow.id)).where(col(RegradeRow.at) > since)
+    yield columns(col(ExtensionRow.assignment), col(ExtensionRow.person)).where(
+        col(ExtensionRow.at) > since, col(ExtensionRow.assignment).in_(linked)
+    )
+    yield (
+        columns(col(OverrideRow.assignment), col(OverrideRow.person))
+        .distinct()
+        .where(col(OverrideRow.id) > start.override, col(OverrideRow.assignment).in_(linked))
+    )
+
 
 PAUSE = 3.0  # seconds between two looks at the outbox
 _EVERYTHING = timedelta(minutes=10)
 _AT_ONCE = 4  # scores on their way to one platform
 _MANY = 40  # scores that are taken from the outbox together
-_DOWN = timedelta(minutes=1)  # for which a platform is left alone that does not answer
 _TICK = timedelta(milliseconds=1)
-_log = logging.getLogger(__name__)
 
 
 class Courier:

@@ -9,8 +9,8 @@ from sqlmodel import Session
 from app.classes.people.assignments import assignment_with
 from app.classes.people.cells import Key
 from app.classes.people.classes import members_of
+from app.classes.people.counted_answers import dates_for
 from app.classes.people.gradebook import Cells, best_answer_times, cells_of, total
-from app.classes.people.personal_dates import dates_for
 from app.classes.people.work import release_of
 
 

@@ -1,7 +1,8 @@
 """The person of an identity of elsewhere: known by issuer and subject, never by a name."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
 from sqlalchemy import Engine
 from sqlalchemy.exc import IntegrityError
@@ -9,8 +10,11 @@ from sqlmodel import Session, col, select
 
 from app.classes.people.classes import number_of
 from app.classes.people.persons import known_person, new_person
+from app.server.config import Settings
+from app.server.config.checks import is_within
 from app.server.db.people import IdentityRow, PersonRow
 from app.server.db.session import open_session
+from app.server.network.guard import PEER
 
 _FRESH = 1.0  # seconds that the person of an identity is cached
 _CACHED = 20_000  # identities
@@ -94,3 +98,36 @@ class Identities:
         person = row.person if row else None
         self._known[key] = person, moment + _FRESH
         return person
+
+
+ISSUER = "proxy"  # of identities
+_LONGEST = 255  # characters
+
+
+class ProxyHeader:
+    """Reads the header of WALLCLOCK_TRUSTED_USER_HEADER."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._name = settings.trusted_user_header.lower().encode()
+        self._proxies = settings.proxies
+
+    def __bool__(self) -> bool:
+        """Whether the setting is set."""
+        return bool(self._name)
+
+    def subject(self, scope: Mapping[str, Any]) -> str:
+        """The name that the proxy gives the visitor; empty if it gives none.
+
+        A request with two such headers names nobody: the client may have sent one of them.
+        """
+        peer = scope.get("state", {}).get(PEER, "")
+        if not self._name or not is_within(peer, self._proxies):
+            return ""
+        values = [value for name, value in scope["headers"] if name == self._name]
+        if len(values) != 1:
+            return ""
+        try:
+            text = bytes(values[0]).decode().strip()
+        except UnicodeDecodeError:
+            return ""
+        return text if text.isprintable() and len(text) <= _LONGEST else ""

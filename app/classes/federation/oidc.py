@@ -7,16 +7,89 @@ import secrets
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import astuple, dataclass
+from functools import cached_property
+from http import HTTPStatus
 from urllib.parse import quote_plus, urlencode
 
 from itsdangerous import BadSignature, URLSafeTimedSerializer
 
-from app.classes.federation.descriptions import Description, Descriptions
-from app.classes.federation.http_client import HttpAnswer, Outgoing, text_in
-from app.classes.federation.providers import Provider
+from app.classes.federation.http_client import HttpAnswer, Outgoing, target_of, text_in
+from app.classes.federation.providers import Provider, check_packages, obstacles, providers_in
 from app.classes.federation.tokens import KeySets, verified
 from app.core.errors import RefusedError, UnavailableError
 from app.core.translation import noted, translate
+from app.server.config import Settings
+
+_DESCRIPTION = "/.well-known/openid-configuration"
+_FRESH, _AGAIN, _STALE = 3600.0, 30.0, 86_400.0  # seconds, as for keys
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Description:
+    """What a provider says about itself; *names_issuer*: its answers say who they are from."""
+
+    issuer: str
+    authorization: str
+    token: str
+    keys: str
+    names_issuer: bool
+    methods: tuple[str, ...]  # how a client may authenticate
+
+
+class Descriptions:
+    """Fetches each once an hour; while a provider is down, its own stays valid for a day."""
+
+    def __init__(self, outgoing: Outgoing, private: frozenset[str], clock: Callable[[], float]) -> None:
+        self._outgoing = outgoing
+        self._private = private
+        self._clock = clock
+        self._known: dict[str, tuple[Description, float, float]] = {}  # fetched, tried
+
+    async def of(self, provider: Provider) -> Description:
+        """What *provider* says about itself.
+
+        Raises:
+            RefusedError: an address in it must not be asked.
+            UnavailableError: it cannot be fetched, or is about another issuer.
+        """
+        now = self._clock()
+        known = self._known.get(provider.issuer)
+        if known and (now - known[1] <= _FRESH or now - known[2] <= _AGAIN):
+            return known[0]
+        try:
+            about = await self._described(provider)
+        except UnavailableError:
+            if known is None or now - known[1] > _STALE:
+                raise
+            self._known[provider.issuer] = known[0], known[1], now
+            return known[0]
+        self._known[provider.issuer] = about, now, now
+        return about
+
+    async def _described(self, provider: Provider) -> Description:
+        answer = await self._outgoing.get(provider.issuer.rstrip("/") + _DESCRIPTION)
+        if answer.status != HTTPStatus.OK:
+            says = f"{provider.name} cannot be asked: it answered {answer.status}"
+            raise UnavailableError(says, answer.said())
+        told = answer.fields()
+        if told.get("issuer") != provider.issuer:
+            raise UnavailableError(
+                f"{provider.name} is not configured correctly",
+                f"WALLCLOCK_OIDC has the issuer {provider.issuer!r}, and the provider calls "
+                f"itself {str(told.get('issuer'))[:200]!r}; both must be the same",
+            )
+        methods = told.get("token_endpoint_auth_methods_supported", ["client_secret_basic"])
+        about = Description(
+            issuer=provider.issuer,
+            authorization=text_in(told, "authorization_endpoint", provider.name),
+            token=text_in(told, "token_endpoint", provider.name),
+            keys=text_in(told, "jwks_uri", provider.name),
+            names_issuer=told.get("authorization_response_iss_parameter_supported") is True,
+            methods=tuple(map(str, methods)) if isinstance(methods, list) else (),
+        )
+        target_of(about.authorization, self._private)
+        return about
+
 
 PATIENCE = 600  # seconds between the two halves of a sign-in
 _OK, _UNAUTHORIZED, _FAULT = 200, 401, 500
@@ -248,3 +321,42 @@ def _declined(provider: Provider, error: str) -> str:
 
 def _signer(secret: str) -> URLSafeTimedSerializer:
     return URLSafeTimedSerializer(secret, salt="wallclock.sign-in")
+
+
+class Federation:
+    """The providers of a server, and the requests to other services.
+
+    Its properties raise `UnavailableError` if the packages of the extra `people` are missing.
+    """
+
+    def __init__(self, settings: Settings) -> None:
+        """Raises InputError if WALLCLOCK_OIDC cannot be read."""
+        self._settings = settings
+        self.providers = {provider.slug: provider for provider in providers_in(settings)}
+
+    def usable(self) -> tuple[Provider, ...]:
+        """The providers with which a visitor can sign in now."""
+        return () if obstacles(self._settings) else tuple(self.providers.values())
+
+    @cached_property
+    def outgoing(self) -> "Outgoing":
+        """Requests to other services."""
+        check_packages()
+        from app.classes.federation.http_client import Outgoing
+
+        return Outgoing(self._settings.private_hosts)
+
+    @cached_property
+    def keys(self) -> "KeySets":
+        """The keys of other services."""
+        check_packages()
+        from app.classes.federation.tokens import KeySets
+
+        return KeySets(self.outgoing)
+
+    @cached_property
+    def sign_ins(self) -> "SignIns":
+        """Sign-ins with OpenID Connect."""
+        check_packages()
+
+        return SignIns(self.outgoing, self.keys, self._settings.private_hosts)

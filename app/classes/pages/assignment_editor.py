@@ -1,10 +1,13 @@
-"""/classes/ID/assignments/new, /assignments/ID/edit: exercises, dates and rules."""
+"""What teachers set: an assignment, the rule of the overall grade, a class; and the figures of its exercises."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Self
 
 from fastapi import Response
 from fastapi.responses import PlainTextResponse
+from starlette.datastructures import FormData
 
 from app.classes.pages.assignment_form import (
     AssignmentDraft,
@@ -18,22 +21,89 @@ from app.classes.pages.assignment_form import (
     rule_fields,
     their_edits,
 )
-from app.classes.pages.class_router import AssignmentVisit, ClassRouter, ClassVisit
+from app.classes.pages.class_router import AssignmentVisit, ClassForm, ClassRouter, ClassVisit
 from app.classes.pages.exercise_picker import PickerChapter, PlacedExercise, chapters_of, path_points, picked_in_order
-from app.classes.pages.settings import SureForm
+from app.classes.pages.live import link_to
 from app.classes.people.activity import turnouts
 from app.classes.people.assignments import (
     Assignment,
+    assignments_of,
     change_assignment,
     create_assignment,
     delete_assignment,
     entries_in_pools,
 )
-from app.classes.people.classes import Role, members_of
-from app.classes.people.deletion import refuse_other_name
-from app.core.errors import NotFoundError
-from app.core.translation import translate
+from app.classes.people.classes import Role, change_class, members_of, set_archived, take_out_of_archive, time_zones
+from app.classes.people.deletion import delete_class, refuse_other_name
+from app.classes.people.exercise_statistics import ExerciseStatistics, statistics_csv, statistics_of_class
+from app.classes.people.gradebook import GradeRule, change_grade_rule, grade_rule_of
+from app.core.errors import InputError, NotFoundError
+from app.core.translation import noted, translate
+from app.site.web.frame.database_copies import copies_until
 from app.site.web.frame.renderer import Hyperlink
+
+_settings_router = ClassRouter("/classes/{class_id:int}", "Settings")
+
+
+class SettingsForm(ClassForm):
+    """The settings of a class."""
+
+    name: str = ""
+    zone: str = ""
+    pseudonyms: str = ""
+
+
+class ArchiveForm(ClassForm):
+    """Whether a class is to be archived."""
+
+    archived: str = ""
+
+
+class SureForm(ClassForm):
+    """The name of what is to be deleted, typed to confirm."""
+
+    sure: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SettingsPage:
+    """The settings of a class, as they are or as they were sent."""
+
+    form: SettingsForm
+    zones: tuple[str, ...]
+    copies: str  # the day on which the last copy of the database is removed
+
+
+@_settings_router.page("/settings", "settings", noted("Settings of {name}"))
+def settings_page(visit: ClassVisit, sent: SettingsForm | None = None) -> SettingsPage:
+    """The settings of a class."""
+    row = visit.row
+    form = sent or SettingsForm(name=row.name, zone=row.zone, pseudonyms="yes" if row.pseudonyms else "")
+    return SettingsPage(form=form, zones=time_zones(), copies=copies_until(visit.site.settings.database))
+
+
+@_settings_router.form("/settings", settings_page)
+def change_settings(visit: ClassVisit, sent: SettingsForm) -> str:
+    """Change the settings of a class."""
+    change_class(visit.session, visit.row, sent.name, sent.zone, pseudonyms=bool(sent.pseudonyms))
+    return visit.class_href
+
+
+@_settings_router.form("/archive", settings_page, archived=True)
+def post_archive(visit: ClassVisit, sent: ArchiveForm) -> str:
+    """Archive a class, or take it out of the archive."""
+    change = set_archived if sent.archived == "yes" else take_out_of_archive
+    change(visit.session, visit.row)
+    return visit.class_href
+
+
+@_settings_router.form("/delete", settings_page, archived=True)
+def delete_class_for_good(visit: ClassVisit, sent: SureForm) -> str:
+    """Delete a class with everything in it, once its name is typed."""
+    refuse_other_name(sent.sure, visit.row.name)
+    delete_class(visit.session, visit.row)
+    return "/classes"
+
 
 router = ClassRouter("", "Assignments")
 _NEW, _EDIT = "/classes/{class_id:int}/assignments/new", "/assignments/{assignment:int}/edit"
@@ -160,3 +230,130 @@ def _editor_page(
 def _begun(visit: ClassVisit, stored: Assignment) -> int:
     members = members_of(visit.session, visit.class_id)
     return turnouts(visit.session, visit.site.secret, [stored], members)[stored.id].begun
+
+
+_grade_rule_router = ClassRouter("/classes/{class_id:int}/grades/rule", "Grades")
+_LONGEST = 20  # of a number, as it is said again
+
+
+class GradeRuleForm(ClassForm):
+    """The rule of the overall grade as it was typed, by the names of the fields."""
+
+    texts: Mapping[str, str]
+
+    @classmethod
+    def read(cls, sent: FormData) -> Self:
+        """The form that was *sent*."""
+        return cls(texts={name: str(text).strip() for name, text in sent.items()})
+
+
+@dataclass(frozen=True, slots=True)
+class WeightField:
+    """The weight of an assignment, as it is or as it was sent; empty: its *points*."""
+
+    name: str
+    title: str
+    weight: str
+    points: float
+
+
+@dataclass(frozen=True, slots=True)
+class GradeRulePage:
+    """The rule of the overall grade."""
+
+    lowest: str
+    weights: tuple[WeightField, ...]
+
+
+@_grade_rule_router.page("", "grade_rule", noted("Overall grade in {name}"))
+def grade_rule_page(visit: ClassVisit, sent: GradeRuleForm | None = None) -> GradeRulePage:
+    """The form of the rule."""
+    assignments = assignments_of(visit.session, visit.class_id)
+    rule = grade_rule_of(visit.row, assignments)
+    now = {_weight_field(number): f"{weight:.12g}" for number, weight in rule.weights.items()}
+    texts = sent.texts if sent else {"lowest": str(rule.lowest), **now}
+    names = [(_weight_field(one.id), one) for one in assignments]
+    return GradeRulePage(
+        lowest=texts.get("lowest", ""),
+        weights=tuple(WeightField(name, one.title, texts.get(name, ""), one.points) for name, one in names),
+    )
+
+
+@_grade_rule_router.form("", grade_rule_page)
+def post_grade_rule(visit: ClassVisit, sent: GradeRuleForm) -> str:
+    """Change the rule; an empty weight is that of the points."""
+    weights: Mapping[int, float | None] = {
+        one.id: _weight_typed(text, one.title)
+        for one in assignments_of(visit.session, visit.class_id)
+        if (text := sent.texts.get(_weight_field(one.id), ""))
+    }
+    what = translate("the number of assignments that are left out")
+    lowest = _weight_typed(sent.texts.get("lowest", "") or "0", what)
+    if lowest != int(lowest):
+        raise InputError(translate("{what} must be a whole number", what=what))
+    change_grade_rule(visit.session, visit.row, GradeRule(int(lowest), weights))
+    return f"{visit.class_href}/grades"
+
+
+def _weight_typed(text: str, what: str) -> float:
+    plain = text.removesuffix("%").strip().replace(",", ".")
+    if not plain.replace(".", "", 1).isdecimal() or len(plain) > _LONGEST:
+        raise InputError(
+            translate("{what}: cannot read {text!r} as a number such as 12.5", what=what, text=text[:_LONGEST])
+        )
+    return float(plain)
+
+
+def _weight_field(number: int) -> str:
+    return f"weight-{number}"
+
+
+_statistics_router = ClassRouter("/classes/{class_id:int}", "Grades", least=Role.ASSISTANT)
+_BOM = "\ufeff"  # some spreadsheets read a file without it in another encoding
+
+
+@dataclass(frozen=True, slots=True)
+class StatisticsRow:
+    """The figures of an exercise, or of its drawings with some values."""
+
+    link: Hyperlink
+    figures: ExerciseStatistics
+
+
+@dataclass(frozen=True, slots=True)
+class StatisticsPage:
+    """The figures of a class; with *drawings*, also by the values of the drawings."""
+
+    href: str
+    drawings: bool
+    rows: tuple[StatisticsRow, ...]
+
+
+@_statistics_router.page("/statistics", "statistics", noted("Statistics of {name}"))
+def statistics_page(visit: ClassVisit, drawings: str = "") -> StatisticsPage:
+    """The figures of the exercises of a class."""
+    found = _class_statistics(visit, drawings)
+    rows = tuple(StatisticsRow(link_to(visit.site, one.exercise), one) for one in found)
+    return StatisticsPage(f"{visit.class_href}/statistics", bool(drawings), rows)
+
+
+@_statistics_router.page("/statistics.csv", "statistics")
+def statistics_file(visit: ClassVisit, drawings: str = "") -> Response:
+    """The same as a file."""
+    text = statistics_csv(_class_statistics(visit, drawings))
+    stem = re.sub(r"[^A-Za-z0-9]+", "-", visit.title).strip("-") or "class"
+    return Response(
+        _BOM + text,
+        media_type="text/csv; charset=utf-8",
+        headers={"Content-Disposition": f'attachment; filename="{stem}-statistics.csv"'},
+    )
+
+
+def _class_statistics(visit: ClassVisit, drawings: str) -> list[ExerciseStatistics]:
+    site = visit.site
+    return list(statistics_of_class(visit.session, site.secret, site.catalog, visit.class_id, drawings=bool(drawings)))
+
+
+router.routes += _grade_rule_router.routes
+router.routes += _settings_router.routes
+router.routes += _statistics_router.routes

@@ -1,4 +1,4 @@
-"""The form of an assignment: what it shows, and how what was sent is read."""
+"""The forms of an assignment and of points: what they show, and how what was sent is read."""
 
 import math
 from collections.abc import Callable, Iterator, Mapping
@@ -11,14 +11,54 @@ from starlette.datastructures import FormData
 
 from app.classes.pages.class_router import ClassForm, FormError
 from app.classes.pages.exercise_picker import CHOSEN, ORDER, PLACE, POINTS, exercise_title, typed_points
-from app.classes.pages.points import number_of_points
-from app.classes.people.assignments import Assignment, AssignmentEntry
-from app.classes.people.local_time import field_text, in_words, read_moment
+from app.classes.people.assignment_copies import field_text, in_words, read_moment
+from app.classes.people.assignments import MOST_POINTS, Assignment, AssignmentEntry
 from app.classes.people.persons import clean_name
 from app.classes.people.policy import DATES, TYPED_RULES, USUAL, ChoiceRule, NumberRule, Policy, Rule
 from app.core.errors import InputError, nearest, sentence
-from app.core.translation import noted, translate
+from app.core.translation import localized, noted, translate
+from app.core.units import in_english
 from app.course.content.catalog import Catalog
+
+
+def number_of_points(text: str) -> float:
+    """The number that was typed, in the form of the page's language or another; NaN if none was.
+
+    >>> number_of_points(" 2,5 "), number_of_points("1,000")
+    (2.5, 1000.0)
+
+    Raises:
+        InputError: it may be one number or another.
+    """
+    try:
+        plain = in_english(text.strip())
+    except ValueError as error:
+        raise InputError(localized(str(error))) from error
+    try:
+        return float(plain)
+    except ValueError:
+        return math.nan
+
+
+def read_points(text: str) -> float | None:
+    """The points that were typed; none if nothing was.
+
+    Raises:
+        InputError: it is not a number from 0 to the most that an exercise can have.
+    """
+    if not text.strip():
+        return None
+    points = number_of_points(text)
+    if not 0 <= points <= MOST_POINTS:
+        raise InputError(
+            translate(
+                "points must be a number from 0 to {most_points:,.0f}, not {text!r}",
+                most_points=MOST_POINTS,
+                text=text.strip()[:40],
+            )
+        )
+    return points
+
 
 T = TypeVar("T")
 ENDS = {"opens": False, "due": True, "closes": True}  # whether something ends then

@@ -15,8 +15,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError
 from sqlmodel import Session
 from starlette.datastructures import FormData
 
-from app.classes.pages.class_head import assignment_url, class_head, class_url
-from app.classes.pages.guard import Membership, in_assignment, in_class
+from app.classes.pages.guard import Membership, assignment_url, class_head, class_url, in_assignment, in_class
 from app.classes.people.assignments import Assignment, assignment_to_change
 from app.classes.people.classes import Role, class_with
 from app.classes.people.members import hold

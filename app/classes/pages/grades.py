@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlencode
 
-from app.classes.pages.class_head import Tab
 from app.classes.pages.class_router import ClassForm, ClassRouter, ClassVisit
-from app.classes.pages.ideas import Idea, idea_html, link_to
+from app.classes.pages.guard import Tab
+from app.classes.pages.live import Idea, idea_html, link_to
 from app.classes.pages.roster import page_number
 from app.classes.people.activity import ExerciseFigures, exercise_figures, ideas_in, work_in
 from app.classes.people.assignments import Assignment, assignments_of
@@ -26,7 +26,7 @@ from app.classes.people.gradebook import (
     grades_of,
     points_in,
 )
-from app.classes.people.groups import class_groups, students_in
+from app.classes.people.members import class_groups, students_in
 from app.core.errors import NotFoundError
 from app.core.translation import noted, translate
 from app.core.units import SECOND, show

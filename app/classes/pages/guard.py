@@ -1,14 +1,17 @@
-"""Who may see a page of a class: every such page asks here, for every request."""
+"""Who may see a page of a class, and the head that every such page has."""
 
-from dataclasses import dataclass
-from urllib.parse import urlencode
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from urllib.parse import urlencode, urlsplit
 
+import segno
 from fastapi import Request
+from markupsafe import Markup
 from sqlmodel import Session
 from starlette.exceptions import HTTPException
 
 from app.classes.people.assignments import Assignment, assignment_with
-from app.classes.people.classes import Role, number_of, refuse_archived, role_in
+from app.classes.people.classes import Role, join_code_of, number_of, refuse_archived, role_in
 from app.core.errors import NotFoundError
 from app.core.translation import noted, translate
 from app.server.db.people import AssignmentRow, ClassRow
@@ -118,3 +121,96 @@ def _membership(session: Session, person: SignedIn, class_id: int, least: Role) 
     if row is None or role is None or role < least:
         raise NotFoundError(translate(_NOT_HERE))
     return Membership(row, role, person)
+
+
+_PARTS = (
+    ("", noted("Assignments")),
+    ("/people", noted("People")),
+    ("/live", noted("Live")),
+    ("/grades", noted("Grades")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Tab:
+    """A link to a part of the class; *here*: it is the part that is open."""
+
+    href: str
+    text: str
+    here: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClassHead:
+    """The head of a page of a class; students see no *tabs*, *teaches*: a teacher sees it.
+
+    *problem* says why a form changed nothing; *problems*: what is wrong with its fields, by name.
+    """
+
+    name: str
+    href: str
+    role: str
+    zone: str
+    teaches: bool
+    demo: bool
+    archived: bool
+    tabs: tuple[Tab, ...]
+    problem: str = ""
+    problems: Mapping[str, str] = field(default_factory=dict)
+
+
+def class_url(class_id: int) -> str:
+    """The page of a class."""
+    return f"/classes/{class_id}"
+
+
+def assignment_url(assignment: int) -> str:
+    """The page of an assignment."""
+    return f"/assignments/{assignment}"
+
+
+def class_head(member: Membership, here: str = "") -> ClassHead:
+    """The head of the page *here*, such as People, for *member*."""
+    href = class_url(member.class_id)
+    shown = _PARTS if member.role >= Role.ASSISTANT else ()
+    return ClassHead(
+        name=member.row.name,
+        href=href,
+        role=member.role.word,
+        zone=member.row.zone,
+        teaches=member.teaches,
+        demo=member.row.demo,
+        archived=member.row.archived is not None,
+        tabs=tuple(Tab(href + end, translate(text), text == here) for end, text in shown),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class JoinLink:
+    """The address, and as it is read from a slide; *joining*: open, roster or closed."""
+
+    href: str
+    shown: str
+    joining: str
+
+
+def join_link(request: Request, site: Site, member: Membership) -> JoinLink:
+    """The link of a class, for its teachers and assistants."""
+    href = f"{root_of(request, site)}/join/{join_code_of(site.secret, member.row)}"
+    parts = urlsplit(href)
+    return JoinLink(href, parts.netloc + parts.path, member.row.joining)
+
+
+def root_of(request: Request, site: Site) -> str:
+    """The address of the site: as configured, else as the browser of a teacher reached it."""
+    reached = str(request.base_url).rstrip("/") + site.settings.prefix
+    return site.settings.url or reached
+
+
+def qr_code(address: str) -> Markup:
+    """The QR code of *address* as an SVG, black on white; empty if none is large enough for it."""
+    try:
+        code = segno.make_qr(address, error="m")
+    except segno.DataOverflowError:  # more than 2,331 bytes
+        return Markup()
+    return Markup(code.svg_inline(border=4, omitsize=True, light="#fff"))

@@ -5,10 +5,9 @@ from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from app.classes.pages.class_router import ClassForm, ClassRouter, ClassVisit
-from app.classes.pages.guard import refuse_student_and_assistant
-from app.classes.pages.join_link import JoinLink, join_link, root_of
+from app.classes.pages.guard import JoinLink, join_link, refuse_student_and_assistant, root_of
+from app.classes.people.assignment_copies import how_far
 from app.classes.people.classes import Member, Role, members_of, renew_join_link
-from app.classes.people.local_time import how_far
 from app.classes.people.members import SeatCode, last_seen, new_seat_codes
 from app.classes.people.rosters import namesakes
 from app.core.errors import InputError

@@ -1,5 +1,6 @@
 """Sign in with a seat code, sign out, and what happens to anonymous work in this browser."""
 
+import math
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Annotated
@@ -9,21 +10,19 @@ from zoneinfo import ZoneInfo
 from fastapi import Form, Request, Response
 from fastapi.responses import RedirectResponse
 from sqlmodel import Session
+from starlette.exceptions import HTTPException
 
+from app.classes.federation.identities import ISSUER, issuers_of
+from app.classes.federation.providers import obstacles
 from app.classes.members import sign_in, site_members
-from app.classes.pages.class_head import class_url
-from app.classes.pages.guard import sign_in_first
-from app.classes.pages.guesses import EVERY_CLASS, check_guesses, count_wrong_code
-from app.classes.pages.sign_in_accounts import Ways, ways_to_sign_in
-from app.classes.people.classes import class_of_code
-from app.classes.people.codes import LENGTH, read_code
-from app.classes.people.join_link import seat_with
-from app.classes.people.local_time import how_far
+from app.classes.pages.guard import class_url, sign_in_first
+from app.classes.people.assignment_copies import how_far
+from app.classes.people.classes import class_of_code, seat_with
 from app.classes.people.merges import waiting_merges
-from app.classes.people.persons import LIFETIME, close_browser, open_browser
+from app.classes.people.persons import LENGTH, LIFETIME, close_browser, open_browser, read_code
 from app.core.errors import sentence
-from app.core.translation import noted, translate
-from app.server.aside import aside
+from app.core.translation import noted, plural, translate
+from app.server.aside import aside, current_payer
 from app.server.db.claims import Unclaimed, claim_rows, unclaimed
 from app.server.db.people import ClassRow
 from app.server.db.session import open_session, open_writing_session
@@ -31,9 +30,111 @@ from app.server.db.tables import now
 from app.server.network.routes import Router
 from app.site import Here, Site
 from app.site.members import SignedIn
-from app.site.web.frame.renderer import frame, render
+from app.site.web.frame.renderer import Hyperlink, frame, render
 from app.site.web.frame.visitor import SESSION, FromHere, Visiting, Visitor
 from app.site.web.urls import path_inside
+
+
+@dataclass(frozen=True, slots=True)
+class Ways:
+    """The *links* with which to sign in, and sentences about what is *missing* for others."""
+
+    links: tuple[Hyperlink, ...]
+    missing: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SignInAccount:
+    """An account with which a person can sign in; if not *connected*, *href* connects it."""
+
+    name: str
+    href: str
+    connected: bool
+
+
+@dataclass(frozen=True, slots=True)
+class NamePage:
+    """The form for a person's name."""
+
+    name: str
+    next: str
+    problem: str
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectPage:
+    """Asks whether a new identity, *called* so in a sentence, is that of the person *name*."""
+
+    called: str
+    name: str
+
+
+@dataclass(frozen=True, slots=True)
+class RefusedPage:
+    """Why a sign-in was refused, and the page to sign in again."""
+
+    says: str
+    again: str
+
+
+def accounts_of(request: Request, site: Site, session: Session, person: int) -> tuple[SignInAccount, ...]:
+    """The accounts that a person has connected, and those that they could connect here."""
+    issuers = issuers_of(session, person)
+    found = [
+        SignInAccount(provider.name, f"/sign-in/{provider.slug}?next=/me", provider.issuer in issuers)
+        for provider in site_members(site).federation.usable()
+    ]
+    subject = site_members(site).proxy.subject(request.scope)
+    if subject:
+        found.insert(0, SignInAccount(subject, "/sign-in/proxy?next=/me", ISSUER in issuers))
+    return tuple(found)
+
+
+def ways_to_sign_in(request: Request, site: Site, to: str = "") -> Ways:
+    """The ways that are configured; each leads back to *to*, a path of this site."""
+    query = f"?{urlencode({'next': to})}" if to else ""
+    links = [
+        Hyperlink(f"/sign-in/{provider.slug}{query}", translate("Sign in with {name}", name=provider.name))
+        for provider in site_members(site).federation.usable()
+    ]
+    if subject := site_members(site).proxy.subject(request.scope):
+        links.insert(0, Hyperlink(f"/sign-in/proxy{query}", translate("Continue as {subject}", subject=subject)))
+    return Ways(tuple(links), tuple(obstacles(site.settings)))
+
+
+EVERY_CLASS = "any class"  # the bucket of codes that were typed without a class
+_TOO_MANY = noted("too many wrong codes were tried in a short time; try again {when}")
+_WRONG = noted("this code is wrong, as many others were in a short time: look at it again, and try again {when}")
+
+
+def check_guesses(site: Site, bucket: str = EVERY_CLASS) -> None:
+    """Refuse to look at a code from where far too many wrong ones came.
+
+    Raises:
+        HTTPException: 429, with the seconds to wait.
+    """
+    allowances, payer = site.allowances, current_payer()
+    if own := allowances.own_wrong_codes.blocked(payer):
+        _refuse(min(own, allowances.wrong_codes_of_class.blocked(bucket)), _TOO_MANY)
+
+
+def count_wrong_code(site: Site, bucket: str = EVERY_CLASS) -> None:
+    """Remember that a code was wrong.
+
+    Raises:
+        HTTPException: 429, so were many in a short time.
+    """
+    allowances, payer = site.allowances, current_payer()
+    if allowances.own_wrong_codes.wait(payer):
+        allowances.wrong_codes_of_class.wait(bucket)
+    _refuse(allowances.wrong_codes.wait(payer), _WRONG)
+
+
+def _refuse(wait: float, why: str) -> None:
+    if seconds := math.ceil(wait):
+        when = plural("in a second", "in {number:,} seconds", seconds)
+        raise HTTPException(429, translate(why, when=when), {"Retry-After": str(seconds)})
+
 
 router = Router()
 _UTC = ZoneInfo("UTC")

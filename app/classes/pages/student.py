@@ -7,19 +7,17 @@ from zoneinfo import ZoneInfo
 from markupsafe import Markup
 from sqlmodel import Session
 
+from app.classes.pages.assignment_form import read_points
 from app.classes.pages.class_router import ClassForm, ClassRouter, ClassVisit
 from app.classes.pages.grades import assignment_numbered
-from app.classes.pages.ideas import Idea, idea_html, link_to
-from app.classes.pages.points import read_points
+from app.classes.pages.live import Idea, idea_html, link_to
 from app.classes.people.activity import ExerciseActivity, State, work_in
+from app.classes.people.assignment_copies import on_the_calendar
 from app.classes.people.assignments import Assignment, assignments_of
 from app.classes.people.cells import Cell
 from app.classes.people.classes import Member, Role, members_of
-from app.classes.people.counted_answers import Given, given_in
-from app.classes.people.gradebook import WHOLE, cells_of, total
-from app.classes.people.local_time import on_the_calendar
-from app.classes.people.overrides import Override, override, overrides_of
-from app.classes.people.personal_dates import dates_for, group_policy
+from app.classes.people.counted_answers import Given, dates_for, given_in, group_policy
+from app.classes.people.gradebook import WHOLE, Override, cells_of, override, overrides_of, total
 from app.core.errors import NotFoundError
 from app.core.translation import plural, translate
 from app.core.units import SECOND, show

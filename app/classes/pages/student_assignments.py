@@ -8,12 +8,12 @@ from sqlmodel import Session, col, select
 
 from app.classes.pages.class_router import ClassVisit
 from app.classes.pages.guard import Membership
+from app.classes.people.assignment_copies import in_words, on_the_calendar
 from app.classes.people.assignments import Assignment
 from app.classes.people.cells import Cell
 from app.classes.people.classes import Member, Role
+from app.classes.people.counted_answers import dates_for, group_policy
 from app.classes.people.gradebook import cells_of
-from app.classes.people.local_time import in_words, on_the_calendar
-from app.classes.people.personal_dates import dates_for, group_policy
 from app.classes.people.policy import Dates, Phase, Policy
 from app.classes.people.regrade_run import raised_for
 from app.classes.people.work import release_of

@@ -15,8 +15,8 @@ from sqlmodel import Session, col
 from app.classes.people.assignments import Assignment
 from app.classes.people.cells import Cell, JudgedAgain, Key, judged_again
 from app.classes.people.classes import Member, Role
+from app.classes.people.counted_answers import Drawings, former_learners, since_joined
 from app.classes.people.gradebook import cells_of, cells_of_person, points_by_hand, total
-from app.classes.people.variants import Drawings, former_learners, since_joined
 from app.server.db.tables import AttemptRow
 
 State = Literal["new", "trying", "stuck", "solved"]

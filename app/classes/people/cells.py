@@ -13,9 +13,8 @@ from sqlmodel import Session, col
 
 from app.classes.people.assignments import Assignment
 from app.classes.people.classes import Member
-from app.classes.people.personal_dates import dates_of_everyone
+from app.classes.people.counted_answers import Drawings, Former, dates_of_everyone, former_learners, since_joined
 from app.classes.people.policy import CountableAnswer, Dates, Policy, Share, best_share, dates_of, worth_steps
-from app.classes.people.variants import Drawings, Former, former_learners, since_joined
 from app.server.db.people import RegradeRow
 from app.server.db.tables import AttemptRow
 

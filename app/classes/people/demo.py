@@ -12,11 +12,10 @@ from sqlmodel import Session
 
 from app.classes.people.assignments import Assignment, AssignmentEntry, assignment_with, create_assignment
 from app.classes.people.classes import Role, create_class, enroll, number_of, renew_seat_code
+from app.classes.people.counted_answers import extend, variant_seed
 from app.classes.people.members import INVENTED
-from app.classes.people.personal_dates import extend
 from app.classes.people.persons import new_person
 from app.classes.people.policy import Policy
-from app.classes.people.variants import variant_seed
 from app.core.errors import InputError
 from app.course.content.catalog import Catalog
 from app.course.kinds import Answer, Exercise

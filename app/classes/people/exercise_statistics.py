@@ -16,12 +16,12 @@ from sqlmodel import Session, col
 from app.classes.people.assignments import Assignment, AssignmentEntry, assignments_of
 from app.classes.people.cells import AssignmentAnswers, Cell, JudgedAgain
 from app.classes.people.classes import Member, Role, members_of
+from app.classes.people.counted_answers import since_joined
 from app.classes.people.csv_text import csv_text
 from app.classes.people.gradebook import Cells, cells_from, points_by_hand
 from app.classes.people.members import in_parts
-from app.classes.people.variants import since_joined
 from app.course.content.catalog import Catalog
-from app.course.kinds.visible_values import shown_slots
+from app.course.kinds.quantities_base import shown_slots
 from app.server.db.tables import AttemptRow
 
 _AT_ONCE = 1_000  # learners of a query: databases limit its parameters

@@ -25,12 +25,12 @@ from app.server.db.people import (
     IdentityRow,
     MemberRow,
     MergeRow,
+    OutboxRow,
     OverrideRow,
     PersonRow,
     SessionRow,
     SittingRow,
 )
-from app.server.db.platforms import OutboxRow
 from app.server.db.tables import now
 from app.site.members import SignedIn
 

@@ -1,5 +1,7 @@
-"""Persons and their sessions."""
+"""Persons, their sessions, and the codes that people write down and type."""
 
+import hashlib
+import hmac
 import secrets
 import time
 import unicodedata
@@ -11,16 +13,62 @@ from sqlalchemy import BindParameter, Connection, Engine, bindparam, delete, eve
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, select
 
-from app.classes.people.codes import code_digest
 from app.core.errors import InputError, RefusedError
 from app.core.translation import noted, translate
 from app.server.db.batched_reads import Gathered
-from app.server.db.errors import connected
-from app.server.db.learner_cookie import new_learner
-from app.server.db.outage import outage_of
-from app.server.db.people import IdentityRow, MemberRow, PersonRow, SessionRow
+from app.server.db.learner_cookie import new_learner, secret_of
+from app.server.db.people import DIGEST_LENGTH, IdentityRow, MemberRow, PersonRow, SessionRow
+from app.server.db.session import connected, open_writing_session, outage_of
 from app.server.db.tables import NAME_LIMIT, now
 from app.site.members import SignedIn
+
+_LETTERS = "0123456789ABCDEFGHJKMNPQRSTVWXYZ"
+_LOOKALIKES = str.maketrans({"O": "0", "I": "1", "L": "1"})
+LENGTH = 8  # 40 bits
+_CODES_LONGEST = 64  # characters that are read
+_JOIN_LENGTH = 10
+
+
+def random_code() -> str:
+    """A new random code, as `K7M2-9QXT`."""
+    return group_code("".join(secrets.choice(_LETTERS) for _ in range(LENGTH)))
+
+
+def read_code(text: str) -> str:
+    """The characters of a typed code; case, spaces, hyphens and look-alikes do not matter.
+
+    >>> read_code("k7m2 9qxt")
+    'K7M29QXT'
+    >>> read_code("K7MZ-O1lx")
+    'K7MZ011X'
+    """
+    letters = text[:_CODES_LONGEST].upper().translate(_LOOKALIKES)
+    return "".join(letter for letter in letters if letter in _LETTERS)
+
+
+def group_code(code: str) -> str:
+    """*code* in groups of four, which are easier to copy.
+
+    >>> group_code("K7M29QXT")
+    'K7M2-9QXT'
+    """
+    return "-".join(code[start : start + 4] for start in range(0, len(code), 4))
+
+
+def code_digest(text: str) -> str:
+    """What is stored of a code or a session."""
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def join_code(secret: str, class_id: int, number: int) -> str:
+    """The code of a class's join link: it follows from the site's *secret*, so none is stored.
+
+    Another *number* gives another code; 50 bits.
+    """
+    key = hmac.digest(secret.encode(), f"join:{class_id}:{number}".encode(), "sha256")
+    bits = int.from_bytes(key[:8])
+    return "".join(_LETTERS[bits >> 5 * place & 31] for place in range(_JOIN_LENGTH)).lower()
+
 
 LIFETIME = timedelta(days=180)  # of a session
 _BYTES = 32
@@ -269,3 +317,36 @@ class Sessions:
             if until >= moment
         }
         return [found.get(digest) for digest in digests]
+
+
+_KEYED = "k"  # at its start; a plain hash, as earlier versions stored it, has hexadecimal digits
+_PURPOSE = "seat"
+
+
+def seat_digest(session: Session, code: str) -> str:
+    """What is stored of *code* in the database of *session*."""
+    return _keyed(secret_of(session), code_digest(read_code(code)))
+
+
+def seat_of_code(session: Session, code: str) -> MemberRow | None:
+    """The row with the seat code *code*, which a server of an earlier version may have stored."""
+    stored = (seat_digest(session, code), code_digest(read_code(code)))
+    return session.exec(select(MemberRow).where(col(MemberRow.code_digest).in_(stored))).first()
+
+
+def key_seat_codes(engine: Engine) -> int:
+    """Store the seat codes of earlier versions with the secret, and return how many there were."""
+    plain = (col(MemberRow.code_digest).is_not(None), col(MemberRow.code_digest).not_like(f"{_KEYED}%"))
+    with open_writing_session(engine) as session:
+        digests = session.exec(select(MemberRow.code_digest).where(*plain)).all()
+        secret = secret_of(session)
+        for digest in filter(None, digests):
+            same = update(MemberRow).where(col(MemberRow.code_digest) == digest)
+            session.exec(same.values(code_digest=_keyed(secret, digest)))
+        session.commit()
+    return len(digests)
+
+
+def _keyed(secret: str, digest: str) -> str:
+    mac = hmac.digest(secret.encode(), f"{_PURPOSE}:{digest}".encode(), "sha256")
+    return f"{_KEYED}{mac.hex()}"[:DIGEST_LENGTH]

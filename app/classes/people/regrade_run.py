@@ -11,7 +11,7 @@ from sqlmodel import Session, col, select
 
 from app.classes.people.assignments import Assignment, assignments_of
 from app.classes.people.classes import Member, Role, members_of
-from app.classes.people.variants import Drawings, former_learners, since_joined
+from app.classes.people.counted_answers import Drawings, former_learners, since_joined
 from app.core.errors import AnswerError
 from app.core.translation import translate
 from app.course.content.catalog import Catalog

@@ -11,10 +11,9 @@ from sqlmodel import Session, col, select
 from app.classes.people.assignments import mark_changed
 from app.classes.people.classes import Member, Role, class_with, enroll, members_of
 from app.classes.people.csv_rosters import RosterEntry
-from app.classes.people.external_ids import bare_id
 from app.classes.people.members import remove_members
 from app.classes.people.persons import WayIn
-from app.classes.people.recognition import known_students
+from app.classes.people.recognition import bare_id, known_students
 from app.core.errors import InputError
 from app.core.translation import translate
 from app.server.db.learner_cookie import new_learner

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 from sqlalchemy import BindParameter, bindparam
 from sqlalchemy import select as columns
@@ -11,11 +11,10 @@ from sqlmodel import Session, col
 
 from app.classes.people.assignments import Assignment, AssignmentEntry, assignments_of, policy_of
 from app.classes.people.classes import Role
-from app.classes.people.personal_dates import dates_of_everyone
+from app.classes.people.counted_answers import dates_of_everyone, variant_seed
 from app.classes.people.policy import DATES, Dates, GroupDates, Phase, Policy, counts, dates_of
 from app.classes.people.pools import first_origin, read_draws
-from app.classes.people.variants import variant_seed
-from app.server.db.history import Drawing
+from app.server.db.history import Drawing, ExerciseHistory, LearnerDrawing, StoredAnswer, read_histories
 from app.server.db.people import (
     AssignedRow,
     AssignmentRow,
@@ -25,8 +24,12 @@ from app.server.db.people import (
     MemberRow,
     SittingRow,
 )
+from app.server.db.session import open_session
 from app.server.db.tables import AttemptRow
 from app.site.members import SignedIn
+
+if TYPE_CHECKING:
+    from sqlalchemy import Engine
 
 # Made once: a class of 300 asks at the same instant.
 _PERSONS: BindParameter[int] = bindparam("persons", expanding=True)
@@ -267,3 +270,51 @@ def _tries(policy: Policy, dates: Dates, given: Sequence[tuple[int, datetime]], 
     if not policy.attempts:
         return 0
     return sum(seed in (None, own) and counts(dates, policy, at) for own, at in given)
+
+
+@dataclass(frozen=True, slots=True)
+class StudentDrawing:
+    """A person at a *drawing* of an exercise, now."""
+
+    drawing: LearnerDrawing
+    person: SignedIn
+    now: datetime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StudentHistory(ExerciseHistory):
+    """What a person has done before, and what assignments say about the exercise."""
+
+    works: Sequence[StudentWork] = ()
+
+    def after_answer(self, attempt: StoredAnswer) -> Self:
+        """The history after one more answer."""
+        after = ExerciseHistory.after_answer(self, attempt)
+        return replace(after, works=[work.answered(attempt.seed) for work in self.works])
+
+
+def student_histories(engine: "Engine", secret: str, those: Sequence[StudentDrawing]) -> Sequence[StudentHistory]:
+    """The history of each of *those*, in their order.
+
+    Raises:
+        UnavailableError: the database cannot be read.
+    """
+    persons = {one.person.person: one.person for one in those}.values()
+    exercises = {one.drawing.exercise for one in those}
+    now = those[0].now
+    with open_session(engine) as session:
+        works = works_at(session, secret, persons, exercises, now)
+        hidden = veils(session, secret, persons, now)
+        veil = {one.drawing.learner: hidden[one.person.person] for one in those}
+        drawings = [one.drawing for one in those]
+        found = read_histories(session.connection(), drawings, veil)
+    return [
+        StudentHistory(
+            seen=history.seen,
+            last=history.last,
+            known=history.known,
+            veil=history.veil,
+            works=works.get((one.person.person, one.drawing.exercise), ()),
+        )
+        for one, history in zip(those, found, strict=True)
+    ]

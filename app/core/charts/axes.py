@@ -6,7 +6,7 @@ from dataclasses import KW_ONLY, dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from app.core.charts.paper import Paper, text_width
+from app.core.charts.style import Paper, text_width
 from app.core.translation import localized
 from app.core.units import BYTE, DOLLAR, RATIO, SECOND, Unit, figures, scale_of, show, show_in, show_size
 

@@ -4,10 +4,18 @@ from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
 
 from app.core.charts.axes import Axis, PixelScale, Tick, scale
-from app.core.charts.color import Color, Tone
-from app.core.charts.curve_names import PlacedName, placed_name
-from app.core.charts.labels import Box, LabelRoom, PlacedLabel, Point, dots_of, placed_labels, text_box
-from app.core.charts.paper import NARROW, WIDE, Legend, Paper, legend, widest
+from app.core.charts.labels import (
+    Box,
+    LabelRoom,
+    PlacedLabel,
+    PlacedName,
+    Point,
+    dots_of,
+    placed_labels,
+    placed_name,
+    text_box,
+)
+from app.core.charts.style import NARROW, WIDE, Color, Legend, Paper, Tone, legend, widest
 
 _HEIGHTS = {WIDE: 330, NARROW: 270}
 _EDGES = {WIDE: 14, NARROW: 22}  # pixels at the right, for half of the last number

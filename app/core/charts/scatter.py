@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from app.core.charts.axes import Axis, PixelScale, Tick
-from app.core.charts.color import Color
-from app.core.charts.paper import NARROW, Legend, Paper, legend, widest
+from app.core.charts.style import NARROW, Color, Legend, Paper, legend, widest
 from app.core.translation import translate
 
 Mark = Literal["circle", "square", "diamond", "triangle"]

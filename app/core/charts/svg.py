@@ -3,12 +3,10 @@
 from functools import cache
 
 from app.core.charts.bars import Bars, bars_picture
-from app.core.charts.diagram import Drawing
-from app.core.charts.paper import WIDE, Paper
 from app.core.charts.plot import Plot, plot_picture
 from app.core.charts.scatter import Scatter, scatter_picture
-from app.core.charts.timeline import Timeline
-from app.core.charts.timeline_layout import timeline_picture
+from app.core.charts.style import WIDE, Drawing, Paper
+from app.core.charts.timeline import Timeline, timeline_picture
 from app.core.templating import template_environment
 
 Figure = Bars | Plot | Scatter | Timeline | Drawing

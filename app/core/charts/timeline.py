@@ -1,13 +1,14 @@
-"""A Gantt chart: rows of bars over time."""
+"""A Gantt chart: rows of bars over time, its layout, and the same in a terminal."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from string import ascii_lowercase
 from typing import NamedTuple
 
-from app.core.charts.axes import percent_text
+from app.core.charts.axes import Axis, PixelScale, Tick, percent_text
+from app.core.charts.style import NARROW, WIDE, Legend, Paper, legend, text_width, widest, wrapped
 from app.core.simulators.pipeline import Played, Slot
 from app.core.translation import noted, plural, translate, translate_known
 from app.core.units import SECOND, show
@@ -147,3 +148,204 @@ def _bars(played: Played, own: Sequence[Slot], until: float) -> tuple[TimeBar, .
 @lru_cache(maxsize=16_384)  # one pass begins where another ends
 def _time(seconds: float) -> str:
     return show(round(seconds, _NOISE), SECOND)  # sums in different orders differ in their last bits
+
+
+_TOP, _GAP = 4, 5
+_ROWS = ((8, 26), (64, 18))  # at most this number of rows, and the height of each
+_AROUND = 3  # pixels around the label of a bar
+_BESIDE = 8  # pixels between a row and its name or note
+_TIMES, _LINE = 38, 16  # pixels, height of the numbers and of a line of the note
+_AXIS = Axis("time", SECOND)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlacedBar:
+    """A bar in pixels."""
+
+    x: float
+    y: float
+    width: float
+    bar: TimeBar
+    labeled: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LaneLabel:
+    """The name and the note of a row."""
+
+    y: float
+    name: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Track:
+    """All bars of a row, compact enough for thousands of them.
+
+    One path per kind; *spans*, *names*, *kinds* and *says* list the position and width of each
+    bar, its label, the letter of its kind, and its tooltip.
+    """
+
+    y: float
+    paths: tuple[tuple[str, str], ...]
+    labels: tuple[tuple[float, str, str], ...]  # position, kind and text
+    traced: str
+    spans: str
+    names: str
+    kinds: str
+    says: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TimelinePicture:
+    """A timeline in pixels."""
+
+    timeline: Timeline
+    paper: Paper
+    height: int
+    left: int
+    right: int
+    row: int
+    scale: float
+    lines: tuple[LaneLabel, ...]
+    ticks: tuple[Tick, ...]
+    foot: int  # bottom of the rows
+    legend: Legend
+    note: tuple[str, ...]
+
+    @property
+    def boxes(self) -> tuple[PlacedBar, ...]:
+        """Every bar separately."""
+        return tuple(
+            PlacedBar(
+                x=round(self._x(bar), 2), y=line.y, width=round(self._width(bar), 2), bar=bar, labeled=self._fits(bar)
+            )
+            for line, row in self._rows()
+            for bar in row.bars
+        )
+
+    @property
+    def tracks(self) -> tuple[Track, ...]:
+        """The bars of each row."""
+        return tuple(self._track(line.y, row.bars) for line, row in self._rows())
+
+    def _rows(self) -> Iterator[tuple[LaneLabel, Lane]]:
+        return zip(self.lines, self.timeline.rows, strict=True)
+
+    def _track(self, y: float, bars: Sequence[TimeBar]) -> Track:
+        paths: dict[str, list[str]] = {bar.kind: [] for bar in bars}
+        spans, labels, traced = [], [], []
+        followed, left, scale, row = self.timeline.traced, self.left, self.scale, self.row
+        for start, end, kind, label, _ in bars:
+            place, long = left + start * scale, (end - start) * scale
+            width = long - 1 if long > 1 else 0.0
+            x, wide = f"{place:.1f}", f"{width:.1f}"
+            spans.append(f"{x} {wide}")
+            box = f"M{x} {y}h{wide}v{row}h-{wide}z"
+            paths[kind].append(box)
+            if followed and label.rstrip(ascii_lowercase) == followed:
+                traced.append(box)
+            if long > _AROUND and long >= text_width(label) + _AROUND:
+                labels.append((round(place + width / 2, 2), kind, label))
+        return Track(
+            y=y,
+            paths=tuple((kind, "".join(pieces)) for kind, pieces in paths.items()),
+            labels=tuple(labels),
+            traced="".join(traced),
+            spans=",".join(spans),
+            names=" ".join(bar.label for bar in bars),
+            kinds="".join(bar.kind for bar in bars),
+            says="|".join(bar.says for bar in bars),
+        )
+
+    def _x(self, bar: TimeBar) -> float:
+        return self.left + bar.start * self.scale
+
+    def _width(self, bar: TimeBar) -> float:
+        return max(0.0, (bar.end - bar.start) * self.scale - 1)
+
+    def _fits(self, bar: TimeBar) -> bool:
+        """Whether the label of *bar* fits in it."""
+        return (bar.end - bar.start) * self.scale >= text_width(bar.label) + _AROUND
+
+
+def timeline_picture(timeline: Timeline, paper: Paper = WIDE) -> TimelinePicture:
+    """*timeline* in pixels."""
+    left = round(widest([row.name for row in timeline.rows])) + _BESIDE
+    notes = [row.note for row in timeline.rows if row.note]
+    right = paper.width - (round(widest(notes)) + _BESIDE if notes else 2)
+    row = next(height for most, height in _ROWS if len(timeline.rows) <= most)
+    if paper is NARROW:
+        row = min(row, 20)
+    lines = tuple(LaneLabel(_TOP + place * (row + _GAP), one.name, one.note) for place, one in enumerate(timeline.rows))
+    foot = _TOP + len(timeline.rows) * (row + _GAP)
+    own = legend([(kind, says) for kind, says in timeline.kinds], left, paper.width)
+    note = wrapped(timeline.note, paper.width)
+    times = PixelScale(_AXIS, low=0.0, high=timeline.end or 1.0, start=left, end=right)
+    return TimelinePicture(
+        timeline=timeline,
+        paper=paper,
+        height=foot + _TIMES + own.height + len(note) * _LINE,
+        left=left,
+        right=right,
+        row=row,
+        scale=(right - left) / timeline.end if timeline.end else 0.0,
+        lines=lines,
+        ticks=() if timeline.untimed else times.ticks(),
+        foot=foot,
+        legend=own,
+        note=note,
+    )
+
+
+_COLORS = {"F": "34", "B": "33", "I": "33", "W": "35"}
+_IDLE = "."
+_LONGEST_CELL = 6
+
+
+def gantt(timeline: Timeline, width: int, color: bool = False) -> str:
+    """*timeline* in at most *width* columns, to scale.
+
+    A bar without room for its label shows the letter of its kind; one that is narrower than a
+    column is left out.
+    """
+    names = max(len(row.name) for row in timeline.rows)
+    notes = max(len(row.note) for row in timeline.rows)
+    room = max(20, width - names - notes - 4)
+    scale = min(room / timeline.end, _natural(timeline)) if timeline.end else 1.0
+    lines = [f"{row.name:>{names}}  {_text_line(row, timeline.end, scale, color)}  {row.note}" for row in timeline.rows]
+    return "\n".join([*lines, "", _legend(timeline, color)]) + "\n"
+
+
+def _natural(timeline: Timeline) -> float:
+    """Columns per second at which the shortest bar has room for the longest label."""
+    bars = [bar for row in timeline.rows for bar in row.bars if bar.end > bar.start]
+    shortest = min(bar.end - bar.start for bar in bars)
+    longest = min(_LONGEST_CELL, max(len(bar.label) for bar in bars) + 2)
+    return longest / shortest
+
+
+def _text_line(row: Lane, end: float, scale: float, color: bool) -> str:
+    pieces, at = [], 0
+    for bar in row.bars:
+        start, stop = round(bar.start * scale), round(bar.end * scale)
+        pieces.append(_IDLE * (start - at))
+        pieces.append(_painted(_cell(bar.kind, bar.label, stop - start), bar.kind, color))
+        at = stop
+    return "".join(pieces) + _IDLE * (round(end * scale) - at)
+
+
+def _cell(kind: str, label: str, columns: int) -> str:
+    text = f"{kind}{label}"
+    if columns > len(text):
+        return text + "-" * (columns - len(text) - 1) + " "
+    return text if columns == len(text) else kind * columns
+
+
+def _painted(text: str, kind: str, color: bool) -> str:
+    return f"\x1b[{_COLORS[kind]}m{text}\x1b[0m" if color and text else text
+
+
+def _legend(timeline: Timeline, color: bool) -> str:
+    kinds = [f"{_painted(kind, kind, color)} {says}" for kind, says in timeline.kinds]
+    return "   ".join([*kinds, translate("{idle} idle", idle=_IDLE)])

@@ -4,16 +4,21 @@ Authors write answers, mistakes and conditions in it, docstrings their formulas,
 derivations: `2 * size * (ranks - 1) / ranks`, `80 GB - 20 GiB`, `memory.state_bytes(parameters)`.
 """
 
-from app.core.expressions.arithmetic import read_answer, read_argument
-from app.core.expressions.branches import Branch, parts
-from app.core.expressions.evaluation import Names, evaluate, holds
-from app.core.expressions.mathematics import latex
-from app.core.expressions.operations import Quantity, same_kind
+from app.core.expressions.arithmetic import parse_plain, read_answer, read_argument
+from app.core.expressions.evaluation import Names, Quantity, evaluate, holds, same_kind
 from app.core.expressions.pad import PAD_LIMIT, PadLine, worked_pad
-from app.core.expressions.parser import ExpressionError, parse_expression
-from app.core.expressions.plain import parse_plain
-from app.core.expressions.template import BLANK, blanked, fill, fill_known, slots, words_after_slots
-from app.core.expressions.tree import Node, names_in
+from app.core.expressions.parser import ExpressionError, Node, names_in, parse_expression
+from app.core.expressions.template import (
+    BLANK,
+    Branch,
+    blanked,
+    fill,
+    fill_known,
+    latex,
+    parts,
+    slots,
+    words_after_slots,
+)
 
 __all__ = [
     "BLANK",

@@ -4,10 +4,8 @@ import re
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 
-from app.core.expressions.arithmetic import DOLLARS_FIRST, in_the_last_unit, simplified
-from app.core.expressions.evaluation import evaluate
-from app.core.expressions.operations import FUNCTIONS, PLAIN, Quantity
-from app.core.expressions.plain import parse_plain
+from app.core.expressions.arithmetic import DOLLARS_FIRST, in_the_last_unit, parse_plain, simplified
+from app.core.expressions.evaluation import FUNCTIONS, PLAIN, Quantity, evaluate
 from app.core.translation import localized, translate
 from app.core.units import check_clear
 from app.core.units.scales import PLAIN as NUMBER

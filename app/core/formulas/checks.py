@@ -5,9 +5,38 @@ from collections.abc import Collection, Sequence
 from typing import Any, Literal, TypeVar
 
 from app.core.formulas.records import Record
-from app.core.formulas.refusals import larger_than, too_large
 from app.core.translation import noted, say, short_value
-from app.core.units import Count
+from app.core.units import Bytes, BytesPerSecond, Count, Seconds
+
+
+def too_large(name: str, value: object, most: object) -> ValueError:
+    """*name* must be at most *most*."""
+    return ValueError(say("{name} must be at most {most}, not {value}", name=name, most=most, value=value))
+
+
+def larger_than(name: str, value: object, what: str, most: object) -> ValueError:
+    """*name* must be at most *what*, such as "the experts", of which there are *most*."""
+    form = noted("{name} must be at most {what}, {most}, not {value}")
+    return ValueError(say(form, name=name, what=what, most=most, value=value))
+
+
+def not_below(name: str, value: object, what: str, limit: object) -> ValueError:
+    """*name* must be below *what*, which is *limit*."""
+    form = noted("{name} must be below {what}, {limit}, not {value}")
+    return ValueError(say(form, name=name, what=what, limit=limit, value=value))
+
+
+def nearest_of(values: Sequence[object]) -> str:
+    """That the nearest are *values*, of which there are one or two."""
+    if len(values) == 1:
+        return say("the nearest is {number}", number=values[0])
+    return say("the nearest are {below} and {above}", below=values[0], above=values[1])
+
+
+def not_even(name: str, value: object) -> ValueError:
+    """*name* must be even."""
+    return ValueError(say("{name} must be even, not {value}", name=name, value=value))
+
 
 R = TypeVar("R", bound=Record)
 ZeroStage = Literal[0, 1, 2, 3]
@@ -148,3 +177,16 @@ def _is_number(value: object) -> bool:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return False
     return isinstance(value, int) or math.isfinite(value)
+
+
+def rounds_bytes(size: Bytes, ranks: Count) -> Bytes:
+    """Bytes that a rank sends in *ranks* - 1 rounds of one piece, a piece being size / ranks."""
+    rounds = whole("ranks", ranks) - 1
+    return rounds * (positive("size", size) / ranks)
+
+
+def rounds_time(size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds) -> Seconds:
+    """Time of *ranks* - 1 rounds, one after the other, in which every rank sends one piece."""
+    rounds = whole("ranks", ranks) - 1
+    piece = positive("size", size) / ranks
+    return rounds * (at_least("latency", latency, 0) + piece / positive("bandwidth", bandwidth))

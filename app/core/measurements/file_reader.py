@@ -1,16 +1,138 @@
-"""Files of any kind to reports: the one place that knows every reader."""
+"""Files of any kind to reports: unpacked, told by what is in them, and read by the one that knows them."""
 
-from collections.abc import Iterable, Sequence
+import json
+import math
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from enum import Enum
+from functools import cache
 from pathlib import Path
 from typing import TypeAlias
 
+from pydantic import TypeAdapter, ValidationError
+
 from app.core.errors import InputError
-from app.core.measurements.file_kinds import FileContent, content_of
 from app.core.measurements.json_output import from_json
+from app.core.measurements.packed_files import file_head, text_lines, unwrapped_lines
+from app.core.measurements.readers import TEXT_READERS, TextReader
 from app.core.measurements.reports import CollectiveTest, TrainingLog, Unread
-from app.core.measurements.texts import from_text
 from app.core.measurements.trace.reader import read_rank, reports
 from app.core.measurements.trace.report import RankTrace, TraceReport
+from app.core.quotation import visible_lines
+
+_SNIFFED = 1 << 18  # bytes at the beginning of a file that decide
+# A dictionary as Python prints it begins with another quote, and is a line of a log.
+_JSON = re.compile(rb"^(?:\xef\xbb\xbf)?\s*(?:\[\s*)?(?:\{\s*[\"}]|\{\s*$|(?<=\[)\s*\])")
+_TRACE = re.compile(rb'"(?:traceEvents|ph|schemaVersion|deviceProperties|distributedInfo|displayTimeUnit)"\s*:')
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_OTHERS = {
+    b"\x80\x02": "a pickle, such as a snapshot of memory",
+    b"\x80\x03": "a pickle, such as a snapshot of memory",
+    b"\x80\x04": "a pickle, such as a snapshot of memory",
+    b"\x80\x05": "a pickle, such as a snapshot of memory",
+    b"PK": "a zip archive",
+    b"SQLite format 3": "a SQLite database, such as an export of Nsight Systems",
+    b"%PDF": "a PDF",
+    b"\x89PNG": "a picture",
+    b"\xff\xd8": "a picture",
+    b"\x28\xb5\x2f\xfd": "packed by zstd",
+    b"BZh": "packed by bzip2",
+    b"\xfd7zXZ": "packed by xz",
+    b"\x7fELF": "a program",
+}
+
+
+class FileContent(Enum):
+    """What a file holds, as far as its beginning says."""
+
+    TRACE = "a trace of the PyTorch profiler"
+    JSON = "nccl-tests, rccl-tests or a log of Hugging Face's Trainer as JSON"
+    TEXT = "text: tables of nccl-tests, training logs, or both"
+
+
+def content_of(path: Path) -> FileContent:
+    """What *path* holds.
+
+    Raises:
+        InputError: it is empty or of a kind that is not read.
+    """
+    head = file_head(path, _SNIFFED)
+    _check(path.name, head)
+    if not _JSON.match(head):
+        return FileContent.TEXT
+    if _TRACE.search(head):
+        return FileContent.TRACE
+    return FileContent.JSON
+
+
+def _check(name: str, head: bytes) -> None:
+    if not head.strip():
+        raise InputError(f"{name} is empty")
+    for magic, what in _OTHERS.items():
+        if head.startswith(magic):
+            raise InputError(f"{name} is {what}; expected {_read_file_kinds()}")
+    if b"\0" in head[:1024] and not head.startswith(_UTF16):
+        raise InputError(f"{name} is not text; expected {_read_file_kinds()}")
+
+
+def _read_file_kinds() -> str:
+    """A list of what is read."""
+    texts = [reader for reader in TEXT_READERS if reader.reads]
+    tests = [reader.reads for reader in texts if not reader.takes_the_rest]
+    logs = [reader.reads for reader in texts if reader.takes_the_rest]
+    every = [*tests, FileContent.TRACE.value, *logs]
+    return f"{', '.join(every[:-1])}, or {every[-1]}"
+
+
+def from_text(path: Path) -> list[CollectiveTest | TrainingLog]:
+    """The tests and logs in *path*; where there are none, in its lines put together again.
+
+    Raises:
+        InputError: it has neither.
+    """
+    readers = [reader() for reader in TEXT_READERS]
+    cut = _read_lines(text_lines(path), readers)
+    trouble = cut.replace(path.name, "the file", 1)  # a report names no file
+    found = _reports(readers, trouble)
+    if not any(map(_has_numbers, found)) and not cut and (lines := unwrapped_lines(path)):
+        again = [reader() for reader in TEXT_READERS]
+        _read_lines(lines, again)
+        whole = _reports(again, "the lines were cut at one width, and are put together here")
+        found = whole if any(map(_has_numbers, whole)) else found
+    if not found:
+        raise InputError(cut or _refusal(path.name, readers))
+    return found
+
+
+def _read_lines(lines: Iterable[str], readers: Sequence[TextReader]) -> str:
+    """Give each line to the first reader that takes it; why there were no further ones."""
+    takes = [reader.take for reader in readers]
+    try:
+        for line in lines:
+            for take in takes:
+                if take(line):
+                    break
+    except InputError as error:
+        return str(error)
+    return ""
+
+
+def _reports(readers: Sequence[TextReader], trouble: str) -> list[CollectiveTest | TrainingLog]:
+    return [report for reader in readers for report in reader.reports(trouble)]
+
+
+def _has_numbers(report: CollectiveTest | TrainingLog) -> bool:
+    return isinstance(report, TrainingLog) or bool(report.rows)
+
+
+def _refusal(name: str, readers: Sequence[TextReader]) -> str:
+    """Why nothing was found: a tool that is known and not read, or what is expected."""
+    missing = " and ".join(f"no {one.looks}" for one in TEXT_READERS if one.looks)
+    seen = next((one.refusal for one in readers if one.refusal), "")
+    about = f"looks like {seen}; it" if seen else ""
+    return " ".join(filter(None, (name, about, f"has {missing}")))
+
 
 # What the readers return; each has `record`, which is what `wallclock measured --json` prints.
 REPORTS = (CollectiveTest, TrainingLog, TraceReport, Unread)
@@ -57,3 +179,69 @@ def _json_or_lines(path: Path) -> Iterable[Report]:
             return from_text(path)
         except InputError:
             raise error from None
+
+
+_LARGEST = 1e18  # of any number in a report
+_DEEPEST = 12
+_KINDS: Mapping[str, type[Report]] = {kind.__name__: kind for kind in REPORTS}
+
+
+def report_values(report: Report) -> dict[str, object]:
+    """*report* and what kind it is, for JSON."""
+    return {"kind": type(report).__name__, "report": asdict(report)}
+
+
+def report_in(found: Mapping[str, object]) -> Report:
+    """The report that `plain` made, without signs that cannot be seen: a stranger wrote the file.
+
+    Raises:
+        ValidationError: it is not one.
+        KeyError: its kind is not known.
+    """
+    return _adapter(str(found["kind"])).validate_python(_seen(found["report"]))
+
+
+def _seen(found: object) -> object:
+    if isinstance(found, str):
+        return visible_lines(found)
+    if isinstance(found, dict):
+        return {_seen(name): _seen(one) for name, one in found.items()}
+    return [_seen(one) for one in found] if isinstance(found, list | tuple) else found
+
+
+@cache
+def _adapter(kind: str) -> TypeAdapter[Report]:
+    """Made when a report is first read: all of them would take a twelfth of a server's start."""
+    return TypeAdapter(_KINDS[kind])
+
+
+def saved_report(report: Report) -> str:
+    """*report* as it is saved: a file's name, which may say whose it is, is left out."""
+    if isinstance(report, TraceReport):
+        report = replace(report, name="")
+    return json.dumps(report_values(report), allow_nan=False, separators=(",", ":"))
+
+
+def read_stored(text: str) -> Report:
+    """The report that `stored` wrote, or that someone wrote by hand.
+
+    Raises:
+        InputError: it is not one, or has a number that no measurement has.
+    """
+    try:
+        found = json.loads(text)
+        _refuse_wild(found)
+        return report_in(found)
+    except (ValidationError, ValueError, TypeError, KeyError, RecursionError) as error:
+        raise InputError("this is not a measurement that was saved") from error
+
+
+def _refuse_wild(found: object, depth: int = 0) -> None:
+    """Refuse numbers that are not finite or too large, and what is nested too deeply."""
+    if isinstance(found, float | int) and not abs(found) <= _LARGEST:
+        raise ValueError(f"{found} is not the result of a measurement")
+    if depth > _DEEPEST or (isinstance(found, float) and not math.isfinite(found)):
+        raise ValueError("nested too deeply")
+    if isinstance(found, dict | list):
+        for one in found.values() if isinstance(found, dict) else found:
+            _refuse_wild(one, depth + 1)

@@ -1,17 +1,175 @@
-"""What nccl-tests (-J) and rccl-tests (-x with -Z json) write as JSON."""
+"""JSON that programs write: nccl-tests, rccl-tests and training logs, also where it ends too early."""
 
+import json
+import re
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from app.core.errors import InputError
-from app.core.measurements.json_kinds import json_kind, shown_keys
-from app.core.measurements.json_logs import logs_in
-from app.core.measurements.json_prefix import JsonPrefix, read_json
+from app.core.measurements.logs.reader import LogReader
+from app.core.measurements.logs.summary import training_logs
 from app.core.measurements.packed_files import open_unpacked
 from app.core.measurements.plausibility import judge_tests
-from app.core.measurements.readers.rccl_records import RecordReader
+from app.core.measurements.readers.nccl_tables import RecordReader
 from app.core.measurements.reports import CollectiveTest, TrainingLog
 from app.core.measurements.table import CollectiveTable, RawRow, collective_named
+
+# The keys by which a file is known, all of them; what it is; and what to do instead.
+_KINDS: Sequence[tuple[frozenset[str], str]] = tuple(
+    (frozenset(keys.split()), what)
+    for keys, what in (
+        ("architectures model_type", "the configuration of a model, such as Hugging Face's"
+         " config.json: name the model beside a measurement of it"),
+        ("hidden_size num_hidden_layers", "the configuration of a model, such as Hugging Face's"
+         " config.json: name the model beside a measurement of it"),
+        ("train_micro_batch_size_per_gpu", "a configuration of DeepSpeed: send the log of the run"),
+        ("zero_optimization", "a configuration of DeepSpeed: send the log of the run"),
+        ("schema nodes", "an execution trace of PyTorch, a graph of operators without the times of"
+         " the GPU: export a trace of the profiler with export_chrome_trace"),
+        ("cells nbformat", "a notebook: paste the output of the cell"),
+        ("weight_map", "the index of a checkpoint"),
+        ("log_history", "the state of Hugging Face's Trainer without its times, which the last"
+         " entry has after train() has returned: send the log"),
+        ("current_steps", "a log of LLaMA-Factory without times"),
+        ("model_max_length", "the configuration of a tokenizer"),
+        ("request_throughput", "the result of a serving benchmark, which is not read"),
+        ("mean_ttft_ms", "the result of a serving benchmark, which is not read"),
+        ("_wandb", "a summary of Weights & Biases: send the log of the run"),
+        ("_runtime _step", "a summary of Weights & Biases: send the log of the run"),
+        ("benchmarks machine_info", "a result of pytest-benchmark"),
+        ("benchmarks context", "a result of Google Benchmark"),
+        ("log stream time", "the log of a container as JSON lines: print the lines themselves, as"
+         " with docker logs or kubectl logs"),
+        ("added_tokens normalizer", "a tokenizer"),
+        ("peft_type", "the configuration of an adapter"),
+        ("bos_token_id eos_token_id", "the configuration of a model's text generation"),
+        ("name dependencies", "the description of a package"),
+        ("gpus driver_version", "a listing of GPUs"),
+        ("apiVersion kind", "a manifest of Kubernetes"),
+    )
+)  # fmt: skip
+_MOST_KEYS = 4  # that are named
+
+
+def json_kind(value: object) -> str:
+    """What the file with *value* is; empty if nothing tells."""
+    if not isinstance(value, dict):
+        return ""
+    return next((what for keys, what in _KINDS if keys <= value.keys()), "")
+
+
+def shown_keys(value: object) -> str:
+    """The first keys of *value*, in quotes; empty if it has none."""
+    if not isinstance(value, Mapping):
+        return ""
+    keys = [f"'{str(key)[:40]}'" for key in list(value)[:_MOST_KEYS]]
+    return ", ".join(key for key in keys if key.isprintable())
+
+
+_TOTALS = ("train_runtime", "train_samples_per_second", "train_steps_per_second")
+Entry = Mapping[str, object]
+
+
+def logs_in(values: Sequence[Entry], trouble: str) -> list[TrainingLog]:
+    """The logs in *values*: their entries are read as the lines that they would be."""
+    log = LogReader()
+    for value in values:
+        for line in _lines(value):
+            log.take(line)
+    log.take("")
+    return list(training_logs(log, trouble))
+
+
+def _lines(value: Entry) -> Iterator[str]:
+    """The entry as it is printed, and the entries within it."""
+    history = value.get("log_history")
+    if isinstance(history, list):
+        total = value.get("max_steps", 0)
+        for entry in history:
+            if isinstance(entry, dict):
+                yield from _entry(entry, total)
+    else:
+        yield from _entry(value, value.get("total_steps", 0))
+
+
+def _entry(entry: Entry, total: object) -> Iterator[str]:
+    if "train_steps_per_second" in entry:
+        totals = {name: entry[name] for name in _TOTALS if name in entry}
+        yield json.dumps({"train_runtime": 0, **totals, "epoch": 0})
+    elif "loss" in entry and isinstance(number := entry.get("current_steps", entry.get("step")), int):
+        yield json.dumps({"current_steps": number, "total_steps": total, **entry})
+    elif "loss" in entry and "epoch" in entry:
+        yield json.dumps({"loss": 0, **entry})
+
+
+_TOKEN = re.compile(r'"(?:[^"\\]|\\.)*"|["{}\[\],]', re.DOTALL)
+_CLOSING = {"{": "}", "[": "]"}
+_SPACE = " \t\r\n,"
+
+
+@dataclass(frozen=True, slots=True)
+class JsonPrefix:
+    """The values of a text, one after the other, and the line from which on it is not JSON."""
+
+    values: tuple[object, ...]
+    ends_at: int = 0  # 0: all of it is JSON
+
+
+def read_json(text: str) -> JsonPrefix:
+    """The values in *text*; of one that is cut off, what is complete.
+
+    Raises:
+        RecursionError: it is nested too deeply.
+        ValueError: it has a number of more digits than Python reads.
+    """
+    decoder, at, values = json.JSONDecoder(), 0, []
+    while (at := _after_space(text, at)) < len(text):
+        try:
+            value, at = decoder.raw_decode(text, at)
+        except json.JSONDecodeError as error:
+            if (rest := _completed(text[at : error.pos])) is not None:
+                values.append(rest)
+            return JsonPrefix(tuple(values), error.lineno)
+        values.append(value)
+    return JsonPrefix(tuple(values))
+
+
+def _after_space(text: str, at: int) -> int:
+    while at < len(text) and text[at] in _SPACE:
+        at += 1
+    return at
+
+
+def _completed(text: str) -> object | None:
+    """The value that *text* begins, without what is incomplete in it; None if nothing is left."""
+    for end, open_ones in reversed(deque(_whole_until(text), maxlen=2)):
+        closing = "".join(_CLOSING[one] for one in reversed(open_ones))
+        try:
+            found: object = json.loads(text[:end] + closing)
+        except json.JSONDecodeError:
+            continue
+        return found
+    return None
+
+
+def _whole_until(text: str) -> Iterator[tuple[int, str]]:
+    """Where all that is begun could end, and the brackets that are open there."""
+    stack: list[str] = []
+    for token in _TOKEN.finditer(text):
+        sign = token[0]
+        if sign == '"':  # a string without its end
+            return
+        if sign in _CLOSING:
+            stack.append(sign)
+            yield token.end(), "".join(stack)
+        elif sign in {"}", "]"} and stack:
+            stack.pop()
+            yield token.end(), "".join(stack)
+        elif sign == "," and stack:
+            yield token.start(), "".join(stack)
+
 
 _LIMIT = 16 << 20  # bytes of a file; nccl-tests writes a few kB
 _MOST_RANKS = 1 << 20

@@ -1,9 +1,9 @@
-"""A table of nccl-tests as it is read: what was said of it, and its rows before they are judged."""
+"""A table of nccl-tests as it is read: its titles, its rows, and the tests in it."""
 
 import math
 import re
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
 
 from app.core.measurements.ranks import factor_of
 from app.core.measurements.reports import COLLECTIVES, SizeRow
@@ -167,3 +167,215 @@ def element_size(kind: str) -> int | None:
     if kind.startswith(("fp8", "f8")):
         return 1
     return _SIZES.get(kind)
+
+
+VALUE = re.compile(r"^(?:\d+(?:\.\d*)?(?:e[+-]?\d+)?|N/A|nan|inf|-?nan)$", re.IGNORECASE | re.ASCII)
+WHOLE = re.compile(r"^-?\d{1,18}$", re.ASCII)
+_TIMES = ("time", "cputime")
+_SHOWN = ("algbw", "busbw")
+_COUNTS = ("#wrong", "wrong")  # of values; "error" and "res" are the largest deviation
+# Of options: -I, -b with bit differences, -S and -U; they are known, and of no use here.
+_OTHERS = (
+    "error", "res", "i_min", "i_max", "i_p99", "i_cv%", "i_cv", "#bitdiff", "bitdiff", "timestamp",
+    "impl", "algo", "proto", "kernelvariant", "sync", "#channels", "#warps", "netchunksize",
+    "cycle", "iter", "iters",
+)  # fmt: skip
+_TABLE_TITLES_NAMES = {"impl", "algo", "proto", "kernelvariant", "sync"}  # no numbers
+_BEFORE = ("redop", "op", "root")
+_KNOWN = frozenset((*_TIMES, *_SHOWN, *_COUNTS, *_OTHERS, *_BEFORE))
+_MOST_BEFORE = 2  # a reduction and a root
+
+
+def is_title(words: Sequence[str]) -> bool:
+    """Whether *words* are nothing but titles of columns, as in a title that was wrapped."""
+    return bool(words) and all(word.lower() in _KNOWN for word in words)
+
+
+@dataclass(frozen=True, slots=True)
+class TableTitle:
+    """The titles behind the type: *before* the times, of each place, and behind all of them."""
+
+    before: tuple[str, ...]
+    places: tuple[tuple[str, ...], ...]
+    behind: tuple[str, ...] = ()
+
+    @classmethod
+    def read(cls, words: Sequence[str]) -> "TableTitle | None":
+        """The title with *words*; None if it has no times."""
+        lowered = [word.lower() for word in words]
+        starts = [i for i, word in enumerate(lowered) if word in _TIMES]
+        if not starts:
+            return None
+        ends = [*starts[1:], len(lowered)]
+        places = [tuple(lowered[a:b]) for a, b in zip(starts, ends, strict=True)][:2]
+        width = len(places[0]) if len(places) > 1 else len(lowered)
+        places, behind = [place[:width] for place in places], places[-1][width:]
+        return cls(tuple(lowered[: starts[0]]), tuple(places), behind)
+
+    @property
+    def unknown(self) -> tuple[str, ...]:
+        """Titles that are not known here."""
+        every = [*self.before, *(word for place in self.places for word in place), *self.behind]
+        return tuple(dict.fromkeys(word for word in every if word not in _KNOWN))
+
+    @property
+    def has_bandwidths(self) -> bool:
+        """Whether every place has both bandwidths."""
+        return all(set(_SHOWN) <= set(place) for place in self.places)
+
+    @property
+    def cpu_time(self) -> bool:
+        """Whether the times are those of the CPU, until the call returned."""
+        return any("cputime" in place for place in self.places)
+
+    def row(self, start: re.Match[str], words: Sequence[str], before: int | None) -> RawRow | None:
+        """The row of *start* with *words* behind its type; None if they do not fit the title.
+
+        *before* is how many words precede the times in the rows above: versions that leave a column
+        empty do not say so in the title.
+        """
+        words = self._without_time_of_day(words)
+        expected = len(self.before) if before is None else before
+        found = [
+            (first, count)
+            for count in range(len(self.places), 0, -1)
+            for behind in dict.fromkeys((0, len(self.behind)))
+            if self._fits(words, first := self._first(words, count, behind), count)
+            and (before is None or first == before)
+        ]
+        if found:
+            first, count = min(found, key=lambda one: one[0] != expected)
+            return self._built(start, words, first, count)
+        if before is not None and self._fits(words, before, 1):  # the rest is cut off
+            return self._built(start, words, before, 1)
+        return None
+
+    def _first(self, words: Sequence[str], count: int, behind: int) -> int:
+        """Where the times begin if *count* places and *behind* words are printed."""
+        return len(words) - behind - sum(map(len, self.places[:count]))
+
+    def _without_time_of_day(self, words: Sequence[str]) -> Sequence[str]:
+        """*words* without those behind the last value, where every other column is a number.
+
+        A launcher may have added them, or `-S`; a day and an hour are one column of two words.
+        """
+        last = len(words)
+        columns = {word for place in (*self.places, self.behind) for word in place}
+        numbers = not columns & _TABLE_TITLES_NAMES
+        while numbers and last and not VALUE.match(words[last - 1]):
+            last -= 1
+        return words[:last]
+
+    def _fits(self, words: Sequence[str], first: int, count: int) -> bool:
+        """Whether values begin at *first*, and what precedes them is none."""
+        if not 0 <= first <= _MOST_BEFORE or not all(_precedes(word) for word in words[:first]):
+            return False
+        at = first
+        for place in self.places[:count]:
+            cells = dict(zip(place, words[at : at + len(place)], strict=False))
+            numbers = [cells.get(name, "") for name in (*_TIMES, *_SHOWN) if name in place]
+            if len(cells) < len(place) or not all(map(VALUE.match, numbers)):
+                return False
+            at += len(place)
+        return True
+
+    def _built(self, start: re.Match[str], words: Sequence[str], first: int, count: int) -> RawRow:
+        found, at = [], first
+        for place in self.places[:count]:
+            found.append(_table_titles_values(dict(zip(place, words[at : at + len(place)], strict=True))))
+            at += len(place)
+        return raw_row(start, words[:first], found)
+
+
+def raw_row(start: re.Match[str], words: Sequence[str], places: Sequence[tuple[str, ...]]) -> RawRow:
+    """The row that begins with *start*, has *words* before its times, and these *places*."""
+    return RawRow(
+        size=int(start[1]),
+        count=int(start[2]),
+        type=start[3],
+        redop=next((word for word in words if not WHOLE.match(word)), ""),
+        root=next((int(word) for word in words if WHOLE.match(word)), None),
+        out_of_place=places[0],
+        in_place=places[1] if len(places) > 1 else (),
+    )
+
+
+def _precedes(word: str) -> bool:
+    return bool(WHOLE.match(word)) or not VALUE.match(word)
+
+
+def _table_titles_values(cells: dict[str, str]) -> tuple[str, ...]:
+    """Time, both bandwidths and wrong values; empty where the title has none."""
+    time = _first(cells, _TIMES)
+    algbw, busbw = (cells.get(name, "") for name in _SHOWN)
+    if not (algbw and busbw):
+        algbw = busbw = ""
+    return (time, algbw, busbw, _first(cells, _COUNTS))
+
+
+def _first(cells: dict[str, str], names: Iterable[str]) -> str:
+    return next((cells[name] for name in names if name in cells), "")
+
+
+_MOST_TESTS = 32  # of one table
+Key = tuple[str, str, int | None, int]
+
+
+def tests_in(table: CollectiveTable) -> Iterator[CollectiveTable]:
+    """*table*, or the tests of which it has rows, each with a doubt that says so.
+
+    A line that was printed twice is one row. Where a size comes again, as with several cycles or
+    two runs side by side, its second row is of the second test.
+    """
+    parts: dict[Key, list[RawRow]] = {}
+    seen: dict[Key, int] = {}
+    once: set[RawRow] = set()
+    for row in table.rows:
+        kind = (row.type, row.redop, row.root)
+        if row in once:
+            continue
+        once |= {row} if row.size else set()  # the first sizes are often rounded to 0, all of them
+        count = seen.get((*kind, row.size), 0) + 1 if row.size else 1
+        seen[(*kind, row.size)] = count
+        parts.setdefault((*kind, count), []).append(row)
+    if len(parts) == 1:
+        table.rows = next(iter(parts.values()))
+        yield table
+        return
+    kinds = {key[:3] for key in parts}
+    for number, (key, rows) in enumerate(parts.items(), 1):
+        if number <= _MOST_TESTS:
+            yield _part(table, rows, [_about(number, len(parts), key, kinds)])
+
+
+def _part(table: CollectiveTable, rows: Sequence[RawRow], doubts: list[str]) -> CollectiveTable:
+    """The test with these *rows*: the average of all of them is not its own."""
+    return replace(table, rows=list(rows), average=None, doubts=[*table.doubts, *doubts])
+
+
+def _about(number: int, count: int, key: Key, kinds: set[tuple[str, str, int | None]]) -> str:
+    kind, redop, root, again = key
+    what = [
+        kind if len({one[0] for one in kinds}) > 1 else "",
+        redop if len({one[1] for one in kinds}) > 1 else "",
+        f"root {root}" if len({one[2] for one in kinds}) > 1 else "",
+        f"repetition {again} of its sizes" if again > 1 else "",
+    ]
+    named = ", ".join(filter(None, what)) or "repetition 1 of its sizes"
+    left_out = f"; those after {_MOST_TESTS} are left out" if count > _MOST_TESTS else ""
+    return f"test {number} of {count} in one table, told by its rows: {named}{left_out}"
+
+
+def doubt_mixed_tables(tables: Sequence[CollectiveTable]) -> None:
+    """Add a doubt to those of *tables* between whose lines those of others stand."""
+    for before, table in zip(tables, tables[1:], strict=False):
+        if table.listed and 0 not in table.listed:
+            for one in (before, table):
+                one.doubts.append("its ranks are listed on both sides of rows: lines are mixed")
+    titled, ended = (any(getattr(one, name) for one in tables) for name in ("titled", "ended"))
+    for table in tables[1:]:
+        if titled and not table.titled:
+            table.doubts.append("no title stands above these rows, as above others: mixed lines")
+    for table in tables[:-1]:
+        if ended and not table.ended:
+            table.doubts.append("no summary stands below these rows, as below others: mixed lines")

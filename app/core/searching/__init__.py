@@ -5,9 +5,7 @@ by the core of the formulas, `app.core.formulas.step`: over columns where NumPy 
 otherwise each part once for everything that it depends on.
 """
 
-from app.core.searching.deadline import search_in_time
-from app.core.searching.fixed_fields import fixed_fields
-from app.core.searching.search import Ranked, SearchResult, find_layouts
-from app.core.searching.space import Space
+from app.core.searching.search import Ranked, SearchResult, find_layouts, search_in_time
+from app.core.searching.space import Space, fixed_fields
 
 __all__ = ["SearchResult", "Ranked", "Space", "fixed_fields", "find_layouts", "search_in_time"]

@@ -1,4 +1,4 @@
-"""The space of a search: every degree that divides what it splits, for one model and cluster."""
+"""The space of a search: every degree that divides what it splits, but for fields that are fixed."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -6,15 +6,14 @@ from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from app.core.formulas.checks import AttentionKernels, recorded, whole
-from app.core.formulas.parallelism.degrees import expert_split
-from app.core.formulas.parallelism.numbers import PLAIN, Numbers
+from app.core.formulas.checks import AttentionKernels, nearest_of, recorded, whole
+from app.core.formulas.parallelism.degrees import PLAIN, Numbers, expert_split
 from app.core.formulas.parallelism.rules import WITHOUT_A_LAYER
 from app.core.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe, Shares
-from app.core.formulas.refusals import nearest_of
-from app.core.formulas.step.cluster_speeds import attention_kernels
-from app.core.formulas.step.speeds import Reduced, Speeds
-from app.core.translation import noted, say
+from app.core.formulas.records import field_value, hints_of
+from app.core.formulas.step.speeds import Reduced, Speeds, attention_kernels
+from app.core.translation import noted, offer, say
+from app.core.units import Count
 
 MOST_GPUS, MOST_SEQUENCES, MOST_LAYERS, MOST_EXPERTS = 2**20, 2**24, 2**16, 2**16
 BATCH = noted("the batch divides into data-parallel ranks and micro-batches")
@@ -288,3 +287,41 @@ def _chunks(layers: int, pipeline: int, uneven: bool) -> Sequence[int]:
             if uneven or any(total % (pipeline * count) == 0 for total in whole_chunks)
         ),
     )
+
+
+_ELSEWHERE = {
+    "sequence": noted("the tokens of a sequence are given beside the batch"),
+    "microbatches": noted("it follows from the batch; fix micro_batch or data"),
+    "name": noted("it is not searched"),
+    "source": noted("it is not searched"),
+}
+
+
+def fixed_fields(pairs: Sequence[str]) -> Mapping[str, Any]:
+    """The fields of a layout in *pairs* such as `tensor=8`.
+
+    Raises:
+        ValueError: one is not such a pair, is not a field that a search may fix, or is given twice.
+    """
+    fixed: dict[str, Any] = {}
+    for pair in pairs:
+        name, equals, text = (part.strip() for part in pair.partition("="))
+        if not equals or not text:
+            raise ValueError(say("{text!r} fixes nothing: write a field and its value, as in tensor=8", text=pair))
+        _known(name)
+        if name in fixed:
+            raise ValueError(say("{name} is fixed twice", name=name))
+        fixed[name] = field_value(Layout, name, text)
+        if hints_of(Layout)[name] == Count:
+            whole(name, fixed[name], 0 if name in CONSTANT else 1)
+    return fixed
+
+
+def _known(name: str) -> None:
+    known = (*SEARCHED, *CONSTANT)
+    if name in known:
+        return
+    if name in _ELSEWHERE:
+        raise ValueError(say("{name} cannot be fixed: {why}", name=name, why=_ELSEWHERE[name]))
+    near = offer(name, known, say(": those are {names}", names=", ".join(known)))
+    raise ValueError(say("{name!r} is not a field that can be fixed{offer}", name=name, offer=near))

@@ -14,15 +14,21 @@ from app.core.translation.languages import LANGUAGES as LANGUAGES
 from app.core.translation.languages import SOURCE as SOURCE
 from app.core.translation.languages import SPOKEN
 from app.core.translation.languages import catalog as catalog
-from app.core.translation.numeral import LocalizedNumber, has_own_numerals, numeral_in, with_large_numbers
-from app.core.translation.numeral import Numeral as Numeral
-from app.core.translation.offer import offer as offer
-from app.core.translation.sentence import Sentence, filled
+from app.core.translation.sentence import (
+    FORMS,
+    LocalizedNumber,
+    Sentence,
+    filled,
+    has_own_numerals,
+    numeral_in,
+    with_large_numbers,
+)
+from app.core.translation.sentence import Numeral as Numeral
 from app.core.translation.sentence import joined as joined
 from app.core.translation.sentence import noted as noted
+from app.core.translation.sentence import offer as offer
 from app.core.translation.sentence import say as say
 from app.core.translation.sentence import short_value as short_value
-from app.core.translation.unit_words import FORMS
 
 _TAGS = {"zh": "zh-Hans"}  # in HTML and headers, where the code says too little
 _MOST_UNTRANSLATED = 5_000  # sentences that are noted; more than there are

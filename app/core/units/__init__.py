@@ -8,9 +8,17 @@ bytes, GiB is 2**30.
 """
 
 from app.core.units.formatter import figures, inward, show, show_in, show_size, show_typed
-from app.core.units.parser import Reading, parse, parse_or_base, read
+from app.core.units.parser import (
+    Reading,
+    check_clear,
+    clear_text,
+    in_english,
+    list_in_english,
+    parse,
+    parse_or_base,
+    read,
+)
 from app.core.units.scales import PLAIN, Scale, scale_of, singular, spelling
-from app.core.units.typed_numbers import check_clear, clear_text, in_english, list_in_english
 from app.core.units.unit import (
     BYTE,
     BYTE_PER_SECOND,

@@ -4,7 +4,7 @@ import math
 import re
 
 from app.core.translation import Numeral, noted, say
-from app.core.translation.unit_words import FORMS, FORMS_OF_ONE
+from app.core.translation.sentence import FORMS, FORMS_OF_ONE
 from app.core.units.scales import DAY, DECIMAL, HOUR, LARGE, SMALL, Scale, known_scale, scale_of, singular, spelling
 from app.core.units.unit import (
     BYTE,

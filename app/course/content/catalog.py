@@ -1,23 +1,114 @@
-"""The catalog: the chapters and exercises in the files under `exercises/`."""
+"""The catalog: the parts, chapters and exercises in the files under `exercises/`."""
 
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
+from pydantic import Field, ValidationError
+
 from app.core.errors import ContentError, NotFoundError, Problem, nearest
 from app.core.translation import SOURCE, translate
-from app.course.content.files import ReadTopic, read_exercise, read_topic
+from app.core.yaml_file import YamlDocument, read_document
 from app.course.content.images import images_in
-from app.course.content.parts import CourseParts, read_course_parts, stray_part
-from app.course.content.spoken import Spoken, read_spoken
 from app.course.content.topic_file import TOPIC_FILE, ChapterFact, ReadingQuestion, Route
-from app.course.content.translations import is_translation
-from app.course.kinds import Exercise
-from app.course.kinds.figures import Embedded
+from app.course.content.translations import (
+    ReadTopic,
+    Spoken,
+    is_translation,
+    merge_texts,
+    read_exercise,
+    read_spoken,
+    read_topic,
+    translations_of,
+)
+from app.course.kinds import Exercise, Where
+from app.course.kinds.base import Embedded, Strict
 from app.course.kinds.parameters import ChapterParameter
+from app.course.kinds.schema_errors import faults
+
+PARTS_FILE = "parts.yaml"
+
+
+class CoursePart(Strict):
+    """A part of a course: several chapters that belong together."""
+
+    title: str = Field(min_length=2, max_length=60, description="2 to 60 characters")
+    says: str = Field(min_length=10, max_length=200, description="one sentence, for the list")
+
+
+class PartsFile(Strict):
+    """The content of `parts.yaml`."""
+
+    parts: dict[str, CoursePart] = Field(
+        description="the parts, in order, by the names that chapters give as their `part`"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class CourseParts:
+    """The parts of a course by name, in order, and the same in the languages that have them."""
+
+    english: Mapping[str, CoursePart] = field(default_factory=dict)
+    translated: Mapping[str, Mapping[str, CoursePart]] = field(default_factory=dict)
+
+    def spoken(self, code: str) -> "CourseParts":
+        """These parts in the language *code*, as far as they are translated."""
+        return CourseParts({**self.english, **self.translated.get(code, {})})
+
+
+def read_course_parts(folders: Iterable[Path], problems: list[Problem]) -> CourseParts:
+    """The parts in the parts files of *folders*, which need not have any; adds to *problems*."""
+    english: dict[str, CoursePart] = {}
+    translated: dict[str, dict[str, CoursePart]] = {}
+    for path in (folder / PARTS_FILE for folder in folders):
+        if not path.exists():
+            continue
+        try:
+            file, document = read_parts_file(path)
+            for one in translations_of(path, parts_texts(file)):
+                if one.is_fresh:
+                    ours = _parts(one.document, merge_texts(document.values, one.texts))
+                    translated.setdefault(one.language, {}).update(ours.parts)
+        except ContentError as error:
+            problems += error.problems
+            continue
+        english |= file.parts
+    return CourseParts(english, translated)
+
+
+def stray_part(name: str, parts: CourseParts, path: Path) -> Iterator[Problem]:
+    """A problem, if the chapter in the file at *path* names a part that there is not."""
+    if name and name not in parts.english:
+        says = f"no part is called {name!r}{nearest(name, parts.english)}"
+        cure = f"name one of {PARTS_FILE}, or add it there"
+        yield read_document(path).problem(("part",), says, cure)
+
+
+def read_parts_file(path: Path) -> tuple[PartsFile, YamlDocument]:
+    """The parts in the file at *path*, and the file.
+
+    Raises:
+        ContentError: with every problem of the file.
+    """
+    document = read_document(path)
+    return _parts(document, document.values), document
+
+
+def parts_texts(file: PartsFile) -> dict[Where, str]:
+    """The texts of *file* that a translation says, by their place in it."""
+    return {("parts", name, key): getattr(part, key) for name, part in file.parts.items() for key in ("title", "says")}
+
+
+def _parts(document: YamlDocument, values: Mapping[str, object]) -> PartsFile:
+    try:
+        return PartsFile.model_validate(values)
+    except ValidationError as error:
+        found = faults(error, values, PartsFile)
+        raise ContentError([document.problem(*fault) for fault in found]) from error
+
 
 _SUFFIX = ".yaml"
 _WORDS_A_MINUTE = 100  # formulas and tables are read slowly
@@ -272,3 +363,34 @@ def _exercises(folder: Path, known: set[str], read: ReadTopic, problems: list[Pr
             says = f"the exercise {exercise.id!r} already exists"
             problems.append(Problem(path, 1, says, "give the file another name"))
         yield exercise
+
+
+@dataclass(frozen=True, slots=True)
+class CourseSection:
+    """A part of a course and its chapters; chapters without a part have none."""
+
+    part: CoursePart | None
+    topics: tuple[Topic, ...]
+
+
+def sections_of(catalog: Catalog, topics: Sequence[Topic] | None = None) -> Iterator[CourseSection]:
+    """*topics* of *catalog*, by default all, in their parts: those first whose chapters come first.
+
+    A chapter of a course pack without a part that stands inside of one belongs to it.
+    """
+    found: dict[str, list[Topic]] = {}
+    names = _names(catalog.topics)
+    for topic in catalog.topics if topics is None else topics:
+        found.setdefault(names[topic.id], []).append(topic)
+    parts = catalog.parts.english
+    yield from (CourseSection(parts.get(name), tuple(those)) for name, those in found.items())
+
+
+def _names(topics: Sequence[Topic]) -> dict[str, str]:
+    """The part in which each of *topics* stands, by the ids; empty: in none."""
+    found: dict[str, str] = {}
+    for place, topic in enumerate(topics):
+        before = found[topics[place - 1].id] if place else ""
+        later = next((one.part for one in topics[place:] if one.part), "")
+        found[topic.id] = topic.part or (before if before == later else "")
+    return found

@@ -1,16 +1,13 @@
-"""Translations of exercises and chapters: `NAME.de.yaml` beside `NAME.yaml`, with its texts alone.
-
-A translation has the keys of the original that lead to texts, and nothing else: numbers, options
-and answers are those of the original. `of` names the texts that it translates, by their digest: of
-an original that has changed since, the English texts are shown until someone looks at it again.
-"""
+"""The files of exercises and chapters, and the languages that they are translated to."""
 
 import hashlib
+import os
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from copy import deepcopy
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -19,8 +16,82 @@ from app.core.errors import ContentError, Problem, nearest
 from app.core.translation import LANGUAGES, SOURCE
 from app.core.yaml_file import YamlDocument, read_document
 from app.course.content.images import with_images
+from app.course.content.topic_file import TOPIC_FILE, TopicFile, misplaced
 from app.course.kinds import EXERCISE, Exercise, Where
+from app.course.kinds.parameters import ChapterParameter
 from app.course.kinds.schema_errors import faults
+
+ReadTopic = Callable[[Path], tuple[TopicFile, YamlDocument]]
+_NAME = "abcdefghijklmnopqrstuvwxyz0123456789-"
+
+
+def topic_of(path: Path) -> str:
+    """The chapter of the exercise file at *path*: its folder, even if *path* is a symbolic link."""
+    return Path(os.path.abspath(path)).parent.name
+
+
+def read_topic(path: Path) -> tuple[TopicFile, YamlDocument]:
+    """The chapter in the file at *path*, and the file.
+
+    Raises:
+        ContentError: with every problem of the file.
+    """
+    document = read_document(path)
+    try:
+        values = with_images(document.values, topic_of(path), path.parent)
+        topic = TopicFile.model_validate(values)
+    except ValidationError as error:
+        found = faults(error, document.values, TopicFile)
+        raise ContentError([document.problem(*fault) for fault in found]) from error
+    if problems := [document.problem(("opening",), says, cure) for says, cure in misplaced(topic)]:
+        raise ContentError(problems)
+    return topic, document
+
+
+def read_exercise(path: Path, topic: str, read: ReadTopic = read_topic) -> tuple[Exercise, YamlDocument]:
+    """The exercise in the file at *path*, and the file; *read* reads its chapter's, if it must.
+
+    Raises:
+        ContentError: with every problem of the file.
+    """
+    document = read_document(path)
+    return parse_exercise(document, topic, read), document
+
+
+def parse_exercise(document: YamlDocument, topic: str, read: ReadTopic = read_topic) -> Exercise:
+    """The exercise in *document*; *read* reads the file of its chapter, if it must.
+
+    Raises:
+        ContentError: with every problem of the file.
+    """
+    path = document.path
+    if stray := set(path.stem) - set(_NAME):
+        says = f"a file's name must consist of a-z, 0-9 and hyphens, not {sorted(stray)}"
+        raise ContentError([Problem(path, 1, says, "rename the file")])
+    own = [
+        document.problem((key,), "is set from the file itself", "remove it")
+        for key in ("id", "digest", "chapter_parameters")
+        if key in document.values
+    ]
+    if own:
+        raise ContentError(own)
+    values = {**document.values, "id": f"{topic}/{path.stem}", "digest": document.digest}
+    if "from_chapter" in values:
+        values["chapter_parameters"] = _parameters_beside(path, read)
+    try:
+        return EXERCISE.validate_python(with_images(values, topic, path.parent))
+    except ValidationError as error:
+        found = faults(error, document.values)
+        raise ContentError([document.problem(*fault) for fault in found]) from error
+
+
+def _parameters_beside(path: Path, read: ReadTopic) -> Mapping[str, ChapterParameter]:
+    """The parameters of the chapter of the exercise at *path*; none, if its file is not valid."""
+    try:
+        return read(path.parent / TOPIC_FILE)[0].parameters
+    except (ContentError, OSError):  # reported where the chapter is read
+        return {}
+
 
 OF = "of"  # the key of the digest of the texts that are translated
 _DIGITS = 8
@@ -186,3 +257,97 @@ def _wrong(document: YamlDocument, where: Where, text: str, originals: Mapping[W
 def _placeholders(text: str) -> Counter[str]:
     """The drawn values that *text* shows, outside of mathematics, whose braces mean more."""
     return Counter(_FILLED.findall(_MATH.sub(" ", text)))
+
+
+_SUFFIX = ".yaml"
+
+
+@dataclass(frozen=True, slots=True)
+class Spoken:
+    """What is translated to one language: exercises and chapters by their ids.
+
+    Beside a chapter is the title of its original, which a course pack may have replaced.
+    """
+
+    language: str
+    exercises: dict[str, Exercise] = field(default_factory=dict)
+    topics: dict[str, tuple[str, TopicFile]] = field(default_factory=dict)
+
+
+def read_spoken(folders: Iterable[Path], read: ReadTopic, problems: list[Problem]) -> Mapping[str, Spoken]:
+    """The translations in *folders*, which are chapters, by language; adds to the *problems*.
+
+    *read* reads the files of chapters.
+    """
+    found: dict[str, Spoken] = {}
+    for folder in folders:
+        problems += stray(folder)
+        paths = sorted(folder.glob(f"*{_SUFFIX}"))
+        with_translation = {original_of(path) for path in paths if is_translation(path)}
+        for path in paths:
+            if path in with_translation:
+                _add(path, found, read, problems)
+    return found
+
+
+def topic_texts(topic: TopicFile) -> dict[Where, str]:
+    """The texts of *topic* that a translation says, by their place in its file."""
+    texts: dict[Where, str] = {(name,): getattr(topic, name) for name in ("title", "summary", "opening", "closing")}
+    for index, fact in enumerate(topic.facts):
+        texts |= {("facts", index, "name"): fact.name, ("facts", index, "says"): fact.says}
+    for index, question in enumerate(topic.questions):
+        where: Where = ("questions", index)
+        texts |= {(*where, "prompt"): question.prompt, (*where, "says"): question.says}
+        texts |= {(*where, "mistakes", key): one.says for key, one in question.mistakes.items()}
+    for name, parameter in topic.parameters.items():
+        texts["parameters", name, "says"] = parameter.says
+    return {where: text for where, text in texts.items() if text.strip()}
+
+
+def _add(path: Path, found: dict[str, Spoken], read: ReadTopic, problems: list[Problem]) -> None:
+    add = _add_topic if path.name == TOPIC_FILE else _add_exercise
+    try:
+        add(path, found, read, problems)
+    except ContentError:
+        return  # the catalog reports what is wrong with the original
+
+
+def _add_topic(path: Path, found: dict[str, Spoken], read: ReadTopic, problems: list[Problem]) -> None:
+    topic, document = read(path)
+    for one in _fresh(path, topic_texts(topic), problems):
+        with _collected(problems):
+            spoken = found.setdefault(one.language, Spoken(one.language))
+            spoken.topics[path.parent.name] = (topic.title, _topic(document, one))
+
+
+def _add_exercise(path: Path, found: dict[str, Spoken], read: ReadTopic, problems: list[Problem]) -> None:
+    exercise, document = read_exercise(path, path.parent.name, read)
+    for one in _fresh(path, exercise_texts(exercise), problems):
+        with _collected(problems):
+            made = translated(exercise, document, one)
+            found.setdefault(one.language, Spoken(one.language)).exercises[made.id] = made
+
+
+def _fresh(path: Path, texts: Mapping[Where, str], problems: list[Problem]) -> Sequence[Translation]:
+    with _collected(problems):
+        return [one for one in translations_of(path, texts) if one.is_fresh]
+    return ()
+
+
+@contextmanager
+def _collected(problems: list[Problem]) -> Iterator[None]:
+    """Add the problems of an error in the block to *problems*."""
+    try:
+        yield
+    except ContentError as error:
+        problems += error.problems
+
+
+def _topic(document: YamlDocument, translation: Translation) -> TopicFile:
+    values = merge_texts(document.values, translation.texts)
+    try:
+        folder = document.path.parent
+        return TopicFile.model_validate(with_images(values, folder.name, folder))
+    except ValidationError as error:
+        found = faults(error, values, TopicFile)
+        raise ContentError([translation.document.problem(*fault) for fault in found]) from error

@@ -6,7 +6,20 @@ from pkgutil import iter_modules
 from types import MappingProxyType
 
 from app.core.charts.svg import Figure
-from app.course.explorers.base import Explored, Explorer, Explorers, Foreseen, KeyFigure, StateTable, Values, YesOrNo
+from app.course.explorers.base import (
+    Explored,
+    Explorer,
+    Explorers,
+    Foreseen,
+    KeyFigure,
+    StateTable,
+    Values,
+    YesOrNo,
+    guess_question,
+    predicted_figure,
+    settings_text,
+    untold,
+)
 from app.course.explorers.controls import (
     Control,
     ControlValue,
@@ -18,10 +31,13 @@ from app.course.explorers.controls import (
     shown_text,
     slider_place,
 )
-from app.course.explorers.earlier_state import since, with_ghosts
-from app.course.explorers.explorer_translation import translate_explored
-from app.course.explorers.guess import guess_question, predicted_figure, settings_text, untold
-from app.course.explorers.state_check import OpenExplorer, open_explorer
+from app.course.explorers.explorer_translation import (
+    OpenExplorer,
+    open_explorer,
+    since,
+    translate_explored,
+    with_ghosts,
+)
 
 
 def _written() -> Iterator[Explorer]:

@@ -12,8 +12,8 @@ from app.core.formulas.layout import step_time
 from app.core.formulas.memory import memory_budget
 from app.core.formulas.presets import GPUS, Cluster, Layout, ModelShape
 from app.core.formulas.presets.layouts import Again, Precision
-from app.core.formulas.step.cluster_speeds import attention_kernels
 from app.core.formulas.step.memory import StageMemory
+from app.core.formulas.step.speeds import attention_kernels
 from app.core.translation import localized, noted, translate
 from app.core.units import BytesPerSecond, figures
 from app.course.explorers.base import Values

@@ -5,10 +5,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.core.charts.axes import Axis
-from app.core.charts.color import Color
-from app.core.charts.diagram import Drawing, Rect, Sheet, Words
-from app.core.charts.paper import NARROW, Paper
 from app.core.charts.plot import Grip, LabeledPoint, Plot, Series
+from app.core.charts.style import NARROW, Color, Drawing, Paper, Rect, Sheet, Words
 from app.core.formulas.precision import epsilon, largest_finite, round_to, spacing, update_survives
 from app.core.formulas.precision.formats import Format, NumberFormat
 from app.core.translation import noted, translate

@@ -6,9 +6,7 @@ from heapq import nsmallest
 from itertools import accumulate
 
 from app.core.charts.axes import percent_text
-from app.core.charts.color import Color, Tone
-from app.core.charts.diagram import Arrow, Drawing, Rect, Sheet, Words
-from app.core.charts.paper import Paper, text_width
+from app.core.charts.style import Arrow, Color, Drawing, Paper, Rect, Sheet, Tone, Words, text_width
 from app.core.formulas.sharding import expert_all_to_all_bytes, expert_capacity, expert_imbalance
 from app.core.simulators.sharding.routing import route
 from app.core.translation import noted, translate

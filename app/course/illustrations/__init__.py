@@ -11,8 +11,8 @@ from app.core.expressions import ExpressionError, evaluate, fill
 from app.core.formulas import Argument, Input
 from app.core.translation import say
 from app.course.illustrations.base import Illustration, Sketch
+from app.course.kinds.base import Illustrated
 from app.course.kinds.drawn_values import Draw
-from app.course.kinds.figures import Illustrated
 
 __all__ = ["ILLUSTRATIONS", "Illustration", "Sketch", "illustrated", "listed_inputs"]
 

@@ -1,15 +1,14 @@
-"""A figure of what an exercise asks, and the shapes that such figures are made of."""
+"""A figure of what an exercise asks, and what a schedule did that a learner wrote."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from app.core.charts.color import Color, Tone
-from app.core.charts.diagram import Drawing, Rect, Sheet, Words
-from app.core.charts.paper import Paper, legend, text_width
+from app.core.charts.style import Arrow, Color, Drawing, Paper, Rect, Sheet, Tone, Words, legend, text_width, wrapped
 from app.core.charts.timeline import Timeline
 from app.core.formulas.signature import Input, inputs_of
-from app.core.translation import translate, translate_known
+from app.core.simulators.programs import STREAMS, PlayedSchedule, PlayedSpan
+from app.core.translation import noted, translate, translate_known
 
 _AROUND = 8  # pixels around the label of a box
 GAP = "…"
@@ -125,3 +124,128 @@ def key(names: Sequence[tuple[Tone | Color, str]], y: float, paper: Paper) -> tu
 def note_lines(parts: Iterable[str]) -> str:
     """*parts* that are not empty, as the lines of a note."""
     return ", ".join(part for part in parts if part)
+
+
+_MOST = 700  # bars; with more, the beginning is drawn
+_ROW, _HIGH, _LINE = 20, 26, 16  # pixels of a stream, of the memory, and of a line of text
+_LABELED = 11  # pixels of memory that have room for a number
+_TONES: dict[str, tuple[Tone, str]] = {
+    "F": (Tone.COMPUTE, noted("forward")),
+    "B": (Tone.BACKWARD, noted("backward")),
+    "I": (Tone.BACKWARD, noted("backward")),
+    "G": (Tone.WEIGHT_GRADIENT, noted("weight gradient")),
+}
+_SENT = (Tone.COMMUNICATION, noted("communication"))
+_HELD, _OVER = (Tone.ACTIVATIONS, noted("memory held")), (Tone.DROPPED, noted("over the limit"))
+
+
+@dataclass(frozen=True, slots=True)
+class _Axis:
+    """Units of time to pixels."""
+
+    left: float
+    scale: float
+    end: int
+
+    def x(self, time: float) -> float:
+        return self.left + min(time, self.end) * self.scale
+
+
+def schedule_sketch(played: PlayedSchedule) -> Drawing:
+    """The bars of each stream, labeled with the micro-batch, above what the rank holds.
+
+    The first computation that waits has a heavy edge.
+    """
+    spans = [span for span in played.spans if span.end > span.start]
+    spans.sort(key=lambda span: span.start)
+    shown = spans[:_MOST]
+    end = shown[-1].end if len(shown) < len(spans) else max(played.time, 1)
+    peaks = ", ".join(map(str, played.peaks))
+    held = translate("; the most that each rank held: {peaks}", peaks=peaks) if played.machine.sizes else ""
+    cut = translate(", of which the first {end} are drawn", end=end) if end < played.time else ""
+    says = translate("{time} units of time{cut}{held}", time=played.time, cut=cut, held=held)
+    if played.problem:
+        says = translate("It stops at {time}: {problem}", time=played.time, problem=played.problem)
+    return sketch(translate("What your schedule did"), says, lambda paper: _sheet(played, shown, end, says, paper))
+
+
+def _sheet(played: PlayedSchedule, spans: Sequence[PlayedSpan], end: int, says: str, paper: Paper) -> Sheet:
+    limit = played.machine.limit
+    first = played.first_wait
+    left = text_width(translate("rank 15")) + 8
+    axis = _Axis(left, (paper.width - left) / end, end)
+    rects: list[Rect] = []
+    words: list[Words] = []
+    lines: list[Arrow] = []
+    y = 0.0
+    for text in wrapped(says, paper.width):
+        words.append(Words(0, y + 13, text))
+        y += _LINE
+    y += 6
+    for rank in range(len(played.machine.start)):
+        words.append(Words(0, y + 14, translate("rank {rank}", rank=rank)))
+        for stream in STREAMS:
+            own = [span for span in spans if span.rank == rank and span.stream == stream]
+            if own or stream == "compute":
+                rects.append(box(left, y, end * axis.scale, _ROW - 2, "", Tone.IDLE))
+                rects += (_bar(span, axis, y, waits=span == first) for span in own)
+                y += _ROW
+        if played.machine.sizes:
+            rects += _memory(played, rank, limit, axis, y)
+            lines += _limit(played, limit, axis, y)
+            words.append(Words(0, y + _HIGH - 8, translate("max {peaks}", peaks=played.peaks[rank]), quiet=True))
+            y += _HIGH + 8
+    words += [Words(left, y + 12, "0", quiet=True)]
+    words += [Words(paper.width, y + 12, str(end), anchor="end", quiet=True)]
+    marks, names, foot = key(list(_names(played, spans, limit)), y + 22, paper)
+    return Sheet(height=foot + 4, rects=(*rects, *marks), arrows=tuple(lines), words=(*words, *names))
+
+
+def _bar(span: PlayedSpan, axis: _Axis, y: float, *, waits: bool) -> Rect:
+    step = span.instruction
+    tone, _ = _TONES.get(step.op, _SENT)
+    wide = (span.end - span.start) * axis.scale
+    label = str(step.batch if span.stream == "compute" else step.layer)
+    return box(axis.x(span.start), y, wide - min(1.5, wide / 4), _ROW - 2, label, tone, marked=waits)
+
+
+def _levels(played: PlayedSchedule, rank: int, end: int) -> Iterator[tuple[int, int, int]]:
+    """From when to when a *rank* held how much."""
+    times = [*(at for at, _ in played.memory), max(end, played.time)]
+    for (start, held), stop in zip(played.memory, times[1:], strict=True):
+        if start < min(stop, end):
+            yield start, min(stop, end), held[rank]
+
+
+def _memory(played: PlayedSchedule, rank: int, limit: int | None, axis: _Axis, y: float) -> Iterator[Rect]:
+    top = max(*played.peaks, limit or 0, 1)
+    before: tuple[int, int, int] | None = None
+    for level in (*_levels(played, rank, axis.end), (-1, -1, -1)):
+        if before and level[0] == before[1] and level[2] == before[2]:
+            before = (before[0], level[1], level[2])
+            continue
+        if before and before[2]:
+            start, stop, held = before
+            tone = _OVER[0] if limit is not None and held > limit else _HELD[0]
+            high = _HIGH * held / top
+            wide = (stop - start) * axis.scale
+            label = str(held) if high >= _LABELED else ""
+            yield box(axis.x(start), y + _HIGH - high, wide, high, label, tone)
+        before = level
+
+
+def _limit(played: PlayedSchedule, limit: int | None, axis: _Axis, y: float) -> Iterator[Arrow]:
+    if limit is not None:
+        high = y + _HIGH * (1 - limit / max(*played.peaks, limit, 1))
+        right = axis.x(axis.end)
+        yield Arrow(axis.left, high, right, high, color=Color.GRAY, head=False, dashed=True)
+
+
+def _names(played: PlayedSchedule, spans: Sequence[PlayedSpan], limit: int | None) -> Iterator[tuple[Tone, str]]:
+    used = {span.instruction.op for span in spans}
+    found = dict(_TONES.get(op, _SENT) for op in sorted(used))
+    if played.machine.sizes:
+        found |= dict([_HELD])
+        if limit is not None and max(played.peaks) > limit:
+            found |= dict([_OVER])
+    yield from found.items()

@@ -1,14 +1,16 @@
-"""GPUs in a mesh and in nodes, matrices in shards, and the scores of attention."""
+"""GPUs in a mesh and in nodes, matrices in shards and tiles, and blocks that ranks hold."""
 
+from collections.abc import Iterator, Sequence
+from fractions import Fraction
+from itertools import groupby
 from typing import Literal
 
-from app.core.charts.color import Color, Tone
-from app.core.charts.diagram import Arrow, Rect, Sheet, Words
-from app.core.charts.paper import NARROW, Paper
+from app.core.charts.style import NARROW, Arrow, Color, Drawing, Paper, Rect, Sheet, Tone, Words, wrapped
 from app.core.formulas.checks import whole
+from app.core.simulators.sharding import Block, Blocks, PlayedPlan
 from app.core.translation import noted, translate
 from app.core.units import BYTE_PER_SECOND, BytesPerSecond, Count, figures, show
-from app.course.illustrations.base import GAP, Illustration, Sketch, box, few, note_lines, sketch
+from app.course.illustrations.base import GAP, Illustration, Sketch, box, few, key, note_lines, sketch
 
 _CELL = 20  # pixels
 _SQUARE = 120
@@ -231,3 +233,174 @@ NODES = Illustration("nodes", "GPUs in nodes, and the links inside and between t
 MATRIX = Illustration("matrix", "a matrix in shards, by columns or by rows", _matrix)
 SCORES = Illustration("scores", "the square of attention scores of every head", _scores)
 DISPATCH = Illustration("dispatch", "a token that is sent to experts on other nodes", _dispatch)
+
+
+_TILES_LABEL = 70.0  # pixels to the left of the matrix
+
+
+def _tiles(rows: Count, columns: Count, tile_rows: Count, tile_columns: Count) -> Sketch:
+    for name, value in (("rows", rows), ("columns", columns)):
+        whole(name, value)
+    for name, value in (("tile_rows", tile_rows), ("tile_columns", tile_columns)):
+        whole(name, value)
+    return sketch(
+        translate("The output of a product, in tiles"),
+        translate(
+            "{rows:,} by {columns:,}, in tiles of {tile_rows:,} by {tile_columns:,}",
+            rows=rows,
+            columns=columns,
+            tile_rows=tile_rows,
+            tile_columns=tile_columns,
+        ),
+        lambda paper: _corner(rows, columns, (tile_rows, tile_columns), paper),
+    )
+
+
+def _corner(rows: int, columns: int, tile: tuple[int, int], paper: Paper) -> Sheet:
+    """The upper left corner of the matrix, tile by tile; the rest is left out."""
+    high, wide = 30.0, min(30.0 * tile[1] / tile[0], (paper.width - _TILES_LABEL) / 5)
+    rects: list[Rect] = []
+    words = [
+        Words(_TILES_LABEL, 14, translate("{columns:,} columns", columns=columns)),
+        Words(_TILES_LABEL - 8, 40, f"{figures(rows)}", anchor="end"),
+        Words(_TILES_LABEL - 8, 56, translate("rows"), anchor="end"),
+    ]
+    for down in range(3):
+        for right in range(4):
+            x, y = _TILES_LABEL + right * wide, 22 + down * high
+            is_first = not down and not right
+            color = Tone.COMPUTE if is_first else Color.GRAY
+            rects.append(box(x, y, wide - 2, high - 2, "", color, outlined=not is_first))
+        words.append(Words(_TILES_LABEL + 4 * wide + 6, 22 + down * high + 18, GAP))
+    foot = 22 + 3 * high
+    words.append(Words(_TILES_LABEL + 2 * wide, foot + 10, GAP, anchor="middle"))
+    says = translate("filled: a tile of {tile:,} by {tile_2:,}", tile=tile[0], tile_2=tile[1])
+    words.append(Words(_TILES_LABEL, foot + 32, says, quiet=True))
+    return Sheet(height=foot + 38, rects=tuple(rects), words=tuple(words))
+
+
+TILES = Illustration("tiles", "the output of a product of matrices, cut into tiles", _tiles)
+
+
+_SIGN, _TALLEST = 34.0, 130.0
+_COLORS = (Tone.WEIGHTS, Tone.ACTIVATIONS, Tone.GRADIENTS)
+
+
+def _product(rows: Count, inner: Count, columns: Count) -> Sketch:
+    for name, value in (("rows", rows), ("inner", inner), ("columns", columns)):
+        whole(name, value)
+    shapes = [(rows, inner), (inner, columns), (rows, columns)]
+
+    def on(paper: Paper) -> Sheet:
+        tall = max(high for high, _ in shapes)
+        scale = min((paper.width - 2 * _SIGN - 4) / sum(wide for _, wide in shapes), _TALLEST / tall)
+        middle = 2 + tall * scale / 2
+        rects: list[Rect] = []
+        words: list[Words] = []
+        left = 2.0
+        for (high, wide), color, sign in zip(shapes, _COLORS, "×= ", strict=True):
+            top = middle - high * scale / 2
+            says = f"{figures(high)} × {figures(wide)}"
+            rects.append(box(left, top, wide * scale, high * scale, says, color))
+            left += wide * scale + _SIGN
+            words.append(Words(round(left - _SIGN / 2, 2), middle + 4, sign, anchor="middle"))
+        return Sheet(height=round(tall * scale + 4, 2), rects=tuple(rects), words=tuple(words[:2]))
+
+    (a, b), (_, c), _ = shapes
+    says = translate("{a:,} by {b:,} times {b:,} by {c:,} is {a:,} by {c:,}", a=a, b=b, c=c)
+    return sketch(translate("The shapes of a product, to scale"), says, on)
+
+
+PRODUCT = Illustration("product", "the shapes of a matrix product, to scale", _product)
+
+
+_LARGEST, _GAP = 52, 8  # pixels of a block, and between two
+_LABEL = 26  # to the left: the name of an array
+_LINE = 17
+_COMPLETE, _PARTIAL = Tone.WEIGHTS, Tone.RECOMPUTE
+_KEY = [(_COMPLETE, noted("complete")), (_PARTIAL, noted("partial sums"))]
+
+
+def played_sketch(played: PlayedPlan) -> Drawing:
+    """What each rank holds at first and after each move; a line for each array that changes."""
+    lines = list(_lines(played))
+    said = "; ".join(title for title, _, _ in lines)
+    return sketch(translate("What each rank holds"), said, lambda paper: _sheet(played, lines, paper))
+
+
+def _lines(played: PlayedPlan) -> Iterator[tuple[str, str, Blocks]]:
+    """The title, the array and its blocks, for each line."""
+    for name, held in played.task.start.items():
+        yield translate("At first: {name}", name=name), name, held
+    for number, step in enumerate(played.steps, 1):
+        name = step.move.array or played.task.want[0]
+        part = (
+            translate(": each rank sends {fraction} of {name}", fraction=_fraction(step.sent), name=name)
+            if step.sent
+            else ""
+        )
+        yield f"{number}. {step.move}{part}", name, step.arrays[name]
+    if not played.is_right:
+        yield (translate("Target: {want}", want=played.task.want[0]), played.task.want[0], played.task.goal)
+
+
+def _fraction(part: float) -> str:
+    """A part of an array, such as 3/8; more than all of it as 2 1/4 times."""
+    whole, rest = divmod(Fraction(part).limit_denominator(1000), 1)
+    return " ".join(str(one) for one in (whole, rest) if one)
+
+
+def _sheet(played: PlayedPlan, lines: Sequence[tuple[str, str, Blocks]], paper: Paper) -> Sheet:
+    mesh = played.task.mesh
+    side = min(_LARGEST, (paper.width - _LABEL) / len(mesh.ranks) - _GAP)
+    rects: list[Rect] = []
+    words = [Words(0, 13, ",".join(mesh.axes), quiet=True)]
+    for number, rank in enumerate(mesh.ranks):
+        middle = _LABEL + number * (side + _GAP) + side / 2
+        words.append(Words(middle, 13, ",".join(map(str, rank)), anchor="middle", quiet=True))
+    y = 1.0 * _LINE
+    for title, name, held in lines:
+        for text in wrapped(title, paper.width):
+            words.append(Words(0, y + 13, text))
+            y += _LINE
+        words.append(Words(0, y + side / 2 + 5, name, strong=True))
+        for at, block in enumerate(held):
+            x = _LABEL + at * (side + _GAP)
+            small = played.task.mesh.small
+            rects += _block(block, played.task.numbers[name], small, (x, y + 2), side)
+        y += side + 12
+    marks, names, foot = key(_KEY, y, paper)
+    return Sheet(height=foot + 4, rects=(*rects, *marks), words=(*words, *names))
+
+
+def _block(
+    block: Block, numbers: Sequence[int], small: int, corner: tuple[float, float], side: float
+) -> Iterator[Rect]:
+    """The outline of the whole array, and what a rank holds of it; rows are the first dimension."""
+    x, y = corner
+    yield box(x, y, side, side, "", Color.GRAY, outlined=True)
+    columns = len(numbers) // small
+    wide, high = side / columns, side / small
+    starts = range(0, len(numbers), columns)
+    rows = [_runs(block[at : at + columns], numbers[at : at + columns]) for at in starts]
+    top = 0
+    for runs, same in groupby(rows):
+        count = len(list(same))
+        for start, length, tone in runs:
+            yield box(x + start * wide, y + top * high, length * wide, count * high, "", tone)
+        top += count
+
+
+def _runs(row: Block, numbers: Sequence[int]) -> tuple[tuple[int, int, Tone], ...]:
+    """The cells of a row that are held, as runs: where they start, how many, and their color."""
+    tones = [
+        None if cell is None else _COMPLETE if cell == number else _PARTIAL
+        for cell, number in zip(row, numbers, strict=True)
+    ]
+    found, at = [], 0
+    for tone, cells in groupby(tones):
+        length = len(list(cells))
+        if tone is not None:
+            found.append((at, length, tone))
+        at += length
+    return tuple(found)

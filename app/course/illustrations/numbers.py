@@ -1,12 +1,10 @@
-"""A roof without numbers on its axes, the bits of a format, and experts as bins."""
+"""Roofs, bits, bins, losses, plans and cables: figures of numbers alone."""
 
-from app.core.charts.color import Color, Tone
-from app.core.charts.diagram import Arrow, Rect, Sheet, Words
-from app.core.charts.paper import NARROW, Paper
+from app.core.charts.style import NARROW, Arrow, Color, Paper, Rect, Sheet, Tone, Words
 from app.core.formulas.checks import positive, whole
 from app.core.translation import plural, translate
-from app.core.units import BYTE_PER_SECOND, FLOP_PER_SECOND, BytesPerSecond, Count, FlopsPerSecond, Ratio, show
-from app.course.illustrations.base import Illustration, Sketch, box, key, sketch
+from app.core.units import BYTE_PER_SECOND, FLOP_PER_SECOND, BytesPerSecond, Count, FlopsPerSecond, Ratio, figures, show
+from app.course.illustrations.base import GAP, Illustration, Piece, Sketch, box, few, key, row, sketch
 
 _LEFT, _FOOT, _TOP = 24.0, 150.0, 40.0
 
@@ -108,3 +106,152 @@ def _bins(experts: Count, factor: Ratio, popular: Ratio) -> Sketch:
 ROOF = Illustration("roof", "the roofline of a GPU, without numbers on its axes", _roof)
 BITS = Illustration("bits", "the bits of a number format", _bits)
 BINS = Illustration("bins", "experts, their fair share and their capacity", _bins)
+
+
+_LAWS_LEFT, _LAWS_TOP, _LAWS_FOOT = 24.0, 30.0, 150.0
+_PIECES = 24
+
+
+def _isoflop(times: Ratio | None = None) -> Sketch:
+    far = positive("times", times) if times else 0.0
+
+    def on(paper: Paper) -> Sheet:
+        right = paper.width - 6.0
+        middle, half = (_LAWS_LEFT + right) / 2, (right - _LAWS_LEFT) * 0.42
+
+        def place(at: float) -> tuple[float, float]:
+            """A point of the curve; *at* is -1 at its left end and 1 at its right."""
+            return round(middle + at * half, 2), round(_LAWS_FOOT - 34 - (_LAWS_FOOT - 34 - _LAWS_TOP) * at * at, 2)
+
+        points = [place(2 * k / _PIECES - 1) for k in range(_PIECES + 1)]
+        arrows = [
+            Arrow(*start, *end, color=Color.BLUE, head=False) for start, end in zip(points, points[1:], strict=False)
+        ]
+        axes = ((_LAWS_LEFT, _LAWS_FOOT, right, _LAWS_FOOT), (_LAWS_LEFT, _LAWS_FOOT, _LAWS_LEFT, 8.0))
+        arrows += [Arrow(*ends, color=Color.GRAY, head=False) for ends in axes]
+        marks = [(0.0, translate("optimum"))]
+        if far:
+            marks.append((0.6 if far > 1 else -0.6, translate("{far} times as large", far=figures(far))))
+        rects: list[Rect] = []
+        words = [
+            Words(_LAWS_LEFT + 8, 18, translate("loss"), quiet=True),
+            Words(
+                right, _LAWS_FOOT + 18, translate("parameters (fewer tokens to the right)"), anchor="end", quiet=True
+            ),
+        ]
+        for at, says in marks:
+            x, y = place(at)
+            rects.append(box(x - 4, y - 4, 8, 8, "", Tone.OPTIMIZER))
+            if at:  # inside the curve
+                side, gap = ("end", -10) if at > 0 else ("start", 10)
+                words.append(Words(x + gap, y - 4, says, anchor=side))
+            else:
+                words.append(Words(x, y + 22, says, anchor="middle", strong=True))
+        return Sheet(height=_LAWS_FOOT + 24, rects=tuple(rects), arrows=tuple(arrows), words=tuple(words))
+
+    says = translate("the loss of models of all sizes, with the same training computation")
+    return sketch(translate("One budget, not to scale"), says, on)
+
+
+ISOFLOP = Illustration("isoflop", "the loss of models of all sizes with one budget", _isoflop)
+
+
+_ROW, _HIGH = 26, 96
+
+
+def _rent(gpus: Count) -> Sketch:
+    many = f"{whole('gpus', gpus):,} {'GPU' if gpus == 1 else 'GPUs'}"
+
+    def on(paper: Paper) -> Sheet:
+        left, top = 24.0, 22.0
+        foot, right = top + _HIGH, paper.width - 8.0
+        end = left + (right - left) * 0.7
+        return Sheet(
+            height=foot + 24,
+            rects=(box(left, top, end - left, _HIGH, "GPU-hours", Tone.COMPUTE),),
+            arrows=(Arrow(left, foot, right, foot, color=Color.GRAY), Arrow(left, foot, left, 8.0, color=Color.GRAY)),
+            words=(
+                Words(left + 10, 14, many, quiet=True),
+                Words(end, foot + 18, "the money is spent", anchor="end", quiet=True),
+                Words(right, foot + 18, "time", anchor="end", quiet=True),
+            ),
+        )
+
+    return sketch("What money buys, not to scale", f"{many} until the money is spent", on)
+
+
+def _sharded_step() -> Sketch:
+    names = (
+        (Tone.COMPUTE, "computation"),
+        (Tone.COMMUNICATION, "all-gather of weights"),
+        (Tone.GRADIENTS, "reduce-scatter of gradients"),
+    )
+
+    def on(paper: Paper) -> Sheet:
+        work = [Piece(1, "forward", Tone.COMPUTE), Piece(2, "backward", Tone.COMPUTE)]
+        sent = [Piece(1, "", Tone.COMMUNICATION)] * 2 + [Piece(1, "", Tone.GRADIENTS)]
+        rects = row(work, 0, paper.width, 20, _ROW)
+        rects += row(sent, 0, paper.width, 72, _ROW)
+        samples, words, foot = key(names, 72 + _ROW + 8, paper)
+        says = (Words(0, 13, "GPU", quiet=True), Words(0, 65, "network", quiet=True))
+        return Sheet(height=foot, rects=(*rects, *samples), words=(*says, *words))
+
+    says = "weights are gathered for both passes, and gradients are reduced in the second"
+    return sketch("A step of FSDP, not to scale", says, on)
+
+
+RENT = Illustration("rent", "the GPU-hours that money buys: GPUs, and time", _rent)
+SHARDED_STEP = Illustration("sharded-step", "computation and messages of a step with FSDP", _sharded_step)
+
+
+_CABLES_TOP, _CABLES_FOOT, _CABLES_HIGH = 34.0, 132.0, 30.0  # pixels: the two switches, and their height
+_MOST = 16
+
+
+def _cables(flows: Count, links: Count) -> Sketch:
+    whole("flows", flows)
+    whole("links", links)
+    return sketch(
+        translate("{flows:,} flows and {links:,} cables", flows=flows, links=links),
+        translate("the switch hashes each flow to one of the cables"),
+        lambda paper: _between(flows, links, paper),
+    )
+
+
+def _between(flows: int, links: int, paper: Paper) -> Sheet:
+    arrows: list[Arrow] = []
+    words: list[Words] = []
+    for many, top, foot, color in (
+        (flows, 4.0, _CABLES_TOP, Color.BLUE),
+        (links, _CABLES_TOP + _CABLES_HIGH, _CABLES_FOOT, Color.GRAY),
+    ):
+        shown = few(many, _MOST)
+        step = paper.width / len(shown)
+        for at, number in enumerate(shown):
+            x = round((at + 0.5) * step, 2)
+            if number is None:
+                words.append(Words(x, (top + foot) / 2 + 4, GAP, anchor="middle"))
+            else:
+                arrows.append(Arrow(x, top, x, foot - 2, color=color, head=color is Color.BLUE))
+    rects = [
+        box(
+            0,
+            _CABLES_TOP,
+            paper.width,
+            _CABLES_HIGH,
+            translate("leaf switch: {flows:,} flows", flows=flows),
+            outlined=True,
+        ),
+        box(
+            0,
+            _CABLES_FOOT,
+            paper.width,
+            _CABLES_HIGH,
+            translate("{links:,} cables to the next switch", links=links),
+            outlined=True,
+        ),
+    ]
+    return Sheet(height=_CABLES_FOOT + _CABLES_HIGH + 4, rects=tuple(rects), arrows=tuple(arrows), words=tuple(words))
+
+
+CABLES = Illustration("cables", "flows at a switch, and the cables to the next one", _cables)

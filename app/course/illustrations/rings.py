@@ -2,9 +2,7 @@
 
 import math
 
-from app.core.charts.color import Color
-from app.core.charts.diagram import Arrow, Rect, Sheet, Words
-from app.core.charts.paper import NARROW, Paper
+from app.core.charts.style import NARROW, Arrow, Color, Paper, Rect, Sheet, Words
 from app.core.formulas.checks import whole
 from app.core.translation import translate
 from app.core.units import (

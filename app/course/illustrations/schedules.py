@@ -4,9 +4,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Literal
 
-from app.core.charts.color import Color, Tone
-from app.core.charts.diagram import Arrow, Sheet, Words
-from app.core.charts.paper import NARROW, Paper
+from app.core.charts.style import NARROW, Arrow, Color, Paper, Sheet, Tone, Words
 from app.core.charts.timeline import SAID, SCHEDULE_NAMES, Lane, TimeBar, Timeline
 from app.core.errors import capitalized
 from app.core.formulas.checks import positive, whole

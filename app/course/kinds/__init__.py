@@ -14,9 +14,8 @@ from app.course.kinds.code.schedule import Schedule
 from app.course.kinds.design import Design
 from app.course.kinds.expression import Expression
 from app.course.kinds.lab import LabExercise
-from app.course.kinds.match import Match
 from app.course.kinds.numeric import Numeric
-from app.course.kinds.order import Order
+from app.course.kinds.order import Match, Order
 from app.course.kinds.sharding import Sharding
 
 Exercise = (

@@ -6,16 +6,13 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from app.core.errors import AnswerError, nearest
+from app.core.errors import AnswerError, PlacedError, nearest
 from app.core.expressions import ExpressionError, holds
 from app.core.translation import noted, plural, translate
-from app.core.validation import PlacedError
-from app.course.kinds.answers import Answer, Verdict
-from app.course.kinds.base import Base, Finding, Slug, Where
-from app.course.kinds.diagnosis_key import mistake_key
+from app.course.kinds.answer_key import worth_sentence
+from app.course.kinds.answers import Answer, Verdict, mistake_key
+from app.course.kinds.base import Base, Finding, Markdown, Slug, Strict, Where
 from app.course.kinds.drawn_values import Draw, shuffled
-from app.course.kinds.mistake import worth_sentence
-from app.course.kinds.strict import Markdown, Strict
 from app.course.sandbox.runner import Runner
 
 FIRST = "first"

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Field
 from app.core.expressions import ExpressionError, Quantity, evaluate, fill, holds
 from app.core.measurements.exhibits import Exhibit, exhibit_called
 from app.core.translation import Numeral, say
-from app.core.translation.unit_words import FORMS
+from app.core.translation.sentence import FORMS
 from app.core.units import figures, scale_of, show_typed
 
 

@@ -1,28 +1,95 @@
-"""Exercises whose answer is a formula: derived, typed, and judged by its values."""
+"""Exercises whose answer is a formula: derived, typed, and judged by its values and units."""
 
 import math
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Literal, Self
 
 from pydantic import Field, PrivateAttr, model_validator
 
-from app.core.errors import AnswerError
-from app.core.expressions import ExpressionError, Names, Node, Quantity, evaluate, latex, parse_plain
+from app.core.errors import AnswerError, PlacedError
+from app.core.expressions import ExpressionError, Names, Node, Quantity, evaluate, latex, parse_plain, same_kind
 from app.core.translation import localized, noted, translate
-from app.core.units import Scale, scale_of, show, unit_of
-from app.core.validation import PlacedError
-from app.course.kinds.answers import Answer, Verdict, single_text
-from app.course.kinds.base import Base, Finding, Where
-from app.course.kinds.diagnosis_key import key_told
+from app.core.units import FLOP, RATIO, Dimension, Scale, scale_of, show, spelled, unit_of
+from app.course.kinds.answer_key import MISTAKES, Mistake, ScoredMistake, worth_sentence
+from app.course.kinds.answers import Answer, Verdict, key_told, single_text
+from app.course.kinds.base import Base, Finding, Markdown, Remembered, Strict, Where
 from app.course.kinds.drawn_values import Draw, DrawnValue, UnitName
-from app.course.kinds.equivalence import dimension_words, near, of_another_kind, same_values, value_at, why_none
-from app.course.kinds.memo import Remembered
-from app.course.kinds.mistake import MISTAKES, Mistake, ScoredMistake, worth_sentence
-from app.course.kinds.strict import Markdown, Strict
-from app.course.kinds.unclear_numbers import refuse_unclear
+from app.course.kinds.numeric import refuse_unclear
 from app.course.sandbox.runner import Runner
+
+_CLOSE = 1e-6
+_CURES = {"multiply": noted("multiply by something in {unit}"), "divide": noted("divide by something in {unit}")}
+
+
+def value_at(node: Node, names: Names) -> Quantity | None:
+    """The value of *node* where the letters are *names*; None where it has none."""
+    try:
+        return evaluate(node, names)
+    except ExpressionError:
+        return None
+
+
+def why_none(node: Node, names: Names) -> str:
+    """Why *node* has no value."""
+    try:
+        evaluate(node, names)
+    except ExpressionError as error:
+        return str(error)
+    return translate("it is always zero")
+
+
+def near(value: Quantity, other: Quantity) -> bool:
+    """Whether two values differ by no more than rounding."""
+    return math.isclose(value.value, other.value, rel_tol=_CLOSE, abs_tol=0)
+
+
+def same_values(values: Sequence[Quantity | None], others: Sequence[Quantity]) -> bool:
+    """Whether two formulas have the same values; 6 FLOP a token is 6 of them, with unit or not."""
+    return len(values) == len(others) and all(
+        value is not None and same_kind(value.dimension, other.dimension) and near(value, other)
+        for value, other in zip(values, others, strict=True)
+    )
+
+
+def of_another_kind(values: Sequence[Quantity | None], right: Sequence[Quantity]) -> str:
+    """Feedback on a formula of another dimension, with the missing or extra unit."""
+    for value, expected in zip(values, right, strict=True):
+        if value is None or not value.value or same_kind(value.dimension, expected.dimension):
+            continue
+        cure = [
+            translate(_CURES[do], unit=spelled(part))
+            for do, part in _missing(value.dimension, expected.dimension).items()
+            if part != RATIO.dimension
+        ]
+        return translate(
+            "This comes out as {found}, but the answer is {expected}: {cure}.",
+            found=dimension_words(value),
+            expected=dimension_words(expected),
+            cure=translate(" and ").join(cure),
+        )
+    return ""
+
+
+def _missing(found: Dimension, expected: Dimension) -> Mapping[str, Dimension]:
+    """The dimensions to multiply and divide by to get from *found* to *expected*, FLOP aside."""
+    powers = [
+        0 if flop else wanted - power for power, wanted, flop in zip(found, expected, FLOP.dimension, strict=True)
+    ]
+
+    def part(sign: int) -> Dimension:
+        return tuple(max(sign * power, 0) for power in powers)
+
+    return {"multiply": part(1), "divide": part(-1)}
+
+
+def dimension_words(quantity: Quantity) -> str:
+    """The dimension of *quantity* in words."""
+    if quantity.dimension == RATIO.dimension:
+        return translate("a plain number")
+    return translate("a value in {unit}", unit=spelled(quantity.dimension))
+
 
 _POINTS = 12
 _DIGITS = 2  # of a drawn value: round numbers read better where one is shown

@@ -10,18 +10,12 @@ from app.core.errors import AnswerError, nearest
 from app.core.expressions import ExpressionError, Names, Quantity, fill
 from app.core.translation import SOURCE, noted, speaking, translate
 from app.core.units import Reading, spelling
-from app.course.kinds.answer_key import AnswerKey, keys_of, telling_figures
-from app.course.kinds.answers import Answer, PartVerdict, Verdict
-from app.course.kinds.base import Base, Finding, Slug, Where
+from app.course.kinds.answer_key import AnswerKey, AskedQuantity, keys_of, part_sentences, telling_figures
+from app.course.kinds.answers import Answer, PartVerdict, Verdict, first_mistake, mistake_key
+from app.course.kinds.base import Base, Finding, Markdown, Remembered, Slug, Strict, Where
 from app.course.kinds.choice import Offered, Option, unknown_option
-from app.course.kinds.diagnosis_key import first_mistake, mistake_key
 from app.course.kinds.drawn_values import Draw, shuffled
-from app.course.kinds.memo import Remembered
-from app.course.kinds.mistake import part_sentences
-from app.course.kinds.quantities_base import TELL, Box
-from app.course.kinds.quantity import AskedQuantity
-from app.course.kinds.strict import Markdown, Strict
-from app.course.kinds.visible_values import question_numbers
+from app.course.kinds.quantities_base import TELL, Box, question_numbers
 from app.course.sandbox.runner import Runner
 
 CAUSE = "cause"  # the name of the answer that is chosen

@@ -3,24 +3,102 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import combinations
 from typing import Literal, Self
 
 from pydantic import Field, PrivateAttr, model_validator
 
 from app.core.errors import AnswerError, nearest
-from app.core.expressions import ExpressionError, Quantity, names_in, parse_expression
-from app.core.translation import noted, translate
-from app.core.units import Reading
-from app.course.kinds.answers import Answer, CountedParts, PartVerdict, Verdict
+from app.core.expressions import ExpressionError, Names, Quantity, names_in, parse_expression
+from app.core.translation import localized, noted, translate
+from app.core.units import Reading, check_clear
+from app.course.kinds.answer_key import MISTAKES, AnswerKey, AskedQuantity, Mistake, part_sentences, worth_sentence
+from app.course.kinds.answers import Answer, CountedPart, CountedParts, PartVerdict, Verdict, first_mistake
 from app.course.kinds.base import Finding, Where
-from app.course.kinds.diagnosis_key import first_mistake
 from app.course.kinds.drawn_values import Draw, UnitName
-from app.course.kinds.mistake import MISTAKES, Mistake, part_sentences, worth_sentence
 from app.course.kinds.quantities_base import Asking, Box
-from app.course.kinds.quantity import AskedQuantity
-from app.course.kinds.sum_parts import counted_in, trouble_of_parts
-from app.course.kinds.unclear_numbers import refuse_unclear_answers
 from app.course.sandbox.runner import Runner
+
+MOST_PARTS = 6
+_SAME = 1e-6  # of the sum of the parts and the answer
+_FIGURES = 6  # of how near a sum is
+_NEAR = 0.02  # of a sum, at most: a looser tolerance says little
+
+
+def counted_in(key: AnswerKey, value: float) -> CountedParts | None:
+    """The parts of the right answer that *value* is the sum of; None if it is not such a sum.
+
+    Of several such sums it is the nearest one, then that of the most parts, the first ones.
+    """
+    values = parts_of(key)
+    sums = [
+        (names, sum(values[name] for name in names))
+        for count in range(len(values) - 1, 0, -1)
+        for names in combinations(values, count)
+    ]
+    near = [
+        (round(abs(value - total) / abs(total), _FIGURES), at)
+        for at, (_, total) in enumerate(sums)
+        if total and abs(value - total) <= min(key.slack, _NEAR * abs(total))
+    ]
+    if not near:
+        return None
+    names = sums[min(near)[1]][0]
+    parts = tuple(CountedPart(key.asked.part_name(name), size, name in names) for name, size in values.items())
+    return CountedParts(parts, key.asked.shown(value), key.shown())
+
+
+def parts_of(key: AnswerKey) -> Mapping[str, float]:
+    """The parts of the right answer, by name.
+
+    Raises:
+        ExpressionError: a part has no value.
+    """
+    names: Names = key.names
+    return {name: key.asked.value(text, names) for name, text in key.asked.parts.items()}
+
+
+def trouble_of_parts(key: AnswerKey) -> str:
+    """Why the parts of an answer cannot be right; empty where they can, or there are none.
+
+    Raises:
+        ExpressionError: a part has no value.
+    """
+    values: Sequence[float] = list(parts_of(key).values())
+    if not values:
+        return ""
+    if not 1 < len(values) <= MOST_PARTS:
+        return f"must have 2 to {MOST_PARTS} parts, not {len(values)}"
+    if abs(sum(values) - key.right) > _SAME * abs(key.right):
+        total, right = key.asked.shown(sum(values)), key.asked.shown(key.right)
+        return f"has parts that add up to {total}, not to the answer, {right}"
+    return ""
+
+
+def refuse_unclear(text: str) -> None:
+    """Ask what 112.000 is, where the page writes 112,000 with another sign than a comma.
+
+    Raises:
+        AnswerError: a number in *text* may be a thousand times as large as it reads in English.
+    """
+    try:
+        check_clear(text)
+    except ValueError as error:
+        raise AnswerError(localized(str(error))) from error
+
+
+def refuse_unclear_answers(
+    keys: Mapping[str, AnswerKey], readings: Mapping[str, Reading], texts: Mapping[str, str]
+) -> None:
+    """Ask about each of *texts* that is not right as it was read, and may mean another number.
+
+    Raises:
+        AnswerError: one of them is not clear.
+    """
+    for name, reading in readings.items():
+        if not keys[name].holds(reading):
+            refuse_unclear(texts[name])
+
 
 ONLY = "answer"  # the name of an answer that is the only one
 _FORESEEN = 2  # mistakes of an exercise, at least

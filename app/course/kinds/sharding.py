@@ -12,18 +12,25 @@ from app.core.expressions import ExpressionError, evaluate
 from app.core.simulators.sharding import Move, PlayedPlan, RankMesh, Resharding, WorkingPlan, play_plan, working_plans
 from app.core.translation import noted, translate
 from app.core.units import BYTE, Reading, show
-from app.course.kinds.answers import Answer, PartVerdict, Verdict
-from app.course.kinds.base import Finding, Where
-from app.course.kinds.diagnosis_key import first_mistake, mistake_key
+from app.course.kinds.answer_key import AskedQuantity, part_sentences
+from app.course.kinds.answers import Answer, PartVerdict, Verdict, first_mistake, mistake_key
+from app.course.kinds.base import Finding, Markdown, Remembered, Where
 from app.course.kinds.drawn_values import Draw
-from app.course.kinds.layouts import ArrayLayout, layout_rows, refuse_unrelated, task_of, whole_count
-from app.course.kinds.memo import Remembered
-from app.course.kinds.mistake import part_sentences
-from app.course.kinds.move_plan import THEN, dearer, read_plan, tolerated, trouble_of, written_plan
+from app.course.kinds.layouts import (
+    THEN,
+    ArrayLayout,
+    dearer,
+    layout_rows,
+    read_plan,
+    refuse_unrelated,
+    task_of,
+    tolerated,
+    trouble_of,
+    whole_count,
+    written_plan,
+)
+from app.course.kinds.numeric import refuse_unclear_answers
 from app.course.kinds.quantities_base import Asking, Box
-from app.course.kinds.quantity import AskedQuantity
-from app.course.kinds.strict import Markdown
-from app.course.kinds.unclear_numbers import refuse_unclear_answers
 from app.course.sandbox.runner import Runner
 
 PLAN = "plan"  # the name of the plan among the answers

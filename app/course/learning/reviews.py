@@ -1,13 +1,186 @@
-"""The reviews of a day: which of those that are due, and in which order."""
+"""Spaced repetition: what is remembered, what is due, and what to do next."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
+from functools import cache
 
-from app.course.content.catalog import Catalog
-from app.course.learning.memory import Memory
-from app.course.learning.prerequisites import Prerequisites
-from app.course.learning.suggestions import Suggestion, due_exercises
+from fsrs import Card, Rating, Scheduler
+
+from app.core.translation import plural, translate
+from app.course.content.catalog import Catalog, Topic
+from app.course.kinds import Exercise
+from app.course.learning.placement import Prerequisites
+
+RETENTION = 0.9  # an exercise is due when its chance of being solved falls to this
+_LONGEST_INTERVAL = 365  # days
+
+
+@dataclass(frozen=True, slots=True)
+class Review:
+    """The result of one exercise on one day; *at* is the first answer of that day."""
+
+    exercise: str
+    at: datetime
+    solved: bool
+    at_once: bool  # solved with the first answer, without a hint
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """A learner's memory of a solved exercise; *first*: the day on which it was solved first."""
+
+    due: date
+    last: date
+    chance: float  # of solving it now
+    first: date = date.min
+
+
+def memories(reviews: Iterable[Review], now: datetime) -> Mapping[str, Memory]:
+    """The memory of each exercise that was ever solved; *reviews* are oldest first.
+
+    Raises:
+        ValueError: a time is not in UTC.
+    """
+    cards: dict[str, Card] = {}
+    last: dict[str, date] = {}
+    first: dict[str, date] = {}
+    for review in reviews:
+        if review.exercise not in cards and not review.solved:
+            continue  # there is nothing to remember yet
+        card = cards.get(review.exercise) or Card(card_id=0, due=review.at)
+        cards[review.exercise], _ = _scheduler().review_card(card, _rating(review), review.at)
+        last[review.exercise] = review.at.date()
+        first.setdefault(review.exercise, review.at.date())
+    return {
+        name: Memory(
+            due=card.due.date(),
+            last=last[name],
+            chance=_scheduler().get_card_retrievability(card, now),
+            first=first[name],
+        )
+        for name, card in cards.items()
+    }
+
+
+def _rating(review: Review) -> Rating:
+    if review.at_once:
+        return Rating.Good
+    return Rating.Hard if review.solved else Rating.Again
+
+
+@cache
+def _scheduler() -> Scheduler:
+    # In whole days and without randomness: the same answers always lead to the same dates.
+    return Scheduler(
+        desired_retention=RETENTION,
+        learning_steps=(),
+        relearning_steps=(),
+        maximum_interval=_LONGEST_INTERVAL,
+        enable_fuzzing=False,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Mastery:
+    """The exercises solved, their total number, and the share that would be solved now."""
+
+    solved: int
+    total: int
+    share: float
+
+
+def mastery_of(exercises: Iterable[Exercise], memories: Mapping[str, Memory]) -> Mastery:
+    """The mastery of *exercises*; one that was never solved has no chance of being solved now."""
+    chances = [memories[e.id].chance if e.id in memories else 0.0 for e in exercises]
+    solved = sum(chance > 0 for chance in chances)
+    return Mastery(solved, len(chances), sum(chances) / len(chances) if chances else 0.0)
+
+
+def mastery_by_skill(exercises: Iterable[Exercise], memories: Mapping[str, Memory]) -> Mapping[str, Mastery]:
+    """The mastery of each skill with a solved exercise, the least remembered first."""
+    by_skill: dict[str, list[Exercise]] = {}
+    for exercise in exercises:
+        for skill in exercise.skills:
+            by_skill.setdefault(skill, []).append(exercise)
+    found = {skill: mastery_of(those, memories) for skill, those in by_skill.items()}
+    begun = {skill: mastery for skill, mastery in found.items() if mastery.solved}
+    return dict(sorted(begun.items(), key=lambda pair: (pair[1].share, pair[0])))
+
+
+@dataclass(frozen=True, slots=True)
+class Suggestion:
+    """An exercise to do, and the reason."""
+
+    exercise: Exercise
+    reason: str
+
+
+def due_exercises(catalog: Catalog, memories: Mapping[str, Memory], today: date) -> tuple[Suggestion, ...]:
+    """The exercises due for review, the least remembered first."""
+    waiting = [
+        (memory.chance, exercise)
+        for exercise in catalog.exercises
+        if (memory := memories.get(exercise.id)) and memory.due <= today
+    ]
+    waiting.sort(key=lambda pair: (pair[0], pair[1].id))
+    return tuple(Suggestion(exercise, _why(memories[exercise.id], today)) for _, exercise in waiting)
+
+
+def onward(
+    catalog: Catalog,
+    solved: Collection[str],
+    chapter: str = "",
+    current: str = "",
+    known: Collection[str] = (),
+    route: str = "",
+) -> Suggestion | None:
+    """The exercise to continue with after *current*, which is no longer open.
+
+    It is the first open one on the path of *chapter*, then of the chapters after it, then of those
+    before it. When every path is finished, it is any exercise that is left, in the same order. The
+    chapters that are *known* come last. On a *route*, its chapters come first, after *chapter*.
+    """
+    there = [topic.id for topic in catalog.topics if not route or route in topic.routes]
+    chapters = sorted(_from(catalog, chapter), key=lambda topic: (topic.id in known, topic.id not in (*there, chapter)))
+    paths = [one for topic in chapters if topic.id not in known for one in topic.path]
+    others = [one for topic in chapters for one in topic.exercises]
+    extras = [one for topic in chapters if topic.id not in known for one in topic.extras]
+    left = (one for one in (*paths, *extras, *others) if one.id not in solved and one.id != current)
+    chosen = next(left, None)
+    if chosen is None:
+        return None
+    topic = catalog.topic_of(chosen)
+    if chosen in topic.path:
+        why = translate(
+            "Number {place} of {count} on the path in {title}.",
+            place=topic.path.index(chosen) + 1,
+            count=len(topic.path),
+            title=topic.title,
+        )
+    else:
+        why = translate("Still open in {title}.", title=topic.title)
+    return Suggestion(chosen, why)
+
+
+def _from(catalog: Catalog, chapter: str) -> Iterator[Topic]:
+    """Every chapter, from the one with the id *chapter* on and around."""
+    here = next((n for n, topic in enumerate(catalog.topics) if topic.id == chapter), 0)
+    yield from catalog.topics[here:]
+    yield from catalog.topics[:here]
+
+
+def _why(memory: Memory, today: date) -> str:
+    days, left = (today - memory.last).days, 100 * memory.chance
+    if not days:
+        return translate("last done today; about {left:.0f} % is left", left=left)
+    return plural(
+        "last done yesterday; about {left:.0f} % is left",
+        "last done {number} days ago; about {left:.0f} % is left",
+        days,
+        left=left,
+    )
+
 
 MOST_A_DAY = 10  # reviews; the others wait for the days after
 

@@ -11,8 +11,7 @@ from typing import Literal
 
 from app.core.errors import UnavailableError
 from app.course.sandbox.component import component_file, ensure, package_paths
-from app.course.sandbox.process import WorkerLostError, WorkerProcess
-from app.course.sandbox.self_test import verify_isolation, verify_lockdown
+from app.course.sandbox.process import WorkerLostError, WorkerProcess, verify_isolation, verify_lockdown
 from app.server.aside.fair_queue import Client, FairQueue
 from app.server.config import Settings
 from app.server.metrics import SANDBOX_KILLS

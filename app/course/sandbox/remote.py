@@ -1,26 +1,99 @@
-"""A pool whose workers are those of sandbox servers, on this machine or on others."""
+"""A pool whose workers are those of sandbox servers, and what is said to them over HTTP."""
 
 import asyncio
 import json
 import time
 from collections.abc import Mapping
 from contextlib import AsyncExitStack
+from dataclasses import asdict
 from hashlib import blake2b
 from http import HTTPStatus
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from app.core.errors import UnavailableError
-from app.course.sandbox import wire
 from app.course.sandbox.pool import READY, STARTING, Pool, SandboxHealth, off
 from app.course.sandbox.process import DiedError, StarvedError, WorkerLostError
+from app.course.sandbox.replies import SOURCE_LIMIT
 from app.server.aside.fair_queue import Client
 from app.server.config import Settings
 from app.server.metrics import SANDBOX_SERVERS
 
 if TYPE_CHECKING:
     import httpx2  # imported where it is used: most servers have workers of their own
+
+STATE, RUN = "/state", "/run"
+PROTOCOL = 1  # both ends must speak the same
+ORDER_LIMIT = 8 << 20  # bytes
+REPLY_LIMIT = 8 << 20  # bytes; twice what a worker process may answer
+BEAT = 5.0  # seconds from one space to the next
+SILENCE = 3 * BEAT  # seconds after which a server has vanished
+
+
+class _Message(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class ClientOf(_Message):
+    """For whom a run is scheduled; its name is a digest."""
+
+    name: Annotated[str, Field(min_length=1, max_length=64)]
+    shared: bool
+    limit: int | None
+
+    @property
+    def client(self) -> Client:
+        """As the fair queue knows it."""
+        return Client(self.name, self.shared, self.limit)
+
+
+class WorkerProgram(_Message):
+    """What a worker is asked."""
+
+    source: Annotated[str, Field(max_length=SOURCE_LIMIT)]
+    entry: Annotated[str, Field(max_length=SOURCE_LIMIT)]
+    calls: list[list[object]]
+
+
+class SandboxOrder(_Message):
+    """A run that a web server asks for."""
+
+    client: ClientOf
+    program: WorkerProgram
+    wall: Annotated[float, Field(gt=0)]
+    long: bool
+
+
+class SandboxState(_Message):
+    """Whether a sandbox server can run programs, and what it is busy with."""
+
+    protocol: int
+    version: str
+    state: Literal["starting", "ready", "off"]
+    says: str
+    cause: str
+    wall: float
+    workers: int
+    busy: int
+    waiting: int
+
+
+class SandboxReply(_Message):
+    """How a run went: one of these is set."""
+
+    answer: dict[str, object] | None = None
+    full: str = ""  # too many runs are waiting
+    off: str = ""  # it cannot run programs now
+    lost: Literal["", "died", "lost", "busy"] = ""
+
+
+def write_order(client: Client, program: Mapping[str, object], wall: float, *, long: bool) -> bytes:
+    """An order as it is sent; only a digest of the name of *client* is in it."""
+    named = {**asdict(client), "name": blake2b(client.name.encode(), digest_size=16).hexdigest()}
+    message = {"client": named, "program": program, "wall": wall, "long": long}
+    return json.dumps(message).encode()
+
 
 _LOOK = 1.0  # seconds from one look at a server to the next
 _PROMPT = 3.0  # seconds within which a server connects, and says how it is
@@ -60,7 +133,7 @@ class SandboxServer:
             transport=httpx2.AsyncHTTPTransport(
                 uds=path, trust_env=False, limits=httpx2.Limits(max_connections=None, max_keepalive_connections=100)
             ),
-            timeout=httpx2.Timeout(wire.SILENCE, connect=_PROMPT, pool=None),
+            timeout=httpx2.Timeout(SILENCE, connect=_PROMPT, pool=None),
             trust_env=False,  # no proxy stands between
         )
         return self._http
@@ -68,7 +141,7 @@ class SandboxServer:
     async def look(self) -> None:
         """Ask how it is."""
         try:
-            self.health = self._judged(await self._sent("GET", wire.STATE, b"", _PROMPT))
+            self.health = self._judged(await self._sent("GET", STATE, b"", _PROMPT))
         except GoneError as error:
             self.health = off(f"{self.address}: {error}")
 
@@ -82,7 +155,7 @@ class SandboxServer:
         """
         self.in_flight += 1
         try:
-            reply = await self._sent("POST", wire.RUN, order)
+            reply = await self._sent("POST", RUN, order)
         finally:
             self.in_flight -= 1
         parsing = asyncio.to_thread(_reply_of, reply) if len(reply) > _LARGE else None
@@ -90,10 +163,10 @@ class SandboxServer:
 
     def _judged(self, text: bytes) -> SandboxHealth:
         try:
-            state = wire.SandboxState.model_validate_json(text)
+            state = SandboxState.model_validate_json(text)
         except ValidationError as error:
             raise GoneError("it does not answer as a sandbox server of this version") from error
-        if state.protocol != wire.PROTOCOL:
+        if state.protocol != PROTOCOL:
             raise GoneError(f"it is of version {state.version}, which another protocol is for")
         if state.wall != self._wall:
             raise GoneError(
@@ -113,7 +186,7 @@ class SandboxServer:
                 _check(response.status_code)
                 async for piece in response.aiter_raw():
                     body += piece
-                    if len(body) > wire.REPLY_LIMIT:
+                    if len(body) > REPLY_LIMIT:
                         raise WorkerLostError
         except (httpx2.HTTPError, httpx2.InvalidURL, OSError, TimeoutError) as error:
             raise GoneError(f"it cannot be reached: {error or type(error).__name__}") from error
@@ -140,7 +213,7 @@ class RemotePool(Pool):
     async def ask(self, client: Client, request: Mapping[str, object], wall: float, *, long: bool) -> dict[str, object]:
         """As of any pool."""
         await self.prepared()
-        order = wire.order(client, request, wall, long=long)
+        order = write_order(client, request, wall, long=long)
         for _ in range(_TRIES):
             server = await self._present(client)
             try:
@@ -216,15 +289,15 @@ def _check(status: int) -> None:
         raise GoneError(f"it answered with the status {status}")
 
 
-def _reply_of(text: bytes) -> wire.SandboxReply:
+def _reply_of(text: bytes) -> SandboxReply:
     try:
-        return wire.SandboxReply.model_validate(json.loads(text))
+        return SandboxReply.model_validate(json.loads(text))
     except (ValueError, RecursionError) as error:
         # An end that is missing: the server was killed or stopped amid its reply.
         raise GoneError("its reply is not complete") from error
 
 
-def _answer_of(reply: wire.SandboxReply) -> dict[str, object]:
+def _answer_of(reply: SandboxReply) -> dict[str, object]:
     if reply.answer is not None:
         return reply.answer
     if reply.full:

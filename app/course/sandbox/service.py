@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Route
 
 from app.core.errors import UnavailableError
-from app.course.sandbox import wire
+from app.course.sandbox import remote
 from app.course.sandbox.pool import Pool
 from app.course.sandbox.process import DiedError, StarvedError, WorkerLostError
 from app.server import metrics
@@ -42,8 +42,8 @@ def create_service(settings: Settings, state: Mapping[str, object]) -> Starlette
             Route("/livez", service.live),
             Route("/readyz", service.ready),
             Route("/metrics", service.metrics),
-            Route(wire.STATE, service.state),
-            Route(wire.RUN, service.run, methods=["POST"]),
+            Route(remote.STATE, service.state),
+            Route(remote.RUN, service.run, methods=["POST"]),
         ],
     )
 
@@ -80,8 +80,8 @@ class _Service:
         if not self._is_trusted(request):
             return _refusal(401, "this address needs the token of the sandbox")
         health = self._pool.health
-        state = wire.SandboxState(
-            protocol=wire.PROTOCOL,
+        state = remote.SandboxState(
+            protocol=remote.PROTOCOL,
             version=version("wallclock"),
             state=health.state,
             says=health.says,
@@ -99,25 +99,25 @@ class _Service:
             return _refusal(401, "this address needs the token of the sandbox")
         body = await _body(request)
         if body is None:
-            return _refusal(413, f"an order has at most {wire.ORDER_LIMIT} bytes")
+            return _refusal(413, f"an order has at most {remote.ORDER_LIMIT} bytes")
         try:
-            order = wire.SandboxOrder.model_validate(json.loads(body))
+            order = remote.SandboxOrder.model_validate(json.loads(body))
         except (ValidationError, ValueError, RecursionError):
             return _refusal(422, "the body is not the order of a web server of this version")
         if order.wall > self._settings.sandbox_wall:
             return _refusal(422, f"WALLCLOCK_SANDBOX_WALL is {self._settings.sandbox_wall:g} here")
         return StreamingResponse(self._spoken(order), media_type=_JSON)
 
-    async def _spoken(self, order: wire.SandboxOrder) -> AsyncIterator[bytes]:
+    async def _spoken(self, order: remote.SandboxOrder) -> AsyncIterator[bytes]:
         running = asyncio.ensure_future(self._reply(order))
         try:
-            while not (await asyncio.wait([running], timeout=wire.BEAT))[0]:
+            while not (await asyncio.wait([running], timeout=remote.BEAT))[0]:
                 yield b" "
             yield running.result()
         finally:
             running.cancel()  # of use only if the web server has gone
 
-    async def _reply(self, order: wire.SandboxOrder) -> bytes:
+    async def _reply(self, order: remote.SandboxOrder) -> bytes:
         program = order.program.model_dump()
         try:
             client = order.client.client
@@ -139,7 +139,7 @@ async def _body(request: Request) -> bytes | None:
     body = bytearray()
     async for piece in request.stream():
         body += piece
-        if len(body) > wire.ORDER_LIMIT:
+        if len(body) > remote.ORDER_LIMIT:
             return None
     return bytes(body)
 

@@ -1,21 +1,258 @@
-"""The fourteen steps of the first hour, in their order."""
+"""The fourteen steps of the first hour, in their order, and those that fit in no other module."""
 
+import math
 import platform
+import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
+from pathlib import Path
 
 from app.core.errors import InputError, UnavailableError
-from app.labs.check.cluster import jobs
-from app.labs.check.collectives import bandwidth, nccl, two_nodes
-from app.labs.check.findings import CheckFinding, CheckReport, CheckStep, failed_finding
-from app.labs.check.hardware import driver, torch_devices
+from app.labs.check.collectives import LAB, bandwidth, nccl, two_nodes
+from app.labs.check.findings import CheckFinding, CheckReport, CheckStep, failed_finding, odd, passed, unknown
+from app.labs.check.hardware import driver, links, torch_devices
 from app.labs.check.health import after_the_load
 from app.labs.check.kernels import check_attention, check_copies, products
-from app.labs.check.links import links
-from app.labs.check.processes import failures, forks
-from app.labs.check.standard_runs import record_standard_runs
-from app.labs.check.world import World
+from app.labs.check.world import Broke, TorchProcess, World
+from app.labs.results.disturbance import WHAT_TO_DO
+from app.labs.results.report import Report
+from app.labs.results.upload import read_sent
+from app.labs.runner.job import write_whole
+from app.server.db.columns import RunState
+
+_SIZES = "4KiB,1MiB"
+_HOW = "Set WALLCLOCK_LAB_LAUNCHER=slurm to check it."
+
+
+def jobs(world: World) -> Iterator[CheckFinding]:
+    """Whether jobs run shared, exclusive and with a GPU per task, and can be canceled."""
+    if not world.is_slurm:
+        yield unknown("Slurm", "runs do not go through Slurm here", _HOW)
+        return
+    gpus = world.devices().usable
+    backend = "nccl" if gpus > 1 else "gloo"
+    shapes = {"2 ranks": (2, ""), "2 ranks, a GPU per task": (2, "--gpus-per-task=1")}
+    whole = max(2, gpus // world.nodes)
+    shapes[f"{whole} ranks on an exclusive node"] = (whole, "--exclusive")
+    if world.nodes > 1:
+        shapes[f"{2 * whole} ranks on two nodes"] = (2 * whole, "")
+    for name, (ranks, option) in shapes.items():
+        if not gpus and "GPU" in option.upper():
+            yield unknown(name, "WALLCLOCK_SLURM_GPUS is 0")
+        else:
+            yield _job(world, name, ranks, backend, option)
+    left = world.canceled()
+    if left:
+        yield failed_finding("a canceled job", "; ".join(left), "nothing is left of it", "See squeue --me.")
+    else:
+        yield passed("a canceled job", "nothing is left of it")
+
+
+def _job(world: World, name: str, ranks: int, backend: str, option: str) -> CheckFinding:
+    ran = world.run(LAB, {"ranks": str(ranks), "sizes": _SIZES}, backend, site=option)
+    report = ran.report
+    if ran.is_done:
+        return passed(name, f"the sums of {report.world} ranks are right ({ran.seconds:.0f} s)")
+    return failed_finding(name, report.cause or report.state.word, "the sums are right", "")
+
+
+# With the parameters that labs start with, so that runs of different machines can be compared.
+STANDARD: tuple[tuple[str, Mapping[str, str]], ...] = (
+    ("all-reduce", {}),
+    ("point-to-point", {}),
+    ("two-streams", {}),
+    ("matrix-product", {}),
+    ("memory-copy", {}),
+    ("attention", {}),
+)
+_QUICK: tuple[tuple[str, Mapping[str, str]], ...] = (
+    ("all-reduce", {"sizes": "4KiB,64KiB,1MiB"}),
+    ("memory-copy", {"sizes": "1MiB,16MiB"}),
+)
+
+
+def record_standard_runs(world: World) -> Iterator[CheckFinding]:
+    """Run the standard runs, write them to the file, and read it as a board would."""
+    if world.record is None:
+        names = ", ".join(name for name, _ in STANDARD)
+        cure = f"--record FILE runs {names}, and writes a file for a board."
+        yield unknown("runs for a board", "nothing was recorded", cure)
+        return
+    reports = []
+    for name, given in _QUICK if world.quick else STANDARD:
+        try:
+            ran = world.run(name, given)
+        except InputError as error:
+            yield unknown(name, str(error))
+            continue
+        if not ran.is_done:
+            yield failed_finding(name, ran.report.cause, "it runs, and its data is right", "")
+        elif ran.report.doubts:
+            yield odd(name, " ".join(ran.report.doubts), "nothing disturbs it", WHAT_TO_DO)
+        else:
+            reports.append(ran.report)
+    yield _written(world.record, reports)
+    for report in reports:
+        yield _as_a_board_reads_it(report)
+
+
+def _written(path: Path, reports: list[Report]) -> CheckFinding:
+    try:
+        write_whole(path, "".join(f"{report.as_json()}\n" for report in reports).encode())
+    except OSError as error:
+        return failed_finding("file", f"{path}: {error.strerror}", "it can be written", "")
+    return passed("file", f"{len(reports)} runs in {path}")
+
+
+def _as_a_board_reads_it(sent: Report) -> CheckFinding:
+    """Whether a board takes the run *sent*, and shows what it needs to be believed."""
+    name = f"{sent.lab} on a board"
+    try:
+        read = read_sent(sent.as_json())
+    except (InputError, UnavailableError) as error:
+        return failed_finding(name, str(error), "a board takes it", "Report this, with the file.")
+    if read.backend != "nccl":
+        return passed(name, f"{read.size} over {read.backend}")
+    machine, versions = read.machine, read.versions
+    shown = {
+        "GPU": bool(machine.gpus),
+        "driver": bool(machine.driver),
+        "NCCL": "nccl" in versions or "rccl" in versions,
+        "times without launch": any("with launch" in one.name for one in read.measures),
+    }
+    if missing := [what for what, is_there in shown.items() if not is_there]:
+        return odd(name, f"without {', '.join(missing)}", f"with {', '.join(shown)}", "Report this.")
+    return passed(name, f"{read.size}, {machine.gpus[0]}, driver {machine.driver}")
+
+
+_DEVICE = re.compile(r"/dev/(?:nvidia\d|nvidia-uvm|nvidiactl|kfd|dri/)")
+_STARTING = 30.0  # seconds from which on the import of torch is slow
+_LIMIT, _QUICK_LIMIT = 20.0, 3.0  # seconds of a run in which a rank is missing
+_LATER = 5.0  # seconds after the limit in which everything is over
+_RANKS = 4
+_MAJORITY = 3  # ranks, of which two outnumber the one that went elsewhere
+_EVEN = "of two ranks in different collectives, neither is known to be wrong"
+_FIRST_NAMED = re.compile(r"\branks? (\d+)")
+
+
+def forks(world: World) -> Iterator[CheckFinding]:
+    """Whether ranks can be forked, and use the GPUs."""
+    if world.is_slurm:
+        yield unknown("process with torch", "under Slurm, each rank imports torch by itself")
+    else:
+        yield from _process_with_torch(world.torch_process())
+    yield _products(world)
+
+
+def _process_with_torch(process: TorchProcess) -> Iterator[CheckFinding]:
+    found = f"torch {process.version}, imported in {process.seconds:.1f} s"
+    if process.seconds < _STARTING:
+        yield passed("process with torch", found)
+    else:
+        cure = "Install PyTorch on a local disk; a network file system takes this long at each start."
+        yield odd("process with torch", found, f"less than {_STARTING:g} s", cure)
+    if opened := sorted({path for path in process.files if _DEVICE.match(path)}):
+        yield failed_finding(
+            "its open files",
+            ", ".join(opened),
+            "no GPU",
+            "Its forks cannot use a GPU that it has initialized; report this, with the version of "
+            "torch and the installed packages.",
+        )
+    else:
+        yield passed("its open files", "no GPU among them")
+
+
+def _products(world: World) -> CheckFinding:
+    gpus = world.devices().usable
+    if world.is_slurm or not gpus:
+        met = world.fail("nothing", 0, 2, "gloo", _LIMIT)
+        return _as_expected("forks", met, "two ranks met and summed")
+    done = world.fail("products", 0, gpus, "gloo", _LIMIT)
+    each = "a fork per GPU multiplied matrices of BF16 on it"
+    return _as_expected("forks", done, each if gpus > 1 else "a fork multiplied matrices of BF16")
+
+
+def _as_expected(name: str, broke: Broke, says: str) -> CheckFinding:
+    if broke.state is RunState.DONE:
+        return passed(name, f"{says}, in {broke.seconds:.1f} s")
+    return failed_finding(name, broke.cause or broke.state.word, says, "")
+
+
+@dataclass(frozen=True, slots=True)
+class _Fault:
+    """What goes wrong, with *rank*, in words that begin a line."""
+
+    what: str
+    rank: int
+    name: str
+
+
+_FAULTS = (
+    _Fault("memory", 1, "out of memory on rank {rank}"),
+    _Fault("raises", 1, "an exception on rank {rank}"),
+    _Fault("killed", 2, "rank {rank} is killed"),
+    _Fault("skips", 3, "rank {rank} skips a collective"),
+)
+
+
+def failures(world: World) -> Iterator[CheckFinding]:
+    """Whether runs that fail name the right rank, and leave nothing that stops the next one."""
+    gpus = world.devices().usable
+    backend = "nccl" if gpus > 1 else "gloo"
+    ranks = min(_RANKS, gpus) if gpus > 1 else _RANKS
+    limit = _QUICK_LIMIT if world.quick else _LIMIT
+    most = math.inf if world.is_slurm else limit + _LATER  # a job also waits for its nodes
+    for fault in _FAULTS:
+        rank = min(fault.rank, ranks - 1)
+        if fault.what == "skips" and ranks < _MAJORITY:
+            yield unknown("a rank skips a collective", _EVEN)
+            continue
+        broke = world.fail(fault.what, rank, ranks, backend, limit)
+        yield _judged(fault.name.format(rank=rank), broke, rank, most)
+    after = world.fail("nothing", 0, ranks, backend, limit + _LATER)
+    yield _as_expected("the next run", after, f"{ranks} ranks over {backend} met and summed")
+    if gpus <= 1:
+        yield unknown("failures over NCCL", "they need two GPUs")
+    elif not world.quick:
+        yield from _detours(world)
+
+
+def _detours(world: World) -> Iterator[CheckFinding]:
+    """Whether NCCL takes another way where one is closed."""
+    variables, expected = {}, {"NCCL_P2P_DISABLE": "SHM", "NCCL_SHM_DISABLE": "NET"}
+    for variable, way in expected.items():
+        variables[variable] = "1"
+        name = f"with {' and '.join(variables)}"
+        ran = world.run(LAB, {"ranks": "2", "sizes": "1MiB"}, "nccl", dict(variables))
+        chosen = ran.report.details.get("transport", "")
+        if not ran.is_done:
+            yield failed_finding(name, ran.report.cause or ran.report.state.word, f"it runs over {way}", "")
+        elif way in chosen:
+            yield passed(name, f"it runs over {chosen}")
+        else:
+            cure = "The variable had no effect; see /etc/nccl.conf and ~/.nccl.conf."
+            yield odd(name, chosen or "unknown", way, cure)
+
+
+def _judged(name: str, broke: Broke, rank: int, most: float) -> CheckFinding:
+    """Whether a run *broke* as it should: *rank* is to blame, in time, and nothing is left."""
+    found = f"{broke.cause} ({broke.seconds:.1f} s)"
+    within = "" if most == math.inf else f", within {most:g} s"
+    expected = f"rank {rank} is to blame{within}"
+    named = _FIRST_NAMED.search(broke.cause)
+    if broke.state is RunState.DONE or named is None or int(named[1]) != rank:
+        return failed_finding(name, found, expected, "Report this, with the logs of the run.")
+    if broke.left:
+        pids = ", ".join(map(str, broke.left))
+        cure = "End them; a GPU that they hold cannot be used."
+        return failed_finding(name, f"{found}; processes left: {pids}", "nothing is left", cure)
+    if broke.seconds > most:
+        return odd(name, found, expected, "The driver takes long to free a GPU; see dmesg.")
+    return passed(name, found, expected)
+
 
 STEPS: tuple[tuple[str, Callable[[World], Iterator[CheckFinding]]], ...] = (
     ("Driver and GPUs", driver),

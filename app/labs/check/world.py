@@ -18,8 +18,7 @@ from app.core.errors import UnavailableError
 from app.labs.check.failing_job import failing_job
 from app.labs.check.findings import CheckFinding, unknown
 from app.labs.launch.base import Launcher
-from app.labs.launch.choice import launcher_of
-from app.labs.launch.local import LocalLauncher
+from app.labs.launch.local import LocalLauncher, launcher_of
 from app.labs.machines.devices import Devices
 from app.labs.machines.vendor import Output, run_vendor_tool
 from app.labs.results.analysis import report_of
@@ -30,7 +29,7 @@ from app.labs.runner.events import ReadyEvent
 from app.labs.runner.job import write_whole
 from app.labs.spec import lab_called
 from app.server.config import Settings
-from app.server.db.run_state import RunState
+from app.server.db.columns import RunState
 
 _PATIENCE = 600.0  # seconds until the devices are free
 _ASKING = 120.0  # seconds for a tool: nccl-tests takes longer than all others

@@ -1,21 +1,149 @@
 """Find the rank that failed first, and why it failed."""
 
+import os
 import re
 import signal
+from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 from pydantic import TypeAdapter
 from pydantic_core import from_json
 
 from app.labs.evidence.faults import cause_in, consequence_in, known_faults, vague_cause_in
-from app.labs.evidence.logs import logs_of
-from app.labs.evidence.overtime import overtime_in, read_event_lines, time_limit_in
-from app.labs.evidence.stacks import late_in, odd_one_out, places_of
-from app.labs.evidence.watchdog import all_await_their_first, laggards_in
+from app.labs.evidence.stacks import all_await_their_first, laggards_in, late_in, odd_one_out, places_of
 from app.labs.runner.job import CANCELED, FAILED, LOST, TEARDOWN, TIMEOUT, JobOutcome, ranks_shown, stack_of
+
+_SURE = 0.9  # of the time left: samples that take more would not have ended
+
+
+def read_event_lines(folder: Path) -> list[dict[str, Any]]:
+    """What the ranks of the run in *folder* have reported, line by line."""
+    path = folder / "events.jsonl"
+    lines = path.read_bytes().splitlines(keepends=True) if path.exists() else []
+    return [from_json(line) for line in lines if line.endswith(b"\n")]
+
+
+def time_limit_in(folder: Path) -> float:
+    """The seconds that the run in *folder* may take; 0 if that is not known."""
+    try:
+        return float(from_json((folder / "job.json").read_bytes()).get("seconds", 0.0))
+    except FileNotFoundError:
+        return 0.0
+
+
+def overtime_in(events: Sequence[dict[str, Any]], limit: float) -> str:
+    """That the last samples which were begun do not fit into the *limit*; empty if they do.
+
+    Their number and length are those that the ranks had told when they began them.
+    """
+    ready = next((one for one in events if one["kind"] == "ready"), None)
+    begun = [one for one in events if one["kind"] in ("timing", "measure")]
+    if ready is None or not begun or begun[-1]["kind"] != "timing" or not limit:
+        return ""
+    last = begun[-1]
+    left = limit - (last["at"] - ready["at"])
+    needed = last["samples"] * last["each"]
+    if needed < _SURE * left:
+        return ""
+    whole = limit - left + needed
+    return (
+        f"its parameters take about {whole:.0f} s or more: {last['samples']} samples of "
+        f"{last['each']:.3g} s each were begun when {max(0.0, left):.0f} s were left. Take smaller "
+        "or fewer sizes"
+    )
+
+
+_MOST = 1 << 20  # bytes of a rank's log that are read, from its end
+_MOST_TOGETHER = 1 << 24  # bytes of the common log of all ranks
+_OWN = re.compile(r"(?:rank|nccl)(\d+)")  # what a rank printed, and what its NCCL wrote
+_LABEL = re.compile(r"^ *(\d+): ?(.*)$", re.MULTILINE)  # srun --label
+# From here on, tasks end because srun or Slurm stopped them: with SIGTERM, then with SIGKILL.
+_STOPPED = re.compile(
+    r"CANCELLED AT|^srun: error: \S+: tasks? [\d,-]+: Terminated"
+    r"|^srun: (?:Force Terminated|Job step aborted|forcing job termination)",
+    re.MULTILINE,
+)
+# How srun reports tasks: "srun: error: node1: tasks 0,2-3: Killed".
+_TASKS = re.compile(r"srun: error: \S+: tasks? (?P<ranks>[\d,-]+): (?P<what>.+)")
+_EXITED = re.compile(r"Exited with exit code (\d+)")
+_SIGNALS = {
+    "Killed": signal.SIGKILL,
+    "Segmentation fault": signal.SIGSEGV,
+    "Terminated": signal.SIGTERM,
+    "Aborted": signal.SIGABRT,
+    "Bus error": signal.SIGBUS,
+    "Alarm clock": signal.SIGALRM,
+    "Out Of Memory": signal.SIGKILL,
+}
+_BY_SHELL = 128  # a shell adds this to the number of the signal that ended its command
+
+
+def logs_of(folder: Path) -> Mapping[int, str]:
+    """What each rank printed: in logs of its own, or labeled by srun in a common one."""
+    lines: dict[int, list[str]] = defaultdict(list)
+    for path in sorted(folder.glob("*.log")):
+        if number := _OWN.fullmatch(path.stem):
+            lines[int(number[1])].append(_tail_of(path, _MOST))
+    for rank, line in _LABEL.findall(_log_of_srun(folder)):
+        lines[int(rank)].append(line)
+    return {rank: "\n".join(found) for rank, found in lines.items()}
+
+
+def _log_of_srun(folder: Path) -> str:
+    path = folder / "slurm.log"
+    return _tail_of(path, _MOST_TOGETHER) if path.exists() else ""
+
+
+def _tail_of(path: Path, most: int) -> str:
+    """The last *most* bytes of a file as text."""
+    with path.open("rb") as file:
+        file.seek(max(0, file.seek(0, os.SEEK_END) - most))
+        return file.read().decode(errors="replace")
+
+
+def codes_of_srun(folder: Path) -> Mapping[int, int]:
+    """The exit codes of the ranks of a run under Slurm, in the order in which they ended.
+
+    Ranks that srun stopped because another one had failed are left out.
+    """
+    return codes_in(_log_of_srun(folder))
+
+
+def codes_in(log: str) -> Mapping[int, int]:
+    """The exit codes of tasks by rank, as srun's *log* has them.
+
+    >>> codes_in("srun: error: n1: tasks 0,2-3: Killed")
+    {0: -9, 2: -9, 3: -9}
+    >>> codes_in("srun: error: n1: task 1: Exited with exit code 3")
+    {1: 3}
+    """
+    stopped = _STOPPED.search(log)
+    codes: dict[int, int] = {}
+    for match in _TASKS.finditer(log[: stopped.start()] if stopped else log):
+        code = _code_in(match["what"])
+        for part in match["ranks"].split(","):
+            low, _, high = part.partition("-")
+            for rank in range(int(low), int(high or low) + 1):
+                codes.setdefault(rank, code)
+    return codes
+
+
+def _code_in(what: str) -> int:
+    """The exit code that srun describes as *what*.
+
+    >>> _code_in("Exited with exit code 137"), _code_in("Segmentation fault")
+    (-9, -11)
+    """
+    if exited := _EXITED.search(what):
+        code = int(exited[1])
+        return _BY_SHELL - code if code - _BY_SHELL in set(signal.Signals) else code
+    number = next((n for word, n in _SIGNALS.items() if word in what), None)
+    return -number if number else 1
+
 
 _GAVE_UP = (signal.SIGTERM, signal.SIGABRT, signal.SIGALRM)  # told to end, aborted, out of time
 _THROWN = re.compile(r"^ *what\(\): *(.+)$", re.MULTILINE)  # by the C++ of a rank that aborts

@@ -1,4 +1,4 @@
-"""Runs on this machine, one at a time on its devices, forked from a process with torch."""
+"""Runs on this machine, one at a time on its devices; and the launcher that the settings choose."""
 
 import contextlib
 import os
@@ -16,10 +16,12 @@ from pathlib import Path
 
 from app.core.errors import UnavailableError
 from app.labs.launch.base import Launcher, write_run
+from app.labs.launch.slurm import SlurmLauncher
 from app.labs.machines.devices import NO_DEVICES, Devices, find_devices
 from app.labs.run import LabRun
 from app.labs.runner.zygote import ZygoteOrder, ZygoteReply
 from app.labs.spec import LabJob
+from app.server.config import Settings
 
 INSTALL = "pip install 'wallclock[lab]'"
 SHARED = tuple(f"app.labs.ranks.{name}" for name in ("byte_counts", "links", "sleep_layers"))  # by several workers
@@ -197,3 +199,10 @@ def _end(zygote: "subprocess.Popen[bytes]", *, at_once: bool) -> None:
     except subprocess.TimeoutExpired:
         zygote.kill()
         zygote.wait()
+
+
+def launcher_of(settings: Settings) -> Launcher:
+    """This machine, or a Slurm cluster."""
+    if settings.lab_launcher == "slurm":
+        return SlurmLauncher(settings)
+    return LocalLauncher(settings.runs, settings.lab_starting)

@@ -15,17 +15,24 @@ from dataclasses import dataclass
 from pydantic import TypeAdapter
 
 from app.core.errors import UnavailableError
-from app.labs.evidence.blame import blame
-from app.labs.evidence.logs import codes_of_srun
+from app.labs.evidence.blame import blame, codes_of_srun
 from app.labs.launch.base import Launcher, write_run
-from app.labs.launch.slurm_job import SiteLines, allocation_of, options_of, script_of
-from app.labs.launch.slurm_queue import QueuedJob, last_line, read_queue, slurm_output
+from app.labs.launch.slurm_job import (
+    QueuedJob,
+    SiteLines,
+    allocation_of,
+    last_line,
+    options_of,
+    read_queue,
+    script_of,
+    slurm_output,
+)
 from app.labs.machines.devices import Devices, promised
 from app.labs.run import LabRun, RunOutcome
 from app.labs.runner.job import write_whole
 from app.labs.spec import LabJob
 from app.server.config import Settings
-from app.server.db.run_state import RunState
+from app.server.db.columns import RunState
 
 _EXPIRED = 124  # the exit code of timeout(1)
 _NEVER_MET = (

@@ -1,15 +1,74 @@
-"""Describe the machine that a run runs on, without importing torch."""
+"""The machine of a run: what it is, what a container has of it, and its GPUs' datasheet."""
 
 import os
 import platform
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+import re
+from collections.abc import Container, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from app.core.units import BYTE, show
-from app.labs.machines.allotment import cores_allotted, memory_allotted
+from app.core.expressions import Quantity, names_in, parse_expression
+from app.core.formulas.presets import Gpu, gpu_printed_as
+from app.core.units import BYTE, BYTE_PER_SECOND, FLOP_PER_SECOND, show
 from app.labs.machines.devices import NO_DEVICES, Device, Devices
 from app.labs.machines.vendor import ListedGpu, memory_in_use, run_vendor_tool
+from app.labs.spec import Lab
+
+_GROUPS = Path("/sys/fs/cgroup")
+_OWN = Path("/proc/self/cgroup")
+
+
+def cores_allotted(groups: Path = _GROUPS, own: Path = _OWN) -> int | float:
+    """Cores that this process may use: those of its affinity, or fewer by the quota of its group.
+
+    In a job of Slurm, those of all its tasks on this node.
+    """
+    cores = int(os.environ.get("SLURM_CPUS_ON_NODE", "0")) or len(os.sched_getaffinity(0))
+    quota = min(_quotas(groups, own), default=cores)
+    return cores if quota >= cores else round(quota, 2)
+
+
+def memory_allotted(groups: Path = _GROUPS, own: Path = _OWN) -> int:
+    """Bytes of memory that this process may use: the host's, or fewer by the limit of its group."""
+    host = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    limits = (
+        int(text)
+        for folder in _folders(groups, own, "memory")
+        for name in ("memory.max", "memory.limit_in_bytes")
+        if (text := _read_allotment(folder / name)).isdigit()
+    )
+    return min((host, *limits))
+
+
+def _quotas(groups: Path, own: Path) -> Iterator[float]:
+    """Cores by quota, of this process's group and those above it, in both versions of cgroups."""
+    for folder in _folders(groups, own, "cpu"):
+        quota, _, period = _read_allotment(folder / "cpu.max").partition(" ")
+        if not quota:
+            quota = _read_allotment(folder / "cpu.cfs_quota_us")
+            period = _read_allotment(folder / "cpu.cfs_period_us")
+        if quota.isdigit() and period.isdigit() and int(period):
+            yield int(quota) / int(period)
+
+
+def _folders(groups: Path, own: Path, controller: str) -> Iterator[Path]:
+    """The folders of this process's group for *controller*, and of every group above it."""
+    for line in _read_allotment(own).splitlines():
+        number, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        if number != "0" and controller not in controllers.split(","):
+            continue
+        root = groups if number == "0" else groups / controller
+        group = root / path.lstrip("/")
+        yield from (one for one in (group, *group.parents) if one.is_relative_to(root))
+
+
+def _read_allotment(path: Path) -> str:
+    with suppress(OSError):
+        return path.read_text().strip()
+    return ""
+
 
 _PATIENCE = 5  # seconds for a command
 _PREFIXES = ("NCCL_", "RCCL_", "TORCH_NCCL_")
@@ -153,3 +212,74 @@ def _processor() -> str:
     except OSError:
         return platform.processor()
     return next((line.partition(":")[2].strip() for line in lines if "model name" in line), "")
+
+
+_PREFIX = "gpu_"
+_NVLINK = ("P2P/", "NVLS")  # how NCCL calls transports that may be NVLink
+_ROW = re.compile(r"^GPU\d+\s+(.*)$", re.MULTILINE)  # of the matrix of links, after its name
+_WIRED = re.compile(r"X|NV\d+")  # a GPU itself, and a bundle of NVLinks
+_BF16_SINCE = 2020  # the year of the first GPUs with products of BF16
+
+
+@dataclass(frozen=True, slots=True)
+class Datasheet:
+    """Quantities by name, and a note where some are unknown."""
+
+    names: Mapping[str, Quantity] = field(default_factory=dict)
+    note: str = ""
+
+
+NO_DATASHEET = Datasheet()
+
+
+def is_unknown(text: str, known: Container[str]) -> bool:
+    """Whether the expression *text* takes from a datasheet what is not among the *known* names."""
+    return _PREFIX in text and any(
+        name.startswith(_PREFIX) and name not in known for name in names_in(parse_expression(text))
+    )
+
+
+def datasheet_of(lab: Lab, backend: str, machine: MachineFacts, transport: str) -> Datasheet:
+    """The datasheet of the GPUs of *machine*, for a run of *lab*.
+
+    *transport* is what NCCL chose, empty if unknown. A share of the wire needs all ranks to be
+    connected by NVLink.
+    """
+    if backend != "nccl" or not machine.gpus or not _is_used_by(lab):
+        return NO_DATASHEET
+    names = {str(name) for name in machine.gpus}
+    gpu = gpu_printed_as(min(names)) if len(names) == 1 else None
+    if gpu is None:
+        several = ", ".join(sorted(names))
+        return Datasheet(note=f"There is no datasheet of {several} here: no share of a peak is shown.")
+    wire = gpu.nvlink if _is_by_nvlink(machine, transport) else 0.0
+    return Datasheet(dict(_quantities(gpu, wire)))
+
+
+def _quantities(gpu: Gpu, wire: float) -> Iterator[tuple[str, Quantity]]:
+    has_bf16 = gpu.year >= _BF16_SINCE
+    rates = {"wire": wire, "memory_device": gpu.memory_bandwidth}
+    peaks = {"bf16": gpu.peak if has_bf16 else 0.0, "fp16": gpu.peak, "fp8": gpu.peak_8bit}
+    for name, rate in rates.items():
+        if rate:
+            yield f"{_PREFIX}{name}", Quantity(rate, BYTE_PER_SECOND.dimension)
+    for name, peak in peaks.items():
+        if peak:
+            yield f"{_PREFIX}peak_{name}", Quantity(peak, FLOP_PER_SECOND.dimension)
+
+
+def _is_by_nvlink(machine: MachineFacts, transport: str) -> bool:
+    """Whether NCCL connected all ranks as NVLink would; where it does not say, within a node.
+
+    P2P is the way over PCIe as well, so all links must be NVLink where they are known.
+    """
+    rows = [row.split() for row in _ROW.findall(str(machine.topology or ""))]
+    if not all(_WIRED.fullmatch(link) for row in rows for link in row[: len(rows)]):
+        return False
+    if transport:
+        return all(way.startswith(_NVLINK) for way in transport.split(", "))
+    return machine.nodes in (None, 1)
+
+
+def _is_used_by(lab: Lab) -> bool:
+    return any(_PREFIX in text for one in lab.measures.values() for text in one.derived.values())

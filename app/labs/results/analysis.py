@@ -1,32 +1,113 @@
 """Analysis of a run's samples: medians, predictions, the line that fits them, and caveats."""
 
 import math
+import re
 import statistics
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, lru_cache
+from pathlib import Path
 
 from app.core.expressions import ExpressionError, Quantity, evaluate, names_in, parse_expression
+from app.core.measurements.pieces import bad_point, line_interval, median_error, pieces
+from app.core.measurements.reports import AlphaBetaPiece
 from app.core.units import RATIO, scale_of
-from app.labs.machines.datasheet import NO_DATASHEET, Datasheet, datasheet_of, is_unknown
+from app.labs.machines.machine import NO_DATASHEET, Datasheet, MachineFacts, datasheet_of, is_unknown
 from app.labs.parameters import Value
 from app.labs.results.disturbance import disturbances_in, doubts_about
-from app.labs.results.fits import fitted_lines
-from app.labs.results.gpu_rows import gpu_rows
 from app.labs.results.notes import (
     details_in,
+    gpu_rows,
     is_about_a_line,
     is_about_noise,
     note_on_sharing,
     notes_on,
     notes_on_lines,
+    notes_on_pairs,
+    pair_matrices,
 )
-from app.labs.results.pairs import notes_on_pairs, pair_matrices
-from app.labs.results.report import Derived, Measure, Report, Underway, held_of
-from app.labs.results.spread import note_on_spread
+from app.labs.results.report import Derived, LatencyFit, Measure, Report, Underway, held_of, read_report
 from app.labs.run import Event, LabRun, MachineEvent
 from app.labs.runner.events import CheckEvent, MeasureEvent, ReadyEvent, TimingEvent
 from app.labs.spec import RANKS, Lab, known_labs, lab_called
-from app.server.db.run_state import RunState
+from app.server.db.columns import RunState
+
+
+def fitted_lines(lab: Lab, measures: Sequence[Measure]) -> tuple[LatencyFit | None, tuple[LatencyFit, ...]]:
+    """The line that fits all sizes, or else two or three, each over a range of them.
+
+    One point that is far off all others is left out, and named. A further line counts only if it
+    halves the error, as on `/measured`.
+    """
+    if not lab.fits:
+        return None, ()
+    points = [(float(one.where["size"]), one.median) for one in measures if one.name == lab.fits]
+    off = bad_point(points)
+    points = [point for point in points if point[0] != off]
+    lines = tuple(_analysis_line(piece, points, off) for piece in pieces(points))
+    return (lines[0], ()) if len(lines) == 1 else (None, lines)
+
+
+def _analysis_line(piece: AlphaBetaPiece, points: Sequence[tuple[float, float]], off: float | None) -> LatencyFit:
+    sure = line_interval(piece, points)
+    return LatencyFit(
+        latency=piece.alpha,
+        bandwidth=piece.bandwidth,
+        median_error=median_error(points, [piece]),
+        least=piece.first,
+        most=piece.last,
+        latency_range=sure.latency if sure else None,
+        bandwidth_range=sure.bandwidth if sure else None,
+        left_out=off,
+    )
+
+
+OUTLIER = 0.03  # of the median of all, beyond which a GPU is named
+
+
+@dataclass(frozen=True, slots=True)
+class GpuSpread:
+    """The times of a measure by rank: their range over their median, and what is *slow*.
+
+    *slow* has, by rank, how much longer than the median it took, as a share.
+    """
+
+    width: float
+    slow: dict[int, float]
+
+
+def gpu_spread(times: Sequence[float]) -> GpuSpread:
+    """The spread of *times*, one of each rank.
+
+    >>> gpu_spread([1.0, 1.01, 1.0, 1.25]).slow
+    {3: 0.24}
+    """
+    middle = statistics.median(times)
+    slow = {rank: round(time / middle - 1, 2) for rank, time in enumerate(times) if time / middle - 1 > OUTLIER}
+    return GpuSpread((max(times) - min(times)) / middle, slow)
+
+
+def note_on_spread(lab: Lab, measures: Sequence[Measure], machine: MachineFacts) -> str:
+    """The GPU that is slower than the others at the last place, or how little they differ."""
+    last = next((one for one in reversed(measures) if len(one.by_rank) > 1), None)
+    if last is None or not lab.alone:
+        return ""
+    spread = gpu_spread(last.by_rank)
+    where = ", ".join(f"{key} {lab.shown_at(key, value)}" for key, value in last.where.items())
+    at = f" at {where}" if where else ""
+    if not spread.slow:
+        return f"The {len(last.by_rank)} GPUs differ by {100 * spread.width:.2g} %{at}."
+    return f"{slow_gpus(spread, machine)} than the median of {len(last.by_rank)}{at}."
+
+
+def slow_gpus(spread: GpuSpread, machine: MachineFacts) -> str:
+    """The GPUs that are slow, with their UUIDs, in words that end with a comparison."""
+    found = []
+    for rank, share in spread.slow.items():
+        own = f" ({machine.uuids[rank]})" if rank < len(machine.uuids) else ""
+        found.append(f"GPU {rank}{own} takes {100 * share:.0f} % longer")
+    return "; ".join(found)
+
 
 _ROUNDED = 0.05  # of a size: what remains when ranks share it equally
 _EQUAL = 1e-13  # relative difference of equal numbers, after a few operations
@@ -260,3 +341,31 @@ def revise(report: Report) -> Report:
     notes = tuple(note for note in report.notes if not is_about_a_line(note))
     fits = notes_on_lines((line,) if line else lines)
     return replace(report, line=line, lines=lines, doubts=doubts, notes=(*fits, *notes))
+
+
+RECORDED = Path(__file__).parents[1] / "recorded"
+_RUN = re.compile(r"\d{8}-\d{6}-(?P<lab>.+)-[0-9a-f]+")  # as `new_name` has it
+_NEWEST = 200  # runs of a folder that are read
+
+
+@cache
+def shipped_runs() -> tuple[Report, ...]:
+    """The runs that are shipped with the project."""
+    return tuple(revise(read_report(path.read_bytes())) for path in sorted(RECORDED.glob("*.json")))
+
+
+def own_runs(folder: Path) -> Sequence[Report]:
+    """The finished runs in *folder*, the newest first."""
+    found = sorted((path.parent for path in folder.glob("*/outcome.json")), reverse=True)
+    reports = (_finished(path) for path in found[:_NEWEST] if _is_known(path))
+    return [report for report in reports if report.state is RunState.DONE]
+
+
+@lru_cache(maxsize=2 * _NEWEST)
+def _finished(folder: Path) -> Report:
+    return report_of(LabRun(folder)).without_samples()  # a finished run does not change
+
+
+def _is_known(folder: Path) -> bool:
+    found = _RUN.fullmatch(folder.name)
+    return found is not None and found["lab"] in known_labs()

@@ -16,7 +16,7 @@ from app.labs.results.report import Measure, Report
 from app.labs.run import Event, JobRecord
 from app.labs.runner.events import ClocksEvent, GpuReading, WaitEvent
 from app.labs.spec import Lab
-from app.server.db.run_state import RunState
+from app.server.db.columns import RunState
 
 COUNTED, SEEN = "waiting for a core", "disturbed"  # among the details of a report
 COUNTED_ONCE = "interruptions"  # what earlier versions counted instead

@@ -1,17 +1,143 @@
-"""Notes on a run: caveats, and how its ranks did it."""
+"""Notes on a run: caveats, how its ranks did it, a row for the GPU of each, and every pair of ranks."""
 
+import re
+import statistics
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from itertools import chain, permutations, zip_longest
 
 from app.core.errors import sentence
-from app.core.translation import noted
+from app.core.translation import SOURCE, language, noted, translate, translate_known
 from app.core.units import BYTE, BYTE_PER_SECOND, SECOND, Unit
 from app.labs.machines.machine import SHARED, MachineFacts
 from app.labs.parameters import amount
-from app.labs.results.disturbance import COUNTED, COUNTED_ONCE, SEEN, slowed_by_rank
-from app.labs.results.report import LatencyFit, Measure
+from app.labs.results.disturbance import COUNTED, COUNTED_ONCE, DOUBTS, SEEN, readings_in, slowed_by_rank
+from app.labs.results.report import GpuRow, LatencyFit, Measure, PairMatrix, Report, SlowPair
 from app.labs.run import Event
-from app.labs.runner.events import ClocksEvent, DetailEvent
+from app.labs.runner.events import ClocksEvent, DetailEvent, GpuReading
 from app.labs.spec import Lab
+
+PAIR = "pair"  # the measure of one pair
+_SLOWER: Mapping[str, float] = {"nccl": 0.1, "gloo": 0.5}  # of the median of alike pairs
+_FEWEST = 3  # alike pairs that have a median to compare with
+_NAMED = 5  # slow pairs, at most
+_LARGE = 2**20  # bytes, from which on a bandwidth says more than a time
+_ROW = re.compile(r"^GPU\d+\s+(.*)$", re.MULTILINE)  # of the matrix of links, after its name
+_Times = Mapping[tuple[int, int], float]
+
+_RANGE = noted("At {size}, the {count} pairs of ranks take from {least} to {most}.")
+_SLOW = noted(
+    "At {size}, ranks {first} and {second} take {percent} % longer than the median of the pairs "
+    "with the same kind of link."
+)
+_MORE = noted("At {size}, {count} more pairs of ranks are slow.")
+_SHARED = noted(
+    "At {size}, all {slow} slow pairs have rank {rank} in common; the slowest takes {percent} % "
+    "longer than the median of the pairs with the same kind of link."
+)
+PAIR_NOTES = (_RANGE, _SLOW, _MORE, _SHARED)
+
+
+def pair_matrices(report: Report) -> tuple[PairMatrix, ...]:
+    """A matrix for each size with which pairs of ranks were measured."""
+    found: dict[float, dict[tuple[int, int], float]] = defaultdict(dict)
+    for one in report.measures:
+        if one.name == PAIR and (pair := _pair_of(one, report.ranks)):
+            found[float(one.where["size"])][pair] = one.median
+    return tuple(_matrix(report, size, times) for size, times in sorted(found.items()))
+
+
+def notes_on_pairs(report: Report) -> Iterator[str]:
+    """How much the pairs differ, and which are slow."""
+    for matrix in report.pairs:
+        times = [time for row in matrix.times for time in row if time is not None]
+        size, count = amount(matrix.size, BYTE), len(times) // 2
+        least, most = amount(min(times), SECOND), amount(max(times), SECOND)
+        yield _RANGE.format(size=size, count=count, least=least, most=most)
+        yield from _notes_on_slow(matrix.slow, size)
+
+
+def pair_table(matrix: PairMatrix) -> Iterator[tuple[str, ...]]:
+    """*matrix* as a table: a header, then a row of each rank; an asterisk marks what is slow.
+
+    Of large messages, it has bandwidths.
+    """
+    slow = {ranks for one in matrix.slow for ranks in permutations((one.first, one.second))}
+    yield (translate("Rank"), *map(str, range(len(matrix.times))))
+    for first, row in enumerate(matrix.times):
+        cells = (
+            "" if time is None else _shown(matrix.size, time) + "*" * ((first, second) in slow)
+            for second, time in enumerate(row)
+        )
+        yield (str(first), *cells)
+
+
+def pair_title(matrix: PairMatrix) -> str:
+    """What the table of *matrix* shows."""
+    size = amount(matrix.size, BYTE)
+    if matrix.size >= _LARGE:
+        return translate("Bandwidth between every two ranks, {size}", size=size)
+    return translate("Time between every two ranks, one way, {size}", size=size)
+
+
+def _shown(size: float, time: float) -> str:
+    return amount(size / time, BYTE_PER_SECOND) if size >= _LARGE else amount(time, SECOND)
+
+
+def _notes_on_slow(slow: Sequence[SlowPair], size: str) -> Iterator[str]:
+    shared = set.intersection(*({one.first, one.second} for one in slow)) if slow else set()
+    if len(slow) > 1 and shared:
+        percent = f"{100 * max(one.share for one in slow):.0f}"
+        yield _SHARED.format(size=size, slow=len(slow), rank=min(shared), percent=percent)
+        return
+    for one in slow[:_NAMED]:
+        yield _SLOW.format(size=size, first=one.first, second=one.second, percent=f"{100 * one.share:.0f}")
+    if slow[_NAMED:]:
+        yield _MORE.format(size=size, count=len(slow) - _NAMED)
+
+
+def _pair_of(one: Measure, ranks: int) -> tuple[int, int] | None:
+    """The ranks of a measure; None in a run that was sent in and names others."""
+    first, second = (one.where.get(name) for name in ("rank", "peer"))
+    if not isinstance(first, int | float) or not isinstance(second, int | float):
+        return None
+    return (int(first), int(second)) if 0 <= first < second < ranks and "size" in one.where else None
+
+
+def _matrix(report: Report, size: float, times: _Times) -> PairMatrix:
+    ranks = range(report.ranks)
+    rows = tuple(tuple(times.get((min(a, b), max(a, b))) for b in ranks) for a in ranks)
+    return PairMatrix(size, rows, tuple(_slow(report, times)))
+
+
+def _slow(report: Report, times: _Times) -> Iterator[SlowPair]:
+    """The pairs that take longer than the median of those with the same kind of link."""
+    alike: dict[str, list[float]] = defaultdict(list)
+    kinds = {pair: _kind_of_link(report, *pair) for pair in times}
+    for pair, time in times.items():
+        alike[kinds[pair]].append(time)
+    for (first, second), time in times.items():
+        others = alike[kinds[first, second]]
+        share = time / statistics.median(others) - 1
+        if len(others) >= _FEWEST and share > _SLOWER[report.backend]:
+            yield SlowPair(first, second, round(share, 3))
+
+
+def _kind_of_link(report: Report, first: int, second: int) -> str:
+    """What connects two ranks, as far as it is known: within a node, the word of its matrix."""
+    each = max(1, report.ranks // report.span)
+    if first // each != second // each:
+        return "another node"
+    links = _links(report.machine, each) if report.backend == "nccl" else ()
+    return links[first % each][second % each] if links else ""
+
+
+def _links(machine: MachineFacts, count: int) -> Sequence[Sequence[str]]:
+    """The words of the matrix of links, if it has that many GPUs."""
+    rows = [row.split()[:count] for row in _ROW.findall(str(machine.topology or ""))]
+    return rows if len(rows) == count and all(len(row) == count for row in rows) else ()
+
 
 _LATE = 0.05  # of the predicted time: a later message means that the emulation fell behind
 _THROTTLED = 0.01  # of the time of a run, below which a lower clock does not matter
@@ -132,3 +258,108 @@ def held_down_in_words(shares: Mapping[str, float]) -> str:
     if counted or any(shares.values()):
         return ", ".join(counted)
     return f"by {' and '.join(shares)} when the run ended" if shares else ""
+
+
+_NOTHING = GpuReading()
+_MEGA = 1e6
+
+
+def gpu_rows(events: Sequence[Event], machine: MachineFacts, measures: Sequence[Measure]) -> tuple[GpuRow, ...]:
+    """The GPUs of all ranks, as far as their vendor's tool or the times of each rank tell."""
+    looks = {one.when: one for one in events if isinstance(one, ClocksEvent)}
+    before, after = looks.get("before"), looks.get("after")
+    readings = readings_in(after) if after else ()
+    slowed = slowed_by_rank(before, after) if before and after else {}
+    rates = next((one.derived_by_rank for one in reversed(measures) if one.derived_by_rank), ())
+    found = []
+    for rank in range(max(len(readings), len(rates))):
+        reading = (readings[rank] if rank < len(readings) else None) or _NOTHING
+        listed = str(machine.uuids[rank]) if rank < len(machine.uuids) else ""
+        row = GpuRow(
+            rank=rank,
+            uuid=reading.uuid or listed,
+            rates=rates[rank] if rank < len(rates) else {},
+            clock=reading.clock,
+            temperature=reading.temperature,
+            power=reading.power,
+            throttled=held_down_in_words(slowed.get(rank, {})),
+        )
+        found.append(row)
+    return tuple(found)
+
+
+def gpu_table(rows: Sequence[GpuRow]) -> Iterator[tuple[str, ...]]:
+    """The *rows* as a table, without columns of which nothing is known."""
+    names = dict.fromkeys(name for row in rows for name in row.rates)
+    columns = [
+        (translate("Rank"), *(str(row.rank) for row in rows)),
+        ("UUID", *(row.uuid for row in rows)),
+        *((name, *(_rate(row, name) for row in rows)) for name in names),
+        (translate("Clock"), *(_clock(row) for row in rows)),
+        (translate("Temperature"), *(_amount(row.temperature, "°C") for row in rows)),
+        (translate("Power"), *(_amount(row.power, "W") for row in rows)),
+        (translate("Held down"), *(row.throttled for row in rows)),
+    ]
+    yield from zip(*(one for one in columns if any(one[1:])), strict=True)
+
+
+def _rate(row: GpuRow, name: str) -> str:
+    return row.rates[name].shown if name in row.rates else ""
+
+
+def _clock(row: GpuRow) -> str:
+    return "" if row.clock is None else f"{row.clock / _MEGA:.0f} MHz"
+
+
+def _amount(value: float | None, unit: str) -> str:
+    return "" if value is None else f"{value:.0f} {unit}"
+
+
+_FIELD = re.compile(r"\{(\w+)\}")
+_LONGEST = 1_000  # characters of a note that is recognized
+_FORMS = (
+    noted("{name} has no prediction: {trouble}."),
+    noted("Over gloo, between processes of one machine, expect a factor of two from run to run."),
+    noted("Over gloo, between processes of one machine: expect a factor of two from run to run."),
+    noted("Over gloo, over the network of {nodes} nodes, expect a factor of two from run to run."),
+    noted(
+        "At {late} of {points} points the machine was too slow or too busy to emulate the link: "
+        "messages arrived later than they should have."
+    ),
+    noted(
+        "The machine was too slow or too busy for the emulated link at {late} of {points} points: "
+        "their messages came later than they should."
+    ),
+    noted(
+        "From {least} to {most}, the best fit to the medians is {latency} + size / {bandwidth}, "
+        "with a median error of {error} %."
+    ),
+    noted("The clock of rank {rank}'s GPU was held down {why}: at its highest, it is faster."),
+    noted("Slurm could run other jobs on the same node, and they share its memory, its switches and its network."),
+    noted("On processors, over gloo: {why}."),
+    noted("Rank {rank}: number {number}, {collective}, started."),
+    noted("Rank {rank}: number {number}, {collective}, completed."),
+    noted("The time for {size} is far off all others, so it is left out of the fit."),
+    noted("Rank {rank} was interrupted {count} times per second by other processes."),
+    *DOUBTS,
+    *PAIR_NOTES,
+)
+
+
+def localized_note(text: str) -> str:
+    """The stored note *text* in the current language, if it has a known form."""
+    if language() == SOURCE or len(text) > _LONGEST:
+        return text
+    for form in _FORMS:
+        if found := _pattern(form).fullmatch(text):
+            values = {name: translate_known(value) for name, value in found.groupdict().items()}
+            return translate(form, **values)
+    return text
+
+
+@cache
+def _pattern(form: str) -> re.Pattern[str]:
+    """What matches the notes of this *form*: between its names, the text is as it is."""
+    fixed, names = _FIELD.split(form)[::2], _FIELD.findall(form)
+    groups = (f"(?P<{name}>.+?)" for name in names)
+    return re.compile("".join(chain(*zip_longest(map(re.escape, fixed), groups, fillvalue=""))), re.DOTALL)

@@ -7,8 +7,8 @@ from app.core.formulas.presets import GPUS, Gpu
 from app.core.translation import translate
 from app.core.units import BYTE_PER_SECOND, FLOP_PER_SECOND, RATIO, Unit, parse, scale_of, show
 from app.labs.results.disturbance import WHAT_TO_DO
+from app.labs.results.notes import localized_note
 from app.labs.results.report import Measure, Report
-from app.labs.results.stored_notes import localized_note
 from app.labs.spec import lab_called
 
 _SLACK = 2.0  # a switch that adds on the way doubles what a link seems to carry

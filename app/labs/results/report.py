@@ -12,7 +12,7 @@ from app.core.units import RATIO, scale_of
 from app.labs.machines.machine import MachineFacts
 from app.labs.parameters import amount, parameters_in
 from app.labs.spec import Lab, known_labs
-from app.server.db.run_state import RunState
+from app.server.db.columns import RunState
 
 Held = Literal["min", "median"]
 _MANY = 100  # a ratio from which three decimals say nothing

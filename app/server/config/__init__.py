@@ -11,8 +11,7 @@ from pydantic_settings import NoDecode, SettingsConfigDict
 
 from app.core.errors import nearest
 from app.server.config.checks import OptionalPath, WholePath, are_networks, is_of_a_service, networks, shell_words
-from app.server.config.public_url import path_prefix, prefix_of, public_url
-from app.server.config.visits import VisitSettings
+from app.server.config.visits import VisitSettings, path_prefix, prefix_of, public_url
 
 _PREFIX = "WALLCLOCK_"
 # Read by the tests; of earlier versions, and without effect.

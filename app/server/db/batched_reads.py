@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Generic, TypeVar
 
-from app.server.db.outage import Outage
+from app.server.db.session import Outage
 
 _QUIET = 2  # turns of the event loop in which no key came: what was received is on its way
 _MOST = 100  # keys of one look-up: databases limit the parameters of a query

@@ -14,11 +14,10 @@ from sqlmodel import col
 
 from app.core.errors import UnavailableError
 from app.server.db.assessments import AssessedRow, KnownChapterRow
-from app.server.db.errors import connected
 from app.server.db.measurements import MeasurementRow
 from app.server.db.people import PersonRow, SessionRow
 from app.server.db.personal import delete_learners
-from app.server.db.session import open_writing_session
+from app.server.db.session import connected, open_writing_session
 from app.server.db.tables import AttemptRow, BoardRow, DailyGuessRow, LabRunRow, PredictionRow, RevealRow, now
 
 _log = logging.getLogger(__name__)

@@ -11,9 +11,8 @@ from sqlalchemy.orm import aliased, defer
 from sqlmodel import Session, col, select
 
 from app.core.errors import UnavailableError
-from app.server.db.errors import connected
-from app.server.db.run_state import UNFINISHED, RunState
-from app.server.db.session import open_session, open_writing_session
+from app.server.db.columns import UNFINISHED, RunState
+from app.server.db.session import connected, open_session, open_writing_session
 from app.server.db.tables import LabRunRow, now
 
 _OWN = 3  # unfinished runs that one learner may have

@@ -11,8 +11,7 @@ from sqlmodel import Field, Session, SQLModel, col, select
 
 from app.core.errors import InputError
 from app.server.db.columns import RowNumber, UtcDateTime
-from app.server.db.errors import connected
-from app.server.db.session import open_session, open_writing_session
+from app.server.db.session import connected, open_session, open_writing_session
 from app.server.db.tables import LEARNER_LIMIT, NAME_LIMIT, now
 
 MOST = 100  # of one learner

@@ -1,31 +1,154 @@
-"""Upgrade a database to the tables of this version, even if two servers start at once.
+"""Upgrades of a database to the tables of this version, and copies from before a change."""
 
-
-Migrations only add tables and columns, so that servers of the version before go on serving.
-"""
-
+import asyncio
 import logging
+import os
 import re
+import sqlite3
+import stat
 import sys
-from collections.abc import Collection, Iterator
-from contextlib import contextmanager
+from collections.abc import AsyncIterator, Callable, Collection, Iterator
+from contextlib import asynccontextmanager, closing, contextmanager, suppress
+from datetime import UTC, datetime, timedelta
 from functools import cache
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, Engine, inspect, text
 
-from app.core.errors import UnavailableError
+from app.core.errors import InputError, UnavailableError
 from app.core.folders import ROOT
-from app.server.db.errors import connected, translated_errors
-from app.server.db.session import BEGIN, connect
-from app.server.db.sqlite_copy import copy_beside
+from app.server.db.session import BEGIN, connect, connected, database_file, translated_errors
+from app.server.db.tables import now
 
-if TYPE_CHECKING:  # 10 MB, and a tenth of a second: Alembic is imported where tables change
+if TYPE_CHECKING:
     from alembic.config import Config
+
+BEFORE = ".before-"  # between the name of the database and why it was copied
+_MODE = 0o600  # a copy contains the answers of learners
+_Publish = Callable[[Path, Path], None]
+
+
+def copy_beside(database: str, why: str) -> Path | None:
+    """The copy of the SQLite *database*, in a file beside it that is named after *why*.
+
+    None on PostgreSQL.
+
+    Raises:
+        UnavailableError: there is no room for it, or the database cannot be copied.
+    """
+    source = database_file(database)
+    if source is None:
+        return None
+    target = source.with_name(f"{source.name}{BEFORE}{why}")
+    try:
+        with appearing(target, os.replace) as partial:
+            copy_sqlite(source, partial)
+    except InputError as error:
+        raise UnavailableError(f"nothing was changed: {error}") from error
+    return target
+
+
+def unused(file: Path) -> str:
+    """The URI to read the SQLite *file*, which no one writes to and which may be read-only."""
+    is_whole = not file.with_name(f"{file.name}-wal").exists()
+    return f"{file.resolve().as_uri()}?mode=ro{'&immutable=1' if is_whole else ''}"
+
+
+def copy_sqlite(source: Path, target: Path, address: str = "") -> None:
+    """Copy the SQLite database *source* to the file *target*; *address* is its URI.
+
+    Raises:
+        UnavailableError: it cannot be copied, or the copy is damaged.
+    """
+    address = address or f"{source.resolve().as_uri()}?mode=ro"
+    try:
+        with closing(sqlite3.connect(address, uri=True)) as live, closing(sqlite3.connect(target)) as copy:
+            live.backup(copy)
+            (verdict,) = copy.execute("PRAGMA integrity_check").fetchone()
+    except sqlite3.Error as error:
+        raise UnavailableError(f"the database {source} cannot be copied: {error}") from error
+    if verdict != "ok":
+        raise UnavailableError(f"the copy is damaged: {verdict}")
+
+
+@contextmanager
+def appearing(target: Path, publish: _Publish) -> Iterator[Path]:
+    """A file that becomes *target* when the block ends without an error; *publish* renames it.
+
+    Raises:
+        InputError: *target* cannot be written, or exists although *publish* replaces nothing.
+    """
+    partial = target.with_name(f"{target.name}.{os.getpid()}.partial")
+    try:
+        os.close(os.open(partial, os.O_CREAT | os.O_EXCL, _MODE))
+        yield partial
+        publish(partial, target)
+    except FileExistsError as error:
+        raise InputError(f"{target} already exists; choose another name") from error
+    except OSError as error:
+        raise InputError(f"{target} cannot be written: {error.strerror}") from error
+    finally:
+        for end in ("", "-wal", "-shm"):
+            partial.with_name(partial.name + end).unlink(missing_ok=True)
+
+
+LIFE = timedelta(days=30)
+_PAUSE = 24 * 3600.0  # seconds from one look to the next
+_log = logging.getLogger(__name__)
+
+
+def last_copy_expires(database: str) -> datetime | None:
+    """When the last copy beside *database* is removed; None if there is none."""
+    return max((made + LIFE for _, made in _copies(database)), default=None)
+
+
+def remove_expired_copies(database: str, at: datetime) -> None:
+    """Remove the copies beside the SQLite *database* that are older than their life *at* a time."""
+    for path, made in _copies(database):
+        if made + LIFE <= at:
+            path.unlink(missing_ok=True)
+            _log.warning("a copy from before a change was removed after %d days: %s", LIFE.days, path)
+
+
+@asynccontextmanager
+async def expiring(database: str) -> AsyncIterator[None]:
+    """Remove expired copies now and every day, for as long as the block runs."""
+    looking = asyncio.create_task(_look(database))
+    try:
+        yield
+    finally:
+        looking.cancel()
+        with suppress(asyncio.CancelledError):
+            await looking
+
+
+async def _look(database: str) -> None:
+    while True:
+        try:
+            await asyncio.to_thread(remove_expired_copies, database, now())
+        except OSError as error:
+            _log.warning("a copy from before a change cannot be removed: %s", error)
+        await asyncio.sleep(_PAUSE)
+
+
+def _copies(database: str) -> Iterator[tuple[Path, datetime]]:
+    """The copies beside *database*, and when each was made."""
+    source = database_file(database)
+    if source is None or not source.name:
+        return
+    start = f"{source.name}{BEFORE}"
+    for path in source.parent.iterdir() if source.parent.is_dir() else ():
+        if not path.name.startswith(start) or path.name.endswith(".partial"):
+            continue
+        with suppress(FileNotFoundError):  # another process removes them, too
+            found = path.lstat()
+            if stat.S_ISREG(found.st_mode):
+                yield path, datetime.fromtimestamp(found.st_mtime, UTC)
+
 
 _VERSIONS = "alembic_version"  # Alembic's table
 _REVISION = re.compile(r"""^(revision|down_revision).* = ["'](\w+)["']$""", re.MULTILINE)
-_log = logging.getLogger(__name__)
 _LOCK_WAIT = 60.0  # seconds to wait while another server migrates
 _LOCK = 0x77616C6C  # any number, as long as every version of the app uses the same one
 

@@ -11,12 +11,11 @@ from sqlmodel import Session, SQLModel, col, select
 
 from app.core.errors import InputError
 from app.server.db.assessments import Assessed, AssessedRow, KnownChapter, KnownChapterRow
-from app.server.db.errors import connected
 from app.server.db.lab_runs import SENT, SENT_LIMIT
 from app.server.db.measurements import MOST as MOST_MEASUREMENTS
 from app.server.db.measurements import MeasurementRow
 from app.server.db.records import MergeResult, PersonalRows
-from app.server.db.session import BEGIN
+from app.server.db.session import BEGIN, connected
 from app.server.db.tables import (
     Attempt,
     AttemptRow,

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import Connection, Engine, delete, exists, insert, select
 from sqlmodel import col
 
-from app.server.db.errors import connected
+from app.server.db.session import connected
 from app.server.db.tables import Attempt, AttemptRow, Replay, ReplayRow, now
 
 REMEMBERED = timedelta(hours=24)

@@ -18,8 +18,8 @@ from sqlmodel import col
 
 from app.core.errors import UnavailableError
 from app.server.db.assessments import Assessed, AssessedRow
-from app.server.db.errors import ConnectionLostError, connected
 from app.server.db.replays import KeyTakenError, Once, insert_once, is_replayed
+from app.server.db.session import ConnectionLostError, connected
 from app.server.db.tables import Attempt, AttemptRow, Prediction, PredictionRow, Reveal, RevealRow
 from app.server.metrics import WRITER_ROWS, WRITER_SECONDS
 

@@ -1,15 +1,98 @@
-"""Rate limits per payer: a token bucket allows a burst, then a steady rate."""
+"""Rate limits and processor time for each payer: checked when a request arrives."""
 
+import fcntl
+import math
+import mmap
+import os
+import struct
+import threading
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import lru_cache, partial
+from hashlib import blake2b
 from pathlib import Path
-from typing import Self
+from typing import Any, Self, TypeVar
 
-from app.server.aside.payer import Payer, Purse
+from starlette.exceptions import HTTPException
+from starlette.types import Scope
+
+from app.core.translation import plural, translate
+from app.server.aside import RequestAccount, Seats, on_account
+from app.server.aside.payer import Payer, Purse, network
 from app.server.config import Settings
-from app.server.network.bucket_table import BucketTable
+
+_WAYS = 8  # places where one bucket may be
+_GROUPS = 1 << 12  # of such places
+_PLACE = struct.Struct("=Qd")  # the digest of a bucket's name, and when it is full
+_GROUP = struct.Struct("=" + "Qd" * _WAYS)
+_KEY = 16  # bytes, so that nobody can choose names that share their places
+REMEMBERED = _GROUPS * _WAYS  # buckets
+_SIZE = _KEY + REMEMBERED * _PLACE.size
+_DIGESTS = 20_000  # names whose digest is remembered
+
+
+class BucketTable:
+    """For each bucket, the time at which it is full again.
+
+    Its size is fixed. A bucket that finds all of its places taken replaces the one in them that is
+    full soonest. Every change is made under a lock on a part of the file, which the kernel
+    releases if the process is killed.
+    """
+
+    def __init__(self, file: Path | None = None) -> None:
+        """In *file*, for all processes that name the same one; without it, for this process."""
+        self._lock = threading.Lock()
+        self._file = -1 if file is None else os.open(file, os.O_RDWR | os.O_CREAT, 0o600)
+        if file is not None:
+            os.ftruncate(self._file, _SIZE)
+        self._memory = mmap.mmap(self._file, _SIZE)
+        self._digest = lru_cache(_DIGESTS)(self._digested)
+        with self._locked(0, _KEY):
+            if not any(self._memory[:_KEY]):
+                self._memory[:_KEY] = os.urandom(_KEY)
+            self._key = bytes(self._memory[:_KEY])
+
+    def change(self, name: str, now: float, changed: Callable[[float], float]) -> float:
+        """The time at which the bucket *name* was full; from now on it is what *changed* returns.
+
+        A bucket that is full by *now* needs no place.
+        """
+        digest = self._digest(name)
+        start = _KEY + (digest % _GROUPS) * _GROUP.size
+        with self._locked(start, _GROUP.size):
+            places = _GROUP.unpack_from(self._memory, start)
+            digests, times = places[::2], places[1::2]
+            known = digest in digests
+            place = digests.index(digest) if known else times.index(min(times))
+            full_at: float = times[place] if known else 0.0
+            later = changed(full_at)
+            if later != full_at and (known or later > now):
+                _PLACE.pack_into(self._memory, start + place * _PLACE.size, digest, later)
+        return full_at
+
+    def clear(self) -> None:
+        """Forget every bucket."""
+        with self._locked(_KEY, _SIZE - _KEY):
+            self._memory[_KEY:] = bytes(_SIZE - _KEY)
+
+    def _digested(self, name: str) -> int:
+        digest = blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8, key=self._key)
+        return int.from_bytes(digest.digest(), "little") or 1  # 0 stands for an empty place
+
+    @contextmanager
+    def _locked(self, start: int, size: int) -> Iterator[None]:
+        with self._lock:
+            if self._file < 0:
+                yield
+                return
+            fcntl.lockf(self._file, fcntl.LOCK_EX, size, start)
+            try:
+                yield
+            finally:
+                fcntl.lockf(self._file, fcntl.LOCK_UN, size, start)
+
 
 _MINUTE, _HOUR, _DAY = 60.0, 3600.0, 86_400.0  # seconds
 _MONTH = 30 * _DAY
@@ -148,3 +231,61 @@ class Allowances:
             allowance("own wrong codes", OWN_WRONG_CODES, _MONTH),
             allowance("storage", settings.storage_allowed, _DAY),
         )
+
+
+ADVANCE = 0.02  # seconds that each request pays when it arrives: many at once are not for free
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetItem:
+    """What addresses may use for one *purpose*, apart from all else: for the paths that it *owns*."""
+
+    purpose: str
+    allowance: Allowance
+    owns: Callable[[str], object]
+
+
+class Budget:
+    """Opens the accounts of requests, and closes them."""
+
+    def __init__(
+        self, allowance: Allowance, find_payer: Callable[[Scope], Awaitable[Payer]], items: Sequence[BudgetItem] = ()
+    ) -> None:
+        """*find_payer* is not asked for what *items* are for: who comes that way is not known yet."""
+        self._pages = BudgetItem("", allowance, lambda path: True)
+        self._find_payer = find_payer
+        self._items = items
+        self._seats = Seats()
+
+    async def charged(self, scope: Scope, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """The result of *work*, on the account of a request.
+
+        Raises:
+            HTTPException: 429, who pays for it has nothing left.
+        """
+        item = next((one for one in self._items if one.owns(scope["path"])), self._pages)
+        payer = await self._find_payer(scope) if item is self._pages else address_of(scope)
+        if wait := item.allowance.wait(payer, ADVANCE):
+            raise _refusal(wait)
+        account = RequestAccount(payer, self._seats, item.purpose)
+        try:
+            return await on_account(account, work())
+        finally:
+            free = account.payer is not payer  # a token that was shown later
+            item.allowance.charge(payer, (0.0 if free else account.spent) - ADVANCE)
+
+
+def address_of(scope: Scope) -> Payer:
+    """The stranger who has sent a request."""
+    client = scope.get("client")
+    return Payer(network(client[0]) if client else "")
+
+
+def _refusal(wait: float) -> HTTPException:
+    seconds = math.ceil(wait)
+    says = translate(
+        "your requests have used more processor time than the server gives to one visitor; try again {when}",
+        when=plural("in a second", "in {number:,} seconds", seconds),
+    )
+    return HTTPException(429, says, {"Retry-After": str(seconds)})

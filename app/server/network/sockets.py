@@ -11,7 +11,7 @@ from pathlib import Path
 
 from app.core.errors import InputError
 
-CONNECTION = "app.server.network.connection:Connection"  # for uvicorn
+CONNECTION = "app.server.network.guard:Connection"  # for uvicorn
 _BACKLOG = 2048
 _PAUSE = 0.05  # seconds from one attempt to the next
 _FIRST = 3  # the first file descriptor that systemd passes on

@@ -6,13 +6,12 @@ from types import ModuleType
 from fastapi import FastAPI
 from starlette.routing import Route
 
-from app.site.api import chapters, checks, documents, exercises, formulas, health, metrics, parameters, predictions
-from app.site.api.documents import describing
+from app.site.api import checks, documents, exercises, formulas, health
+from app.site.api.documents import OWNED, describing, problem_for
 from app.site.api.headers import token_name
-from app.site.api.metrics import sampling
-from app.site.api.problems import OWNED, problem_for
+from app.site.api.health import sampling
 
-PARTS = (checks, exercises, chapters, parameters, formulas, predictions, documents, health, metrics)
+PARTS = (checks, exercises, formulas, documents, health)
 
 
 def install_api(app: FastAPI, further: Sequence[ModuleType] = ()) -> None:
@@ -27,7 +26,7 @@ def install_api(app: FastAPI, further: Sequence[ModuleType] = ()) -> None:
     app.openapi = describing(app)  # type: ignore[method-assign]
 
 
-STREAMED = frozenset({checks.BATCH, predictions.PREDICT})  # paths whose bodies are unlimited
+STREAMED = frozenset({checks.BATCH, formulas.PREDICT})  # paths whose bodies are unlimited
 HEALTH = health.PATHS
 
 __all__ = ["HEALTH", "OWNED", "PARTS", "STREAMED", "install_api", "problem_for", "sampling", "token_name"]

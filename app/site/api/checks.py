@@ -16,12 +16,12 @@ from app.core.errors import AnswerError, AppError, InputError
 from app.course.kinds.answers import TooLongError
 from app.server.aside import aside
 from app.server.aside.fair_queue import grader
+from app.server.db.learner_cookie import Grant
 from app.server.db.replays import KeyTakenError, Once
 from app.server.db.tables import Replay
-from app.server.db.tokens import Grant
 from app.server.network.routes import Router
 from app.site import Here, Site, site_in
-from app.site.api.documents import KEY, SUBMISSION, responses, text_body, text_content
+from app.site.api.documents import KEY, SUBMISSION, UNTYPED, refusal, responses, text_body, text_content
 from app.site.api.headers import (
     Granted,
     answer_learner,
@@ -32,10 +32,9 @@ from app.site.api.headers import (
     sent_before,
     sent_first,
 )
-from app.site.api.problems import UNTYPED, refusal
 from app.site.api.streams import LineStream, Turns, body_lines
 from app.site.grading.check import check
-from app.site.grading.verdicts import (
+from app.site.grading.offline import (
     CheckResult,
     Submission,
     check_result,

@@ -1,23 +1,30 @@
-"""Health checks: liveness, readiness, and the state of the sandbox.
-
-The process answers (`/livez`), the database can be used (`/readyz`), and programs can be run (a
-field of `/readyz`). A site of which only the sandbox is off still serves pages and checks numbers,
-so a load balancer should not drop it.
-"""
+"""Health checks, and /metrics for Prometheus."""
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from typing import Literal
 
+from fastapi import Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.responses import PlainTextResponse
 from pydantic import BaseModel
+from sqlmodel import col, func, select
+from starlette.exceptions import HTTPException
 
 from app.core.errors import UnavailableError
+from app.server import metrics
+from app.server.config.checks import is_within
+from app.server.db.columns import RunState
 from app.server.db.migrations import probe
-from app.server.db.outage import impatient
+from app.server.db.people import OutboxRow
+from app.server.db.session import impatient, open_session
+from app.server.db.tables import LabRunRow
 from app.server.network.routes import Router
-from app.site import Here
+from app.site import Here, Site
 from app.site.api.documents import responses
 
-router = Router(tags=["health"])
+_health_router = Router(tags=["health"])
 
 PATHS = frozenset({"/livez", "/readyz", "/healthz"})
 
@@ -34,14 +41,14 @@ class Readiness(Liveness):
     sandbox: Literal["ready", "off", "starting"]
 
 
-@router.get("/livez", summary="Liveness: the process answers")
+@_health_router.get("/livez", summary="Liveness: the process answers")
 async def livez() -> Liveness:
     """Returns 200 while the process answers; nothing else is checked."""
     return Liveness()
 
 
-@router.get("/readyz", summary="Readiness: pages and checks work", responses=responses(503))
-@router.get("/healthz", summary="The same as /readyz", responses=responses(503), operation_id="healthz")
+@_health_router.get("/readyz", summary="Readiness: pages and checks work", responses=responses(503))
+@_health_router.get("/healthz", summary="The same as /readyz", responses=responses(503), operation_id="healthz")
 async def readyz(site: Here) -> Readiness:
     """Returns 200 if the database can be read and written, even if the sandbox is off.
 
@@ -52,3 +59,73 @@ async def readyz(site: Here) -> Readiness:
     with impatient():
         await asyncio.to_thread(probe, site.engine)  # not in a thread that others may wait in
     return Readiness(sandbox=site.runner.health.state)
+
+
+PATH = "/metrics"
+_PAUSE = 5.0  # seconds between two looks at the queues of a process that shares its counts
+router = Router()
+
+
+@router.get(
+    PATH,
+    tags=["health"],
+    summary="Metrics for Prometheus",
+    response_class=PlainTextResponse,
+    responses=responses(403, 404),
+)
+async def read_metrics(request: Request, site: Here) -> Response:
+    """Every metric, for the addresses that the settings allow."""
+    allowed = site.settings.metrics
+    if not allowed.strip():
+        raise HTTPException(404, "metrics are off; WALLCLOCK_METRICS says who may read them")
+    client = request.client.host if request.client else ""
+    if not is_within(client, allowed):
+        raise HTTPException(403, f"WALLCLOCK_METRICS does not allow {client or 'this address'}")
+    measure_queues(site)
+    await run_in_threadpool(_count, site)
+    return Response(await run_in_threadpool(metrics.exposition), media_type=metrics.TYPE)
+
+
+@asynccontextmanager
+async def sampling(site: Site) -> AsyncIterator[None]:
+    """Look at the queues of this process at intervals, if another may answer for it."""
+    if not (site.settings.metrics and metrics.is_shared()):
+        yield
+        return
+    task = asyncio.create_task(_sample(site))
+    yield
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+
+
+async def _sample(site: Site) -> None:
+    while True:
+        measure_queues(site)
+        await asyncio.sleep(_PAUSE)
+
+
+def measure_queues(site: Site) -> None:
+    """Measure the queues of this process."""
+    pool = site.runner.pool
+    metrics.SANDBOX_WAITING.set(pool.waiting)
+    metrics.SANDBOX_BUSY.set(pool.busy)
+    metrics.SANDBOX_WORKERS.set(len(pool.workers))
+    metrics.WRITER_WAITING.set(site.writer.waiting)
+
+
+def _count(site: Site) -> None:
+    """Measure the queues in the database."""
+    with open_session(site.engine) as session:
+        runs = dict(session.exec(select(LabRunRow.state, func.count()).group_by(col(LabRunRow.state))).all())
+        due = select(func.count()).select_from(OutboxRow).where(col(OutboxRow.next).is_not(None))
+        refused = (
+            select(func.count()).select_from(OutboxRow).where(col(OutboxRow.next).is_(None), col(OutboxRow.said) != "")
+        )
+        metrics.LAB_RUNS_WAITING.set(runs.get(RunState.QUEUED, 0))
+        metrics.LAB_RUNS_RUNNING.set(runs.get(RunState.RUNNING, 0))
+        metrics.OUTBOX_WAITING.set(session.exec(due).one())
+        metrics.OUTBOX_REFUSED.set(session.exec(refused).one())
+
+
+router.routes += _health_router.routes

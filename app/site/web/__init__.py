@@ -9,29 +9,24 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import Receive, Scope, Send
 
 from app.server.network.routes import PlainRoute
-from app.site.web.course import chapter_routes as chapter
-from app.site.web.course import final, placement, schedule
-from app.site.web.course import map as course_map
+from app.site.web.course import chapter, placement, questions, schedule
 from app.site.web.exercise import pad
 from app.site.web.exercise import routes as exercise_page
-from app.site.web.explore import better, merged_pages
-from app.site.web.explore import page as explorer_page
+from app.site.web.explore import explorer_page, merged_pages
 from app.site.web.explore.layout_searches import layout_searches
-from app.site.web.frame import former_addresses, images, language, static, theme
-from app.site.web.frame.errors import page_for
+from app.site.web.frame import static
+from app.site.web.frame.static import page_for
 from app.site.web.frame.visitor import payer_of
-from app.site.web.home import routes as home_page
-from app.site.web.home import sitemap
-from app.site.web.labs import board, lab_list, run
+from app.site.web.home import page as home_page
+from app.site.web.labs import board, run
 from app.site.web.labs import index as lab
 from app.site.web.measured import page as measured_page
 from app.site.web.measured import saved_measurement, traces
-from app.site.web.measured.upload_reader import BODY_LIMIT as MEASURED_LIMIT
-from app.site.web.measured.upload_reader import UploadReader
+from app.site.web.measured.traces import BODY_LIMIT as MEASURED_LIMIT
+from app.site.web.measured.traces import UploadReader
 from app.site.web.measured.views import ADDRESS as MEASURED
 from app.site.web.progress import routes as progress_page
-from app.site.web.reference import api, authoring_format, docs, errata, formulas, glossary, hardware, trust, units_page
-from app.site.web.reference import overview as reference
+from app.site.web.reference import docs, errata, hardware
 from app.site.web.search import page as search_page
 from app.site.web.search.page import indexing
 
@@ -39,40 +34,25 @@ from app.site.web.search.page import indexing
 PARTS = (
     home_page,
     chapter,
-    course_map,
     placement,
-    final,
+    questions,
     exercise_page,
     schedule,
     pad,
-    former_addresses,
+    static,
     explorer_page,
-    better,
     merged_pages,
-    formulas,
-    glossary,
     hardware,
-    reference,
-    trust,
-    lab_list,
-    lab,
+    errata,
     board,
+    lab,
     run,
     traces,
     saved_measurement,
     measured_page,
-    errata,
     progress_page,
-    authoring_format,
-    units_page,
     docs,
-    api,
     search_page,
-    sitemap,
-    theme,
-    language,
-    images,
-    static,
 )
 # Paths that take a large file.
 FILES = {progress_page.IMPORT: progress_page.BODY_LIMIT, MEASURED: MEASURED_LIMIT, traces.TRACES: MEASURED_LIMIT}

@@ -9,8 +9,7 @@ from app.classes.people.assignments import AssignmentEntry, create_assignment
 from app.classes.people.classes import Role, create_class, enroll, number_of
 from app.classes.people.persons import new_person, open_browser
 from app.classes.people.policy import Policy
-from app.server.db.people import IdentityRow
-from app.server.db.platforms import ContextRow, LinkRow, OutboxRow
+from app.server.db.people import ContextRow, IdentityRow, LinkRow, OutboxRow
 from app.server.db.session import open_session
 from app.site import Site
 from app.site.web.frame.visitor import SESSION

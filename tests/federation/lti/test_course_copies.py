@@ -9,9 +9,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.classes.federation.lti.enrollment import enroll_launch, new_class, tie
-from app.classes.federation.lti.launch_message import Launch
+from app.classes.federation.lti.launch_message import Launch, seal_ticket
 from app.classes.federation.lti.platforms import Platform, register_platform
-from app.classes.federation.lti.tickets import seal_ticket
 from app.classes.people.assignments import Assignment, AssignmentEntry, assignments_of, create_assignment
 from app.classes.people.classes import Role, class_with, classes_of, create_class, enroll, members_of, number_of
 from app.classes.people.policy import Policy

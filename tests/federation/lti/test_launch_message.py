@@ -12,26 +12,27 @@ from sqlmodel import Session, select
 
 from app.classes.federation.lti.enrollment import enroll_launch, new_class, tie
 from app.classes.federation.lti.keys import SHOWN_FOR, SIGNS_FOR, key_set, rotate, signing_key
-from app.classes.federation.lti.launch_message import Launch, read_launch
-from app.classes.federation.lti.login_state import begun, is_same_browser, read_login_state
+from app.classes.federation.lti.launch_message import Launch, read_launch, seal_ticket, unsealed, use_once
 from app.classes.federation.lti.platforms import (
     Platform,
     allow_deployment,
+    begun,
     check_deployment,
+    is_same_browser,
     new_registration,
     platform_for,
     platforms,
+    read_login_state,
     register_platform,
     registration_with,
     use_registration,
 )
-from app.classes.federation.lti.tickets import seal_ticket, unsealed, use_once
 from app.classes.people.assignments import AssignmentEntry, create_assignment
 from app.classes.people.classes import class_with, members_of
 from app.classes.people.policy import Policy
 from app.core.errors import RefusedError
 from app.server.db.migrations import migrate
-from app.server.db.platforms import NonceRow, ToolKeyRow
+from app.server.db.people import NonceRow, ToolKeyRow
 from app.server.db.session import connect, open_writing_session
 from app.server.db.tables import now
 from tests.each import each

@@ -9,12 +9,12 @@ import pytest
 from sqlmodel import select
 from starlette.responses import Response
 
-from app.classes.federation.lti.deep_link import _item
 from app.classes.federation.lti.scores import terms_of
+from app.classes.federation.lti.tool import _item
 from app.classes.people.assignments import AssignmentEntry, assignment_with, change_assignment
 from app.classes.people.policy import GroupDates, Policy
 from app.server.db.migrations import migrate
-from app.server.db.platforms import LinkRow
+from app.server.db.people import LinkRow
 from app.server.db.session import connect, open_session
 from tests.federation.lti.fake_platform import FakePlatform, fake_platform
 from tests.federation.lti.test_outbox import EXERCISE, START, Course, course_of

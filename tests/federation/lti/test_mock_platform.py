@@ -8,8 +8,7 @@ from sqlmodel import select
 
 from app.classes.federation.lti.platforms import Platform, allow_deployment, platform_named, register_platform
 from app.classes.people.classes import Role, create_class, members_of, number_of
-from app.server.db.people import IdentityRow
-from app.server.db.platforms import ContextRow
+from app.server.db.people import ContextRow, IdentityRow
 from app.server.db.session import open_session
 from tests.federation.lti.mock_platform import CLIENT, COURSE, DEPLOYMENT, Student, platform
 from tests.federation.lti.serving import Service, served

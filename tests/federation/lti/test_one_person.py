@@ -7,11 +7,9 @@ from fastapi.testclient import TestClient
 from sqlmodel import Session
 
 from app.classes.federation.lti.enrollment import enroll_launch
-from app.classes.federation.lti.launch_message import Launch
+from app.classes.federation.lti.launch_message import Launch, seal_ticket
 from app.classes.federation.lti.platforms import Platform, register_platform
-from app.classes.federation.lti.roster import Participant
-from app.classes.federation.lti.roster_sync import apply_difference, compare_course
-from app.classes.federation.lti.tickets import seal_ticket
+from app.classes.federation.lti.roster_sync import Participant, apply_difference, compare_course
 from app.classes.people.classes import (
     Member,
     Role,
@@ -25,8 +23,7 @@ from app.classes.people.classes import (
 )
 from app.classes.people.persons import new_person, open_browser
 from app.core.errors import RefusedError
-from app.server.db.people import IdentityRow, MemberRow
-from app.server.db.platforms import ContextRow
+from app.server.db.people import ContextRow, IdentityRow, MemberRow
 from app.server.db.session import open_session, open_writing_session
 from app.site import Site
 from app.site.web.frame.visitor import SESSION

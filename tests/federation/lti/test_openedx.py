@@ -13,16 +13,15 @@ from playwright.sync_api import Route, expect
 from sqlmodel import col, select
 
 from app.classes.federation.delivery import Courier
-from app.classes.federation.delivery_status import receipts, ties_of
-from app.classes.federation.lti.platform_check import trials
 from app.classes.federation.lti.platforms import Platform, allow_deployment, platform_named, register_platform
 from app.classes.federation.lti.roster_sync import apply_difference, compare_course
+from app.classes.federation.lti.scores import trials
+from app.classes.federation.outbox import receipts, ties_of
 from app.classes.people.assignments import assignments_of
 from app.classes.people.classes import Role, members_of
+from app.classes.people.counted_answers import variant_seed
 from app.classes.people.persons import known_person
-from app.classes.people.variants import variant_seed
-from app.server.db.people import IdentityRow, MemberRow, PersonRow
-from app.server.db.platforms import ContextRow, DeploymentRow, LinkRow
+from app.server.db.people import ContextRow, DeploymentRow, IdentityRow, LinkRow, MemberRow, PersonRow
 from app.server.db.session import open_session
 from app.server.db.tables import AttemptRow, now
 from tests.browser.browser import BRIEF, be_patient, running_browser

@@ -13,21 +13,20 @@ from starlette.responses import Response
 
 from app.classes.federation import outbox
 from app.classes.federation.delivery import Courier
-from app.classes.federation.delivery_status import receipts, sending_of, unsent_of
 from app.classes.federation.earned_shares import EarnedShare
 from app.classes.federation.http_client import Outgoing
 from app.classes.federation.lti.platforms import Platform, platforms, register_platform
-from app.classes.federation.lti.roster import participants
-from app.classes.federation.lti.services import Services
+from app.classes.federation.lti.roster_sync import participants
+from app.classes.federation.lti.scores import Services
+from app.classes.federation.outbox import receipts, sending_of, unsent_of
 from app.classes.people.assignments import AssignmentEntry, change_assignment, create_assignment
 from app.classes.people.classes import create_class, enroll, number_of
+from app.classes.people.counted_answers import variant_seed
 from app.classes.people.persons import new_person
 from app.classes.people.policy import Policy
-from app.classes.people.variants import variant_seed
 from app.core.errors import RefusedError
 from app.server.db.migrations import migrate
-from app.server.db.people import AssignmentRow, ExtensionRow, IdentityRow, OverrideRow, RegradeRow
-from app.server.db.platforms import LinkRow, OutboxRow
+from app.server.db.people import AssignmentRow, ExtensionRow, IdentityRow, LinkRow, OutboxRow, OverrideRow, RegradeRow
 from app.server.db.session import connect, open_session
 from app.server.db.tables import AttemptRow
 from tests.federation.lti.fake_platform import FakePlatform, fake_platform

@@ -10,8 +10,7 @@ from sqlmodel import Session, col, select
 from app.classes.federation.lti.enrollment import doubt_of, enroll_launch, unite
 from app.classes.federation.lti.launch_message import Launch
 from app.classes.federation.lti.platforms import Platform, identities_of, register_platform
-from app.classes.federation.lti.roster import Participant
-from app.classes.federation.lti.roster_sync import apply_difference
+from app.classes.federation.lti.roster_sync import Participant, apply_difference
 from app.classes.members import site_members
 from app.classes.people.assignment_copies import copies_of, store_copies
 from app.classes.people.assignments import AssignmentEntry, assignments_of, create_assignment
@@ -21,23 +20,24 @@ from app.classes.people.classes import (
     class_with,
     create_class,
     enroll,
+    join_as,
+    join_as_new,
+    may_join,
     members_of,
+    new_form_id,
     number_of,
     role_in,
     zone_named,
 )
 from app.classes.people.csv_rosters import RosterEntry
-from app.classes.people.gradebook import cells_of, total
-from app.classes.people.join_link import join_as, join_as_new, may_join, new_form_id
+from app.classes.people.gradebook import Override, cells_of, override, total
 from app.classes.people.members import holder_of_id, new_seat_codes, taught_by
 from app.classes.people.merges import answer_merge, merge_members, waiting_merges
-from app.classes.people.overrides import Override, override
 from app.classes.people.persons import new_person, open_browser, show_identity
 from app.classes.people.policy import Policy
 from app.classes.people.rosters import import_roster, namesakes, roster_changes
 from app.classes.people.work import own_seed
-from app.server.db.people import MemberRow, OverrideRow, PersonRow
-from app.server.db.platforms import ContextRow
+from app.server.db.people import ContextRow, MemberRow, OverrideRow, PersonRow
 from app.server.db.session import open_session, open_writing_session
 from app.server.db.tables import AttemptRow
 from app.site import Site

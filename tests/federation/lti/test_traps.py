@@ -15,8 +15,7 @@ from app.classes.federation.lti.platforms import Platform, register_platform
 from app.classes.people.assignments import AssignmentEntry, create_assignment
 from app.classes.people.policy import Policy
 from app.server.db.migrations import migrate
-from app.server.db.people import IdentityRow
-from app.server.db.platforms import LinkRow
+from app.server.db.people import IdentityRow, LinkRow
 from app.server.db.session import connect, open_session, open_writing_session
 from tests.federation.lti.fake_platform import FakePlatform, fake_platform
 from tests.federation.lti.test_outbox import EXERCISE, SECRET, Course, course_of

@@ -4,7 +4,7 @@ import pytest
 
 from app.core.expressions import Quantity, evaluate
 from app.core.formulas import collectives
-from app.core.formulas.collectives.bandwidth import Collective
+from app.core.formulas.collectives.ring import Collective
 from tests.each import each
 from tests.formulas.grid import BANDWIDTH, SIZE
 from tests.oracles import collectives as simulated

@@ -5,9 +5,8 @@ import pytest
 from app.core.formulas.presets import CLUSTERS, GPUS, LINKS, MODELS, cluster, gpu, gpu_printed_as, link, model
 from app.core.formulas.presets.clusters import Cluster
 from app.core.formulas.presets.gpus import Gpu
-from app.core.formulas.presets.layouts import Layout
+from app.core.formulas.presets.layouts import SHARES, Layout, Shares
 from app.core.formulas.presets.models import ModelShape
-from app.core.formulas.presets.shares import SHARES, Shares
 from app.core.formulas.records import Record
 from tests.each import each
 from tests.tables import Row, rows

@@ -3,11 +3,10 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from app.core.formulas.parallelism.degrees import Degrees
-from app.core.formulas.parallelism.numbers import PLAIN
+from app.core.formulas.parallelism.degrees import PLAIN, Degrees
 from app.core.formulas.presets import LAYOUTS, Cluster, Layout, ModelShape, Shares, model
 from app.core.formulas.presets.layouts import Precision
-from app.core.formulas.step.cluster_speeds import Side, speeds_of
+from app.core.formulas.step.speeds import Side, speeds_of
 from app.core.formulas.step.step import step_parts
 from app.core.formulas.transformer import active_parameters, token_flops
 from tests.tables import Row, rows

@@ -9,14 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.core.formulas.parallelism.degrees import Degrees
-from app.core.formulas.parallelism.numbers import PLAIN, columns
+from app.core.formulas.parallelism.degrees import PLAIN, Degrees, columns
 from app.core.formulas.presets import CLUSTERS, Cluster, Gpu, ModelShape, Shares, model
 from app.core.formulas.presets.layouts import Precision
-from app.core.formulas.step.cluster_speeds import speeds_of
 from app.core.formulas.step.layer import layer_times
-from app.core.formulas.step.stage import stages_time
-from app.core.formulas.step.step import step_parts
+from app.core.formulas.step.speeds import speeds_of
+from app.core.formulas.step.step import stages_time, step_parts
 
 POWERS = st.sampled_from([1, 2, 4, 8, 16])
 DEGREES = st.builds(

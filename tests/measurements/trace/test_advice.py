@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.core.measurements.trace.advice import levers
+from app.core.measurements.trace.report import levers
 from tests.measurements.trace.made import collective, report_of_events, work
 
 MICRO = 1e-6

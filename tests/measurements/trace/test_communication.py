@@ -4,9 +4,14 @@ import io
 
 import pytest
 
-from app.core.measurements.trace.communication import bus_factor, collective_bytes, collective_kind
+from app.core.measurements.trace.communication import (
+    FAMILIES,
+    bus_factor,
+    collective_bytes,
+    collective_kind,
+    communicates,
+)
 from app.core.measurements.trace.events import Arguments
-from app.core.measurements.trace.kernel_families import FAMILIES, communicates
 from app.core.measurements.trace.reader import reports
 from app.core.measurements.trace.report import TraceReport
 from tests.each import each

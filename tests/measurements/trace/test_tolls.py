@@ -5,10 +5,10 @@ from dataclasses import astuple, replace
 
 import pytest
 
-from app.commands.trace_text import trace_lines
-from app.core.measurements.trace.advice import levers
-from app.core.measurements.trace.kernel_families import NCCL_ALONE
+from app.commands.measured import trace_lines
+from app.core.measurements.trace.communication import NCCL_ALONE
 from app.core.measurements.trace.reader import read_rank
+from app.core.measurements.trace.report import levers
 from app.core.measurements.trace.samples import SAMPLES, TraceSample
 from app.core.measurements.trace.tolls import Tolls
 from tests.each import each

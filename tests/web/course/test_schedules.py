@@ -13,7 +13,7 @@ from app.course.content.catalog import Catalog
 from app.course.kinds.code.schedule import Schedule
 from app.server.db.tables import now
 from app.site import Site
-from app.site.web.course.schedule_measures import known_measures
+from app.site.web.course.schedule import known_measures
 from tests.each import each
 from tests.pages import SCHEDULE
 from tests.people.school import DAY, School

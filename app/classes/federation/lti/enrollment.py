@@ -10,15 +10,13 @@ from app.classes.federation.lti.launch_message import Launch
 from app.classes.federation.lti.platforms import identities_of
 from app.classes.people.assignment_copies import copy_in_class
 from app.classes.people.classes import Role, class_with, create_class, enroll, number_of, role_in, time_zones
-from app.classes.people.groups import put_into_group
-from app.classes.people.members import holder_of_id
+from app.classes.people.members import holder_of_id, put_into_group
 from app.classes.people.merges import merge_persons
 from app.classes.people.persons import WayIn, is_own_browser, known_person, new_person, speaks_for
 from app.classes.people.recognition import claimable_member, recognize
 from app.core.errors import RefusedError
 from app.core.translation import noted, translate
-from app.server.db.people import AssignmentRow, ClassRow, IdentityRow
-from app.server.db.platforms import ContextRow, LinkRow
+from app.server.db.people import AssignmentRow, ClassRow, ContextRow, IdentityRow, LinkRow
 from app.site.members import SignedIn
 
 _UNNAMED = "A course"

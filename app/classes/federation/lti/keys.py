@@ -15,7 +15,7 @@ from joserfc import jwk, jwt
 from sqlalchemy import delete
 from sqlmodel import Session, col, select
 
-from app.server.db.platforms import ToolKeyRow
+from app.server.db.people import ToolKeyRow
 from app.server.db.tables import now
 
 SIGNS_FOR = timedelta(days=90)

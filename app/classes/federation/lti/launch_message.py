@@ -1,18 +1,50 @@
-"""The message of a launch, read into what we use of it."""
+"""The message of a launch, read into what we use of it, and the ticket that opens a window."""
 
 import json
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
+import secrets
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from datetime import date, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+from itsdangerous import BadData, URLSafeTimedSerializer
+from sqlalchemy import delete
+from sqlalchemy.exc import IntegrityError
+from sqlmodel import Session, col
 
 from app.classes.federation.lti.roles import role_of
-from app.classes.federation.lti.vocabulary import CLAIM, DEEP_LINK, DEEP_LINKING, GRADES, RESOURCE_LINK, ROSTER, VERSION
-from app.classes.people.classes import Role
+from app.classes.people.assignment_copies import copies_of, copy_in_class, store_copies, weeks_to
+from app.classes.people.assignments import Assignment, assignments_of
+from app.classes.people.classes import Role, class_with, classes_of, number_of
+from app.classes.people.persons import code_digest
 from app.core.errors import RefusedError
 from app.core.translation import translate
-from app.server.db.people import SUBJECT_LIMIT
-from app.server.db.platforms import ADDRESS_LIMIT
-from app.server.db.tables import NAME_LIMIT
+from app.server.db.people import ADDRESS_LIMIT, SUBJECT_LIMIT, ClassRow, NonceRow
+from app.server.db.tables import NAME_LIMIT, now
 from app.server.network.response_policy import origin_of
+
+CLAIM = "https://purl.imsglobal.org/spec/lti/claim/"
+DEEP_LINKING = "https://purl.imsglobal.org/spec/lti-dl/claim/"
+GRADES = "https://purl.imsglobal.org/spec/lti-ags/claim/endpoint"
+ROSTER = "https://purl.imsglobal.org/spec/lti-nrps/claim/namesroleservice"
+LINE_ITEM_SCOPE = "https://purl.imsglobal.org/spec/lti-ags/scope/lineitem"
+SCORE_SCOPE = "https://purl.imsglobal.org/spec/lti-ags/scope/score"
+ROSTER_SCOPE = "https://purl.imsglobal.org/spec/lti-nrps/scope/contextmembership.readonly"
+SCOPES = (LINE_ITEM_SCOPE, SCORE_SCOPE, ROSTER_SCOPE)
+
+VERSION = "1.3.0"
+RESOURCE_LINK = "LtiResourceLinkRequest"
+DEEP_LINK = "LtiDeepLinkingRequest"
+DEEP_LINK_ANSWER = "LtiDeepLinkingResponse"
+
+LINE_ITEM_TYPE = "application/vnd.ims.lis.v2.lineitem+json"
+LINE_ITEMS_TYPE = "application/vnd.ims.lis.v2.lineitemcontainer+json"
+SCORE_TYPE = "application/vnd.ims.lis.v1.score+json"
+ROSTER_TYPE = "application/vnd.ims.lti-nrps.v2.membershipcontainer+json"
+
+TAG = "wallclock"  # of our line items
+LAUNCH = "/lti/launch"
+
 
 Fields = Mapping[str, object]
 _LONGEST_GROUP = 300  # characters of a list of names
@@ -232,3 +264,90 @@ def _data(choice: Fields) -> str:
             translate("the platform sent more than {longest_data:,} characters of data", longest_data=_LONGEST_DATA)
         )
     return data
+
+
+TICKET_LIFE = timedelta(minutes=10)  # a page of a course is read before its link is opened
+CHOICE_LIFE = timedelta(hours=2)  # a teacher may make an assignment first
+_BYTES = 12
+_SALT = "wallclock.lti.ticket"
+
+
+def seal_ticket(secret: str, launch: Launch) -> str:
+    """A ticket for *launch*: another one each time."""
+    serial = secrets.token_urlsafe(_BYTES)
+    return URLSafeTimedSerializer(secret, salt=_SALT).dumps([serial, asdict(launch)])
+
+
+def unsealed(secret: str, ticket: str, life: timedelta = TICKET_LIFE) -> Launch:
+    """The launch that a ticket was made for; the ticket is not used up.
+
+    Raises:
+        RefusedError: the ticket is not ours, or too old.
+    """
+    opener = URLSafeTimedSerializer(secret, salt=_SALT)
+    try:
+        _, values = opener.loads(ticket, max_age=round(life.total_seconds()))
+        return launch_of(values)
+    except (BadData, TypeError, ValueError):
+        minutes = round(life.total_seconds() / 60)
+        raise RefusedError(
+            translate(
+                "this page was opened more than {minutes} minutes ago; reload the page of the course and open it again",
+                minutes=minutes,
+            )
+        ) from None
+
+
+def use_once(session: Session, text: str, life: timedelta, at: datetime | None = None) -> None:
+    """Note that *text* was used, for as long as it is valid. Commits.
+
+    The database refuses a second row, so it holds between servers too.
+
+    Raises:
+        RefusedError: it was used before.
+    """
+    moment = at or now()
+    session.connection().execute(delete(NonceRow).where(col(NonceRow.until) < moment))
+    session.add(NonceRow(digest=code_digest(text), until=moment + life))
+    try:
+        session.commit()
+    except IntegrityError:
+        session.rollback()
+        raise RefusedError(translate("this launch was used already; go back to the course and open it again")) from None
+
+
+def classes_before(session: Session, launch: Launch, persons: Collection[int], class_id: int = 0) -> Sequence[ClassRow]:
+    """The classes with the assignment that a launch names, or a copy of it, the newest first.
+
+    Those that one of *persons* teaches, without the class *class_id* that the course is now.
+    """
+    found = {
+        number_of(row): row
+        for person in persons
+        for row, role in classes_of(session, person)
+        if role is Role.TEACHER and number_of(row) != class_id
+    }
+    named = launch.assignment if launch.link else 0
+    return [
+        row for number, row in sorted(found.items(), reverse=True) if named and copy_in_class(session, number, named)
+    ]
+
+
+def copyable_assignments(session: Session, class_id: int, known: Container[str]) -> Sequence[Assignment]:
+    """The assignments of a class that have an exercise which is still *known*."""
+    return [one for one in assignments_of(session, class_id) if any(entry.exercise in known for entry in one.entries)]
+
+
+def suggested_weeks(assignments: Sequence[Assignment], today: date) -> int:
+    """The weeks that bring the first date of *assignments* into this week."""
+    return max(0, weeks_to(assignments, today))
+
+
+def copy_course(session: Session, source: int, class_id: int, weeks: int, known: Container[str]) -> None:
+    """Copy the assignments of the class *source* into another one; not committed.
+
+    Old links of the course open the copies from then on: each knows what it is a copy of.
+    """
+    zone = ZoneInfo(class_with(session, class_id).zone)
+    chosen = copyable_assignments(session, source, known)
+    store_copies(session, class_id, copies_of(chosen, weeks, zone, known))

@@ -1,24 +1,77 @@
 """Everything of LTI that needs the packages of the extra `people`: one per process."""
 
 import asyncio
-from collections.abc import Sequence
+import secrets
+from collections.abc import Mapping, Sequence
 
+from joserfc import jwk
 from sqlalchemy import Engine
 
 from app.classes.federation.http_client import Outgoing, host_in
-from app.classes.federation.lti.deep_link import answer_with
-from app.classes.federation.lti.keys import key_set, signing_key
-from app.classes.federation.lti.launch_message import Launch, read_launch
-from app.classes.federation.lti.login_state import OPENING_LIFE, Begun
-from app.classes.federation.lti.platforms import Platform, check_deployment, platform_with
-from app.classes.federation.lti.roster import Participant, participants
-from app.classes.federation.lti.services import Services
-from app.classes.federation.lti.tickets import use_once
+from app.classes.federation.lti.keys import key_set, sign_claims, signing_key
+from app.classes.federation.lti.launch_message import (
+    CLAIM,
+    DEEP_LINK_ANSWER,
+    DEEP_LINKING,
+    LAUNCH,
+    TAG,
+    VERSION,
+    Launch,
+    read_launch,
+    use_once,
+)
+from app.classes.federation.lti.platforms import OPENING_LIFE, Begun, Platform, check_deployment, platform_with
+from app.classes.federation.lti.roster_sync import Participant, participants
+from app.classes.federation.lti.scores import Services, terms_of
 from app.classes.federation.tokens import KeySets, verified
 from app.classes.people.assignments import Assignment
 from app.core.errors import UnavailableError
 from app.server.config import Settings
 from app.server.db.session import open_session, open_writing_session
+
+
+def answer_with(key: jwk.RSAKey, platform: Platform, launch: Launch, chosen: Sequence[Assignment], service: str) -> str:
+    """The signed message that adds links to *chosen* assignments to a course."""
+    data = {DEEP_LINKING + "data": launch.answer_data} if launch.answer_data else {}
+    return sign_claims(
+        key,
+        {
+            "iss": platform.client_id,
+            "aud": [platform.issuer],
+            "nonce": secrets.token_urlsafe(16),
+            CLAIM + "deployment_id": launch.deployment,
+            CLAIM + "message_type": DEEP_LINK_ANSWER,
+            CLAIM + "version": VERSION,
+            DEEP_LINKING + "content_items": [_item(one, service) for one in chosen],
+            **data,
+        },
+    )
+
+
+def _item(assignment: Assignment, service: str) -> Mapping[str, object]:
+    """A link to an assignment, in a window of its own, with a column for its points."""
+    return {
+        "type": "ltiResourceLink",
+        "title": assignment.title,
+        "url": f"{service}{LAUNCH}",
+        "custom": {"assignment": str(assignment.id)},
+        "window": {"targetName": "_blank"},
+        "lineItem": {
+            "scoreMaximum": assignment.points or 1.0,
+            "label": assignment.title,
+            "resourceId": f"assignment-{assignment.id}",
+            "tag": TAG,
+        },
+        **_submission(assignment),
+    }
+
+
+def _submission(assignment: Assignment) -> Mapping[str, object]:
+    """The dates of an assignment, where it has some, as the platform's calendar takes them."""
+    terms = terms_of(assignment).fields()
+    dates = {name: date for name, date in terms.items() if name.endswith("DateTime")}
+    return {"submission": dates} if dates else {}
+
 
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")
 

@@ -1,20 +1,14 @@
-"""/lti/choose: a teacher chooses the assignments that become links of a course (deep linking).
-
-The page stands in a frame of the platform, where there may be no cookies: its ticket says who
-chooses, and the answer leaves by a form to the platform.
-"""
+"""/lti/choose: a teacher chooses the assignments that become links of a course (deep linking)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from fastapi import Form, Request, Response
 from sqlmodel import Session
 
 from app.classes.federation.lti.enrollment import class_of, enroll_launch, new_class, tie
-from app.classes.federation.lti.launch_message import Launch
-from app.classes.federation.lti.tickets import CHOICE_LIFE, seal_ticket, unsealed, use_once
-from app.classes.pages.lti.desk import refused_launch, tool_in
+from app.classes.federation.lti.launch_message import CHOICE_LIFE, Launch, seal_ticket, unsealed, use_once
 from app.classes.people.assignments import (
     Assignment,
     AssignmentEntry,
@@ -24,17 +18,76 @@ from app.classes.people.assignments import (
 )
 from app.classes.people.classes import class_with, zone_named
 from app.classes.people.policy import Policy
-from app.core.errors import AppError, InputError
-from app.core.translation import translate
+from app.core.errors import AppError, InputError, UnavailableError, sentence
+from app.core.translation import noted, translate
 from app.course.content.catalog import Topic
 from app.server.aside import aside
 from app.server.db.session import open_session, open_writing_session
 from app.server.db.tables import NAME_LIMIT
-from app.server.network.response_policy import let_frame, let_post
+from app.server.network.door import note_trouble
+from app.server.network.response_policy import let_anyone_frame, let_frame, let_post
 from app.server.network.routes import Router
-from app.site import Here, Site
+from app.site import Here, Site, site_in
 from app.site.web.frame.renderer import frame, render
 from app.site.web.frame.visitor import FromHere
+
+if TYPE_CHECKING:
+    from app.classes.federation.lti.tool import Tool
+
+MISSING = (
+    "learning platforms need packages that are not installed here: install wallclock[people], then restart the server"
+)
+_FAILS = noted("This does not work right now")
+_REFUSED = noted("This launch was refused")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TroubleInFrame:
+    """Why a launch was refused. With *again*, it can be begun again in a window of its own."""
+
+    heading: str
+    says: str
+    again: tuple[tuple[str, str], ...] = ()
+
+
+def tool_in(request: Request) -> "Tool":
+    """The tool of the server.
+
+    Raises:
+        UnavailableError: the packages that it needs are not installed.
+    """
+    return tool_for(request.app.state, site_in(request))
+
+
+def tool_for(state: object, site: Site) -> "Tool":
+    """The tool of the server with that state, made the first time.
+
+    Its packages take 20 MB and half a second, which a server without platforms does not pay.
+
+    Raises:
+        UnavailableError: they are not installed.
+    """
+    try:
+        from app.classes.federation.lti.tool import Tool
+    except ModuleNotFoundError as error:
+        raise UnavailableError(MISSING, str(error)) from error
+    found = getattr(state, "tool", None)
+    if not isinstance(found, Tool):
+        found = Tool(site.settings, site.engine)
+        state.tool = found  # type: ignore[attr-defined]  # the state of an application
+    return found
+
+
+def refused_launch(request: Request, error: AppError, again: tuple[tuple[str, str], ...] = ()) -> Response:
+    """The page that says why a launch was refused: in a frame of any platform."""
+    if isinstance(error, UnavailableError):
+        note_trouble(request, error, error.cause)
+    let_anyone_frame(request)
+    status = 503 if isinstance(error, UnavailableError) else 400
+    heading = translate(_FAILS if status == 503 else _REFUSED)  # noqa: PLR2004
+    page = TroubleInFrame(heading=heading, says=sentence(str(error)), again=again)
+    return render("lti/refused.html", frame(request, heading), page, status)
+
 
 router = Router(prefix="/lti")
 _MOST = 50  # assignments that are added at once

@@ -1,33 +1,40 @@
-"""/lti/login, /lti/launch and /lti/open: a platform opens an assignment, in its own window.
-
-In a frame only the page with the button shows; it opens a window with a ticket that works once. So
-no other page has to work in frames, and the session's cookie is Lax as everywhere.
-"""
+"""/lti/login, /lti/launch and /lti/open: a platform opens an assignment, in its own window."""
 
 import asyncio
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
-from fastapi import Form, Request, Response
+from fastapi import FastAPI, Form, Request, Response
 from fastapi.responses import JSONResponse
 
-from app.classes.federation.lti.launch_message import Launch
-from app.classes.federation.lti.login_state import (
+from app.classes.federation.lti.launch_message import (
+    CHOICE_LIFE,
+    LAUNCH,
+    TICKET_LIFE,
+    Launch,
+    seal_ticket,
+    unsealed,
+    use_once,
+)
+from app.classes.federation.lti.platforms import (
     OPENING_LIFE,
     Begun,
     Opening,
+    Platform,
     begun,
     is_same_browser,
+    platform_for,
+    platform_with,
     read_login_state,
 )
-from app.classes.federation.lti.platforms import Platform, platform_for, platform_with
-from app.classes.federation.lti.tickets import CHOICE_LIFE, TICKET_LIFE, seal_ticket, unsealed, use_once
-from app.classes.federation.lti.vocabulary import LAUNCH
-from app.classes.pages.lti.deep_link import choosing
-from app.classes.pages.lti.desk import refused_launch, tool_in
+from app.classes.federation.outbox import linked_assignments
+from app.classes.pages.lti.deep_link import choosing, refused_launch, tool_for, tool_in
 from app.classes.pages.lti.launch_entry import Said, entered
 from app.classes.people.assignment_copies import MOST_WEEKS
-from app.core.errors import AppError, RefusedError
+from app.core.errors import AppError, RefusedError, UnavailableError
 from app.core.translation import noted, translate
 from app.server.aside import aside
 from app.server.db.session import open_session, open_writing_session
@@ -44,6 +51,9 @@ from app.site import Here, Site
 from app.site.web.frame.origin import is_from_here
 from app.site.web.frame.renderer import frame, render
 from app.site.web.frame.visitor import FromHere, Visiting
+
+if TYPE_CHECKING:
+    from app.classes.federation.delivery import Courier
 
 router = Router(prefix="/lti")
 KEYS = "/lti/jwks"
@@ -281,3 +291,46 @@ def _platform(site: Site, issuer: str, client: str) -> Platform:
 def _platform_with(site: Site, number: int) -> Platform:
     with open_session(site.engine) as session:
         return platform_with(session, number)
+
+
+_PAUSE = 5.0  # seconds between two looks whether there is a link
+_log = logging.getLogger(__name__)
+
+
+@asynccontextmanager
+async def deliver_scores(app: FastAPI) -> AsyncIterator[None]:
+    """Send scores while the server runs."""
+    task = asyncio.create_task(_deliver(app, app.state.site))
+    yield
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+
+
+async def _deliver(app: FastAPI, site: Site) -> None:
+    while True:
+        await asyncio.sleep(_PAUSE)
+        try:
+            if await asyncio.to_thread(_is_linked, site):
+                courier = courier_for(app, site)
+                break
+        except UnavailableError as error:
+            _log.warning("scores wait: %s (%s)", error, error.cause)
+    await courier.run()
+
+
+def courier_for(app: FastAPI, site: Site) -> "Courier":
+    """The courier of the server, which sends scores by way of its tool.
+
+    Raises:
+        UnavailableError: the packages that it needs are not installed.
+    """
+    services = tool_for(app.state, site).services
+    from app.classes.federation.delivery import Courier  # needs the same packages, which are there
+
+    return Courier(site.engine, site.secret, services)
+
+
+def _is_linked(site: Site) -> bool:
+    with open_session(site.engine) as session:
+        return bool(linked_assignments(session))

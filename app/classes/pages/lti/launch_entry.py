@@ -8,7 +8,6 @@ from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 from sqlmodel import Session
 
-from app.classes.federation.lti.course_copies import classes_before, copy_course, copyable_assignments, suggested_weeks
 from app.classes.federation.lti.enrollment import (
     NO_ROLE,
     Arrival,
@@ -21,9 +20,15 @@ from app.classes.federation.lti.enrollment import (
     tie,
     unite,
 )
-from app.classes.federation.lti.launch_message import Launch
+from app.classes.federation.lti.launch_message import (
+    Launch,
+    classes_before,
+    copy_course,
+    copyable_assignments,
+    seal_ticket,
+    suggested_weeks,
+)
 from app.classes.federation.lti.platforms import identities_of
-from app.classes.federation.lti.tickets import seal_ticket
 from app.classes.members import sign_in
 from app.classes.people.assignments import assignments_of
 from app.classes.people.classes import Role, classes_of, number_of, role_in, time_zones

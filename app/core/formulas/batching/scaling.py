@@ -1,9 +1,95 @@
-"""How the rate, the decay of moments, the steps and the examples change with the batch."""
+"""The noise of a gradient, and how rate, moments and steps change with the batch and over a run."""
 
 import math
 
-from app.core.formulas.checks import fraction, positive
-from app.core.units import Ratio
+from app.core.formulas.checks import at_least, fraction, larger_than, not_below, positive, whole
+from app.core.translation import noted, say
+from app.core.units import Count, Ratio
+
+_LEAST_LOSS, _MOST_LOSS = 0.001, 1000.0
+
+
+def gradient_noise_scale(
+    small_batch: Ratio, large_batch: Ratio, small_norm_squared: Ratio, large_norm_squared: Ratio
+) -> Ratio:
+    """Batch at which noise and signal of a gradient are equal, from its norm at two batches.
+
+    The squared norm of an averaged gradient is that of the true gradient, G, plus noise S over
+    the batch. Two batches give two equations.
+
+        E = large_batch * large_norm_squared - small_batch * small_norm_squared
+        G = E / (large_batch - small_batch)
+        S = (small_norm_squared - large_norm_squared) / (1 / small_batch - 1 / large_batch)
+        B = S / G
+
+    Convention:
+        The simple noise scale, in the unit of the batches. Average G and S over many steps before
+        dividing: the ratio of a single step is biased. The noise scale grows as the loss falls.
+
+    Args:
+        small_batch: a batch, such as that of one rank.
+        large_batch: a larger one, such as that of all ranks.
+        small_norm_squared: mean squared norm of the gradient of small batches.
+        large_norm_squared: that of large batches, which is not larger.
+
+    Raises:
+        ValueError: an argument is outside its domain, or no signal is left.
+
+    Source:
+        McCandlish et al., An Empirical Model of Large-Batch Training, arXiv:1812.06162, appendix
+        A.1.
+    """
+    few, many = positive("small_batch", small_batch), positive("large_batch", large_batch)
+    rough = positive("small_norm_squared", small_norm_squared)
+    fine = positive("large_norm_squared", large_norm_squared)
+    if few >= many:
+        raise not_below("small_batch", small_batch, "large_batch", f"{many:g}")
+    if not few / many * rough < fine <= rough:
+        raise ValueError(
+            say(
+                "{name} must be above {least} (all noise) and at most {most} (no noise), not {value}",
+                name="large_norm_squared",
+                least=f"{few / many * rough:g}",
+                most=f"{rough:g}",
+                value=large_norm_squared,
+            )
+        )
+    signal = (many * fine - few * rough) / (many - few)
+    return (rough - fine) / (1 / few - 1 / many) / signal
+
+
+def critical_batch(loss: Ratio) -> Ratio:
+    """Batch, in tokens, beyond which a larger batch hardly saves steps.
+
+    A power law in the loss that has been reached, independent of the size of the model.
+
+        B = 2e8 / loss^(1 / 0.21)
+
+    Convention:
+        In tokens, with the loss in nats per token on the paper's data: 1.07 million at a loss of
+        3.0, 3.8 million at 2.3, 7.4 million at 2.0.
+
+    Args:
+        loss: loss that has been reached, in nats per token.
+
+    Raises:
+        ValueError: *loss* is outside its domain.
+
+    Source:
+        Kaplan et al., Scaling Laws for Neural Language Models, arXiv:2001.08361, section 5.1,
+        equation 5.3.
+    """
+    if not _LEAST_LOSS <= positive("loss", loss) <= _MOST_LOSS:
+        raise ValueError(
+            say(
+                "{name} must be from {least} to {most} nats per token, not {value}",
+                name="loss",
+                least=_LEAST_LOSS,
+                most=_MOST_LOSS,
+                value=loss,
+            )
+        )
+    return float(2e8 / loss ** (1 / 0.21))
 
 
 def linear_scaled_rate(base_rate: Ratio, base_batch: Ratio, batch: Ratio) -> Ratio:
@@ -142,3 +228,105 @@ def examples_to_target(batch: Ratio, critical_batch: Ratio, minimum_steps: Ratio
 
 def _growth(base_batch: float, batch: float) -> float:
     return positive("batch", batch) / positive("base_batch", base_batch)
+
+
+def warmup_steps(base_batch: Ratio, batch: Ratio, base_steps: Ratio = 1000) -> Ratio:
+    """Steps of warm-up for another batch, by the linear rule of thumb.
+
+        W = base_steps * batch / base_batch
+
+    Convention:
+        A heuristic that no paper derives, in steps of the new run. Goyal et al. warm up for five
+        epochs at every batch, Llama 3 405B for 8,000 of 1.2 million steps. Not rounded to whole
+        steps.
+
+    Args:
+        base_batch: batch for which *base_steps* is right.
+        batch: batch to train with.
+        base_steps: steps of warm-up at the base batch.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        A rule of thumb; for contrast Goyal et al., arXiv:1706.02677, section 2.2, and Grattafiori
+        et al., arXiv:2407.21783, section 3.4.1.
+    """
+    growth = positive("batch", batch) / positive("base_batch", base_batch)
+    return positive("base_steps", base_steps) * growth
+
+
+def cosine_rate(step: Count, total_steps: Count, peak: Ratio, floor: Ratio = 0.0, warmup: Count = 0) -> Ratio:
+    """Learning rate at a step of a schedule of linear warm-up and cosine decay.
+
+    The rate rises linearly to the peak, then decays along half a cosine, which is flat at both
+    ends. U is the rate during the warm-up, D after it; cos takes radians.
+
+        U = peak * step / warmup
+        D = floor + (peak - floor) / 2 * (1 + cosine)
+
+    where cosine is that of pi (step - warmup) / (total_steps - warmup).
+
+    Convention:
+        From 0 at step 0; the peak is reached at step *warmup*, the floor at the last step. The
+        decay should end with the run: a longer one never reaches the floor.
+
+    Args:
+        step: step, from 0 to *total_steps*.
+        total_steps: last step of the decay.
+        peak: largest rate.
+        floor: rate at the end, at most the peak.
+        warmup: steps of warm-up, fewer than *total_steps*.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Loshchilov and Hutter, SGDR, arXiv:1608.03983, equation 5; Grattafiori et al.,
+        arXiv:2407.21783, section 3.4.1.
+    """
+    last, ahead, high, low = _plan(total_steps, peak, floor, warmup)
+    now = whole("step", step, 0)
+    if now > last:
+        raise larger_than("step", step, "total_steps", last)
+    if now < ahead:
+        return high * now / ahead
+    turned = math.cos(math.pi * (now - ahead) / (last - ahead))
+    return low + (high - low) / 2 * (1 + turned)
+
+
+def rate_exposure(total_steps: Count, peak: Ratio, floor: Ratio = 0.0, warmup: Count = 0) -> Ratio:
+    """Learning rate summed over a schedule of linear warm-up and cosine decay.
+
+    The area under a triangle, and under a cosine whose mean is half-way between peak and floor.
+
+        X = peak * warmup / 2 + (peak + floor) / 2 * (total_steps - warmup)
+
+    Convention:
+        The integral over steps, which equals the sum of all rates if the first and the last count
+        half. A run on the same tokens with batch and rate both doubled has the same exposure.
+
+    Args:
+        total_steps: last step of the decay.
+        peak: largest rate.
+        floor: rate at the end, at most the peak.
+        warmup: steps of warm-up, fewer than *total_steps*.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Integrated from Loshchilov and Hutter, SGDR, arXiv:1608.03983, equation 5.
+    """
+    last, ahead, high, low = _plan(total_steps, peak, floor, warmup)
+    return high * ahead / 2 + (high + low) / 2 * (last - ahead)
+
+
+def _plan(total_steps: Count, peak: Ratio, floor: Ratio, warmup: Count) -> tuple[int, int, float, float]:
+    last, ahead = whole("total_steps", total_steps), whole("warmup", warmup, 0)
+    high, low = positive("peak", peak), at_least("floor", floor, 0)
+    if ahead >= last:
+        raise not_below("warmup", warmup, "total_steps", last)
+    if low > high:
+        raise larger_than("floor", floor, noted("the peak"), f"{high:g}")
+    return last, ahead, high, low

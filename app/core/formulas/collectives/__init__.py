@@ -4,9 +4,6 @@
 *size* is the whole array, as in the `size` column of nccl-tests.
 """
 
-from app.core.formulas.collectives.bandwidth import *
-from app.core.formulas.collectives.hierarchy import *
-from app.core.formulas.collectives.naive import *
 from app.core.formulas.collectives.ring import *
 from app.core.formulas.collectives.spread import *
 from app.core.formulas.collectives.tree import *

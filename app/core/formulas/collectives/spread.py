@@ -1,7 +1,6 @@
 """Collectives that distribute arrays without reducing them."""
 
-from app.core.formulas.checks import at_least, positive, whole
-from app.core.formulas.rounds import rounds_bytes, rounds_time
+from app.core.formulas.checks import at_least, positive, rounds_bytes, rounds_time, whole
 from app.core.units import Bytes, BytesPerSecond, Count, Seconds
 
 

@@ -5,8 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from app.core.formulas.configurations.documents import check_document, document_of
-from app.core.formulas.configurations.fields import count_in, flag_in, table_in
+from app.core.formulas.configurations.documents import check_document, count_in, document_of, flag_in, table_in
 from app.core.translation import say
 
 _BATCH = ("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps")

@@ -1,4 +1,3 @@
 """What a run costs: GPU-hours, dollars and energy."""
 
 from app.core.formulas.cost.money import *
-from app.core.formulas.cost.power import *

@@ -4,9 +4,5 @@
 between two checkpoints, without the time to write one.
 """
 
-from app.core.formulas.faults.chances import *
 from app.core.formulas.faults.checkpoints import *
 from app.core.formulas.faults.failures import *
-from app.core.formulas.faults.intervals import *
-from app.core.formulas.faults.silent import *
-from app.core.formulas.faults.waste import *

@@ -3,8 +3,6 @@
 The record itself, Layout, is among the presets, with the layouts of published runs.
 """
 
-from app.core.formulas.layout.fit import *
-from app.core.formulas.layout.fsdp_with_tp import *
 from app.core.formulas.layout.step_time import *
 from app.core.formulas.presets import Layout as Layout
 from app.core.formulas.step.step import StepTime as StepTime

@@ -1,19 +1,68 @@
-"""The time of a layout's step, part by part."""
+"""A layout on a cluster: whether it fits, and the time of its step, part by part."""
 
+import math
 from typing import NamedTuple
 
-from app.core.formulas.checks import recorded
-from app.core.formulas.layout.fit import same_gpus
-from app.core.formulas.memory.placement import fits_together
-from app.core.formulas.parallelism.degrees import Degrees
-from app.core.formulas.parallelism.numbers import PLAIN
+from app.core.formulas.checks import at_least, positive, recorded, whole
+from app.core.formulas.memory import memory_budget
+from app.core.formulas.memory.budget import fits_together
+from app.core.formulas.parallelism.degrees import PLAIN, Degrees
 from app.core.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe, Shares
-from app.core.formulas.step.cluster_speeds import Side, peak_of, reduced_by, speeds_of
-from app.core.formulas.step.model_flops import counted_flops
+from app.core.formulas.step.speeds import Side, attention_kernels, peak_of, reduced_by, speeds_of
 from app.core.formulas.step.step import StepTime, step_parts
-from app.core.units import Ratio, Seconds
+from app.core.formulas.step.widths import counted_flops
+from app.core.translation import say
+from app.core.units import Bytes, BytesPerSecond, Count, FlopsPerSecond, Ratio, Seconds
 
 _MEGATRON = Recipe.named("Megatron")
+
+
+def fits(
+    model: ModelShape, cluster: Cluster, layout: Layout, recipe: Recipe = _MEGATRON, reserved: Bytes = 0.0
+) -> bool:
+    """Whether a layout fits in the memory of its fullest GPU.
+
+    S is the sum of the parts of memory_budget, C the memory of a GPU.
+
+        F = C - S - reserved
+
+    Convention:
+        The layout fits if F is not negative. Memory is as in the datasheet: an "80 GB" card has
+        80e9 bytes here. Its tools show 85.5e9, but do not rely on that.
+
+    Args:
+        model: shape of the model.
+        cluster: GPUs that it runs on, as many as the layout has.
+        layout: how it is laid out.
+        recipe: bytes of each kind of number.
+        reserved: bytes of each GPU for everything else.
+
+    Raises:
+        ValueError: an argument is not such a record, the layout does not divide the model, or it
+            has another number of GPUs than the cluster.
+
+    Source:
+        Follows from memory_budget.
+    """
+    same_gpus(cluster, layout)
+    room = recorded("cluster", cluster, Cluster).gpu.memory - at_least("reserved", reserved, 0)
+    kernels = attention_kernels(recorded("model", model, ModelShape), cluster.gpu)
+    return memory_budget(model, layout, recipe, kernels).total <= room
+
+
+def same_gpus(cluster: Cluster, layout: Layout) -> None:
+    """Refuse a layout with another number of GPUs than *cluster*."""
+    recorded("cluster", cluster, Cluster)
+    recorded("layout", layout, Layout)
+    if layout.gpus != cluster.gpus:
+        raise ValueError(
+            say(
+                "{name} must have as many GPUs as the cluster, {gpus}, not {value}",
+                name="layout",
+                gpus=cluster.gpus,
+                value=layout.gpus,
+            )
+        )
 
 
 class StepRange(NamedTuple):
@@ -182,3 +231,65 @@ def _step(model: ModelShape, cluster: Cluster, layout: Layout, shares: Shares, r
     recorded("recipe", recipe, Recipe)
     speeds = speeds_of(model, cluster, shares, layout.precision, side)
     return step_parts(model, speeds, Degrees.of(layout, speeds.fused), PLAIN, reduced_by(recipe))
+
+
+def best_data_degree(batch_tokens: Count, gpus: Count, feed_forward: Count) -> Ratio:
+    """Number of groups with different tokens at which a feed-forward sends the fewest bytes.
+
+    Of N GPUs, X groups hold different tokens, and the N/X GPUs of a group cut each layer. A GPU
+    gathers its share of the weights, in proportion to F X / N, and the tokens of its group, in
+    proportion to B / X. The sum is smallest where both are equal.
+
+        X = sqrt(batch_tokens * gpus / feed_forward)
+
+    Convention:
+        Not rounded. Above the number of GPUs, use fully sharded data parallelism alone; below 1,
+        tensor parallelism alone. All GPUs share one network, and (n - 1) / n is taken as 1.
+
+    Args:
+        batch_tokens: tokens of the whole batch.
+        gpus: GPUs of both kinds of parallelism together.
+        feed_forward: inner size of the feed-forward.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Austin et al., How to Scale Your Model, 2025, section "Training", combining FSDP and tensor
+        parallelism (there with a set of links for each axis, so with another factor).
+    """
+    together = 1.0 * whole("batch_tokens", batch_tokens) * whole("gpus", gpus)
+    return math.sqrt(together / whole("feed_forward", feed_forward))
+
+
+def mixed_tokens_to_hide(
+    peak: FlopsPerSecond, bandwidth: BytesPerSecond, feed_forward: Count, element_bytes: Bytes = 2
+) -> Ratio:
+    """Tokens per GPU from which computation hides the traffic of the best mix.
+
+    At the best number of groups, weights and tokens are equal parts: with b tokens per GPU, a GPU
+    sends 4 d * element_bytes * sqrt(F b) bytes and computes 4 b d F FLOP in a forward pass. b is
+    where both take as long.
+
+        T = (element_bytes * peak / (1 FLOP * bandwidth))^2 / feed_forward
+
+    Convention:
+        As in best_data_degree: one network for both, the forward pass of a feed-forward without a
+        gate, at the peak. Below this, no split of the GPUs hides the traffic.
+
+    Args:
+        peak: dense peak FLOP per second of one GPU.
+        bandwidth: bytes per second that a GPU sends while it receives as much.
+        feed_forward: inner size of the feed-forward.
+        element_bytes: bytes of one number.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Austin et al., How to Scale Your Model, 2025, section "Training", combining FSDP and tensor
+        parallelism (there with a set of links for each axis, so with another factor).
+    """
+    moved = positive("element_bytes", element_bytes) * positive("peak", peak)
+    ratio = moved / positive("bandwidth", bandwidth)
+    return ratio * ratio / whole("feed_forward", feed_forward)

@@ -6,9 +6,4 @@ are bytes per parameter, 2 + 2 + 12 = 16 for mixed precision with Adam.
 
 from app.core.formulas.memory.activations import *
 from app.core.formulas.memory.budget import *
-from app.core.formulas.memory.fit import *
-from app.core.formulas.memory.placement import *
-from app.core.formulas.memory.split import *
 from app.core.formulas.memory.states import *
-from app.core.formulas.memory.traffic import *
-from app.core.formulas.memory.transients import *

@@ -1,16 +1,70 @@
-"""The memory of the stages of a layout, part by part."""
+"""The memory of the stages of a layout, how many ranks a model needs, and how large a model fits."""
 
+import math
+from fractions import Fraction
 from typing import NamedTuple, get_args
 
-from app.core.formulas.checks import AttentionKernels, at_least, one_of, recorded, whole
-from app.core.formulas.memory.placement import fits_together
-from app.core.formulas.parallelism.degrees import Degrees
+from app.core.formulas.checks import (
+    AttentionKernels,
+    ZeroStage,
+    at_least,
+    larger_than,
+    not_below,
+    one_of,
+    positive,
+    recorded,
+    whole,
+)
+from app.core.formulas.memory.states import Split
+from app.core.formulas.parallelism.degrees import Degrees, Middle
+from app.core.formulas.parallelism.rules import refuse_pair
 from app.core.formulas.presets import Layout, ModelShape, Recipe
-from app.core.formulas.refusals import not_below
-from app.core.formulas.step.memory import RankMemoryTerms, StageMemory, fullest_stages, stage_bytes
+from app.core.formulas.step.memory import (
+    LayerParameters,
+    RankMemoryTerms,
+    StageLayers,
+    StageMemory,
+    end_parameters,
+    fullest_stages,
+    stage_bytes,
+)
 from app.core.formulas.transformer.parameters import LayerParts
-from app.core.translation import noted
-from app.core.units import Bytes, Count, Ratio
+from app.core.translation import noted, say
+from app.core.units import BYTE, Bytes, Count, Ratio, show
+
+
+class ParameterShare(NamedTuple):
+    """A rank's parameters, before ZeRO divides them, without rows that pad the vocabulary.
+
+    *dense* parameters are replicated on all data and context parallel ranks, *experts* on those
+    that have the same experts; *layer* is the largest layer, both together.
+    """
+
+    layers: int
+    dense: float
+    experts: float
+    layer: float
+
+    @classmethod
+    def of(cls, model: ModelShape, layout: Layout, stage: int) -> "ParameterShare":
+        """The parameters of a rank of pipeline stage *stage*."""
+        on = Degrees.of(layout)
+        at = StageLayers.of(model, on, Middle.of(model.layers, on), stage)
+        layer = LayerParameters.of(model, LayerParts.of(model), on)
+        ends = end_parameters(model, on, at, model.vocabulary / on.tensor)
+        largest = max(layer.dense if at.dense else 0.0, layer.mixed + layer.experts if at.mixtures else 0.0)
+        return cls(
+            at.dense + at.mixtures,
+            at.dense * layer.dense + at.mixtures * layer.mixed + ends,
+            at.mixtures * layer.experts,
+            largest,
+        )
+
+
+def fits_together(model: ModelShape, layout: Layout) -> None:
+    """Refuse a layout that cannot divide *model*; the error names the nearest that can."""
+    refuse_pair(model, layout)
+
 
 _MEGATRON = Recipe.named("Megatron")
 _LEAST, _MOST = 1.03, 1.09  # reserved over allocated in measured runs
@@ -174,3 +228,100 @@ def _rank(
     one_of("kernels", kernels, get_args(AttentionKernels))
     on = Degrees.of(layout, kernels == "fused")
     return on, RankMemoryTerms.of(model, LayerParts.of(model), recipe, on)
+
+
+def zero_smallest_ranks(
+    parameters: Count,
+    memory: Bytes,
+    stage: ZeroStage,
+    reserved: Bytes = 0,
+    weight_bytes: Bytes = 2,
+    gradient_bytes: Bytes = 2,
+    optimizer_bytes: Bytes = 12,
+) -> Count:
+    """Fewest data-parallel ranks on which the state of a model fits under ZeRO.
+
+    The state that every rank holds whole (K bytes per parameter) and the reserved memory leave
+    some room, in which a rank's share of the sharded state (D bytes per parameter) must fit. If
+    the first two already fill the memory, no number of ranks is enough.
+
+        N = ceil(parameters * D / (memory - reserved - parameters * K))
+
+    Convention:
+        An exactly full memory counts as a fit. A card sold as 80 GB has 80e9 bytes here; drivers
+        report a little more than that and reserve a little for themselves.
+
+    Args:
+        parameters: parameters of the whole model.
+        memory: bytes of memory of one rank.
+        stage: stage of ZeRO, 0 to 3.
+        reserved: bytes of that memory for activations, buffers and the like.
+        weight_bytes: bytes of one weight.
+        gradient_bytes: bytes of one gradient.
+        optimizer_bytes: bytes of optimizer state per parameter.
+
+    Raises:
+        ValueError: an argument is outside its domain, or *memory* is too small for any number
+            of ranks.
+
+    Source:
+        Rajbhandari et al., ZeRO, arXiv:1910.02054, section 5, solved for the number of ranks.
+    """
+    kept, shared = Split.of(stage, weight_bytes, gradient_bytes, optimizer_bytes)
+    count = whole("parameters", parameters)
+    floor = Fraction(at_least("reserved", reserved, 0)) + count * Fraction(kept)
+    room = Fraction(positive("memory", memory)) - floor
+    if room < 0 or (shared and not room):
+        raise ValueError(
+            say(
+                "{name} must be above the {floor} that stage {stage} and the reserved memory take"
+                " on every rank, however many there are, not {value}",
+                name="memory",
+                floor=show(float(floor), BYTE),
+                stage=stage,
+                value=show(memory, BYTE),
+            )
+        )
+    return max(1, math.ceil(count * Fraction(shared) / room)) if shared else 1
+
+
+def zero_largest_model(
+    memory: Bytes,
+    ranks: Count,
+    stage: ZeroStage,
+    reserved: Bytes = 0,
+    weight_bytes: Bytes = 2,
+    gradient_bytes: Bytes = 2,
+    optimizer_bytes: Bytes = 12,
+) -> Count:
+    """Most parameters whose state fits on each data-parallel rank under ZeRO.
+
+    The memory that is not reserved, over the bytes that a rank holds per parameter: K bytes that
+    every rank holds whole, and a share of the D bytes that are sharded.
+
+        P = floor((memory - reserved) / (K + D / ranks))
+
+    Convention:
+        Model parallelism multiplies this number, as in table 2 of the ZeRO paper. The measured
+        sizes there are smaller, since activations and fragmentation take memory too.
+
+    Args:
+        memory: bytes of memory of one rank.
+        ranks: data-parallel ranks.
+        stage: stage of ZeRO, 0 to 3.
+        reserved: bytes of that memory for activations, buffers and the like.
+        weight_bytes: bytes of one weight.
+        gradient_bytes: bytes of one gradient.
+        optimizer_bytes: bytes of optimizer state per parameter.
+
+    Raises:
+        ValueError: an argument is outside its domain, or *reserved* exceeds *memory*.
+
+    Source:
+        Rajbhandari et al., ZeRO, arXiv:1910.02054, section 5 and table 2.
+    """
+    kept, shared = Split.of(stage, weight_bytes, gradient_bytes, optimizer_bytes)
+    room = Fraction(positive("memory", memory)) - Fraction(at_least("reserved", reserved, 0))
+    if room < 0:
+        raise larger_than("reserved", show(reserved, BYTE), noted("the memory"), show(memory, BYTE))
+    return math.floor(room / (Fraction(kept) + Fraction(shared) / whole("ranks", ranks)))

@@ -4,5 +4,4 @@
 GPU with its own network card.
 """
 
-from app.core.formulas.networks.hashing import *
 from app.core.formulas.networks.topologies import *

@@ -1,4 +1,3 @@
 """Optimizers: what they keep for each parameter, and what Muon computes and sends."""
 
 from app.core.formulas.optimizers.orthogonal import *
-from app.core.formulas.optimizers.states import *

@@ -1,4 +1,3 @@
 """Communication beside computation: what hides, and what shows."""
 
-from app.core.formulas.overlap.efficiency import *
 from app.core.formulas.overlap.hidden_communication import *

@@ -8,8 +8,8 @@ expression and say what the nearest legal value is.
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from app.core.formulas.checks import nearest_of
 from app.core.formulas.parallelism.degrees import CoreShape, Degrees, Middle
-from app.core.formulas.refusals import nearest_of
 from app.core.translation import noted, say
 
 WITHOUT_A_LAYER = 2  # chunks: one with the embedding alone, one with the output head alone

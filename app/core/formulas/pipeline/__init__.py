@@ -4,7 +4,5 @@ Two quantities are called the bubble. The ratio is idle over ideal time and may 
 fraction is idle over the whole step. They have two names here.
 """
 
-from app.core.formulas.pipeline.bubble import *
-from app.core.formulas.pipeline.held_activations import *
 from app.core.formulas.pipeline.schedules import *
 from app.core.formulas.pipeline.stages import *

@@ -3,10 +3,5 @@
 Spacing is relative: a format has as many steps between 1 and 2 as between 1024 and 2048.
 """
 
-from app.core.formulas.precision.blocks import *
 from app.core.formulas.precision.formats import *
-from app.core.formulas.precision.limits import *
-from app.core.formulas.precision.rounding import *
 from app.core.formulas.precision.scaling import *
-from app.core.formulas.precision.storage import *
-from app.core.formulas.precision.sums import *

@@ -1,13 +1,19 @@
-"""Loss scaling, which keeps small gradients in the range of FP16."""
+"""Loss scaling, blocks of values that share a scale, and sums and updates that are rounded."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Literal, NamedTuple
 
-from app.core.formulas.checks import LARGEST, SMALLEST, one_of, positive, several, whole
-from app.core.formulas.precision.formats import Format
-from app.core.formulas.precision.limits import smallest_normal
-from app.core.formulas.refusals import too_large
-from app.core.translation import say
+from app.core.formulas.checks import LARGEST, SMALLEST, larger_than, one_of, positive, several, signed, too_large, whole
+from app.core.formulas.precision.formats import (
+    Format,
+    NumberFormat,
+    largest_finite,
+    round_to,
+    smallest_normal,
+    smallest_subnormal,
+)
+from app.core.translation import noted, say
 from app.core.units import Count, Ratio
 
 
@@ -86,3 +92,249 @@ def smallest_loss_scale(gradient: Ratio, format: Format) -> Ratio:
     """
     mantissa, exponent = math.frexp(smallest_normal(format) / positive("gradient", gradient))
     return max(1.0, math.ldexp(1.0, exponent if mantissa > 1 / 2 else exponent - 1))
+
+
+ElementFormat = Literal["fp8_e4m3", "fp8_e5m2", "mxfp4"]
+ScaleFormat = Literal["e8m0", "e4m3"]
+BlockFormat = Literal["mxfp4", "nvfp4"]
+_SCALES: Mapping[BlockFormat, ScaleFormat] = {"mxfp4": "e8m0", "nvfp4": "e4m3"}
+
+
+def bits_per_value(element_bits: Count, scale_bits: Count, block: Count) -> Ratio:
+    """Bits that a value takes where the values of a block share a scale.
+
+    Its own bits, and its part of the scale.
+
+        B = element_bits + scale_bits / block
+
+    Convention:
+        4.25 for MXFP4 and 4.5 for NVFP4; the one FP32 scale that NVFP4 keeps for a whole array is
+        left out.
+
+    Args:
+        element_bits: bits of one value.
+        scale_bits: bits of a scale.
+        block: values that share a scale.
+
+    Raises:
+        ValueError: an argument is not a whole number of at least 1.
+
+    Source:
+        OCP Microscaling Formats (MX) Specification 1.0, table 1.
+    """
+    shared = whole("scale_bits", scale_bits) / whole("block", block)
+    return whole("element_bits", element_bits) + shared
+
+
+def block_scale(largest: Ratio, element: ElementFormat, scale: ScaleFormat) -> Ratio:
+    """Scale of a block, from the largest magnitude in it.
+
+    A power of two (e8m0) aligns the largest value with E, the exponent of the largest number of
+    the element format. A scale in E4M3 brings it to that number, M, as closely as E4M3 can; round
+    is to the nearest number of E4M3.
+
+        P = 2^(floor(log2(largest)) - E)
+        S = round(largest / M)
+
+    Convention:
+        P for e8m0, S for e4m3. Values are divided by the scale before they are stored; what is
+        above M then saturates. NVFP4's second scale, in FP32 for the whole array, is 1, and S is
+        at least the smallest number of E4M3.
+
+    Args:
+        largest: largest magnitude in the block.
+        element: format of the values.
+        scale: format of the scale.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        OCP Microscaling Formats (MX) Specification 1.0, section 6.3; NVIDIA, Pretraining Large
+        Language Models with NVFP4, arXiv:2509.25149.
+    """
+    one_of("element", element, ("fp8_e4m3", "fp8_e5m2", "mxfp4"))
+    one_of("scale", scale, ("e8m0", "e4m3"))
+    top, size = largest_finite(element), positive("largest", largest)
+    if scale == "e8m0":
+        return 2.0 ** (_exponent(size) - _exponent(top))
+    return max(round_to(size / top, "fp8_e4m3"), smallest_subnormal("fp8_e4m3"))
+
+
+def quantized_block(values: Sequence[Ratio], format: BlockFormat) -> tuple[Ratio, ...]:
+    """Values of a block after they are rounded to a format with a shared scale.
+
+    Each is divided by the scale S of the block, rounded to the nearest number of E2M1, ties to
+    even, and multiplied by S again.
+
+        Q = S * round(value / S)
+
+    Convention:
+        One block: 32 values in MXFP4, 16 in NVFP4, but any number is taken. A block of zeros
+        stays as it is.
+
+    Args:
+        values: values of the block.
+        format: mxfp4 has a power of two as its scale, nvfp4 a number of E4M3.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        OCP Microscaling Formats (MX) Specification 1.0, section 6.3; NVIDIA, Pretraining Large
+        Language Models with NVFP4, arXiv:2509.25149.
+    """
+    one_of("format", format, ("mxfp4", "nvfp4"))
+    numbers = [signed("values", value) for value in several("values", values)]
+    largest = max(map(abs, numbers))
+    if not largest:
+        return tuple(0.0 for _ in numbers)
+    scale = block_scale(positive("values", largest), "mxfp4", _SCALES[format])
+    return tuple(scale * round_to(value / scale, "mxfp4") for value in numbers)
+
+
+def _exponent(size: float) -> int:
+    return math.frexp(size)[1] - 1
+
+
+class Drift(NamedTuple):
+    """Where a value that is rounded by chance is, on average, and how far runs are apart."""
+
+    mean: Ratio
+    deviation: Ratio
+
+
+def sum_stops_at(format: Format) -> Ratio:
+    """Value at which a running sum of ones in a format stops growing.
+
+    A format with m bits of the mantissa has every whole number up to here. From here on the
+    spacing is 2: adding one is half-way, and the tie goes back to the even number.
+
+        N = 2^(m + 1)
+
+    Convention:
+        Each partial sum is rounded to nearest, ties to even. The range of the format does not
+        matter.
+
+    Args:
+        format: format of the accumulator.
+
+    Raises:
+        ValueError: *format* is unknown.
+
+    Source:
+        IEEE 754-2019, sections 3.3 and 4.3.1; Higham, Accuracy and Stability of Numerical
+        Algorithms, chapter 4.
+    """
+    return 2.0 ** (NumberFormat.named(format).mantissa_bits + 1)
+
+
+def sequential_sum(value: Ratio, terms: Count, format: Format) -> Ratio:
+    """Sum of equal values that are added to an accumulator one after the other.
+
+    T is the sum of all terms but one, and the last one is added; round is to the nearest number
+    of the format. Once the value is less than half of the spacing at T, nothing changes any more.
+
+        R = round(T + value)
+
+    Convention:
+        The value is rounded to the format first; ties to even. As a ring all-reduce adds, which
+        passes a partial sum from rank to rank.
+
+    Args:
+        value: value of each term.
+        terms: how many terms are added.
+        format: format of the accumulator.
+
+    Raises:
+        ValueError: an argument is outside its domain, or the sum would overflow to infinity.
+
+    Source:
+        Higham, Accuracy and Stability of Numerical Algorithms, chapter 4.
+    """
+    term = round_to(signed("value", value), format)
+    total, step, left = 0.0, 0.0, whole("terms", terms)
+    while left:
+        before, last = total, step
+        total = round_to(before + term, format)
+        step, left = total - before, left - 1
+        if not step:
+            break
+        if step == last:
+            more = min(left, _alike(total, step, term))
+            total, left = total + more * step, left - more
+    return total
+
+
+def _alike(total: float, step: float, term: float) -> int:
+    """How many more terms add as much as the last two did: until the spacing doubles."""
+    top = 2.0 ** math.frexp(total)[1]
+    if abs(total) - 2 * abs(step) < top / 2:  # the spacing has just doubled
+        return 0
+    return max(0, int((top - abs(total) - abs(term)) // abs(step)) - 1)
+
+
+def pairwise_sum(value: Ratio, terms: Count, format: Format) -> Ratio:
+    """Sum of equal values that are added in pairs, then the sums in pairs, and so on.
+
+    A and B are the sums of the two halves; round is to the nearest number of the format. The two
+    are of about the same size, so no small number meets a large one.
+
+        R = round(A + B)
+
+    Convention:
+        The value is rounded to the format first; ties to even. Where their number is odd, the
+        last one waits for the next round. As a tree adds.
+
+    Args:
+        value: value of each term.
+        terms: how many terms are added.
+        format: format of every partial sum.
+
+    Raises:
+        ValueError: an argument is outside its domain, or the sum would overflow to infinity.
+
+    Source:
+        Higham, Accuracy and Stability of Numerical Algorithms, chapter 4.
+    """
+    same = last = round_to(signed("value", value), format)
+    count = whole("terms", terms)
+    while count > 1:
+        last = last if count % 2 else round_to(same + last, format)
+        count = count // 2 + count % 2
+        if count > 1:
+            same = round_to(same + same, format)
+    return last
+
+
+def stochastic_drift(update: Ratio, spacing: Ratio, steps: Count) -> Drift:
+    """Mean and standard deviation of the change after small updates with stochastic rounding.
+
+    Each update moves the value by one whole spacing, with the chance p, or not at all: a binomial
+    distribution.
+
+        p = update / spacing
+        M = steps * update
+        D = spacing * sqrt(steps * p * (1 - p))
+
+    Convention:
+        As long as the value stays where the spacing is the same. Rounding to nearest would lose
+        every update of less than half of the spacing.
+
+    Args:
+        update: size of each update, at most the spacing.
+        spacing: distance between adjacent numbers of the format near the value.
+        steps: number of updates.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Gupta et al., Deep Learning with Limited Numerical Precision, arXiv:1502.02551,
+        section 3.1.
+    """
+    whole("steps", steps)
+    if positive("update", update) > positive("spacing", spacing):
+        raise larger_than("update", update, noted("the spacing"), f"{spacing:g}")
+    chance = update / spacing
+    return Drift(steps * update, spacing * math.sqrt(steps * chance * (1 - chance)))

@@ -1,12 +1,9 @@
 """GPUs, links, clusters and model shapes that were published, each number with its source."""
 
-from app.core.formulas.presets.clusters import CLUSTERS, Cluster
+from app.core.formulas.presets.clusters import CLUSTERS, LINKS, Cluster, Link
 from app.core.formulas.presets.gpus import GPUS, Gpu, gpu_printed_as
-from app.core.formulas.presets.laws import LAWS, ScalingLaw
-from app.core.formulas.presets.layouts import LAYOUTS, RECIPES, Layout, Recipe
-from app.core.formulas.presets.links import LINKS, Link
+from app.core.formulas.presets.layouts import GIVEN, LAWS, LAYOUTS, RECIPES, SHARES, Layout, Recipe, ScalingLaw, Shares
 from app.core.formulas.presets.models import MODELS, ModelShape
-from app.core.formulas.presets.shares import GIVEN, SHARES, Shares
 
 __all__ = [
     "CLUSTERS",

@@ -1,16 +1,135 @@
-"""Clusters: GPUs and the links between them."""
+"""Clusters: GPUs, how people write their number, and the links between them."""
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import ClassVar, Self
+from typing import ClassVar, NamedTuple, Self
 
 from app.core.formulas.checks import at_least, divides, positive, recorded, whole
-from app.core.formulas.presets.gpu_counts import gpu_count
 from app.core.formulas.presets.gpus import GPUS, Gpu
 from app.core.formulas.records import Record
 from app.core.translation import noted, say
 from app.core.units import Bytes, BytesPerSecond, Count, FlopsPerSecond, Ratio, Seconds
+
+_LINKS_GIGA, _LINKS_MICRO = 1e9, 1e-6
+
+
+@dataclass(frozen=True, kw_only=True)
+class Link(Record):
+    """A link of one GPU.
+
+    *bandwidth* is one direction of the link; *effective* is what NCCL has been measured to reach, 0
+    if unpublished; *latency* is that of one step, 0 if unpublished. A collective takes *start* once
+    more, and n ranks reach n / (n + *ramp*) of what large groups have *approached*, or of what is
+    effective if that is 0.
+    """
+
+    what: ClassVar[str] = noted("link")
+    unpublished: ClassVar[frozenset[str]] = frozenset({"effective", "latency"})
+
+    name: str
+    bandwidth: BytesPerSecond
+    effective: BytesPerSecond = 0.0
+    latency: Seconds = 0.0
+    start: Seconds = 0.0
+    ramp: Ratio = 0.0
+    approached: BytesPerSecond = 0.0
+    source: str
+
+    def __post_init__(self) -> None:
+        positive("bandwidth", self.bandwidth)
+        at_least("effective", self.effective, 0)
+        for name in ("latency", "start", "ramp", "approached"):
+            at_least(name, getattr(self, name), 0)
+
+    @classmethod
+    def known(cls) -> "Mapping[str, Self]":
+        """The records in this module, by name."""
+        return LINKS  # type: ignore[return-value]
+
+
+_TUNER = "NCCL, src/graph/tuning.cc (latency of a ring's step, protocol Simple)"
+_AS_BEFORE = "start and ramp: taken over from NVLink 3"
+_LINKS = (
+    Link(
+        name="NVLink 2", bandwidth=150 * _LINKS_GIGA, latency=3.4 * _LINKS_MICRO,
+        source=f"V100 datasheet: 300 GB/s both ways added; {_TUNER}",
+    ),
+    Link(
+        name="NVLink 3", bandwidth=300 * _LINKS_GIGA, effective=230 * _LINKS_GIGA, latency=3.4 * _LINKS_MICRO,
+        start=40 * _LINKS_MICRO, ramp=0.4, approached=235 * _LINKS_GIGA,
+        source=f"A100 datasheet: 600 GB/s both ways added; nccl-tests issue 149; {_TUNER}; start,"
+        " ramp and what is approached: vTrain's table of all-reduces over 2, 4 and 8 GPUs"
+        " (arXiv:2312.12391), read off",
+    ),
+    Link(
+        name="NVLink 4", bandwidth=450 * _LINKS_GIGA, effective=370 * _LINKS_GIGA, latency=3.4 * _LINKS_MICRO,
+        start=40 * _LINKS_MICRO, ramp=0.4,
+        source=f"H100 datasheet: 900 GB/s both ways added; nccl-tests issue 212; {_TUNER};"
+        f" {_AS_BEFORE}",
+    ),
+    Link(
+        name="NVLink 4, H800", bandwidth=200 * _LINKS_GIGA, effective=160 * _LINKS_GIGA, latency=3.4 * _LINKS_MICRO,
+        start=40 * _LINKS_MICRO, ramp=0.4,
+        source=f"DeepSeek-V3 report, section 3.2.2 (160 effective); {_TUNER}; {_AS_BEFORE}",
+    ),
+    Link(
+        name="NVLink 5", bandwidth=900 * _LINKS_GIGA, latency=3.4 * _LINKS_MICRO,
+        start=40 * _LINKS_MICRO, ramp=0.4,
+        source=f"B200 datasheet: 1.8 TB/s both ways added; {_TUNER}; {_AS_BEFORE}",
+    ),
+    Link(
+        name="400 Gbit/s network", bandwidth=50 * _LINKS_GIGA, latency=14 * _LINKS_MICRO,
+        source=f"one NIC per GPU, InfiniBand NDR or RoCE; {_TUNER}",
+    ),
+    Link(
+        name="200 Gbit/s network", bandwidth=25 * _LINKS_GIGA, latency=14 * _LINKS_MICRO,
+        source=f"one NIC per GPU, InfiniBand HDR; {_TUNER}",
+    ),
+    Link(
+        name="Cross-pod 1:7", bandwidth=50 * _LINKS_GIGA / 7, latency=14 * _LINKS_MICRO,
+        source="Llama 3 report, arXiv:2407.21783, section 3.3.1: a 400 Gbit/s NIC at 1:7, at worst",
+    ),
+    Link(
+        name="TPU v5p ICI", bandwidth=600 * _LINKS_GIGA,
+        source="Cloud TPU v5p documentation: 1,200 GB/s per chip, both ways added",
+    ),
+)  # fmt: skip
+
+LINKS: Mapping[str, Link] = MappingProxyType({known.name: known for known in _LINKS})
+
+
+_TIMES = r"\s*[x×*]\s*"
+_BEFORE = re.compile(
+    rf"(?:(?P<nodes>\d{{1,6}})(?:{_TIMES}|\s+nodes?\s+(?:of|with)\s+))?(?P<count>\d{{1,7}})"
+    rf"(?:{_TIMES}|\s+)(?P<gpu>[a-z][\w .-]{{1,60}})",
+    re.IGNORECASE,
+)
+_AFTER = re.compile(rf"(?P<gpu>[a-z][\w .-]{{1,60}}?)(?:{_TIMES}|:)(?P<count>\d{{1,7}})", re.IGNORECASE)
+_AROUND = re.compile(r"^(?:(?:nvidia|amd|intel|google|aws|instinct)\s+)+|\s+gpus?$", re.IGNORECASE)
+
+
+class GpuCount(NamedTuple):
+    """A number of *gpus*, and the *gpu* by name."""
+
+    gpus: int
+    gpu: str
+
+
+def gpu_count(text: str) -> GpuCount | None:
+    """What *text* counts; None if it does not count GPUs.
+
+    >>> gpu_count("2 x 8 NVIDIA H100s")
+    GpuCount(gpus=16, gpu='H100')
+    """
+    found = _BEFORE.fullmatch(text.strip()) or _AFTER.fullmatch(text.strip())
+    if found is None:
+        return None
+    parts = found.groupdict()
+    name = re.sub(r"(?<=\d)s$|(?<=[xX])s$", "", _AROUND.sub("", parts["gpu"].strip()))
+    return GpuCount(int(parts.get("nodes") or 1) * int(parts["count"]), name)
+
 
 _GIGA, _MICRO = 1e9, 1e-6
 _LARGEST_NODE = 16

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar, Self
 
-from app.core.formulas.checks import at_least, positive, whole
+from app.core.formulas.checks import at_least, positive, too_large, whole
 from app.core.formulas.records import Record
-from app.core.formulas.refusals import too_large
 from app.core.units import Bytes, BytesPerSecond, Count, FlopsPerSecond, Ratio, Watts
 
 _GIGA, _TERA = 1e9, 1e12

@@ -1,18 +1,68 @@
-"""Layouts of runs over their GPUs, and recipes: the bytes of each kind of number."""
+"""Layouts of runs over their GPUs, what kernels and links reach, and published scaling laws."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar, Literal, Self, get_args
 
-from app.core.formulas.checks import ZeroStage, at_least, one_of, positive, whole
+from app.core.formulas.checks import ZeroStage, at_least, fraction, one_of, positive, too_large, whole
 from app.core.formulas.configurations import is_configuration, layout_fields
 from app.core.formulas.parallelism.degrees import expert_split
 from app.core.formulas.parallelism.rules import refuse_layout
-from app.core.formulas.presets.field_names import LAYOUT_FIELDS
 from app.core.formulas.records import Record, hints_of
 from app.core.translation import noted, say
-from app.core.units import Bytes, Count
+from app.core.units import Bytes, Count, Ratio
+
+_MODEL = {
+    "layers": "num_hidden_layers num_layers n_layer n_layers num_decoder_layers decoder_layers",
+    "hidden": "hidden_size n_embd d_model dim model_dim emb_dim embedding_size",
+    "heads": "num_attention_heads n_head n_heads num_heads",
+    "key_value_heads": "num_key_value_heads n_kv_heads num_query_groups num_kv_heads multi_query_group_num",
+    "head_size": "head_dim kv_channels attention_head_size v_head_dim qk_nope_head_dim",
+    "feed_forward": "intermediate_size ffn_hidden_size n_inner ffn_dim d_ff hidden_dim mlp_dim",
+    "vocabulary": "vocab_size padded_vocab_size n_vocab",
+    "gated": "swiglu gated_linear_unit",
+    "tied": "tie_word_embeddings",
+    "biases": "attention_bias add_bias_linear add_qkv_bias",
+    "norm": "normalization",
+    "query_key_norm": "qk_layernorm use_qk_norm qk_norm",
+    "positions": "max_position_embeddings n_positions n_ctx",
+    "experts": "num_experts num_local_experts n_routed_experts moe_num_experts",
+    "active_experts": "num_experts_per_tok moe_router_topk top_k moe_topk num_experts_per_token",
+    "expert_feed_forward": "moe_intermediate_size moe_ffn_hidden_size expert_dim",
+    "shared": "n_shared_experts num_shared_experts shared_experts",
+    "dense_layers": "first_k_dense_replace num_dense_layers",
+    "latent": "kv_lora_rank",
+    "query_latent": "q_lora_rank",
+    "rope": "qk_rope_head_dim qk_pos_emb_head_dim",
+    "multi_token": "num_nextn_predict_layers mtp_num_layers",
+}
+_LAYOUT = {
+    "tensor": "tp tensor_parallel tensor_parallel_degree tensor_model_parallel_size tensor_parallel_size",
+    "pipeline": "pp pipeline_parallel pipeline_parallel_degree pipeline_model_parallel_size pipeline_parallel_size",
+    "context": "cp context_parallel context_parallel_degree context_parallel_size",
+    "expert": "ep expert_parallel expert_parallel_degree expert_model_parallel_size expert_parallel_size",
+    "expert_tensor": "etp expert_tensor_parallel_size expert_tensor_parallel_degree",
+    "data": "dp data_parallel data_parallel_size data_parallel_degree data_parallel_shard_degree",
+    "virtual": "vpp virtual_pipeline_model_parallel_size interleaved_stages num_model_chunks",
+    "microbatches": "gradient_accumulation_steps accumulation_steps grad_accum num_microbatches",
+    "micro_batch": "micro_batch_size mbs per_device_train_batch_size train_micro_batch_size_per_gpu local_batch_size",
+    "sequence": "seq_len seq_length sequence_length max_seq_len context_length block_size",
+    "zero_stage": "zero stage zero_optimization",
+    "recompute": "activation_checkpointing recompute_granularity activation_checkpoint gradient_checkpointing",
+    "sequence_parallel": "sp",
+    "first_layers": "decoder_first_pipeline_num_layers",
+    "last_layers": "decoder_last_pipeline_num_layers",
+}
+
+
+def _by_their_name(ours: Mapping[str, str]) -> Mapping[str, str]:
+    return MappingProxyType({name: own for own, names in ours.items() for name in names.split()})
+
+
+MODEL_FIELDS = _by_their_name(_MODEL)
+LAYOUT_FIELDS = _by_their_name(_LAYOUT)
+
 
 Precision = Literal["16-bit", "8-bit", "4-bit"]
 ContextBy = Literal["all-to-all", "all-gather"]
@@ -219,3 +269,120 @@ _RECIPES = (
     ),
 )  # fmt: skip
 RECIPES: Mapping[str, Recipe] = MappingProxyType({known.name: known for known in _RECIPES})
+
+
+Kernels = Literal["as usual", "unfused", "fused"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shares(Record):
+    """What a run reaches, as far as it is known.
+
+    0 leaves the share to the GPU or the link, and -1 to the schedule. *product*, *memory*, *intra*
+    and *inter* are shares of the peak of products, of the memory's bandwidth, and of the links'
+    bandwidth inside and between nodes. *grouped* is the rate of the products of experts over that
+    of other products. *hidden_...* are the shares of a kind of communication that computation
+    hides. *skew* is the time that is lost to slower GPUs, relative to the rest of the step. Unfused
+    *kernels* write attention scores to memory; as usual means unfused for a model without a gate on
+    a GPU (not a TPU) from before 2022, when FlashAttention was published, and fused otherwise.
+    """
+
+    what: ClassVar[str] = noted("set of shares")
+
+    name: str = "as given"
+    product: Ratio = 0.0
+    memory: Ratio = 0.0
+    intra: Ratio = 0.0
+    inter: Ratio = 0.0
+    grouped: Ratio = 0.0
+    hidden_tensor: Ratio = -1.0
+    hidden_context: Ratio = -1.0
+    hidden_expert: Ratio = -1.0
+    hidden_data: Ratio = -1.0
+    skew: Ratio = 0.0
+    kernels: Kernels = "as usual"
+    source: str = "as given"
+
+    def __post_init__(self) -> None:
+        for name in ("product", "memory", "intra", "inter", "grouped"):
+            _share(name, getattr(self, name), 0.0)
+        for name in ("hidden_tensor", "hidden_context", "hidden_expert", "hidden_data"):
+            if getattr(self, name) != -1:
+                _share(name, getattr(self, name), 0.0)
+        at_least("skew", self.skew, 0)
+        one_of("kernels", self.kernels, get_args(Kernels))
+
+    @classmethod
+    def known(cls) -> "Mapping[str, Self]":
+        """The records in this module, by name."""
+        return SHARES  # type: ignore[return-value]
+
+
+def _share(name: str, value: float, least: float) -> None:
+    if at_least(name, value, least) > 1:
+        raise too_large(name, value, 1)
+
+
+_SHARES = (
+    Shares(name="of the presets", source="each GPU and link has its own, with their sources"),
+    Shares(
+        name="nothing hidden",
+        hidden_tensor=0.0,
+        hidden_context=0.0,
+        hidden_expert=0.0,
+        hidden_data=0.0,
+        source="a bound: all communication is exposed",
+    ),
+)
+
+SHARES: Mapping[str, Shares] = MappingProxyType({known.name: known for known in _SHARES})
+GIVEN = SHARES["of the presets"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScalingLaw(Record):
+    """The loss of a model by its parameters and its training tokens.
+
+    *floor* is the loss that nothing gets below. What a model of finite size adds is *size_scale*
+    over the parameters to the *size_exponent*; what finite data add is *data_scale* over the
+    tokens to the *data_exponent*.
+    """
+
+    what: ClassVar[str] = noted("scaling law")
+
+    name: str = "as given"
+    floor: Ratio
+    size_scale: Ratio
+    data_scale: Ratio
+    size_exponent: Ratio
+    data_exponent: Ratio
+    source: str = "as given"
+
+    def __post_init__(self) -> None:
+        at_least("floor", self.floor, 0)
+        for name in ("size_scale", "data_scale"):
+            positive(name, getattr(self, name))
+        for name in ("size_exponent", "data_exponent"):
+            fraction(name, getattr(self, name))
+
+    @classmethod
+    def known(cls) -> "Mapping[str, Self]":
+        """The records in this module, by name."""
+        return LAWS  # type: ignore[return-value]
+
+
+_LAWS = (
+    ScalingLaw(
+        name="Hoffmann, as printed", floor=1.69, size_scale=406.4, data_scale=410.7,
+        size_exponent=0.34, data_exponent=0.28,
+        source="Hoffmann et al., arXiv:2203.15556, appendix D.2: the exponents are"
+        " rounded to two digits",
+    ),
+    ScalingLaw(
+        name="Besiroglu", floor=1.8172, size_scale=482.01, data_scale=2085.43,
+        size_exponent=0.3478, data_exponent=0.3658,
+        source="Besiroglu et al., arXiv:2404.10102: refitted to the points of Hoffmann's figure 4",
+    ),
+)  # fmt: skip
+
+LAWS: Mapping[str, ScalingLaw] = MappingProxyType({known.name: known for known in _LAWS})

@@ -5,12 +5,11 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import ClassVar, Literal, Self
 
-from app.core.formulas.checks import one_of, whole
+from app.core.formulas.checks import larger_than, one_of, whole
 from app.core.formulas.configurations import is_configuration, model_fields
-from app.core.formulas.presets.field_names import MODEL_FIELDS
+from app.core.formulas.presets.layouts import MODEL_FIELDS
 from app.core.formulas.presets.recent_models import OTHER_NAMES, ROWS, name_without_variant
 from app.core.formulas.records import Record
-from app.core.formulas.refusals import larger_than
 from app.core.translation import noted, say
 from app.core.units import Count
 

@@ -8,9 +8,8 @@ from math import prod
 from types import MappingProxyType
 from typing import ClassVar, Self
 
-from app.core.formulas.checks import positive, whole
+from app.core.formulas.checks import positive, too_large, whole
 from app.core.formulas.records import Record
-from app.core.formulas.refusals import too_large
 from app.core.translation import noted, offer, say
 from app.core.units import Bytes
 

@@ -1,7 +1,7 @@
-"""A step of reinforcement learning: writing answers, scoring them, and learning from them."""
+"""Writing answers: a step of reinforcement learning, the best of several, and the cost of serving."""
 
-from app.core.formulas.checks import at_least, fraction, positive, whole
-from app.core.translation import say
+from app.core.formulas.checks import at_least, fraction, larger_than, not_below, positive, too_large, whole
+from app.core.translation import noted, say
 from app.core.units import Bytes, BytesPerSecond, Count, Flops, Ratio, Seconds
 
 
@@ -142,3 +142,137 @@ def silent_groups(probability: Ratio, group: Count) -> Ratio:
     chance = fraction("probability", probability) if probability else 0.0
     answers = whole("group", group)
     return chance**answers + (1 - chance) ** answers
+
+
+_MOST = 10**6
+
+
+def pass_at_k(samples: Count, correct: Count, k: Count) -> Ratio:
+    """Unbiased estimate of the probability that at least one of k answers is correct.
+
+    One minus the share of the ways to pick k samples that pick only wrong ones. W are the wrong
+    samples; the product runs over i from W + 1 to samples.
+
+        W = samples - correct
+        P = 1 - product
+
+    where product is that of 1 - k / i, which is C(W, k) / C(samples, k) without large numbers.
+
+    Convention:
+        Unbiased for any number of samples of at least k. The simpler 1 - (1 - c/n)^k is biased:
+        too low.
+
+    Args:
+        samples: answers that were drawn and checked.
+        correct: how many of them are correct.
+        k: answers that are picked, at most as many as samples.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Chen et al., Evaluating Large Language Models Trained on Code, arXiv:2107.03374, section
+        2.1, equation 1 and figure 3.
+    """
+    drawn, right = whole("samples", samples), whole("correct", correct, 0)
+    if drawn > _MOST:
+        raise too_large("samples", samples, f"{_MOST:,}")
+    if right > drawn:
+        raise larger_than("correct", correct, noted("the samples"), drawn)
+    if whole("k", k) > drawn:
+        raise larger_than("k", k, noted("the samples"), drawn)
+    if drawn - right < k:
+        return 1.0
+    missed = 1.0
+    for place in range(drawn - right + 1, drawn + 1):
+        missed *= 1 - k / place
+    return 1 - missed
+
+
+def inference_flops(parameters: Count, tokens: Ratio) -> Flops:
+    """Computation of a forward pass over tokens.
+
+    One multiplication and one addition per parameter and token.
+
+        C = 2 * parameters * tokens * 1 FLOP
+
+    Convention:
+        Without attention's own products and without padding; of a mixture of experts only the
+        active parameters count.
+
+    Args:
+        parameters: parameters that process a token.
+        tokens: tokens read or generated.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Kaplan et al., Scaling Laws for Neural Language Models, arXiv:2001.08361, section 2.1.
+    """
+    return 2 * whole("parameters", parameters) * at_least("tokens", tokens, 0)
+
+
+def lifetime_flops(parameters: Count, training_tokens: Ratio, served_tokens: Ratio, samples: Count = 1) -> Flops:
+    """Computation for training a model and for serving it over its lifetime.
+
+    Six FLOP per parameter and training token, two per parameter and served token, times the
+    number of samples.
+
+        C = (6 * training_tokens + 2 * served_tokens * samples) * parameters * 1 FLOP
+
+    Convention:
+        *served_tokens* counts one answer per question; each further sample costs as much again.
+
+    Args:
+        parameters: parameters that process a token.
+        training_tokens: tokens of training.
+        served_tokens: tokens served over the model's lifetime, at one sample per question.
+        samples: answers drawn per question.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Kaplan et al., arXiv:2001.08361, section 2.1; Sardana et al., Beyond Chinchilla-Optimal,
+        arXiv:2401.00448, section 2.
+    """
+    trained = 6 * at_least("training_tokens", training_tokens, 0)
+    served = 2 * at_least("served_tokens", served_tokens, 0) * whole("samples", samples)
+    return (trained + served) * whole("parameters", parameters)
+
+
+def smaller_model_breakeven(
+    small_parameters: Count, small_tokens: Ratio, large_parameters: Count, large_tokens: Ratio, samples: Count = 1
+) -> Ratio:
+    """Served tokens after which a smaller model, trained longer, has cost less in total.
+
+    Training the smaller model costs E more, but each token that it serves costs less.
+
+        E = 6 * (small_parameters * small_tokens - large_parameters * large_tokens)
+        T = max(0, E) / (2 * (large_parameters - small_parameters) * samples)
+
+    Convention:
+        Tokens at one sample per question. Zero if the smaller model is cheaper from the start.
+        Whether both models are equally good is not part of the formula.
+
+    Args:
+        small_parameters: parameters of the smaller model.
+        small_tokens: tokens it is trained on.
+        large_parameters: parameters of the larger model.
+        large_tokens: tokens it is trained on.
+        samples: answers drawn per question.
+
+    Raises:
+        ValueError: an argument is outside its domain, or the smaller model is not smaller.
+
+    Source:
+        Solved from lifetime_flops; Sardana et al., arXiv:2401.00448, section 2.
+    """
+    small = whole("small_parameters", small_parameters)
+    large = whole("large_parameters", large_parameters)
+    if small >= large:
+        raise not_below("small_parameters", small_parameters, "large_parameters", large)
+    spent = small * positive("small_tokens", small_tokens)
+    extra = 6 * (spent - large * positive("large_tokens", large_tokens))
+    return max(0.0, extra) / (2 * (large - small) * whole("samples", samples))

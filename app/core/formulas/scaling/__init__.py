@@ -4,4 +4,3 @@ A *law* is L = E + A / N^a + B / D^b for N parameters and D tokens; training tak
 """
 
 from app.core.formulas.scaling.laws import *
-from app.core.formulas.scaling.repetition import *

@@ -4,9 +4,5 @@ A *pass* runs the model once over the tokens that are given to it. Prefill is a 
 prompt; decoding makes one token of each sequence of a batch in every pass, or *step*.
 """
 
-from app.core.formulas.serving.cache_capacity import *
 from app.core.formulas.serving.capacity import *
 from app.core.formulas.serving.decode import *
-from app.core.formulas.serving.intensity import *
-from app.core.formulas.serving.prefill import *
-from app.core.formulas.serving.speculation import *

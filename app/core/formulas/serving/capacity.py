@@ -1,11 +1,218 @@
-"""Machines for a load, and the slots of a batch that wait for its longest answer."""
+"""Machines for a load: reading prompts, caches in memory, and the slots of a batch."""
 
 import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from app.core.formulas.checks import positive, several, whole
-from app.core.units import Count, PerSecond, Ratio
+from app.core.formulas.checks import at_least, fraction, larger_than, positive, several, whole
+from app.core.translation import noted, say
+from app.core.units import Bytes, BytesPerSecond, Count, FlopsPerSecond, PerSecond, Ratio, Seconds
+
+
+def prefill_time(parameters: Count, tokens: Ratio, gpus: Count, peak: FlopsPerSecond, utilization: Ratio) -> Seconds:
+    """Time to read a prompt.
+
+    A forward pass: two FLOP per parameter and token.
+
+        T = 2 FLOP * parameters * tokens / (gpus * peak * utilization)
+
+    Convention:
+        Attention's own products are left out, and so is what a prefix in the cache saves. Of a
+        mixture of experts only the active parameters count.
+
+    Args:
+        parameters: parameters that process a token.
+        tokens: tokens of the prompt that are not cached.
+        gpus: GPUs that work on it together.
+        peak: dense peak FLOP per second of one GPU.
+        utilization: share of the peak that is reached.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Kaplan et al., arXiv:2001.08361, section 2.1 (2 FLOP); Pope et al., arXiv:2211.05102,
+        section 2.
+    """
+    computed = 2 * whole("parameters", parameters) * at_least("tokens", tokens, 0)
+    reached = positive("peak", peak) * fraction("utilization", utilization)
+    return computed / (whole("gpus", gpus) * reached)
+
+
+def free_prefill_tokens(
+    step_time: Seconds, gpus: Count, peak: FlopsPerSecond, parameters: Count, batch: Count, utilization: Ratio = 1
+) -> Count:
+    """Tokens of prompts that a decoding step can process without becoming longer.
+
+    While memory is read, the GPUs could compute step_time * gpus * peak FLOP. Each token takes two
+    per parameter, those of the sequences that decode too.
+
+        N = max(0, floor(step_time * gpus * peak * utilization / (2 FLOP * parameters) - batch))
+
+    Convention:
+        Perfect overlap of computing and memory traffic; attention's own products are left out.
+
+    Args:
+        step_time: seconds in which the step reads weights and caches.
+        gpus: GPUs that run the step.
+        peak: dense peak FLOP per second of one GPU.
+        parameters: parameters that process a token.
+        batch: sequences that are decoded in the step.
+        utilization: share of the peak that is reached.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Agrawal et al., Sarathi-Serve, arXiv:2403.02310, section 4 (chunked prefill).
+    """
+    reached = positive("peak", peak) * fraction("utilization", utilization)
+    computed = positive("step_time", step_time) * whole("gpus", gpus) * reached
+    tokens = computed / (2 * whole("parameters", parameters))
+    return max(0, math.floor(tokens - whole("batch", batch)))
+
+
+def time_to_first_token(service_time: Seconds, load: Ratio) -> Seconds:
+    """Mean time from the arrival of a prompt until it has been read, with the wait in the queue.
+
+    Prompts arrive at random times at one server that takes equally long for each (an M/D/1 queue).
+    The wait alone takes load / (2 (1 - load)) services on average.
+
+        T = service_time * (1 + load / (2 * (1 - load)))
+
+    Convention:
+        A mean over a long time, in order of arrival. Services of varying length wait longer: twice
+        as long if they vary exponentially.
+
+    Args:
+        service_time: seconds to read one prompt.
+        load: share of the time in which the server is busy, below 1.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Pollaczek and Khinchine's formula; Zhong et al., DistServe, arXiv:2401.09670, section 3.1.
+    """
+    if at_least("load", load, 0) >= 1:
+        raise ValueError(
+            say("{name} must be below 1, or the queue grows without end, not {value}", name="load", value=load)
+        )
+    return positive("service_time", service_time) * (1 + load / (2 * (1 - load)))
+
+
+def largest_batch(
+    memory: Bytes, weight_bytes: Bytes, context: Ratio, cache_bytes_per_token: Bytes, reserved: Bytes = 0
+) -> Count:
+    """Number of sequences whose caches fit beside the weights.
+
+    F are the bytes that are left for caches.
+
+        F = memory - reserved - weight_bytes
+        B = max(0, floor(F / (context * cache_bytes_per_token)))
+
+    Convention:
+        Memory of all GPUs that share the model. Zero if the weights alone do not fit.
+
+    Args:
+        memory: bytes of memory of all GPUs together.
+        weight_bytes: bytes of all weights.
+        context: tokens that each sequence may have in its cache.
+        cache_bytes_per_token: bytes of the keys and values of a token, in every layer.
+        reserved: bytes kept free for activations and buffers, on all GPUs together.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        From the definition; Kwon et al., arXiv:2309.06180, section 1 and figure 1 (what fills the
+        memory of a server).
+    """
+    free = positive("memory", memory) - at_least("reserved", reserved, 0)
+    each = positive("context", context) * positive("cache_bytes_per_token", cache_bytes_per_token)
+    return max(0, math.floor((free - positive("weight_bytes", weight_bytes)) / each))
+
+
+def cache_pages(lengths: Sequence[Count], page: Count) -> Count:
+    """Pages of a paged cache that some sequences take.
+
+    Each sequence has pages of its own, the last of which may be partly empty. A sequence of T
+    tokens takes
+
+        N = ceil(T / page)
+
+    pages; the result is their sum.
+
+    Convention:
+        Without prefixes that sequences share.
+
+    Args:
+        lengths: tokens of each sequence.
+        page: tokens in a page.
+
+    Raises:
+        ValueError: *lengths* is empty, or an argument is outside its domain.
+
+    Source:
+        Kwon et al., Efficient Memory Management for Large Language Model Serving with
+        PagedAttention, arXiv:2309.06180, section 4.
+    """
+    several("lengths", lengths)
+    tokens = [whole("lengths", length) for length in lengths]
+    return sum(-(-one // whole("page", page)) for one in tokens)
+
+
+def cache_used(lengths: Sequence[Count], longest: Count) -> Ratio:
+    """Share that is used of a cache in which each sequence reserves room for *longest* tokens.
+
+        U = mean / longest
+
+    where mean is that of the lengths.
+
+    Convention:
+        Reserved when a sequence starts, and not shared before it ends.
+
+    Args:
+        lengths: tokens of each sequence, at most as many as are reserved for it.
+        longest: tokens that are reserved for each sequence.
+
+    Raises:
+        ValueError: *lengths* is empty, or an argument is outside its domain.
+
+    Source:
+        Kwon et al., arXiv:2309.06180, section 3.1 and figure 2.
+    """
+    several("lengths", lengths)
+    reserved = whole("longest", longest)
+    for length in lengths:
+        if whole("lengths", length) > reserved:
+            raise larger_than("lengths", length, noted("the longest"), reserved)
+    return sum(lengths) / len(lengths) / reserved
+
+
+def cache_transfer_time(context: Ratio, cache_bytes_per_token: Bytes, bandwidth: BytesPerSecond) -> Seconds:
+    """Time to send the cache of a sequence to another machine.
+
+        T = context * cache_bytes_per_token / bandwidth
+
+    Convention:
+        After prefill and without overlap. Layers may be sent as soon as they are computed, and then
+        most of this time is hidden.
+
+    Args:
+        context: tokens in the cache.
+        cache_bytes_per_token: bytes of the keys and values of a token, in every layer.
+        bandwidth: bytes per second that the machine sends, over all of its network cards.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        From the definition; Patel et al., Splitwise, arXiv:2311.18677, section IV-C.
+    """
+    size = positive("context", context) * positive("cache_bytes_per_token", cache_bytes_per_token)
+    return size / positive("bandwidth", bandwidth)
+
 
 _SUMMED = 100  # terms of a harmonic number; a series is exact beyond
 _EULER = 0.57721566490153286

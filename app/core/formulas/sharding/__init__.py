@@ -4,12 +4,7 @@ Tensor parallelism splits matrices, context parallelism the sequence, expert par
 experts. *size* is the whole activation of one micro-batch.
 """
 
-from app.core.formulas.sharding.bounds import *
 from app.core.formulas.sharding.context import *
 from app.core.formulas.sharding.experts import *
-from app.core.formulas.sharding.meshes import *
 from app.core.formulas.sharding.plans import *
-from app.core.formulas.sharding.rings import *
-from app.core.formulas.sharding.routing import *
-from app.core.formulas.sharding.shapes import *
 from app.core.formulas.sharding.tensor import *

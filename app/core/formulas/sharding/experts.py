@@ -1,11 +1,11 @@
-"""Expert parallelism: traffic, capacity, and load imbalance."""
+"""Expert parallelism: traffic, capacity, load imbalance, and where tokens meet."""
 
 import math
 from collections.abc import Sequence
 
-from app.core.formulas.checks import at_least, chosen_experts, positive, several, whole
-from app.core.translation import say
-from app.core.units import Bytes, Count, Ratio
+from app.core.formulas.checks import at_least, chosen_experts, divides, positive, several, too_large, whole
+from app.core.translation import noted, say
+from app.core.units import Bytes, BytesPerSecond, Count, FlopsPerSecond, Ratio
 
 
 def expert_all_to_all_bytes(tokens: Count, hidden: Count, top_k: Count, element_bytes: Bytes, ranks: Count) -> Bytes:
@@ -93,3 +93,162 @@ def expert_imbalance(loads: Sequence[Ratio]) -> Ratio:
     if not largest:
         raise ValueError(say("{name} must not all be 0, but {count} of them are", name="loads", count=len(loads)))
     return largest * len(loads) / math.fsum(loads)
+
+
+_MOST = 10**6  # experts: the chance below is a product over the chosen ones
+
+
+def expert_critical_batch(
+    peak: FlopsPerSecond, memory_bandwidth: BytesPerSecond, weight_bytes: Bytes, experts: Count, top_k: Count
+) -> Ratio:
+    """Tokens of a batch from which the products of experts are limited by FLOP/s, not by memory.
+
+    A weight is read once and computes two FLOP for each of its tokens. An expert gets top_k in
+    experts of the batch.
+
+        B = weight_bytes * peak / (2 FLOP * memory_bandwidth) * experts / top_k
+
+    Convention:
+        With even routing, for weights that are read once per step. *weight_bytes* are those of one
+        weight, and the peak is that of the precision in which it is multiplied.
+
+    Args:
+        peak: dense peak FLOP per second of one GPU.
+        memory_bandwidth: bytes per second that a GPU reads from its memory.
+        weight_bytes: bytes of one weight.
+        experts: experts that tokens are spread over.
+        top_k: experts that each token is sent to; at most all of them.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Austin et al., How to Scale Your Model, 2025, section "Inference" (mixtures of experts);
+        DeepSeek-V3 Technical Report, arXiv:2412.19437, section 3.4 (batches of experts).
+    """
+    read = positive("weight_bytes", weight_bytes) * positive("peak", peak)
+    dense = read / (2 * positive("memory_bandwidth", memory_bandwidth))
+    return dense * whole("experts", experts) / chosen_experts(top_k, experts)
+
+
+def tokens_per_expert(tokens: Count, gpus: Count, top_k: Count, experts: Count) -> Ratio:
+    """Tokens that an expert gets in a step of expert parallelism.
+
+    All GPUs send their tokens to the same experts, a copy to each of top_k.
+
+        T = tokens * gpus * top_k / experts
+
+    Convention:
+        The mean, as with even routing. Count copies of busy experts as experts.
+
+    Args:
+        tokens: tokens of each GPU.
+        gpus: GPUs that share the experts.
+        top_k: experts that each token is sent to; at most all of them.
+        experts: experts that the copies are spread over.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        From the definition; DeepSeek-V3 Technical Report, arXiv:2412.19437, section 3.4.
+    """
+    whole("experts", experts)
+    copies = whole("tokens", tokens) * whole("gpus", gpus) * chosen_experts(top_k, experts)
+    return copies / int(experts)
+
+
+def expected_nodes(experts: Count, nodes: Count, top_k: Count) -> Ratio:
+    """Nodes that a token reaches on average if its experts are drawn at random.
+
+    M is the share of choices of top_k different experts of which none lies on a given node: the
+    product of (E - E/n - i) / (E - i) for E experts, n nodes, and i from 0 to top_k - 1.
+
+        N = nodes * (1 - M)
+
+    Convention:
+        Experts differ and all choices are equally likely. The token's own node counts; it is one of
+        them with a probability of N / n.
+
+    Args:
+        experts: experts, as many on each node; at most a million.
+        nodes: nodes that the experts are spread over; must divide the experts.
+        top_k: experts that each token is sent to; at most all of them.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Drawing without replacement (hypergeometric); the routing: DeepSeek-V3 Technical Report,
+        arXiv:2412.19437, section 2.1.2.
+    """
+    total, parts = whole("experts", experts), whole("nodes", nodes)
+    if total > _MOST:
+        raise too_large("experts", experts, f"{_MOST:,}")
+    divides("nodes", parts, noted("experts"), total)
+    elsewhere, missed = total - total // parts, 1.0
+    for drawn in range(chosen_experts(top_k, experts)):
+        missed *= max(0, elsewhere - drawn) / (total - drawn)
+        if not missed:
+            break
+    return parts * (1 - missed)
+
+
+def dispatch_bytes(
+    tokens: Count,
+    hidden: Count,
+    top_k: Count,
+    element_bytes: Bytes = 1,
+    scale_group: Count = 128,
+    scale_bytes: Bytes = 4,
+) -> Bytes:
+    """Bytes of all copies of tokens that a GPU dispatches, with their scales.
+
+        C = hidden * element_bytes + ceil(hidden / scale_group) * scale_bytes
+        V = tokens * top_k * C
+
+    Convention:
+        One way, a copy to each expert, including those on the GPU itself. The defaults are those of
+        DeepSeek-V3: FP8 with an FP32 scale for each 128 values. Results come back in 16 bits.
+
+    Args:
+        tokens: tokens of one GPU.
+        hidden: hidden size of the model.
+        top_k: experts that each token is sent to.
+        element_bytes: bytes of one number.
+        scale_group: numbers that share a scale.
+        scale_bytes: bytes of a scale.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        DeepSeek-V3 Technical Report, arXiv:2412.19437, sections 3.2.2 and 3.3; DeepEP, legacy.md
+        (low-latency mode).
+    """
+    wide = whole("hidden", hidden)
+    scales = math.ceil(wide / whole("scale_group", scale_group))
+    copy = wide * positive("element_bytes", element_bytes)
+    copy += scales * positive("scale_bytes", scale_bytes)
+    return whole("tokens", tokens) * whole("top_k", top_k) * float(copy)
+
+
+def expert_idle(loads: Sequence[Ratio]) -> Ratio:
+    """Share of time for which experts' GPUs wait for the busiest one.
+
+        I = 1 - mean / largest
+
+    Convention:
+        One expert per GPU, in time proportional to its tokens; a share of the longest time, as all
+        wait for it. 0 is perfect balance.
+
+    Args:
+        loads: tokens of each expert, not all zero.
+
+    Raises:
+        ValueError: *loads* is empty, or a load is outside its domain.
+
+    Source:
+        Follows from expert_imbalance; Fedus et al., Switch Transformers, arXiv:2101.03961.
+    """
+    return max(0.0, 1 - 1 / expert_imbalance(loads))

@@ -1,6 +1,12 @@
-"""What a cluster reaches, once its peaks are multiplied with the shares."""
+"""From a cluster, its presets and the shares given, to the speeds that a step is computed with."""
 
-from typing import NamedTuple
+from functools import lru_cache
+from typing import Literal, NamedTuple
+
+from app.core.formulas.checks import AttentionKernels
+from app.core.formulas.parallelism.degrees import Numbers, Value
+from app.core.formulas.presets import GIVEN, GPUS, LINKS, Cluster, Gpu, ModelShape, Recipe, Shares
+from app.core.formulas.presets.layouts import Precision
 
 
 class Net(NamedTuple):
@@ -50,3 +56,176 @@ class Reduced(NamedTuple):
 
     gradient: float = 2.0
     weight: float = 2.0
+
+
+def ring(net: Net, on: Numbers, size: Value, ranks: Value, stride: Value, rounds: int = 1) -> Value:
+    """Seconds of a ring over *ranks* GPUs, each *stride* GPUs from the next.
+
+    An all-gather or a reduce-scatter is one round, an all-reduce two. Inside a domain:
+
+        T = start + rounds (n - 1) step + rounds S (n - 1) / n / (B n / (n + ramp))
+
+    Across domains, steps inside them and between them take their own time, and the groups of a
+    domain share its network.
+    """
+    sent = rounds * size * (ranks - 1) / ranks
+    reached = net.inside * ranks / (ranks + net.ramp)
+    inside = net.inside_start + rounds * (ranks - 1) * net.inside_step + sent / reached
+    here = _in_a_domain(net, on, ranks, stride)
+    others = on.ceil(ranks / here) - 1
+    hops = (ranks - 1 - others) * net.inside_step + others * net.across_step
+    speed = on.smaller(net.across * here, net.inside)
+    across = net.across_start + rounds * hops + sent / speed
+    near = on.where(ranks * stride <= net.ranks, inside, across)
+    return on.where(ranks > 1, near, 0.0)
+
+
+def exchange(net: Net, on: Numbers, size: Value, ranks: Value, stride: Value) -> Value:
+    """Seconds of an all-to-all in which each of *ranks* GPUs sends *size* bytes.
+
+    What leaves the domain goes over the GPU's own network link while the rest stays inside.
+    """
+    here = _in_a_domain(net, on, ranks, stride)
+    stays = net.inside_start + size * (here - 1) / ranks / net.inside
+    leaves = net.across_start + size * (ranks - here) / ranks / net.across
+    near = on.where(ranks * stride <= net.ranks, stays, on.larger(leaves, stays))
+    return on.where(ranks > 1, near, 0.0)
+
+
+def message(net: Net, on: Numbers, size: Value, ranks: Value, stride: Value) -> Value:
+    """Seconds in which a GPU sends *size* bytes to the next of *ranks*, *stride* GPUs away."""
+    inside = net.inside_start + size / net.inside
+    across = net.across_start + size / net.message
+    return on.where(ranks * stride <= net.ranks, inside, across)
+
+
+def _in_a_domain(net: Net, on: Numbers, ranks: Value, stride: Value) -> Value:
+    """Ranks of a group that are in the same domain."""
+    return on.smaller(ranks, on.larger(1, -on.ceil(-net.ranks / stride)))
+
+
+Side = Literal["fast", "middle", "slow"]
+
+
+class _Seen(NamedTuple):
+    """A share without a source: the fastest and the slowest that is plausible, and one between."""
+
+    fast: float
+    middle: float
+    slow: float
+
+
+_PRODUCT = _Seen(0.87, 0.68, 0.49)  # the most on an A100, the least on a B200
+_PRODUCT_OF_BLACKWELL = _Seen(0.70, 0.595, 0.49)
+_MEMORY = _Seen(0.90, 0.75, 0.60)
+_GROUPED = _Seen(1.0, 0.75, 0.5)
+_HIDDEN_EXPERT = _Seen(1.0, 0.5, 0.0)
+# Of tensor and context parallelism: exposed in published runs in 16 bits; recipes in 8 and 4 bits
+# overlap some of it.
+_HIDDEN = _Seen(1.0, 0.0, 0.0)
+_INTER = 0.90  # of a node's network: a prior
+_INTRA = 0.80  # where a link has no effective bandwidth: NCCL's overhead, nccl-tests issue 212
+_INTER_START = 30e-6
+_FLASH = 2022  # FlashAttention, arXiv:2205.14135
+_FEWER_BITS = _Seen(1.0, 1.0, 0.7)  # of a share in 8 bits, which depends on the recipe
+# Bytes per element that is cast: none if the kernel before does it; 2 read and the result written
+# twice, as is and transposed; as much again for a pass that looks for the largest.
+_CASTS = {"16-bit": _Seen(0, 0, 0), "8-bit": _Seen(0, 4, 8), "4-bit": _Seen(0, 3, 6)}
+
+
+@lru_cache(maxsize=512)
+def speeds_of(
+    shape: ModelShape, cluster: Cluster, shares: Shares, precision: Precision = "16-bit", side: Side = "middle"
+) -> Speeds:
+    """The speeds of a run; shares without a source are on the given *side* of what was seen."""
+    gpu = cluster.gpu
+    precision = _supported(gpu, precision)
+    exact = gpu.peak * _product(gpu, shares, "16-bit", side)
+    fused = is_fused(shape, gpu, shares)
+    exposed = _HIDDEN if precision != "16-bit" else _Seen(0.0, 0.0, 0.0)
+    overlap = -1.0 if fused else 0.0
+    return Speeds(
+        products=peak_of(gpu, precision) * _product(gpu, shares, precision, side),
+        exact=exact,
+        grouped=shares.grouped or getattr(_GROUPED, side),
+        memory=gpu.memory_bandwidth * (shares.memory or gpu.memory_share or getattr(_MEMORY, side)),
+        bandwidth=gpu.memory_bandwidth,
+        units=gpu.sms or 1,
+        casts=getattr(_CASTS[precision], side),
+        fused=fused,
+        net=_net(cluster, shares),
+        hidden_tensor=_given(shares.hidden_tensor, getattr(exposed, side)),
+        hidden_context=_given(shares.hidden_context, getattr(exposed, side)),
+        hidden_expert=_given(shares.hidden_expert, getattr(_HIDDEN_EXPERT, side)),
+        hidden_data=_given(shares.hidden_data, overlap),
+        skew=shares.skew,
+    )
+
+
+def peak_of(gpu: Gpu, precision: Precision) -> float:
+    """The peak in *precision*, or in the fewest bits above it that the GPU supports."""
+    run_in = _supported(gpu, precision)
+    return {"16-bit": gpu.peak, "8-bit": gpu.peak_8bit, "4-bit": gpu.peak_4bit}[run_in]
+
+
+def _supported(gpu: Gpu, precision: Precision) -> Precision:
+    if precision == "4-bit" and gpu.peak_4bit:
+        return "4-bit"
+    return "8-bit" if precision != "16-bit" and gpu.peak_8bit else "16-bit"
+
+
+def _product(gpu: Gpu, shares: Shares, precision: Precision, side: Side) -> float:
+    own = {
+        "16-bit": gpu.product_share,
+        "8-bit": gpu.product_share_8bit * float(getattr(_FEWER_BITS, side)),
+        "4-bit": 0.0,
+    }[precision]
+    seen = _PRODUCT_OF_BLACKWELL if gpu.peak_4bit else _PRODUCT
+    return shares.product or own * _powered(gpu) or float(getattr(seen, side))
+
+
+def _powered(gpu: Gpu) -> float:
+    """How much of the power of its chip a GPU may use: products are limited by it."""
+    alike = (one.power for one in GPUS.values() if one.peak == gpu.peak)
+    return min(1.0, gpu.power / max(alike, default=gpu.power)) if gpu.power else 1.0
+
+
+def _given(given: float, otherwise: float) -> float:
+    return given if given >= 0 else otherwise
+
+
+def attention_kernels(shape: ModelShape, gpu: Gpu, shares: Shares = GIVEN) -> AttentionKernels:
+    """Which kernels attention has: unfused ones write its scores to memory."""
+    return "fused" if is_fused(shape, gpu, shares) else "unfused"
+
+
+def is_fused(shape: ModelShape, gpu: Gpu, shares: Shares) -> bool:
+    """Whether attention scores stay on the chip."""
+    if shares.kernels == "as usual":
+        return shape.gated or gpu.year >= _FLASH or not gpu.sms
+    return shares.kernels == "fused"
+
+
+def _net(cluster: Cluster, shares: Shares) -> Net:
+    wires = {link.bandwidth: link for link in LINKS.values() if link.name.startswith("NVLink")}
+    nvlink = LINKS["NVLink 3"]
+    wire = wires.get(cluster.intra_bandwidth, nvlink)
+    reached = (wire.approached or wire.effective) / wire.bandwidth or _INTRA
+    known = cluster.intra_bandwidth in wires
+    inside = shares.intra or (reached if known else _INTRA)
+    return Net(
+        ranks=cluster.gpus_per_node,
+        inside=cluster.intra_bandwidth * inside,
+        inside_start=nvlink.start,
+        inside_step=cluster.intra_latency,
+        ramp=nvlink.ramp,
+        across=cluster.inter_bandwidth * (shares.inter or _INTER),
+        across_start=_INTER_START,
+        across_step=cluster.inter_latency,
+        message=cluster.inter_bandwidth,
+    )
+
+
+def reduced_by(recipe: Recipe) -> Reduced:
+    """Bytes that data parallelism sends with *recipe*: weights are gathered as they are used."""
+    return Reduced(recipe.reduced_bytes, recipe.element_bytes)

@@ -4,8 +4,5 @@ Peaks are dense and in the format of the computation; datasheets print twice as 
 which training does not use.
 """
 
-from app.core.formulas.throughput.attention import *
-from app.core.formulas.throughput.limits import *
-from app.core.formulas.throughput.matmul import *
 from app.core.formulas.throughput.roofline import *
 from app.core.formulas.throughput.utilization import *

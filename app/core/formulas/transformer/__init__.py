@@ -4,8 +4,5 @@ A multiply-add is two FLOP. Training costs as much as three forward passes: one 
 backward pass of twice its cost.
 """
 
-from app.core.formulas.transformer.budget import *
-from app.core.formulas.transformer.caches import *
 from app.core.formulas.transformer.flops import *
-from app.core.formulas.transformer.lengths import *
 from app.core.formulas.transformer.parameters import *

@@ -1,9 +1,10 @@
-"""Computation of a layer, of a step and of a token, including attention."""
+"""Computation of a layer, of a step and of a run, and how to spend a budget of it."""
 
-from typing import get_args
+import math
+from collections.abc import Sequence
+from typing import NamedTuple, get_args
 
-from app.core.formulas.checks import Recompute, one_of, whole
-from app.core.formulas.refusals import larger_than
+from app.core.formulas.checks import Recompute, at_least, larger_than, one_of, positive, several, whole
 from app.core.translation import noted
 from app.core.units import Count, Flops, Ratio
 
@@ -182,3 +183,147 @@ def attention_share(
     wide = whole("heads", heads) * whole("head_size", head_size)
     scores = 1.0 * whole("layers", layers) * wide * whole("sequence", sequence)
     return (1 if causal else 2) * scores / whole("parameters", parameters)
+
+
+def sequence_where_attention_equals(parameters_per_layer: Count, hidden: Count, causal: bool = False) -> Ratio:
+    """Tokens of a sequence at which attention scores cost as much as a layer's weights.
+
+    Per token, weights cost two FLOP per parameter. Scores and their products with the values cost
+    4 s h, half of that with a causal mask: T is without a mask, C with it.
+
+        C = parameters_per_layer / hidden
+        T = parameters_per_layer / (2 hidden)
+
+    Convention:
+        Not rounded. For a layer of 12 h² parameters, 6 h without a mask and 12 h with one; the same
+        forward and backward.
+
+    Args:
+        parameters_per_layer: parameters of a layer that process a token.
+        hidden: size of all query heads together.
+        causal: whether to count only the half of the scores that a causal mask keeps.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Narayanan et al., arXiv:2104.04473, appendix (both costs); solved for the length.
+    """
+    one_of("causal", causal, (False, True))
+    each = whole("parameters_per_layer", parameters_per_layer) / whole("hidden", hidden)
+    return each if causal else each / 2
+
+
+def packed_flops(parameters: Count, layers: Count, hidden: Count, lengths: Sequence[Count]) -> Flops:
+    """Computation of training on documents that are packed together but do not see each other.
+
+    Six FLOP per parameter and token. A token's causal scores cost 6 layers * hidden FLOP for each
+    token of its document, so they grow with the squares of the lengths: T is the sum of the
+    lengths, Q that of their squares.
+
+        F = (6 parameters * T + 6 layers * hidden * Q) * 1 FLOP
+
+    Convention:
+        Forward and backward, with a causal mask that keeps half of the scores, and with a mask of
+        documents. Two packs of as many tokens may differ much.
+
+    Args:
+        parameters: parameters that process a token.
+        layers: layers of the model.
+        hidden: size of all query heads together.
+        lengths: tokens of each document.
+
+    Raises:
+        ValueError: an argument is outside its domain, or there are no lengths.
+
+    Source:
+        Chowdhery et al., arXiv:2204.02311, appendix B, halved for the mask; Wang et al., WLB-LLM,
+        arXiv:2503.17924 (imbalance of packed documents).
+    """
+    long = [1.0 * whole("lengths", one) for one in several("lengths", lengths)]
+    scores = whole("layers", layers) * whole("hidden", hidden) * math.fsum(s * s for s in long)
+    return 6.0 * whole("parameters", parameters) * math.fsum(long) + 6 * scores
+
+
+_PETAFLOP_DAY = 1e15 * 86400
+
+
+class Optimum(NamedTuple):
+    """The best number of parameters and training tokens for a budget."""
+
+    parameters: Ratio
+    tokens: Ratio
+
+
+def training_flops(parameters: Count, tokens: Ratio) -> Flops:
+    """Computation of a training run.
+
+    One multiplication and one addition per parameter and token forward, and twice that backward.
+
+        C = 6 * parameters * tokens * 1 FLOP
+
+    Convention:
+        Attention scores are not counted: see attention_share. For a mixture of experts, use the
+        active parameters. The result is model FLOP: recomputation is not included.
+
+    Args:
+        parameters: parameters that process a token.
+        tokens: tokens of training.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Kaplan et al., Scaling Laws for Neural Language Models, arXiv:2001.08361, section 2.1.
+    """
+    return 6.0 * whole("parameters", parameters) * at_least("tokens", tokens, 0)
+
+
+def petaflop_days(flops: Flops) -> Ratio:
+    """Days that the computation would take at one petaFLOP per second.
+
+    A day has 86,400 seconds, so a petaFLOP/s-day is 8.64e19 FLOP.
+
+        D = flops / 1 PF-days
+
+    Convention:
+        A measure of work, not of time: it does not depend on utilization.
+
+    Args:
+        flops: computation.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Brown et al., GPT-3, arXiv:2005.14165, table D.1.
+    """
+    return positive("flops", flops) / _PETAFLOP_DAY
+
+
+def compute_optimal(flops: Flops, tokens_per_parameter: Ratio = 20) -> Optimum:
+    """Best parameters and tokens for a budget that is spent on training alone.
+
+    The best number of tokens is proportional to the best number of parameters, so 6 N D with
+    D = k N is solved for N.
+
+        N = sqrt(flops / (6 FLOP * tokens_per_parameter))
+        D = tokens_per_parameter * N
+
+    Convention:
+        About 20 tokens per parameter is the rule of Chinchilla's first approach. It ignores the
+        cost of serving, for which models are trained far longer.
+
+    Args:
+        flops: computation of training.
+        tokens_per_parameter: best number of tokens per parameter.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Hoffmann et al., Training Compute-Optimal Large Language Models, arXiv:2203.15556, table 3.
+    """
+    each = positive("tokens_per_parameter", tokens_per_parameter)
+    parameters = math.sqrt(positive("flops", flops) / (6 * each))
+    return Optimum(parameters, each * parameters)

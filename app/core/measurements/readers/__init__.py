@@ -5,7 +5,7 @@ from importlib import import_module
 from inspect import isabstract
 from pkgutil import iter_modules
 
-from app.core.measurements.readers.base import TextReader
+from app.core.measurements.readers.nccl_tables import TextReader
 
 
 def _written() -> Iterator[type[TextReader]]:

@@ -1,15 +1,70 @@
-"""Tables of nccl-tests and rccl-tests in a text, whatever a launcher wrote into its lines."""
+"""Readers of lines: tables of nccl-tests and rccl-tests, and training logs of every family."""
 
 import math
 import re
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
-from app.core.measurements.readers.base import CollectiveReader
-from app.core.measurements.table import CollectiveTable, RawRow, collective_named, number
-from app.core.measurements.table_split import doubt_mixed_tables
-from app.core.measurements.table_titles import VALUE, WHOLE, TableTitle, is_title, raw_row
+from app.core.measurements.logs.families import family_titles
+from app.core.measurements.logs.reader import LogReader
+from app.core.measurements.logs.summary import training_logs
+from app.core.measurements.plausibility import judge_tests
+from app.core.measurements.reports import CollectiveTest, TrainingLog
+from app.core.measurements.table import (
+    VALUE,
+    WHOLE,
+    CollectiveTable,
+    RawRow,
+    TableTitle,
+    collective_named,
+    doubt_mixed_tables,
+    is_title,
+    number,
+    raw_row,
+)
+
+
+class TextReader(ABC):
+    """Takes the lines of a text one by one, and reports what was in them.
+
+    *reads* is what it reads, as in a list, and *looks* how that looks, for a text that has nothing
+    of it; a second format of a tool has neither. *sample* is text from which it makes a report.
+    """
+
+    reads: ClassVar[str] = ""
+    looks: ClassVar[str] = ""
+    sample: ClassVar[str]
+    takes_the_rest: ClassVar[bool] = False  # lines that no other reader takes
+
+    @property
+    def refusal(self) -> str:
+        """The name of a tool whose text was seen and is not read."""
+        return ""
+
+    @abstractmethod
+    def take(self, line: str) -> bool:
+        """Read *line*; whether it was one of its tool."""
+
+    @abstractmethod
+    def reports(self, trouble: str = "") -> Iterable[CollectiveTest | TrainingLog]:
+        """What was in the lines; *trouble*: why there were no further ones."""
+
+
+class CollectiveReader(TextReader):
+    """A reader of tests of collectives, which are judged in the same way."""
+
+    @abstractmethod
+    def finish(self) -> Iterable[CollectiveTable]:
+        """The tests in the lines, as they were printed."""
+
+    def reports(self, trouble: str = "") -> Iterable[CollectiveTest]:
+        """The tests, and the doubts about them."""
+        for table in self.finish():
+            table.doubts += [trouble] * bool(trouble)
+            yield from judge_tests(table)
+
 
 _COLOR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 # "[1,0]<stdout>:" of mpirun, "[prterun-node1-7@1,0]<stdout>:" of its newer versions, "[0]" of
@@ -234,3 +289,103 @@ def _columns_of(rest: Sequence[str]) -> int:
     while count < min(last, 2) and not VALUE.match(rest[count]):
         count += 1
     return count + ((last - count) % _VALUES == 1 and bool(WHOLE.match(rest[count])))
+
+
+# nodes, ranks, ranks per node, GPUs per rank; without MPI the GPUs alone. The title has one less.
+_CSV = re.compile(
+    r"^\s*(?P<name>\w+)\s*,\s*(?P<world>\d{1,7}(?:\s*,\s*\d{1,7}){0,3})\s*,\s*(?P<size>\d{1,18})\s*,"
+    r"\s*(?P<type>[a-z]\w*)\s*,\s*(?P<redop>\w+)\s*,\s*(?P<inPlace>[01])\s*,\s*(?P<time>\S+?)\s*,"
+    r"\s*(?P<algBw>\S+?)\s*,\s*(?P<busBw>\S+?)\s*,\s*(?P<wrong>\S+?)\s*$"
+)
+_MPI = 4  # numbers that say how many took part
+
+
+_Places = dict[bool, Mapping[str, object]]  # a record for out of place, and one for in place
+
+
+@dataclass
+class RecordReader(CollectiveReader):
+    """Takes records one by one; there is a table for each collective, type and world."""
+
+    sample: ClassVar = "AllReduce, 8, 8388608, float, sum, 0, 301.7, 27.80, 48.65, 0"
+    _tables: dict[tuple[str, ...], CollectiveTable] = field(default_factory=dict)
+    _rows: dict[tuple[str, ...], dict[int, list[_Places]]] = field(default_factory=dict)
+
+    def take(self, line: str) -> bool:
+        """Read *line* if it is one of a CSV file; whether it was."""
+        if "," not in line or not (found := _CSV.match(line)) or not collective_named(found["name"]):
+            return False
+        world = [int(text) for text in found["world"].split(",")]
+        ranks = world[1] * world[3] if len(world) == _MPI else world[0]
+        self.take_record({**found.groupdict(), "gpus": ranks})
+        return True
+
+    def take_record(self, record: Mapping[str, object]) -> None:
+        """Keep *record*, whose keys are those of rccl-tests."""
+        ranks = _ranks_of(record)
+        size = _whole(record.get("size"))
+        if size is None:
+            return
+        key = tuple(str(record.get(name, "")) for name in ("name", "type", "redop")) + (str(ranks),)
+        if key not in self._tables:
+            self._tables[key] = CollectiveTable(collective=collective_named(key[0]), said=ranks)
+            self._rows[key] = {}
+        place = str(record.get("inPlace", 0)) in {"1", "True"}
+        cycles = self._rows[key].setdefault(size, [{}])
+        if place in cycles[-1]:  # the size comes again, in another cycle
+            cycles.append({})
+        cycles[-1][place] = record
+
+    def finish(self) -> Iterable[CollectiveTable]:
+        """The tables."""
+        for key, table in self._tables.items():
+            for size, cycles in self._rows[key].items():
+                for places in cycles:
+                    out, inside = _values(places.get(False)), _values(places.get(True))
+                    table.add(RawRow(size, 0, key[1], key[2], None, out, inside))
+        return self._tables.values()
+
+
+def _values(record: Mapping[str, object] | None) -> tuple[str, ...]:
+    if record is None:
+        return ()
+    return tuple(str(record.get(name, "")) for name in ("time", "algBw", "busBw", "wrong"))
+
+
+def _ranks_of(record: Mapping[str, object]) -> int | None:
+    ranks, gpus = _whole(record.get("ranks")), _whole(record.get("gpusPerRank"))
+    return ranks * (gpus or 1) if ranks else _whole(record.get("gpus"))
+
+
+def _whole(value: object) -> int | None:
+    """A number of bytes or ranks; None for anything else."""
+    text = str(value)
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None  # noqa: PLR2004 (digits)
+
+
+class TrainingLogReader(TextReader):
+    """Takes every line that nobody else does: it may be a setting."""
+
+    reads: ClassVar = "a training log"
+    looks: ClassVar = f"step of a training log of {', '.join(family_titles())}"
+    sample: ClassVar = """\
+[2026-01-02 10:00:00] iteration 1/ 100 | elapsed time per iteration (ms): 1500.0 |
+[2026-01-02 10:00:02] iteration 2/ 100 | elapsed time per iteration (ms): 1400.0 |
+"""
+    takes_the_rest: ClassVar = True
+
+    def __init__(self) -> None:
+        self._log = LogReader()
+
+    def take(self, line: str) -> bool:
+        """Read *line*; whether it was that of a step."""
+        return self._log.take(line)
+
+    def reports(self, trouble: str = "") -> Iterable[TrainingLog]:
+        """The log, if it has steps."""
+        return training_logs(self._log, trouble)
+
+    @property
+    def refusal(self) -> str:
+        """The name of a family of logs that is known and not read."""
+        return self._log.foreign

@@ -1,12 +1,101 @@
-"""Which kernels communicate, what they do, and how many bytes they move."""
+"""Which kernels communicate, what they do and how many bytes they move; several ranks side by side."""
 
 import json
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from app.core.measurements.trace.events import Arguments
 from app.core.units import Seconds
+
+_LONGEST = 60  # letters of a short name
+_ARGUMENTS = re.compile(r"\((?!anonymous).*$", re.DOTALL)
+_NOISE = re.compile(r"^(?:static |void )+|\(anonymous namespace\)::|\b(?:at|c10)::(?:native::)?")
+
+
+@dataclass(frozen=True, slots=True)
+class KernelFamily:
+    """Kernels of a *library*: a *pattern* that finds them by name, in any case of letters."""
+
+    library: str
+    pattern: str
+    source: str
+
+
+FAMILIES = (
+    KernelFamily(
+        "any library",
+        r"(?<!block)(?<!warp)(?<!block_)(?<!warp_)all_?reduce|reduce_?scatter|all_?gather"
+        r"|all_?to_?all|\ba2a_|_a2a_|a2a(?:dispatch|combine|prepare)",
+        "kernels named after a collective, such as those of PyTorch's symmetric memory"
+        " (torch/csrc/distributed/c10d/symm_mem/CUDASymmetricMemoryOps.cu), SGLang and pplx-garden",
+    ),
+    KernelFamily(
+        "NCCL, RCCL, MSCCL", r"nccl|rccl|msccl", "NVIDIA/nccl, src/device; ROCm/rccl, src/device/msccl_kernel_impl.h"
+    ),
+    KernelFamily("NVSHMEM, rocSHMEM", r"nvshmem|rocshmem", "the prefix of all of their functions"),
+    KernelFamily(
+        "PyTorch, symmetric memory",
+        r"multimem_|\b(?:barrier|put_signal|wait_signal)_kernel\b",
+        "pytorch/pytorch, torch/csrc/distributed/c10d/symm_mem/CUDASymmetricMemory.cu",
+    ),
+    KernelFamily(
+        "vLLM, AITER",
+        r"cross_device_|reduce_scatter_split|local_device_load_rmsnorm",
+        "vllm-project/vllm, csrc/custom_all_reduce.cuh; ROCm/aiter, csrc/include/custom_all_reduce.cuh",
+    ),
+    KernelFamily(
+        "TensorRT-LLM, FlashInfer",
+        r"lamport|mnnvl|multi_gpu_barrier|push_oneshot_param_kernel",
+        "flashinfer-ai/flashinfer, include/flashinfer/comm and csrc/nv_internal/tensorrt_llm/"
+        "kernels/communicationKernels",
+    ),
+    KernelFamily(
+        "Transformer Engine, userbuffers",
+        r"userbuffers_",
+        "NVIDIA/TransformerEngine, transformer_engine/common/comm_gemm_overlap/userbuffers/userbuffers.cu",
+    ),
+    KernelFamily("QuickReduce", r"quick_?reduce", "mk1-project/quickreduce, csrc/quickreduce.hip, and AITER"),
+    KernelFamily("MSCCL++", r"mscclpp", "microsoft/mscclpp, src/ext/collectives"),
+    KernelFamily(
+        "oneCCL",
+        r"oneccl|kernel_(?:gather_from_remote|local_sum_and_distribute_to_remote|all_sum)",
+        "uxlfoundation/oneCCL, src/coll/algorithms/*/sycl",
+    ),
+    KernelFamily(
+        "DeepEP, Hybrid-EP",
+        r"deep_?ep|hybrid_?ep",
+        "deepseek-ai/DeepEP, csrc/kernels and deep_ep/include; branch hybrid-ep",
+    ),
+    KernelFamily("MORI", r"\bmori::|\bEp(?:Dispatch|Combine)", "ROCm/mori, src/ops/dispatch_combine"),
+    KernelFamily("pplx", r"\bpplx|\b(?:dispatch|combine)Kernel\b", "perplexityai/pplx-kernels, csrc/all_to_all"),
+)
+# Compute that bears the name of a collective: kernels that Inductor fuses are called after the
+# operators around them, and a product with a collective inside is counted as the product.
+_COMPUTE = re.compile(r"^triton_\w*fused|gemm|matmul|mega_?moe", re.IGNORECASE)
+_COMMUNICATION = re.compile("|".join(one.pattern for one in FAMILIES), re.IGNORECASE)
+NCCL_ALONE = re.compile(r"^nccl.*Kernel")  # what HolisticTraceAnalysis takes for communication
+
+
+def communicates(name: str) -> bool:
+    """Whether a kernel called *name* moves data between GPUs."""
+    return _COMMUNICATION.search(name) is not None and _COMPUTE.search(name) is None
+
+
+def short_kernel_name(name: str) -> str:
+    """The name of a kernel without its arguments and the noise of C++.
+
+    >>> short_kernel_name("void at::native::vectorized_elementwise_kernel<4, at::native::Add<float>>(int)")
+    'vectorized_elementwise_kernel'
+    >>> short_kernel_name("Memcpy HtoD (Pinned -> Device)")
+    'Memcpy HtoD (Pinned -> Device)'
+    """
+    if name.startswith("Mem"):
+        return name[:_LONGEST]
+    bare = _ARGUMENTS.sub("", _NOISE.sub("", name)).partition("<")[0].strip()
+    return (bare or name)[:_LONGEST]
+
 
 _KINDS = tuple(
     (re.compile(pattern, re.IGNORECASE), kind)
@@ -139,3 +228,74 @@ def known_groups(distributed: Mapping[str, object] | None) -> Mapping[str, tuple
         if isinstance(ranks, list) and ranks and all(isinstance(rank, int) for rank in ranks):
             found[str(one.get("pg_name"))] = tuple(ranks)
     return found
+
+
+_UNEVEN = {"alltoall", "gather", "scatter", "other"}  # a rank may send more than another
+_PAIR = 2
+
+
+@dataclass
+class Skew:
+    """What the comparison of ranks found."""
+
+    waits: list[list[Seconds]]  # by rank and call
+    last: Counter[int] = field(default_factory=Counter)  # how often each rank arrived last
+    matched: int = 0  # collectives
+    unmatched: set[str] = field(default_factory=set)  # kinds whose calls differ between ranks
+
+
+def skew_of(ranks: Sequence[Sequence[CollectiveCall]], world: int | None) -> Skew:
+    """How long each call of each rank waited for others; 0 where it cannot be known."""
+    skew = Skew([[0.0] * len(calls) for calls in ranks])
+    for (_, kind), members in _by_group(ranks, world).items():
+        if len(members) < _PAIR:
+            continue
+        if not _alike(kind, ranks, members):
+            skew.unmatched.add(kind)
+            continue
+        _compare(skew, ranks, members)
+    return skew
+
+
+def _by_group(
+    ranks: Sequence[Sequence[CollectiveCall]], world: int | None
+) -> Mapping[tuple[str, str], Mapping[int, list[int]]]:
+    """The calls by group and kind: for each rank, their positions in order."""
+    found: dict[tuple[str, str], dict[int, list[int]]] = defaultdict(dict)
+    for rank, calls in enumerate(ranks):
+        for position, call in enumerate(calls):
+            if (group := _group(call, world)) is not None:
+                found[group, call.kind].setdefault(rank, []).append(position)
+    return found
+
+
+def _group(call: CollectiveCall, world: int | None) -> str | None:
+    """The group of a *call*, None if another rank's call cannot be matched with it.
+
+    A point-to-point transfer among many waits for its one partner. A group without a list of its
+    ranks is known only if it is the whole job.
+    """
+    if call.kind == "sendrecv" and call.ranks != _PAIR:
+        return None
+    if call.group:
+        return call.group
+    return "everyone" if not (call.ranks and world) or call.ranks == world else None
+
+
+def _alike(kind: str, ranks: Sequence[Sequence[CollectiveCall]], members: Mapping[int, list[int]]) -> bool:
+    """Whether the ranks made the same calls: as many, of the same sizes."""
+    sizes = [
+        [None if kind in _UNEVEN else ranks[rank][at].size for at in positions] for rank, positions in members.items()
+    ]
+    return all(one == sizes[0] for one in sizes)
+
+
+def _compare(skew: Skew, ranks: Sequence[Sequence[CollectiveCall]], members: Mapping[int, list[int]]) -> None:
+    for positions in zip(*members.values(), strict=True):
+        row = dict(zip(members, positions, strict=True))
+        times = {rank: ranks[rank][at].time for rank, at in row.items()}
+        shortest = min(times.values())
+        for rank, at in row.items():
+            skew.waits[rank][at] = times[rank] - shortest
+        skew.matched += 1
+        skew.last[min(times, key=lambda rank: times[rank])] += 1

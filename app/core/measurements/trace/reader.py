@@ -14,15 +14,23 @@ from app.core.measurements.trace.communication import (
     CollectiveCall,
     collective_bytes,
     collective_kind,
+    communicates,
     group_of,
     known_groups,
+    short_kernel_name,
+    skew_of,
     whole_number,
 )
-from app.core.measurements.trace.doubts import doubts_of_rank, doubts_of_ranks
 from app.core.measurements.trace.events import EventFile
-from app.core.measurements.trace.kernel_families import communicates, short_kernel_name
-from app.core.measurements.trace.report import Kernel, RankTrace, TraceReport, by_kind, straggler
-from app.core.measurements.trace.skew import skew_of
+from app.core.measurements.trace.report import (
+    Kernel,
+    RankTrace,
+    TraceReport,
+    by_kind,
+    doubts_of_rank,
+    doubts_of_ranks,
+    straggler,
+)
 from app.core.measurements.trace.tolls import (
     MICRO,
     Window,

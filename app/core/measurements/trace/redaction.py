@@ -13,9 +13,16 @@ from typing import BinaryIO
 
 import msgspec
 
-from app.core.measurements.trace.activity import CPU_COLLECTIVE, STEP, calls, may_launch, works
+from app.core.measurements.trace.activity import (
+    CPU_COLLECTIVE,
+    STEP,
+    calls,
+    device_process,
+    is_foreign,
+    may_launch,
+    works,
+)
 from app.core.measurements.trace.events import Arguments, Event, EventFile
-from app.core.measurements.trace.foreign_devices import device_process, is_foreign
 
 _GENERATED = re.compile(r"[\w.\-]{0,16}")
 _PATH = re.compile(r"(?:[A-Za-z]:)?(?:[/\\][\w.\-+@~ ]+){2,}[/\\]?")

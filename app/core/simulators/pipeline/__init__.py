@@ -2,11 +2,28 @@
 
 from collections.abc import Callable, Mapping
 
-from app.core.simulators.pipeline.classic import gpipe, interleaved, naive, one_forward_one_backward
-from app.core.simulators.pipeline.passes import Block, Pass, PipelineSchedule, Waits
-from app.core.simulators.pipeline.player import Played, Slot, Times, kept_over_time, simulate_schedule
-from app.core.simulators.pipeline.two_way import dualpipe, dualpipe_v
-from app.core.simulators.pipeline.zero_bubble import zb_h1, zb_h2, zb_v
+from app.core.simulators.pipeline.player import (
+    Block,
+    Pass,
+    PipelineSchedule,
+    Played,
+    Slot,
+    Times,
+    Waits,
+    kept_over_time,
+    simulate_schedule,
+)
+from app.core.simulators.pipeline.schedules import (
+    dualpipe,
+    dualpipe_v,
+    gpipe,
+    interleaved,
+    naive,
+    one_forward_one_backward,
+    zb_h1,
+    zb_h2,
+    zb_v,
+)
 from app.core.translation import offer, say
 
 __all__ = [

@@ -1,12 +1,78 @@
 """The simulation of a schedule: every device runs the next block of its order when it can."""
 
 from collections import defaultdict
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
-from app.core.simulators.pipeline.passes import Block, Pass, PassKind, PipelineSchedule
 from app.core.translation import say
+
+PassKind = Literal["F", "B", "I", "W"]
+Waits = Literal["first", "every"]
+
+
+class Pass(NamedTuple):
+    """One micro-batch on one stage.
+
+    F is its forward pass, B a whole backward pass; I is the half of it that yields the gradient of
+    the input, W the half that yields the gradient of the weights.
+    """
+
+    kind: PassKind
+    microbatch: int
+    stage: int
+
+
+# Passes that run as one block: inputs are needed at its start, results are ready at its end.
+Block = tuple[Pass, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class PipelineSchedule:
+    """Which device holds which stage, and the order in which every device works.
+
+    A micro-batch passes through stages 0 to *depth* - 1; *device_of* returns the device of each. A
+    device holds *chunks* stages of each micro-batch that it processes, so one chunk takes that
+    share of the device's time for a micro-batch.
+    """
+
+    name: str
+    devices: int
+    microbatches: int
+    depth: int
+    chunks: int
+    device_of: Callable[[int, int], int]
+    orders: Sequence[Sequence[Block]]
+    waits: Waits = "every"
+
+    def presumes(self, kind: PassKind, microbatch: int, stage: int) -> bool:
+        """Whether a pass starts without looking whether its input has come around.
+
+        With *waits* "first" only the first micro-batch of a round waits for the message from the
+        last device to the first, or back.
+        """
+        if self.waits == "every" or not microbatch % self.devices:
+            return False
+        first, last = stage % self.devices == 0, (stage + 1) % self.devices == 0
+        return (kind == "F" and first) or (kind == "B" and last and stage < self.depth - 1)
+
+
+def straight(devices: int) -> Callable[[int, int], int]:
+    """Stage i on device i; with more stages than devices, round-robin."""
+    return lambda _microbatch, stage: stage % devices
+
+
+def fold_stages(devices: int) -> Callable[[int, int], int]:
+    """Down the devices and up again: the first device holds the first and the last stage."""
+    return lambda _microbatch, stage: min(stage, 2 * devices - 1 - stage)
+
+
+def both_ways(devices: int, microbatches: int) -> Callable[[int, int], int]:
+    """Half of the micro-batches enter at the first device, the other half at the last."""
+    half = microbatches // 2
+    return lambda microbatch, stage: stage if microbatch < half else devices - 1 - stage
+
 
 _LONGEST = 1e30
 _SAME = 1e-9  # of the total time; sums of times may differ by this much

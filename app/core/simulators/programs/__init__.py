@@ -2,16 +2,23 @@
 
 from app.core.simulators.programs.instructions import (
     COMPUTE,
+    STREAMS,
     Instruction,
     Name,
     ScheduleError,
+    Summed,
     memory_name,
     read_program,
 )
 from app.core.simulators.programs.known_schedules import known_schedules
-from app.core.simulators.programs.player import PlayedSchedule, PlayedSpan, ScheduleMachine, play_schedule
-from app.core.simulators.programs.ranks import STREAMS, Summed
-from app.core.simulators.programs.short_form import read_schedule_code, schedule_code
+from app.core.simulators.programs.player import (
+    PlayedSchedule,
+    PlayedSpan,
+    ScheduleMachine,
+    play_schedule,
+    read_schedule_code,
+    schedule_code,
+)
 
 __all__ = [
     "COMPUTE",

@@ -4,9 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from app.core.simulators.pipeline import Pass, PipelineSchedule, build
-from app.core.simulators.programs.instructions import Name
+from app.core.simulators.programs.instructions import Name, Summed
 from app.core.simulators.programs.player import PlayedSchedule, ScheduleMachine, play_schedule
-from app.core.simulators.programs.ranks import Summed
 
 _WHOLE = ("gpipe", "1f1b")  # with a backward pass in one piece
 _SPLIT = ("zb_h1", "zb_h2")

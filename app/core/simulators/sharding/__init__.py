@@ -1,8 +1,16 @@
 """Arrays and tokens spread over ranks, with everything that is sent counted."""
 
 from app.core.simulators.sharding.blocks import MULTIPLY, Block, Blocks, Move, MoveKind, RankMesh, ShardedLayout
-from app.core.simulators.sharding.plans import LONGEST, WorkingPlan, working_plans
-from app.core.simulators.sharding.player import BlockDifference, PlanStep, PlayedPlan, Resharding, play_plan
+from app.core.simulators.sharding.player import (
+    LONGEST,
+    BlockDifference,
+    PlanStep,
+    PlayedPlan,
+    Resharding,
+    WorkingPlan,
+    play_plan,
+    working_plans,
+)
 from app.core.simulators.sharding.routing import Routed, route
 
 __all__ = [

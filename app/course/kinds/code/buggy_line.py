@@ -10,29 +10,69 @@ from typing import Literal, Self
 
 from pydantic import Field, PrivateAttr, model_validator
 
-from app.core.errors import UnavailableError
+from app.core.errors import AnswerError, PlacedError, UnavailableError
 from app.core.expressions import ExpressionError, evaluate
 from app.core.translation import noted, translate
-from app.core.validation import PlacedError
-from app.course.kinds.answers import Answer, Verdict
-from app.course.kinds.base import Finding, Where
+from app.core.units import figures
+from app.course.kinds.answers import Answer, Verdict, mistake_key, single_text
+from app.course.kinds.base import Finding, Markdown, Remembered, Strict, Where
 from app.course.kinds.code.adequacy import sensible
 from app.course.kinds.code.agreement import alike, combinations
-from app.course.kinds.code.base import CodeExercise
-from app.course.kinds.code.calls import Argument, TrialCall, function_in, refuse_absent_lines, rounded
-from app.course.kinds.code.edits import Operator
+from app.course.kinds.code.calls import Argument, CodeExercise, TrialCall, function_in, refuse_absent_lines, rounded
 from app.course.kinds.code.feedback import refuse_lost
 from app.course.kinds.code.interpreter import ListingError
-from app.course.kinds.code.line_number import read_line
-from app.course.kinds.code.mutation import SAYS, Listing, Mutant, Mutants, dead_lines, effect_of
+from app.course.kinds.code.mutation import SAYS, Effect, Listing, Mutant, Mutants, Operator, dead_lines, effect_of
 from app.course.kinds.code.other_cures import equally_guilty, mended_elsewhere, scaled_elsewhere
-from app.course.kinds.code.symptoms import symptom_of, symptom_text
-from app.course.kinds.diagnosis_key import mistake_key
 from app.course.kinds.drawn_values import Draw, shuffled
-from app.course.kinds.memo import Remembered
-from app.course.kinds.strict import Markdown, Strict
-from app.course.sandbox.execution import CallReturned
+from app.course.sandbox.replies import CallReturned
 from app.course.sandbox.runner import Runner
+
+
+def read_line(answer: Answer, count: int) -> int:
+    """The line that *answer* names, from 1 to *count*.
+
+    Raises:
+        AnswerError: it is not such a number.
+    """
+    text = single_text(answer).strip().lower().removeprefix("line").strip(" #")
+    if not text:
+        raise AnswerError(translate("choose a line first"))
+    if not (text.isascii() and text.isdigit() and len(text) <= len(str(count))):
+        raise AnswerError(
+            translate("the answer must be a line number from 1 to {count}, not {text!r}", count=count, text=text[:20])
+        )
+    if not 1 <= int(text) <= count:
+        raise AnswerError(
+            translate("line {line} does not exist: the listing has {count} lines", line=int(text), count=count)
+        )
+    return int(text)
+
+
+def symptom_text(says: str) -> str:
+    """*says*, with the sentence on a kind of bug that it may begin with in the current language.
+
+    What follows it is the author's.
+    """
+    known = next((one for one in SAYS.values() if says.startswith(one)), "")
+    return translate(known) + says[len(known) :] if known else says
+
+
+def symptom_of(effect: Effect) -> str:
+    """The result in words, compared with the right one."""
+    if effect.raises:
+        article = "an" if effect.raises[0] in "AEIOUae" else "a"
+        return f"raises {article} {effect.raises}{'' if effect.always else ' for some arguments'}"
+    if effect.ratio is None:
+        return f"comes out too {effect.lean}" if effect.lean else "comes out wrong"
+    if effect.ratio == 0:
+        return "comes out as 0"
+    if effect.ratio < 0:
+        much = "" if effect.ratio == -1 else f" and at {figures(-effect.ratio)} of the right size"
+        return f"comes out with the wrong sign{much}"
+    if effect.ratio > 1:
+        return f"comes out {figures(effect.ratio)} times too large"
+    return f"comes out at {figures(effect.ratio)} of the right value"
+
 
 _MORE = 60  # calls, at most, to describe what a bug does
 _ENOUGH = 4  # listed bugs, beside which none is drawn from the listing

@@ -1,18 +1,25 @@
-"""Calls of a function with drawn arguments, and what each should return."""
+"""The base of the kinds about a Python function: its reference, its calls, and what each should return."""
 
 import ast
 import math
 import random
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
 
-from app.core.errors import AnswerError
-from app.core.expressions import Quantity, evaluate
-from app.core.translation import translate
-from app.core.validation import PlacedError, Where
+from pydantic import Field, PrivateAttr
+
+from app.core.errors import AnswerError, PlacedError, Where
+from app.core.expressions import ExpressionError, Quantity, evaluate, holds
+from app.core.quotation import code_span
+from app.core.translation import noted, translate
+from app.core.units import scale_of
 from app.course.kinds.answers import Answer, single_text
-from app.course.sandbox.execution import Plain
+from app.course.kinds.base import Base, Remembered, Strict
+from app.course.kinds.code.agreement import as_float
+from app.course.kinds.drawn_values import Draw, UnitName, draw
+from app.course.sandbox.replies import CallRaised, CallReturned, Outcome, Plain, Stopped
 
 Scalar = bool | int | float | str
 Row = list[Scalar]
@@ -148,3 +155,196 @@ def refuse_absent_lines(lines: Sequence[str], named: Mapping[Where, int]) -> Non
         if not 1 <= line <= len(lines):
             says = f"line {line} does not exist: the code has {len(lines)} lines"
             raise PlacedError(says, where, f"write a number from 1 to {len(lines)}")
+
+
+_TENTH_PERCENT = 1e-3
+_STOPPED = {
+    "time": noted("It did not finish within the time limit: is there a loop that never ends?"),
+    "memory": noted("It needed more memory than is available."),
+    "stack": noted("It recursed too deeply: does the recursion ever end?"),
+    "too large": noted("What it printed or returned is too large."),
+    "refused": noted("It tried something that is not allowed here."),
+}
+_NOTHING = noted("{call} should return **{right}** but returned nothing: is a `return` missing?")
+_OTHER = noted("{call} should return **{right}** but returned {got}.")
+_NO_NUMBER = noted("{call} should return **{right}**, a number, but returned {type}: {got}.")
+_NO_VALUES = noted("{call} should return **{right}**, {count} values, but returned {type}: {got}.")
+_ROUNDED = noted("{call} should return **{right}** but returned {got}, which is rounded: return it unrounded.")
+Says = Callable[[TrialCall, Outcome], str]
+_MISSING = re.compile(r"no function called (?P<name>\w+) is defined")
+
+
+def returns_nothing(calls: Sequence[TrialCall], outcomes: Sequence[Outcome]) -> bool:
+    """Whether a program never returns a value, and each of *calls* should."""
+    return all(call.expected is not None for call in calls) and all(
+        isinstance(outcome, CallReturned) and outcome.value is None for outcome in outcomes
+    )
+
+
+def says_of_call(call: TrialCall, outcome: Outcome) -> str:
+    """What went wrong in one call, and what it should return."""
+    made, right = code_span(call.text), rounded(call.expected)
+    if not isinstance(outcome, CallReturned):
+        should = translate("{call} should return **{right}**.", call=made, right=right)
+        return f"{should} {outcome_sentence(outcome)}"
+    value = outcome.value
+    got = code_span(rounded(value))
+    told = {"call": made, "right": right, "got": got}
+    if value is None:
+        return translate(_OTHER, **told)
+    if type(call.expected) in (int, float) and type(value) not in (int, float):
+        return translate(_NO_NUMBER, **told, type=a_type(value))
+    if isinstance(call.expected, list | tuple) and not isinstance(value, list | tuple):
+        return translate(_NO_VALUES, **told, count=len(call.expected), type=a_type(value))
+    if cut := _cut(value, call.expected):
+        return translate(_ROUNDED, call=made, right=right, got=code_span(cut))
+    return translate(_OTHER, **told)
+
+
+def says_of_nothing(call: TrialCall, outcome: Outcome) -> str:
+    """That a program has no `return`, and what a call should return."""
+    made = code_span(call.text)
+    return translate(_NOTHING, call=made, right=rounded(call.expected))
+
+
+def says_of_secret(call: TrialCall, outcome: Outcome) -> str:
+    """What went wrong in one call whose right result stays secret."""
+    made = code_span(call.text)
+    if not isinstance(outcome, CallReturned):
+        return f"{made}: {outcome_sentence(outcome)}"
+    return translate(
+        "{call} should not return {got}: work it out by hand.", call=made, got=code_span(rounded(outcome.value))
+    )
+
+
+def says_of_secret_nothing(call: TrialCall, outcome: Outcome) -> str:
+    """That a program has no `return`."""
+    return translate("{call} returned nothing: is a `return` missing?", call=code_span(call.text))
+
+
+def _cut(value: Plain, expected: Plain) -> str:
+    """*value* as it was returned, if it is *expected* rounded to a few figures or decimals."""
+    parts, rights = list(_leaves(value)), list(_leaves(expected))
+    if len(parts) != len(rights) or parts == rights:
+        return ""
+    pairs = list(zip(parts, rights, strict=True))
+    return repr(value) if all(_is_rounded(part, right) for part, right in pairs) else ""
+
+
+def _leaves(value: Plain) -> Iterator[float]:
+    """The numbers in *value*, which may be nested; nan for anything else."""
+    if isinstance(value, list | tuple):
+        for part in value:
+            yield from _leaves(part)
+    else:
+        yield math.nan if isinstance(value, bool) else as_float(value)
+
+
+def _is_rounded(value: float, right: float) -> bool:
+    """Whether *value* is *right*, to a tenth of a percent at least, with fewer figures."""
+    if not math.isfinite(value) or not math.isfinite(right):
+        return False
+    few = {round(right, places) for places in range(1, 10)}
+    few |= {float(f"{right:.{figures}g}") for figures in range(3, 10)}
+    return value == right or (value in few and abs(value - right) <= _TENTH_PERCENT * abs(right))
+
+
+def exception_kind(outcome: Outcome) -> str:
+    """The type of the exception raised instead of returning; "nothing" if it was stopped."""
+    return outcome.type if isinstance(outcome, CallRaised) else translate("nothing")
+
+
+def in_line(outcome: Outcome) -> int | None:
+    """The line at fault in the learner's source, where there is one."""
+    return outcome.line if isinstance(outcome, CallRaised) else None
+
+
+def outcome_sentence(outcome: Outcome) -> str:
+    """What happened, in one sentence of Markdown."""
+    match outcome:
+        case CallRaised(kind, message, line):
+            return _raised(kind, message, line)
+        case Stopped(reason):
+            return translate(_STOPPED[reason])
+        case CallReturned():
+            return translate("It returned a value.")
+
+
+def _raised(kind: str, message: str, line: int | None) -> str:
+    # A learner may call an exception so, too; then it says this of a name, and nothing else.
+    if kind == "Missing" and (found := _MISSING.fullmatch(message)):
+        return translate("No function called {name} is defined.", name=code_span(found["name"]))
+    where = translate("Line {line}: ", line=line) if line else ""
+    what = f"{kind}: {message}" if message else kind
+    return f"{where}{code_span(what)}"
+
+
+class _Calls(Remembered[str, TrialCall]):
+    """Calls by their text: many, since the same rows come again at other seeds."""
+
+    most = 4096
+
+
+class Reference(Strict):
+    """The formula that results are compared with, and the arguments of the calls."""
+
+    reference: str = Field(description="a formula's name, or an expression of the arguments")
+    unit: UnitName = Field(default="", description="of the result: ms, GB; the base unit if empty")
+    result: Literal["float", "int"] = Field(default="float", description="float or int")
+    arguments: dict[str, Annotated[list[Argument], Field(min_length=1)]] = Field(
+        min_length=1, description="values of each argument; every one occurs in a drawn call"
+    )
+    _made: Remembered[str, TrialCall] = PrivateAttr(default_factory=_Calls)
+
+
+class CodeExercise(Reference, Base):
+    """A kind about a Python function; `where` is a condition on its arguments."""
+
+    fewest_calls: ClassVar[int] = 10  # that are drawn, or as many as there are values of an argument
+
+    def _draw(self, seed: int) -> Draw:
+        """The values that *seed* draws for the text."""
+        return draw(seed, self.given, self.cases, self.let, "", self.exhibits)
+
+    def calls(self, entry: str, seed: int) -> tuple[TrialCall, ...]:
+        """Calls of *entry* with arguments that *seed* draws; every value occurs.
+
+        Raises:
+            ExpressionError: the reference has no value somewhere.
+        """
+        count = max(self.fewest_calls, *(len(values) for values in self.arguments.values()))
+        source = random.Random(f"calls {seed}")
+        columns = [column(source, values, count) for values in self.arguments.values()]
+        rows = [row for row in zip(*columns, strict=True) if self.makes_sense(row)]
+        unique = {repr(row): row for row in rows}
+        return tuple(self.call(entry, row) for row in unique.values())
+
+    def call(self, entry: str, row: Sequence[Argument]) -> TrialCall:
+        """One call of *entry*; the same rows come again at other seeds.
+
+        Raises:
+            ExpressionError: the reference has no value there.
+        """
+        return self._made.of(f"{entry}{row}", lambda: self._call(entry, row))
+
+    def _call(self, entry: str, row: Sequence[Argument]) -> TrialCall:
+        arguments = tuple(plain_argument(value) for value in row)
+        text = f"{entry}({', '.join(python(value) for value in arguments)})"
+        if not self.reference:
+            return TrialCall(arguments, text, None)
+        value = evaluate(self.reference, self.argument_names(row)).value / scale_of(self.unit).factor
+        if self.result == "float":
+            return TrialCall(arguments, text, value)
+        if not math.isclose(value, round(value), rel_tol=1e-12):
+            raise ExpressionError(f"{text} should give a whole number, but gives {value}")
+        return TrialCall(arguments, text, round(value))
+
+    def makes_sense(self, row: Sequence[Argument]) -> bool:
+        """Whether `where` allows the arguments *row*."""
+        return not self.where or holds(self.where, self.argument_names(row))
+
+    def argument_names(self, row: Sequence[Argument]) -> Mapping[str, Quantity]:
+        """The arguments *row* as the reference and conditions call them."""
+        named = list(zip(self.arguments, row, strict=True))
+        lengths = {f"{name}_length": Quantity(float(len(value))) for name, value in named if isinstance(value, list)}
+        return {**lengths, **dict(pair for name, value in named for pair in call_numbers(name, value))}

@@ -1,39 +1,149 @@
-"""Exercises whose answer is a Python function, called in the sandbox with drawn arguments."""
+"""Exercises whose answer is a Python function, called in the sandbox up to the boundaries of programs."""
 
+import ast
+import copy
+import inspect
+import json
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from pydantic import Field, PrivateAttr
 
+from app.core.errors import UnavailableError
 from app.core.expressions import ExpressionError
 from app.core.quotation import visible_lines
 from app.core.translation import localized, noted, translate
 from app.core.units import scale_of
-from app.course.kinds.answers import Answer, Verdict
-from app.course.kinds.base import Finding, Where
+from app.course.kinds.answers import Answer, Verdict, mistake_key
+from app.course.kinds.base import Finding, Remembered, Where
+from app.course.kinds.code import agreement, boundaries
 from app.course.kinds.code.adequacy import Contest, sensible
 from app.course.kinds.code.argument_classes import find_unmet, guess_kind
-from app.course.kinds.code.boundary_proof import boundary_findings
-from app.course.kinds.code.call_sentences import in_line, outcome_sentence
-from app.course.kinds.code.called_function import CalledFunction, paired_outcomes
-from app.course.kinds.code.calls import TrialCall, rounded, source_in
+from app.course.kinds.code.calls import (
+    Argument,
+    TrialCall,
+    as_argument,
+    in_line,
+    outcome_sentence,
+    plain_argument,
+    rounded,
+    source_in,
+)
 from app.course.kinds.code.feedback import (
+    CalledFunction,
     Example,
     FunctionQuestion,
     Hidden,
     Trial,
     Wrong,
     common_mistake_in,
+    paired_outcomes,
     passes,
+    refuse_lost,
     same_results,
     trial_runs,
     was_stopped,
 )
-from app.course.kinds.diagnosis_key import mistake_key
-from app.course.kinds.memo import Remembered
-from app.course.sandbox.execution import CallReturned, Execution, Outcome
+from app.course.sandbox.replies import CallReturned, Execution, Outcome, Plain
 from app.course.sandbox.runner import Runner
+
+_GLUE = """
+SEARCH = {search}({source!r}, {entry!r}, {count})
+def search(given):
+    return SEARCH.rows(given, alike)
+"""
+_SIGNS: dict[type[ast.cmpop], str] = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
+
+
+@dataclass(frozen=True, slots=True)
+class WatchedProgram:
+    """The *source* of a program, and the comparisons in it: each has a line and a text.
+
+    A comparison `a < b` is `_compared(number, "<", a, b)` in it, and `a // b` is
+    `_divided(number, a, b)`: see `app.course.kinds.code.boundaries`.
+    """
+
+    source: str
+    places: tuple[tuple[int, str], ...]
+
+
+def watched_program(source: str) -> WatchedProgram:
+    """*source*, with all that is compared or divided in it watched."""
+    watching = _Watching()
+    tree = ast.fix_missing_locations(watching.visit(ast.parse(source)))
+    return WatchedProgram(ast.unparse(tree), tuple(watching.places))
+
+
+async def boundary_findings(
+    right: str,
+    entry: str,
+    always: Sequence[Sequence[Argument]],
+    makes_sense: Callable[[Sequence[Argument]], bool],
+    runner: Runner,
+) -> list[Finding]:
+    """A finding for each comparison of *right* that no call tells from its neighbor.
+
+    Raises:
+        UnavailableError: the sandbox did not search.
+    """
+    watched = watched_program(right)
+    if not watched.places:
+        return []
+    findings = []
+    for place, rows in await _searched(watched, entry, always, runner):
+        arguments = [[as_argument(value) for value in row] for row in rows]
+        row = next((one for one in arguments if makes_sense(one)), None)
+        if row is not None:
+            line, text = watched.places[place]
+            says = f"no call made at every seed is at the boundary of `{text}` in line {line}"
+            cure = f"add to always: {json.dumps(row, ensure_ascii=False)}"
+            findings.append(Finding(("always",), says, cure))
+    return findings
+
+
+async def _searched(
+    watched: WatchedProgram, entry: str, always: Sequence[Sequence[Argument]], runner: Runner
+) -> list[tuple[int, list[list[Plain]]]]:
+    """Rows of arguments at the boundaries that *always* does not meet, by comparison."""
+    glue = _GLUE.format(
+        search=boundaries.BoundarySearch.__name__, source=watched.source, entry=entry, count=len(watched.places)
+    )
+    source = "\n".join([*map(inspect.getsource, (agreement, boundaries)), glue])
+    given: list[Plain] = [[plain_argument(value) for value in row] for row in always]
+    report = await runner.run(source, "search", [(given,)])
+    refuse_lost(report)
+    outcome = report.outcomes[0] if report.outcomes else report.body
+    if not isinstance(outcome, CallReturned):
+        raise UnavailableError(f"the sandbox did not search for boundaries: {outcome}")
+    return outcome.value  # type: ignore[return-value]
+
+
+class _Watching(ast.NodeTransformer):
+    def __init__(self) -> None:
+        self.places: list[tuple[int, str]] = []
+
+    def _call(self, name: str, node: ast.expr, *given: ast.expr) -> ast.expr:
+        place = ast.Constant(len(self.places))
+        self.places.append((node.lineno, ast.unparse(node)))
+        return ast.Call(ast.Name(name, ast.Load()), [place, *given], [])
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        written = copy.deepcopy(node)
+        self.generic_visit(node)
+        if len(node.ops) > 1 or type(node.ops[0]) not in _SIGNS:
+            return node
+        sign = ast.Constant(_SIGNS[type(node.ops[0])])
+        return self._call("_compared", written, sign, node.left, node.comparators[0])
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        written = copy.deepcopy(node)
+        self.generic_visit(node)
+        if not isinstance(node.op, ast.FloorDiv):
+            return node
+        return self._call("_divided", written, node.left, node.right)
+
 
 Foreseen = list[tuple[tuple[Outcome, ...], str]]  # results of a wrong program, its sentence
 _USUAL = 5  # solutions that are kept beside those with words

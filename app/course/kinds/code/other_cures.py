@@ -7,10 +7,9 @@ import ast
 from collections.abc import Callable, Container, Iterator, Sequence
 from itertools import product
 
-from app.course.kinds.code.edits import all_edits
 from app.course.kinds.code.interpreter import CompiledListing
 from app.course.kinds.code.mutants import TreePlace
-from app.course.kinds.code.mutation import Listing, cured_by, walked
+from app.course.kinds.code.mutation import Listing, all_edits, cured_by, walked
 
 _NUMBERS = ("1", "2")
 _SIGNS = ("*", "/", "+", "-")

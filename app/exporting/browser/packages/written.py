@@ -1,4 +1,4 @@
-"""Formulas that a learner wrote, as MathML: the LaTeX of `app.core.expressions.mathematics`, no more."""
+"""Formulas that a learner wrote, as MathML: the LaTeX of `app.core.expressions.template`, no more."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -23,7 +23,7 @@ def written(latex: str) -> str:
     """*latex* as MathML.
 
     Raises:
-        UnknownError: it is not what `app.core.expressions.mathematics` writes.
+        UnknownError: it is not what `app.core.expressions.template` writes.
     """
     reader = _Reader(_TOKEN.findall(latex))
     inside = reader.row("")

@@ -16,7 +16,7 @@ READ = {
     "labs": "app.labs.spec.known_labs",
     "faults": "app.labs.evidence.faults.known_faults",
     "errata": "app.course.content.errata.errata",
-    "terms": "app.course.content.glossary.terms",
+    "terms": "app.course.content.errata.terms",
     "sources": "app.core.published.sources.sources",
 }
 PARTS = (
@@ -72,7 +72,7 @@ from app.core.formulas import FORMULAS  # noqa: E402
 from app.course.sandbox.runner import Runner  # noqa: E402
 from app.server.config import Settings  # noqa: E402
 from app.site import Histories, Site, Writer  # noqa: E402
-from app.site.web.exercise.rules import NoAssignments  # noqa: E402
+from app.site.web.exercise.page_context import NoAssignments  # noqa: E402
 from app.site.web.explore.layout_searches import layout_searches  # noqa: E402
 
 

@@ -6,12 +6,10 @@ from typing import Literal
 
 from app.core.errors import NotFoundError, nearest
 from app.core.translation import noted, plural, translate
-from app.course.content.catalog import Catalog, Topic
-from app.course.content.sections import sections_of
+from app.course.content.catalog import Catalog, Topic, sections_of
 from app.course.learning import Prerequisites
 from app.site.web.frame.renderer import Hyperlink
-from app.site.web.standing.route_choice import ROUTES
-from app.site.web.standing.sections import section_words
+from app.site.web.standing.next_steps import ROUTES, section_words
 from app.site.web.standing.view import LearnerHistory, path_of
 from app.site.web.urls import chapter_url
 

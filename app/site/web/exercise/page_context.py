@@ -1,23 +1,230 @@
-"""What is asked for, and what stands around an exercise: its chapter, the path, other pages."""
+"""What an exercise's page asks for, what stands around it, the rules of assignments, and its form."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Literal, Protocol
 
+from fastapi import Request
 from markupsafe import Markup
 
+from app.core.errors import AnswerError, UnavailableError, sentence
+from app.core.formulas import FORMULAS
 from app.core.translation import SOURCE, foreign, language, noted, translate
 from app.course.content.catalog import Catalog, Topic
 from app.course.content.errata import errata_of
+from app.course.content.topic_file import ChapterFact
 from app.course.kinds import Exercise
-from app.course.kinds.memo import Remembered
+from app.course.kinds.answers import PlayedAnswer, TooLongError, Verdict
+from app.course.kinds.base import Remembered
+from app.course.kinds.code.feedback import Trial
+from app.server.aside.fair_queue import Client
 from app.server.db.history import ExerciseHistory
-from app.site.web.exercise.facts import FactView, facts_beside
-from app.site.web.exercise.posted_form import Fields
-from app.site.web.exercise.rules import AssignmentRules
+from app.site.members import SignedIn
 from app.site.web.frame.renderer import Hyperlink, markup
 from app.site.web.standing.view import ExercisePath, PathStretch, Standings, mark_of, path_of
-from app.site.web.urls import chapter_url, erratum_url, exercise_url
+from app.site.web.urls import chapter_url, erratum_url, exercise_url, formula_url
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssignmentBanner:
+    """An assignment above its exercise; *ends*: when the clock of an exam stops.
+
+    *skip* is where a question of the placement or of a final can be passed over.
+    """
+
+    title: str
+    href: str
+    place: str
+    says: tuple[str, ...]
+    warns: str
+    ends: datetime | None
+    following: Hyperlink | None
+    kind: str = "Assignment"
+    skip: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AssignmentRules:
+    """What assignments say; *hints*, *solution* and *verdict* are why those are refused, if so.
+
+    *redirect_to* is the page of an assignment that has to be opened first.
+    """
+
+    banners: tuple[AssignmentBanner, ...] = ()
+    hints: str = ""
+    solution: str = ""
+    verdict: str = ""
+    exam: bool = False
+    redirect_to: str = ""
+
+    def refusal(self, action: str) -> str:
+        """Why the button *action* is refused; empty if it is not."""
+        return {"hint": self.hints, "solution": self.solution}.get(action, "")
+
+
+FREE = AssignmentRules()
+
+
+class Assignments(Protocol):
+    """What assignments say about exercises; the part `app.classes` has them."""
+
+    def rules_of(self, history: ExerciseHistory, seed: int) -> AssignmentRules:
+        """What is refused on the drawing with *seed*, without the banners above it."""
+
+    def rules_with_banners(
+        self, course: Catalog, person: SignedIn, history: ExerciseHistory, seed: int
+    ) -> AssignmentRules:
+        """What they say about the drawing with *seed* to *person*, who has this *history*."""
+
+
+class NoAssignments:
+    """A site without classes: nothing is refused."""
+
+    def rules_of(self, *_: object) -> AssignmentRules:
+        """Nothing."""
+        return FREE
+
+    rules_with_banners = rules_of
+
+
+def assignments_in(request: Request) -> Assignments:
+    """The assignments of the site that serves *request*."""
+    found: Assignments = request.app.state.assignments
+    return found
+
+
+_LONGEST_SITTING = 4 * 3600  # seconds; a page left open overnight says nothing
+_LONGEST_CLOCK = 12  # figures
+_LOST = noted("Your answer is still here, and no attempt was recorded.")
+LONG = 4_000  # characters of a form, from which on its page takes long
+Fields = Mapping[str, Sequence[str]]  # the fields of a posted form
+AnswerState = Literal["none", "correct", "partial", "incorrect", "recorded", "refused", "unreadable", "unavailable"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PostedForm:
+    """A posted form, and the learner who sent it."""
+
+    seed: int
+    learner: str
+    client: Client
+    given: Fields
+
+    @property
+    def size(self) -> int:
+        """Characters of all fields."""
+        return form_size(self.given)
+
+    @property
+    def action(self) -> str:
+        """The button that was pressed."""
+        return first_value(self.given, "action") or "check"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ActionResult:
+    """The result of a button."""
+
+    verdict: Verdict | None = None
+    trial: Trial | None = None
+    played: PlayedAnswer | None = None
+    state: AnswerState = "none"
+    says: str = ""
+    status: int = 200
+
+
+def refuse_action(why: str) -> ActionResult:
+    """What an assignment does not allow, with the reason *why*."""
+    return ActionResult(state="refused", says=why, status=403)
+
+
+def hide_verdict(why: str) -> ActionResult:
+    """An answer that is stored; its verdict is hidden, with the reason *why*."""
+    return ActionResult(state="recorded", says=translate("Your answer is stored. {why}", why=why))
+
+
+def unreadable(error: AnswerError | TooLongError) -> ActionResult:
+    """An answer that cannot be read: neither graded nor stored."""
+    return ActionResult(
+        state="unreadable", says=sentence(str(error)), status=413 if isinstance(error, TooLongError) else 200
+    )
+
+
+def unavailable(error: UnavailableError) -> ActionResult:
+    """Something is out of order; the answer stays in the form."""
+    says = f"{sentence(str(error))} {translate(_LOST)}"
+    return ActionResult(state="unavailable", says=says, status=503)
+
+
+def form_size(given: Fields) -> int:
+    """Characters of all fields."""
+    return sum(len(text) for texts in given.values() for text in texts)
+
+
+def first_value(given: Fields, field: str) -> str:
+    """The first value of *field*; empty where there is none."""
+    return next(iter(given.get(field, ())), "")
+
+
+def fields_of(pairs: Iterable[tuple[str, object]]) -> Fields:
+    """The fields in *pairs* that are texts, not files."""
+    fields: dict[str, list[str]] = {}
+    for name, value in pairs:
+        if isinstance(value, str):
+            # Browsers send every line break as two characters.
+            fields.setdefault(name, []).append(value.replace("\r\n", "\n"))
+    return fields
+
+
+def begun_at(given: Fields) -> int:
+    """When the page of a posted form was opened, in seconds since 1970; 0 where it does not say."""
+    text = first_value(given, "begun")
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _LONGEST_CLOCK else 0
+
+
+def seconds_on(given: Fields, now: datetime) -> float | None:
+    """How long the page was open, where that is plausible."""
+    begun = begun_at(given)
+    seconds = now.timestamp() - begun
+    return seconds if begun and 0 <= seconds <= _LONGEST_SITTING else None
+
+
+_NUMBER = re.compile(r"\d[\d.,]*")
+
+
+@dataclass(frozen=True, slots=True)
+class FactView:
+    """A fact, and the page that explains it."""
+
+    name: str
+    says: str
+    href: str
+
+
+def facts_beside(exercise: Exercise, topic: Topic, seed: int) -> Iterator[FactView]:
+    """The facts of *topic* that do not give *exercise* away, as *seed* draws it.
+
+    A formula is left out if the exercise builds on it or on one of the same module, or if it asks
+    for anything but numbers; a constant, if it is an answer.
+    """
+    used = {_module(name) for name in exercise.dotted if name in FORMULAS}
+    telling = exercise.telling(seed) if exercise.asks_for_numbers else set()
+    for fact in topic.facts:
+        if fact.formula and (not exercise.asks_for_numbers or _module(fact.formula) in used):
+            continue
+        if telling.isdisjoint(_NUMBER.findall(fact.says)):
+            yield FactView(fact.name, fact.says, _href(fact))
+
+
+def _module(formula: str) -> str:
+    return FORMULAS[formula].function.__module__
+
+
+def _href(fact: ChapterFact) -> str:
+    return formula_url(fact.formula) if fact.formula else fact.see
+
 
 _NEAR = 7  # exercises of the path that are listed beside one
 _STRETCHES = 1_000  # that are cached, of about 2 kB

@@ -1,6 +1,8 @@
-"""The page of one exercise: read it, answer it, ask for a hint."""
+"""The page of one exercise: read it, answer it, ask for a hint, go on from it."""
 
 import secrets
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
@@ -8,20 +10,28 @@ from fastapi.responses import RedirectResponse
 from app.core.errors import AnswerError, UnavailableError
 from app.course.kinds import Exercise
 from app.course.kinds.answers import TooLongError
+from app.course.sandbox.pool import SandboxHealth
+from app.course.sandbox.runner import Runner
+from app.labs.results.report import Report
 from app.server.aside import aside, current_payer
+from app.server.aside.fair_queue import Client
 from app.server.db.history import SOLUTION, ExerciseHistory, LearnerDrawing
-from app.server.db.tables import Attempt, Reveal, now
+from app.server.db.tables import Attempt, Prediction, Reveal, now
 from app.server.network.door import note_trouble
 from app.server.network.routes import Router
 from app.site import Here, Site, site_in
 from app.site.grading.check import check
 from app.site.markdown import plain_words
-from app.site.web.exercise.page_context import ExerciseRequest
-from app.site.web.exercise.posted_form import (
+from app.site.web.exercise.lab_tests import tests_to_take
+from app.site.web.exercise.page_context import (
+    FREE,
     LONG,
     ActionResult,
+    AssignmentRules,
+    ExerciseRequest,
     Fields,
     PostedForm,
+    assignments_in,
     fields_of,
     form_size,
     refuse_action,
@@ -29,18 +39,97 @@ from app.site.web.exercise.posted_form import (
     unavailable,
     unreadable,
 )
-from app.site.web.exercise.rules import FREE, AssignmentRules, assignments_in
-from app.site.web.exercise.tools import ServerTools
 from app.site.web.exercise.view import ExercisePage, exercise_page, is_finished
 from app.site.web.exercise.views import view_of
-from app.site.web.exercise.ways_on import with_ways_on
 from app.site.web.frame.origin import from_here
-from app.site.web.frame.renderer import frame, render, render_part
-from app.site.web.frame.resource import LearningResource
+from app.site.web.frame.renderer import LearningResource, frame, render, render_part
 from app.site.web.frame.visitor import Visiting, Visitor, remember, spend, spend_storage, visitor, visitor_learner
+from app.site.web.labs.results import RunResult, finished
 from app.site.web.standing.chapter_choice import kept_seed
-from app.site.web.standing.route_choice import chosen_route
+from app.site.web.standing.history import read_learner_history
+from app.site.web.standing.next_steps import chosen_route, next_steps, review_place
+from app.site.web.standing.records import open_records
 from app.site.web.urls import exercise_url, seed_of
+
+
+def with_ways_on(site: Site, asked: ExerciseRequest, page: ExercisePage) -> ExercisePage:
+    """*page* with its place among the reviews of the day, and with the ways on once it is over."""
+    exercise, day = asked.exercise, site.clock().date()
+    topic = site.catalog.topic_of(exercise)
+    past = read_learner_history(site, asked.learner, asked.route).within(topic.id)
+    if asked.reviewing:
+        page = replace(page, review=review_place(site.catalog, past, exercise.id, day))
+    if not page.is_over:
+        return page
+    steps = next_steps(
+        site.catalog, past, topic.id, day, current=exercise.id, seed=asked.seed, reviewing=asked.reviewing
+    )
+    return replace(page, onward=steps)
+
+
+@dataclass(frozen=True, slots=True)
+class ServerTools:
+    """Those of a server; programs run on behalf of *client*."""
+
+    site: Site
+    learner: str
+    client: Client
+
+    @property
+    def answer_limit(self) -> int:
+        """Characters of an answer."""
+        return self.site.settings.answer_limit
+
+    @property
+    def health(self) -> SandboxHealth:
+        """Whether programs can run."""
+        return self.site.runner.health
+
+    @property
+    def runner(self) -> Runner:
+        """Runs programs."""
+        return self.site.runner.on_behalf_of(self.client)
+
+    @property
+    def lab_trouble(self) -> str:
+        """Why labs do not run; empty if they do."""
+        return self.site.labs.trouble
+
+    @property
+    def gpus(self) -> int:
+        """The GPUs that labs can use."""
+        return self.site.labs.devices().usable
+
+    def runs(self, lab: str) -> Sequence[RunResult]:
+        """The runs of a lab that are finished."""
+        return finished(self.site, lab)
+
+    def tests(self) -> Mapping[str, tuple[Report, str, str]]:
+        """Tests that may be taken for a measurement: by name, as runs, what they are, and whose."""
+        return tests_to_take(self.site, self.learner)
+
+    def prediction(self, exercise: str, seed: int) -> str | None:
+        """The prediction of the learner for a drawing, as JSON."""
+        if not self.learner:
+            return None
+        with open_records(self.site, self.learner) as records:
+            return records.prediction(exercise, seed)
+
+    async def replace_prediction(self, exercise: str, seed: int, gone: str, answer: str) -> None:
+        """Store the prediction *answer*; an earlier one stays, unless it is the one that is *gone*.
+
+        Raises:
+            UnavailableError: it cannot be stored.
+        """
+        if gone:
+            await aside(self._forget, exercise, seed, gone)
+        row = Prediction(learner=self.learner, exercise=exercise, seed=seed, answer=answer)
+        await self.site.writer.put(row)
+
+    def _forget(self, exercise: str, seed: int, answer: str) -> None:
+        with open_records(self.site, self.learner) as records:
+            records.forget_prediction(exercise, seed, answer)
+
 
 router = Router(prefix="/exercises")
 ANSWERS = "/exercises/{topic}/{slug}"

@@ -2,12 +2,12 @@
 
 from dataclasses import replace
 
-from app.core.charts.diagram import Drawing
+from app.core.charts.style import Drawing
 from app.core.errors import NotFoundError
 from app.core.simulators.programs import PlayedSchedule, play_schedule, read_schedule_code
 from app.core.translation import localized, plural, translate
 from app.course.content.catalog import Catalog
-from app.course.illustrations.programs import schedule_sketch
+from app.course.illustrations.base import schedule_sketch
 from app.course.kinds.code.schedule import Schedule
 
 

@@ -6,27 +6,114 @@ from datetime import datetime
 
 from markupsafe import Markup
 
+from app.core.errors import sentence
 from app.core.expressions import PAD_LIMIT
-from app.core.translation import foreign, noted, translate
+from app.core.simulators.programs import PlayedSchedule
+from app.core.translation import foreign, language, localized, noted, translate
 from app.course.content.catalog import Catalog, Topic
-from app.course.content.glossary import mark
+from app.course.content.errata import mark
+from app.course.illustrations import Sketch, illustrated
+from app.course.illustrations.base import schedule_sketch
+from app.course.illustrations.grids import played_sketch
+from app.course.illustrations.memory import counted_sketch
 from app.course.kinds import Exercise
-from app.course.kinds.answers import Verdict
+from app.course.kinds.answers import CountedParts, PlayedAnswer, Verdict
+from app.course.kinds.base import Illustrated, Remembered
+from app.course.kinds.code.feedback import Trial, TrialRun
+from app.course.kinds.drawn_values import Draw
 from app.server.db.history import ExerciseHistory
-from app.site.markdown import html
-from app.site.web.exercise.illustration import IllustrationView, counted_view, illustration_view, played_view
-from app.site.web.exercise.page_context import ExerciseRequest, PageContext, describe_page, page_context
+from app.site.markdown import html, inline_html
+from app.site.web.exercise.page_context import (
+    FREE,
+    ActionResult,
+    AnswerState,
+    AssignmentRules,
+    ExerciseRequest,
+    PageContext,
+    begun_at,
+    describe_page,
+    hide_verdict,
+    page_context,
+)
 from app.site.web.exercise.picture_link import picture_link
-from app.site.web.exercise.posted_form import ActionResult, AnswerState, begun_at, hide_verdict
-from app.site.web.exercise.rules import FREE, AssignmentRules
-from app.site.web.exercise.trial_view import TrialView, trial_view
 from app.site.web.exercise.views import view_of
 from app.site.web.exercise.views.base import NO_CONTEXT, Form, FormContext, FormInput
-from app.site.web.explore.figures import EmbeddedView, embedded_view
+from app.site.web.explore.figures import BOTH, EmbeddedView, drawn_on, embedded_view
 from app.site.web.frame.renderer import Hyperlink
 from app.site.web.standing.next_steps import NextSteps
 from app.site.web.standing.view import Mark, has_finished, mark_of
 from app.site.web.urls import chapter_url, exercise_url, review_url
+
+
+@dataclass(frozen=True, slots=True)
+class TrialRunView:
+    """One visible example that was run."""
+
+    run: TrialRun
+    says: Markup
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialView:
+    """The visible examples, after a run."""
+
+    problem: Markup
+    line: int | None
+    printed: str
+    runs: tuple[TrialRunView, ...]
+
+
+def trial_view(trial: Trial) -> TrialView:
+    """*trial* as its page shows it."""
+    runs = tuple(TrialRunView(run, inline_html(run.says)) for run in trial.runs)
+    problem = inline_html(trial.problem)
+    return TrialView(problem=problem, line=trial.line, printed=trial.printed, runs=runs)
+
+
+@dataclass(frozen=True, slots=True)
+class IllustrationView:
+    """A figure on every paper; or the *problem* of one that cannot be drawn, for its author."""
+
+    title: str
+    svg: Markup
+    problem: str = ""
+
+
+_views: Remembered[tuple[str, str, str, int], IllustrationView] = Remembered()
+
+
+def illustration_view(exercise: Exercise, seed: int) -> IllustrationView | None:
+    """The figure of *exercise* as *seed* draws it, if it has one."""
+    figure, key = exercise.figure, (language(), exercise.id, exercise.digest, seed)
+    if figure:
+        return _views.of(key, lambda: _view(figure, exercise.draw(seed)))
+    if exercise.is_played and key not in _views and (start := exercise.at_first(seed)):
+        return _views.keep(key, played_view(start))
+    return _views.get(key)
+
+
+def _view(figure: Illustrated, drawn: Draw) -> IllustrationView:
+    try:
+        return _drawn(illustrated(figure, drawn))
+    except ValueError as error:
+        return IllustrationView("", Markup(""), sentence(localized(str(error))))
+
+
+def counted_view(counted: CountedParts, *, finished: bool) -> IllustrationView:
+    """What a wrong answer counts, where the right one adds up parts; with sizes if *finished*."""
+    return _drawn(counted_sketch(counted, finished=finished))
+
+
+def played_view(played: PlayedAnswer) -> IllustrationView:
+    """What an answer did, step by step; or what is there before the first step."""
+    if isinstance(played, PlayedSchedule):
+        return _drawn(schedule_sketch(played))
+    return _drawn(played_sketch(played))
+
+
+def _drawn(found: Sketch) -> IllustrationView:
+    return IllustrationView(found.title, drawn_on(BOTH, found))
+
 
 _MISSES = 2  # answers without a diagnosis, after which a hint is offered
 _HEADINGS: Mapping[AnswerState, str] = {

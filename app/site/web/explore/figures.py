@@ -10,13 +10,12 @@ from urllib.parse import urlencode
 from fastapi import Response
 from markupsafe import Markup
 
-from app.core.charts.diagram import Drawing
-from app.core.charts.paper import NARROW, WIDE, Paper
+from app.core.charts.style import NARROW, WIDE, Drawing, Paper
 from app.core.charts.svg import to_svg
 from app.core.charts.timeline import Timeline
 from app.core.errors import NotFoundError
 from app.core.translation import language, translate
-from app.course.content.glossary import mark
+from app.course.content.errata import mark
 from app.course.explorers import (
     EXPLORERS,
     Explored,
@@ -28,7 +27,7 @@ from app.course.explorers import (
     open_explorer,
     predicted_figure,
 )
-from app.course.kinds.figures import Embedded
+from app.course.kinds.base import Embedded
 from app.site.markdown import inline_html
 from app.site.web.explore.merged_pages import page_url
 from app.site.web.explore.state import url_state

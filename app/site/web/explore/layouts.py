@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.core.charts.axes import Axis, percent_text
-from app.core.charts.color import Tone
 from app.core.charts.plot import LabeledPoint, Plot, Series
+from app.core.charts.style import Tone
 from app.core.formulas.presets import Layout, ModelShape
 from app.core.searching import Ranked, SearchResult, Space
 from app.core.translation import localized, noted, translate, translate_known
@@ -13,10 +13,37 @@ from app.core.units import BYTE, SECOND, show
 from app.course.explorers import EXPLORERS, Explorer, Values, read_controls
 from app.course.explorers.placements import named_cluster
 from app.site.web.explore.figures import FigureView, figure_view
-from app.site.web.explore.layout_words import layout_name, limits_of
-from app.site.web.explore.other_states import unbroken
-from app.site.web.explore.state import url_state
+from app.site.web.explore.state import unbroken, url_state
 from app.site.web.urls import BETTER, better_url, explorer_url
+
+
+def limits_of(one: Ranked, between: str = ", ") -> str:
+    """What the step is spent on: the largest part and the next."""
+    some = list(one.limits.items())[:2]
+    return between.join(f"{percent_text(round(share, 2))} {name}" for name, share in some)
+
+
+def layout_name(layout: Layout) -> str:
+    """The degrees of *layout* that are not 1, in words."""
+    chunks = f" × {layout.virtual}" if layout.virtual > 1 else ""
+    named = (
+        ("tensor", layout.tensor, ""),
+        ("pipeline", layout.pipeline, chunks),
+        ("context", layout.context, ""),
+        ("expert", layout.expert, ""),
+        ("data", layout.data, ""),
+        ("micro-batch", layout.micro_batch, ""),
+    )
+    degrees = [f"{name} {value}{more}" for name, value, more in named if value > 1]
+    again = {
+        "none": [translate("no recomputation")],
+        "selective": [],
+        "operations": [translate("recomputation of operations")],
+        "full": [translate("full recomputation")],
+    }
+    parts = (*degrees, *again[layout.recompute], f"ZeRO {layout.zero_stage}")
+    return ", ".join(part.replace(" ", "\N{NO-BREAK SPACE}") for part in parts)
+
 
 FIT = EXPLORERS["fit"]
 _LISTED = 8  # of the front, in the table

@@ -11,12 +11,10 @@ from app.core.expressions import ExpressionError
 from app.core.translation import translate, translate_known
 from app.core.units import Reading
 from app.course.content.catalog import Catalog
-from app.course.content.glossary import mark
+from app.course.content.errata import mark
 from app.course.explorers import Explorer, KeyFigure, Values
-from app.course.kinds.answer_key import AnswerKey
-from app.course.kinds.numeric import Numeric
-from app.course.kinds.quantity import AskedQuantity
-from app.course.kinds.unclear_numbers import refuse_unclear
+from app.course.kinds.answer_key import AnswerKey, AskedQuantity
+from app.course.kinds.numeric import Numeric, refuse_unclear
 from app.site.markdown import inline_html
 from app.site.web.frame.renderer import Hyperlink
 from app.site.web.urls import exercise_url

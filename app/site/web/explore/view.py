@@ -6,11 +6,11 @@ from functools import cache
 
 from markupsafe import Markup
 
-from app.core.charts.paper import Paper
+from app.core.charts.style import Paper
 from app.core.charts.svg import to_svg
 from app.core.translation import Numeral, foreign, translate, translate_known
 from app.course.content.catalog import Catalog
-from app.course.content.glossary import mark
+from app.course.content.errata import mark
 from app.course.explorers import (
     EXPLORERS,
     Control,
@@ -35,9 +35,21 @@ from app.course.explorers import (
 from app.site.markdown import first_sentence, html, inline_html, plain_words
 from app.site.web.explore.figures import FigureView, GuessForm, figure_views, guess_form
 from app.site.web.explore.layouts import FoundLayouts, LayoutSearchForm, layout_search_form
-from app.site.web.explore.other_states import WAS, ComparedFact, StatesView, fact_views, states_view, unpack_state
 from app.site.web.explore.prediction_check import PredictionVerdict, judge_prediction
-from app.site.web.explore.state import LONGEST, control_values, explored, takes_configurations, url_state, waits
+from app.site.web.explore.state import (
+    LONGEST,
+    WAS,
+    ComparedFact,
+    StatesView,
+    control_values,
+    explored,
+    fact_views,
+    states_view,
+    takes_configurations,
+    unpack_state,
+    url_state,
+    waits,
+)
 from app.site.web.frame.renderer import Hyperlink
 from app.site.web.urls import chapter_url, explorer_url, formula_url
 

@@ -1,7 +1,7 @@
 """What pages say about copies of the database, which still have what was deleted."""
 
 from app.core.translation.dates import short_day
-from app.server.db.copies import last_copy_expires
+from app.server.db.migrations import last_copy_expires
 
 
 def copies_until(database: str) -> str:

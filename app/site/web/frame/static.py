@@ -1,15 +1,152 @@
-"""/static: a file with its hash in the name never changes, so it may be kept for a year."""
+"""Files, images, error pages, and what works without a script."""
 
-from fastapi import Request, Response
+import hashlib
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+from http import HTTPStatus
+from pathlib import Path
+from typing import Annotated
+from urllib.parse import quote
 
-from app.core.errors import NotFoundError
-from app.core.translation import translate
+from fastapi import Form, Request, Response
+from fastapi.concurrency import run_in_threadpool
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import RedirectResponse
+from starlette.exceptions import HTTPException
+
+from app.core.errors import AppError, InputError, NotFoundError, RefusedError, UnavailableError, sentence
+from app.core.quotation import shortened
+from app.core.translation import LANGUAGES, noted, translate
+from app.course.content.images import read_image
+from app.server.network.hosts import COOKIE, VISIT, without_language
 from app.server.network.routes import Router
-from app.site.web.frame.assets import Asset, assets, by_hashed_name
+from app.server.network.watch import request_id
+from app.site import Here
+from app.site.web.frame.assets import Asset, asset_url, assets, by_hashed_name
+from app.site.web.frame.origin import ReplacedHostError
+from app.site.web.frame.renderer import frame, render
+from app.site.web.frame.visitor import THEME, FromHere
+from app.site.web.urls import path_inside
+
+_TITLES = {
+    400: noted("Not accepted"),
+    403: noted("Not from here"),
+    404: noted("Not found"),
+    405: noted("Not allowed"),
+    413: noted("Too large"),
+    414: noted("Too long"),
+    415: noted("Not supported"),
+    421: noted("Not the name of this server"),
+    422: noted("That did not work"),
+    429: noted("Too many requests"),
+    431: noted("Too large"),
+    500: noted("Server error"),
+    503: noted("Temporarily unavailable"),
+}
+_NO_PAGE = noted("The page {path} does not exist.")
+_NO_METHOD = noted("The page {path} cannot be requested in this way.")
+_WORD = re.compile(r"[^\W_]+")
+_MOST_WORDS = 60  # characters
+_FAULT = noted("The server failed and wrote the error to its log, under request {request}.")
+_LOST_NOTHING = noted("Nothing was lost.")
+_PERHAPS_LOST = noted("What you sent may not have been stored: look at Progress, and send it again if it is missing.")
+
+
+@dataclass(frozen=True, slots=True)
+class TroublePage:
+    """An error page: what went wrong, and what to do.
+
+    *lines* are for the proxy's operator; *words* are those of an address that does not exist, to
+    search for.
+    """
+
+    status: int
+    heading: str
+    says: str
+    lines: str
+    words: str
+
+
+def page_for(request: Request, error: Exception) -> Response:
+    """The page for a request that failed with *error*."""
+    status = _status(error)
+    says = shortened(_says(request, error, status))
+    lines = error.lines if isinstance(error, ReplacedHostError) else ""
+    title = translate(_TITLES.get(status) or HTTPStatus(status).phrase)
+    page = TroublePage(status, title, says, lines, _words(request) if status == HTTPStatus.NOT_FOUND else "")
+    response = render("frame/trouble.html", frame(request, page.heading), page, status)
+    if isinstance(error, HTTPException) and error.headers:
+        response.headers.update(error.headers)
+    return response
+
+
+def _status(error: Exception) -> int:
+    if isinstance(error, HTTPException):
+        return error.status_code
+    known = {NotFoundError: 404, RefusedError: 400, InputError: 422, RequestValidationError: 422}
+    for kind, status in known.items():
+        if isinstance(error, kind):
+            return status
+    return 503 if isinstance(error, UnavailableError) else 500
+
+
+def _words(request: Request) -> str:
+    """The words of the last part of the address; a number alone is an id, which no search finds."""
+    last = request.url.path.rstrip("/").rpartition("/")[2]
+    return "" if last.isdigit() else " ".join(_WORD.findall(last))[:_MOST_WORDS]
+
+
+def _kept(request: Request) -> str:
+    """Whether anything that was sent may be lost."""
+    says = _LOST_NOTHING if request.method == "GET" else _PERHAPS_LOST
+    return translate(says)
+
+
+def _says(request: Request, error: Exception, status: int) -> str:
+    if isinstance(error, HTTPException):
+        if error.detail == HTTPStatus(status).phrase:
+            return translate(_NO_PAGE if status == HTTPStatus.NOT_FOUND else _NO_METHOD, path=request.url.path)
+        return sentence(str(error.detail))
+    if status == HTTPStatus.INTERNAL_SERVER_ERROR:
+        return f"{translate(_FAULT, request=request_id(request.scope))} {_kept(request)}"
+    if isinstance(error, UnavailableError):
+        return f"{sentence(str(error))} {_kept(request)}"
+    return sentence(str(error)) if isinstance(error, AppError) else translate("The form was not complete.")
+
+
+_AGE = 400 * 24 * 3600  # seconds; browsers do not keep cookies for longer
+router = Router()
+
+
+@router.post("/language", dependencies=[FromHere])
+async def choose_language(language: Annotated[str, Form()] = "", back: Annotated[str, Form()] = "/") -> Response:
+    """Store the choice and return to the page; with a language that is not offered, forget it.
+
+    The language in the address of the page would go before the one that was chosen.
+    """
+    response = RedirectResponse(without_language(path_inside(back)) or "/", 303)
+    response.delete_cookie(VISIT)
+    if language in LANGUAGES:
+        response.set_cookie(COOKIE, language, max_age=_AGE, samesite="lax")
+    else:
+        response.delete_cookie(COOKIE)
+    return response
+
+
+@router.post("/theme", dependencies=[FromHere])
+async def choose_theme(theme: Annotated[str, Form()] = "", back: Annotated[str, Form()] = "/") -> Response:
+    """Store the choice and return to the page."""
+    response = RedirectResponse(path_inside(back) or "/", 303)
+    if theme in ("light", "dark"):
+        response.set_cookie(THEME, theme, max_age=_AGE, samesite="lax")
+    else:
+        response.delete_cookie(THEME)
+    return response
+
 
 _FOR_EVER = "public, max-age=31536000, immutable"
 _ASK_AGAIN = "no-cache"
-router = Router()
 
 
 @router.get("/static/{name:path}")
@@ -36,3 +173,60 @@ def _sent(request: Request, asset: Asset, keep: str) -> Response:
         headers["Content-Encoding"] = "gzip"
         return Response(asset.squeezed, headers=headers, media_type=asset.type)
     return Response(asset.body, headers=headers, media_type=asset.type)
+
+
+_KEPT = 64  # images in memory, of at most a megabyte each
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'; sandbox"
+
+
+@router.get("/images/{chapter}/{name}")
+async def image(request: Request, site: Here, chapter: str, name: str) -> Response:
+    """One image."""
+    path = site.catalog.images.get(f"{chapter}/{name}")
+    if path is None:
+        raise NotFoundError(translate("this image does not exist"))
+    try:
+        body, kind, tag = await run_in_threadpool(_stored, path)
+    except (OSError, ValueError) as error:  # changed since the start
+        raise NotFoundError(translate("this image cannot be shown")) from error
+    headers = {"Cache-Control": "no-cache", "ETag": tag, "Content-Security-Policy": _POLICY}
+    if request.headers.get("if-none-match") == tag:
+        return Response(status_code=304, headers=headers)
+    return Response(body, headers=headers, media_type=kind)
+
+
+def _stored(path: Path) -> tuple[bytes, str, str]:
+    found = path.stat()
+    return _read_images(path, found.st_mtime_ns, found.st_size)
+
+
+@lru_cache(_KEPT)
+def _read_images(path: Path, changed: int, size: int) -> tuple[bytes, str, str]:
+    """The bytes of the image at *path*, its type and its tag, as of *changed*."""
+    body, kind = read_image(path)
+    return body, kind, f'"{hashlib.sha256(body).hexdigest()[:16]}"'
+
+
+_MOVED = 308
+# From there to here.
+FORMER = {
+    "/guess": "/",
+    "/guess/{day}": "/",
+    "/progress/goal.ics": "/progress",
+    "/explore/comb": "/exercises/diagnosis/gaps-in-a-comb",
+    "/explore/loss-scale": "/formulas/precision.loss_scale",
+    "/explore/tolls": "/chapters/diagnosis",
+    "/exercises/{topic}/{slug}/board": "/exercises/{topic}/{slug}",
+    "/pictures/{path:path}": asset_url("social.png"),
+}
+
+
+async def show_former(request: Request) -> RedirectResponse:
+    """The way to what stands in place of the page."""
+    nearest = FORMER[request.scope["route"].path]
+    parts = {name: quote(str(value), safe="") for name, value in request.path_params.items()}
+    return RedirectResponse(nearest.format_map(parts), _MOVED)
+
+
+for _former in FORMER:
+    router.add_api_route(_former, show_former)

@@ -1,23 +1,25 @@
-"""/labs/LAB/board: one lab compared across machines; learners can send in runs."""
+"""/labs: the list of labs; /labs/LAB/board: one compared across machines."""
 
 import json
-from collections.abc import Sequence
+import statistics
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fastapi import Request, Response
 from starlette.datastructures import UploadFile
 
 from app.core.errors import AppError, InputError, UnavailableError, sentence
-from app.core.translation import translate
-from app.labs.lab_translation import translate_lab
+from app.core.translation import noted, translate
+from app.labs.results.analysis import shipped_runs
 from app.labs.results.match import BORROWING
 from app.labs.results.report import Report
 from app.labs.results.upload import FILE_LIMIT, read_sent_file
 from app.labs.run import new_name
-from app.labs.spec import Lab, lab_called
+from app.labs.spec import Lab, known_labs, lab_called, translate_lab
 from app.server.aside import aside
-from app.server.db.lab_runs import SENT, keep_sent
-from app.server.db.run_state import RunState
+from app.server.db.columns import RunState
+from app.server.db.lab_runs import SENT, counted_runs, keep_sent
+from app.server.db.session import open_session
 from app.server.db.tables import LabRunRow
 from app.server.network.door import note_trouble
 from app.server.network.routes import Router
@@ -25,7 +27,8 @@ from app.site import Here, Site
 from app.site.web.explore.figures import FigureView, figure_file, figure_view
 from app.site.web.frame.renderer import Hyperlink, frame, render
 from app.site.web.frame.visitor import FromHere, Visiting, remember, spend, spend_storage, visitor_learner
-from app.site.web.labs.labels import HELD, KINDS, guess_label, held_over
+from app.site.web.labs.pictures import HEIGHT, WIDTH, PicturePath, picture_of
+from app.site.web.labs.predictions import HELD, KINDS, guess_label, held_over, machine_of
 from app.site.web.labs.run_comparison import (
     LETTERS,
     MachineRow,
@@ -36,8 +39,8 @@ from app.site.web.labs.run_comparison import (
     hardware_of,
     runs_on,
 )
-from app.site.web.measured.test_list import PublishedGroup, published_groups, published_hardware
-from app.site.web.urls import lab_url, run_url
+from app.site.web.measured.page import PublishedGroup, published_groups, published_hardware
+from app.site.web.urls import chapter_url, lab_url, run_url
 
 router = Router(prefix="/labs")
 _GROUPS = 12  # on one page
@@ -195,3 +198,173 @@ def _view(lab: Lab, group: RunGroup, number: int, hardware: str) -> GroupView:
         entries=tuple(entries_of(lab, group, hardware)),
         left_out=max(0, len(group.runs) - len(LETTERS)),
     )
+
+
+_MINUTE, _COARSE = 60.0, 10.0
+# What a lab needs, by the word in the address.
+_NEEDS: Mapping[str, tuple[str, Callable[[Lab], bool]]] = {
+    "gpu": (noted("GPUs or CPUs"), lambda lab: lab.gpu is not None),
+    "processor": (noted("CPUs only"), lambda lab: lab.gpu is None),
+}
+_MINE = {"new": noted("not run by me yet"), "done": noted("run by me")}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabCard:
+    """A lab in the list; *done*: this learner has run it."""
+
+    name: str
+    href: str
+    title: str
+    summary: str
+    kind: str
+    picture: tuple[PicturePath, ...]
+    chapters: tuple[Hyperlink, ...]
+    position: float
+    seconds: float
+    takes: str
+    needs: str
+    runs: int
+    machines: int
+    done: bool
+
+
+_ORDERS: Mapping[str, tuple[str, Callable[[LabCard], tuple[float | str, ...]]]] = {
+    "chapter": (noted("by chapter"), lambda card: (card.position, card.title)),
+    "time": (noted("quickest first"), lambda card: (card.seconds, card.title)),
+    "title": (noted("by title"), lambda card: (card.title.casefold(),)),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class FilterOption:
+    """One of several values of a field in the address."""
+
+    value: str
+    text: str
+    is_on: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LabList:
+    """The labs that were asked for, and what else could be."""
+
+    cards: tuple[LabCard, ...]
+    count: int
+    is_all: bool
+    width: int
+    height: int
+    fields: tuple[tuple[str, str, tuple[FilterOption, ...]], ...]
+
+
+@router.get("")
+async def lab_list(request: Request, site: Here, visiting: Visiting) -> Response:
+    """List the labs; a filter that is unknown is as none."""
+    asked = {name: request.query_params.get(name, "") for name in ("chapter", "needs", "mine")}
+    order = request.query_params.get("order", "")
+    cards = await aside(_cards, site, visiting.learner)
+    page = _lab_list_page(site, cards, asked, order if order in _ORDERS else "chapter")
+    says = translate("Predict a number of distributed training, then measure it with PyTorch.")
+    return render("labs/labs.html", frame(request, translate("Labs"), says, "labs"), page)
+
+
+def _lab_list_page(site: Site, cards: Sequence[LabCard], asked: Mapping[str, str], order: str) -> LabList:
+    chapters = {topic.id: topic.title for topic in site.catalog.topics}
+    used = {link.href for card in cards for link in card.chapters}
+    options = {
+        "chapter": {key: text for key, text in chapters.items() if chapter_url(key) in used},
+        "needs": {key: translate(text) for key, (text, _) in _NEEDS.items()},
+        "mine": {key: translate(text) for key, text in _MINE.items()},
+    }
+    shown = [card for card in cards if _fits(card, asked)]
+    fields = [
+        (
+            name,
+            label,
+            (FilterOption("", translate("all"), is_on=not asked[name]), *_choices(options[name], asked[name])),
+        )
+        for name, label in (
+            ("chapter", translate("Chapter")),
+            ("needs", translate("Needs")),
+            ("mine", translate("My runs")),
+        )
+    ]
+    orders = {key: translate(text) for key, (text, _) in _ORDERS.items()}
+    return LabList(
+        cards=tuple(sorted(shown, key=_ORDERS[order][1])),
+        count=len(cards),
+        is_all=len(shown) == len(cards),
+        width=WIDTH,
+        height=HEIGHT,
+        fields=(*fields, ("order", translate("Order"), tuple(_choices(orders, order)))),
+    )
+
+
+def _choices(options: Mapping[str, str], chosen: str) -> Iterator[FilterOption]:
+    return (FilterOption(value, text, is_on=value == chosen) for value, text in options.items())
+
+
+def _fits(card: LabCard, asked: Mapping[str, str]) -> bool:
+    """Whether *card* passes every filter that is known."""
+    chapter, needs, mine = asked["chapter"], asked["needs"], asked["mine"]
+    return (
+        (not chapter or chapter_url(chapter) in {link.href for link in card.chapters})
+        and (needs not in _NEEDS or _NEEDS[needs][1](known_labs()[card.name]))
+        and (mine not in _MINE or card.done == (mine == "done"))
+    )
+
+
+def _cards(site: Site, learner: str) -> Sequence[LabCard]:
+    with open_session(site.engine) as session:
+        counts = counted_runs(session)
+        own = counted_runs(session, learner) if learner else {}
+    topics = _topics(site)
+    return [
+        _card(translate_lab(lab), topics.get(lab.name, ()), counts.get(lab.name, 0), done=lab.name in own)
+        for lab in known_labs().values()
+    ]
+
+
+def _topics(site: Site) -> Mapping[str, Sequence[tuple[float, Hyperlink]]]:
+    """The chapters whose exercises use each lab, and their positions."""
+    found: dict[str, dict[str, tuple[float, Hyperlink]]] = {}
+    for topic in site.catalog.topics:
+        for exercise in topic.exercises:
+            if name := exercise.runs_lab:
+                link = Hyperlink(chapter_url(topic.id), topic.title)
+                found.setdefault(name, {})[topic.id] = (topic.position, link)
+    return {name: list(one.values()) for name, one in found.items()}
+
+
+def _card(lab: Lab, topics: Sequence[tuple[float, Hyperlink]], runs: int, *, done: bool) -> LabCard:
+    shipped = [report for report in shipped_runs() if report.lab == lab.name]
+    times = [report.seconds for report in shipped if report.seconds]
+    seconds = statistics.median(times) if times else lab.seconds
+    return LabCard(
+        name=lab.name,
+        href=lab_url(lab.name),
+        title=lab.title,
+        summary=lab.summary,
+        kind=translate(KINDS[lab.links]),
+        picture=picture_of(lab.name),
+        chapters=tuple(link for _, link in topics),
+        position=min((position for position, _ in topics), default=float("inf")),
+        seconds=seconds,
+        takes=_takes(seconds) if times else translate("at most {time}", time=_takes(seconds)),
+        needs=translate("CPUs or GPUs") if lab.gpu else "CPUs",
+        runs=runs + len(shipped),
+        machines=len({machine_of(report) for report in shipped}),
+        done=done,
+    )
+
+
+def _takes(seconds: float) -> str:
+    """A time for people who choose.
+
+    >>> [_takes(seconds) for seconds in (0.4, 3.2, 47, 130)]
+    ['1 s', '4 s', '50 s', '3 min']
+    """
+    if seconds > 2 * _MINUTE:
+        return f"{-(-seconds // _MINUTE):.0f} min"
+    step = _COARSE if seconds > _COARSE else 1
+    return f"{step * -(-seconds // step):.0f} s"

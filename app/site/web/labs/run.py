@@ -9,15 +9,14 @@ from markupsafe import Markup
 
 from app.core.errors import InputError, NotFoundError, sentence
 from app.core.translation import translate
-from app.course.content.glossary import mark
-from app.labs.lab_translation import translate_lab
+from app.course.content.errata import mark
 from app.labs.results.disturbance import WHAT_TO_DO
+from app.labs.results.notes import localized_note
 from app.labs.results.report import Report
-from app.labs.results.stored_notes import localized_note
-from app.labs.spec import Lab, known_labs, lab_called, read_job
+from app.labs.spec import Lab, known_labs, lab_called, read_job, translate_lab
 from app.server.aside import aside
+from app.server.db.columns import UNFINISHED, RunState
 from app.server.db.lab_runs import ahead_of, request_cancel
-from app.server.db.run_state import UNFINISHED, RunState
 from app.server.db.session import open_session
 from app.server.db.tables import LabRunRow
 from app.server.network.routes import Router
@@ -26,13 +25,33 @@ from app.site.markdown import html
 from app.site.web.explore.figures import FigureView, figure_file, figure_view
 from app.site.web.frame.renderer import Hyperlink, frame, render
 from app.site.web.frame.visitor import FromHere, Visiting
-from app.site.web.labs.active_runs import UnderwayView, underway_view
-from app.site.web.labs.guess_table import GuessTable, guess_afterwards, guess_beside_run
-from app.site.web.labs.labels import BACKEND, CURES, KINDS, LINKS_SAY, STATES, machine_of, measured_in_words, query_of
-from app.site.web.labs.latency_fit import line_in_words
-from app.site.web.labs.provenance import listings, the_rest, what_matters
+from app.site.web.labs.predictions import (
+    BACKEND,
+    CURES,
+    KINDS,
+    LINKS_SAY,
+    STATES,
+    GuessTable,
+    guess_afterwards,
+    guess_beside_run,
+    machine_of,
+    measured_in_words,
+    query_of,
+)
 from app.site.web.labs.results import RunResult, finished, report_called, run_called
-from app.site.web.labs.tables import LabGuess, MeasuredTable, lab_figures, lab_table, more_tables
+from app.site.web.labs.tables import (
+    LabGuess,
+    MeasuredTable,
+    UnderwayView,
+    lab_figures,
+    lab_table,
+    line_in_words,
+    listings,
+    more_tables,
+    the_rest,
+    underway_view,
+    what_matters,
+)
 from app.site.web.urls import exercise_url, lab_url, run_url
 
 router = Router(prefix="/labs")

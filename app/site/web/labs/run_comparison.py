@@ -5,8 +5,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from app.core.charts.bars import Bar, Bars, Part
-from app.core.charts.color import Color
 from app.core.charts.plot import Plot, Series
+from app.core.charts.style import Color
 from app.core.charts.svg import Figure
 from app.core.translation import noted, plural, translate, translate_known
 from app.core.units import RATIO, scale_of
@@ -14,7 +14,7 @@ from app.labs.results.report import Held, Measure, Report, held_in, ratio_shown,
 from app.labs.spec import Lab
 from app.site import Site
 from app.site.web.frame.renderer import Hyperlink
-from app.site.web.labs.labels import axis_of, machine_of
+from app.site.web.labs.predictions import axis_of, machine_of
 from app.site.web.labs.results import RunResult, finished
 from app.site.web.measured.figures import family
 from app.site.web.urls import run_url

@@ -2,16 +2,22 @@
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from app.core.charts.axes import Axis
-from app.core.charts.color import Color
 from app.core.charts.plot import Plot, Series
+from app.core.charts.style import Color
+from app.core.errors import InputError
 from app.core.measurements.comparison import Comparison
 from app.core.measurements.published import PublishedMeasurement, published_tests
 from app.core.measurements.reports import CollectiveTest, SizeRow
 from app.core.translation import translate
 from app.core.units import BYTE, BYTE_PER_SECOND, SECOND
-from app.labs.results.size_comparison import SizePair, bus_of
+from app.labs.results.match import SIZE_COLUMNS, SizePair, bus_of, compare_sizes, difference_text, latest_of_test
+from app.labs.results.report import Report
+from app.site.web.explore.figures import FigureView, figure_view
+from app.site.web.frame.renderer import Hyperlink
+from app.site.web.urls import run_url
 
 _POINTS = 40  # of a curve whose points are drawn
 _BESIDE = 3  # published runs in a figure
@@ -126,3 +132,30 @@ def neighbors(test: CollectiveTest, name: str = "") -> list[PublishedMeasurement
 def family(hardware: str) -> str:
     """The name of the GPU in *hardware*; empty if it names none that is known."""
     return next((family for family in FAMILIES if family in hardware), "")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SizesView:
+    """A run of the lab beside the test, size by size."""
+
+    run: Hyperlink
+    says: str
+    figure: FigureView
+    rows: tuple[tuple[str, ...], ...]
+
+
+def view_beside_run(test: CollectiveTest, runs: Sequence[Report]) -> SizesView | None:
+    """*test* beside the first of *runs* that did the same on the same GPUs; None without one."""
+    run = latest_of_test(test, runs)
+    if run is None:
+        return None
+    try:
+        pairs = compare_sizes(run, test)
+    except InputError:  # they have no size in common
+        return None
+    return SizesView(
+        run=Hyperlink(run_url(run.lab, run.id), run.id),
+        says=difference_text(pairs),
+        figure=figure_view(sizes_figure(pairs), "", 0),
+        rows=(tuple(map(translate, SIZE_COLUMNS)), *(one.cells() for one in pairs)),
+    )

@@ -12,8 +12,7 @@ from itsdangerous import BadSignature, URLSafeTimedSerializer
 
 from app.core.errors import InputError, NotFoundError
 from app.core.formulas.presets import Cluster
-from app.core.measurements.file_reader import Report
-from app.core.measurements.report_json import read_stored, saved_report
+from app.core.measurements.file_reader import Report, read_stored, saved_report
 from app.core.measurements.reports import Unread
 from app.core.translation import noted, translate
 from app.server.aside import aside
@@ -32,9 +31,8 @@ from app.server.network.routes import Router
 from app.site import Here, Site
 from app.site.web.frame.renderer import Hyperlink, frame, render
 from app.site.web.frame.visitor import FromHere, Visiting, Visitor, remember, spend, spend_storage, visitor_learner
-from app.site.web.measured.step_comparison import RECORDS
 from app.site.web.measured.trace_view import TraceView
-from app.site.web.measured.views import ADDRESS, ReportView, report_view
+from app.site.web.measured.views import ADDRESS, RECORDS, ReportView, report_view
 
 router = Router(prefix=ADDRESS)
 _SERIAL = 16  # bytes, which differ for each page

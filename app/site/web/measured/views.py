@@ -1,7 +1,8 @@
-"""What the pages show of each report."""
+"""What the pages show of each report, and a training log beside the prediction for its layout."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from urllib.parse import urlencode
 
 from app.core.charts.axes import percent_text
 from app.core.errors import sentence
@@ -12,17 +13,58 @@ from app.core.measurements.logs.families import family_title
 from app.core.measurements.pieces import median_error
 from app.core.measurements.published import PublishedMeasurement
 from app.core.measurements.reports import CollectiveTest, SizeRow, TrainingLog, Unread
+from app.core.measurements.step_prediction import RECORDS, guesses_of, predicted_step, records_of
 from app.core.measurements.trace.report import TraceReport
-from app.core.translation import Numeral, noted, plural, translate, translate_known
+from app.core.translation import Numeral, localized, noted, plural, translate, translate_known
 from app.core.units import BYTE_PER_SECOND, FLOP_PER_SECOND, RATIO, SECOND, show, show_size
+from app.course.explorers.records import state_of_records
 from app.labs.results.report import Report as LabReport
 from app.site.web.explore.figures import FigureView, figure_view
 from app.site.web.frame.renderer import Hyperlink
-from app.site.web.measured.figures import family, figures_of_test, neighbors
-from app.site.web.measured.size_view import SizesView, view_beside_run
-from app.site.web.measured.step_comparison import StepComparison, predict_log
+from app.site.web.measured.figures import SizesView, family, figures_of_test, neighbors, view_beside_run
 from app.site.web.measured.trace_view import TraceView, predicted_tolls, trace_view
-from app.site.web.urls import erratum_url
+from app.site.web.urls import erratum_url, explorer_url, formula_url
+
+__all__ = ["RECORDS", "StepComparison", "predict_log"]
+_FORMULA = "layout.step_time"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepComparison:
+    """The step as predicted and as measured; *problem* if a record cannot be read."""
+
+    parts: tuple[tuple[str, ...], ...] = ()
+    says: str = ""
+    href: str = ""
+    explorer: str = ""  # the address of the layout explorer in that state
+    records: str = ""  # as they were given, or as the log says
+    guessed: str = ""  # what of the records the log does not print
+    differs: str = ""  # what of it the explorer cannot show
+    problem: str = ""
+
+
+def predict_log(log: TrainingLog, fields: Mapping[str, str]) -> StepComparison | None:
+    """The prediction for the model, cluster and layout in *fields*, else for those of the log."""
+    try:
+        found = predicted_step(log, fields)
+    except ValueError as error:
+        return StepComparison(problem=sentence(localized(str(error))))
+    except ArithmeticError:
+        return StepComparison(problem=translate("The predicted time is too large for a number."))
+    if found is None:
+        return None
+    given = records_of(log, fields)
+    there = state_of_records(found.model, found.cluster, found.layout)
+    return StepComparison(
+        parts=found.parts,
+        says=found.says,
+        href=f"{formula_url(_FORMULA)}?{urlencode(given)}",
+        explorer=explorer_url("fit", there.state) if there else "",
+        records=", ".join(given.values()),
+        guessed=", ".join(guesses_of(log, fields)),
+        differs=f"It shows {', '.join(there.differs)}." if there and there.differs else "",
+    )
+
 
 ADDRESS = "/measured"
 NAMES = {

@@ -4,24 +4,72 @@ import hashlib
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
 from typing import TypeVar
 
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from app.core.errors import InputError, NotFoundError
+from app.core.errors import SENTENCES, InputError, NotFoundError, problems_of
 from app.core.quotation import quote_json
 from app.core.translation import noted, translate
 from app.labs.results.report import Report
 from app.labs.results.upload import read_sent
 from app.server.db.assessments import MOST_CHAPTERS, Assessed, KnownChapter
+from app.server.db.columns import RunState
 from app.server.db.lab_runs import SENT
 from app.server.db.measurements import REPORT_LIMIT, MeasurementRow, is_measurement_name
 from app.server.db.records import PersonalRows
-from app.server.db.run_state import RunState
-from app.server.db.tables import NAME_LIMIT, Attempt, DailyGuess, LabRunRow, Prediction, Reveal
+from app.server.db.tables import NAME_LIMIT, Attempt, DailyGuess, LabRunRow, Prediction, Reveal, now
 from app.site.web.measured.saved_measurement import view_of_row
-from app.site.web.progress.file_values import day_of, parse_moment, row_problem
+
+_FIRST = datetime(2020, 1, 1, tzinfo=UTC)  # there was nothing to answer before
+_AHEAD = timedelta(days=1)  # that another clock may be
+
+
+def day_of(text: object) -> date:
+    """The day of a guess.
+
+    Raises:
+        ValueError: it is not one, or in the future; what it says comes after the place of the row.
+    """
+    try:
+        day = date.fromisoformat(text) if isinstance(text, str) else None
+    except ValueError:
+        day = None
+    if day is None or not _FIRST.date() <= day <= (now() + _AHEAD).date():
+        raise ValueError(translate(".day is {given}: a day such as 2026-03-01 is expected", given=quote_json(text)))
+    return day
+
+
+def row_problem(where: str, error: ValidationError) -> str:
+    """The first problem of a row that has all of its fields, and may have more."""
+    inside, says = next(problems_of(error.errors(include_url=False)))
+    place = ".".join([where, *map(str, inside)])[:100]
+    if says == SENTENCES["missing"]:
+        return translate("{place} is missing", place=place)
+    return f"{place} {says}"
+
+
+def parse_moment(text: object) -> datetime:
+    """The moment that *text* names.
+
+    Raises:
+        ValueError: it is not one; what it says comes after the place of the row.
+    """
+    try:
+        at = datetime.fromisoformat(text) if isinstance(text, str) else None
+    except ValueError:
+        at = None
+    if at is None or at.tzinfo is None or not _FIRST <= at <= now() + _AHEAD:
+        raise ValueError(
+            translate(
+                ".at is {given}: a time between 2020 and today, such as 2026-03-01T12:00:00Z, is expected",
+                given=quote_json(text),
+            )
+        )
+    return at.astimezone(UTC)
+
 
 FILE_LIMIT = 8 << 20  # bytes
 FORMAT, VERSION = "wallclock progress", 1

@@ -20,11 +20,10 @@ from app.site.web.frame.renderer import frame, render
 from app.site.web.frame.visitor import COOKIE, FromHere, Visiting, remember, spend, spend_storage, visitor_learner
 from app.site.web.labs.results import finished
 from app.site.web.progress.file import FILE_LIMIT, FileError, imported_run_name, progress_file, read_file, without_runs
-from app.site.web.progress.ideas import LOOKED_AT, wrong_ideas
-from app.site.web.progress.view import ProgressPage, ProgressRecord, first_day, progress_page
+from app.site.web.progress.view import LOOKED_AT, ProgressPage, ProgressRecord, first_day, progress_page, wrong_ideas
 from app.site.web.standing.history import read_learner_history
+from app.site.web.standing.next_steps import chosen_route
 from app.site.web.standing.records import open_records
-from app.site.web.standing.route_choice import chosen_route
 
 router = Router(prefix="/progress")
 IMPORT = "/progress/import"

@@ -1,22 +1,316 @@
-"""/docs: the documentation, from the Markdown files in app/docs."""
+"""Pages that are read: the documentation, the API, formats, units, and everything beside the course."""
 
+import inspect
+import json
 import re
-from dataclasses import replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cache
+from itertools import groupby
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from fastapi import Request, Response
 from markupsafe import Markup
+from pydantic.fields import FieldInfo
 
 import app
 from app.core.errors import NotFoundError, nearest
-from app.core.translation import translate
+from app.core.folders import ROOT
+from app.core.translation import SOURCE, Numeral, noted, speaking, translate
+from app.core.units import Unit, figures, spelling
+from app.core.units.scales import PHYSICAL_SCALES, SCALES, Scale
+from app.course.illustrations import ILLUSTRATIONS, listed_inputs
+from app.course.kinds import KINDS, Base
 from app.server.network.routes import Router
-from app.site.markdown import MarkdownDocument, document
-from app.site.web.frame.renderer import frame, render
+from app.site.markdown import MarkdownDocument, document, inline_html
+from app.site.web.frame.renderer import Hyperlink, frame, render
+from app.site.web.reference import trust_view as trust
 
-router = Router(prefix="/docs")
+router = Router()
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentedResponse:
+    """One status that an operation may respond with."""
+
+    status: str
+    says: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Operation:
+    """One operation of the API."""
+
+    method: str
+    path: str
+    summary: str
+    description: str
+    example: str
+    token: bool
+    answers: tuple[DocumentedResponse, ...]
+
+
+@router.get("/api/docs")
+def api_docs(request: Request) -> Response:
+    """Every operation, from the OpenAPI document."""
+    described = request.app.openapi()
+    operations = tuple(
+        _operation(path, method, operation, described)
+        for path, methods in described["paths"].items()
+        for method, operation in methods.items()
+    )
+    says = translate("Check answers from a program: one at a time or in a stream.")
+    return render("reference/api.html", frame(request, translate("JSON interface"), says), operations)
+
+
+def _operation(path: str, method: str, operation: Mapping[str, Any], described: Mapping[str, Any]) -> Operation:
+    answers = operation.get("responses", {}).items()
+    return Operation(
+        method=method.upper(),
+        path=path,
+        summary=operation.get("summary", ""),
+        description=operation.get("description", ""),
+        example=_example(operation, described),
+        token=bool(operation.get("security")),
+        answers=tuple(DocumentedResponse(status, answer["description"]) for status, answer in answers),
+    )
+
+
+def _example(operation: Mapping[str, Any], described: Mapping[str, Any]) -> str:
+    for content in operation.get("requestBody", {}).get("content", {}).values():
+        schema = content.get("schema", {})
+        if reference := schema.get("$ref"):
+            schema = described["components"]["schemas"][reference.rpartition("/")[2]]
+        example = content.get("example") or next(iter(schema.get("examples", [])), None)
+        if isinstance(example, str):
+            return example.strip()
+        if example:
+            return json.dumps(example)
+    return ""
+
+
+SITE_PAGES = (
+    (
+        noted("Explore"),
+        "/explore",
+        noted("Sliders and figures: all-reduce, pipelines, memory, rooflines, checkpoints."),
+    ),
+    (noted("Placement"), "/placement", noted("Six questions at most that say which chapters you can skip.")),
+    (noted("Final"), "/final", noted("Twenty drawn questions from the whole course, and what to repeat.")),
+    (
+        noted("The map"),
+        "/map",
+        noted("Which chapter builds on which, and routes for those who train, serve, or run the cluster."),
+    ),
+    (noted("Labs"), "/labs", noted("Predict a number of distributed training, then measure it with PyTorch.")),
+    (
+        noted("Your own measurements"),
+        "/measured",
+        noted("Read nccl-tests, a log or a trace of yours beside the formulas."),
+    ),
+    (
+        noted("Traces"),
+        "/measured/traces",
+        noted("Read a trace of the PyTorch profiler: which toll a step pays, and what to try first."),
+    ),
+    (noted("Progress"), "/progress", noted("What you have done: export, import and delete it.")),
+    (
+        noted("Classes"),
+        "/classes",
+        noted(
+            "Run a course on Wallclock: students join by a link, you choose exercises and "
+            "dates, and the points are counted for you."
+        ),
+    ),
+    (noted("Sign in"), "/sign-in", noted("With a code of your instructor, or an account of your organization.")),
+    (
+        noted("Formulas"),
+        "/formulas",
+        noted("Every formula of the course, with its derivation, its source and a calculator."),
+    ),
+    (
+        noted("Errata"),
+        "/errata",
+        noted("Where well-known teaching material is wrong, and what is right, computed on this site."),
+    ),
+    (noted("Glossary"), "/glossary", noted("The terms of distributed training, each in a sentence or two.")),
+    (noted("Hardware and models"), "/hardware", noted("The values that formulas and exercises start from.")),
+    (noted("Search"), "/search", noted("A search over the whole site.")),
+    (
+        noted("Reference"),
+        "/reference",
+        noted("Everything beside the course: to look up, to find your way, to teach with."),
+    ),
+    (noted("Documentation"), "/docs", noted("How to solve, teach, write exercises, and run a server.")),
+    (noted("Write exercises"), "/authoring", noted("The format of exercise files, and a sample of each kind.")),
+    (noted("JSON interface"), "/api/docs", noted("Check answers from a program.")),
+    (trust.TITLE, "/trust", trust.SAYS),
+)
+
+
+ADDRESS = "/reference"
+_GROUPS: Sequence[tuple[str, tuple[str, ...]]] = (
+    (noted("Look up"), ("/formulas", "/glossary", "/hardware", "/errata", "/trust", "/search")),
+    (noted("Find your way"), ("/map", "/placement", "/final")),
+    (noted("Your own files"), ("/measured", "/measured/traces")),
+    (noted("Teach and extend"), ("/classes", "/authoring", "/docs", "/api/docs")),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceGroup:
+    """Pages under a heading, each with a sentence."""
+
+    title: str
+    links: tuple[tuple[Hyperlink, str], ...]
+
+
+@router.get(ADDRESS)
+def show_reference(request: Request) -> Response:
+    """Every page beside the course."""
+    says = translate("Everything beside the course: to look up, to find your way, to teach with.")
+    around = frame(request, translate("Reference"), says, "reference")
+    return render("reference/overview.html", around, tuple(_groups()))
+
+
+def _groups() -> Iterator[ReferenceGroup]:
+    known = {href: (title, says) for title, href, says in SITE_PAGES}
+    for title, addresses in _GROUPS:
+        links = tuple((Hyperlink(href, translate(known[href][0])), translate(known[href][1])) for href in addresses)
+        yield ReferenceGroup(translate(title), links)
+
+
+_DIGITS = 12
+_SCALES, _PHYSICAL = tuple(SCALES.values()), tuple(PHYSICAL_SCALES.values())
+
+
+@dataclass(frozen=True, slots=True)
+class UnitRow:
+    """The symbols of one size, and how much of the base unit it is."""
+
+    symbols: tuple[str, ...]
+    equals: str
+
+
+@dataclass(frozen=True, slots=True)
+class UnitTable:
+    """Units of one kind, the smallest first: each can be compared with and added to the others."""
+
+    base: str
+    rows: tuple[UnitRow, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class UnitsPage:
+    """Every unit."""
+
+    tables: tuple[UnitTable, ...]
+    physics: tuple[UnitTable, ...]
+
+
+@router.get("/authoring/units")
+def authoring_units(request: Request) -> Response:
+    """The units of exercise files, answers and formulas."""
+    says = translate("Every unit that can be written in exercises, answers and the calculator.")
+    return render(
+        "reference/units.html",
+        frame(request, translate("Units"), says),
+        UnitsPage(_unit_tables(_SCALES), _unit_tables(_PHYSICAL)),
+    )
+
+
+@cache
+def _unit_tables(scales: Collection[Scale]) -> tuple[UnitTable, ...]:
+    by_unit: dict[Unit, list[Scale]] = {}
+    for scale in scales:
+        by_unit.setdefault(scale.unit, []).append(scale)
+    with speaking(SOURCE):  # it is made once, for every language
+        return tuple(UnitTable(unit.symbol, tuple(_unit_rows(those))) for unit, those in by_unit.items())
+
+
+def _unit_rows(scales: list[Scale]) -> Iterator[UnitRow]:
+    ordered = sorted(scales, key=lambda scale: scale.factor)
+    for factor, those in groupby(ordered, key=lambda scale: scale.factor):
+        symbols = dict.fromkeys(spelling(scale.symbol) for scale in those)
+        unit = ordered[0].unit.symbol
+        value = Numeral(f"{figures(factor, _DIGITS)} {unit}".strip())
+        yield UnitRow(tuple(symbols), value)
+
+
+_NOT_WRITTEN = ("id", "digest", "chapter_parameters", "kind")
+
+
+@dataclass(frozen=True, slots=True)
+class FileKey:
+    """A key of an exercise file."""
+
+    name: str
+    says: Markup
+    needed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind, with its own keys and a complete sample file."""
+
+    name: str
+    title: str
+    says: str
+    keys: tuple[FileKey, ...]
+    sample: str
+    sample_name: str
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A figure for prompts: what it shows, and what it is drawn from."""
+
+    name: str
+    says: str
+    inputs: str
+
+
+@dataclass(frozen=True, slots=True)
+class AuthoringPage:
+    """The keys that all kinds share, each kind, and each figure for prompts."""
+
+    common: tuple[FileKey, ...]
+    kinds: tuple[Kind, ...]
+    figures: tuple[Figure, ...]
+
+
+@router.get("/authoring")
+def authoring(request: Request) -> Response:
+    """How to write an exercise."""
+    says = translate("One YAML file is one exercise: its keys, its kinds and a sample of each.")
+    return render(
+        "reference/authoring.html", frame(request, translate("Write exercises"), says), _authoring_format_page()
+    )
+
+
+@cache
+def _authoring_format_page() -> AuthoringPage:
+    common = tuple(_keys(Base.model_fields))
+    kinds = []
+    for name, kind in KINDS.items():
+        own = {n: f for n, f in kind.model_fields.items() if n not in Base.model_fields}
+        text = (ROOT / "exercises" / f"{kind.sample}.yaml").read_text(encoding="utf-8")
+        says = inspect.getdoc(kind) or ""
+        kinds.append(Kind(name, translate(kind.kind_title), says, tuple(_keys(own)), text, kind.sample))
+    figures = (Figure(name, one.says, listed_inputs(one)) for name, one in sorted(ILLUSTRATIONS.items()))
+    return AuthoringPage(common, tuple(kinds), tuple(figures))
+
+
+def _keys(fields: dict[str, FieldInfo]) -> Iterator[FileKey]:
+    for name, field in fields.items():
+        if name not in _NOT_WRITTEN:
+            says = (field.description or "").replace("{", "`{").replace("}", "}`")
+            yield FileKey(field.alias or name, inline_html(says), field.is_required())
+
+
+_docs_router = Router(prefix="/docs")
 _FOLDER = Path(app.__file__).parent / "docs"
 _SUFFIX, _INDEX = ".md", "README"
 # Names of pages of the site, which the files cannot link: they are also read in the repository.
@@ -30,13 +324,13 @@ def documentation() -> dict[str, MarkdownDocument]:
     return {file.stem: _read_docs(file) for file in files if file.stem != _INDEX}
 
 
-@router.get("")
+@_docs_router.get("")
 def docs_index(request: Request) -> Response:
     """The index of the documentation."""
     return _shown_docs(request, _read_docs(_FOLDER / f"{_INDEX}{_SUFFIX}"))
 
 
-@router.get("/{name}")
+@_docs_router.get("/{name}")
 def docs_page(request: Request, name: str) -> Response:
     """One page of the documentation."""
     known = documentation()
@@ -68,3 +362,6 @@ def _linked(address: str) -> str:
         return address
     fragment = f"#{parts.fragment}" if parts.fragment else ""
     return f"/docs/{Path(parts.path).stem}{fragment}"
+
+
+router.routes += _docs_router.routes

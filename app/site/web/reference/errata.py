@@ -1,18 +1,161 @@
-"""/errata: wrong claims in circulation, with corrections computed by the formulas."""
+"""/errata: wrong claims with corrections; /glossary, the terms of the field; /trust, the published runs."""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby
 
 from fastapi import Request, Response
+from markupsafe import Markup
 
-from app.core.translation import translate
-from app.course.content.errata import erratum_called
+from app.core.formulas import FORMULAS
+from app.core.translation import language, noted, translate
+from app.course.content.catalog import Catalog, Topic
+from app.course.content.errata import DerivationLine, Erratum, errata, erratum_called, meaning, terms
 from app.server.network.routes import Router
 from app.site import Here
-from app.site.web.frame.renderer import frame, render
-from app.site.web.reference.errata_view import view_of_errata, view_of_erratum
+from app.site.markdown import inline_html
+from app.site.web.explore.figures import figure_file
+from app.site.web.frame.renderer import Hyperlink, ListFilter, frame, render
+from app.site.web.reference.trust_view import ADDRESS, SAYS, TITLE, known_source, scatter_of, trust_page
+from app.site.web.urls import chapter_url, erratum_url, exercise_url, formula_url
 
-router = Router(prefix="/errata")
+_GROUPS = (
+    ("A", noted("Wrong answers"), noted("They would make an answer key wrong.")),
+    ("B", noted("Claims that do not hold"), noted("About systems, their authors and their reasons.")),
+    ("C", noted("Mixed conventions"), noted("Right for another question, or right once the convention is stated.")),
+)
 
 
-@router.get("")
+@dataclass(frozen=True, slots=True)
+class DerivationRow:
+    """One line of a derivation, with the formulas that it calls."""
+
+    worked: DerivationLine
+    formulas: tuple[Hyperlink, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ErratumEntry:
+    """An erratum in the list, with the chapters that it concerns and an exercise on it."""
+
+    erratum: Erratum
+    href: str
+    chapters: tuple[Hyperlink, ...]
+    exercise: Hyperlink | None
+
+
+@dataclass(frozen=True, slots=True)
+class ErrataGroup:
+    """The errata of one severity."""
+
+    id: str
+    title: str
+    says: str
+    entries: tuple[ErratumEntry, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ErrataPage:
+    """The errata, of one chapter if one is chosen, and the chapters to choose from."""
+
+    groups: tuple[ErrataGroup, ...]
+    filters: tuple[ListFilter, ...]
+    chapter: str
+    count: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErratumPage:
+    """One erratum: its derivation, its exercises, and its neighbors."""
+
+    erratum: Erratum
+    group: Hyperlink
+    rows: tuple[DerivationRow, ...]
+    exercises: tuple[Hyperlink, ...]
+    chapters: tuple[Hyperlink, ...]
+    earlier: Hyperlink | None
+    later: Hyperlink | None
+
+
+def view_of_erratum(course: Catalog, erratum: Erratum) -> ErratumPage:
+    """The page of *erratum*."""
+    every = errata()
+    place = every.index(erratum)
+    group = next(translate(title) for severity, title, _ in _GROUPS if severity == erratum.severity)
+    return ErratumPage(
+        erratum=erratum,
+        group=Hyperlink(f"/errata#group-{erratum.severity}", group),
+        rows=tuple(DerivationRow(row, tuple(_links(row))) for row in erratum.worked),
+        exercises=tuple(_exercises(course, erratum)),
+        chapters=_chapters(course, erratum),
+        earlier=_neighbor(every[place - 1]) if place else None,
+        later=_neighbor(every[place + 1]) if place + 1 < len(every) else None,
+    )
+
+
+def _neighbor(erratum: Erratum) -> Hyperlink:
+    return Hyperlink(erratum_url(erratum.id), erratum.title)
+
+
+def _entry(course: Catalog, erratum: Erratum) -> ErratumEntry:
+    exercise = next(_exercises(course, erratum), None)
+    return ErratumEntry(erratum, erratum_url(erratum.id), _chapters(course, erratum), exercise)
+
+
+def _exercises(course: Catalog, erratum: Erratum) -> Iterator[Hyperlink]:
+    by_id = course.by_id
+    for name in erratum.exercises:
+        if name in by_id:
+            yield Hyperlink(exercise_url(name), by_id[name].title)
+
+
+def _topics(course: Catalog, erratum: Erratum) -> list[Topic]:
+    """The chapters of the exercises that *erratum* concerns."""
+    by_id = course.by_id
+    known = (by_id[name] for name in erratum.exercises if name in by_id)
+    return list({topic.id: topic for topic in map(course.topic_of, known)}.values())
+
+
+def _chapters(course: Catalog, erratum: Erratum) -> tuple[Hyperlink, ...]:
+    return tuple(Hyperlink(chapter_url(one.id), one.title) for one in _topics(course, erratum))
+
+
+def _filters(course: Catalog, chosen: Topic | None) -> Iterator[ListFilter]:
+    """Each chapter that has errata."""
+    counts = Counter(topic.id for one in errata() for topic in _topics(course, one))
+    yield ListFilter(Hyperlink("/errata", "All"), len(errata()), chosen is None)
+    for topic in course.topics:
+        if count := counts[topic.id]:
+            link = Hyperlink(f"/errata?chapter={topic.id}", topic.title)
+            yield ListFilter(link, count, chosen is topic)
+
+
+def _links(row: DerivationLine) -> list[Hyperlink]:
+    return [Hyperlink(formula_url(name), name.partition(".")[2]) for name in row.formulas if name in FORMULAS]
+
+
+def view_of_errata(course: Catalog, topic: Topic | None) -> ErrataPage:
+    """The list of errata, of one chapter if *topic* is given."""
+    shown = [one for one in errata() if topic is None or topic in _topics(course, one)]
+    groups = (
+        ErrataGroup(
+            id, translate(title), translate(says), tuple(_entry(course, one) for one in shown if one.severity == id)
+        )
+        for id, title, says in _GROUPS
+    )
+    return ErrataPage(
+        tuple(group for group in groups if group.entries),
+        tuple(_filters(course, topic)),
+        topic.title if topic else "",
+        len(shown),
+    )
+
+
+_errata_router = Router(prefix="/errata")
+
+
+@_errata_router.get("")
 def errata_list(request: Request, site: Here, chapter: str = "") -> Response:
     """Every erratum, or those of one chapter."""
     topic = site.catalog.topic(chapter) if chapter else None
@@ -21,7 +164,7 @@ def errata_list(request: Request, site: Here, chapter: str = "") -> Response:
     return render("reference/errata.html", frame(request, translate("Errata"), says, "errata"), page)
 
 
-@router.get("/{name}")
+@_errata_router.get("/{name}")
 def erratum_page(request: Request, site: Here, name: str) -> Response:
     """One erratum, under an address of its own."""
     erratum = erratum_called(name)
@@ -32,3 +175,66 @@ def erratum_page(request: Request, site: Here, name: str) -> Response:
         "errata",
     )
     return render("reference/erratum.html", around, view_of_erratum(site.catalog, erratum))
+
+
+router = Router()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GlossaryEntry:
+    """One term."""
+
+    key: str
+    term: str
+    also: tuple[str, ...]
+    says: Markup
+    chapter: Hyperlink | None
+
+
+@dataclass(frozen=True, slots=True)
+class Letter:
+    """The terms that begin with the same letter; those with a figure come under 0–9."""
+
+    name: str
+    entries: tuple[GlossaryEntry, ...]
+
+
+@router.get("/glossary")
+async def glossary(request: Request, site: Here) -> Response:
+    """Every term."""
+    chapters = {topic.id: Hyperlink(chapter_url(topic.id), topic.title) for topic in site.catalog.topics}
+    entries = tuple(
+        GlossaryEntry(
+            key=key, term=term.term, also=term.also, says=inline_html(meaning(term)), chapter=chapters.get(term.chapter)
+        )
+        for key, term in terms().items()
+    )
+    says = translate("The terms of distributed training, each in a sentence or two.")
+    return render("reference/glossary.html", frame(request, translate("Glossary"), says), _letters(entries))
+
+
+def _letters(entries: Sequence[GlossaryEntry]) -> tuple[Letter, ...]:
+    """*entries*, which are in alphabetical order, by their first letter."""
+    found = groupby(entries, key=lambda entry: _initial(entry.term))
+    return tuple(Letter(name, tuple(those)) for name, those in found)
+
+
+def _initial(term: str) -> str:
+    first = term.removeprefix("the ")[0].upper()
+    return first if first.isalpha() else "0–9"
+
+
+router.routes += _errata_router.routes
+
+
+@router.get(ADDRESS)
+def show_trust(request: Request, source: str = "") -> Response:
+    """Every published run, or those of one source."""
+    around = frame(request, translate(TITLE), translate(SAYS), "formulas")
+    return render("reference/trust.html", around, trust_page(language(), known_source(source)))
+
+
+@router.get(ADDRESS + "/{number}.{form}")
+def figure(number: int, form: str, source: str = "") -> Response:
+    """The figure as a file."""
+    return figure_file((scatter_of(known_source(source)),), number, form, "trust")

@@ -8,15 +8,12 @@ from dataclasses import replace
 from app.core.formulas import FORMULAS
 from app.core.translation import language, translate_known
 from app.course.content.catalog import Catalog, Topic
-from app.course.content.errata import errata
-from app.course.content.glossary import meaning, terms
-from app.course.content.questions import question_file, questions_of
+from app.course.content.errata import errata, meaning, question_file, questions_of, terms
 from app.course.explorers import explorer_pages
 from app.labs.spec import known_labs
-from app.site.web.reference.docs import documentation
-from app.site.web.reference.docstrings import equation_lines
+from app.site.web.reference.docs import SITE_PAGES, documentation
+from app.site.web.reference.formula_view import equation_lines
 from app.site.web.reference.hardware import TABLES, anchor_of
-from app.site.web.reference.site_pages import SITE_PAGES
 from app.site.web.search.index import Index, SearchEntry
 from app.site.web.urls import chapter_url, erratum_url, exercise_url, explorer_url, formula_url, lab_url
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from app.core.expressions import ExpressionError, Node, parse_expression
-from app.core.expressions.operations import FUNCTIONS
-from app.core.expressions.tree import Binary, FunctionCall, Name, Negative, Number
+from app.core.expressions.evaluation import FUNCTIONS
+from app.core.expressions.parser import Binary, FunctionCall, Name, Negative, Number
 from app.core.units.scales import SCALES
 
 _FACTORS = 6  # of a product whose parts are known, too

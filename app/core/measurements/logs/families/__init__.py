@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from importlib import import_module
 from pkgutil import iter_modules
 
-from app.core.measurements.logs.families.base import LogFamily
+from app.core.measurements.logs.families.small_trainers import LogFamily
 
 
 def _written() -> Iterator[LogFamily]:

@@ -14,7 +14,7 @@ from app.course.kinds import Base
 from app.course.kinds.answers import Answer, PartVerdict, refuse_longer
 from app.course.sandbox.runner import Runner
 from app.site.markdown import inline_html
-from app.site.web.exercise.posted_form import ActionResult, Fields, PostedForm, first_value
+from app.site.web.exercise.page_context import ActionResult, Fields, PostedForm, first_value
 
 if TYPE_CHECKING:
     from app.course.sandbox.pool import SandboxHealth

@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from app.course.kinds.code.buggy_line import BuggyLine
 from app.site.markdown import python_html
-from app.site.web.exercise.posted_form import first_value
+from app.site.web.exercise.page_context import first_value
 from app.site.web.exercise.views.base import Form, FormInput, KindView, typed
 
 

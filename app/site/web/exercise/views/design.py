@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from app.course.kinds.design import Design
-from app.course.kinds.knob import KnobRow
-from app.site.web.exercise.posted_form import first_value
+from app.course.kinds.design import Design, KnobRow
+from app.site.web.exercise.page_context import first_value
 from app.site.web.exercise.views.base import Form, FormInput, KindView, inline, stored_names, typed
 
 

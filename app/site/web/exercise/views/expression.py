@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from app.core.translation import unit_word
 from app.course.kinds.expression import Expression
-from app.site.web.exercise.posted_form import first_value
+from app.site.web.exercise.page_context import first_value
 from app.site.web.exercise.views.base import Form, FormInput, KindView, inline
 
 

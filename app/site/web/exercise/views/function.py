@@ -6,7 +6,7 @@ from app.course.kinds.code.feedback import Example
 from app.course.kinds.code.function import Function
 from app.course.sandbox.pool import SandboxHealth
 from app.course.sandbox.runner import Runner
-from app.site.web.exercise.posted_form import ActionResult, PostedForm, first_value
+from app.site.web.exercise.page_context import ActionResult, PostedForm, first_value
 from app.site.web.exercise.views.base import CodeView, Form, FormInput
 
 

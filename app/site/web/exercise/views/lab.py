@@ -14,15 +14,14 @@ from markupsafe import Markup
 from app.core.errors import AnswerError
 from app.core.formulas import FORMULAS
 from app.core.translation import noted, translate
+from app.course.kinds.answer_key import AskedQuantity
 from app.course.kinds.answers import Answer, PartVerdict, refuse_longer
 from app.course.kinds.lab import CAUSE, LabExercise
-from app.course.kinds.quantity import AskedQuantity
-from app.course.kinds.unclear_numbers import refuse_unclear
-from app.labs.lab_translation import translate_lab
+from app.course.kinds.numeric import refuse_unclear
 from app.labs.results.match import BORROWING
-from app.labs.spec import LabJob, lab_called, read_job
+from app.labs.spec import LabJob, lab_called, read_job, translate_lab
 from app.site.markdown import inline_html
-from app.site.web.exercise.posted_form import ActionResult, PostedForm, first_value
+from app.site.web.exercise.page_context import ActionResult, PostedForm, first_value
 from app.site.web.exercise.views.base import (
     Form,
     FormContext,
@@ -39,7 +38,7 @@ from app.site.web.exercise.views.choice import OptionView, option_views
 from app.site.web.exercise.views.measured_runs import Borrowable, RunView, borrowables, runs_of
 from app.site.web.exercise.views.numeric import BoxView, box_views
 from app.site.web.frame.renderer import Hyperlink
-from app.site.web.labs.labels import BACKEND, KINDS, LINKS_SAY
+from app.site.web.labs.predictions import BACKEND, KINDS, LINKS_SAY
 from app.site.web.urls import exercise_url
 
 TAKE = "take"  # the button that takes a test for the measurement

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from app.course.kinds.match import Match, Side
-from app.site.web.exercise.posted_form import first_value
+from app.course.kinds.order import Match, Side
+from app.site.web.exercise.page_context import first_value
 from app.site.web.exercise.views.base import Form, FormInput, KindView, inline, stored_names, typed
 
 

@@ -9,10 +9,10 @@ from app.labs.results.match import BORROWING, MatchedResult, find_result, is_of,
 from app.labs.results.report import Report, ratio_shown
 from app.labs.spec import LabJob
 from app.site.web.exercise.lab_tests import OWN
-from app.site.web.exercise.posted_form import first_value
+from app.site.web.exercise.page_context import first_value
 from app.site.web.exercise.views.base import FormInput
 from app.site.web.frame.renderer import Hyperlink
-from app.site.web.labs.labels import machine_of
+from app.site.web.labs.predictions import machine_of
 from app.site.web.labs.results import RunResult
 from app.site.web.urls import run_url
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from app.course.kinds.order import Item, Order
-from app.site.web.exercise.posted_form import Fields, first_value
+from app.site.web.exercise.page_context import Fields, first_value
 from app.site.web.exercise.views.base import Form, FormInput, KindView, inline, stored_list, typed
 
 

@@ -9,11 +9,10 @@ from markupsafe import Markup
 from app.core.simulators.programs import PlayedSchedule
 from app.core.translation import noted, translate
 from app.course.kinds.code.feedback import Trial
-from app.course.kinds.code.machine import TargetMachine
-from app.course.kinds.code.schedule import ENTRY, Schedule, Targets
+from app.course.kinds.code.schedule import ENTRY, Schedule, TargetMachine, Targets
 from app.course.sandbox.pool import SandboxHealth
 from app.course.sandbox.runner import Runner
-from app.site.web.exercise.posted_form import ActionResult, PostedForm, first_value
+from app.site.web.exercise.page_context import ActionResult, PostedForm, first_value
 from app.site.web.exercise.views.base import CodeView, Form, FormInput
 
 _INSTRUCTIONS = {
