@@ -50,8 +50,10 @@ class TopicFile(Strict):
     """The content of `topic.yaml`."""
 
     title: str = Field(min_length=2, max_length=60, description="2 to 60 characters")
-    position: float = Field(description="place among the chapters; the built-in ones are 1, 2, ...")
-    part: str = Field(default="", description="the part that it stands in, by name in parts.yaml")
+    position: float = Field(
+        default=1000,
+        description="place among the chapters, if course.yaml does not say it; the built-in ones are 1, 2, ...",
+    )
     summary: str = Field(min_length=10, max_length=200, description="one sentence, for the list")
     needs: list[str] = Field(default=[], description="the chapters that come before it on the map, by folder")
     routes: list[Route] = Field(default=[], description="the routes that it is on, besides the one of all chapters")
@@ -105,6 +107,16 @@ def opening_parts(opening: str) -> Iterator[OpeningPart]:
         end = place.end()
     if text := opening[end:].strip():
         yield OpeningPart(text)
+
+
+def with_places_after(opening: str, figures: int, questions: int) -> str:
+    """*opening*, with its places renumbered to come after so many *figures* and *questions* of others.
+
+    >>> with_places_after("{figure 1}", 2, 0)
+    '{figure 3}'
+    """
+    more = {"figure": figures, "question": questions}
+    return _PLACE.sub(lambda place: f"{{{place[1]} {int(place[2]) + more[place[1]]}}}", opening)
 
 
 def misplaced(topic: TopicFile) -> Iterator[tuple[str, str]]:

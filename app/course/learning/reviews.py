@@ -170,6 +170,23 @@ def _from(catalog: Catalog, chapter: str) -> Iterator[Topic]:
     yield from catalog.topics[:here]
 
 
+def practice_exercises(topic: Topic, solved: Collection[str], after: Exercise | None = None) -> Sequence[Exercise]:
+    """The exercises of *topic* to practice with that fit equally well, beside its path or, without others, on it.
+
+    Those not yet *solved* come first, then those with most skills in common with *after*, which was missed, then those
+    of about its level, or of the highest that was solved on the path.
+    """
+    bank = [one for one in topic.extras or topic.path if one != after and not one.runs_lab]
+    reached = max((one.level for one in topic.path if one.id in solved), default=1)
+    level, skills = (after.level, set(after.skills)) if after else (reached, set())
+
+    def distance(one: Exercise) -> tuple[bool, int, int]:
+        return one.id in solved, -len(skills.intersection(one.skills)), abs(one.level - level)
+
+    nearest = min(map(distance, bank), default=None)
+    return [one for one in bank if distance(one) == nearest]
+
+
 def _why(memory: Memory, today: date) -> str:
     days, left = (today - memory.last).days, 100 * memory.chance
     if not days:
