@@ -27,12 +27,11 @@ from app.labs.queue import Dispatcher
 from app.server import metrics
 from app.server.aside.payer import Payer
 from app.server.config import Settings
-from app.server.db.batched_reads import Gathered
-from app.server.db.history import histories
+from app.server.db.exercise_histories import histories
 from app.server.db.idle import tidying
 from app.server.db.learner_cookie import Tokens, signing_secret
 from app.server.db.migrations import expiring, migrate
-from app.server.db.session import connect, outage_of
+from app.server.db.session import Gathered, connect, outage_of
 from app.server.db.writer import Writer
 from app.server.network.allowance import Allowances, Budget, BudgetItem, address_of
 from app.server.network.door import Door, Rules, note_fault, note_trouble

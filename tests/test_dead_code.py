@@ -44,7 +44,9 @@ def defined(path: Path) -> Iterator[Definition]:
 
 def _handed_on(one: Definition) -> bool:
     named = (ast.unparse(decorator) for decorator in one.decorator_list)
-    return any(name.startswith(("router.", "model_validator", "field_validator")) for name in named)
+    return any(
+        name.startswith(("router.", "model_validator", "field_validator")) or "_router." in name for name in named
+    )
 
 
 def _is_formula(path: Path, one: Definition) -> bool:

@@ -8,9 +8,9 @@ from sqlalchemy import Engine, inspect
 from sqlmodel import col, select
 
 from app.core.folders import ROOT
-from app.course.kinds.answers import common_diagnosis
-from app.server.db.history import latest_attempts
+from app.course.kinds.base import common_diagnosis
 from app.server.db.migrations import _heads, _revisions, alembic_configuration, exclusive, migrate
+from app.server.db.queries import latest_attempts
 from app.server.db.session import connect, open_session
 from app.server.db.tables import AttemptRow
 from app.server.db.writer import store

@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 
 from app.__main__ import main
 from app.course.kinds import Answer, Exercise
-from app.course.kinds.lab import LabExercise
+from app.course.kinds.choice import LabExercise
 from app.course.kinds.numeric import Numeric
 from app.site import Site
 from app.site.markdown import html

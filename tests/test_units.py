@@ -22,9 +22,8 @@ from app.core.units import (
     show_in,
     show_typed,
 )
-from app.core.units import unit as unit_module
-from app.core.units.scales import SCALES
-from app.core.units.unit import (
+from app.core.units import scales as unit_module
+from app.core.units.scales import (
     DOLLAR,
     DOLLAR_PER_HOUR,
     DOLLAR_PER_JOULE,
@@ -32,6 +31,7 @@ from app.core.units.unit import (
     FLOP_PER_SECOND,
     JOULE,
     PER_SECOND,
+    SCALES,
     WATT,
 )
 from tests.each import each

@@ -3,8 +3,7 @@
 from collections.abc import Iterator
 
 from app.authoring.chapter_proofs import ClaimScript, prove_characters, prove_phrases, prove_shape
-from app.authoring.cures import cured
-from app.authoring.giveaways import longest_is_right, prove_giveaways, prove_tolerances, too_long
+from app.authoring.giveaways import cured, longest_is_right, prove_giveaways, prove_tolerances, too_long
 from app.authoring.texts import SEEDS, Script, prove_displays, prove_numbers, prove_shown, prove_wholes
 from app.course.kinds import Exercise, Finding
 

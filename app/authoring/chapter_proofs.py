@@ -5,7 +5,7 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
-from app.authoring.addresses import Places, trouble_of_addresses
+from app.authoring.proofs import Places, trouble_of_addresses
 from app.authoring.texts import Script, distinct
 from app.core.errors import nearest
 from app.core.expressions import BLANK, Branch, ExpressionError, blanked, holds, parts
@@ -15,8 +15,7 @@ from app.course.content.outline import CourseFile
 from app.course.content.topic_file import ReadingQuestion, TopicFile, opening_parts
 from app.course.kinds import Exercise, Finding, Where
 from app.course.kinds.answer_key import telling_figures
-from app.course.kinds.drawn_values import Draw
-from app.course.kinds.parameters import corners
+from app.course.kinds.drawn_values import Draw, corners
 from app.site.markdown import MathematicsError, check_mathematics
 
 

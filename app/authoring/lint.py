@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Literal
 
 from app.authoring import cured, longest_is_right, prove_characters, prove_words, too_long
-from app.authoring.addresses import Places
 from app.authoring.chapter_proofs import prove_chapter, prove_claims, prove_course, prove_text, unproven
 from app.authoring.proofs import (
+    Places,
     prove,
     prove_figures,
     prove_illustration,
@@ -26,8 +26,8 @@ from app.core.expressions import ExpressionError
 from app.core.folders import ROOT
 from app.core.yaml_file import YamlDocument, read_document
 from app.course.content.catalog import Catalog
+from app.course.content.course import PACK_FILE, chapters_in, read_pack
 from app.course.content.outline import COURSE_FILE, course_texts, read_course_file
-from app.course.content.packs import PACK_FILE, chapters_in, read_pack
 from app.course.content.topic_file import TOPIC_FILE
 from app.course.content.translations import (
     OF,

@@ -19,13 +19,24 @@ from app.core.formulas import FORMULAS, Argument, Formula, FormulaResult, formul
 from app.core.units import parse_or_base
 from app.core.yaml_file import YamlDocument, read_document
 from app.course.content.catalog import Catalog
-from app.course.content.course import arranged, files_digest, loaded, sources_of
-from app.course.content.packs import BUILT_IN, GROUP, PACK_FILE, CoursePack, FormulaProof, ProofFile, read_pack
+from app.course.content.course import (
+    BUILT_IN,
+    GROUP,
+    PACK_FILE,
+    CoursePack,
+    FormulaProof,
+    ProofFile,
+    arranged,
+    files_digest,
+    loaded,
+    read_pack,
+    sources_of,
+)
 from app.course.content.topic_file import TOPIC_FILE
 from app.course.content.translations import is_translation
 from app.course.kinds.schema_errors import faults
 from app.course.sandbox.runner import Runner
-from app.site.web.reference.formula_view import documented, equation_lines
+from app.site.web.reference.formulas import documented, equation_lines
 
 PROOFS = "proofs.yaml"
 _NEEDED = 2  # proofs of a formula

@@ -21,12 +21,10 @@ from app.core.units import RATIO, Dimension, scale_of
 from app.core.units.scales import LARGE, SCALES
 from app.course.kinds import Exercise, Finding, Where
 from app.course.kinds.answer_key import AnswerKey
-from app.course.kinds.choice import Choice
+from app.course.kinds.choice import Choice, LabExercise
 from app.course.kinds.design import Design
 from app.course.kinds.drawn_values import Draw
-from app.course.kinds.lab import LabExercise
-from app.course.kinds.numeric import ONLY, Numeric
-from app.course.kinds.quantities_base import question_texts, slot_names
+from app.course.kinds.numeric import ONLY, Numeric, question_texts, slot_names
 
 SEEDS = range(20)
 

@@ -9,20 +9,19 @@ from typing import Any
 from fastapi import Request, Response
 from sqlalchemy import Engine
 
+from app.classes.federation.federation import Federation
 from app.classes.federation.identities import ISSUER, Identities, ProxyHeader
-from app.classes.federation.oidc import Federation
 from app.classes.people.assignment_copies import in_words, on_the_calendar
 from app.classes.people.assignments import Assignment
 from app.classes.people.persons import LIFETIME, Sessions, key_seat_codes
 from app.classes.people.policy import worth
-from app.classes.people.recognition import learner_called
+from app.classes.people.rosters import learner_called
 from app.classes.people.work import StudentDrawing, StudentHistory, StudentWork, own_seed, student_histories, veils
 from app.core.translation import translate
 from app.course.content.catalog import Catalog
 from app.server.config import Settings
-from app.server.db.batched_reads import Gathered
 from app.server.db.history import Drawing, ExerciseHistory, LearnerDrawing
-from app.server.db.session import open_session, outage_of
+from app.server.db.session import Gathered, open_session, outage_of
 from app.site import Site
 from app.site.members import SignedIn
 from app.site.web.exercise.page_context import FREE, AssignmentBanner, AssignmentRules

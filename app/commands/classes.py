@@ -21,9 +21,9 @@ from app.classes.people.classes import (
     refuse_archived,
     renew_seat_code,
 )
-from app.classes.people.deletion import delete_class
 from app.classes.people.demo import create_demo
 from app.classes.people.gradebook import GradeRule, change_grade_rule, grade_rule_in_words, grade_rule_of
+from app.classes.people.members import delete_class
 from app.classes.people.persons import new_person
 from app.commands.files import add_actions, add_command
 from app.commands.people import OpenDatabase, class_called, open_database, print_json, public_address

@@ -13,8 +13,7 @@ from app.core.errors import InputError
 from app.course.content.course import read_course
 from app.server.config import Settings
 from app.site.grading.offline import VerdictTally, gradable_lines
-from app.site.grading.parallel import grade_on
-from app.site.grading.shards import FileShard, seal_shard, shard_lines, span_of
+from app.site.grading.parallel import FileShard, grade_on, seal_shard, shard_lines, span_of
 
 tqdm.monitor_interval = 0  # its thread would make it unsafe to fork
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from app.core.errors import InputError
 from app.core.measurements.reports import CollectiveTest
-from app.labs.results.match import SIZE_COLUMNS, compare_sizes, difference_text, is_same_test
 from app.labs.results.report import Report
+from app.labs.results.size_comparison import SIZE_COLUMNS, compare_sizes, difference_text, is_same_test
 from app.server.aside.measured_files import measured_apart
 
 

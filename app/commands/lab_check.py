@@ -7,9 +7,8 @@ from contextlib import closing
 from pathlib import Path
 
 from app.commands.lab_check_nodes import run_on_nodes
-from app.labs.check.findings import status
 from app.labs.check.steps import STEPS, checked, taken
-from app.labs.check.world import World
+from app.labs.check.world import World, status
 from app.server.config import Settings
 
 _FAILED = 1

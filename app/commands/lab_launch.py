@@ -14,15 +14,14 @@ from app.labs.launch.base import Launcher, LaunchPlan, Waiting, instructions, pl
 from app.labs.launch.local import launcher_of
 from app.labs.machines.devices import find_devices
 from app.labs.results.analysis import report_of
-from app.labs.results.disturbance import WHAT_TO_DO
 from app.labs.results.notes import gpu_table, pair_table, pair_title, range_in_words
 from app.labs.results.recordings import parameter_pairs
-from app.labs.results.report import Report, held_in, ratio_shown, show_measure
+from app.labs.results.report import WHAT_TO_DO, Report, held_in, ratio_shown, show_measure
 from app.labs.run import LabRun
 from app.labs.runner.events import MeasureEvent
 from app.labs.spec import Lab, lab_called
 from app.server.config import Settings
-from app.server.db.columns import RunState
+from app.server.db.run_state import RunState
 
 _FAILED, _INTERRUPTED = 1, 130
 _PATIENCE = 600.0  # seconds to wait for the devices

@@ -10,8 +10,7 @@ from pathlib import Path
 
 from app.authoring.lint import Linted, lint
 from app.core.errors import UnavailableError
-from app.course.content.course import load_formulas
-from app.course.content.packs import exercise_folders, pack_folders, read_packs
+from app.course.content.course import exercise_folders, load_formulas, pack_folders, read_packs
 from app.course.sandbox.runner import Runner
 from app.server.config import Settings
 

@@ -11,10 +11,10 @@ from tempfile import TemporaryDirectory
 from app.commands.files import STANDARD, record_text
 from app.core.errors import InputError, sentence
 from app.core.formulas.presets import Cluster
-from app.core.measurements.comparison import ABOVE_THE_WIRE, Comparison, compare_test
 from app.core.measurements.file_reader import Report
 from app.core.measurements.logs.families import family_title
 from app.core.measurements.packed_files import UNPACKED_LIMIT
+from app.core.measurements.pieces import ABOVE_THE_WIRE, Comparison, compare_test
 from app.core.measurements.reports import CollectiveTest, SizeRow, TrainingLog, Unread
 from app.core.measurements.step_prediction import RECORDS, guesses_of, predicted_step, records_of
 from app.core.measurements.trace.report import KindOfCollective, TraceReport, levers

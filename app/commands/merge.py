@@ -5,7 +5,7 @@ from argparse import ArgumentParser, Namespace
 
 from app.commands.files import add_output, output
 from app.site.grading.offline import VerdictTally
-from app.site.grading.shards import merge_shards
+from app.site.grading.parallel import merge_shards
 
 
 def add_options(parser: ArgumentParser) -> None:

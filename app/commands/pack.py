@@ -10,8 +10,7 @@ from app.authoring.packs import CheckedPack, check_pack
 from app.commands.files import add_actions
 from app.commands.lint import findings_document, print_findings
 from app.core.errors import InputError, UnavailableError
-from app.course.content.course import files_digest, is_agreed, sources_of
-from app.course.content.packs import CoursePack, pack_folders, read_packs
+from app.course.content.course import CoursePack, files_digest, is_agreed, pack_folders, read_packs, sources_of
 from app.course.sandbox.runner import Runner
 from app.server.config import Settings
 

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from sqlalchemy import Engine
 from sqlmodel import Session
 
-from app.classes.federation.http_client import target_of
+from app.classes.federation.addresses import target_of
 from app.classes.federation.lti.platforms import (
     REGISTRATION_LIFE,
     Platform,
@@ -154,7 +154,7 @@ def _remove(arguments: Namespace, settings: Settings, session: Session) -> None:
 
 def _rotate(arguments: Namespace, settings: Settings, session: Session) -> None:
     try:
-        from app.classes.federation.lti.keys import rotate
+        from app.classes.federation.lti.scores import rotate
     except ModuleNotFoundError as error:
         raise UnavailableError(_MISSING, str(error)) from error
     rotate(session)

@@ -10,9 +10,8 @@ from tqdm import tqdm
 from app.commands.files import STANDARD, add_output, line_count, output, record_text, source_of
 from app.core.errors import InputError
 from app.core.line_reader import short_lines
-from app.core.predicting.estimate import Estimate, called, estimate, why
+from app.core.predicting.estimate import OPTIONS, RECORDS, Estimate, PredictionReader, called, estimate, why
 from app.core.predicting.lines import Predictor, prediction_row
-from app.core.predicting.record_reader import OPTIONS, RECORDS, PredictionReader
 from app.core.units import BYTE, RATIO, SECOND, Unit, show
 from app.server.config import Settings
 

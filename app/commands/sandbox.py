@@ -8,7 +8,7 @@ import uvicorn
 
 from app.commands.processes import cleaned_up
 from app.core.errors import InputError
-from app.course.sandbox.service import create_service
+from app.course.sandbox.remote import create_service
 from app.server.config import Settings
 from app.server.network.guard import GUARD, Guard, Limits, raise_files
 from app.server.network.sockets import CONNECTION, listening_at, url_of

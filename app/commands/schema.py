@@ -7,8 +7,8 @@ from argparse import ArgumentParser, Namespace
 from pydantic import BaseModel
 
 from app.authoring.starters import exercise_schema
+from app.course.content.course import PackFile, ProofFile
 from app.course.content.outline import CourseFile
-from app.course.content.packs import PackFile, ProofFile
 from app.course.content.topic_file import TopicFile
 
 _MODELS: dict[str, type[BaseModel]] = {"topic": TopicFile, "pack": PackFile, "proofs": ProofFile, "course": CourseFile}

@@ -13,8 +13,7 @@ from app.course import sandbox
 from app.course.content.catalog import Catalog
 from app.course.content.course import in_this_version
 from app.exporting.course_contents import mathematics, of_packs, resolved
-from app.exporting.modules import BROWSER, modules, packages
-from app.exporting.python import packages_of
+from app.exporting.python import BROWSER, modules, packages, packages_of
 from app.site.web.frame.renderer import templates
 
 _MADE = (1980, 1, 1, 0, 0, 0)  # the same course makes the same archive

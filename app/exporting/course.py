@@ -16,9 +16,8 @@ from posixpath import relpath
 from app.core.translation import speaking
 from app.course.content.catalog import Catalog
 from app.exporting.archive import course_archive, programs_archive
-from app.exporting.modules import BROWSER, licenses
 from app.exporting.pages import Page, as_file, crawled
-from app.exporting.python import BrowserPython
+from app.exporting.python import BROWSER, BrowserPython, licenses
 from app.exporting.site import exported_site
 from app.server.config import Settings
 from app.site.web.frame.assets import asset_url, assets, by_hashed_name

@@ -31,7 +31,7 @@ from app.site import markdown
 from app.site.markdown import MathematicsError, mathml
 from app.site.web.exercise.lab_tests import nccl_tests_on_file
 from app.site.web.frame.assets import assets
-from app.site.web.reference.formula_view import documented
+from app.site.web.reference.formulas import documented
 from app.site.web.search.entries import entries
 
 SERVER = "/server"  # the page about what an export has not

@@ -22,8 +22,8 @@ from app.labs.results.analysis import report_of
 from app.labs.run import LabRun
 from app.labs.spec import Lab, lab_called, read_job
 from app.server.config import Settings
-from app.server.db.columns import RunState
 from app.server.db.lab_runs import Progress, adopt, claim_run, lab_run, record_progress
+from app.server.db.run_state import RunState
 from app.server.db.tables import LabRunRow
 from app.server.metrics import LAB_RUNS
 

@@ -16,11 +16,10 @@ from pydantic_core import from_json
 
 from app.labs.evidence.blame import blame, cause_of, late_ranks
 from app.labs.machines.machine import MachineFacts
-from app.labs.parameters import parameters_in
 from app.labs.runner.events import RankEvent
 from app.labs.runner.job import Job, JobOutcome, write_whole
-from app.labs.spec import Links
-from app.server.db.columns import RunState
+from app.labs.spec import Links, parameters_in
+from app.server.db.run_state import RunState
 
 _YOUNG = 10.0  # seconds in which a leader must be there
 _LITTLE = 16_384  # bytes of disk, too few to write an outcome

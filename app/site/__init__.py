@@ -14,10 +14,9 @@ from app.course.sandbox.runner import Runner
 from app.labs.queue import Dispatcher
 from app.server.aside.payer import EarnedCookies
 from app.server.config import Settings
-from app.server.db.batched_reads import Gathered
 from app.server.db.history import ExerciseHistory, LearnerDrawing
 from app.server.db.learner_cookie import Tokens
-from app.server.db.session import Outage, outage_of
+from app.server.db.session import Gathered, Outage, outage_of
 from app.server.db.tables import now
 from app.server.db.writer import Writer
 from app.server.network.allowance import Allowances

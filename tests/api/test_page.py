@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 
 from app.course.content.catalog import Catalog
 from app.course.kinds import Exercise
-from app.course.kinds.quantities_base import question_texts
+from app.course.kinds.numeric import question_texts
 
 SEEDS = (0, 7, 7003)
 _SPACES = re.compile(r"[\s\u00a0\u202f]+")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.authoring.cures import finding_cure
+from app.authoring.giveaways import finding_cure
 from app.authoring.lint import lint, lint_topic
 from app.core.errors import ContentError
 from app.core.folders import ROOT
@@ -236,7 +236,6 @@ SOURCES = {
     "app/core/formulas/signature.py": {"ValueError"},
     "app/course/explorers": {"ValueError"},
     "app/labs/spec.py": {"NotFoundError", "InputError"},
-    "app/labs/parameters.py": {"InputError"},
     "app/site/markdown.py": {"MathematicsError"},
     "app/core/measurements/exhibits.py": {"ValueError"},
 }

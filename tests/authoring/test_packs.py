@@ -12,8 +12,7 @@ from app.authoring.packs import CheckedPack, check_pack, problems_of_project, pr
 from app.core.errors import InputError
 from app.core.formulas import FORMULAS, Formula
 from app.core.formulas.signature import formula_of
-from app.course.content.course import loaded, sources_of
-from app.course.content.packs import read_pack
+from app.course.content.course import loaded, read_pack, sources_of
 from app.course.sandbox.runner import Runner
 
 Capture = pytest.CaptureFixture[str]

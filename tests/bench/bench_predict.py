@@ -5,9 +5,8 @@ import time
 from collections.abc import Iterator
 from itertools import product
 
-from app.core.predicting.estimate import estimate
+from app.core.predicting.estimate import PredictionReader, estimate
 from app.core.predicting.lines import Predictor
-from app.core.predicting.record_reader import PredictionReader
 from tests.bench.figures import Figure
 
 _COUNT = 10_000

@@ -6,8 +6,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from app.course.sandbox.process import WorkerProcess
-from app.course.sandbox.replies import CallReturned, Stopped
+from app.course.sandbox.process import CallReturned, Stopped, WorkerProcess
 from app.course.sandbox.runner import Runner
 from app.server.config import Settings
 from tests.bench.figures import Figure

@@ -8,8 +8,8 @@ from playwright.sync_api import Page, expect
 from sqlmodel import col, select
 
 from app.core.measurements.published import text_of
-from app.server.db.columns import UNFINISHED
 from app.server.db.lab_runs import request_cancel
+from app.server.db.run_state import UNFINISHED
 from app.server.db.session import connect, open_session
 from app.server.db.tables import LabRunRow
 from tests.browser.accessible import assert_accessible, assert_fits

@@ -3,10 +3,8 @@
 import re
 from collections.abc import Iterator, Sequence
 
-from app.core.charts.axes import Axis
-from app.core.charts.labels import Box, PlacedLabel, distance
-from app.core.charts.plot import Curve, Plot, PlotPicture, plot_picture
-from app.core.charts.style import Paper, text_width
+from app.core.charts.axes import Axis, Paper, text_width
+from app.core.charts.plot import Box, Curve, PlacedLabel, Plot, PlotPicture, distance, plot_picture
 from app.core.units import RATIO
 
 CLOSE = 14  # pixels from a mark within which a text is read as its name

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from xml.etree import ElementTree as ET
 
-from app.core.charts.labels import Box, Point
-from app.core.charts.style import text_width
+from app.core.charts.axes import text_width
+from app.core.charts.plot import Box, Point
 
 BOLD = 1.07
 LETTER = (9, 1)  # pixels over and under the line that letters take, without what is left around them

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from app.core.charts.style import Paper, Sheet, text_width
+from app.core.charts.axes import Paper, Sheet, text_width
 
 
 def outside(sheet: Sheet, paper: Paper) -> Iterator[str]:

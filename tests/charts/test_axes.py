@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.charts.axes import Axis, even, percent_text, scale
-from app.core.charts.style import text_width
+from app.core.charts.axes import Axis, even, percent_text, scale, text_width
 from app.core.units import BYTE, RATIO, SECOND
 from tests.each import each
 

@@ -5,9 +5,8 @@ from itertools import pairwise
 
 import pytest
 
-from app.core.charts.axes import Axis
+from app.core.charts.axes import NARROW, WIDE, Axis, Color, Paper, text_width
 from app.core.charts.bars import Bar, Bars, BarsPicture, Part, bars_picture
-from app.core.charts.style import NARROW, WIDE, Color, Paper, text_width
 from app.core.units import BYTE
 from tests.each import each
 

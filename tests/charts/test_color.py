@@ -2,7 +2,7 @@
 
 import re
 
-from app.core.charts.style import Tone
+from app.core.charts.axes import Tone
 from app.core.folders import ROOT
 from tests.charts.tones import HUES, KINDS, LEAST, contrast, themes
 from tests.each import each

@@ -1,9 +1,8 @@
 """A text on a line, on the edge of a box or on another text is seen, and beside them is not one."""
 
-from app.core.charts.axes import Axis
+from app.core.charts.axes import NARROW, WIDE, Axis, Color
 from app.core.charts.bars import Bar, Bars, Part
 from app.core.charts.plot import LabeledPoint, Plot, Series
-from app.core.charts.style import NARROW, WIDE, Color
 from app.core.charts.svg import Figure, to_svg
 from app.core.units import BYTE, SECOND
 from tests.charts.crossings import Drawn, crossings, drawn

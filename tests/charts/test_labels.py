@@ -2,7 +2,7 @@
 
 import random
 
-from app.core.charts.labels import LabelRoom, spots_around, spots_within
+from app.core.charts.plot import LabelRoom, spots_around, spots_within
 from tests.each import each
 
 BOUNDS = (0.0, 0.0, 300.0, 160.0)

@@ -2,8 +2,8 @@
 
 from itertools import combinations
 
+from app.core.charts.axes import NARROW, WIDE, Paper, text_width
 from app.core.charts.bars import PanelRow, Panels, panels_drawing
-from app.core.charts.style import NARROW, WIDE, Paper, text_width
 from tests.each import each
 
 ROWS = (

@@ -5,10 +5,8 @@ from itertools import pairwise
 
 import pytest
 
-from app.core.charts.axes import Axis
-from app.core.charts.labels import PlacedLabel
-from app.core.charts.plot import LabeledPoint, Plot, Series, plot_picture
-from app.core.charts.style import NARROW, WIDE, Arrow, Color, text_width
+from app.core.charts.axes import NARROW, WIDE, Arrow, Axis, Color, text_width
+from app.core.charts.plot import LabeledPoint, PlacedLabel, Plot, Series, plot_picture
 from app.core.units import BYTE, SECOND
 from tests.each import each
 

@@ -5,9 +5,8 @@ import re
 
 import pytest
 
-from app.core.charts.axes import Axis
+from app.core.charts.axes import NARROW, WIDE, Axis, Color, Paper
 from app.core.charts.scatter import Dot, DotGroup, Scatter, scatter_picture
-from app.core.charts.style import NARROW, WIDE, Color, Paper
 from app.core.units import SECOND
 from tests.each import each
 

@@ -2,11 +2,10 @@
 
 import xml.etree.ElementTree as ET
 
-from app.core.charts.axes import Axis
+from app.core.charts.axes import Arrow, Axis, Color, Drawing, Rect, Sheet, Words
 from app.core.charts.bars import Bar, Bars, Part
 from app.core.charts.plot import LabeledPoint, Plot, Series
 from app.core.charts.scatter import Dot, DotGroup, Scatter
-from app.core.charts.style import Arrow, Color, Drawing, Rect, Sheet, Words
 from app.core.charts.svg import Figure, to_svg
 from app.core.charts.timeline import Lane, TimeBar, Timeline
 from app.core.units import BYTE

@@ -1,6 +1,6 @@
 import xml.etree.ElementTree as ET
 
-from app.core.charts.style import NARROW, WIDE, Paper, text_width
+from app.core.charts.axes import NARROW, WIDE, Paper, text_width
 from app.core.charts.svg import to_svg
 from app.core.charts.timeline import gantt, schedule_timeline, timeline_picture
 from app.core.simulators.pipeline import SCHEDULES, Times, build, simulate_schedule

@@ -12,7 +12,7 @@ from app.__main__ import main
 from app.core.errors import InputError
 from app.core.folders import ROOT
 from app.course.content.catalog import Catalog
-from app.course.content.packs import exercise_folders
+from app.course.content.course import exercise_folders
 from app.course.content.topic_file import TOPIC_FILE
 from app.course.content.translations import (
     exercise_texts,

@@ -8,7 +8,7 @@ from app.core.expressions import Quantity, evaluate
 from app.core.folders import ROOT
 from app.core.formulas import FORMULAS
 from app.core.formulas.sharding import causal_ring_imbalance, context_ring_bytes
-from app.core.measurements.ranks import factor_of
+from app.core.measurements.table import factor_of
 from app.core.simulators.pipeline import build
 from app.core.simulators.pipeline.player import Times, simulate_schedule
 from app.course.content.catalog import Catalog, Topic

@@ -4,7 +4,7 @@ from app.authoring import SEEDS
 from app.authoring.proofs import prove_lab
 from app.course.content.catalog import Catalog
 from app.course.kinds import Answer, Exercise
-from app.course.kinds.lab import LabExercise
+from app.course.kinds.choice import LabExercise
 from app.course.sandbox.runner import Runner
 from tests.each import each
 

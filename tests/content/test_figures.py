@@ -14,7 +14,7 @@ from app.course.explorers import EXPLORERS, open_explorer
 from app.course.kinds import Exercise
 from app.course.kinds.code.function import Function
 from app.course.kinds.drawn_values import Draw
-from app.course.kinds.quantities_base import Asking
+from app.course.kinds.numeric import Asking
 
 SEEDS = range(60)
 SLACK = 1e-9  # of what floating-point numbers leave of a whole number

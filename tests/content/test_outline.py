@@ -11,7 +11,7 @@ from app.authoring.chapter_proofs import prove_course
 from app.core.errors import ContentError
 from app.course.content.catalog import Catalog, sections_of
 from app.course.content.outline import CourseFile, CoursePart, read_course_file
-from app.course.content.packs import BUILT_IN
+from app.course.content.course import BUILT_IN
 
 Write = Callable[[str], Path]
 GOOD = """\

@@ -10,8 +10,7 @@ import pytest
 from app.core.errors import ContentError
 from app.core.formulas import FORMULAS, formula_value, lookup
 from app.course.content.catalog import Catalog
-from app.course.content.course import arranged, read_course
-from app.course.content.packs import CoursePack, read_pack, read_packs
+from app.course.content.course import CoursePack, arranged, read_course, read_pack, read_packs
 from app.server.config import Settings
 from tests.content.test_catalog import GOOD
 

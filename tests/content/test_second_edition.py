@@ -7,7 +7,7 @@ from pathlib import Path
 import yaml
 
 from app.course.content.catalog import Catalog
-from app.course.kinds.answers import Answer
+from app.course.kinds.base import Answer
 from app.course.sandbox.runner import Runner
 from tests.each import each
 

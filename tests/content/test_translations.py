@@ -13,8 +13,8 @@ from app.core.errors import ContentError
 from app.core.folders import ROOT
 from app.course.content.catalog import Catalog
 from app.course.content.translations import exercise_texts, read_exercise, texts_digest
+from app.course.kinds.drawn_values import ChapterParameter
 from app.course.kinds.numeric import Numeric
-from app.course.kinds.parameters import ChapterParameter
 from app.course.sandbox.runner import Runner
 
 MATH = re.compile(r"\$\$.*?\$\$|\$[^$\n]+\$", re.DOTALL)

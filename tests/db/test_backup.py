@@ -15,9 +15,9 @@ from app.__main__ import main
 from app.classes.people.classes import create_class
 from app.core.errors import InputError, UnavailableError
 from app.server.db.backup import TableContent, backup, contents, move, restore, snapshot
-from app.server.db.history import latest_attempts
 from app.server.db.learner_cookie import create_token, new_learner, revoke_token, sign, signing_secret, unsign
 from app.server.db.migrations import alembic_configuration, exclusive, migrate, probe
+from app.server.db.queries import latest_attempts
 from app.server.db.session import connect, open_session
 from app.server.db.tables import Prediction, Reveal
 from app.server.db.writer import store

@@ -3,8 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Sequence
 
-from app.server.db.batched_reads import Gathered
-from app.server.db.session import Outage
+from app.server.db.session import Gathered, Outage
 
 
 def looked_up(arrivals: Sequence[int], most: int = 100) -> list[list[int]]:

@@ -6,8 +6,8 @@ from datetime import date, timedelta
 import pytest
 from sqlalchemy import Engine
 
-from app.server.db.history import count_of_guesses
 from app.server.db.personal import delete_everything, everything, merge
+from app.server.db.queries import count_of_guesses
 from app.server.db.records import PersonalRows
 from app.server.db.session import open_session
 from app.server.db.tables import DailyGuess

@@ -16,11 +16,11 @@ from app.classes.people.counted_answers import extend
 from app.classes.people.policy import Policy
 from app.classes.people.work import StudentDrawing, StudentHistory, student_histories
 from app.core.errors import UnavailableError
-from app.server.db.batched_reads import Gathered
-from app.server.db.history import ExerciseHistory, LearnerDrawing, Revealed, histories
+from app.server.db.exercise_histories import histories
+from app.server.db.history import ExerciseHistory, LearnerDrawing, Revealed
 from app.server.db.learner_cookie import new_learner
 from app.server.db.people import PersonRow
-from app.server.db.session import Outage, open_writing_session
+from app.server.db.session import Gathered, Outage, open_writing_session
 from app.server.db.tables import Reveal, now
 from app.server.db.writer import NewRow, store
 from app.site.members import SignedIn

@@ -5,8 +5,8 @@ from datetime import date, timedelta, timezone
 
 from sqlalchemy import Engine
 
-from app.server.db.history import answers
 from app.server.db.personal import everything, merge
+from app.server.db.queries import answers
 from app.server.db.records import MergeResult, PersonalRows
 from app.server.db.session import open_session
 from app.server.db.tables import Attempt, DailyGuess, Prediction, Reveal

@@ -20,10 +20,12 @@ from app.classes.people.policy import Policy
 from app.core.errors import UnavailableError
 from app.server.db import session
 from app.server.db.backup import backup, move, restore, row_count, snapshot
-from app.server.db.history import Revealed, attempts_by_day, latest_attempts, reveals_of, standings
+from app.server.db.exercise_histories import reveals_of
+from app.server.db.history import Revealed
 from app.server.db.learner_cookie import Grant, Tokens, create_token
 from app.server.db.migrations import alembic_configuration, exclusive, migrate, probe
 from app.server.db.personal import delete_everything, everything, merge
+from app.server.db.queries import attempts_by_day, latest_attempts, standings
 from app.server.db.records import MergeResult
 from app.server.db.session import connect, open_session
 from app.server.db.tables import LabRunRow, ReplayRow, Reveal, now

@@ -6,7 +6,6 @@ import pytest
 from sqlalchemy import Engine, func, select, update
 from sqlmodel import col
 
-from app.server.db.columns import RunState
 from app.server.db.lab_runs import (
     Progress,
     QueueFullError,
@@ -20,6 +19,7 @@ from app.server.db.lab_runs import (
     record_progress,
     request_cancel,
 )
+from app.server.db.run_state import RunState
 from app.server.db.session import open_session
 from app.server.db.tables import LabRunRow, now
 from tests.db.queue import run

@@ -4,15 +4,8 @@ import pytest
 from sqlalchemy import Engine
 
 from app.core.errors import InputError, NotFoundError
-from app.server.db.history import (
-    Revealed,
-    attempts_by_day,
-    last_answers,
-    latest_attempts,
-    reveals_of,
-    standings,
-    streak,
-)
+from app.server.db.exercise_histories import last_answers, reveals_of
+from app.server.db.history import Revealed, streak
 from app.server.db.lab_runs import enqueue
 from app.server.db.learner_cookie import (
     Grant,
@@ -25,6 +18,7 @@ from app.server.db.learner_cookie import (
     unsign,
 )
 from app.server.db.personal import delete_everything, everything
+from app.server.db.queries import attempts_by_day, latest_attempts, standings
 from app.server.db.session import open_session
 from app.server.db.tables import Attempt, Prediction, Reveal
 from app.server.db.writer import store

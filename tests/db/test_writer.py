@@ -13,8 +13,8 @@ from sqlalchemy import Engine, event
 
 from app.core.errors import InputError, UnavailableError
 from app.server.db.backup import backup
-from app.server.db.history import latest_attempts
 from app.server.db.migrations import migrate, probe
+from app.server.db.queries import latest_attempts
 from app.server.db.session import open_session
 from app.server.db.tables import Attempt
 from app.server.db.writer import Writer

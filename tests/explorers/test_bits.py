@@ -7,7 +7,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from app.core.charts.style import NARROW, WIDE, Drawing, Paper
+from app.core.charts.axes import NARROW, WIDE, Drawing, Paper
 from app.core.formulas.precision import round_to
 from app.core.formulas.precision.formats import NumberFormat
 from app.course.explorers.precision import decode_digits

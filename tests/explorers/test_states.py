@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from app.core.charts.style import Drawing
+from app.core.charts.axes import Drawing
 from app.course.explorers import EXPLORERS, open_explorer
 from tests.charts.tones import HUES, LEAST, contrast, themes
 from tests.each import each

@@ -4,9 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cache
 
+from app.core.charts.axes import NARROW, WIDE, Drawing, Paper
 from app.core.charts.bars import Bars
 from app.core.charts.plot import Plot
-from app.core.charts.style import NARROW, WIDE, Drawing, Paper
 from app.core.charts.svg import Figure, to_svg
 from app.course.explorers import EXPLORERS
 from tests.charts.belonging import misplaced

@@ -17,8 +17,7 @@ from app.core.folders import ROOT
 from app.core.formulas import FORMULAS
 from app.core.translation import speaking
 from app.course.content.catalog import Catalog
-from app.course.content.course import loaded, sources_of
-from app.course.content.packs import CoursePack, read_pack
+from app.course.content.course import CoursePack, loaded, read_pack, sources_of
 from app.course.kinds import Exercise
 from app.exporting import course
 from app.exporting.course_contents import SERVER

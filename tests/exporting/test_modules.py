@@ -1,7 +1,6 @@
 """What an export takes along is all that its modules import."""
 
-from app.exporting.modules import outside, packages
-from app.exporting.python import WHEELS
+from app.exporting.python import WHEELS, outside, packages
 
 LATER = {"numpy", "torch"}  # imported inside of functions that only a server calls
 

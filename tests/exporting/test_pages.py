@@ -13,9 +13,8 @@ from app.__main__ import main
 from app.core.errors import InputError, UnavailableError
 from app.exporting import course
 from app.exporting import python as browser
-from app.exporting.modules import BROWSER
 from app.exporting.omissions import Known, without_unserved
-from app.exporting.python import VERSION, browser_python
+from app.exporting.python import BROWSER, VERSION, browser_python
 from tests.each import each
 
 pytestmark = pytest.mark.slow(20)

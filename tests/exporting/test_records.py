@@ -4,7 +4,7 @@ import ast
 from collections.abc import Mapping
 from pathlib import Path
 
-from app.exporting.modules import BROWSER
+from app.exporting.python import BROWSER
 from app.server.db import records
 
 

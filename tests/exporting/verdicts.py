@@ -15,7 +15,7 @@ from playwright.sync_api import Page, sync_playwright
 
 from app.course.content.course import read_course
 from app.course.kinds import Answer, Exercise, Verdict
-from app.course.kinds.lab import LabExercise
+from app.course.kinds.choice import LabExercise
 from app.course.sandbox.runner import Runner
 from app.server.aside.fair_queue import grader
 from app.server.config import Settings

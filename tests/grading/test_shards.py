@@ -18,7 +18,7 @@ from app.course.content.catalog import Catalog
 from app.server.config import Settings
 from app.site.grading import parallel
 from app.site.grading.offline import VerdictTally
-from app.site.grading.shards import FileShard, shard_lines, span_of
+from app.site.grading.parallel import FileShard, shard_lines, span_of
 from tests.each import each
 from tests.waiting import HANGS, wait_until
 

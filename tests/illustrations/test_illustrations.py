@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from fastapi.testclient import TestClient
 
 from app.authoring.proofs import figure_texts
-from app.core.charts.style import PAPERS, text_width
+from app.core.charts.axes import PAPERS, text_width
 from app.core.charts.svg import to_svg
 from app.core.units import BYTE, read
 from app.course.content.catalog import Catalog

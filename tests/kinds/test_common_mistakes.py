@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from app.core.units import Reading, scale_of
 from app.course.content.catalog import Catalog
 from app.course.kinds.answer_key import AnswerKey, AskedQuantity, ScoredMistake, keys_of
+from app.course.kinds.choice import LabExercise
 from app.course.kinds.common_mistakes import common_mistake, common_wordings
-from app.course.kinds.lab import LabExercise
 from app.course.kinds.numeric import Numeric
 from app.course.sandbox.runner import Runner
 from app.server.config import Settings

@@ -10,7 +10,7 @@ from app.core.errors import AnswerError
 from app.course.content.catalog import Catalog
 from app.course.content.translations import read_exercise
 from app.course.kinds import Verdict
-from app.course.kinds.answers import Answer
+from app.course.kinds.base import Answer
 from app.course.kinds.design import Design
 from app.course.sandbox.runner import Runner
 

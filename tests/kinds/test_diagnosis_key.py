@@ -12,7 +12,7 @@ from app.core.folders import ROOT
 from app.course.content.catalog import Catalog
 from app.course.content.translations import read_exercise
 from app.course.kinds import KINDS, Exercise
-from app.course.kinds.answers import common_diagnosis, mistake_key
+from app.course.kinds.base import common_diagnosis, mistake_key
 from app.course.sandbox.runner import Runner
 from app.server.db.session import open_session
 from app.server.db.tables import MISTAKE_LIMIT, AttemptRow

@@ -9,12 +9,12 @@ from pydantic import TypeAdapter, ValidationError
 
 from app.core.errors import UnavailableError
 from app.course.content.catalog import Catalog
-from app.course.kinds.answers import Verdict
+from app.course.kinds.base import Verdict
 from app.course.kinds.code.buggy_line import BuggyLine
 from app.course.kinds.code.calls import Argument, outcome_sentence, plain_argument, python, rounded
 from app.course.kinds.code.function import Function
 from app.course.kinds.code.mutants import alterations
-from app.course.sandbox.replies import CallRaised, CallReturned, Execution, Outcome, Plain, Reason, Stopped
+from app.course.sandbox.process import CallRaised, CallReturned, Execution, Outcome, Plain, Reason, Stopped
 from app.course.sandbox.runner import Runner
 from app.site.markdown import inline_html
 from tests.each import each

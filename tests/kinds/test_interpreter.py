@@ -7,12 +7,11 @@ from dataclasses import replace
 import pytest
 
 from app.course.content.catalog import Catalog
-from app.course.kinds.code.buggy_line import BuggyLine, symptom_of
+from app.course.kinds.code.buggy_line import BuggyLine, mended_elsewhere, symptom_of
 from app.course.kinds.code.calls import function_in
 from app.course.kinds.code.interpreter import CompiledListing, FailedError, ListingError
 from app.course.kinds.code.mutation import Effect, Listing, dead_lines
-from app.course.kinds.code.other_cures import mended_elsewhere
-from app.course.sandbox.replies import Plain
+from app.course.sandbox.process import Plain
 from tests.each import each
 from tests.kinds.test_mutation import CALLS
 

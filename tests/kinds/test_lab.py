@@ -9,8 +9,8 @@ from app.core.errors import AnswerError, ContentError
 from app.course.content.catalog import Catalog
 from app.course.content.translations import read_exercise
 from app.course.kinds import Verdict
-from app.course.kinds.answers import Answer
-from app.course.kinds.lab import LabExercise
+from app.course.kinds.base import Answer
+from app.course.kinds.choice import LabExercise
 from app.course.sandbox.runner import Runner
 
 RING = "collectives/count-the-ring"

@@ -6,7 +6,7 @@ import pytest
 from app.core.errors import AnswerError
 from app.course.content.catalog import Catalog
 from app.course.kinds import Verdict
-from app.course.kinds.answers import Answer
+from app.course.kinds.base import Answer
 from app.course.sandbox.runner import Runner
 
 LEVERS = "diagnosis/technique-and-lever"

@@ -8,12 +8,11 @@ from app.core.errors import ContentError
 from app.core.expressions import ExpressionError
 from app.course.content.catalog import Catalog
 from app.course.content.translations import read_exercise
-from app.course.kinds.code.buggy_line import BuggyLine
+from app.course.kinds.code.buggy_line import BuggyLine, equally_guilty
 from app.course.kinds.code.calls import TrialCall
 from app.course.kinds.code.interpreter import CompiledListing, ListingError
 from app.course.kinds.code.mutation import Listing, Mutant, Mutants, Operator, effect_of
-from app.course.kinds.code.other_cures import equally_guilty
-from app.course.sandbox.replies import Plain
+from app.course.sandbox.process import Plain
 from tests.each import each
 
 ALL: tuple[Operator, ...] = ("constant", "operator", "factor", "off-by-one", "swap")

@@ -7,7 +7,7 @@ from app.core.errors import AnswerError
 from app.core.quotation import code_span
 from app.course.content.catalog import Catalog
 from app.course.kinds import Verdict
-from app.course.kinds.answers import Answer
+from app.course.kinds.base import Answer
 from app.course.kinds.choice import Choice
 from app.course.kinds.code.calls import python
 from app.course.kinds.code.function import Function

@@ -7,7 +7,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from app.core.errors import InputError
 from app.course.content.catalog import Catalog
-from app.course.kinds.parameters import CHOSEN, ChapterParameters, corners, seed_choice, seed_of_choice, values
+from app.course.kinds.drawn_values import CHOSEN, ChapterParameters, corners, seed_choice, seed_of_choice, values
 from tests.each import each
 
 READ = TypeAdapter(ChapterParameters)

@@ -5,8 +5,7 @@ import pytest
 from app.core.expressions import Quantity
 from app.core.units import BYTE
 from app.course.content.catalog import Catalog
-from app.course.kinds.answer_key import AnswerKey, AskedQuantity, keys_of
-from app.course.kinds.near_misses import QuestionNumbers
+from app.course.kinds.answer_key import AnswerKey, AskedQuantity, QuestionNumbers, keys_of
 from app.course.kinds.numeric import Numeric
 from tests.each import each
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 from pydantic import ValidationError
 
-from app.core.charts.style import NARROW, WIDE, Drawing
+from app.core.charts.axes import NARROW, WIDE, Drawing
 from app.core.errors import AnswerError
 from app.core.simulators.programs import PlayedSchedule
 from app.course.content.catalog import Catalog

@@ -10,7 +10,7 @@ import yaml
 from fastapi.testclient import TestClient
 from pydantic import ValidationError
 
-from app.classes.federation.earned_shares import shares_of
+from app.classes.federation.outbox import shares_of
 from app.classes.people.classes import members_of
 from app.classes.people.gradebook import cells_of
 from app.core.errors import ContentError
@@ -19,7 +19,7 @@ from app.course.content.catalog import Catalog
 from app.course.content.topic_file import ReadingQuestion
 from app.course.content.translations import exercise_texts, read_exercise, translated, translations_of
 from app.course.kinds import EXERCISE, Exercise
-from app.course.kinds.answers import Answer, Verdict
+from app.course.kinds.base import Answer, Verdict
 from app.course.sandbox.runner import Runner
 from app.server.config import Settings
 from app.server.db.session import open_session

@@ -7,14 +7,14 @@ from itertools import product as every
 import pytest
 from fastapi.testclient import TestClient
 
-from app.core.charts.style import NARROW, WIDE, Drawing
+from app.core.charts.axes import NARROW, WIDE, Drawing
 from app.core.errors import AnswerError
 from app.core.simulators.sharding import PlayedPlan, RankMesh, Resharding, play_plan, working_plans
 from app.course.content.catalog import Catalog
 from app.course.illustrations.grids import played_sketch
 from app.course.kinds import Verdict
-from app.course.kinds.answers import Answer
-from app.course.kinds.layouts import in_jax, placements, read_layout, read_plan, task_of, tolerated, trouble_of
+from app.course.kinds.base import Answer
+from app.course.kinds.sharding import in_jax, placements, read_layout, read_plan, task_of, tolerated, trouble_of
 from app.course.sandbox.runner import Runner
 from tests.each import each
 from tests.oracles.collectives import all_to_all, ring_all_gather, ring_all_reduce, ring_reduce_scatter

@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from app.authoring.proofs import figure_texts
 from app.course.content.catalog import Catalog
 from app.course.content.translations import read_exercise
-from app.course.illustrations.memory import counted_sketch
+from app.course.illustrations.base import counted_sketch
 from tests.content.test_catalog import GOOD
 
 ADDED = "parts: {one: x, another: x}\nmistakes:"

@@ -13,8 +13,8 @@ from fastapi.testclient import TestClient
 
 from app.main import create_app
 from app.server.config import Settings
-from app.server.db.columns import RunState
 from app.server.db.lab_runs import enqueue, lab_run
+from app.server.db.run_state import RunState
 from tests.db.queue import run
 from tests.waiting import HANGS, wait_until
 

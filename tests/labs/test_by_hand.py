@@ -23,7 +23,7 @@ from app.labs.run import LabRun
 from app.labs.runner.job import note_start, stack_of
 from app.labs.runner.limits import allow_connections
 from app.labs.spec import lab_called, read_job
-from app.server.db.columns import RunState
+from app.server.db.run_state import RunState
 from tests.labs.conftest import PATIENCE
 
 slow = pytest.mark.slow(15)

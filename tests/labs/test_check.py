@@ -12,18 +12,19 @@ import pytest
 from app.__main__ import main
 from app.core.errors import InputError
 from app.core.units import scale_of
-from app.labs.check.findings import (
+from app.labs.check.steps import STEPS, checked, taken
+from app.labs.check.world import (
     CheckFinding,
     CheckStep,
     CheckVerdict,
     Expectation,
+    Ran,
     What,
+    World,
     _table,
     expectation,
     status,
 )
-from app.labs.check.steps import STEPS, checked, taken
-from app.labs.check.world import Ran, World
 from app.labs.machines.devices import Devices, join_sources, promised
 from app.labs.machines.vendor import Output
 from app.labs.results.upload import read_sent_file

@@ -6,12 +6,10 @@ from typing import Any
 
 import pytest
 
-from app.labs.check.collectives import check_network, variables_without
-from app.labs.check.findings import CheckFinding, CheckVerdict, compare_expected
 from app.labs.check.hardware import driver, links
-from app.labs.check.health import after_the_load
-from app.labs.check.kernels import pcie_under_load
-from app.labs.check.world import Ran
+from app.labs.check.kernels import check_network, pcie_under_load, variables_without
+from app.labs.check.steps import after_the_load
+from app.labs.check.world import CheckFinding, CheckVerdict, Ran, compare_expected
 from app.labs.machines.devices import Devices
 from app.labs.machines.nvidia_output import query_gpus, read_gpu_sections
 from app.labs.machines.vendor import Output

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from app.__main__ import main
-from app.labs.check.findings import CheckFinding, CheckReport, CheckStep, CheckVerdict, passed
 from app.labs.check.node_comparison import NodeCheck, compare_nodes, confirmed, read_node_check
+from app.labs.check.world import CheckFinding, CheckReport, CheckStep, CheckVerdict, passed
 from tests.each import each
 
 H100, A100 = "8 × NVIDIA H100 80GB HBM3", "4 × NVIDIA A100-SXM4-80GB"

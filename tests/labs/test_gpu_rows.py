@@ -17,7 +17,7 @@ from app.labs.runner.events import CheckEvent, ClocksEvent, GpuReading, MeasureE
 from app.labs.spec import lab_called, read_job
 from app.main import create_app
 from app.server.config import Settings
-from app.server.db.columns import RunState
+from app.server.db.run_state import RunState
 from tests.labs.gpus import machine, uuid_of
 
 TIMES = (1.6e-3, 1.6e-3, 2.0e-3)  # of 2 * 8192³ operations: 687 and 550 TFLOP/s

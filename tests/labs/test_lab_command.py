@@ -11,7 +11,7 @@ from app.labs.launch.base import write_run
 from app.labs.machines.devices import Devices, join_sources
 from app.labs.run import RunOutcome
 from app.labs.spec import known_labs, lab_called, read_job
-from app.server.db.columns import RunState
+from app.server.db.run_state import RunState
 from tests.labs.gpus import H100, TOO_OLD, known, listing, machine, plain, seen
 
 OLD_DRIVER = join_sources(seen(error=TOO_OLD), listing(), {})

@@ -11,8 +11,7 @@ import pytest
 from app.core.errors import InputError
 from app.labs.launch.base import write_run
 from app.labs.launch.local import LocalLauncher
-from app.labs.launch.slurm import SlurmLauncher
-from app.labs.launch.slurm_job import SiteLines, allocation_of, options_of, script_of
+from app.labs.launch.slurm import SiteLines, SlurmLauncher, allocation_of, options_of, script_of
 from app.labs.results.analysis import report_of
 from app.labs.results.match import is_of
 from app.labs.results.report import read_report

@@ -9,8 +9,7 @@ from app.core.errors import InputError
 from app.labs.launch import base
 from app.labs.launch.base import LaunchPlan, planned, planned_elsewhere
 from app.labs.machines.devices import NO_DEVICES, Devices, join_sources, promised
-from app.labs.parameters import Parameter
-from app.labs.spec import Lab, known_labs, lab_called
+from app.labs.spec import Lab, Parameter, known_labs, lab_called
 from tests.each import each
 from tests.labs.gpus import NO_GPUS, TOO_OLD, faulty, listing, machine, seen
 

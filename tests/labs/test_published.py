@@ -15,7 +15,7 @@ from app.labs.machines.machine import MachineFacts, datasheet_of
 from app.labs.results.analysis import analyzed
 from app.labs.results.report import Measure, Report
 from app.labs.spec import lab_called
-from app.server.db.columns import RunState
+from app.server.db.run_state import RunState
 from app.site.web.labs.tables import lab_figures
 from tests.each import each
 from tests.labs.gpus import H100

@@ -20,7 +20,7 @@ from app.labs.results.recordings import (
     requests_in_lines,
 )
 from app.labs.results.report import Report, read_report
-from app.server.db.columns import RunState
+from app.server.db.run_state import RunState
 from tests.each import each
 from tests.labs.quiet_runs import quiet_run
 

@@ -21,7 +21,7 @@ from app.labs.runner.events import (
     as_line,
 )
 from app.labs.spec import lab_called, read_job
-from app.server.db.columns import UNFINISHED, RunState
+from app.server.db.run_state import UNFINISHED, RunState
 
 # As an earlier version wrote them.
 JOB = (

@@ -14,7 +14,7 @@ from app.labs.runner.events import CheckEvent, MeasureEvent, RankEvent, ReadyEve
 from app.labs.spec import lab_called, read_job
 from app.main import create_app
 from app.server.config import Settings
-from app.server.db.columns import RunState
+from app.server.db.run_state import RunState
 from tests.labs.gpus import machine
 from tests.measurements.printing import FACTORS, SIZES, time_of, today
 

@@ -13,7 +13,7 @@ from app.labs.machines.machine import MachineFacts
 from app.labs.machines.vendor import Output
 from app.labs.results.report import Derived, Measure, Report
 from app.server.config import Settings
-from app.server.db.columns import RunState
+from app.server.db.run_state import RunState
 from tests.labs.gpus import H100, machine
 from tests.labs.smi import sections
 

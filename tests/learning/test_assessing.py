@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from app.course.content.catalog import Catalog
 from app.course.learning import Prerequisites
-from app.course.learning.placement import (
+from app.course.learning.reviews import (
     FINAL_QUESTIONS,
     PLACEMENT_QUESTIONS,
     FinalTally,

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from app.core.formulas.presets import cluster
-from app.core.measurements.comparison import cluster_of_test, compare_test
+from app.core.measurements.pieces import cluster_of_test, compare_test
 from app.core.measurements.published import published_tests
 from app.core.measurements.reports import CollectiveTest, SizeRow
 from tests.each import each

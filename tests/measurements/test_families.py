@@ -4,7 +4,7 @@ from pathlib import Path
 
 from app.core.measurements.file_reader import read_files
 from app.core.measurements.logs.families import LOG_FAMILIES, LogFamily, family_titles
-from app.core.measurements.logs.foreign import FOREIGN_FAMILIES, FOREIGN_TOOLS
+from app.core.measurements.logs.reader import FOREIGN_FAMILIES, FOREIGN_TOOLS
 from app.core.measurements.reports import TrainingLog, Unread
 from tests.each import each
 

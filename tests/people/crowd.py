@@ -9,7 +9,7 @@ from app.classes.people.classes import Role, create_class, enroll, number_of
 from app.classes.people.counted_answers import variant_seed
 from app.classes.people.persons import new_person, open_browser
 from app.classes.people.policy import Policy
-from app.course.kinds.answers import Answer
+from app.course.kinds.base import Answer
 from app.server.db.session import open_session
 from app.server.db.tables import AttemptRow
 from app.site import Site

@@ -13,8 +13,10 @@ from app.classes.people.counted_answers import extend
 from app.classes.people.policy import GroupDates, Policy, dates_of
 from app.classes.people.work import release_of, works_at
 from app.core.errors import UnavailableError
-from app.server.db.history import LearnerDrawing, histories, latest_attempts
+from app.server.db.exercise_histories import histories
+from app.server.db.history import LearnerDrawing
 from app.server.db.people import AssignmentRow, RegradeRow
+from app.server.db.queries import latest_attempts
 from app.server.db.session import open_session
 from app.server.db.tables import AttemptRow, now
 from app.site import Site

@@ -31,9 +31,8 @@ from app.classes.people.classes import (
     zone_named,
 )
 from app.classes.people.csv_rosters import RosterEntry
-from app.classes.people.deletion import delete_class
 from app.classes.people.erasure import about_member, forget_member, leave_class
-from app.classes.people.members import new_seat_codes, rename_member, taught_by
+from app.classes.people.members import delete_class, new_seat_codes, rename_member, taught_by
 from app.classes.people.merges import (
     answer_merge,
     merge_members,

@@ -13,8 +13,8 @@ from app.classes.people.activity import turnouts
 from app.classes.people.assignments import AssignmentEntry, assignments_of, create_assignment
 from app.classes.people.classes import Role, class_with, create_class, enroll, members_of, number_of
 from app.classes.people.counted_answers import extend
-from app.classes.people.deletion import delete_class
 from app.classes.people.demo import Demo, create_demo
+from app.classes.people.members import delete_class
 from app.classes.people.persons import new_person, open_browser
 from app.classes.people.policy import Policy
 from app.core.errors import InputError

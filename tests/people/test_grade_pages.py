@@ -16,7 +16,7 @@ from app.classes.people.counted_answers import given_in
 from app.classes.people.gradebook import Override, cells_of, override
 from app.classes.people.policy import Policy
 from app.classes.people.regrade_run import stale_answers
-from app.course.kinds.answers import mistake_key
+from app.course.kinds.base import mistake_key
 from app.server.db.people import OverrideRow, RegradeRow
 from app.server.db.session import open_session
 from app.server.db.tables import AttemptRow

@@ -13,6 +13,7 @@ from app.classes.people.assignment_copies import chosen_assignments, copies_of, 
 from app.classes.people.assignments import (
     Assignment,
     AssignmentEntry,
+    ExercisePool,
     assignment_with,
     assignments_of,
     change_assignment,
@@ -24,7 +25,6 @@ from app.classes.people.exercise_statistics import statistics_of
 from app.classes.people.gradebook import Override, cells_of, overall_percent, override, total
 from app.classes.people.persons import new_person
 from app.classes.people.policy import Policy
-from app.classes.people.pools import ExercisePool
 from app.classes.people.work import veils, works_at
 from app.core.errors import InputError
 from app.server.db.people import OverrideRow

@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from typing import cast
 
-from app.course.sandbox.replies import CallReturned, Execution, Plain
+from app.course.sandbox.process import CallReturned, Execution, Plain
 from app.course.sandbox.runner import Runner
 from tests.sandbox import siege
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.core.errors import AnswerError
-from app.course.sandbox.replies import CallReturned, Execution
+from app.course.sandbox.process import CallReturned, Execution
 from app.course.sandbox.runner import Runner
 from app.server.config import Settings
 from tests.waiting import HANGS

@@ -14,8 +14,7 @@ import pytest
 from app.core.errors import UnavailableError
 from app.course.sandbox import pool
 from app.course.sandbox.component import component_file
-from app.course.sandbox.process import WorkerProcess
-from app.course.sandbox.replies import CallReturned, Execution, Stopped
+from app.course.sandbox.process import CallReturned, Execution, Stopped, WorkerProcess
 from app.course.sandbox.runner import Runner
 from app.server.config import Settings
 from tests.each import each

@@ -19,10 +19,9 @@ from app.__main__ import main
 from app.commands.doctor import checked_sandbox
 from app.core.errors import UnavailableError
 from app.course.sandbox import remote
-from app.course.sandbox.remote import RemotePool, SandboxServer, _choice
-from app.course.sandbox.replies import CallRaised, CallReturned, Stopped
+from app.course.sandbox.process import CallRaised, CallReturned, Stopped
+from app.course.sandbox.remote import RemotePool, SandboxServer, _choice, create_service
 from app.course.sandbox.runner import Runner
-from app.course.sandbox.service import create_service
 from app.server.aside.fair_queue import Client, grader
 from app.server.config import Settings
 from app.server.network.sockets import listen, listen_at, url_of

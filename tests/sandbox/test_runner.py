@@ -16,8 +16,7 @@ from app.core.folders import ROOT
 from app.course.sandbox.component import check_owner
 from app.course.sandbox.guest.codec import decode, encode
 from app.course.sandbox.pool import SandboxHealth
-from app.course.sandbox.process import WorkerProcess
-from app.course.sandbox.replies import CallRaised, CallReturned, Execution, Plain, Stopped
+from app.course.sandbox.process import CallRaised, CallReturned, Execution, Plain, Stopped, WorkerProcess
 from app.course.sandbox.runner import Runner
 from app.server.config import Settings
 from tests.each import each

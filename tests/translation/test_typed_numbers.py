@@ -18,10 +18,9 @@ from app.core.units import clear_text, in_english, list_in_english
 from app.course.content.catalog import Catalog
 from app.course.explorers import EXPLORERS, Slider, address_text
 from app.course.kinds.design import Knob
-from app.labs.parameters import Parameter
-from app.labs.spec import Lab, known_labs, read_job
+from app.labs.spec import Lab, Parameter, known_labs, read_job
 from app.site.web.labs.predictions import read_run_prediction, read_typed_parameter
-from app.site.web.reference.formula_view import formula_page
+from app.site.web.reference.formulas import formula_page
 from tests.each import each
 
 UNCLEAR = ("112.000", "1.234")

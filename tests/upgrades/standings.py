@@ -5,7 +5,7 @@ from typing import Any
 
 from sqlmodel import Session
 
-from app.server.db.history import standings_by
+from app.server.db.exercise_histories import standings_by
 
 Attempts = Sequence[Mapping[str, Any]]
 

@@ -6,7 +6,7 @@ from urllib.parse import parse_qs, urlsplit
 import pytest
 from fastapi.testclient import TestClient
 
-from app.classes.pages.guard import qr_code
+from app.classes.pages.class_router import qr_code
 from app.classes.people.classes import Role, class_with, join_code_of
 from app.server.db.people import ClassRow
 from app.server.db.session import open_session

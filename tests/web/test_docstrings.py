@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from app.core.formulas import FORMULAS, Formula, lookup
-from app.site.web.reference.formula_view import documented
+from app.site.web.reference.formulas import documented
 from tests.each import each
 
 RING = lookup("collectives.ring_all_reduce_time")

@@ -4,7 +4,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from app.course.content.catalog import Catalog
-from app.course.kinds.answers import Verdict
+from app.course.kinds.base import Verdict
 from app.server.db.history import ExerciseHistory, LastAnswer, LastAnswers, Standing
 from app.site.web.exercise.page_context import ActionResult, AssignmentRules, ExerciseRequest
 from app.site.web.exercise.view import ExercisePage, exercise_page

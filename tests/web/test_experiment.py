@@ -12,7 +12,7 @@ from sqlmodel import col, select
 from app.core.measurements.published import published_tests, text_of
 from app.core.measurements.reports import CollectiveTest
 from app.course.content.catalog import Catalog
-from app.course.kinds.lab import LabExercise
+from app.course.kinds.choice import LabExercise
 from app.labs.results.analysis import shipped_runs
 from app.labs.results.match import FITTED
 from app.server.db.learner_cookie import new_learner, sign

@@ -4,8 +4,8 @@ from html import unescape
 from fastapi.testclient import TestClient
 
 from app.course.kinds.base import Embedded
-from app.server.db.history import efforts, latest_attempts
 from app.server.db.learner_cookie import unsign
+from app.server.db.queries import efforts, latest_attempts
 from app.server.db.session import open_session
 from app.site import Site
 from app.site.web.explore.figures import embedded_view

@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 from app.commands.lab_launch import results_table
 from app.core.units import RATIO, Reading, read, scale_of
 from app.course.content.catalog import Catalog
-from app.course.kinds.lab import LabExercise
+from app.course.kinds.choice import LabExercise
 from app.labs.results.analysis import shipped_runs
 from app.labs.results.report import Report
 from app.labs.spec import known_labs, lab_called

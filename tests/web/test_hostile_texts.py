@@ -11,7 +11,7 @@ from fastapi.testclient import TestClient
 from app.core.quotation import visible
 from app.course.content.catalog import Catalog
 from app.course.kinds import KINDS, Exercise
-from app.course.kinds.answers import Answer
+from app.course.kinds.base import Answer
 from app.course.kinds.code.function import Function
 from app.course.kinds.code.schedule import Schedule
 from app.site.markdown import html

@@ -16,7 +16,7 @@ from app.labs.run import RunOutcome
 from app.labs.runner.events import MeasureEvent, RankEvent, ReadyEvent, TimingEvent, as_line
 from app.labs.runner.timer import Sampling, Timer
 from app.labs.spec import LabJob, lab_called, read_job
-from app.server.db.columns import RunState
+from app.server.db.run_state import RunState
 from app.site.web.labs.predictions import gap, guess_verdict
 from app.site.web.labs.tables import LabGuess, lab_figures, underway_view
 from tests.each import each

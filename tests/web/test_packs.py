@@ -8,8 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.course.content.catalog import Catalog
-from app.course.content.course import arranged
-from app.course.content.packs import read_pack
+from app.course.content.course import arranged, read_pack
 from app.site import Site
 from tests.content.test_images import SVG
 

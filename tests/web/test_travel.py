@@ -12,10 +12,10 @@ from fastapi.testclient import TestClient
 from httpx2 import Response
 
 from app.labs.results.analysis import shipped_runs
-from app.server.db.columns import RunState
 from app.server.db.lab_runs import SENT
 from app.server.db.learner_cookie import new_learner, sign
 from app.server.db.personal import MOST
+from app.server.db.run_state import RunState
 from app.server.db.session import open_session
 from app.server.db.tables import Attempt, LabRunRow, Prediction
 from app.server.db.writer import store

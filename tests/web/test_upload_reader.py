@@ -7,7 +7,7 @@ from fastapi import FastAPI
 
 from app.main import create_app
 from app.server.config import Settings
-from app.site.web.measured import traces
+from app.site.web.measured import page
 from tests.costs import Asker, Cost, running
 from tests.waiting import until
 
@@ -56,8 +56,8 @@ def test_slow_uploads_keep_no_one_from_reading(app: FastAPI) -> None:
 
 
 def test_what_one_address_has_on_the_disk_is_limited(app: FastAPI, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(traces, "_MOST_OF_ONE", 10_000)
-    monkeypatch.setattr(traces, "_MOST_OF_ALL", 15_000)
+    monkeypatch.setattr(page, "_MOST_OF_ONE", 10_000)
+    monkeypatch.setattr(page, "_MOST_OF_ALL", 15_000)
     large = "a" * 4_000
 
     async def tried() -> None:

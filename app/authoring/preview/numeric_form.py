@@ -16,13 +16,21 @@ from fastapi import APIRouter, Depends, FastAPI, Header, Request, Response
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
-from app.authoring.preview.files import ChangedFileError, files_in, files_of, read_text, save_text, stamp_of
-from app.authoring.preview.workbench import AuthoringPreview, Proof
+from app.authoring.preview.workbench import (
+    AuthoringPreview,
+    ChangedFileError,
+    Proof,
+    files_in,
+    files_of,
+    read_text,
+    save_text,
+    stamp_of,
+)
 from app.authoring.starters import exercise_schema, write_missing_topic, write_new
 from app.core.errors import ContentError, InputError
 from app.core.yaml_file import LARGEST, parse_document
+from app.course.content.course import PACK_FILE
 from app.course.content.outline import COURSE_FILE
-from app.course.content.packs import PACK_FILE
 from app.course.content.topic_file import TOPIC_FILE
 from app.course.content.translations import topic_of
 from app.site import Site

@@ -48,9 +48,8 @@ from app.classes.people.classes import (
 )
 from app.classes.people.csv_rosters import COLUMN_WORDS, RosterEntry, clean_id, read_roster, write_roster
 from app.classes.people.csv_text import MOST_LINES
-from app.classes.people.deletion import delete_class, refuse_other_name
 from app.classes.people.erasure import about_member, forget_member
-from app.classes.people.members import clean_group, hold, member_row, remove_members
+from app.classes.people.members import clean_group, delete_class, hold, member_row, refuse_other_name, remove_members
 from app.classes.people.merges import merge_members, merges_in, undo_or_ask
 from app.classes.people.persons import clean_name, new_person
 from app.classes.people.rosters import RosterChanges, apply, import_roster, roster_changes

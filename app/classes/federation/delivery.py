@@ -12,7 +12,6 @@ from sqlalchemy import select as columns
 from sqlmodel import Session, col, select
 
 from app.classes.federation import outbox
-from app.classes.federation.earned_shares import shares_of
 from app.classes.federation.lti.platforms import Platform, platform_with
 from app.classes.federation.lti.scores import (
     ItemTerms,
@@ -25,7 +24,7 @@ from app.classes.federation.lti.scores import (
     send_score,
     terms_of,
 )
-from app.classes.federation.outbox import Due
+from app.classes.federation.outbox import Due, shares_of
 from app.classes.people.assignments import assignment_with, assignments_with
 from app.core.errors import AppError, RefusedError, UnavailableError
 from app.server.db.people import AssignedRow, ExtensionRow, LinkRow, OverrideRow, PersonRow, PlatformRow, RegradeRow

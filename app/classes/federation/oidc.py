@@ -7,18 +7,17 @@ import secrets
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import astuple, dataclass
-from functools import cached_property
 from http import HTTPStatus
 from urllib.parse import quote_plus, urlencode
 
 from itsdangerous import BadSignature, URLSafeTimedSerializer
 
-from app.classes.federation.http_client import HttpAnswer, Outgoing, target_of, text_in
-from app.classes.federation.providers import Provider, check_packages, obstacles, providers_in
+from app.classes.federation.addresses import target_of
+from app.classes.federation.http_client import HttpAnswer, Outgoing, text_in
+from app.classes.federation.providers import Provider
 from app.classes.federation.tokens import KeySets, verified
 from app.core.errors import RefusedError, UnavailableError
 from app.core.translation import noted, translate
-from app.server.config import Settings
 
 _DESCRIPTION = "/.well-known/openid-configuration"
 _FRESH, _AGAIN, _STALE = 3600.0, 30.0, 86_400.0  # seconds, as for keys
@@ -321,42 +320,3 @@ def _declined(provider: Provider, error: str) -> str:
 
 def _signer(secret: str) -> URLSafeTimedSerializer:
     return URLSafeTimedSerializer(secret, salt="wallclock.sign-in")
-
-
-class Federation:
-    """The providers of a server, and the requests to other services.
-
-    Its properties raise `UnavailableError` if the packages of the extra `people` are missing.
-    """
-
-    def __init__(self, settings: Settings) -> None:
-        """Raises InputError if WALLCLOCK_OIDC cannot be read."""
-        self._settings = settings
-        self.providers = {provider.slug: provider for provider in providers_in(settings)}
-
-    def usable(self) -> tuple[Provider, ...]:
-        """The providers with which a visitor can sign in now."""
-        return () if obstacles(self._settings) else tuple(self.providers.values())
-
-    @cached_property
-    def outgoing(self) -> "Outgoing":
-        """Requests to other services."""
-        check_packages()
-        from app.classes.federation.http_client import Outgoing
-
-        return Outgoing(self._settings.private_hosts)
-
-    @cached_property
-    def keys(self) -> "KeySets":
-        """The keys of other services."""
-        check_packages()
-        from app.classes.federation.tokens import KeySets
-
-        return KeySets(self.outgoing)
-
-    @cached_property
-    def sign_ins(self) -> "SignIns":
-        """Sign-ins with OpenID Connect."""
-        check_packages()
-
-        return SignIns(self.outgoing, self.keys, self._settings.private_hosts)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from importlib.util import find_spec
 from urllib.parse import urlsplit
 
-from app.classes.federation.http_client import target_of
+from app.classes.federation.addresses import target_of
 from app.core.errors import InputError, RefusedError, UnavailableError
 from app.server.config import Settings
 

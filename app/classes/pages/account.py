@@ -10,7 +10,7 @@ from fastapi.responses import RedirectResponse
 from sqlmodel import Session
 
 from app.classes.members import site_members
-from app.classes.pages.guard import class_url, sign_in_first
+from app.classes.pages.class_router import class_url, sign_in_first
 from app.classes.pages.sign_in import SignInAccount, accounts_of, asked_first, offered_work, own_path
 from app.classes.people.classes import classes_of, number_of, renew_seat_code, role_in
 from app.classes.people.erasure import all_about, delete_person, leave_class

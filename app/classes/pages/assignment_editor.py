@@ -12,17 +12,21 @@ from starlette.datastructures import FormData
 from app.classes.pages.assignment_form import (
     AssignmentDraft,
     AssignmentForm,
+    PickerChapter,
+    PlacedExercise,
     RuleField,
     TheirEdit,
     assignment_form_of,
+    chapters_of,
     date_words,
     new_assignment_form,
     parse_form,
+    path_points,
+    picked_in_order,
     rule_fields,
     their_edits,
 )
 from app.classes.pages.class_router import AssignmentVisit, ClassForm, ClassRouter, ClassVisit
-from app.classes.pages.exercise_picker import PickerChapter, PlacedExercise, chapters_of, path_points, picked_in_order
 from app.classes.pages.live import link_to
 from app.classes.people.activity import turnouts
 from app.classes.people.assignments import (
@@ -34,9 +38,9 @@ from app.classes.people.assignments import (
     entries_in_pools,
 )
 from app.classes.people.classes import Role, change_class, members_of, set_archived, take_out_of_archive, time_zones
-from app.classes.people.deletion import delete_class, refuse_other_name
 from app.classes.people.exercise_statistics import ExerciseStatistics, statistics_csv, statistics_of_class
 from app.classes.people.gradebook import GradeRule, change_grade_rule, grade_rule_of
+from app.classes.people.members import delete_class, refuse_other_name
 from app.core.errors import InputError, NotFoundError
 from app.core.translation import noted, translate
 from app.site.web.frame.database_copies import copies_until

@@ -14,8 +14,7 @@ from sqlalchemy import select as columns
 from sqlmodel import Session, col
 
 from app.classes.members import sign_in
-from app.classes.pages.class_router import ClassForm, ClassRouter, ClassVisit
-from app.classes.pages.guard import class_url
+from app.classes.pages.class_router import ClassForm, ClassRouter, ClassVisit, class_url
 from app.classes.people.assignment_copies import (
     AssignmentCopy,
     chosen_assignments,

@@ -5,8 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 from urllib.parse import urlencode
 
-from app.classes.pages.class_router import ClassForm, ClassRouter, ClassVisit
-from app.classes.pages.guard import Tab
+from app.classes.pages.class_router import ClassForm, ClassRouter, ClassVisit, Tab
 from app.classes.pages.live import Idea, idea_html, link_to
 from app.classes.pages.roster import page_number
 from app.classes.people.activity import ExerciseFigures, exercise_figures, ideas_in, work_in

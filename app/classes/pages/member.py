@@ -9,8 +9,7 @@ from fastapi import Form, Request, Response
 from fastapi.responses import RedirectResponse
 from sqlmodel import Session
 
-from app.classes.pages.class_router import ClassForm, ClassRouter, ClassVisit
-from app.classes.pages.guard import Membership, class_url, in_class
+from app.classes.pages.class_router import ClassForm, ClassRouter, ClassVisit, Membership, class_url, in_class
 from app.classes.people.assignment_copies import on_the_calendar
 from app.classes.people.classes import Member, Role, members_of
 from app.classes.people.erasure import about_member, forget_member

@@ -13,7 +13,7 @@ from app.classes.federation.identities import connect_identity, may_connect, per
 from app.classes.federation.pending_identity import PATIENCE, Pending
 from app.classes.federation.providers import Provider, obstacles
 from app.classes.members import sign_in, site_members
-from app.classes.pages.guard import class_url, sign_in_first
+from app.classes.pages.class_router import class_url, sign_in_first
 from app.classes.pages.sign_in import (
     ConnectPage,
     NamePage,

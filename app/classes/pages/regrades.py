@@ -15,7 +15,7 @@ from fastapi import Form, Request, Response
 from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from app.classes.pages.guard import ClassHead, Membership, class_head, in_class
+from app.classes.pages.class_router import ClassHead, Membership, class_head, in_class
 from app.classes.pages.live import link_to
 from app.classes.people.classes import Role, members_of
 from app.classes.people.regrade_run import Regraded, Stale, regraded, stale_answers

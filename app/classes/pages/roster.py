@@ -4,8 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from app.classes.pages.class_router import ClassForm, ClassRouter, ClassVisit
-from app.classes.pages.guard import JoinLink, join_link, refuse_student_and_assistant, root_of
+from app.classes.pages.class_router import (
+    ClassForm,
+    ClassRouter,
+    ClassVisit,
+    JoinLink,
+    join_link,
+    refuse_student_and_assistant,
+    root_of,
+)
 from app.classes.people.assignment_copies import how_far
 from app.classes.people.classes import Member, Role, members_of, renew_join_link
 from app.classes.people.members import SeatCode, last_seen, new_seat_codes

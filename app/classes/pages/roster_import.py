@@ -7,8 +7,8 @@ from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 from starlette.datastructures import FormData, UploadFile
 
+from app.classes.pages.class_router import ClassHead, Membership, class_head, class_url, in_class
 from app.classes.pages.grades import assignment_numbered
-from app.classes.pages.guard import ClassHead, Membership, class_head, class_url, in_class
 from app.classes.people.assignments import assignments_of
 from app.classes.people.classes import Role
 from app.classes.people.csv_grades import (

@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 from app.classes.federation.identities import ISSUER, issuers_of
 from app.classes.federation.providers import obstacles
 from app.classes.members import sign_in, site_members
-from app.classes.pages.guard import class_url, sign_in_first
+from app.classes.pages.class_router import class_url, sign_in_first
 from app.classes.people.assignment_copies import how_far
 from app.classes.people.classes import class_of_code, seat_with
 from app.classes.people.merges import waiting_merges

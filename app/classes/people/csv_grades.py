@@ -15,8 +15,7 @@ from app.classes.people.classes import Member
 from app.classes.people.csv_rosters import foreign_format, read_id, refuse_lines
 from app.classes.people.csv_text import CsvFile, CsvRow, csv_text, read_csv
 from app.classes.people.gradebook import COLUMNS, WHOLE, Cells, Override, StudentPoints, grades_of, override, points_in
-from app.classes.people.recognition import bare_id
-from app.classes.people.rosters import by_bare_id
+from app.classes.people.rosters import bare_id, by_bare_id
 from app.core.errors import InputError, nearest
 from app.core.translation import translate
 

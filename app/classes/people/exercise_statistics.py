@@ -21,7 +21,7 @@ from app.classes.people.csv_text import csv_text
 from app.classes.people.gradebook import Cells, cells_from, points_by_hand
 from app.classes.people.members import in_parts
 from app.course.content.catalog import Catalog
-from app.course.kinds.quantities_base import shown_slots
+from app.course.kinds.numeric import shown_slots
 from app.server.db.tables import AttemptRow
 
 _AT_ONCE = 1_000  # learners of a query: databases limit its parameters

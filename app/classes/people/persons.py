@@ -15,10 +15,9 @@ from sqlmodel import Session, col, select
 
 from app.core.errors import InputError, RefusedError
 from app.core.translation import noted, translate
-from app.server.db.batched_reads import Gathered
 from app.server.db.learner_cookie import new_learner, secret_of
 from app.server.db.people import DIGEST_LENGTH, IdentityRow, MemberRow, PersonRow, SessionRow
-from app.server.db.session import connected, open_writing_session, outage_of
+from app.server.db.session import Gathered, connected, open_writing_session, outage_of
 from app.server.db.tables import NAME_LIMIT, now
 from app.site.members import SignedIn
 

@@ -16,7 +16,7 @@ from app.core.errors import AnswerError
 from app.core.translation import translate
 from app.course.content.catalog import Catalog
 from app.course.kinds import Exercise
-from app.course.kinds.answers import stored_answer
+from app.course.kinds.base import stored_answer
 from app.course.sandbox.runner import Runner
 from app.server.db.people import AssignmentRow, RegradeRow
 from app.server.db.session import open_writing_session

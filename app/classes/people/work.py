@@ -9,12 +9,19 @@ from sqlalchemy import BindParameter, bindparam
 from sqlalchemy import select as columns
 from sqlmodel import Session, col
 
-from app.classes.people.assignments import Assignment, AssignmentEntry, assignments_of, policy_of
+from app.classes.people.assignments import (
+    Assignment,
+    AssignmentEntry,
+    assignments_of,
+    first_origin,
+    policy_of,
+    read_draws,
+)
 from app.classes.people.classes import Role
 from app.classes.people.counted_answers import dates_of_everyone, variant_seed
 from app.classes.people.policy import DATES, Dates, GroupDates, Phase, Policy, counts, dates_of
-from app.classes.people.pools import first_origin, read_draws
-from app.server.db.history import Drawing, ExerciseHistory, LearnerDrawing, StoredAnswer, read_histories
+from app.server.db.exercise_histories import read_histories
+from app.server.db.history import Drawing, ExerciseHistory, LearnerDrawing, StoredAnswer
 from app.server.db.people import (
     AssignedRow,
     AssignmentRow,

@@ -4,19 +4,22 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from app.core.charts.axes import Axis, PixelScale, Tick, scale
-from app.core.charts.style import (
+from app.core.charts.axes import (
     NARROW,
     WIDE,
+    Axis,
     Color,
     Drawing,
     Legend,
     Paper,
+    PixelScale,
     Rect,
     Sheet,
+    Tick,
     Tone,
     Words,
     legend,
+    scale,
     text_width,
     widest,
     wrapped,

@@ -4,8 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from app.core.charts.axes import Axis, PixelScale, Tick
-from app.core.charts.style import NARROW, Color, Legend, Paper, legend, widest
+from app.core.charts.axes import NARROW, Axis, Color, Legend, Paper, PixelScale, Tick, legend, widest
 from app.core.translation import translate
 
 Mark = Literal["circle", "square", "diamond", "triangle"]

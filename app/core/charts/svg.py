@@ -2,10 +2,10 @@
 
 from functools import cache
 
+from app.core.charts.axes import WIDE, Drawing, Paper
 from app.core.charts.bars import Bars, bars_picture
 from app.core.charts.plot import Plot, plot_picture
 from app.core.charts.scatter import Scatter, scatter_picture
-from app.core.charts.style import WIDE, Drawing, Paper
 from app.core.charts.timeline import Timeline, timeline_picture
 from app.core.templating import template_environment
 

@@ -7,8 +7,20 @@ from functools import lru_cache
 from string import ascii_lowercase
 from typing import NamedTuple
 
-from app.core.charts.axes import Axis, PixelScale, Tick, percent_text
-from app.core.charts.style import NARROW, WIDE, Legend, Paper, legend, text_width, widest, wrapped
+from app.core.charts.axes import (
+    NARROW,
+    WIDE,
+    Axis,
+    Legend,
+    Paper,
+    PixelScale,
+    Tick,
+    legend,
+    percent_text,
+    text_width,
+    widest,
+    wrapped,
+)
 from app.core.simulators.pipeline import Played, Slot
 from app.core.translation import noted, plural, translate, translate_known
 from app.core.units import SECOND, show

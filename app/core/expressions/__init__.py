@@ -4,9 +4,8 @@ Authors write answers, mistakes and conditions in it, docstrings their formulas,
 derivations: `2 * size * (ranks - 1) / ranks`, `80 GB - 20 GiB`, `memory.state_bytes(parameters)`.
 """
 
-from app.core.expressions.arithmetic import parse_plain, read_answer, read_argument
+from app.core.expressions.arithmetic import PAD_LIMIT, PadLine, parse_plain, read_answer, read_argument, worked_pad
 from app.core.expressions.evaluation import Names, Quantity, evaluate, holds, same_kind
-from app.core.expressions.pad import PAD_LIMIT, PadLine, worked_pad
 from app.core.expressions.parser import ExpressionError, Node, names_in, parse_expression
 from app.core.expressions.template import (
     BLANK,

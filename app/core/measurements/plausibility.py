@@ -4,18 +4,22 @@ import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from app.core.measurements.comparison import cluster_named_in
 from app.core.measurements.number_checks import above, far_apart, highest_bus_bandwidth
-from app.core.measurements.pieces import pieces
-from app.core.measurements.ranks import Interval, agrees, common_ratio, factor_of, ranks_by, tells_ranks
+from app.core.measurements.pieces import cluster_named_in, pieces
 from app.core.measurements.reports import CollectiveTest, SizeRow, join_doubts
 from app.core.measurements.table import (
     CollectiveTable,
+    Interval,
     RawRow,
+    agrees,
+    common_ratio,
     element_size,
+    factor_of,
     nodes_of,
     prints_bandwidths,
+    ranks_by,
     sound_rows,
+    tells_ranks,
     tests_in,
 )
 from app.core.units import BYTE_PER_SECOND, SECOND, show, show_size

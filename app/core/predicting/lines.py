@@ -10,8 +10,15 @@ from itertools import groupby
 from typing import NamedTuple
 
 from app.core.errors import InputError
-from app.core.predicting.estimate import Estimate, estimate, why
-from app.core.predicting.record_reader import PredictionLine, PredictionReader, Reference, line_reference
+from app.core.predicting.estimate import (
+    Estimate,
+    PredictionLine,
+    PredictionReader,
+    Reference,
+    estimate,
+    line_reference,
+    why,
+)
 from app.core.units import Bytes, Seconds
 
 _FEWEST = 2  # rows of a group that can be ranked

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from operator import add, itemgetter
 from typing import NamedTuple
 
-from app.core.formulas.parallelism.degrees import PLAIN, Degrees, Middle, in_flight
-from app.core.formulas.parallelism.rules import RULES
+from app.core.formulas.parallelism.rules import PLAIN, RULES, Degrees, Middle, in_flight
 from app.core.formulas.presets import ModelShape
 from app.core.formulas.step.layer import LayerTime, layer_times
 from app.core.formulas.step.memory import PassBytes, RankMemoryTerms, StageLayers, StateBytes, fullest_stages

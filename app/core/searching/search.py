@@ -9,8 +9,7 @@ from typing import Any, NamedTuple
 
 from app.core.formulas.layout import projected_utilization, step_time
 from app.core.formulas.memory import memory_budget
-from app.core.formulas.parallelism.degrees import Degrees, Numbers, columns
-from app.core.formulas.parallelism.rules import RULES
+from app.core.formulas.parallelism.rules import RULES, Degrees, Numbers, columns
 from app.core.formulas.presets import GIVEN, Layout, Recipe, Shares
 from app.core.formulas.step.memory import RankMemoryTerms, most_memory
 from app.core.formulas.step.speeds import reduced_by, speeds_of

@@ -7,8 +7,7 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from app.core.formulas.checks import AttentionKernels, nearest_of, recorded, whole
-from app.core.formulas.parallelism.degrees import PLAIN, Numbers, expert_split
-from app.core.formulas.parallelism.rules import WITHOUT_A_LAYER
+from app.core.formulas.parallelism.rules import PLAIN, WITHOUT_A_LAYER, Numbers, expert_split
 from app.core.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe, Shares
 from app.core.formulas.records import field_value, hints_of
 from app.core.formulas.step.speeds import Reduced, Speeds, attention_kernels

@@ -18,8 +18,7 @@ from app.core.units.parser import (
     parse_or_base,
     read,
 )
-from app.core.units.scales import PLAIN, Scale, scale_of, singular, spelling
-from app.core.units.unit import (
+from app.core.units.scales import (
     BYTE,
     BYTE_PER_SECOND,
     COUNT,
@@ -33,6 +32,7 @@ from app.core.units.unit import (
     FLOP_PER_SECOND,
     JOULE,
     PER_SECOND,
+    PLAIN,
     RATIO,
     SECOND,
     WATT,
@@ -51,10 +51,14 @@ from app.core.units.unit import (
     Joules,
     PerSecond,
     Ratio,
+    Scale,
     Seconds,
     Unit,
     Watts,
+    scale_of,
+    singular,
     spelled,
+    spelling,
     unit_of,
 )
 

@@ -5,18 +5,27 @@ import re
 
 from app.core.translation import Numeral, noted, say
 from app.core.translation.sentence import FORMS, FORMS_OF_ONE
-from app.core.units.scales import DAY, DECIMAL, HOUR, LARGE, SMALL, Scale, known_scale, scale_of, singular, spelling
-from app.core.units.unit import (
+from app.core.units.scales import (
     BYTE,
+    DAY,
+    DECIMAL,
     DOLLAR,
     DOLLAR_PER_JOULE,
     DOLLAR_PER_SECOND,
+    HOUR,
     JOULE,
+    LARGE,
     PER_SECOND,
     SECOND,
+    SMALL,
     WATT,
+    Scale,
     Unit,
     is_physical,
+    known_scale,
+    scale_of,
+    singular,
+    spelling,
 )
 
 _TIMES = ((DAY, 2 * DAY, "days"), (HOUR, 2 * HOUR, "h"), (60.0, 120.0, "min"))

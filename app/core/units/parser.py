@@ -7,8 +7,24 @@ from fractions import Fraction
 from app.core.translation import Numeral, has_decimal_comma, say
 from app.core.translation.sentence import FORMS
 from app.core.units.formatter import figures
-from app.core.units.scales import LARGE, LETTERS, PLAIN, SCALES, TYPED, Scale, close_symbols, physical_scale
-from app.core.units.unit import FLOP, FLOP_PER_SECOND, JOULE, PER_SECOND, RATIO, WATT, Unit, is_physical
+from app.core.units.scales import (
+    FLOP,
+    FLOP_PER_SECOND,
+    JOULE,
+    LARGE,
+    LETTERS,
+    PER_SECOND,
+    PLAIN,
+    RATIO,
+    SCALES,
+    TYPED,
+    WATT,
+    Scale,
+    Unit,
+    close_symbols,
+    is_physical,
+    physical_scale,
+)
 
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 _SIGNS = str.maketrans({"−": "-", "–": "-", "⁄": "/", "∕": "/", "÷": "/", "\u202f": " "})

@@ -15,7 +15,7 @@ from app.course.content.topic_file import TOPIC_FILE, ChapterFact, ReadingQuesti
 from app.course.content.translations import ReadTopic, Spoken, is_translation, read_exercise, read_spoken, read_topic
 from app.course.kinds import Exercise
 from app.course.kinds.base import Embedded
-from app.course.kinds.parameters import ChapterParameter
+from app.course.kinds.drawn_values import ChapterParameter
 
 _SUFFIX = ".yaml"
 _WORDS_A_MINUTE = 100  # formulas and tables are read slowly

@@ -9,7 +9,7 @@ from pydantic import Field, field_validator
 
 from app.course.kinds.answer_key import AnswerKey, AskedQuantity, Mistake, keys_of
 from app.course.kinds.base import Embedded, Strict
-from app.course.kinds.parameters import ChapterParameters
+from app.course.kinds.drawn_values import ChapterParameters
 
 TOPIC_FILE = "topic.yaml"
 Route = Literal["train", "serve", "cluster"]

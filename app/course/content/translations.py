@@ -18,7 +18,7 @@ from app.core.yaml_file import YamlDocument, read_document
 from app.course.content.images import with_images
 from app.course.content.topic_file import TOPIC_FILE, TopicFile, misplaced
 from app.course.kinds import EXERCISE, Exercise, Where
-from app.course.kinds.parameters import ChapterParameter
+from app.course.kinds.drawn_values import ChapterParameter
 from app.course.kinds.schema_errors import faults
 
 ReadTopic = Callable[[Path], tuple[TopicFile, YamlDocument]]

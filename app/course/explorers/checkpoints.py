@@ -1,8 +1,7 @@
 """The checkpoint interval: how often to save."""
 
-from app.core.charts.axes import Axis, percent_text
+from app.core.charts.axes import Axis, Color, percent_text
 from app.core.charts.plot import Grip, LabeledPoint, Plot, Series
-from app.core.charts.style import Color
 from app.core.formulas.faults import daly_interval, expected_waste, young_interval
 from app.core.simulators.faults import run_until
 from app.core.translation import noted, translate

@@ -2,9 +2,8 @@
 
 from collections.abc import Callable, Iterator
 
-from app.core.charts.axes import Axis
+from app.core.charts.axes import Axis, Color
 from app.core.charts.plot import Grip, LabeledPoint, Plot, Series
-from app.core.charts.style import Color
 from app.core.formulas.collectives import (
     double_binary_tree_all_reduce_time,
     hierarchical_all_reduce_time,

@@ -7,8 +7,8 @@ from functools import cache
 from types import MappingProxyType
 from typing import Any
 
+from app.core.charts.axes import Drawing, Paper, Sheet
 from app.core.charts.bars import Bars
-from app.core.charts.style import Drawing, Paper, Sheet
 from app.core.charts.svg import Figure
 from app.core.charts.timeline import Timeline
 from app.core.errors import nearest

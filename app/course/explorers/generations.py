@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 
-from app.core.charts.axes import Axis
+from app.core.charts.axes import Axis, Color
 from app.core.charts.plot import LabeledPoint, Plot, Series
-from app.core.charts.style import Color
 from app.core.formulas.presets import GPUS, Gpu
 from app.core.translation import noted, translate
 from app.core.units import FLOP_PER_BYTE, RATIO, figures, show

@@ -2,10 +2,9 @@
 
 from collections.abc import Iterator
 
-from app.core.charts.axes import Axis, percent_text
+from app.core.charts.axes import Axis, Tone, percent_text
 from app.core.charts.bars import Bar, Bars, Part
 from app.core.charts.plot import Grip, LabeledPoint, Plot, Series
-from app.core.charts.style import Tone
 from app.core.formulas.presets import GPUS, Gpu
 from app.core.translation import noted, translate, translate_known
 from app.core.units import BYTE, BYTE_PER_SECOND, SECOND, figures, show

@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 
-from app.core.charts.axes import Axis, percent_text
+from app.core.charts.axes import Axis, Tone, percent_text
 from app.core.charts.bars import Bar, Bars, Part
-from app.core.charts.style import Tone
 from app.core.formulas.collectives import all_to_all_bytes, ring_all_gather_bytes
 from app.core.formulas.layout import fits, projected_utilization, step_time
 from app.core.formulas.memory import memory_budget, zero_traffic_bytes

@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 
-from app.core.charts.axes import Axis
+from app.core.charts.axes import Axis, Tone
 from app.core.charts.bars import Bar, Bars, Part
-from app.core.charts.style import Tone
 from app.core.formulas.checks import ZeroStage
 from app.core.formulas.memory import hybrid_shard_state_bytes, hybrid_shard_traffic, zero_state_bytes
 from app.core.translation import noted, translate

@@ -3,9 +3,8 @@
 import math
 from collections.abc import Iterator
 
-from app.core.charts.axes import Axis
+from app.core.charts.axes import Axis, Drawing, Paper, Rect, Sheet, Tone, Words
 from app.core.charts.bars import Bar, Bars, Part
-from app.core.charts.style import Drawing, Paper, Rect, Sheet, Tone, Words
 from app.core.formulas.collectives import ring_all_gather_bytes, ring_all_reduce_bytes
 from app.core.formulas.sharding import column_shard, row_shard, tensor_all_reduce_size
 from app.core.formulas.sharding.tensor import Shard

@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 
-from app.core.charts.axes import Axis, percent_text
+from app.core.charts.axes import Axis, Color, percent_text
 from app.core.charts.plot import Plot, Series
-from app.core.charts.style import Color
 from app.core.charts.timeline import SCHEDULE_NAMES, moment_when, schedule_timeline
 from app.core.formulas.pipeline import bubble_fraction
 from app.core.simulators.pipeline import PipelineSchedule, Played, Times, build, kept_over_time, simulate_schedule

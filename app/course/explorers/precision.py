@@ -4,9 +4,8 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from app.core.charts.axes import Axis
+from app.core.charts.axes import NARROW, Axis, Color, Drawing, Paper, Rect, Sheet, Words
 from app.core.charts.plot import Grip, LabeledPoint, Plot, Series
-from app.core.charts.style import NARROW, Color, Drawing, Paper, Rect, Sheet, Words
 from app.core.formulas.precision import epsilon, largest_finite, round_to, spacing, update_survives
 from app.core.formulas.precision.formats import Format, NumberFormat
 from app.core.translation import noted, translate

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from app.core.formulas.cost import energy, gpu_hours, rental_cost
 from app.core.formulas.layout import StepTime, step_time
 from app.core.formulas.presets import GIVEN, Layout, Shares
+from app.core.formulas.step.layer import counted_flops
 from app.core.formulas.step.memory import StageMemory
-from app.core.formulas.step.widths import counted_flops
 from app.core.formulas.throughput import model_utilization, training_time
 from app.core.translation import noted, translate
 from app.core.units import (

@@ -2,9 +2,8 @@
 
 from math import ceil, floor, log2
 
-from app.core.charts.axes import Axis, percent_text
+from app.core.charts.axes import Axis, Color, percent_text
 from app.core.charts.plot import Grip, LabeledPoint, Plot, Series
-from app.core.charts.style import Color
 from app.core.formulas.batching import cosine_rate, linear_scaled_rate, square_root_scaled_rate, steps_to_target
 from app.core.translation import noted, translate
 from app.core.units import RATIO, figures

@@ -3,7 +3,7 @@
 import math
 from dataclasses import dataclass
 
-from app.core.charts.style import NARROW, Arrow, Color, Drawing, Paper, Rect, Sheet, Tone, Words, widest, wrapped
+from app.core.charts.axes import NARROW, Arrow, Color, Drawing, Paper, Rect, Sheet, Tone, Words, widest, wrapped
 from app.core.formulas.collectives import ring_all_reduce_bytes, ring_all_reduce_steps
 from app.core.simulators.ring import RingStep, play_ring_all_reduce
 from app.core.translation import noted, translate

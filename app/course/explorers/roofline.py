@@ -1,8 +1,7 @@
 """What a kernel can reach on a GPU."""
 
-from app.core.charts.axes import Axis
+from app.core.charts.axes import Axis, Color
 from app.core.charts.plot import Grip, LabeledPoint, Plot, Series
-from app.core.charts.style import Color
 from app.core.formulas.presets import GPUS
 from app.core.formulas.throughput import (
     attainable_flops,

@@ -5,8 +5,7 @@ from collections.abc import Iterator, Sequence
 from heapq import nsmallest
 from itertools import accumulate
 
-from app.core.charts.axes import percent_text
-from app.core.charts.style import Arrow, Color, Drawing, Paper, Rect, Sheet, Tone, Words, text_width
+from app.core.charts.axes import Arrow, Color, Drawing, Paper, Rect, Sheet, Tone, Words, percent_text, text_width
 from app.core.formulas.sharding import expert_all_to_all_bytes, expert_capacity, expert_imbalance
 from app.core.simulators.sharding.routing import route
 from app.core.translation import noted, translate

@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import replace
 
-from app.core.charts.axes import Axis, money_text, percent_text
+from app.core.charts.axes import Axis, Color, Drawing, Tone, money_text, percent_text
 from app.core.charts.bars import Bar, Bars, Part
-from app.core.charts.style import Color, Drawing, Tone
 from app.core.formulas.cost import electricity_cost
 from app.core.formulas.presets import Layout
 from app.core.translation import noted, translate, translate_known

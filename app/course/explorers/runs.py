@@ -2,9 +2,8 @@
 
 from collections.abc import Iterator, Sequence
 
-from app.core.charts.axes import Axis, money_text, percent_text, time_text
+from app.core.charts.axes import Arrow, Axis, Color, Drawing, Paper, Sheet, Words, money_text, percent_text, time_text
 from app.core.charts.plot import Grip, LabeledPoint, Plot, Series
-from app.core.charts.style import Arrow, Color, Drawing, Paper, Sheet, Words
 from app.core.formulas.cost import electricity_cost, energy, gpu_hours, rental_cost
 from app.core.formulas.throughput import training_time
 from app.core.formulas.transformer import training_flops

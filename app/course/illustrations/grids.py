@@ -5,7 +5,7 @@ from fractions import Fraction
 from itertools import groupby
 from typing import Literal
 
-from app.core.charts.style import NARROW, Arrow, Color, Drawing, Paper, Rect, Sheet, Tone, Words, wrapped
+from app.core.charts.axes import NARROW, Arrow, Color, Drawing, Paper, Rect, Sheet, Tone, Words, wrapped
 from app.core.formulas.checks import whole
 from app.core.simulators.sharding import Block, Blocks, PlayedPlan
 from app.core.translation import noted, translate

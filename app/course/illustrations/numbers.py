@@ -1,6 +1,6 @@
 """Roofs, bits, bins, losses, plans and cables: figures of numbers alone."""
 
-from app.core.charts.style import NARROW, Arrow, Color, Paper, Rect, Sheet, Tone, Words
+from app.core.charts.axes import NARROW, Arrow, Color, Paper, Rect, Sheet, Tone, Words
 from app.core.formulas.checks import positive, whole
 from app.core.translation import plural, translate
 from app.core.units import BYTE_PER_SECOND, FLOP_PER_SECOND, BytesPerSecond, Count, FlopsPerSecond, Ratio, figures, show

@@ -2,7 +2,7 @@
 
 import math
 
-from app.core.charts.style import NARROW, Arrow, Color, Paper, Rect, Sheet, Words
+from app.core.charts.axes import NARROW, Arrow, Color, Paper, Rect, Sheet, Words
 from app.core.formulas.checks import whole
 from app.core.translation import translate
 from app.core.units import (

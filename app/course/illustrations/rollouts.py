@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from app.core.charts.style import NARROW, Arrow, Color, Paper, Rect, Sheet, Tone, Words
+from app.core.charts.axes import NARROW, Arrow, Color, Paper, Rect, Sheet, Tone, Words
 from app.core.formulas.checks import at_least, positive, several, whole
 from app.core.translation import say, translate
 from app.core.units import BYTE, Bytes, Count, figures, show

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from typing import Literal
 
-from app.core.charts.style import NARROW, Arrow, Color, Paper, Sheet, Tone, Words
+from app.core.charts.axes import NARROW, Arrow, Color, Paper, Sheet, Tone, Words
 from app.core.charts.timeline import SAID, SCHEDULE_NAMES, Lane, TimeBar, Timeline
 from app.core.errors import capitalized
 from app.core.formulas.checks import positive, whole

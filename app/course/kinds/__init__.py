@@ -5,15 +5,13 @@ from typing import Annotated, get_args
 
 from pydantic import ConfigDict, Field, TypeAdapter
 
-from app.course.kinds.answers import Answer, PartVerdict, Verdict
-from app.course.kinds.base import SEEDS, Base, Finding, Variant, Where
-from app.course.kinds.choice import Choice
+from app.course.kinds.base import SEEDS, Answer, Base, Finding, PartVerdict, Variant, Verdict, Where
+from app.course.kinds.choice import Choice, LabExercise
 from app.course.kinds.code.buggy_line import BuggyLine
 from app.course.kinds.code.function import Function
 from app.course.kinds.code.schedule import Schedule
 from app.course.kinds.design import Design
 from app.course.kinds.expression import Expression
-from app.course.kinds.lab import LabExercise
 from app.course.kinds.numeric import Numeric
 from app.course.kinds.order import Match, Order
 from app.course.kinds.sharding import Sharding

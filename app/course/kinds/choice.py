@@ -1,18 +1,39 @@
-"""Exercises with options, one or several of which are right."""
+"""Exercises with options, and those that predict what a lab measures."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal, Self
 
-from pydantic import Field, model_validator
+from pydantic import Field, PrivateAttr, model_validator
 
 from app.core.errors import AnswerError, PlacedError, nearest
-from app.core.expressions import ExpressionError, holds
-from app.core.translation import noted, plural, translate
-from app.course.kinds.answer_key import worth_sentence
-from app.course.kinds.answers import Answer, Verdict, mistake_key
-from app.course.kinds.base import Base, Finding, Markdown, Slug, Strict, Where
+from app.core.expressions import ExpressionError, Names, Quantity, fill, holds
+from app.core.translation import SOURCE, noted, plural, speaking, translate
+from app.core.units import Reading, spelling
+from app.course.kinds.answer_key import (
+    AnswerKey,
+    AskedQuantity,
+    keys_of,
+    part_sentences,
+    telling_figures,
+    worth_sentence,
+)
+from app.course.kinds.base import (
+    Answer,
+    Base,
+    Finding,
+    Markdown,
+    PartVerdict,
+    Remembered,
+    Slug,
+    Strict,
+    Verdict,
+    Where,
+    first_mistake,
+    mistake_key,
+)
 from app.course.kinds.drawn_values import Draw, shuffled
+from app.course.kinds.numeric import TELL, Box, question_numbers
 from app.course.sandbox.runner import Runner
 
 FIRST = "first"
@@ -202,3 +223,237 @@ class Choice(Base):
                     translate("no option is called {key!r}{near}", key=key, near=nearest(key, self.options))
                 )
         return chosen
+
+
+CAUSE = "cause"  # the name of the answer that is chosen
+
+
+@dataclass(frozen=True, slots=True)
+class CauseQuestion:
+    """The question about the measurement, and the causes to choose from."""
+
+    prompt: str
+    options: tuple[Option, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LabQuestion:
+    """The quantities to predict, and the question about the cause."""
+
+    fields: tuple[Box, ...]
+    cause: CauseQuestion
+
+
+class Predicted(AskedQuantity):
+    """One quantity that is predicted by a formula, and that the lab measures."""
+
+    measured: str = Field(
+        description="the lab's measure, or MEASURE/DERIVED; of the line that fits all sizes, "
+        "MEASURE/fitted latency and MEASURE/fitted bandwidth"
+    )
+    at: dict[str, str | int | float] = Field(
+        default_factory=dict, description="where, as in size: 4 MiB; else the last place"
+    )
+    over: dict[str, str | int | float] = Field(default_factory=dict, description="divided by what is measured there")
+
+
+class Cause(Strict):
+    """Why the measurement differs from the formula, or does not."""
+
+    prompt: Markdown = Field(description="the question about the measurement")
+    options: dict[Slug, Offered] = Field(min_length=2, description="key: text and says")
+    correct: str = Field(description="the key of the right one")
+
+    @model_validator(mode="after")
+    def _names_an_option(self) -> Self:
+        if self.correct not in self.options:
+            raise unknown_option(self.correct, self.options)
+        return self
+
+
+class LabExercise(Base):
+    """Predict, measure, explain."""
+
+    kind_title = noted("Lab")
+    sample = "collectives/count-the-ring"
+    asks_for_numbers = True
+    pace = 4.0
+    kind: Literal["lab"]
+    lab: str = Field(description="a name that `wallclock lab list` knows")
+    run: dict[str, str | int | float] = Field(
+        default_factory=dict, description="its parameters; the others keep their defaults"
+    )
+    backend: Literal["gloo", "nccl"] = Field(
+        default="gloo", description="nccl: the form of the lab with one GPU per rank"
+    )
+    any_ranks: bool = Field(default=False, description="a published test may be taken whatever its number of ranks")
+    predict: dict[str, Predicted] = Field(min_length=1, description="name: what is predicted")
+    cause: Cause = Field(description="prompt, options and correct: why the measurement came out as it did")
+    _keys: Remembered[int, Mapping[str, AnswerKey]] = PrivateAttr(default_factory=Remembered)
+
+    @model_validator(mode="after")
+    def _keeps_names_apart(self) -> Self:
+        if CAUSE in self.predict:
+            raise ValueError(f"a prediction cannot be called {CAUSE!r}: that is the name of the choice")
+        return self
+
+    def parameters(self, seed: int) -> Mapping[str, str]:
+        """The lab's parameters as *seed* sets them."""
+        return self._set(self.run, seed)
+
+    def places(self, name: str, seed: int) -> tuple[Mapping[str, str], Mapping[str, str]]:
+        """Where the lab measures what *name* predicts, and what that is divided by."""
+        asked = self.predict[name]
+        return self._set(asked.at, seed), self._set(asked.over, seed)
+
+    def _set(self, texts: Mapping[str, str | int | float], seed: int) -> Mapping[str, str]:
+        """*texts* with drawn values as the lab takes them: 4,096 would be two of several."""
+        drawn = self.draw(seed)
+        plain = {name: text.replace(",", "") for name, text in drawn.shown.items()}
+        with speaking(SOURCE):
+            return {name: fill(str(text), drawn.names, plain) for name, text in texts.items()}
+
+    @property
+    def runs_lab(self) -> str:
+        """The lab that measures it."""
+        return self.lab
+
+    def question(self, seed: int) -> LabQuestion:
+        """The boxes, and the causes in the order that *seed* shuffles them to."""
+        drawn = self.draw(seed)
+        boxes = (
+            Box(name, self.fill(asked.prompt, drawn), spelling(asked.unit), asked.tolerance)
+            for name, asked in self.predict.items()
+        )
+        options = [Option(key, self.fill(o.text, drawn)) for key, o in self.cause.options.items()]
+        prompt = self.fill(self.cause.prompt, drawn)
+        cause = CauseQuestion(prompt, tuple(shuffled(seed, options)))
+        return LabQuestion(tuple(boxes), cause)
+
+    def solved(self, drawn: Draw) -> Draw:
+        """*drawn* with what the formulas predict, by name."""
+        right = {
+            name: Quantity(key.right, key.asked.scale.unit.dimension) for name, key in self.keys(drawn.seed).items()
+        }
+        return replace(drawn, names={**drawn.names, **right})
+
+    def right_answer(self, seed: int) -> dict[str, str]:
+        """The values of the formulas, to twelve figures, and the right cause."""
+        texts = {name: key.asked.typed(key.right) for name, key in self.keys(seed).items()}
+        return {**texts, CAUSE: self.cause.correct}
+
+    def reveal(self, seed: int) -> str:
+        """The values of the formulas, and the right cause."""
+        shown = [f"{self._title(seed, name)}: **{key.shown()}**" for name, key in self.keys(seed).items()]
+        text = self.fill(self.cause.options[self.cause.correct].text, self.draw(seed))
+        return "\n".join(f"- {one}" for one in [*shown, text])
+
+    def mistakes(self, seed: int) -> Iterator[tuple[Answer, str]]:
+        """Each listed mistake, and each wrong cause, with the rest right."""
+        right = self.right_answer(seed)
+        for name, key in self.keys(seed).items():
+            for value, says in key.mistakes:
+                yield {**right, name: key.asked.typed(value)}, says
+        drawn = self.draw(seed)
+        for name, option in self.cause.options.items():
+            if name != self.cause.correct:
+                yield {**right, CAUSE: name}, self.fill(option.says, drawn)
+
+    def read(self, answer: Answer) -> Mapping[str, Reading]:
+        """The predictions in *answer*, which must all be there.
+
+        Raises:
+            AnswerError: one is missing or cannot be read, or there is something else.
+        """
+        if not isinstance(answer, dict):
+            names = ", ".join([*self.predict, CAUSE])
+            raise AnswerError(translate("the answer must be an object with {names}", names=names))
+        for name in answer:
+            if name != CAUSE and name not in self.predict:
+                raise AnswerError(
+                    translate("no prediction is called {name!r}{near}", name=name, near=nearest(name, self.predict))
+                )
+        readings = {}
+        for name, asked in self.predict.items():
+            if not answer.get(name, "").strip():
+                raise AnswerError(translate("{name}: the prediction is empty: enter a number", name=name))
+            try:
+                readings[name] = asked.read(answer[name])
+            except AnswerError as error:
+                raise AnswerError(f"{name}: {error}") from error
+        return readings
+
+    async def grade(self, seed: int, answer: Answer, runner: Runner, learner: str = "") -> Verdict:
+        """Compare predictions with the formulas, and the cause with the right one."""
+        readings = self.read(answer)
+        chosen = answer.get(CAUSE, "").strip() if isinstance(answer, dict) else ""
+        if chosen and chosen not in self.cause.options:
+            near = nearest(chosen, self.cause.options)
+            raise AnswerError(translate("no cause is called {chosen!r}{near}", chosen=chosen, near=near))
+        parts = self.judged(seed, readings)
+        titles = {name: self._title(seed, name) for name in parts}
+        numbers = dict(parts)
+        option = self.cause.options.get(chosen)
+        feedback = self.fill(option.says, self.draw(seed)) if option else ""
+        right = chosen == self.cause.correct if option else None
+        mistake = mistake_key(option.says) if option and not right else ""
+        parts[CAUSE] = PartVerdict(right, feedback, mistake)
+        says = part_sentences(numbers, titles, len(parts))
+        says.append(feedback or translate("The cause is not chosen yet."))
+        score = sum(part.share for part in parts.values()) / len(parts)
+        return Verdict(score == 1, score, tuple(says), parts, first_mistake(parts.values()))
+
+    def judged(self, seed: int, readings: Mapping[str, Reading]) -> dict[str, PartVerdict]:
+        """The verdict on each prediction, with the mistake behind a wrong one where it shows."""
+        keys = self.keys(seed)
+        return {name: keys[name].judge(reading) for name, reading in readings.items()}
+
+    def answer_in(self, form: Mapping[str, Sequence[str]]) -> dict[str, str]:
+        """A field "answer.NAME" for each prediction, and "answer.cause"."""
+        names = [*self.predict, CAUSE]
+        return {n: form[f"answer.{n}"][0] for n in names if form.get(f"answer.{n}")}
+
+    def texts(self) -> Iterator[tuple[Where, str]]:
+        """The predictions, their mistakes, and the causes, too."""
+        yield from super().texts()
+        for name, asked in self.predict.items():
+            yield ("predict", name, "prompt"), asked.prompt
+            for expression, mistake in asked.mistakes.items():
+                yield ("predict", name, "mistakes", expression), mistake.says
+        yield ("cause", "prompt"), self.cause.prompt
+        for key, option in self.cause.options.items():
+            yield ("cause", "options", key, "text"), option.text
+            yield ("cause", "options", key, "says"), option.says
+
+    def telling(self, seed: int) -> set[str]:
+        """The figures of the right values."""
+        return telling_figures(self.keys(seed).values())
+
+    def prove(self, drawn: Draw) -> Iterator[Finding]:
+        """Predictions have the right unit, and mistakes are apart from them."""
+        try:
+            keys = self.keys(drawn.seed)
+            clashes = {name: list(key.clashes()) for name, key in keys.items()}
+        except ExpressionError as error:
+            yield Finding(("predict", next(iter(self.predict)), "answer"), str(error))
+            return
+        for name, found in clashes.items():
+            for expression, says in found:
+                yield Finding(("predict", name, "mistakes", expression), says, TELL)
+
+    def keys(self, seed: int) -> Mapping[str, AnswerKey]:
+        """The key of each prediction, worked out from its formula.
+
+        Raises:
+            ExpressionError: an expression has no value for what *seed* draws.
+        """
+        drawn = self.draw(seed)
+
+        def filled(text: str, names: Names) -> str:
+            return self.fill(text, replace(drawn, names=names))
+
+        numbers = question_numbers(self, drawn)
+        return self._keys.of(seed, lambda: keys_of(self.predict, drawn.names, filled, numbers))
+
+    def _title(self, seed: int, name: str) -> str:
+        return self.fill(self.predict[name].prompt, self.draw(seed)) or name

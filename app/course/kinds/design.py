@@ -21,8 +21,7 @@ from app.core.searching import Space, find_layouts, fixed_fields
 from app.core.translation import noted, translate
 from app.core.units import BYTE, SECOND, check_clear, figures, scale_of, show_typed
 from app.core.units.parser import without_commas
-from app.course.kinds.answers import Answer, Verdict, mistake_key
-from app.course.kinds.base import Base, Finding, Markdown, Remembered, Strict, Where
+from app.course.kinds.base import Answer, Base, Finding, Markdown, Remembered, Strict, Verdict, Where, mistake_key
 from app.course.kinds.drawn_values import Draw, DrawnValue
 from app.course.sandbox.runner import Runner
 

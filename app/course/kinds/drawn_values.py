@@ -1,19 +1,22 @@
-"""From a seed to the values of a variant: the same on every machine, forever."""
+"""From a seed, or from what a learner set for a chapter, to the values of a variant."""
 
+import math
 import random
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import product
 from operator import itemgetter
 from types import MappingProxyType
-from typing import Annotated, TypeVar
+from typing import Annotated, Self, TypeVar
 
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from app.core.expressions import ExpressionError, Quantity, evaluate, fill, holds
+from app.core.errors import InputError, nearest
+from app.core.expressions import ExpressionError, Quantity, evaluate, fill, holds, read_answer
 from app.core.measurements.exhibits import Exhibit, exhibit_called
-from app.core.translation import Numeral, say
+from app.core.translation import Numeral, localized, say, translate
 from app.core.translation.sentence import FORMS
-from app.core.units import figures, scale_of, show_typed
+from app.core.units import figures, in_english, scale_of, show_in, show_typed
 
 
 def _unit(name: str) -> str:
@@ -158,3 +161,242 @@ def _shown_drawn_values(value: DrawnValue) -> str:
     if power in _LARGE and number.replace(".", "", 1).isdigit():
         return say(FORMS[_LARGE[power]], number=Numeral(number))
     return show_typed(value)
+
+
+CHOSEN = 2**30  # choices that there may be, and the seed of the first
+_LONGEST = 40  # characters of a value that a message quotes
+_EXACT = 1e-9
+_FIRST = 10  # of the 90 numbers from 10 to 99 that have two figures
+_A_DECADE = 90
+Chosen = Mapping[str, str]
+
+
+class ChapterParameter(BaseModel):
+    """A number between two bounds, or one of several rows of values."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+    says: str = Field(min_length=2, max_length=60, description="what it is: 2 to 60 characters")
+    unit: str = Field(default="", description="of a number, such as $")
+    least: int = Field(default=0, ge=0, description="the smallest number")
+    most: int = Field(default=0, ge=0, description="the largest number")
+    by: int = Field(default=0, ge=0, description="the step from one number to the next; 0: two figures count")
+    default: int = Field(default=0, ge=0, description="the number without a choice")
+    among: dict[str, dict[str, DrawnValue]] = Field(
+        default_factory=dict, description="rows by name: the values that each stands for"
+    )
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Self:
+        if self.among:
+            names = [tuple(row) for row in self.among.values()]
+            if len(set(names)) > 1 or not names[0]:
+                raise ValueError("every row of `among` must give the same values")
+            if self.most or self.least or self.by or self.default or self.unit:
+                raise ValueError("give either `among`, or `least`, `most` and `default`")
+            return self
+        scale_of(self.unit)
+        if not 0 < self.least < self.most:
+            raise ValueError("`least` must be more than 0 and less than `most`")
+        for name in ("least", "most", "default"):
+            number = getattr(self, name)
+            if not self.least <= number <= self.most or self._nearest(number) != number:
+                raise ValueError(f"`{name}` is not one of the numbers: {number}")
+        return self
+
+    @property
+    def count(self) -> int:
+        """How many choices there are."""
+        return len(self.among) or self._place(self.most) + 1
+
+    @property
+    def start(self) -> int:
+        """The place of the default among the choices."""
+        return 0 if self.among else self._place(self.default)
+
+    def text(self, place: int) -> str:
+        """The choice at *place*, as a form shows it."""
+        return list(self.among)[place] if self.among else str(self._number(place))
+
+    def names(self, name: str) -> Sequence[str]:
+        """The names of the values that it stands for, where it is called *name*."""
+        return list(next(iter(self.among.values()))) if self.among else [name]
+
+    def values(self, name: str, place: int) -> Mapping[str, DrawnValue]:
+        """The values of the choice at *place*."""
+        if self.among:
+            return list(self.among.values())[place]
+        number = self._number(place)
+        return {name: f"{number} {self.unit}" if self.unit else number}
+
+    def place(self, name: str, text: str) -> int:
+        """The place of the choice that a learner's *text* names.
+
+        Raises:
+            InputError: the choice does not exist; the message says what is possible.
+        """
+        shown = text.strip()[:_LONGEST]
+        if self.among:
+            if text.strip() not in self.among:
+                known = ", ".join(self.among)
+                raise InputError(
+                    translate(
+                        "{name}: must be one of {known}, not {given!r}{nearest}",
+                        name=name,
+                        known=known,
+                        given=shown,
+                        nearest=nearest(shown, self.among),
+                    )
+                )
+            return list(self.among).index(text.strip())
+        number = self._read(name, text)
+        found = self._nearest(number) if self.least <= number <= self.most else -1
+        if abs(found - number) > _EXACT * number:
+            raise InputError(
+                translate(
+                    "{name}: must be {bounds}, not {given!r}{nearest}",
+                    name=name,
+                    bounds=self.bounds,
+                    given=shown,
+                    nearest=self._near(found),
+                )
+            )
+        return self._place(found)
+
+    @property
+    def bounds(self) -> str:
+        """What its numbers may be, in words."""
+        low, high = self._shown(self.least), self._shown(self.most)
+        if not self.by:
+            return translate("a number of two figures from {low} to {high}", low=low, high=high)
+        if self.by == 1:
+            return translate("a whole number from {low} to {high}", low=low, high=high)
+        by = f"{self.by:,}"
+        return translate("a multiple of {by} from {low} to {high}", by=by, low=low, high=high)
+
+    def _near(self, found: int) -> str:
+        return "" if found < 0 else translate("; the nearest is {number}", number=self._shown(found))
+
+    def _shown(self, number: int) -> str:
+        return show_in(number * (scale := scale_of(self.unit)).factor, scale, 9)
+
+    def _read(self, name: str, text: str) -> float:
+        scale = scale_of(self.unit)
+        try:
+            typed = in_english(text[: 2 * _LONGEST], whole=True)
+            return read_answer(typed, scale).value / scale.factor
+        except ValueError as error:
+            raise InputError(f"{name}: {localized(str(error))}") from None
+
+    def _number(self, place: int) -> int:
+        if self.by:
+            return self.least + place * self.by
+        decade, figure = divmod(place + self._order(self.least), _A_DECADE)
+        return (figure + _FIRST) * int(10**decade) // 10
+
+    def _place(self, number: int) -> int:
+        if self.by:
+            return (number - self.least) // self.by
+        return self._order(number) - self._order(self.least)
+
+    def _order(self, number: int) -> int:
+        """The place of *number* among all those of two figures, from 1 on."""
+        decade = len(str(number)) - 1
+        return decade * _A_DECADE + number * 10 // int(10**decade) - _FIRST
+
+    def _nearest(self, number: float) -> int:
+        """The number of the grid that is nearest to *number*, which is between the bounds."""
+        if self.by:
+            return min(self.least + round((number - self.least) / self.by) * self.by, self.most)
+        step = max(10.0 ** (math.floor(math.log10(number)) - 1), 1.0)
+        return round(round(number / step) * step)
+
+
+def _few(parameters: dict[str, ChapterParameter]) -> dict[str, ChapterParameter]:
+    """*parameters*, if every choice of theirs has a seed, and no two give the same value."""
+    names = [one for name, parameter in parameters.items() for one in parameter.names(name)]
+    if len(set(names)) < len(names):
+        raise ValueError("two of the parameters give a value of the same name")
+    if (choices := math.prod(one.count for one in parameters.values())) > CHOSEN:
+        raise ValueError(f"{choices:,} choices are more than {CHOSEN:,}; widen the steps")
+    return parameters
+
+
+ChapterParameters = Annotated[dict[str, ChapterParameter], AfterValidator(_few)]
+
+
+def refuse_others(named: Sequence[str], parameters: Mapping[str, ChapterParameter], where: str) -> None:
+    """Refuse names of values that *parameters* do not give, and a condition on them.
+
+    Raises:
+        ValueError: there is such a name, or a condition.
+    """
+    known = [one for name, parameter in parameters.items() for one in parameter.names(name)]
+    for name in named:
+        if name not in known:
+            raise ValueError(f"topic.yaml has no parameter {name!r}{nearest(name, known)}")
+    if named and where:
+        raise ValueError("`where` may refuse what a learner sets; ask what holds for every choice")
+
+
+def places(parameters: Mapping[str, ChapterParameter], seed: int) -> Sequence[int]:
+    """The place of the choice of each of *parameters* that belongs to *seed*."""
+    if seed == 0:
+        return [one.start for one in parameters.values()]
+    if seed < CHOSEN:
+        source = random.Random(f"chapter {seed}")
+        return [int(source.random() * one.count) for one in parameters.values()]
+    rest, found = seed - CHOSEN, []
+    for one in parameters.values():
+        rest, place = divmod(rest, one.count)
+        found.append(place)
+    return found
+
+
+def values(parameters: Mapping[str, ChapterParameter], seed: int) -> dict[str, DrawnValue]:
+    """The values of *parameters* that belong to *seed*, by name."""
+    found: dict[str, DrawnValue] = {}
+    for (name, one), place in zip(parameters.items(), places(parameters, seed), strict=True):
+        found |= one.values(name, place)
+    return found
+
+
+def seed_choice(parameters: Mapping[str, ChapterParameter], seed: int) -> Chosen:
+    """The choice that belongs to *seed*, as a form shows it."""
+    at = places(parameters, seed)
+    return {name: one.text(place) for (name, one), place in zip(parameters.items(), at, strict=True)}
+
+
+def seed_of_choice(parameters: Mapping[str, ChapterParameter], given: Mapping[str, str]) -> int:
+    """The seed of the choice that is *given*; a parameter that it leaves out has its default.
+
+    Raises:
+        InputError: with everything that is not a choice, one sentence a line.
+    """
+    faults = [
+        f"no parameter is called {name[:_LONGEST]!r}{nearest(name[:_LONGEST], parameters)}"
+        for name in given
+        if name not in parameters
+    ]
+    seed, factor = CHOSEN, 1
+    for name, one in parameters.items():
+        try:
+            place = one.place(one.says, given[name]) if name in given else one.start
+        except InputError as error:
+            faults.append(str(error))
+            continue
+        seed, factor = seed + factor * place, factor * one.count
+    if faults:
+        raise InputError("\n".join(faults))
+    return seed
+
+
+def corners(parameters: Mapping[str, ChapterParameter]) -> Iterator[int]:
+    """Seeds of a grid of choices: the first, the middle and the last of each parameter."""
+    if not parameters:
+        return
+    grid = [sorted({0, one.count // 2, one.count - 1}) for one in parameters.values()]
+    for at in product(*grid):
+        seed, factor = CHOSEN, 1
+        for place, one in zip(at, parameters.values(), strict=True):
+            seed, factor = seed + factor * place, factor * one.count
+        yield seed

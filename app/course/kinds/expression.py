@@ -13,8 +13,18 @@ from app.core.expressions import ExpressionError, Names, Node, Quantity, evaluat
 from app.core.translation import localized, noted, translate
 from app.core.units import FLOP, RATIO, Dimension, Scale, scale_of, show, spelled, unit_of
 from app.course.kinds.answer_key import MISTAKES, Mistake, ScoredMistake, worth_sentence
-from app.course.kinds.answers import Answer, Verdict, key_told, single_text
-from app.course.kinds.base import Base, Finding, Markdown, Remembered, Strict, Where
+from app.course.kinds.base import (
+    Answer,
+    Base,
+    Finding,
+    Markdown,
+    Remembered,
+    Strict,
+    Verdict,
+    Where,
+    key_told,
+    single_text,
+)
 from app.course.kinds.drawn_values import Draw, DrawnValue, UnitName
 from app.course.kinds.numeric import refuse_unclear
 from app.course.sandbox.runner import Runner

@@ -11,8 +11,19 @@ from pydantic import Field, model_validator
 
 from app.core.errors import AnswerError, PlacedError, nearest
 from app.core.translation import noted, plural, translate
-from app.course.kinds.answers import Answer, PartVerdict, Verdict, first_mistake, mistake_key
-from app.course.kinds.base import Base, Finding, Markdown, Slug, Strict, Where
+from app.course.kinds.base import (
+    Answer,
+    Base,
+    Finding,
+    Markdown,
+    PartVerdict,
+    Slug,
+    Strict,
+    Verdict,
+    Where,
+    first_mistake,
+    mistake_key,
+)
 from app.course.kinds.drawn_values import Draw, shuffled
 from app.course.sandbox.runner import Runner
 

@@ -1,9 +1,9 @@
 """A model of what a learner remembers, mastery of chapters and skills, and what to do next."""
 
-from app.course.learning.placement import Prerequisites
 from app.course.learning.reviews import (
     Mastery,
     Memory,
+    Prerequisites,
     Review,
     ReviewSession,
     Suggestion,

@@ -5,9 +5,19 @@ from copy import copy
 from secrets import token_hex
 
 from app.course.sandbox.pool import FIRST_PAUSE, Pool, SandboxHealth
-from app.course.sandbox.process import DiedError, StarvedError, WorkerLostError, WorkerProcess
+from app.course.sandbox.process import (
+    DiedError,
+    Execution,
+    Plain,
+    Reason,
+    StarvedError,
+    Stopped,
+    WorkerLostError,
+    WorkerProcess,
+    execution_of,
+    request_of,
+)
 from app.course.sandbox.remote import RemotePool
-from app.course.sandbox.replies import Execution, Plain, Reason, Stopped, execution_of, request_of
 from app.server.aside import aside
 from app.server.aside.fair_queue import Client
 from app.server.config import Settings

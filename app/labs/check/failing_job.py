@@ -1,7 +1,6 @@
 """A run that goes wrong on purpose."""
 
-from app.labs.parameters import Parameter, Value
-from app.labs.spec import Lab, LabJob
+from app.labs.spec import Lab, LabJob, Parameter, Value
 
 
 def failing_job(what: str, rank: int, ranks: int, seconds: float) -> LabJob:

@@ -6,8 +6,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from app.core.units import BYTE, scale_of, show
-from app.labs.check.findings import CheckFinding, compare_expected, expectation, failed_finding, odd, passed, unknown
-from app.labs.check.world import World
+from app.labs.check.world import (
+    CheckFinding,
+    World,
+    compare_expected,
+    expectation,
+    failed_finding,
+    odd,
+    passed,
+    unknown,
+)
 from app.labs.evidence.faults import fault_cure
 from app.labs.machines.devices import Devices, is_instance
 from app.labs.machines.nvidia_output import GpuSections, GpuTable, numbered_rows, query_gpus, read_gpu_sections

@@ -1,13 +1,263 @@
-"""Steps 8, 9 and 10: products, copies and attention on all GPUs at once, and PCIe while it is in use."""
+"""Steps 5 to 10: collectives, products, copies and attention, and the wires between."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from app.labs.check.collectives import gpu_of
-from app.labs.check.findings import CheckFinding, What, compare_expected, failed_finding, odd, passed, unknown
-from app.labs.check.world import Ran, World
+from app.core.units import BYTE, BYTE_PER_SECOND, scale_of, show
+from app.labs.check.world import (
+    NO_VARIABLES,
+    CheckFinding,
+    Ran,
+    What,
+    World,
+    compare_expected,
+    failed_finding,
+    odd,
+    passed,
+    unknown,
+)
+from app.labs.machines.devices import Devices
 from app.labs.machines.nvidia_output import GpuSections, read_gpu_sections
 from app.labs.results.analysis import OUTLIER, gpu_spread, slow_gpus
+from app.labs.results.report import Measure, Report
+
+_TENTH = 0.3  # of the bandwidth with the network, below which it was TCP
+_NVLINK = "MNNVL"
+_INFINIBAND = "NET/IB"
+_NAMED = re.compile(r"NET/(?P<name>[^,]+?)(?P<direct>/GDRDMA)?(?:,|$)")
+_WITHOUT_CARDS = ("GPUDirectTCPX", "FasTrak")  # Google's plugins copy for themselves
+_EXPECTED = "MNNVL, or a network with GDRDMA"
+_CURES: Mapping[str, str] = {
+    "Socket": (
+        "This is TCP. With InfiniBand or RoCE, see whether NCCL finds the cards (NCCL_IB_HCA, "
+        "NCCL_IB_DISABLE); on AWS and Google Cloud, whether their plugin is on LD_LIBRARY_PATH "
+        "(aws-ofi-nccl, gIB, FasTrak)."
+    ),
+    "IB": (
+        "Load nvidia-peermem, or use a driver and a kernel with DMA-BUF: without GPUDirect RDMA, "
+        "everything goes through the memory of the host."
+    ),
+    "Libfabric": (
+        "GPUDirect RDMA is off: see the log of aws-ofi-nccl, and FI_EFA_USE_DEVICE_RDMA. Some "
+        "instances, such as P3 and G4, have none."
+    ),
+}
+_OTHER = "GPUDirect RDMA is off; see the log of the network plugin (NCCL_DEBUG_SUBSYS=INIT,NET)."
+
+
+def check_network(chosen: str) -> CheckFinding:
+    """What NCCL has *chosen* between the nodes, against what is fast."""
+    networks = list(_NAMED.finditer(chosen))
+    slow = [one for one in networks if not _is_direct(one)]
+    if slow:
+        name = slow[0]["name"]
+        cure = next((says for part, says in _CURES.items() if part in name), _OTHER)
+        return odd("network", chosen, _EXPECTED, cure)
+    if networks or _NVLINK in chosen:
+        return passed("network", chosen, _EXPECTED)
+    return odd("network", chosen or "unknown", _EXPECTED, _CURES["Socket"])
+
+
+def variables_without(chosen: str) -> Mapping[str, str]:
+    """The variables that leave NCCL with TCP; none where NVLink connects the nodes."""
+    if _NVLINK in chosen:
+        return {}
+    is_other = "NET/" in chosen and not {"NET/IB", "NET/Socket"} & set(_families(chosen))
+    return {"NCCL_NET": "Socket"} if is_other else {"NCCL_IB_DISABLE": "1"}
+
+
+def compare_with_tcp(value: float, slow: float, variables: Mapping[str, str]) -> CheckFinding:
+    """A bandwidth beside the *slow* one of a run with *variables*."""
+    with_them = " ".join(f"{name}={text}" for name, text in variables.items())
+    name = "InfiniBand off" if "NCCL_IB_DISABLE" in variables else "network off"
+    found = f"{show(slow, BYTE_PER_SECOND, 3)} with {with_them}"
+    if slow < _TENTH * value:
+        return passed(name, found, "about a tenth")
+    network = name.removesuffix(" off")
+    cure = f"So the run before did not use {network if network[0].isupper() else 'it'} either."
+    return odd(name, found, "about a tenth", cure)
+
+
+def without_tcp() -> CheckFinding:
+    """A finding that TCP was not compared, since NVLink connects the nodes."""
+    return unknown("network off", "NVLink connects these nodes, and no variable turns it off")
+
+
+def _is_direct(network: "re.Match[str]") -> bool:
+    return bool(network["direct"]) or any(name in network["name"] for name in _WITHOUT_CARDS)
+
+
+def _families(chosen: str) -> list[str]:
+    """The networks in *chosen*, those of InfiniBand by one name: IBext_v8 is a plugin for it."""
+    names = (f"NET/{one['name']}" for one in _NAMED.finditer(chosen))
+    return [_INFINIBAND if name.startswith(_INFINIBAND) else name for name in names]
+
+
+LAB = "all-reduce"
+_JOINING = 10.0  # seconds until the ranks have met
+_SMALL, _LARGE, _QUICK = "8KiB", "8GiB", "64MiB"
+_NEAR = 0.1  # between two measurements of the same
+_AVERAGE = re.compile(r"# Avg bus bandwidth\s*: *([\d.]+)")
+_TWO = "WALLCLOCK_LAB_LAUNCHER=slurm and WALLCLOCK_SLURM_NODES=2 let this run on two nodes."
+
+
+def nccl(world: World) -> Iterator[CheckFinding]:
+    """Whether ranks meet and sum, over gloo and over NCCL, and what NCCL connects them by."""
+    sizes = {"sizes": "4KiB,1MiB"}
+    yield _sums("2 ranks over gloo", world.run(LAB, {**sizes, "ranks": "2"}, "gloo"))
+    devices, most = world.devices(), world.devices().usable // world.nodes
+    if most <= 1:
+        yield unknown("NCCL", "it needs two GPUs" if most else devices.why_none)
+        return
+    for ranks in dict.fromkeys((2, most)):
+        ran = world.run(LAB, {**sizes, "ranks": str(ranks)}, "nccl")
+        yield _sums(f"{ranks} ranks over NCCL", ran)
+        if ran.is_done:
+            yield _joined(f"meeting of {ranks} ranks", ran)
+            yield _transport(f"transport of {ranks} ranks", ran.report, devices)
+
+
+def _sums(name: str, ran: Ran) -> CheckFinding:
+    report = ran.report
+    if not ran.is_done:
+        return failed_finding(name, report.cause or report.state.word, "the sums are right", "")
+    versions = ", ".join(f"{key} {text}" for key, text in report.versions.items())
+    return passed(name, f"the sums of {report.world} ranks are right; {versions}")
+
+
+def _joined(name: str, ran: Ran) -> CheckFinding:
+    found, expected = f"{ran.joined:.1f} s", f"less than {_JOINING:g} s"
+    if ran.joined < _JOINING:
+        return passed(name, found, expected)
+    cure = "Turn persistence mode on, and see what NCCL waits for in its log (nccl0.log of the run)."
+    return odd(name, found, expected, cure)
+
+
+def _transport(name: str, report: Report, devices: Devices) -> CheckFinding:
+    """What NCCL chose, against what the GPUs can do."""
+    chosen = report.details.get("transport", "")
+    have_peers = any(one.peers or not one.uuid for one in devices.devices)  # or are not known
+    expected = "P2P or NVLS" if have_peers else "SHM, since these GPUs have no peers"
+    if not chosen:
+        return unknown(name, "the log of NCCL does not say; NCCL_DEBUG is set to something else")
+    if "NET/" in chosen:
+        cure = "Unset NCCL_P2P_DISABLE and NCCL_SHM_DISABLE, run all ranks in one container, and give it a /dev/shm."
+        return failed_finding(name, chosen, expected, cure)
+    if "SHM" in chosen and have_peers:
+        cure = "Unset NCCL_P2P_DISABLE and NCCL_P2P_LEVEL; see nvidia-smi topo -p2p r."
+        return odd(name, chosen, expected, cure)
+    return passed(name, chosen, expected)
+
+
+def bandwidth(world: World) -> Iterator[CheckFinding]:
+    """The latency and the bus bandwidth of an all-reduce on all GPUs."""
+    ranks = world.devices().usable // world.nodes
+    if ranks <= 1:
+        yield unknown("all-reduce", "it needs two GPUs" if ranks else world.devices().why_none)
+        return
+    large = _QUICK if world.quick else _LARGE
+    ran = _run(world, ranks, f"{_SMALL},{large}")
+    if not ran.is_done:
+        yield _sums("all-reduce", ran)
+        return
+    gpu = gpu_of(ran.report)
+    times = [one for one in ran.report.measures if one.name == "time"]
+    launched = [one for one in ran.report.measures if one.name == "time with launch"]
+    yield ran.judged(compare_expected(f"time of {_SMALL}", _smallest(times).median, "us", "latency", gpu, ranks))
+    if launched:
+        time = _smallest(launched).median
+        name = f"time of {_SMALL} with its launch"
+        yield ran.judged(compare_expected(name, time, "us", "latency with launch", gpu, ranks))
+    if world.quick:
+        yield unknown("bus bandwidth", f"it needs {_LARGE}, which --quick leaves out")
+        return
+    yield ran.judged(_bus(ran.report, gpu, ranks))
+    if "NVLS" in ran.report.details.get("transport", ""):
+        yield _without_nvls(world, gpu, ranks)
+    yield ran.judged(_beside_nccl_tests(world, ran.report, ranks))
+
+
+def _run(world: World, ranks: int, sizes: str, variables: Mapping[str, str] = NO_VARIABLES) -> Ran:
+    return world.run(LAB, {"ranks": str(ranks), "sizes": sizes}, "nccl", variables)
+
+
+def gpu_of(report: Report) -> str:
+    """The name of the GPUs of a run."""
+    return str(next(iter(report.machine.gpus), "unknown GPUs"))
+
+
+def _smallest(measures: list[Measure]) -> Measure:
+    return min(measures, key=lambda one: float(one.where["size"]))
+
+
+def largest_bus_bandwidth(report: Report) -> tuple[float, float]:
+    """The bus bandwidth of the largest size, and that size in bytes."""
+    times = [one for one in report.measures if one.name == "time"]
+    largest = max(times, key=lambda one: float(one.where["size"]))
+    return largest.derived["bus bandwidth"].value, float(largest.where["size"])
+
+
+def _bus(report: Report, gpu: str, ranks: int) -> CheckFinding:
+    value, size = largest_bus_bandwidth(report)
+    name = f"bus bandwidth at {show(size, BYTE, 3)}"
+    return compare_expected(name, value, "GB/s", "bandwidth", gpu, ranks)
+
+
+def _without_nvls(world: World, gpu: str, ranks: int) -> CheckFinding:
+    name = "bus bandwidth without NVLS"
+    ran = _run(world, ranks, _LARGE, {"NCCL_NVLS_ENABLE": "0"})
+    if not ran.is_done:
+        return _sums(name, ran)
+    value, _ = largest_bus_bandwidth(ran.report)
+    return ran.judged(compare_expected(name, value, "GB/s", "bandwidth without NVLS", gpu, ranks))
+
+
+def _beside_nccl_tests(world: World, report: Report, ranks: int) -> CheckFinding:
+    """Our bus bandwidth beside that of nccl-tests at the same size."""
+    value, size = largest_bus_bandwidth(report)
+    many = (f"{size:.0f}", "-g", str(ranks), "-d", "bfloat16")
+    said = world.ask("all_reduce_perf", "-b", many[0], "-e", *many)
+    average = _AVERAGE.search(said.text)
+    if average is None:
+        cure = "Build nccl-tests, and put all_reduce_perf on the PATH."
+        return unknown("beside nccl-tests", said.trouble or "its output has no average", cure)
+    theirs = float(average[1]) * scale_of("GB/s").factor
+    found = f"{show(value, BYTE_PER_SECOND, 3)} here, {show(theirs, BYTE_PER_SECOND, 3)} there"
+    expected = f"a difference of less than {_NEAR:.0%}"
+    if abs(value / theirs - 1) < _NEAR:
+        return passed("beside nccl-tests", found, expected)
+    return odd("beside nccl-tests", found, expected, "Report this, with both outputs.")
+
+
+def two_nodes(world: World) -> Iterator[CheckFinding]:
+    """The bus bandwidth between two nodes, and whether it is that of a fast network."""
+    devices = world.devices()
+    if not world.is_slurm or world.nodes <= 1:
+        yield unknown("two nodes", "this runs on one machine", _TWO)
+        return
+    if not devices.usable:
+        yield unknown("two nodes", devices.why_none)
+        return
+    per_node = devices.usable // world.nodes
+    ranks = 2 * per_node
+    size = _QUICK if world.quick else _LARGE
+    ran = _run(world, ranks, size)
+    if not ran.is_done:
+        yield _sums(f"{ranks} ranks on two nodes", ran)
+        return
+    gpu = gpu_of(ran.report)
+    value, _ = largest_bus_bandwidth(ran.report)
+    yield ran.judged(compare_expected("bus bandwidth", value, "GB/s", "bandwidth of two nodes", gpu, ranks))
+    chosen = ran.report.details.get("transport", "")
+    yield check_network(chosen)
+    if variables := variables_without(chosen):
+        tcp = _run(world, ranks, size, variables)
+        if tcp.is_done:
+            found = compare_with_tcp(value, largest_bus_bandwidth(tcp.report)[0], variables)
+            yield ran.judged(tcp.judged(found))
+    else:
+        yield without_tcp()
+
 
 _LOAD = {"source": "pinned", "sizes": "16MiB..1GiB"}  # takes a few seconds
 _LINK = ("PCI", "GPU Link Info")

@@ -16,9 +16,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from app.core.errors import InputError, UnavailableError
 from app.core.units import scale_of, show_in
-from app.labs.check.findings import CheckFinding, CheckReport, CheckVerdict
-from app.labs.launch.slurm import Pace
-from app.labs.launch.slurm_job import QueuedJob, SiteLines, last_line, read_queue, resource_options, slurm_output
+from app.labs.check.world import CheckFinding, CheckReport, CheckVerdict
+from app.labs.launch.slurm import Pace, QueuedJob, SiteLines, last_line, read_queue, resource_options, slurm_output
 from app.labs.run import new_name
 from app.labs.runner.job import write_whole
 from app.server.config import Settings

@@ -5,7 +5,7 @@ from functools import cache
 from pathlib import Path
 
 from app.core.yaml_file import read_document
-from app.labs.parameters import FrozenModel
+from app.labs.spec import FrozenModel
 
 _TABLE = Path(__file__).with_suffix(".yaml")
 _LONGEST = 300  # characters of a text that is quoted

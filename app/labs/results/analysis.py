@@ -13,8 +13,6 @@ from app.core.measurements.pieces import bad_point, line_interval, median_error,
 from app.core.measurements.reports import AlphaBetaPiece
 from app.core.units import RATIO, scale_of
 from app.labs.machines.machine import NO_DATASHEET, Datasheet, MachineFacts, datasheet_of, is_unknown
-from app.labs.parameters import Value
-from app.labs.results.disturbance import disturbances_in, doubts_about
 from app.labs.results.notes import (
     details_in,
     gpu_rows,
@@ -26,11 +24,21 @@ from app.labs.results.notes import (
     notes_on_pairs,
     pair_matrices,
 )
-from app.labs.results.report import Derived, LatencyFit, Measure, Report, Underway, held_of, read_report
+from app.labs.results.report import (
+    Derived,
+    LatencyFit,
+    Measure,
+    Report,
+    Underway,
+    disturbances_in,
+    doubts_about,
+    held_of,
+    read_report,
+)
 from app.labs.run import Event, LabRun, MachineEvent
 from app.labs.runner.events import CheckEvent, MeasureEvent, ReadyEvent, TimingEvent
-from app.labs.spec import RANKS, Lab, known_labs, lab_called
-from app.server.db.columns import RunState
+from app.labs.spec import RANKS, Lab, Value, known_labs, lab_called
+from app.server.db.run_state import RunState
 
 
 def fitted_lines(lab: Lab, measures: Sequence[Measure]) -> tuple[LatencyFit | None, tuple[LatencyFit, ...]]:

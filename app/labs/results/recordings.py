@@ -14,7 +14,7 @@ from app.labs.results.analysis import revise
 from app.labs.results.report import Report, read_report
 from app.labs.runner.job import write_whole
 from app.labs.spec import lab_called
-from app.server.db.columns import RunState
+from app.server.db.run_state import RunState
 
 _COMMAND = ["wallclock", "lab", "run"]  # may stand at the beginning of a line
 

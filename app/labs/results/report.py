@@ -1,18 +1,20 @@
-"""The report of a run: samples, predictions, and how they compare."""
+"""The report of a run: samples, predictions, how they compare, and whether something disturbed it."""
 
+import itertools
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Literal
 
 from pydantic import TypeAdapter
 
-from app.core.translation import Numeral
-from app.core.units import RATIO, scale_of
+from app.core.translation import Numeral, noted
+from app.core.units import BYTE, RATIO, scale_of
 from app.labs.machines.machine import MachineFacts
-from app.labs.parameters import amount, parameters_in
-from app.labs.spec import Lab, known_labs
-from app.server.db.columns import RunState
+from app.labs.run import Event, JobRecord
+from app.labs.runner.events import ClocksEvent, GpuReading, WaitEvent
+from app.labs.spec import Lab, amount, known_labs, parameters_in
+from app.server.db.run_state import RunState
 
 Held = Literal["min", "median"]
 _MANY = 100  # a ratio from which three decimals say nothing
@@ -262,3 +264,260 @@ def show_measure(lab: Lab, name: str, value: float) -> str:
     """A value of the measure *name*, as a person would write it."""
     unit = lab.measures[name].unit
     return amount(value, scale_of(unit).unit if unit else RATIO)
+
+
+COUNTED, SEEN = "waiting for a core", "disturbed"  # among the details of a report
+COUNTED_ONCE = "interruptions"  # what earlier versions counted instead
+_WITH_LAUNCH = " with launch"  # by the clock of the host: noisy, and compared with nothing
+_FEWEST, _FEW = 3, 10  # samples: from which on they have a spread, and below which one decides
+_SPREAD = 1.5  # of a median over the fastest sample, of the slowest of a few over the median
+_FALLS: Mapping[str, float] = {"gloo": 0.85, "nccl": 0.7}  # NCCL changes protocols with the size
+_FOUND = "late"  # among the places of a measure, though no parameter
+_SUM = 1.25  # of parts one after the other
+_WITHIN = 0.95  # of a part, by which the whole may be off
+_BOUND, _LEAST = 0.9, 0.97  # over what measured rates allow, and an emulated link
+_EMULATED, _PEAK = 1.1, 1.1  # over an emulated link, a datasheet
+_SHARES = ("share of the peak", "share of the HBM")
+# Of the seconds of samples. Two ranks on two cores with nothing beside them wait for each other for 7 to 11 %,
+# on a busy machine for 40 % and more.
+_WITHOUT_CORE = 0.15
+_IN_USE, _BUSY = 2 * 2**30, 0.1  # bytes, and share of the time, of a GPU before the run
+_THROTTLED = 0.05  # of the time of a run
+_FAULTS = ("the temperature", "the power supply", "a slowdown of the hardware")
+
+WHAT_TO_DO = noted(
+    "Nothing is concluded from this run: no fit, no verdict on a prediction, no place on a board. "
+    "Stop what else uses this machine, or take fewer ranks than it has cores, and run it again."
+)
+_SPREADS = noted(
+    "{name}: at {count} of {points} points, the median is more than 1.5 times the fastest sample, up to {times} times."
+)
+_OUTLIES = noted("{name}: the slowest of {count} samples took {times} times the median.")
+_FALLING = noted("{name}: {more} took {percent} % less than {less}.")
+_SHORT = noted("{name} took less time than {part}, which is a part of it.")
+_LONG = noted("{name} took {times} times as long as its parts one after the other.")
+_FAST = noted("{name} took {times} times the least time that is possible.")
+_SLOW = noted("{name} took {times} times as long as the emulated link and the layers take.")
+_ABOVE = noted("{name}: a {share} of {times} is more than the datasheet allows.")
+_LOADED = noted("The load before the run was {load}, on {cores} cores.")
+# What earlier versions said of runs that are stored.
+_SWITCHED = noted("Rank {rank} lost its core to another thread {count} times per second.")
+_PRESSED = noted("During {percent} % of the samples of rank {rank}, a process waited for a core.")
+_WAITED = noted("Rank {rank} had a core for only {percent} % of its samples.")
+_READY = noted("Rank {rank} was ready to run and had no core for {percent} % of its samples.")
+_USED = noted("The GPU of rank {rank} had {bytes} in use before the run.")
+_AT_WORK = noted("The GPU of rank {rank} was at work for {percent} % of the time before the run.")
+_OTHERS = noted("Other processes used the GPUs before the run: {others}.")
+_HOT = noted("The clock of the GPU of rank {rank} was held down by {reason} for {percent} %.")
+DOUBTS = (
+    WHAT_TO_DO, _SPREADS, _OUTLIES, _FALLING, _SHORT, _LONG, _FAST, _SLOW, _ABOVE, _LOADED,
+    _SWITCHED, _PRESSED, _WAITED, _READY, _USED, _AT_WORK, _OTHERS, _HOT,
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class _Judged:
+    """The measures of time of a run, in the form of *lab* that ran over *backend*."""
+
+    lab: Lab
+    backend: str
+    times: Sequence[Measure]
+
+    def of(self, name: str) -> Sequence[Measure]:
+        """Those that are called *name*."""
+        return [one for one in self.times if one.name == name]
+
+
+def doubts_about(report: Report, lab: Lab) -> tuple[str, ...]:
+    """What says that *report*, of a run of *lab* in its form, was disturbed; none if nothing does.
+
+    What is only counted cannot be disturbed, and a run that still goes on is not judged.
+    """
+    known = lab.measures
+    times = [one for one in report.measures if one.name in known and known[one.name].unit == "s"]
+    if not times or report.state is RunState.RUNNING:
+        return ()
+    judged = _Judged(lab, report.backend, times)
+    found = [*_counted(report), *(says for look in _LOOKS for says in look(judged))]
+    return tuple(dict.fromkeys(found))
+
+
+def disturbances_in(events: Sequence[Event], job: JobRecord, lab: Lab, machine: MachineFacts) -> Mapping[str, str]:
+    """What was counted beside the samples of all ranks, as details of a report.
+
+    What disturbed the samples is called `SEEN`, and is left out if there is nothing.
+    """
+    waits = next((one for one in events if isinstance(one, WaitEvent)), None)
+    looks: dict[str, ClocksEvent] = {one.when: one for one in events if isinstance(one, ClocksEvent)}
+    signs = [*_gpu_signs(looks), *_other_processes(job, machine)]
+    shares = _shares_without_core(waits) if waits else []
+    if lab.links != "emulated" and job.backend == "gloo":  # an emulated link shows itself how late it was
+        signs += _wait_signs(shares)
+    found = {COUNTED: f"{100 * max(shares):.2g} % of the samples"} if shares else {}
+    return found | ({SEEN: "; ".join(signs)} if signs else {})
+
+
+def _counted(report: Report) -> Iterator[str]:
+    """What the machine said: while samples were taken, or where nothing counted that, before."""
+    if seen := report.details.get(SEEN):
+        yield from seen.split("; ")
+    load, cores = report.machine.load, report.machine.cores
+    if {COUNTED, COUNTED_ONCE} & report.details.keys() or report.backend != "gloo":
+        return
+    if isinstance(load, int | float) and isinstance(cores, int | float) and load > cores > 0:
+        yield _LOADED.format(load=f"{load:g}", cores=f"{cores:g}")
+
+
+def _spreads(judged: _Judged) -> Iterator[str]:
+    """Medians far above the fastest sample."""
+    for name, points in _by_name(judged.times):
+        if name.endswith(_WITH_LAUNCH):
+            continue
+        several = (one for one in points if one.count >= _FEWEST and one.least > 0)
+        wide = [one.median / one.least for one in several if one.median > _SPREAD * one.least]
+        if wide:
+            yield _SPREADS.format(name=name, count=len(wide), points=len(points), times=f"{max(wide):.2g}")
+
+
+def _outliers(judged: _Judged) -> Iterator[str]:
+    """One of a few samples that took far longer than the others."""
+    for one in judged.times:
+        is_few = _FEWEST <= one.count < _FEW and not one.name.endswith(_WITH_LAUNCH)
+        if is_few and one.p90 > _SPREAD * one.median:
+            times = f"{one.p90 / one.median:.2g}"
+            yield _OUTLIES.format(name=one.name, count=one.count, times=times)
+
+
+def _falls(judged: _Judged) -> Iterator[str]:
+    """Medians that fall where there is more to do."""
+    for name, points in _by_name(judged.times):
+        for place in sorted({key for one in points for key in one.where}):
+            parameter = judged.lab.parameter_of(place)
+            if parameter and parameter.several and not name.endswith(_WITH_LAUNCH):
+                yield from _falling(judged, name, place, points)
+
+
+def _falling(judged: _Judged, name: str, place: str, points: Sequence[Measure]) -> Iterator[str]:
+    """The steepest fall of the medians called *name* along *place*."""
+    several = [one for one in points if one.count > 1 and place in one.where]
+    ordered = sorted(several, key=lambda one: float(one.where[place]))
+    pairs = [
+        (above.median / below.median, below, above)
+        for below, above in itertools.combinations(ordered, 2)
+        if below.median > 0
+        and below.where[place] != above.where[place]
+        and _beside(below, place) == _beside(above, place)
+    ]
+    share, below, above = min(pairs, key=lambda pair: pair[0], default=(1.0, None, None))
+    if below and above and share < _FALLS.get(judged.backend, _FALLS["gloo"]):
+        yield _FALLING.format(
+            name=name,
+            more=f"{place} {judged.lab.shown_at(place, above.where[place])}",
+            percent=f"{100 * (1 - share):.0f}",
+            less=f"{place} {judged.lab.shown_at(place, below.where[place])}",
+        )
+
+
+def _beside(one: Measure, place: str) -> Mapping[str, float | str]:
+    """Where *one* was taken, apart from *place* and from what the run found there."""
+    return {key: value for key, value in one.where.items() if key not in (place, _FOUND)}
+
+
+def _parts(judged: _Judged) -> Iterator[str]:
+    """A whole that is faster than one of its parts, or slower than all of them in a row."""
+    for one in judged.times:
+        parts = [found[-1] for name in judged.lab.measures[one.name].contains
+                 if (found := judged.of(name))]  # fmt: skip
+        for part in parts:
+            if one.least < _WITHIN * part.median:
+                yield _SHORT.format(name=one.name, part=part.name)
+        together = sum(part.median for part in parts)
+        if len(parts) > 1 and one.median > _SUM * together:
+            yield _LONG.format(name=one.name, times=f"{one.median / together:.2g}")
+
+
+def _impossible(judged: _Judged) -> Iterator[str]:
+    """Times below a bound, above an emulated link, or that a datasheet does not allow."""
+    for one in judged.times:
+        says, ratio = judged.lab.measures[one.name], one.ratio
+        if ratio and ((says.bound and ratio < _BOUND) or (says.least and ratio < _LEAST)):
+            yield _FAST.format(name=one.name, times=f"{ratio:.2g}")
+        elif ratio and says.least and ratio > _EMULATED:
+            yield _SLOW.format(name=one.name, times=f"{ratio:.3g}")
+        for share in _SHARES:
+            if share in one.derived and (value := one.derived[share].value) > _PEAK:
+                yield _ABOVE.format(name=one.name, share=share, times=f"{value:.2g}")
+
+
+_LOOKS: tuple[Callable[[_Judged], Iterator[str]], ...] = (
+    _spreads, _outliers, _falls, _parts, _impossible,
+)  # fmt: skip
+
+
+def _by_name(times: Iterable[Measure]) -> Iterator[tuple[str, Sequence[Measure]]]:
+    found: dict[str, list[Measure]] = {}
+    for one in times:
+        found.setdefault(one.name, []).append(one)
+    yield from found.items()
+
+
+def _shares_without_core(waits: WaitEvent) -> Sequence[float]:
+    """The share of the samples of each rank in which a thread waited for a core; none where nobody counts it."""
+    if all(one is None for one in waits.waiting):
+        return []
+    pairs = zip(waits.seconds, waits.waiting, strict=True)
+    return [(waiting or 0.0) / seconds if seconds > 0 else 0.0 for seconds, waiting in pairs]
+
+
+def _wait_signs(shares: Sequence[float]) -> Iterator[str]:
+    """The rank that waited most for a core, be it for other ranks of its own run."""
+    if shares and max(shares) > _WITHOUT_CORE:
+        rank = max(range(len(shares)), key=shares.__getitem__)
+        yield _READY.format(rank=rank, percent=f"{100 * min(1.0, shares[rank]):.0f}")
+
+
+def _gpu_signs(looks: Mapping[str, ClocksEvent]) -> Iterator[str]:
+    """What else used the GPU of any rank before the run, and what slowed it down."""
+    before, after = looks.get("before"), looks.get("after")
+    first = readings_in(before) if before else ()
+    for rank, reading in enumerate(first):
+        if reading and (reading.memory_used or 0.0) > _IN_USE:
+            yield _USED.format(rank=rank, bytes=amount(reading.memory_used or 0.0, BYTE))
+        if reading and (reading.utilization or 0.0) > _BUSY:
+            yield _AT_WORK.format(rank=rank, percent=f"{100 * (reading.utilization or 0.0):.0f}")
+    if before and after:
+        for rank, shares in slowed_by_rank(before, after).items():
+            for reason, share in shares.items():
+                if reason in _FAULTS and share > _THROTTLED:
+                    yield _HOT.format(rank=rank, reason=reason, percent=f"{100 * share:.0f}")
+
+
+def readings_in(event: ClocksEvent) -> tuple[GpuReading | None, ...]:
+    """The GPU of each rank; earlier versions looked at rank 0's alone."""
+    return event.readings or (event.reading,)
+
+
+def slowed_by_rank(before: ClocksEvent, after: ClocksEvent) -> Mapping[int, Mapping[str, float]]:
+    """For each rank whose driver counts it, the share of the run that a reason held its clock down.
+
+    Where a driver does not count, a reason that it names at the end has a share of 0.
+    """
+    lasted = max(after.at - before.at, 1e-9)
+    found = {}
+    pairs = zip(readings_in(before), readings_in(after), strict=False)
+    for rank, (first, last) in enumerate(pairs):
+        if first and last and last.slowed:
+            found[rank] = {
+                reason: (seconds - first.slowed.get(reason, seconds)) / lasted
+                for reason, seconds in last.slowed.items()
+                if seconds > first.slowed.get(reason, seconds)
+            }
+        elif first and last:
+            found[rank] = dict.fromkeys(last.reasons, 0.0)
+    return found
+
+
+def _other_processes(job: JobRecord, machine: MachineFacts) -> Iterator[str]:
+    """Processes on the GPUs before the run; with other launchers, our own ranks may be there."""
+    if job.launcher == "local" and machine.others and job.ranks >= len(machine.gpus) > 0:
+        yield _OTHERS.format(others=machine.others)

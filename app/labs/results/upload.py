@@ -25,12 +25,11 @@ from pydantic_core import CoreSchema, core_schema
 from app.core.errors import SENTENCES, InputError, NotFoundError, problems_of
 from app.core.translation import translate
 from app.labs.machines.machine import MachineFacts
-from app.labs.parameters import parameters_in
 from app.labs.results.analysis import analyzed
-from app.labs.results.plausible import refuse_disturbed, refuse_impossible
+from app.labs.results.notes import refuse_disturbed, refuse_impossible
 from app.labs.results.report import Measure, Report
-from app.labs.spec import MOST_RANKS, LabJob, lab_called, read_job
-from app.server.db.columns import RunState
+from app.labs.spec import MOST_RANKS, LabJob, lab_called, parameters_in, read_job
+from app.server.db.run_state import RunState
 
 FILE_LIMIT = 256 * 1024  # bytes of a run: four times what the longest run of ours prints
 MOST_RUNS = 20  # in a file

@@ -1,31 +1,11 @@
-"""Types of columns, and the states of a lab run."""
+"""Types of columns: what is stored in one form and read back in another."""
 
 from datetime import UTC, datetime
-from enum import StrEnum
 
 from sqlalchemy import BigInteger, DateTime, Dialect, Integer, String
 from sqlalchemy.types import TypeDecorator
 
-
-class RunState(StrEnum):
-    """The state of a run; all but the first two are final."""
-
-    QUEUED = "queued"
-    RUNNING = "running"
-    DONE = "done"
-    FAILED = "failed"
-    CANCELED = "cancelled"
-    TIMEOUT = "timeout"
-    LOST = "lost"
-
-    @property
-    def word(self) -> str:
-        """The state in a sentence: what is stored is spelled as it was at first."""
-        return "canceled" if self is RunState.CANCELED else self.value
-
-
-UNFINISHED = (RunState.QUEUED, RunState.RUNNING)
-
+from app.server.db.run_state import RunState
 
 STATE_LIMIT = 100  # characters
 # SQLite numbers rows automatically only if the key's type is exactly INTEGER.

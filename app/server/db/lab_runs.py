@@ -11,7 +11,7 @@ from sqlalchemy.orm import aliased, defer
 from sqlmodel import Session, col, select
 
 from app.core.errors import UnavailableError
-from app.server.db.columns import UNFINISHED, RunState
+from app.server.db.run_state import UNFINISHED, RunState
 from app.server.db.session import connected, open_session, open_writing_session
 from app.server.db.tables import LabRunRow, now
 

@@ -1,15 +1,16 @@
-"""Connect to the database: every connection, its errors in one sentence each, and short outages."""
+"""Connect to the database: every connection, its errors in one sentence each, and short reads."""
 
 import asyncio
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from functools import partial
 from os import O_CREAT, O_EXCL, close
 from os import open as open_file
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 from urllib.parse import unquote
 
 from sqlalchemy import URL, Connection, Dialect, Engine, create_engine, event, make_url
@@ -373,3 +374,43 @@ def _prepare_sqlite(connection: DBAPIConnection, _: ConnectionPoolEntry) -> None
 
 def _begin_sqlite(connection: Connection) -> None:
     connection.exec_driver_sql(connection.get_execution_options().get(BEGIN, "BEGIN"))
+
+
+_QUIET = 2  # turns of the event loop in which no key came: what was received is on its way
+_MOST = 100  # keys of one look-up: databases limit the parameters of a query
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Gathered(Generic[K, V]):
+    """Looks up keys together with those that others ask for in the same few turns of the loop."""
+
+    def __init__(self, look_up: Callable[[Sequence[K]], Sequence[V]], outage: Outage, most: int = _MOST) -> None:
+        """*look_up* returns the values of at most *most* keys, in their order.
+
+        It is repeated after a short *outage* of the database that it reads.
+        """
+        self._look_up = look_up
+        self._outage = outage
+        self._most = most
+        self._keys: list[K] = []
+        self._values: asyncio.Task[Sequence[V]] | None = None
+
+    async def of(self, key: K) -> V:
+        """The value of *key*; an error of the look-up is raised for every key in it."""
+        if self._values is None or len(self._keys) >= self._most:
+            self._keys = []
+            self._values = asyncio.create_task(self._together(self._keys))
+        place = len(self._keys)
+        self._keys.append(key)
+        return (await asyncio.shield(self._values))[place]
+
+    async def _together(self, keys: list[K]) -> Sequence[V]:
+        quiet, count = 0, len(keys)
+        while quiet < _QUIET and count < self._most:
+            await asyncio.sleep(0)
+            quiet = quiet + 1 if len(keys) == count else 0
+            count = len(keys)
+        if self._keys is keys:
+            self._values = None
+        return await self._outage.again(partial(self._look_up, keys))

@@ -7,7 +7,7 @@ from datetime import date
 from sqlalchemy import Engine
 from sqlmodel import Session
 
-from app.server.db import assessments, history, personal
+from app.server.db import assessments, personal, queries
 from app.server.db.history import Effort, PastAnswer, Standing
 from app.server.db.records import MergeResult, PersonalRows
 from app.server.db.tables import Attempt
@@ -23,11 +23,11 @@ class StoredRecords:
 
     def standings(self) -> Mapping[str, Standing]:
         """As `queries.standings`."""
-        return history.standings(self.session, self.learner)
+        return queries.standings(self.session, self.learner)
 
     def answers(self) -> Sequence[PastAnswer]:
         """As `queries.answers`."""
-        return history.answers(self.session, self.learner)
+        return queries.answers(self.session, self.learner)
 
     def known_chapters(self) -> frozenset[str]:
         """As `assessments.known_chapters`."""
@@ -39,35 +39,35 @@ class StoredRecords:
 
     def attempts_by_day(self, since: date) -> Mapping[date, int]:
         """As `queries.attempts_by_day`."""
-        return history.attempts_by_day(self.session, self.learner, since)
+        return queries.attempts_by_day(self.session, self.learner, since)
 
     def efforts(self) -> Mapping[str, Effort]:
         """As `queries.efforts`."""
-        return history.efforts(self.session, self.learner)
+        return queries.efforts(self.session, self.learner)
 
     def latest_attempts(self) -> Sequence[Attempt]:
         """As `queries.latest_attempts`."""
-        return history.latest_attempts(self.session, self.learner)
+        return queries.latest_attempts(self.session, self.learner)
 
     def wrong_attempts(self, limit: int) -> Sequence[Attempt]:
         """As `queries.wrong_attempts`."""
-        return history.wrong_attempts(self.session, self.learner, limit)
+        return queries.wrong_attempts(self.session, self.learner, limit)
 
     def last_right_answers(self, exercises: Collection[str]) -> Mapping[str, Attempt]:
         """As `queries.last_right_answers`."""
-        return history.last_right_answers(self.session, self.learner, exercises)
+        return queries.last_right_answers(self.session, self.learner, exercises)
 
     def count_of_guesses(self) -> int:
         """As `queries.count_of_guesses`."""
-        return history.count_of_guesses(self.session, self.learner)
+        return queries.count_of_guesses(self.session, self.learner)
 
     def prediction(self, exercise: str, seed: int) -> str | None:
         """As `queries.prediction_of`."""
-        return history.prediction_of(self.session, self.learner, exercise, seed)
+        return queries.prediction_of(self.session, self.learner, exercise, seed)
 
     def forget_prediction(self, exercise: str, seed: int, answer: str) -> None:
         """As `queries.forget_prediction`."""
-        history.forget_prediction(self.session, self.learner, exercise, seed, answer)
+        queries.forget_prediction(self.session, self.learner, exercise, seed, answer)
 
     def everything(self) -> Mapping[str, object]:
         """As `personal.everything`."""

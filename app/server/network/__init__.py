@@ -2,7 +2,7 @@
 
 | for | see |
 |---|---|
-| slow, endless and idle connections | `connection` and `guard`, below the ASGI server |
+| slow, endless and idle connections | `guard`, below the ASGI server |
 | checks and headers for every request and response | `door`, the middleware, and `head` |
 | rate limits per address | `allowance` |
 | a site under a path prefix | `prefix` |

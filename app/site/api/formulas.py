@@ -15,9 +15,9 @@ from app.core.predicting.lines import Predictor, predict_lines
 from app.server.aside.child_process import read_apart
 from app.server.network.routes import Router
 from app.site import Here
+from app.site.api.checks import LineStream, arrivals_of
 from app.site.api.documents import responses, text_body, text_content
 from app.site.api.headers import Granted
-from app.site.api.streams import LineStream, arrivals_of
 
 router = Router(prefix="/api/v1", tags=["formulas"])
 ArgumentValue = StrictInt | StrictFloat | StrictBool | StrictStr

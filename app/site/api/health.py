@@ -15,9 +15,9 @@ from starlette.exceptions import HTTPException
 from app.core.errors import UnavailableError
 from app.server import metrics
 from app.server.config.checks import is_within
-from app.server.db.columns import RunState
 from app.server.db.migrations import probe
 from app.server.db.people import OutboxRow
+from app.server.db.run_state import RunState
 from app.server.db.session import impatient, open_session
 from app.server.db.tables import LabRunRow
 from app.server.network.routes import Router

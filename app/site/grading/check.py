@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from app.core.errors import AnswerError
 from app.course.kinds import Answer, Exercise, Verdict
-from app.course.kinds.answers import refuse_longer
+from app.course.kinds.base import refuse_longer
 from app.server.aside.fair_queue import Client
 from app.server.db.replays import Once
 from app.server.db.tables import Attempt, Replay

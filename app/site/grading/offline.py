@@ -18,7 +18,7 @@ from app.core.line_reader import Numbered, short_line, short_lines
 from app.core.quotation import escape_markdown, shortened
 from app.course.content.catalog import Catalog
 from app.course.kinds import SEEDS, Answer, Exercise, Verdict
-from app.course.kinds.answers import refuse_longer, stored_answer
+from app.course.kinds.base import refuse_longer, stored_answer
 from app.course.sandbox.runner import Runner
 from app.server.config import Settings
 

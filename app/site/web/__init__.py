@@ -9,7 +9,8 @@ from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import Receive, Scope, Send
 
 from app.server.network.routes import PlainRoute
-from app.site.web.course import chapter, placement, questions, schedule
+from app.site.web.course import chapter, final, placement, schedule
+from app.site.web.course import map as course_map
 from app.site.web.exercise import pad
 from app.site.web.exercise import routes as exercise_page
 from app.site.web.explore import explorer_page, merged_pages
@@ -18,15 +19,16 @@ from app.site.web.frame import static
 from app.site.web.frame.static import page_for
 from app.site.web.frame.visitor import payer_of
 from app.site.web.home import page as home_page
+from app.site.web.home import sitemap
 from app.site.web.labs import board, run
 from app.site.web.labs import index as lab
 from app.site.web.measured import page as measured_page
-from app.site.web.measured import saved_measurement, traces
-from app.site.web.measured.traces import BODY_LIMIT as MEASURED_LIMIT
-from app.site.web.measured.traces import UploadReader
+from app.site.web.measured import saved_measurement
+from app.site.web.measured.page import BODY_LIMIT as MEASURED_LIMIT
+from app.site.web.measured.page import UploadReader
 from app.site.web.measured.views import ADDRESS as MEASURED
-from app.site.web.progress import routes as progress_page
-from app.site.web.reference import docs, errata, hardware
+from app.site.web.progress import page as progress_page
+from app.site.web.reference import docs, errata, formulas
 from app.site.web.search import page as search_page
 from app.site.web.search.page import indexing
 
@@ -34,28 +36,29 @@ from app.site.web.search.page import indexing
 PARTS = (
     home_page,
     chapter,
+    course_map,
     placement,
-    questions,
+    final,
     exercise_page,
     schedule,
     pad,
     static,
     explorer_page,
     merged_pages,
-    hardware,
+    formulas,
     errata,
     board,
     lab,
     run,
-    traces,
     saved_measurement,
     measured_page,
     progress_page,
     docs,
     search_page,
+    sitemap,
 )
 # Paths that take a large file.
-FILES = {progress_page.IMPORT: progress_page.BODY_LIMIT, MEASURED: MEASURED_LIMIT, traces.TRACES: MEASURED_LIMIT}
+FILES = {progress_page.IMPORT: progress_page.BODY_LIMIT, MEASURED: MEASURED_LIMIT, measured_page.TRACES: MEASURED_LIMIT}
 # A pattern of paths: what is there may be about other people than the next one at the computer.
 PRIVATE = r"/measured(?:/|\Z)"
 

@@ -11,7 +11,6 @@ from sqlalchemy import Engine
 from sqlmodel import Session, select
 
 from app.classes.federation.lti.enrollment import enroll_launch, new_class, tie
-from app.classes.federation.lti.keys import SHOWN_FOR, SIGNS_FOR, key_set, rotate, signing_key
 from app.classes.federation.lti.launch_message import Launch, read_launch, seal_ticket, unsealed, use_once
 from app.classes.federation.lti.platforms import (
     Platform,
@@ -27,6 +26,7 @@ from app.classes.federation.lti.platforms import (
     registration_with,
     use_registration,
 )
+from app.classes.federation.lti.scores import SHOWN_FOR, SIGNS_FOR, key_set, rotate, signing_key
 from app.classes.people.assignments import AssignmentEntry, create_assignment
 from app.classes.people.classes import class_with, members_of
 from app.classes.people.policy import Policy

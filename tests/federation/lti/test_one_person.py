@@ -6,10 +6,9 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlmodel import Session
 
-from app.classes.federation.lti.enrollment import enroll_launch
+from app.classes.federation.lti.enrollment import Participant, apply_difference, compare_course, enroll_launch
 from app.classes.federation.lti.launch_message import Launch, seal_ticket
 from app.classes.federation.lti.platforms import Platform, register_platform
-from app.classes.federation.lti.roster_sync import Participant, apply_difference, compare_course
 from app.classes.people.classes import (
     Member,
     Role,

@@ -13,8 +13,8 @@ from playwright.sync_api import Route, expect
 from sqlmodel import col, select
 
 from app.classes.federation.delivery import Courier
+from app.classes.federation.lti.enrollment import apply_difference, compare_course
 from app.classes.federation.lti.platforms import Platform, allow_deployment, platform_named, register_platform
-from app.classes.federation.lti.roster_sync import apply_difference, compare_course
 from app.classes.federation.lti.scores import trials
 from app.classes.federation.outbox import receipts, ties_of
 from app.classes.people.assignments import assignments_of

@@ -13,12 +13,11 @@ from starlette.responses import Response
 
 from app.classes.federation import outbox
 from app.classes.federation.delivery import Courier
-from app.classes.federation.earned_shares import EarnedShare
 from app.classes.federation.http_client import Outgoing
+from app.classes.federation.lti.enrollment import participants
 from app.classes.federation.lti.platforms import Platform, platforms, register_platform
-from app.classes.federation.lti.roster_sync import participants
 from app.classes.federation.lti.scores import Services
-from app.classes.federation.outbox import receipts, sending_of, unsent_of
+from app.classes.federation.outbox import EarnedShare, receipts, sending_of, unsent_of
 from app.classes.people.assignments import AssignmentEntry, change_assignment, create_assignment
 from app.classes.people.classes import create_class, enroll, number_of
 from app.classes.people.counted_answers import variant_seed

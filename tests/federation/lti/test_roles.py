@@ -6,9 +6,14 @@ from dataclasses import replace
 import pytest
 from sqlmodel import select
 
-from app.classes.federation.lti.enrollment import enroll_launch
-from app.classes.federation.lti.roles import role_of
-from app.classes.federation.lti.roster_sync import CourseDifference, Participant, apply_difference, compare_course
+from app.classes.federation.lti.enrollment import (
+    CourseDifference,
+    Participant,
+    apply_difference,
+    compare_course,
+    enroll_launch,
+)
+from app.classes.federation.lti.launch_message import role_of
 from app.classes.people.classes import Role, members_of
 from app.classes.people.members import change_role
 from app.core.errors import RefusedError

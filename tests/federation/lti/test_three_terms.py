@@ -7,10 +7,9 @@ from itertools import permutations
 import pytest
 from sqlmodel import Session, col, select
 
-from app.classes.federation.lti.enrollment import doubt_of, enroll_launch, unite
+from app.classes.federation.lti.enrollment import Participant, apply_difference, doubt_of, enroll_launch, unite
 from app.classes.federation.lti.launch_message import Launch
 from app.classes.federation.lti.platforms import Platform, identities_of, register_platform
-from app.classes.federation.lti.roster_sync import Participant, apply_difference
 from app.classes.members import site_members
 from app.classes.people.assignment_copies import copies_of, store_copies
 from app.classes.people.assignments import AssignmentEntry, assignments_of, create_assignment

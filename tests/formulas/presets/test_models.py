@@ -3,7 +3,7 @@
 import pytest
 
 from app.core.formulas.presets import MODELS, ModelShape, model
-from app.core.formulas.presets.recent_models import ROWS, ModelRow
+from app.core.formulas.presets.models import ROWS, ModelRow
 from app.core.formulas.transformer import active_parameters, model_parameters
 from tests.each import each
 

@@ -15,7 +15,7 @@ from app.core.formulas.collectives import (
 from app.core.formulas.presets.shardings import SHARDING_TASKS, ShardingPlan, ShardingTask
 from app.core.formulas.sharding import cheapest_plan, plan_bytes
 from app.core.simulators.sharding import Move, MoveKind, RankMesh, Resharding, play_plan, working_plans
-from app.course.kinds.layouts import task_of
+from app.course.kinds.sharding import task_of
 
 SIZES = {"I": 4096, "J": 8192, "K": 2048}
 DIMS = {"A": ("I", "J"), "B": ("J", "K"), "C": ("I", "K")}

@@ -4,13 +4,12 @@ from dataclasses import replace
 
 import pytest
 
-from app.core.formulas.parallelism.degrees import PLAIN, Degrees
+from app.core.formulas.parallelism.rules import PLAIN, Degrees
 from app.core.formulas.pipeline import layers_per_stage
 from app.core.formulas.presets import CLUSTERS, MODELS, Layout, ModelShape, Shares, model
-from app.core.formulas.step.layer import Products, attention_time
+from app.core.formulas.step.layer import Linear, Products, Width, Widths, attention_time
 from app.core.formulas.step.speeds import Net, Speeds, exchange, message, ring, speeds_of
 from app.core.formulas.step.step import StepTime, stages_time, step_parts
-from app.core.formulas.step.widths import Linear, Width, Widths
 from tests.each import each
 from tests.oracles.collectives import ring_all_reduce
 

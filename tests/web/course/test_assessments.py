@@ -8,10 +8,10 @@ from fastapi.testclient import TestClient
 from app.classes.people.policy import Policy
 from app.course.content.catalog import Catalog
 from app.course.kinds import Exercise
-from app.course.learning.placement import PLACEMENT_QUESTIONS, final_questions, placement_question
+from app.course.learning.reviews import PLACEMENT_QUESTIONS, final_questions, placement_question
 from app.server.db.assessments import Assessed, assessed_in
-from app.server.db.history import latest_attempts
 from app.server.db.learner_cookie import new_learner, sign
+from app.server.db.queries import latest_attempts
 from app.server.db.session import open_session
 from app.server.db.tables import Reveal, now
 from app.server.db.writer import store

@@ -1,10 +1,12 @@
-"""The message of a launch, read into what we use of it, and the ticket that opens a window."""
+"""The message of a launch, read into what we use of it: who, in which role, to what."""
 
 import json
+import re
 import secrets
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
 from datetime import date, datetime, timedelta
+from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
 from itsdangerous import BadData, URLSafeTimedSerializer
@@ -12,7 +14,6 @@ from sqlalchemy import delete
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col
 
-from app.classes.federation.lti.roles import role_of
 from app.classes.people.assignment_copies import copies_of, copy_in_class, store_copies, weeks_to
 from app.classes.people.assignments import Assignment, assignments_of
 from app.classes.people.classes import Role, class_with, classes_of, number_of
@@ -22,6 +23,80 @@ from app.core.translation import translate
 from app.server.db.people import ADDRESS_LIMIT, SUBJECT_LIMIT, ClassRow, NonceRow
 from app.server.db.tables import NAME_LIMIT, now
 from app.server.network.response_policy import origin_of
+
+_MOST = 100  # roles that are read
+_CONTEXT, _INSTITUTION, _SYSTEM = "membership", "institution", "system"
+# http://purl.imsglobal.org/vocab/lis/v2/membership/Instructor#Grader, .../institution/person#Staff
+_URI = re.compile(
+    r"https?://purl\.imsglobal\.org/vocab/(?:lis|lti)(?:/v\d)?/(?:(?P<where>institution|system)/person"
+    r"|membership(?:/(?P<principal>\w+))?)[#/](?P<name>[\w-]+)"
+)
+# urn:lti:role:ims/lis/Instructor/GuestInstructor, urn:lti:sysrole:ims/lis/SysAdmin
+_URN = re.compile(r"urn:lti:(?P<where>|inst|sys)role:ims/lis/(?P<name>\w+)(?:/(?P<sub>[\w-]+))?")
+_SHORT = re.compile(r"(?P<name>\w+)(?:[#/](?P<sub>[\w-]+))?")
+_ASSISTANT = re.compile("TeachingAssistant|Grader$")
+_TEACHERS = frozenset({"Instructor", "Administrator", "ContentDeveloper"})
+_STUDENTS = frozenset({"Learner", "Member"})
+_OTHERS = frozenset({"Manager", "Mentor", "Officer", "TeachingAssistant"})
+# Roles of those who have none in the course, and do not learn there.
+_OUTSIDERS = frozenset({
+    "Administrator", "Faculty", "Instructor", "Staff", "Mentor", "Observer",
+    "AccountAdmin", "Creator", "SysAdmin", "SysSupport",
+})  # fmt: skip
+
+
+class _Named(NamedTuple):
+    """A role that a platform names: in what, and the *sub* role, if it is a narrower one."""
+
+    where: str
+    name: str
+    sub: str = ""
+
+
+def role_of(given: object) -> Role | None:
+    """The role of a person in a class; None: they neither learn nor teach.
+
+    So are observers, the test students of platforms, and administrators who are not in the course.
+    A role in the course counts before those elsewhere; without any, one is a student.
+
+    >>> role_of(["http://purl.imsglobal.org/vocab/lis/v2/membership#Instructor"]).word
+    'teacher'
+    >>> role_of(["http://purl.imsglobal.org/vocab/lis/v2/membership#Mentor"])
+    """
+    texts = given[:_MOST] if isinstance(given, list) else []
+    roles = [found for one in texts if isinstance(one, str) and (found := _parsed(one))]
+    if any(one.where == _SYSTEM and one.name == "TestUser" for one in roles):
+        return None
+    inside = [one for one in roles if one.where == _CONTEXT]
+    if inside:
+        return _in_course(inside)
+    return None if any(one.name in _OUTSIDERS for one in roles) else Role.STUDENT
+
+
+def _in_course(roles: Collection[_Named]) -> Role | None:
+    """The role of one who has *roles* in the course."""
+    if any(_ASSISTANT.match(one.sub or one.name) for one in roles):
+        return Role.ASSISTANT  # platforms list it beside the role of an instructor
+    names = {one.name for one in roles}
+    if names & _TEACHERS:
+        return Role.TEACHER
+    return Role.STUDENT if names & _STUDENTS else None
+
+
+def _parsed(text: str) -> _Named | None:
+    if found := _URI.fullmatch(text):
+        if found["where"]:
+            return _Named(found["where"], found["name"])
+        principal = found["principal"]
+        return _Named(_CONTEXT, principal or found["name"], found["name"] if principal else "")
+    if found := _URN.fullmatch(text):
+        where = {"": _CONTEXT, "inst": _INSTITUTION, "sys": _SYSTEM}[found["where"]]
+        return _Named(where, found["name"], found["sub"] or "")
+    found = _SHORT.fullmatch(text)
+    if found and found["name"] in _TEACHERS | _STUDENTS | _OTHERS:
+        return _Named(_CONTEXT, found["name"], found["sub"] or "")
+    return None
+
 
 CLAIM = "https://purl.imsglobal.org/spec/lti/claim/"
 DEEP_LINKING = "https://purl.imsglobal.org/spec/lti-dl/claim/"

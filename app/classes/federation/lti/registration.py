@@ -1,65 +1,21 @@
-"""Dynamic registration: a platform registers by a link that works once; and what Canvas asks besides."""
+"""Dynamic registration: a platform registers by a link that works once.
+
+It is inactive until an operator activates it: a platform may name any person and any role.
+"""
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any
 from urllib.parse import urlsplit
 
 from app.classes.federation.http_client import Outgoing, host_in
+from app.classes.federation.lti.canvas import CUSTOM, PLACEMENTS, PREFIX, hosts_issuer
 from app.classes.federation.lti.launch_message import DEEP_LINK, LAUNCH, RESOURCE_LINK, SCOPES
 from app.classes.federation.lti.platforms import Platform
 from app.core.errors import RefusedError
 from app.server.db.people import ADDRESS_LIMIT, ISSUER_LIMIT, SUBJECT_LIMIT
 from app.server.network.response_policy import origin_of
-
-PREFIX = "https://canvas.instructure.com/lti/"
-# Where graded assignments are made, the menu of all assignments, and modules.
-PLACEMENTS = ("assignment_selection", "course_assignments_menu", "link_selection")
-# Canvas tells the id of a registrar under this name alone, unless it tells e-mail addresses, too.
-CUSTOM = {"sis_user_id": "$Canvas.user.sisSourceId", "group": "$com.instructure.User.sectionNames"}
-_TITLE = "Wallclock"
-_SAYS = "Exercises in the arithmetic of distributed training"
-_OWN_DOMAINS = (".instructure.com", ".canvaslms.com")
-
-
-def canvas_configuration(service: str) -> Mapping[str, Any]:
-    """The JSON that an administrator of Canvas pastes, or whose address they enter."""
-    launch = f"{service}{LAUNCH}"
-    placements = [
-        {"placement": name, "message_type": DEEP_LINK, "target_link_uri": launch, "text": _TITLE} for name in PLACEMENTS
-    ]
-    return {
-        "title": _TITLE,
-        "description": _SAYS,
-        "oidc_initiation_url": f"{service}/lti/login",
-        "target_link_uri": launch,
-        "scopes": list(SCOPES),
-        "public_jwk_url": f"{service}/lti/jwks",
-        "custom_fields": CUSTOM,
-        "extensions": [
-            {
-                "domain": urlsplit(service).netloc,
-                "tool_id": "wallclock",
-                "platform": "canvas.instructure.com",
-                "privacy_level": "name_only",
-                "settings": {"text": _TITLE, "placements": placements},
-            }
-        ],
-    }
-
-
-def hosts_issuer(issuer: str, configuration: str) -> bool:
-    """Whether Canvas describes *issuer* at the address *configuration*.
-
-    All of its hosted sites have one issuer, and describe themselves at hosts of their own.
-    """
-    own, there = (urlsplit(url).hostname or "" for url in (issuer, configuration))
-    is_canvas = own in {f"canvas{kind}.instructure.com" for kind in ("", ".beta", ".test")}
-    https = configuration.startswith("https://")
-    return is_canvas and https and there.endswith(_OWN_DOMAINS)
-
 
 _TOOL = "https://purl.imsglobal.org/spec/lti-tool-configuration"
 _PLATFORM = "https://purl.imsglobal.org/spec/lti-platform-configuration"

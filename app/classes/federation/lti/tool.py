@@ -8,7 +8,7 @@ from joserfc import jwk
 from sqlalchemy import Engine
 
 from app.classes.federation.http_client import Outgoing, host_in
-from app.classes.federation.lti.keys import key_set, sign_claims, signing_key
+from app.classes.federation.lti.enrollment import Participant, participants
 from app.classes.federation.lti.launch_message import (
     CLAIM,
     DEEP_LINK_ANSWER,
@@ -21,8 +21,7 @@ from app.classes.federation.lti.launch_message import (
     use_once,
 )
 from app.classes.federation.lti.platforms import OPENING_LIFE, Begun, Platform, check_deployment, platform_with
-from app.classes.federation.lti.roster_sync import Participant, participants
-from app.classes.federation.lti.scores import Services, terms_of
+from app.classes.federation.lti.scores import Services, key_set, sign_claims, signing_key, terms_of
 from app.classes.federation.tokens import KeySets, verified
 from app.classes.people.assignments import Assignment
 from app.core.errors import UnavailableError

@@ -8,6 +8,14 @@ from typing import TYPE_CHECKING, Annotated
 from fastapi import Form, Request, Response
 from fastapi.responses import JSONResponse, RedirectResponse
 
+from app.classes.federation.lti.canvas import canvas_configuration
+from app.classes.federation.lti.enrollment import (
+    CourseDifference,
+    Participant,
+    RoleChange,
+    apply_difference,
+    compare_course,
+)
 from app.classes.federation.lti.platforms import (
     Platform,
     allow_deployment,
@@ -15,14 +23,6 @@ from app.classes.federation.lti.platforms import (
     register_platform,
     registration_with,
     use_registration,
-)
-from app.classes.federation.lti.registration import canvas_configuration
-from app.classes.federation.lti.roster_sync import (
-    CourseDifference,
-    Participant,
-    RoleChange,
-    apply_difference,
-    compare_course,
 )
 from app.classes.federation.outbox import (
     Sending,
@@ -34,10 +34,10 @@ from app.classes.federation.outbox import (
     ties_of,
     unsent_of,
 )
-from app.classes.pages.guard import ClassHead, Membership, class_head, in_assignment, in_class
+from app.classes.pages.class_router import ClassHead, Membership, class_head, in_assignment, in_class
 from app.classes.pages.lti.deep_link import refused_launch, tool_in
 from app.classes.people.classes import Role
-from app.classes.people.recognition import FOUND
+from app.classes.people.rosters import FOUND
 from app.core.errors import AppError, InputError, NotFoundError, RefusedError, UnavailableError, sentence
 from app.core.translation import translate
 from app.server.aside import aside

@@ -1,4 +1,3 @@
 """What one optimizer step takes in, and how long it takes, when micro-batches are accumulated."""
 
-from app.core.formulas.batching.accumulation import *
 from app.core.formulas.batching.scaling import *

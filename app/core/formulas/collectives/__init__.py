@@ -5,5 +5,4 @@
 """
 
 from app.core.formulas.collectives.ring import *
-from app.core.formulas.collectives.spread import *
 from app.core.formulas.collectives.tree import *

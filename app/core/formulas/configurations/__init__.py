@@ -4,8 +4,12 @@ A `config.json` of Hugging Face, arguments of Megatron-LM, a DeepSpeed JSON, a t
 """
 
 from app.core.formulas.configurations.documents import CONFIGURATION_LIMIT, is_configuration
-from app.core.formulas.configurations.layouts import ConfiguredLayout, is_layout_configuration, layout_fields
-from app.core.formulas.configurations.models import model_fields
+from app.core.formulas.configurations.models import (
+    ConfiguredLayout,
+    is_layout_configuration,
+    layout_fields,
+    model_fields,
+)
 
 __all__ = [
     "CONFIGURATION_LIMIT",

@@ -4,5 +4,4 @@
 between two checkpoints, without the time to write one.
 """
 
-from app.core.formulas.faults.checkpoints import *
 from app.core.formulas.faults.failures import *

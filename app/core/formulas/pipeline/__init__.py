@@ -5,4 +5,3 @@ fraction is idle over the whole step. They have two names here.
 """
 
 from app.core.formulas.pipeline.schedules import *
-from app.core.formulas.pipeline.stages import *

@@ -4,7 +4,6 @@ Tensor parallelism splits matrices, context parallelism the sequence, expert par
 experts. *size* is the whole activation of one micro-batch.
 """
 
-from app.core.formulas.sharding.context import *
 from app.core.formulas.sharding.experts import *
 from app.core.formulas.sharding.plans import *
 from app.core.formulas.sharding.tensor import *

@@ -3,7 +3,7 @@
 from functools import lru_cache
 from typing import Any, NamedTuple
 
-from app.core.formulas.parallelism.degrees import (
+from app.core.formulas.parallelism.rules import (
     PLAIN,
     Degrees,
     Middle,
@@ -15,7 +15,7 @@ from app.core.formulas.parallelism.degrees import (
     stage_layers,
     stage_of,
 )
-from app.core.formulas.step.widths import LayerBytes, along
+from app.core.formulas.step.layer import LayerBytes, along
 from app.core.units import Bytes
 
 _PADDED = 128  # rows of the vocabulary: Megatron-LM, --make-vocab-size-divisible-by

@@ -2,11 +2,10 @@
 
 from typing import NamedTuple
 
-from app.core.formulas.parallelism.degrees import Degrees, Numbers, Value
+from app.core.formulas.parallelism.rules import Degrees, Numbers, Value
 from app.core.formulas.presets import ModelShape
-from app.core.formulas.step.layer import ELEMENT, LayerTime, Products, layer_times, moved_time
+from app.core.formulas.step.layer import ELEMENT, LayerTime, Linear, Products, Width, Widths, layer_times, moved_time
 from app.core.formulas.step.speeds import Reduced, Speeds, message, ring
-from app.core.formulas.step.widths import Linear, Width, Widths
 from app.core.units import Seconds
 
 _LOGIT_BYTES, _EMBEDDING_BYTES = 30, 20  # bytes that are moved: of a logit; of a token's element

@@ -5,4 +5,3 @@ which training does not use.
 """
 
 from app.core.formulas.throughput.roofline import *
-from app.core.formulas.throughput.utilization import *

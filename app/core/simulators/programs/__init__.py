@@ -10,11 +10,11 @@ from app.core.simulators.programs.instructions import (
     memory_name,
     read_program,
 )
-from app.core.simulators.programs.known_schedules import known_schedules
 from app.core.simulators.programs.player import (
     PlayedSchedule,
     PlayedSpan,
     ScheduleMachine,
+    known_schedules,
     play_schedule,
     read_schedule_code,
     schedule_code,

@@ -1,12 +1,18 @@
 """Arrays and tokens spread over ranks, with everything that is sent counted."""
 
-from app.core.simulators.sharding.blocks import MULTIPLY, Block, Blocks, Move, MoveKind, RankMesh, ShardedLayout
 from app.core.simulators.sharding.player import (
     LONGEST,
+    MULTIPLY,
+    Block,
     BlockDifference,
+    Blocks,
+    Move,
+    MoveKind,
     PlanStep,
     PlayedPlan,
+    RankMesh,
     Resharding,
+    ShardedLayout,
     WorkingPlan,
     play_plan,
     working_plans,

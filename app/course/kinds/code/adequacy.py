@@ -20,7 +20,7 @@ from app.course.kinds.code import agreement
 from app.course.kinds.code.calls import Argument, plain_argument, python
 from app.course.kinds.code.feedback import refuse_lost
 from app.course.kinds.code.mutants import Altered, alterations
-from app.course.sandbox.replies import CallReturned, Outcome, Plain, Stopped
+from app.course.sandbox.process import CallReturned, Outcome, Plain, Stopped
 from app.course.sandbox.runner import Runner
 
 _ROWS = 2000  # combinations of arguments that are looked at

@@ -13,7 +13,7 @@ from functools import cached_property
 from itertools import combinations, product
 
 from app.course.kinds.code.calls import Argument, Rows, Scalar, plain_argument
-from app.course.sandbox.replies import Plain
+from app.course.sandbox.process import Plain
 
 _GRAMMAR = re.compile(r"(?:(?P<many>list|rows)(?: of (?P<item>\w+))?|(?P<one>\w+))(?: as long as (?P<like>\w+))?")
 _KINDS = ("degree", "count", "positive", "amount", "real", "probability", "choice")

@@ -1,10 +1,12 @@
-"""Exercises that show a listing in which exactly one line is wrong."""
+"""Exercises that show a listing in which exactly one line is wrong: no other line cures it."""
 
+import ast
 import random
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import product
 from math import prod
 from typing import Literal, Self
 
@@ -14,18 +16,144 @@ from app.core.errors import AnswerError, PlacedError, UnavailableError
 from app.core.expressions import ExpressionError, evaluate
 from app.core.translation import noted, translate
 from app.core.units import figures
-from app.course.kinds.answers import Answer, Verdict, mistake_key, single_text
-from app.course.kinds.base import Finding, Markdown, Remembered, Strict, Where
+from app.course.kinds.base import (
+    Answer,
+    Finding,
+    Markdown,
+    Remembered,
+    Strict,
+    Verdict,
+    Where,
+    mistake_key,
+    single_text,
+)
 from app.course.kinds.code.adequacy import sensible
 from app.course.kinds.code.agreement import alike, combinations
 from app.course.kinds.code.calls import Argument, CodeExercise, TrialCall, function_in, refuse_absent_lines, rounded
 from app.course.kinds.code.feedback import refuse_lost
-from app.course.kinds.code.interpreter import ListingError
-from app.course.kinds.code.mutation import SAYS, Effect, Listing, Mutant, Mutants, Operator, dead_lines, effect_of
-from app.course.kinds.code.other_cures import equally_guilty, mended_elsewhere, scaled_elsewhere
+from app.course.kinds.code.interpreter import CompiledListing, ListingError
+from app.course.kinds.code.mutants import TreePlace
+from app.course.kinds.code.mutation import (
+    SAYS,
+    Effect,
+    Listing,
+    Mutant,
+    Mutants,
+    Operator,
+    all_edits,
+    cured_by,
+    dead_lines,
+    effect_of,
+    walked,
+)
 from app.course.kinds.drawn_values import Draw, shuffled
-from app.course.sandbox.replies import CallReturned
+from app.course.sandbox.process import CallReturned
 from app.course.sandbox.runner import Runner
+
+_NUMBERS = ("1", "2")
+_SIGNS = ("*", "/", "+", "-")
+_SCALES = (ast.Mult, ast.Div)
+_SCALED = (ast.Name, ast.BinOp, ast.Call, ast.Subscript)
+
+
+def equally_guilty(listing: Listing, line: int, argued: Container[int] = ()) -> int | None:
+    """Another line than *line* of the wrong *listing*, a small change of which cures all.
+
+    The lines *argued* are left out: their author says why they are right.
+    """
+    edits = all_edits(listing.lines)
+    return cured_by(listing, [e for e in edits if e.line != line and e.line not in argued])
+
+
+Candidates = Callable[[ast.stmt, Sequence[str]], Iterator[tuple[TreePlace, ast.expr]]]
+
+
+def mended_elsewhere(listing: Listing, line: int, argued: Container[int] = ()) -> tuple[int, str] | None:
+    """Another line of the wrong *listing* than *line*, and a value, as simple, that cures all.
+
+    The lines *argued* are left out: their author says why they are right.
+    """
+    return _cure_elsewhere(listing, line, argued, _simple_values)
+
+
+def scaled_elsewhere(listing: Listing, line: int) -> tuple[int, str] | None:
+    """Another line of the wrong *listing* than *line*, and a factor or divisor that cures all."""
+    return _cure_elsewhere(listing, line, (), _scaled_values)
+
+
+def _cure_elsewhere(
+    listing: Listing, line: int, argued: Container[int], candidates: Candidates
+) -> tuple[int, str] | None:
+    tree = ast.parse("\n".join(listing.lines))
+    function = next(node for node in tree.body if isinstance(node, ast.FunctionDef))
+    known = [argument.arg for argument in function.args.args]
+    program = CompiledListing(tree, listing.entry)  # each run reads the tree again
+    for statement in walked(function.body):
+        if statement.lineno != line and statement.lineno not in argued:
+            for place, value in candidates(statement, known):
+                place.put(value)
+                cures = listing.is_right_as(program)
+                place.put(place.node)
+                if cures:
+                    return statement.lineno, ast.unparse(value)
+        known += _named_by(statement)
+    return None
+
+
+def _simple_values(statement: ast.stmt, known: Sequence[str]) -> Iterator[tuple[TreePlace, ast.expr]]:
+    """Names and terms as simple as the value of *statement*."""
+    if isinstance(statement, ast.Assign | ast.Return) and statement.value:
+        whole = TreePlace(statement, "value", None, statement.value)
+        yield from ((whole, value) for value in _as_simple(statement.value, known))
+
+
+def _scaled_values(statement: ast.stmt, known: Sequence[str]) -> Iterator[tuple[TreePlace, ast.expr]]:
+    """What is in *statement*, multiplied with a name or divided by it."""
+    if isinstance(statement, ast.Assign | ast.AugAssign | ast.Return):
+        scales = _scales(known)
+        for place, node in _places(statement):
+            for sign, scale in product(_SCALES, scales):
+                yield place, ast.copy_location(ast.BinOp(node, sign(), scale), node)
+
+
+def _scales(known: Sequence[str]) -> list[ast.expr]:
+    """What a value may be multiplied with or divided by."""
+    texts = [*dict.fromkeys(known), "2", *(f"len({name})" for name in dict.fromkeys(known))]
+    return [ast.parse(text, mode="eval").body for text in texts]
+
+
+def _places(parent: ast.AST) -> Iterator[tuple[TreePlace, ast.expr]]:
+    """The values in *parent* that may be scaled, with their places."""
+    for field, value in ast.iter_fields(parent):
+        if field in ("target", "targets", "func", "slice", "generators"):
+            continue
+        for index, node in enumerate(value) if isinstance(value, list) else [(None, value)]:
+            if isinstance(node, _SCALED):
+                yield TreePlace(parent, field, index, node), node
+            if isinstance(node, ast.AST):
+                yield from _places(node)
+
+
+def _named_by(statement: ast.stmt) -> list[str]:
+    """The names that *statement* gives values."""
+    targets = []
+    if isinstance(statement, ast.Assign):
+        targets = statement.targets
+    elif isinstance(statement, ast.For):
+        targets = [statement.target]
+    return [target.id for target in targets if isinstance(target, ast.Name)]
+
+
+def _as_simple(value: ast.expr, names: Sequence[str]) -> Iterator[ast.expr]:
+    """Names in place of a name, and two with one sign between them in place of such a term."""
+    texts: list[str] = []
+    terms = list(dict.fromkeys([*names, *_NUMBERS]))
+    match value:
+        case ast.Name():
+            texts = list(names)
+        case ast.BinOp(ast.Name() | ast.Constant(), _, ast.Name() | ast.Constant()):
+            texts = [f"{a} {sign} {b}" for sign in _SIGNS for a, b in product(terms, terms)]
+    return (ast.parse(text, mode="eval").body for text in texts)
 
 
 def read_line(answer: Answer, count: int) -> int:

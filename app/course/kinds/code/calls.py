@@ -15,11 +15,10 @@ from app.core.expressions import ExpressionError, Quantity, evaluate, holds
 from app.core.quotation import code_span
 from app.core.translation import noted, translate
 from app.core.units import scale_of
-from app.course.kinds.answers import Answer, single_text
-from app.course.kinds.base import Base, Remembered, Strict
+from app.course.kinds.base import Answer, Base, Remembered, Strict, single_text
 from app.course.kinds.code.agreement import as_float
 from app.course.kinds.drawn_values import Draw, UnitName, draw
-from app.course.sandbox.replies import CallRaised, CallReturned, Outcome, Plain, Stopped
+from app.course.sandbox.process import CallRaised, CallReturned, Outcome, Plain, Stopped
 
 Scalar = bool | int | float | str
 Row = list[Scalar]

@@ -32,7 +32,7 @@ from app.course.kinds.code.calls import (
     says_of_secret_nothing,
 )
 from app.course.kinds.common_mistakes import common_mistake
-from app.course.sandbox.replies import CallRaised, CallReturned, Execution, Outcome, Plain, Stopped
+from app.course.sandbox.process import CallRaised, CallReturned, Execution, Outcome, Plain, Stopped
 from app.course.sandbox.runner import Runner
 
 _NOT_RUN = {

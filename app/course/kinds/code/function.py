@@ -16,8 +16,7 @@ from app.core.expressions import ExpressionError
 from app.core.quotation import visible_lines
 from app.core.translation import localized, noted, translate
 from app.core.units import scale_of
-from app.course.kinds.answers import Answer, Verdict, mistake_key
-from app.course.kinds.base import Finding, Remembered, Where
+from app.course.kinds.base import Answer, Finding, Remembered, Verdict, Where, mistake_key
 from app.course.kinds.code import agreement, boundaries
 from app.course.kinds.code.adequacy import Contest, sensible
 from app.course.kinds.code.argument_classes import find_unmet, guess_kind
@@ -46,7 +45,7 @@ from app.course.kinds.code.feedback import (
     trial_runs,
     was_stopped,
 )
-from app.course.sandbox.replies import CallReturned, Execution, Outcome, Plain
+from app.course.sandbox.process import CallReturned, Execution, Outcome, Plain
 from app.course.sandbox.runner import Runner
 
 _GLUE = """

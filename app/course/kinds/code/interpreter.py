@@ -11,7 +11,7 @@ import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from app.course.sandbox.replies import Plain
+from app.course.sandbox.process import Plain
 
 
 def assigned_names(function: ast.FunctionDef) -> Iterator[str]:

@@ -10,7 +10,7 @@ from typing import Literal
 from app.core.translation import noted
 from app.course.kinds.code.calls import TrialCall
 from app.course.kinds.code.interpreter import CompiledListing, FailedError, ListingError
-from app.course.sandbox.replies import Plain
+from app.course.sandbox.process import Plain
 
 Operator = Literal["constant", "operator", "factor", "off-by-one", "swap"]
 _SIGNS: dict[type[ast.operator], tuple[str, str]] = {

@@ -10,11 +10,10 @@ from pydantic import Field, PrivateAttr, model_validator
 from app.core.quotation import escape_markdown
 from app.core.simulators.programs import Name, PlayedSchedule, ScheduleMachine, Summed, memory_name, play_schedule
 from app.core.translation import localized, noted, plural, translate
-from app.course.kinds.answers import Answer, Verdict, mistake_key
-from app.course.kinds.base import Base, Finding, Markdown, Remembered, Strict, Where
+from app.course.kinds.base import Answer, Base, Finding, Markdown, Remembered, Strict, Verdict, Where, mistake_key
 from app.course.kinds.code.calls import outcome_sentence, source_in
 from app.course.kinds.code.feedback import Wrong, refuse_lost
-from app.course.sandbox.replies import CallReturned, Plain
+from app.course.sandbox.process import CallReturned, Plain
 from app.course.sandbox.runner import Runner
 from app.server.aside import aside
 

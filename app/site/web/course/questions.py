@@ -1,23 +1,21 @@
-"""Questions answered once and without help: of a placement, and of /final, twenty from the whole course."""
+"""A question of the placement or of a final: an exercise, answered once and without help."""
 
-import secrets
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from datetime import datetime
+from collections.abc import Callable
+from dataclasses import replace
 
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 
-from app.core.errors import AnswerError, NotFoundError, UnavailableError, capitalized
+from app.core.errors import AnswerError, UnavailableError, capitalized
 from app.core.translation import noted, translate
-from app.course.kinds.answers import TooLongError
-from app.course.learning.placement import FINAL_QUESTIONS, AssessmentQuestion, FinalTally, final_questions, tallied
-from app.server.db.assessments import Assessed, AssessedRow, Assessment, Outcome, assessed_by, assessed_in
+from app.course.kinds.base import TooLongError
+from app.course.learning.reviews import AssessmentQuestion
+from app.server.db.assessments import Assessed, Outcome
 from app.server.db.history import ExerciseHistory
-from app.server.db.session import open_session
 from app.server.network.door import note_trouble
 from app.server.network.routes import Router
 from app.site import Here, Site
+from app.site.web.course.assessment import Sitting
 from app.site.web.exercise.page_context import (
     ActionResult,
     AssignmentBanner,
@@ -42,62 +40,6 @@ from app.site.web.exercise.routes import (
 from app.site.web.frame.renderer import Hyperlink, frame, render, render_part
 from app.site.web.frame.visitor import FromHere, Visiting, Visitor, remember, spend, spend_storage, visitor_learner
 from app.site.web.standing.next_steps import NextSteps, SuggestedExercise
-from app.site.web.urls import chapter_url, exercise_url, seed_of
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Sitting:
-    """One placement or final: its questions as far as they are known, and the answers to them.
-
-    *total* in words, such as “20”; *about*: what the banner above a question says.
-    """
-
-    sort: Assessment
-    title: str
-    draw: int
-    questions: Sequence[AssessmentQuestion]
-    answers: Mapping[int, AssessedRow]
-    total: str
-    about: str
-
-    @property
-    def href(self) -> str:
-        """The page of its result."""
-        return f"/{self.sort}/{self.draw}"
-
-    @property
-    def onward(self) -> str:
-        """The address that leads to the first question without an answer, or to the result."""
-        return f"{self.href}/next"
-
-    @property
-    def following(self) -> AssessmentQuestion | None:
-        """The first question without an answer."""
-        return next((one for one in self.questions if one.number not in self.answers), None)
-
-    def address(self, number: int) -> str:
-        """The page of a question."""
-        return f"{self.href}/{number}"
-
-    def question(self, number: int) -> AssessmentQuestion:
-        """The question with that number.
-
-        Raises:
-            NotFoundError: the question does not exist, or its turn has not come.
-        """
-        for one in self.questions:
-            if one.number == number:
-                return one
-        raise NotFoundError(translate("question {number} does not exist, or its turn has not come", number=number))
-
-
-def answers_in(site: Site, learner: str, sort: Assessment, draw: int) -> Mapping[int, AssessedRow]:
-    """What *learner* has answered, by the number of the question; a stranger has none."""
-    if not learner:
-        return {}
-    with open_session(site.engine) as session:
-        return {row.number: row for row in assessed_in(session, learner, sort, draw)}
-
 
 _COUNTED = noted("Your first answer counted.")
 # Where nothing can be tried again.
@@ -287,164 +229,3 @@ def _banner(sitting: Sitting, question: AssessmentQuestion, *, is_over: bool) ->
         following=Hyperlink(sitting.onward, translate("go on")) if is_over else None,
         skip="" if is_over else sitting.address(question.number),
     )
-
-
-router = Router(prefix="/final")
-_SAYS = noted("Twenty drawn questions from the whole course, and what to repeat.")
-_ABOUT = noted("One answer, without hints. A calculator is welcome.")
-_DRAWS = 1_000_000
-_EARLIER = 10  # finals that are listed
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EarlierFinal:
-    """A final that the learner has begun, the latest answer to it, and its score."""
-
-    href: str
-    at: datetime
-    right: int
-    answered: int
-    total: int
-
-
-@dataclass(frozen=True, slots=True)
-class FinalsPage:
-    """What a final is, and those that the learner has begun, the latest first."""
-
-    most: int
-    earlier: tuple[EarlierFinal, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AskedQuestion:
-    """A question of a final: its chapter, and its drawing, which has the solution."""
-
-    number: int
-    title: str
-    href: str
-    chapter: Hyperlink
-    outcome: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FinalPage:
-    """The result of a final, as far as it is answered."""
-
-    right: int
-    answered: int
-    total: int
-    onward: str
-    questions: tuple[AskedQuestion, ...]
-    strong: tuple[Hyperlink, ...]
-    repeat: tuple[AskedQuestion, ...]
-    untold: tuple[Hyperlink, ...]
-    kinds: tuple[FinalTally, ...]
-
-
-@router.get("")
-def introduce_final(request: Request, site: Here, visiting: Visiting) -> Response:
-    """What a final is, and those that were begun."""
-    earlier = tuple(_earlier(site, visiting.learner))
-    page = FinalsPage(len(final_questions(site.catalog, 0)), earlier)
-    return render("course/finals.html", frame(request, translate("Final"), translate(_SAYS), "exercises"), page)
-
-
-@router.get("/begin")
-async def begin_final() -> Response:
-    """A new final."""
-    return RedirectResponse(f"/final/{secrets.randbelow(_DRAWS)}/1", 303)
-
-
-@router.get("/{draw}")
-def show_final_result(request: Request, site: Here, visiting: Visiting, draw: str) -> Response:
-    """What is strong, and what to repeat."""
-    sitting = _sitting(site, visiting.learner, draw)
-    if not sitting.answers:
-        return RedirectResponse("/final", 303)
-    around = frame(request, translate("Your final"), translate(_SAYS), "exercises")
-    return render("course/final.html", around, _final(site, sitting))
-
-
-def _sitting(site: Site, learner: str, draw: str) -> Sitting:
-    """The final with the number *draw*, and what *learner* has answered.
-
-    A question that was answered stays as it was, should the course have changed since.
-    """
-    answers = answers_in(site, learner, "final", seed_of(draw))
-    questions = final_questions(site.catalog, seed_of(draw))
-    return Sitting(
-        sort="final",
-        title=translate("the final"),
-        draw=seed_of(draw),
-        questions=tuple(_as_answered(site, one, answers) for one in questions),
-        answers=answers,
-        total=str(len(questions)),
-        about=translate(_ABOUT),
-    )
-
-
-def _as_answered(site: Site, one: AssessmentQuestion, answers: Mapping[int, AssessedRow]) -> AssessmentQuestion:
-    row = answers.get(one.number)
-    exercise = site.catalog.by_id.get(row.exercise) if row else None
-    return AssessmentQuestion(one.number, exercise, row.seed) if row and exercise else one
-
-
-def _earlier(site: Site, learner: str) -> Iterator[EarlierFinal]:
-    """The finals that *learner* has begun, the latest first."""
-    if not learner:
-        return
-    with open_session(site.engine) as session:
-        rows = assessed_by(session, learner, "final")
-    finals: dict[int, list[AssessedRow]] = {}
-    for row in rows:
-        finals.setdefault(row.draw, []).append(row)
-    for draw, those in list(finals.items())[:_EARLIER]:
-        yield EarlierFinal(
-            href=f"/final/{draw}",
-            at=those[0].at,
-            right=sum(row.outcome == "right" for row in those),
-            answered=len(those),
-            total=max(FINAL_QUESTIONS, len(those)),
-        )
-
-
-def _final(site: Site, sitting: Sitting) -> FinalPage:
-    asked = tuple(_asked(site, sitting))
-    repeat = tuple(one for one in asked if one.outcome != "right")
-    weak = {one.chapter for one in repeat}
-    sound = dict.fromkeys(one.chapter for one in asked if one.chapter not in weak)
-    told = {one.chapter.href for one in asked}
-    topics = (Hyperlink(chapter_url(t.id), t.title) for t in site.catalog.topics)
-    return FinalPage(
-        right=sum(one.outcome == "right" for one in asked),
-        answered=len(asked),
-        total=len(sitting.questions),
-        onward=sitting.onward if sitting.following else "",
-        questions=asked,
-        strong=tuple(sound),
-        repeat=repeat,
-        untold=tuple(link for link in topics if link.href not in told),
-        kinds=tallied(_by_kind(sitting)),
-    )
-
-
-def _asked(site: Site, sitting: Sitting) -> Iterator[AskedQuestion]:
-    """The questions that were answered, in their order."""
-    for one in sitting.questions:
-        if row := sitting.answers.get(one.number):
-            topic = site.catalog.topic_of(one.exercise)
-            yield AskedQuestion(
-                number=one.number,
-                title=one.exercise.title,
-                href=exercise_url(one.exercise.id, one.seed),
-                chapter=Hyperlink(chapter_url(topic.id), topic.title),
-                outcome=row.outcome,
-            )
-
-
-def _by_kind(sitting: Sitting) -> Sequence[tuple[str, bool]]:
-    found = ((one, sitting.answers.get(one.number)) for one in sitting.questions)
-    return [(translate(one.exercise.kind_title), row.outcome == "right") for one, row in found if row]
-
-
-add_question_routes(router, _sitting)

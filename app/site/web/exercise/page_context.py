@@ -16,8 +16,7 @@ from app.course.content.catalog import Catalog, Topic
 from app.course.content.errata import errata_of
 from app.course.content.topic_file import ChapterFact
 from app.course.kinds import Exercise
-from app.course.kinds.answers import PlayedAnswer, TooLongError, Verdict
-from app.course.kinds.base import Remembered
+from app.course.kinds.base import PlayedAnswer, Remembered, TooLongError, Verdict
 from app.course.kinds.code.feedback import Trial
 from app.server.aside.fair_queue import Client
 from app.server.db.history import ExerciseHistory

@@ -9,7 +9,7 @@ from fastapi.responses import RedirectResponse
 
 from app.core.errors import AnswerError, UnavailableError
 from app.course.kinds import Exercise
-from app.course.kinds.answers import TooLongError
+from app.course.kinds.base import TooLongError
 from app.course.sandbox.pool import SandboxHealth
 from app.course.sandbox.runner import Runner
 from app.labs.results.report import Report

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from app.core.charts.style import Drawing
+from app.core.charts.axes import Drawing
 from app.core.errors import NotFoundError
 from app.core.simulators.programs import PlayedSchedule, play_schedule, read_schedule_code
 from app.core.translation import localized, plural, translate

@@ -13,12 +13,10 @@ from app.core.translation import foreign, language, localized, noted, translate
 from app.course.content.catalog import Catalog, Topic
 from app.course.content.errata import mark
 from app.course.illustrations import Sketch, illustrated
-from app.course.illustrations.base import schedule_sketch
+from app.course.illustrations.base import counted_sketch, schedule_sketch
 from app.course.illustrations.grids import played_sketch
-from app.course.illustrations.memory import counted_sketch
 from app.course.kinds import Exercise
-from app.course.kinds.answers import CountedParts, PlayedAnswer, Verdict
-from app.course.kinds.base import Illustrated, Remembered
+from app.course.kinds.base import CountedParts, Illustrated, PlayedAnswer, Remembered, Verdict
 from app.course.kinds.code.feedback import Trial, TrialRun
 from app.course.kinds.drawn_values import Draw
 from app.server.db.history import ExerciseHistory

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from fastapi import Request, Response
 
-from app.core.charts.style import PAPERS, Paper
+from app.core.charts.axes import PAPERS, Paper
 from app.core.errors import InputError
 from app.core.searching import SearchResult
 from app.core.translation import language, translate

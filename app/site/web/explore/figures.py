@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from fastapi import Response
 from markupsafe import Markup
 
-from app.core.charts.style import NARROW, WIDE, Drawing, Paper
+from app.core.charts.axes import NARROW, WIDE, Drawing, Paper
 from app.core.charts.svg import to_svg
 from app.core.charts.timeline import Timeline
 from app.core.errors import NotFoundError

@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from app.core.charts.axes import Axis, percent_text
+from app.core.charts.axes import Axis, Tone, percent_text
 from app.core.charts.plot import LabeledPoint, Plot, Series
-from app.core.charts.style import Tone
 from app.core.formulas.presets import Layout, ModelShape
 from app.core.searching import Ranked, SearchResult, Space
 from app.core.translation import localized, noted, translate, translate_known

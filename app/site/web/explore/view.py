@@ -6,7 +6,7 @@ from functools import cache
 
 from markupsafe import Markup
 
-from app.core.charts.style import Paper
+from app.core.charts.axes import Paper
 from app.core.charts.svg import to_svg
 from app.core.translation import Numeral, foreign, translate, translate_known
 from app.course.content.catalog import Catalog

@@ -17,8 +17,8 @@ from app.labs.results.upload import FILE_LIMIT, read_sent_file
 from app.labs.run import new_name
 from app.labs.spec import Lab, known_labs, lab_called, translate_lab
 from app.server.aside import aside
-from app.server.db.columns import RunState
 from app.server.db.lab_runs import SENT, counted_runs, keep_sent
+from app.server.db.run_state import RunState
 from app.server.db.session import open_session
 from app.server.db.tables import LabRunRow
 from app.server.network.door import note_trouble

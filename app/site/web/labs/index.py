@@ -12,11 +12,10 @@ from app.core.translation import Numeral, foreign, noted, translate, translate_k
 from app.course.content.errata import mark
 from app.labs.launch.base import planned, ranks_on
 from app.labs.machines.devices import Devices
-from app.labs.parameters import Parameter
 from app.labs.results.match import BORROWING
 from app.labs.results.notes import localized_note
 from app.labs.run import new_name
-from app.labs.spec import NODES, RANKS, Lab, lab_called, translate_lab
+from app.labs.spec import NODES, RANKS, Lab, Parameter, lab_called, translate_lab
 from app.server.aside import aside, current_payer
 from app.server.db.lab_runs import enqueue
 from app.server.db.tables import LabRunRow

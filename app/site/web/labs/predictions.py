@@ -1,4 +1,4 @@
-"""A prediction for a run: read from a form, and beside what a run measured; and labels of labs."""
+"""A prediction for a run beside what it measured, and runs of one lab compared."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ from app.core.translation import localized, noted, plural, translate
 from app.core.units import BYTE, Unit, check_clear, in_english, list_in_english, scale_of, show_size
 from app.labs.results.report import Held, Measure, Report, held_in, ratio_shown, show_measure
 from app.labs.spec import Lab
-from app.server.db.columns import RunState
+from app.server.db.run_state import RunState
 from app.site.web.labs.results import RunResult
 from app.site.web.urls import run_url
 

@@ -4,9 +4,9 @@ import string
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from app.core.charts.axes import Color
 from app.core.charts.bars import Bar, Bars, Part
 from app.core.charts.plot import Plot, Series
-from app.core.charts.style import Color
 from app.core.charts.svg import Figure
 from app.core.translation import noted, plural, translate, translate_known
 from app.core.units import RATIO, scale_of

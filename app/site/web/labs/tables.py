@@ -4,20 +4,19 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from app.core.charts.axes import Color
 from app.core.charts.bars import Bar, Bars, Part
 from app.core.charts.plot import LabeledPoint, Plot, Series
-from app.core.charts.style import Color
 from app.core.charts.svg import Figure
 from app.core.errors import capitalized, sentence
 from app.core.expressions import ExpressionError, Quantity
 from app.core.translation import Numeral, noted, translate
 from app.core.units import BYTE, RATIO, scale_of, show
 from app.labs.machines.machine import Fact
-from app.labs.parameters import Parameter, amount
 from app.labs.results.analysis import known_quantities, predict_measure
 from app.labs.results.notes import gpu_table, pair_table, pair_title, range_in_words
 from app.labs.results.report import Measure, Report, Underway, held_in, ratio_shown, show_measure
-from app.labs.spec import Lab, LabJob
+from app.labs.spec import Lab, LabJob, Parameter, amount
 from app.site.web.labs.predictions import axis_of, gap, held_over, machine_of, size_label
 
 

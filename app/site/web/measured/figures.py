@@ -4,17 +4,23 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from app.core.charts.axes import Axis
+from app.core.charts.axes import Axis, Color
 from app.core.charts.plot import Plot, Series
-from app.core.charts.style import Color
 from app.core.errors import InputError
-from app.core.measurements.comparison import Comparison
+from app.core.measurements.pieces import Comparison
 from app.core.measurements.published import PublishedMeasurement, published_tests
 from app.core.measurements.reports import CollectiveTest, SizeRow
 from app.core.translation import translate
 from app.core.units import BYTE, BYTE_PER_SECOND, SECOND
-from app.labs.results.match import SIZE_COLUMNS, SizePair, bus_of, compare_sizes, difference_text, latest_of_test
 from app.labs.results.report import Report
+from app.labs.results.size_comparison import (
+    SIZE_COLUMNS,
+    SizePair,
+    bus_of,
+    compare_sizes,
+    difference_text,
+    latest_of_test,
+)
 from app.site.web.explore.figures import FigureView, figure_view
 from app.site.web.frame.renderer import Hyperlink
 from app.site.web.urls import run_url

@@ -5,13 +5,12 @@ from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
-from app.core.charts.axes import Axis, percent_text
+from app.core.charts.axes import Axis, Tone, percent_text
 from app.core.charts.bars import Bar, Bars, Part
-from app.core.charts.style import Tone
 from app.core.errors import sentence
 from app.core.formulas.layout import StepTime, step_time
 from app.core.formulas.presets import Cluster, Layout, ModelShape
-from app.core.measurements.comparison import wire_of
+from app.core.measurements.pieces import wire_of
 from app.core.measurements.trace.activity import COMMUNICATION, COMPUTE, COPY
 from app.core.measurements.trace.report import KindOfCollective, Lever, TraceReport, levers
 from app.core.translation import localized, noted, translate

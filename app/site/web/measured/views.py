@@ -7,10 +7,9 @@ from urllib.parse import urlencode
 from app.core.charts.axes import percent_text
 from app.core.errors import sentence
 from app.core.formulas.presets import Cluster
-from app.core.measurements.comparison import ABOVE_THE_WIRE, Comparison, compare_test
 from app.core.measurements.file_reader import Report
 from app.core.measurements.logs.families import family_title
-from app.core.measurements.pieces import median_error
+from app.core.measurements.pieces import ABOVE_THE_WIRE, Comparison, compare_test, median_error
 from app.core.measurements.published import PublishedMeasurement
 from app.core.measurements.reports import CollectiveTest, SizeRow, TrainingLog, Unread
 from app.core.measurements.step_prediction import RECORDS, guesses_of, predicted_step, records_of

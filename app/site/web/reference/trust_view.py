@@ -4,9 +4,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 
-from app.core.charts.axes import Axis, percent_text
+from app.core.charts.axes import Axis, Color, percent_text
 from app.core.charts.scatter import Dot, DotGroup, Mark, Scatter
-from app.core.charts.style import Color
 from app.core.errors import NotFoundError, nearest
 from app.core.formulas.presets import GPUS, LINKS, Gpu, Link
 from app.core.formulas.records import hints_of
@@ -26,7 +25,7 @@ from app.core.units import BYTE, FLOP_PER_SECOND, SECOND, Unit, figures, show
 from app.course.explorers.base import change_words
 from app.site.web.explore.figures import FigureView, figure_view
 from app.site.web.frame.renderer import Hyperlink, ListFilter
-from app.site.web.reference.hardware import anchor_of, field_name
+from app.site.web.reference.formulas import anchor_of, field_name
 
 # What a prediction does not depend on.
 _UNUSED = {"name", "source", "year", "power", "tensor_cores", "nvlink"}

@@ -12,8 +12,7 @@ from app.course.content.errata import errata, meaning, question_file, questions_
 from app.course.explorers import explorer_pages
 from app.labs.spec import known_labs
 from app.site.web.reference.docs import SITE_PAGES, documentation
-from app.site.web.reference.formula_view import equation_lines
-from app.site.web.reference.hardware import TABLES, anchor_of
+from app.site.web.reference.formulas import TABLES, anchor_of, equation_lines
 from app.site.web.search.index import Index, SearchEntry
 from app.site.web.urls import chapter_url, erratum_url, exercise_url, explorer_url, formula_url, lab_url
 

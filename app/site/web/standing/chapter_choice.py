@@ -8,7 +8,7 @@ from fastapi.responses import RedirectResponse
 
 from app.core.errors import AppError, InputError
 from app.course.content.catalog import Topic
-from app.course.kinds.parameters import ChapterParameter, seed_choice, seed_of_choice
+from app.course.kinds.drawn_values import ChapterParameter, seed_choice, seed_of_choice
 from app.site.web.urls import chapter_url, seed_of
 
 _AGE = 400 * 24 * 3600  # seconds; browsers do not keep cookies for longer

@@ -3,7 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from app.server.db.history import VEIL, Drawing
+from app.server.db.history import Drawing
+from app.server.db.queries import VEIL
 from app.server.db.records import LearnerRecords
 from app.server.db.session import open_session
 from app.server.db.stored_records import StoredRecords

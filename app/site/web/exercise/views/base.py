@@ -11,7 +11,7 @@ from markupsafe import Markup, escape
 from app.core.quotation import visible, visible_lines
 from app.core.translation import plural, translate
 from app.course.kinds import Base
-from app.course.kinds.answers import Answer, PartVerdict, refuse_longer
+from app.course.kinds.base import Answer, PartVerdict, refuse_longer
 from app.course.sandbox.runner import Runner
 from app.site.markdown import inline_html
 from app.site.web.exercise.page_context import ActionResult, Fields, PostedForm, first_value

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from app.core.translation import translate, unit_word
-from app.course.kinds.numeric import ONLY, Numeric
-from app.course.kinds.quantities_base import Box
+from app.course.kinds.numeric import ONLY, Box, Numeric
 from app.site.web.exercise.page_context import first_value
 from app.site.web.exercise.views.base import Form, FormInput, KindView, inline, stored_names, typed
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from app.core.translation import localized
-from app.course.kinds.layouts import THEN
-from app.course.kinds.sharding import MOVES, PLAN, Sharding
+from app.course.kinds.sharding import MOVES, PLAN, THEN, Sharding
 from app.site.web.exercise.page_context import first_value
 from app.site.web.exercise.views.base import Form, FormInput, KindView, inline, stored_names, typed
 from app.site.web.exercise.views.numeric import BoxView, box_views, marks_of

@@ -8,7 +8,7 @@ import json
 from collections.abc import Awaitable, Callable, Sequence
 
 from app.course.sandbox.pool import SandboxHealth
-from app.course.sandbox.replies import Execution, Plain, execution_of, request_of
+from app.course.sandbox.process import Execution, Plain, execution_of, request_of
 from app.server.aside.fair_queue import Client
 
 Ask = Callable[[str], Awaitable[str]]  # a request as JSON to the worker's answer as JSON

@@ -7,7 +7,7 @@ from typing import Any
 from app.resolved import resolved
 
 from app.labs.results.report import Report
-from app.server.db.columns import RunState
+from app.server.db.run_state import RunState
 
 
 @dataclass(frozen=True, slots=True)

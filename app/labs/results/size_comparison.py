@@ -1,0 +1,122 @@
+"""A run of the lab of collectives beside nccl-tests on the same machine, size by size."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from statistics import median
+
+from app.core.errors import InputError
+from app.core.measurements.reports import CollectiveTest
+from app.core.translation import noted, translate
+from app.core.units import BYTE_PER_SECOND, SECOND, Bytes, Ratio, show, show_size
+from app.labs.results.borrowable_runs import borrowed
+from app.labs.results.match import BORROWING
+from app.labs.results.report import Measure, Report
+
+_TIME, _BUS, _OPERATION = "time", "bus bandwidth", "operation"
+_SAME = 0.01  # of a size: ranks round theirs to whole numbers of their own
+_NEAR = 0.1  # of a time, between two measurements of the same
+SIZE_COLUMNS = (
+    noted("Size"),
+    noted("Time"),
+    noted("Time, nccl-tests"),
+    noted("Bus bandwidth"),
+    noted("Bus bandwidth, nccl-tests"),
+    noted("Difference"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SizePair:
+    """Both measurements of a *size*; of the lab, the median without launches."""
+
+    size: Bytes
+    ours: Measure
+    theirs: Measure
+
+    @property
+    def ratio(self) -> Ratio:
+        """The time of the lab over that of nccl-tests."""
+        return self.ours.median / self.theirs.median
+
+    def cells(self) -> tuple[str, ...]:
+        """A row under `SIZE_COLUMNS`."""
+        both = (self.ours, self.theirs)
+        times = (show(one.median, SECOND, 3) for one in both)
+        speeds = (show(bus_of(one), BYTE_PER_SECOND, 3) for one in both)
+        return (show_size(self.size), *times, *speeds, f"{100 * (self.ratio - 1):+.1f} %")
+
+
+def bus_of(one: Measure) -> float:
+    """The bus bandwidth of a measure of the lab."""
+    return one.derived[_BUS].value
+
+
+def compare_sizes(report: Report, test: CollectiveTest) -> Sequence[SizePair]:
+    """The sizes that *report* and *test* have in common, the smallest first.
+
+    Raises:
+        InputError: they measured different things, or no size in common.
+    """
+    theirs = borrowed(test, "")
+    if report.lab != BORROWING or theirs is None:
+        raise InputError(translate("only runs of the lab {lab} can be put beside nccl-tests", lab=BORROWING))
+    ours, others = _what(report), _what(theirs)
+    if ours != others:
+        raise InputError(translate("the run is of {ours}, and nccl-tests of {others}", ours=ours, others=others))
+    pairs = sorted(_pairs(_times(report), _times(theirs)), key=lambda one: one.size)
+    if not pairs:
+        raise InputError(translate("the run and nccl-tests have no size in common"))
+    return pairs
+
+
+def is_same_test(report: Report, test: CollectiveTest) -> bool:
+    """Whether *test* is of the collective of *report*, on as many ranks."""
+    theirs = borrowed(test, "")
+    return report.lab == BORROWING and theirs is not None and _what(report) == _what(theirs)
+
+
+def latest_of_test(test: CollectiveTest, runs: Iterable[Report]) -> Report | None:
+    """The first of *runs* that can be put beside *test*, over NCCL and on the same GPU."""
+    for report in runs:
+        is_near = any(_is_named(test, str(name)) for name in report.machine.gpus)
+        if report.backend == "nccl" and is_near and is_same_test(report, test):
+            return report
+    return None
+
+
+def difference_text(pairs: Sequence[SizePair]) -> str:
+    """How far the two are from each other, and where most."""
+    ratios = [one.ratio for one in pairs]
+    says = translate(
+        "At {count} sizes, the lab took {least} to {most} times as long as nccl-tests, and "
+        "{median} times at the median.",
+        count=len(pairs),
+        least=f"{min(ratios):.3g}",
+        most=f"{max(ratios):.3g}",
+        median=f"{median(ratios):.3g}",
+    )
+    far = [show_size(one.size) for one in pairs if abs(one.ratio - 1) > _NEAR]
+    if not far:
+        return says
+    return says + translate(" More than {near} apart at {sizes}.", near=f"{100 * _NEAR:.0f} %", sizes=", ".join(far))
+
+
+def _what(report: Report) -> str:
+    return f"{report.given[_OPERATION]}, {report.ranks} ranks"
+
+
+def _times(report: Report) -> Sequence[Measure]:
+    return [one for one in report.measures if one.name == _TIME and _BUS in one.derived]
+
+
+def _pairs(ours: Sequence[Measure], theirs: Sequence[Measure]) -> Iterator[SizePair]:
+    for one in ours:
+        size = float(one.where["size"])
+        near = [other for other in theirs if abs(float(other.where["size"]) / size - 1) < _SAME]
+        if near:
+            yield SizePair(size, one, min(near, key=lambda other: other.median))
+
+
+def _is_named(test: CollectiveTest, gpu: str) -> bool:
+    """Whether *gpu* may be that of *test*; nccl-tests prints names as the driver does."""
+    return not test.hardware or gpu in test.hardware or test.hardware in gpu
