@@ -29,8 +29,8 @@ def run(arguments: Namespace) -> int:
     catalog = read_course(settings)
     seeds = seeds_of(arguments.seeds)
     chosen = [catalog.exercise(name) for name in dict.fromkeys(arguments.exercise)]
-    listed = catalog.topic(arguments.chapter).exercises if arguments.chapter else catalog.exercises
-    exercises = chosen or listed
+    offered = catalog.topic(arguments.chapter).exercises if arguments.chapter else catalog.exercises
+    exercises = chosen or offered
     if len(exercises) * len(seeds) > _MOST:
         raise InputError(
             f"{len(exercises)} exercises of {len(seeds)} seeds are more than {_MOST:,} questions; "

@@ -4,12 +4,14 @@ import re
 
 from fastapi.testclient import TestClient
 
+from app.course.content.catalog import Catalog
+
 CHAPTER = "/chapters/your-cluster"
-FIRST = "/exercises/your-cluster/how-long-the-money-lasts"
+FIRST = "/exercises/your-cluster/flops-that-it-buys"
 OWN = {"gpu": "H200 SXM", "gpus": "128", "network": "800 Gbit/s", "budget": "750000"}
 
 
-def test_a_choice_is_carried_by_links_and_kept(client: TestClient) -> None:
+def test_a_choice_is_carried_by_links_and_kept(client: TestClient, catalog: Catalog) -> None:
     plain = client.get(CHAPTER)
     assert "set-cookie" not in plain.headers
     assert f'href="{FIRST}"' in plain.text
@@ -25,8 +27,12 @@ def test_a_choice_is_carried_by_links_and_kept(client: TestClient) -> None:
     assert (kept.status_code, kept.headers["location"]) == (303, f"{FIRST}?seed={seed}")
     exercise = client.get(f"{FIRST}?seed={seed}").text
     assert "128 H200 SXM" in exercise
-    assert f"/exercises/your-cluster/flops-that-it-buys?seed={seed}" in exercise
-    right = client.post(f"{FIRST}?seed={seed}", data={"answer.hours": "250000 h", "answer.time": "81.38 days"})
+    assert f"/exercises/your-cluster/failures-of-your-run?seed={seed}" in exercise
+    answer = catalog.exercise(FIRST.removeprefix("/exercises/")).right_answer(int(seed))
+    given = (
+        {f"answer.{name}": text for name, text in answer.items()} if isinstance(answer, dict) else {"answer": answer}
+    )
+    right = client.post(f"{FIRST}?seed={seed}", data=given)
     assert 'class="feedback correct"' in right.text
     # The progress has it as well, where the cookie of the choice is gone.
     client.cookies.delete("chapter-your-cluster")

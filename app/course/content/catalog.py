@@ -217,9 +217,7 @@ def _with_texts(topic: Topic, files: Sequence[TopicFile]) -> Topic:
         opening = f"{opening.rstrip()}\n\n## {file.title}\n\n{with_places_after(file.opening, figures, questions)}"
         closing = f"{closing.rstrip()}\n\n{file.closing}"
         figures, questions = figures + len(file.figures), questions + len(file.questions)
-    facts: dict[str, ChapterFact] = {}
-    for fact in (fact for file in files for fact in file.facts):
-        facts.setdefault(fact.formula or fact.name, fact)
+    facts = {(fact.formula, fact.says): fact for file in files for fact in file.facts}
     return replace(
         topic,
         opening=opening,

@@ -119,7 +119,9 @@ def misnamed(path: Path, chapters: Collection[str], exercises: Collection[str]) 
     }
     for chapter in outline.paths().keys() - chapters:
         yield document.problem(places[chapter], f"no chapter is called {chapter!r}{nearest(chapter, chapters)}")
-    named = [((*places[c], n), name) for c, names in outline.paths().items() for n, name in enumerate(names)]
+    named: list[tuple[Where, str]] = [
+        ((*places[c], n), name) for c, names in outline.paths().items() for n, name in enumerate(names)
+    ]
     named += [(("retired", old), name) for old, new in file.retired.items() for name in (old, new)]
     for where, name in named:
         if name not in exercises:

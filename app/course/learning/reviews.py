@@ -440,15 +440,12 @@ def review_session(
 def _needed_first(catalog: Catalog, waiting: Sequence[Suggestion]) -> Iterator[Suggestion]:
     """*waiting* in its order, but each after those of the chapters that its own builds on."""
     before = Prerequisites(catalog.topics).before
+    chapters = {one.exercise.id: catalog.topic_of(one.exercise).id for one in waiting}
     left = list(waiting)
     while left:
-        needs = before[_chapter(left[0])]
-        first = [one for one in left if _chapter(one) in needs]
-        first.sort(key=lambda one: len(before[_chapter(one)]))  # stable: else in their order
+        needs = before[chapters[left[0].exercise.id]]
+        first = [one for one in left if chapters[one.exercise.id] in needs]
+        first.sort(key=lambda one: len(before[chapters[one.exercise.id]]))  # stable: else in their order
         chosen = [*first, left[0]]
         yield from chosen
         left = [one for one in left if one not in chosen]
-
-
-def _chapter(one: Suggestion) -> str:
-    return one.exercise.id.partition("/")[0]
