@@ -10,8 +10,8 @@ import pytest
 from app.authoring.chapter_proofs import prove_course
 from app.core.errors import ContentError
 from app.course.content.catalog import Catalog, sections_of
-from app.course.content.outline import CourseFile, CoursePart, read_course_file
 from app.course.content.course import BUILT_IN
+from app.course.content.outline import CourseFile, CoursePart, read_course_file
 
 Write = Callable[[str], Path]
 GOOD = """\

@@ -120,7 +120,7 @@ def test_what_is_due_comes_before_what_builds_on_it(client: TestClient, solve: S
 def test_after_a_right_answer_a_review_does_not_take_the_place_of_the_path(client: TestClient, solve: Solve) -> None:
     solve(RING, "memory/optimizer-shard", ago=30)
     page = client.post(f"/exercises/{BYTES}", data={"answer": "1.75 GB"}).text
-    assert buttons(page)[:2] == ["Continue: From a measured time to bus bandwidth", "Review 2 (about 4 min)"]
+    assert buttons(page)[:2] == ["Continue: From a measured time to bus bandwidth", "Review 2 (about 6 min)"]
 
 
 def test_what_was_just_answered_is_not_due_any_more(client: TestClient, solve: Solve) -> None:
