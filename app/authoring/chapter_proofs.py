@@ -348,7 +348,11 @@ def prove_course(file: CourseFile, catalog: Catalog) -> Iterator[Finding]:
     minutes = sum(catalog.topic(chapter).minutes for chapter in listed)
     if file.minutes and not file.minutes[0] <= minutes <= file.minutes[1]:
         least, most = file.minutes
-        yield Finding(("minutes",), f"reading and paths take {minutes} minutes, not {least} to {most}")
+        yield Finding(
+            ("minutes",),
+            f"reading and paths take {minutes} minutes, not {least} to {most}",
+            "take exercises off, or add some",
+        )
 
 
 def _built_on_later(catalog: Catalog, exercise: Exercise, topic: Topic) -> str:

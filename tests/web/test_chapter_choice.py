@@ -28,9 +28,11 @@ def test_a_choice_is_carried_by_links_and_kept(client: TestClient, catalog: Cata
     exercise = client.get(f"{FIRST}?seed={seed}").text
     assert "128 H200 SXM" in exercise
     assert f"/exercises/your-cluster/failures-of-your-run?seed={seed}" in exercise
-    answer = catalog.exercise(FIRST.removeprefix("/exercises/")).right_answer(int(seed))
+    right_one = catalog.exercise(FIRST.removeprefix("/exercises/")).right_answer(int(seed))
     given = (
-        {f"answer.{name}": text for name, text in answer.items()} if isinstance(answer, dict) else {"answer": answer}
+        {f"answer.{name}": text for name, text in right_one.items()}
+        if isinstance(right_one, dict)
+        else {"answer": right_one}
     )
     right = client.post(f"{FIRST}?seed={seed}", data=given)
     assert 'class="feedback correct"' in right.text

@@ -111,7 +111,7 @@ def course_texts(file: CourseFile) -> dict[Where, str]:
 
 
 def misnamed(path: Path, chapters: Collection[str], exercises: Collection[str]) -> Iterator[Problem]:
-    """A problem for each name in the course file at *path* that is none of these, and each that is named twice."""
+    """The problems of the names in the course file at *path*: those that do not exist, and those named twice."""
     file, document = read_course_file(path)
     outline = CourseOutline(file.parts, file.retired)
     places = {

@@ -110,7 +110,7 @@ def opening_parts(opening: str) -> Iterator[OpeningPart]:
 
 
 def with_places_after(opening: str, figures: int, questions: int) -> str:
-    """*opening*, with its places renumbered to come after so many *figures* and *questions* of others.
+    """*opening*, with its places renumbered to come after *figures* and *questions* of others.
 
     >>> with_places_after("{figure 1}", 2, 0)
     '{figure 3}'

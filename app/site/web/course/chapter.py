@@ -262,7 +262,7 @@ async def chapter(request: Request, site: Here, visiting: Visiting, name: str) -
 
 @router.get("/{name}/practice")
 async def practice(site: Here, visiting: Visiting, name: str, after: str = "") -> Response:
-    """The way to an exercise of the chapter to practice with, similar to the one *after* which it is wanted."""
+    """The way to an exercise of the chapter to practice with, similar to the exercise *after* which it comes."""
     topic = site.catalog.topic(name)
     solved = read_learner_history(site, visiting.learner).solved(site.catalog)
     fitting = practice_exercises(topic, solved, site.catalog.by_id.get(after))
