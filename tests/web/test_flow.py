@@ -295,3 +295,26 @@ def test_extras_are_a_bonus_and_the_path_is_what_counts(client: TestClient, solv
     assert f"Ring all-reduce 1 of {size} {round(100 / size)} %" in progress
     assert f"· 1 of {size} ·" in words(client.get(f"/exercises/{topic.path[0].id}").text)
     assert "· practice ·" in words(client.get(f"/exercises/{topic.extras[0].id}").text)
+
+
+def test_practice_draws_an_exercise_beside_the_path_that_is_like_the_one_that_was_missed(
+    client: TestClient, topic: Topic
+) -> None:
+    missed = topic.path[1]
+    page = client.post(f"/exercises/{missed.id}", data={"answer": "80 ms"}).text
+    address = f"/chapters/collectives/practice?after={missed.id}"
+    assert f'href="{address}"' in page
+    chosen = client.get(address)
+    assert chosen.status_code == 303
+    ours = next(one for one in topic.extras if chosen.headers["location"] == f"/exercises/{one.id}")
+    most = max(len({*one.skills} & {*missed.skills}) for one in topic.extras if not one.runs_lab)
+    assert len({*ours.skills} & {*missed.skills}) == most
+    assert client.get("/chapters/collectives/practice").headers["location"].startswith("/exercises/collectives/")
+
+
+def test_former_addresses_of_chapters_and_retired_exercises_lead_to_what_replaced_them(client: TestClient) -> None:
+    chapter = client.get("/chapters/accumulation")
+    assert (chapter.status_code, chapter.headers["location"]) == (308, "/chapters/memory")
+    exercise = client.get("/exercises/memory/stage-1")
+    assert (exercise.status_code, exercise.headers["location"]) == (307, "/exercises/memory/the-three-stages")
+    assert client.get("/exercises/memory/stage-1?seed=0").status_code == 200  # a drawing that someone answered
