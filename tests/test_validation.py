@@ -19,7 +19,7 @@ from app.core.folders import ROOT
 from app.core.published.sources import read_source
 from app.core.yaml_file import read_document
 from app.course.content import errata
-from app.course.content.catalog import read_parts_file
+from app.course.content.outline import read_course_file
 from app.course.content.translations import read_exercise, read_topic
 from app.course.kinds.schema_errors import faults
 from app.labs import spec
@@ -103,8 +103,8 @@ DOORS: dict[str, tuple[Values, Door]] = {
     "glossary": (of_file(_DATA / "terms.yaml"), read_terms),
     "errata": (of_file(_DATA / "errata" / "claims.yaml"), read_errata),
     "questions": (small(read_document(_DATA / "questions.yaml").values), read_questions),
-    "parts": (small(read_document(ROOT / "exercises" / "parts.yaml").values),
-              lambda path, _: read_parts_file(path)),
+    "course": (small(read_document(ROOT / "exercises" / "course.yaml").values),
+              lambda path, _: read_course_file(path)),
     "chapter": (dict(read_document(_TOPIC).values), lambda path, _: read_topic(path)),
     "exercise": (dict(read_document(_EXERCISE).values),
                  lambda path, _: read_exercise(path, "collectives")),

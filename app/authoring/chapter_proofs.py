@@ -1,4 +1,4 @@
-"""Proof of a chapter's own texts: what they link to, what they build on, faults of prose, and claims."""
+"""Proof of chapters and their order: what texts link to, what builds on what, faults of prose, and claims."""
 
 import re
 import unicodedata
@@ -10,6 +10,8 @@ from app.authoring.texts import Script, distinct
 from app.core.errors import nearest
 from app.core.expressions import BLANK, Branch, ExpressionError, blanked, holds, parts
 from app.core.formulas import FORMULAS
+from app.course.content.catalog import Catalog, Topic
+from app.course.content.outline import CourseFile
 from app.course.content.topic_file import ReadingQuestion, TopicFile, opening_parts
 from app.course.kinds import Exercise, Finding, Where
 from app.course.kinds.answer_key import telling_figures
@@ -331,3 +333,41 @@ def _shown_branch(group: Sequence[Branch], drawn: Draw) -> Branch | None:
 def _pattern(phrase: str) -> re.Pattern[str]:
     """The words of *phrase* on one line or several."""
     return re.compile(r"\s+".join(map(re.escape, phrase.split())))
+
+
+def prove_course(file: CourseFile, catalog: Catalog) -> Iterator[Finding]:
+    """Everything wrong with the outline in *file*, by which *catalog* was read.
+
+    Each exercise comes after the chapters that it builds on, each formula among the facts of a chapter is asked
+    somewhere on a path or in a text, and all of it takes as long as *file* says.
+    """
+    listed = {chapter: part for part, one in file.parts.items() for chapter in one.chapters}
+    asked = {name for topic in catalog.topics for one in topic.path for name in one.dotted}
+    questions = " ".join(one.answer for topic in catalog.topics for one in topic.questions)
+    for chapter, part in listed.items():
+        where: Where = ("parts", part, "chapters", chapter)
+        topic = catalog.topic(chapter)
+        for fact in topic.facts:
+            if fact.formula and fact.formula not in asked and fact.formula not in questions:
+                says = f"its fact {fact.name!r} is {fact.formula}, which no exercise on a path asks for"
+                yield Finding(where, says, "add an exercise that does, or remove the fact")
+        for index, exercise in enumerate(topic.path):
+            if late := _built_on_later(catalog, exercise, topic):
+                says = f"{exercise.id} builds on the chapter {late!r}, which comes later"
+                yield Finding((*where, index), says, "move one of them")
+    minutes = sum(catalog.topic(chapter).minutes for chapter in listed)
+    if file.minutes and not file.minutes[0] <= minutes <= file.minutes[1]:
+        least, most = file.minutes
+        yield Finding(
+            ("minutes",),
+            f"reading and paths take {minutes} minutes, not {least} to {most}",
+            "take exercises off, or add some",
+        )
+
+
+def _built_on_later(catalog: Catalog, exercise: Exercise, topic: Topic) -> str:
+    """The first chapter that *exercise*, on the path of *topic*, builds on and that comes later; empty: none."""
+    home = exercise.id.partition("/")[0]
+    files = dict(pair for one in catalog.topics for pair in one.files)
+    needs = [catalog.topic(name) for name in (home, *(files[home].needs if home in files else ()))]
+    return next((one.id for one in needs if one.position > topic.position), "")

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 from app.authoring import cured, longest_is_right, prove_characters, prove_words, too_long
-from app.authoring.chapter_proofs import prove_chapter, prove_claims, prove_text, unproven
+from app.authoring.chapter_proofs import prove_chapter, prove_claims, prove_course, prove_text, unproven
 from app.authoring.proofs import (
     Places,
     prove,
@@ -26,8 +26,9 @@ from app.core.errors import ContentError, InputError, Problem
 from app.core.expressions import ExpressionError
 from app.core.folders import ROOT
 from app.core.yaml_file import YamlDocument, read_document
-from app.course.content.catalog import PARTS_FILE, Catalog, parts_texts, read_parts_file
+from app.course.content.catalog import Catalog
 from app.course.content.course import PACK_FILE, chapters_in, read_pack
+from app.course.content.outline import COURSE_FILE, course_texts, read_course_file
 from app.course.content.topic_file import TOPIC_FILE
 from app.course.content.translations import (
     OF,
@@ -89,9 +90,9 @@ def _original(file: Path) -> tuple[Exercise | None, Mapping[Where, str], YamlDoc
     Raises:
         ContentError: with every problem of the file.
     """
-    if file.name == PARTS_FILE:
-        parts, document = read_parts_file(file)
-        return None, parts_texts(parts), document
+    if file.name == COURSE_FILE:
+        course, document = read_course_file(file)
+        return None, course_texts(course), document
     if file.name == TOPIC_FILE:
         topic, document = read_topic(file)
         return None, topic_texts(topic), document
@@ -132,7 +133,7 @@ def _of_drawings(one: Translation, exercise: Exercise) -> Iterator[Problem]:
 
 
 _AT_ONCE = 4  # files
-_NO_EXERCISES = (TOPIC_FILE, PACK_FILE, PARTS_FILE)
+_NO_EXERCISES = (TOPIC_FILE, PACK_FILE, COURSE_FILE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +177,7 @@ async def lint(paths: Sequence[Path], runner: Runner, beside: Sequence[Path] = (
         *_chapters(paths, beside),
     ]
     problems = packs + [problem for one in linted for problem in one.problems]
-    texts = (*files, *topics, *_parts_files(paths))
+    texts = (*files, *topics, *_course_files(paths))
     spoken = [one for file in texts for one in prove_translations(file)]
     problems += [one for one in spoken if isinstance(one, Problem)]
     problems += stray_translations(iter(texts))
@@ -299,10 +300,10 @@ def _topic_files(path: Path) -> Iterable[Path]:
     return sorted(path.rglob(TOPIC_FILE))
 
 
-def _parts_files(paths: Sequence[Path]) -> Iterator[Path]:
+def _course_files(paths: Sequence[Path]) -> Iterator[Path]:
     for path in paths:
-        file = path / PARTS_FILE if path.is_dir() else original_of(path)
-        if file.name == PARTS_FILE and file.exists():
+        file = path / COURSE_FILE if path.is_dir() else original_of(path)
+        if file.name == COURSE_FILE and file.exists():
             yield file
 
 
@@ -341,4 +342,13 @@ def _chapters(paths: Sequence[Path], beside: Sequence[Path]) -> Iterator[Linted]
             if (folder / topic.id).is_dir()
             for says in longest_is_right(topic.id, topic.exercises)
         )
-        yield Linted(0, (), tuple(notes))
+        yield Linted(0, tuple(_problems_of_course(folder / COURSE_FILE, catalog)), tuple(notes))
+
+
+def _problems_of_course(path: Path, catalog: Catalog) -> Iterator[Problem]:
+    """What is wrong with the outline at *path*, by which *catalog* was read, if there is one."""
+    if not path.exists():
+        return
+    file, document = read_course_file(path)
+    for one in prove_course(file, catalog):
+        yield document.problem(one.where, one.says, one.cure)

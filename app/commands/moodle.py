@@ -29,9 +29,8 @@ def run(arguments: Namespace) -> int:
     catalog = read_course(settings)
     seeds = seeds_of(arguments.seeds)
     chosen = [catalog.exercise(name) for name in dict.fromkeys(arguments.exercise)]
-    exercises = chosen or [e for e in catalog.exercises if _is_in(e, arguments.chapter)]
-    if arguments.chapter:
-        catalog.topic(arguments.chapter)  # offers the nearest name
+    offered = catalog.topic(arguments.chapter).exercises if arguments.chapter else catalog.exercises
+    exercises = chosen or offered
     if len(exercises) * len(seeds) > _MOST:
         raise InputError(
             f"{len(exercises)} exercises of {len(seeds)} seeds are more than {_MOST:,} questions; "
@@ -51,10 +50,6 @@ def run(arguments: Namespace) -> int:
             target.write(text.encode())
     sys.stderr.write(f"{count:,} question{'s' if count > 1 else ''}\n")
     return 0
-
-
-def _is_in(exercise: Exercise, chapter: str) -> bool:
-    return not chapter or exercise.id.partition("/")[0] == chapter
 
 
 def _questions(

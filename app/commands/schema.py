@@ -7,11 +7,11 @@ from argparse import ArgumentParser, Namespace
 from pydantic import BaseModel
 
 from app.authoring.starters import exercise_schema
-from app.course.content.catalog import PartsFile
 from app.course.content.course import PackFile, ProofFile
+from app.course.content.outline import CourseFile
 from app.course.content.topic_file import TopicFile
 
-_MODELS: dict[str, type[BaseModel]] = {"topic": TopicFile, "pack": PackFile, "proofs": ProofFile, "parts": PartsFile}
+_MODELS: dict[str, type[BaseModel]] = {"topic": TopicFile, "pack": PackFile, "proofs": ProofFile, "course": CourseFile}
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -22,7 +22,7 @@ def add_options(parser: ArgumentParser) -> None:
         choices=("exercise", *_MODELS),
         default="exercise",
         help="exercise files, the topic.yaml of a chapter, the pack.yaml of a course pack, the "
-        "proofs.yaml of its formulas, or the parts.yaml of a course (default: exercise)",
+        "proofs.yaml of its formulas, or the course.yaml with its outline (default: exercise)",
     )
 
 

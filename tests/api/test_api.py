@@ -49,7 +49,7 @@ def test_chapters_say_what_they_need_and_a_final_can_be_drawn(client: TestClient
     listed = client.get("/api/v1/chapters").json()
     assert [row["id"] for row in listed] == [topic.id for topic in catalog.topics]
     meshes = next(row for row in listed if row["id"] == "meshes")
-    assert meshes["needs"] == ["pipelines", "tensor", "sharding"]
+    assert meshes["needs"] == ["pipelines", "tensor", "sharding", "attention"]
     assert meshes["routes"] == ["train"]
     assert {*meshes["path"], *meshes["extras"]} == {one.id for one in catalog.topic("meshes").exercises}
     drawn = client.get("/api/v1/finals/7").json()

@@ -204,8 +204,7 @@ def test_errors_in_a_chapters_own_file_name_its_keys(exercise_file: Write) -> No
     (problem,) = lint_topic(topic).problems
     assert problem.says == "due: is not known here"
     assert (
-        problem.cure
-        == "the keys here are closing, facts, figures, needs, opening, parameters, part, placement, position, "
+        problem.cure == "the keys here are closing, facts, figures, needs, opening, parameters, placement, position, "
         "questions, routes, summary, title"
     )
     topic.write_text(topic.read_text().replace("due: tomorrow", "closing: '![a](b.png) {size} \\u202e'"))

@@ -146,7 +146,7 @@ def test_the_pad_is_below_the_exercise_and_folded_on_a_phone(open_page: MakePage
 
 
 def test_the_path_and_the_pad_fill_the_third_beside_the_exercise(open_page: MakePage) -> None:
-    for path in (NUMERIC, "/exercises/hardware/speed-of-light"):
+    for path in (NUMERIC, "/exercises/hardware/order-of-bandwidth"):
         page = open_page(path)
         page.set_viewport_size({"width": 1280, "height": 800})
         assert page.locator(".aside").evaluate("e => e.getBoundingClientRect().left") > 800

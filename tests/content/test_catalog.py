@@ -8,10 +8,6 @@ from app.core.errors import ContentError, NotFoundError
 from app.course.content.catalog import Catalog
 from app.course.content.translations import topic_of
 
-_CORE_CHAPTERS = (
-    *("collectives", "memory", "accumulation", "rates", "overlap"),
-    *("pipelines", "tensor", "checkpoints", "precision", "capstone"),
-)
 GOOD = """\
 kind: numeric
 title: A title
@@ -79,14 +75,11 @@ def test_an_unknown_exercise_is_offered_the_nearest(catalog: Catalog) -> None:
         catalog.topic("memry")
 
 
-def test_core_exercises_come_first(catalog: Catalog) -> None:
+def test_the_path_of_a_chapter_comes_first_and_is_short(catalog: Catalog) -> None:
     for topic in catalog.topics:
-        cores = [exercise.core for exercise in topic.exercises]
-        assert cores == sorted(cores, reverse=True)
-        if topic.id in _CORE_CHAPTERS:
-            assert 5 <= sum(cores) <= 9
-        else:
-            assert sum(cores) <= 9
+        assert topic.path == topic.exercises[: len(topic.path)]
+        assert 3 <= len(topic.path) <= 9
+        assert topic.extras
 
 
 def test_a_file_that_is_not_regular_is_a_problem_and_never_waited_for(exercise_file: Write, tmp_path: Path) -> None:

@@ -9,12 +9,12 @@ from app.course.sandbox.runner import Runner
 from tests.each import each
 
 CURRICULUM = {
-    *(f"ring-{n:02}" for n in range(1, 7)), *(f"ring-x{n}" for n in (*range(1, 8), *range(9, 17), 18, 19)),
-    *(f"zero-{n:02}" for n in range(1, 7)), *(f"zero-x{n}" for n in range(1, 17)),
+    *(f"ring-{n:02}" for n in range(1, 7)), *(f"ring-x{n}" for n in (*range(1, 8), *range(9, 17), 18, 19, 20)),
+    *(f"zero-{n:02}" for n in range(1, 8)), *(f"zero-x{n}" for n in range(1, 19)),
     *(f"ga-{n:02}" for n in range(1, 6)), *(f"ga-x{n}" for n in range(1, 7)),
     *(f"lr-{n:02}" for n in range(1, 6)), *(f"lr-x{n}" for n in range(1, 6)),
     *(f"ovl-{n:02}" for n in range(1, 6)), *(f"ovl-x{n}" for n in (1, 2, 3, 5, 6, 7, 8)),
-    *(f"pipe-{n:02}" for n in range(1, 7)), *(f"pipe-x{n}" for n in (*range(1, 11), 12, 13, 14)),
+    *(f"pipe-{n:02}" for n in range(1, 7)), *(f"pipe-x{n}" for n in (*range(1, 11), 12, 13, 14, 15)),
     *(f"tp-{n:02}" for n in range(1, 6)), *(f"tp-x{n}" for n in range(1, 14)),
     *(f"ckpt-{n:02}" for n in range(1, 6)), *(f"ckpt-x{n}" for n in (*range(1, 8), *range(9, 22))),
     *(f"mp-{n:02}" for n in range(1, 7)), *(f"mp-x{n}" for n in range(1, 17)),
@@ -22,7 +22,7 @@ CURRICULUM = {
     *(f"hw-{n:02}" for n in (*range(1, 14), 15, 17, 18)),
     *(f"fsdp-{n:02}" for n in (*range(1, 9), 11)),
     *(f"mesh-{n:02}" for n in (*range(1, 9), 10, 11, 12)),
-    *(f"moe-{n:02}" for n in (*range(1, 10), *range(11, 18))),
+    *(f"moe-{n:02}" for n in (*range(1, 10), *range(11, 19))),
     *(f"io-{n:02}" for n in (*range(1, 10), 11)),
     *(f"tts-{n:02}" for n in (*range(1, 8), 9)),
     *(f"diag-{n:02}" for n in (*range(1, 13), *range(14, 23))),
@@ -32,10 +32,11 @@ CURRICULUM = {
     *(f"opt-{n:02}" for n in range(1, 8)),
     *(f"puz-{n:02}" for n in range(1, 10)),
     *(f"scl-{n:02}" for n in range(1, 7)),
-    *(f"rl-{n:02}" for n in range(1, 9)),
-    *(f"srv-{n:02}" for n in range(1, 20)),
-    *(f"net-{n:02}" for n in range(1, 8)),
-    *(f"krn-{n:02}" for n in range(1, 5)),
+    *(f"rl-{n:02}" for n in range(1, 10)),
+    *(f"srv-{n:02}" for n in range(1, 22)),
+    *(f"net-{n:02}" for n in range(1, 9)),
+    *(f"krn-{n:02}" for n in range(1, 9)),
+    *(f"less-{n:02}" for n in range(1, 7)),
     *(f"own-{n:02}" for n in range(1, 13)),
     *(f"dep-{n:02}" for n in range(1, 13)),
 }  # fmt: skip
@@ -277,11 +278,11 @@ UNLISTED = ("is too large", "is too small", "is correct as written")
 
 
 def labeled(catalog: Catalog, label: str) -> Exercise:
-    return next(exercise for exercise in catalog.exercises if exercise.label == label)
+    return next(exercise for exercise in catalog.by_id.values() if exercise.label == label)
 
 
 def test_every_exercise_of_the_chapters_is_there(catalog: Catalog) -> None:
-    assert {exercise.label for exercise in catalog.exercises} == CURRICULUM | set(LABS)
+    assert {exercise.label for exercise in catalog.by_id.values()} == CURRICULUM | set(LABS)
 
 
 @each("label", KEYS)

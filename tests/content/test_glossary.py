@@ -8,7 +8,7 @@ from tests.each import each
 
 
 def test_every_term_belongs_to_a_chapter(catalog: Catalog) -> None:
-    chapters = {topic.id for topic in catalog.topics}
+    chapters = {name for topic in catalog.topics for name in topic.folders}
     assert {term.chapter for term in terms().values()} <= chapters
     spellings = [s.casefold() for t in terms().values() for s in (t.term, *t.also)]
     assert len(spellings) == len(set(spellings))
@@ -54,7 +54,7 @@ def test_terms_are_explained_on_pages(client: TestClient) -> None:
         assert f'id="{key}"' in page
     chapter = client.get("/chapters/pipelines").text
     assert 'class="term" href="/glossary#bubble"' in chapter
-    assert 'class="term"' in client.get("/exercises/memory/stage-1").text
+    assert 'class="term"' in client.get("/exercises/memory/the-three-stages").text
 
 
 # What the course names (and what its sources plainly imply), each in a chapter or an exercise.

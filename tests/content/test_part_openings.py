@@ -15,19 +15,19 @@ SLIPS = yaml.safe_load((Path(__file__).parent / "slips.yaml").read_text(encoding
 CASES = [
     (name, part, typed) for name, parts in SLIPS.items() for part, slips in parts.items() for typed in slips.split("; ")
 ]
-FIRST = 5  # exercises of a part
+FIRST = 1  # exercises of a part, whose slips must be listed; those of others may be
 
 
 def openings(catalog: Catalog) -> Iterator[Exercise]:
     """The first exercises of each part, on the paths of its chapters."""
-    for part in catalog.parts.english:
+    for part in catalog.outline.parts:
         path = [one for topic in catalog.topics if topic.part == part for one in topic.path]
         yield from path[:FIRST]
 
 
 def test_the_slips_of_each_number_in_the_first_exercises_of_a_part_are_listed(catalog: Catalog) -> None:
     asked = {one.id: set(one.asked) for one in openings(catalog) if isinstance(one, Numeric)}
-    assert {name: set(parts) for name, parts in SLIPS.items()} == asked
+    assert asked.items() <= {name: set(parts) for name, parts in SLIPS.items()}.items()
     assert all(len(slips.split("; ")) >= 6 for parts in SLIPS.values() for slips in parts.values())
 
 

@@ -101,7 +101,7 @@ FALSE = (
 
 
 def found(catalog: Catalog, exercise: str) -> Exercise:
-    return next(one for one in catalog.exercises if one.id == exercise)
+    return catalog.exercise(exercise)
 
 
 def on_one_line(texts: Iterable[str]) -> str:

@@ -27,7 +27,7 @@ def changed(right: object, wrong: object) -> Answer:
 def test_right_answers_are_right_and_wrong_ones_are_told_why(
     catalog: Catalog, runner: Runner, loop: asyncio.AbstractEventLoop, label: str
 ) -> None:
-    exercise = next(one for one in catalog.exercises if one.label == label)
+    exercise = next(one for one in catalog.by_id.values() if one.label == label)
     right, wrong = KEYS[label]["right"], KEYS[label].get("wrong", [])
     verdict = loop.run_until_complete(exercise.grade(0, changed(None, right), runner))
     assert verdict.correct, verdict.feedback

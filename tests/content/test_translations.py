@@ -47,11 +47,11 @@ def changed(path: Path, before: str, after: str) -> None:
 
 def test_a_whole_chapter_is_translated() -> None:
     catalog = Catalog.read([ROOT / "exercises"])
-    ids = {exercise.id for exercise in catalog.topic("testtime").exercises}
+    ids = {exercise.id for exercise in catalog.by_id.values() if exercise.id.startswith("testtime/")}
     for code, title in (("de", "Skalierung zur Inferenzzeit"), ("zh", "推理时扩展")):
-        topic = catalog.spoken(code).topic("testtime")
-        assert topic.title == title
-        assert {one.id for one in topic.exercises if one.language == code} == ids
+        spoken = catalog.spoken(code)
+        assert f"\n## {title}\n" in spoken.topic("testtime").opening
+        assert {name for name in ids if spoken.exercise(name).language == code} == ids
         assert catalog.spoken(code).exercise("pipelines/in-flight").language == "en"
     assert catalog.spoken("en") is catalog
 
@@ -59,7 +59,7 @@ def test_a_whole_chapter_is_translated() -> None:
 @pytest.mark.parametrize("code", ["de", "zh"])
 def test_a_translation_is_the_same_exercise(code: str) -> None:
     catalog = Catalog.read([CHAPTER.parent])
-    for original in catalog.topic("testtime").exercises:
+    for original in (one for one in catalog.exercises if one.id.startswith("testtime/")):
         ours = catalog.spoken(code).exercise(original.id)
         assert ours.digest == original.digest
         for seed in range(3):

@@ -100,15 +100,15 @@ def test_a_session_has_so_many_reviews_and_counts_those_of_today(catalog: Catalo
 
 def test_a_review_comes_after_those_that_it_builds_on(catalog: Catalog) -> None:
     long_ago, today = date(2026, 3, 1), date(2026, 5, 1)
-    chapters = ("context", "attention", "hardware", "optimizers")
-    chances = (0.1, 0.8, 0.9, 0.2)  # context needs attention, which needs hardware
+    chapters = ("meshes", "attention", "hardware", "rates")
+    chances = (0.1, 0.8, 0.9, 0.2)  # meshes needs attention, which needs hardware
     kept = {
         catalog.topic(name).exercises[0].id: Memory(today, long_ago, chance, long_ago)
         for name, chance in zip(chapters, chances, strict=True)
     }
     session = review_session(catalog, kept, today)
     order = [one.exercise.id.partition("/")[0] for one in session.left]
-    assert order == ["hardware", "attention", "context", "optimizers"]
+    assert order == ["hardware", "attention", "meshes", "rates"]
 
 
 def chosen(catalog: Catalog, solved: set[str], chapter: str = "", current: str = "") -> str:
@@ -130,7 +130,7 @@ def test_one_continues_with_the_first_open_exercise_of_the_path(catalog: Catalog
 
 
 def test_after_a_path_comes_that_of_the_next_chapter(catalog: Catalog) -> None:
-    memory, after = path(catalog, "memory"), path(catalog, "accumulation")
+    memory, after = path(catalog, "memory"), path(catalog, "overlap")
     assert chosen(catalog, set(memory), "memory", memory[2]) == after[0]
     assert chosen(catalog, set(memory[:-1]), "memory", memory[-1]) == after[0]
     last = catalog.topics[-1].id
@@ -147,9 +147,9 @@ def test_extras_come_when_every_path_is_finished(catalog: Catalog) -> None:
 
 
 def test_the_place_on_the_path_is_said(catalog: Catalog) -> None:
-    found = onward(catalog, {"memory/state-of-data-parallelism"}, "memory")
+    found = onward(catalog, {"memory/the-three-stages"}, "memory")
     assert found
-    assert found.reason == "Number 2 of 6 on the path in ZeRO memory."
+    assert found.reason == "Number 2 of 8 on the path in ZeRO memory."
 
 
 def test_a_known_chapter_comes_after_the_extras_of_all_others(catalog: Catalog) -> None:

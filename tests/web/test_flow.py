@@ -118,9 +118,9 @@ def test_what_is_due_comes_before_what_builds_on_it(client: TestClient, solve: S
 
 
 def test_after_a_right_answer_a_review_does_not_take_the_place_of_the_path(client: TestClient, solve: Solve) -> None:
-    solve(RING, "memory/stage-1", ago=30)
+    solve(RING, "memory/optimizer-shard", ago=30)
     page = client.post(f"/exercises/{BYTES}", data={"answer": "1.75 GB"}).text
-    assert buttons(page)[:2] == ["Continue: From a measured time to bus bandwidth", "Review 2 (about 4 min)"]
+    assert buttons(page)[:2] == ["Continue: From a measured time to bus bandwidth", "Review 2 (about 6 min)"]
 
 
 def test_what_was_just_answered_is_not_due_any_more(client: TestClient, solve: Solve) -> None:
@@ -138,8 +138,8 @@ def test_what_was_answered_after_its_solution_is_not_offered_at_once(client: Tes
 
 def test_one_continues_in_the_chapter_of_the_last_answer(client: TestClient, solve: Solve) -> None:
     solve(BYTES, ago=2)
-    solve("hardware/speed-of-light", ago=1)
-    assert buttons(client.get("/").text)[0].endswith(": FLOPs per clock of a tensor core")
+    solve("hardware/order-of-bandwidth", ago=1)
+    assert buttons(client.get("/").text)[0].endswith(": The ridge point")
     assert buttons(client.get("/chapters/collectives").text)[0].endswith(": Time of a ring all-reduce")
 
 
@@ -147,12 +147,12 @@ def test_a_path_is_numbered_and_says_how_long_it_takes(client: TestClient, topic
     page = client.get("/chapters/collectives").text
     path = re.findall(r'<ol class="list">(.*?)</ol>', page, re.DOTALL)[0]
     rows = [words(row) for row in re.findall("<li>(.*?)</li>", path, re.DOTALL)]
-    assert len(rows) == len(topic.path) == 6
+    assert len(rows) == len(topic.path) == 7
     for number, (row, exercise) in enumerate(zip(rows, topic.path, strict=True), 1):
         assert row.startswith(f"{number} {exercise.title}")
         assert row.endswith(f"{exercise.minutes} min")
     minutes = sum(exercise.minutes for exercise in topic.path)
-    assert f"0 of 6 solved, about {minutes} min" in words(page)
+    assert f"0 of 7 solved, about {minutes} min" in words(page)
 
 
 def test_the_path_beside_an_exercise_marks_the_one_shown(client: TestClient) -> None:
@@ -184,7 +184,7 @@ def test_the_end_of_a_chapter_is_a_moment(client: TestClient, solve: Solve, topi
     page = client.post(f"/exercises/{last.id}", data=answer_of(last)).text
     assert "That was the last one on the path" in words(page)
     assert 'href="/chapters/collectives#finished"' in page
-    assert buttons(page)[0] == "Continue: Model state under plain data parallelism"
+    assert buttons(page)[0] == "Continue: The three stages of ZeRO"
     again = client.post(f"/exercises/{last.id}", data=answer_of(last)).text
     assert "That was the last one on the path" not in words(again)
 
@@ -288,10 +288,33 @@ def test_extras_are_a_bonus_and_the_path_is_what_counts(client: TestClient, solv
     assert f"1 of {size} solved" in home
     assert "+2 beside the path" in home
     chapter = words(client.get("/chapters/collectives").text)
-    assert "Extras +2" in chapter
+    assert "Practice +2" in chapter
     progress = words(client.get("/progress").text)
     assert f"Ring all-reduce 1 of {size} +2" in progress
     assert re.search(r"Solved 1 of \d+ \+2", progress)
     assert f"Ring all-reduce 1 of {size} {round(100 / size)} %" in progress
     assert f"· 1 of {size} ·" in words(client.get(f"/exercises/{topic.path[0].id}").text)
-    assert "· extra ·" in words(client.get(f"/exercises/{topic.extras[0].id}").text)
+    assert "· practice ·" in words(client.get(f"/exercises/{topic.extras[0].id}").text)
+
+
+def test_practice_draws_an_exercise_beside_the_path_that_is_like_the_one_that_was_missed(
+    client: TestClient, topic: Topic
+) -> None:
+    missed = topic.path[1]
+    page = client.post(f"/exercises/{missed.id}", data={"answer": "80 ms"}).text
+    address = f"/chapters/collectives/practice?after={missed.id}"
+    assert f'href="{address}"' in page
+    chosen = client.get(address)
+    assert chosen.status_code == 303
+    ours = next(one for one in topic.extras if chosen.headers["location"] == f"/exercises/{one.id}")
+    most = max(len({*one.skills} & {*missed.skills}) for one in topic.extras if not one.runs_lab)
+    assert len({*ours.skills} & {*missed.skills}) == most
+    assert client.get("/chapters/collectives/practice").headers["location"].startswith("/exercises/collectives/")
+
+
+def test_former_addresses_of_chapters_and_retired_exercises_lead_to_what_replaced_them(client: TestClient) -> None:
+    chapter = client.get("/chapters/accumulation")
+    assert (chapter.status_code, chapter.headers["location"]) == (308, "/chapters/memory")
+    exercise = client.get("/exercises/memory/stage-1")
+    assert (exercise.status_code, exercise.headers["location"]) == (307, "/exercises/memory/the-three-stages")
+    assert client.get("/exercises/memory/stage-1?seed=0").status_code == 200  # a drawing that someone answered

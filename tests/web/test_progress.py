@@ -178,7 +178,7 @@ def test_an_answer_to_other_numbers_is_not_judged_by_those_of_today(client: Test
 
 def test_the_date_of_each_next_review_is_said(client: TestClient, answered: Stored) -> None:
     answered(RING, "70 ms", correct=True, ago=40)
-    answered("memory/stage-1", "1", correct=True)
+    answered("memory/optimizer-shard", "1", correct=True)
     page = client.get("/progress").text
     reviews = section(page, "Next reviews")
     assert reviews.startswith("due now Time of a ring all-reduce")

@@ -43,7 +43,7 @@ BEST = {
     "bubble": "Term: bubble",
     "bubble_fraction": "Formula: bubble_fraction",
     "pipeline.bubble_fraction": "Formula: bubble_fraction",
-    "zero stage 3": "Exercise: ZeRO stage 3",
+    "zero stage 3": "Exercise: Traffic of ZeRO stage 3",
     "pipelines": "Chapter: Pipeline parallelism",
     "pipelin": "Chapter: Pipeline parallelism",
     "E-11": "Erratum: The extra traffic of full sharding",

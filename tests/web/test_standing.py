@@ -48,8 +48,8 @@ def test_every_kind_has_a_name_in_a_list(catalog: Catalog) -> None:
 
 
 def test_a_chapter_counts_its_path_and_the_extras_apart(topic: Topic) -> None:
-    core = [exercise for exercise in topic.exercises if exercise.core]
-    extra = [exercise for exercise in topic.exercises if not exercise.core]
+    core = [exercise for exercise in topic.exercises if exercise.id in topic.on_path]
+    extra = [exercise for exercise in topic.exercises if exercise.id not in topic.on_path]
     known = {one.id: ALONE for one in (*core[:2], *extra[:3])} | {core[2].id: TRIED}
     card = card_of(topic, LearnerHistory(known))
     assert (card.path.solved, len(card.path.rows)) == (2, len(core))
@@ -58,9 +58,8 @@ def test_a_chapter_counts_its_path_and_the_extras_apart(topic: Topic) -> None:
     assert card_of(replace(topic, exercises=()), LearnerHistory(known)).path.rows == ()
 
 
-def test_the_path_of_a_chapter_without_core_exercises_is_all_of_it(catalog: Catalog) -> None:
-    topic = catalog.topic("hardware")
-    assert not any(exercise.core for exercise in topic.exercises)
+def test_the_path_of_a_chapter_that_names_none_is_all_of_it(catalog: Catalog) -> None:
+    topic = replace(catalog.topic("hardware"), on_path=frozenset())
     assert topic.path == topic.exercises
     assert topic.extras == ()
 

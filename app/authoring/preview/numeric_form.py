@@ -29,8 +29,8 @@ from app.authoring.preview.workbench import (
 from app.authoring.starters import exercise_schema, write_missing_topic, write_new
 from app.core.errors import ContentError, InputError
 from app.core.yaml_file import LARGEST, parse_document
-from app.course.content.catalog import PARTS_FILE
 from app.course.content.course import PACK_FILE
+from app.course.content.outline import COURSE_FILE
 from app.course.content.topic_file import TOPIC_FILE
 from app.course.content.translations import topic_of
 from app.site import Site
@@ -159,8 +159,8 @@ def _cleaned(text: str) -> str:
 
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,79}")
 _NOT_NAMED = "new-exercise"
-_OTHERS = (TOPIC_FILE, PACK_FILE, PARTS_FILE)
-_NAME_CURE = "Name the file in lowercase letters, digits and hyphens, not topic, pack or parts."
+_OTHERS = (TOPIC_FILE, PACK_FILE, COURSE_FILE)
+_NAME_CURE = "Name the file in lowercase letters, digits and hyphens, not topic, pack or course."
 
 
 @dataclass(frozen=True, slots=True)

@@ -69,15 +69,24 @@ def chapters_of(catalog: Catalog, points: Mapping[str, str]) -> tuple[PickerChap
     Chosen exercises that the site does not have anymore are in a chapter of their own.
     """
     found = [
-        PickerChapter(topic.id, topic.title, tuple(_choice(one, points.get(one.id)) for one in topic.exercises))
+        PickerChapter(
+            topic.id,
+            topic.title,
+            tuple(_choice(one, points.get(one.id), is_core=one.id in topic.on_path) for one in topic.exercises),
+        )
         for topic in catalog.topics
     ]
-    gone = tuple(
-        PickerExercise(id=name, href="", title=name, about=translate("not on this server"), chosen=True, points=worth)
-        for name, worth in points.items()
-        if name not in catalog.by_id
-    )
-    return (*found, PickerChapter("", translate("No longer on this server"), gone)) if gone else tuple(found)
+    listed = {one.id for one in catalog.exercises}
+    gone = tuple(_gone(catalog, name, worth) for name, worth in points.items() if name not in listed)
+    return (*found, PickerChapter("", translate("No longer listed"), gone)) if gone else tuple(found)
+
+
+def _gone(catalog: Catalog, name: str, points: str) -> PickerExercise:
+    """A chosen exercise that no chapter lists anymore."""
+    if name in catalog.by_id:
+        return _choice(catalog.by_id[name], points, is_core=False)
+    about = translate("not on this server")
+    return PickerExercise(id=name, href="", title=name, about=about, chosen=True, points=points)
 
 
 def picked_in_order(
@@ -105,8 +114,8 @@ def path_points(topic: Topic) -> Mapping[str, str]:
     return {exercise.id: "1" for exercise in topic.path}
 
 
-def _choice(exercise: Exercise, points: str | None) -> PickerExercise:
-    form = _CORE if exercise.core else _ABOUT
+def _choice(exercise: Exercise, points: str | None, *, is_core: bool) -> PickerExercise:
+    form = _CORE if is_core else _ABOUT
     return PickerExercise(
         id=exercise.id,
         href=exercise_url(exercise.id),

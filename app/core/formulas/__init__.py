@@ -27,6 +27,7 @@ from app.core.formulas import (
     scaling,
     serving,
     sharding,
+    synchronization,
     throughput,
     transformer,
 )
@@ -54,6 +55,7 @@ MOST_PARTS = 1_000  # of a result, and items of a list, that a visitor of a site
 MODULES = (
     collectives,
     networks,
+    synchronization,
     memory,
     batching,
     optimizers,

@@ -1,4 +1,4 @@
-"""The catalog: the parts, chapters and exercises in the files under `exercises/`."""
+"""The catalog: the chapters and exercises in the files under `exercises/`, as the outline arranges them."""
 
 import math
 import os
@@ -7,108 +7,23 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
-from pydantic import Field, ValidationError
-
 from app.core.errors import ContentError, NotFoundError, Problem, nearest
 from app.core.translation import SOURCE, translate
-from app.core.yaml_file import YamlDocument, read_document
 from app.course.content.images import images_in
-from app.course.content.topic_file import TOPIC_FILE, ChapterFact, ReadingQuestion, Route, opening_parts
-from app.course.content.translations import (
-    ReadTopic,
-    Spoken,
-    is_translation,
-    merge_texts,
-    read_exercise,
-    read_spoken,
-    read_topic,
-    translations_of,
+from app.course.content.outline import COURSE_FILE, CourseOutline, CoursePart, misnamed, read_outline
+from app.course.content.topic_file import (
+    TOPIC_FILE,
+    ChapterFact,
+    ReadingQuestion,
+    Route,
+    TopicFile,
+    opening_parts,
+    with_places_after,
 )
-from app.course.kinds import Exercise, Where
-from app.course.kinds.base import Embedded, Illustrated, Strict
+from app.course.content.translations import ReadTopic, Spoken, is_translation, read_exercise, read_spoken, read_topic
+from app.course.kinds import Exercise
+from app.course.kinds.base import Embedded, Illustrated
 from app.course.kinds.drawn_values import ChapterParameter
-from app.course.kinds.schema_errors import faults
-
-PARTS_FILE = "parts.yaml"
-
-
-class CoursePart(Strict):
-    """A part of a course: several chapters that belong together."""
-
-    title: str = Field(min_length=2, max_length=60, description="2 to 60 characters")
-    says: str = Field(min_length=10, max_length=200, description="one sentence, for the list")
-
-
-class PartsFile(Strict):
-    """The content of `parts.yaml`."""
-
-    parts: dict[str, CoursePart] = Field(
-        description="the parts, in order, by the names that chapters give as their `part`"
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class CourseParts:
-    """The parts of a course by name, in order, and the same in the languages that have them."""
-
-    english: Mapping[str, CoursePart] = field(default_factory=dict)
-    translated: Mapping[str, Mapping[str, CoursePart]] = field(default_factory=dict)
-
-    def spoken(self, code: str) -> "CourseParts":
-        """These parts in the language *code*, as far as they are translated."""
-        return CourseParts({**self.english, **self.translated.get(code, {})})
-
-
-def read_course_parts(folders: Iterable[Path], problems: list[Problem]) -> CourseParts:
-    """The parts in the parts files of *folders*, which need not have any; adds to *problems*."""
-    english: dict[str, CoursePart] = {}
-    translated: dict[str, dict[str, CoursePart]] = {}
-    for path in (folder / PARTS_FILE for folder in folders):
-        if not path.exists():
-            continue
-        try:
-            file, document = read_parts_file(path)
-            for one in translations_of(path, parts_texts(file)):
-                if one.is_fresh:
-                    ours = _parts(one.document, merge_texts(document.values, one.texts))
-                    translated.setdefault(one.language, {}).update(ours.parts)
-        except ContentError as error:
-            problems += error.problems
-            continue
-        english |= file.parts
-    return CourseParts(english, translated)
-
-
-def stray_part(name: str, parts: CourseParts, path: Path) -> Iterator[Problem]:
-    """A problem, if the chapter in the file at *path* names a part that there is not."""
-    if name and name not in parts.english:
-        says = f"no part is called {name!r}{nearest(name, parts.english)}"
-        cure = f"name one of {PARTS_FILE}, or add it there"
-        yield read_document(path).problem(("part",), says, cure)
-
-
-def read_parts_file(path: Path) -> tuple[PartsFile, YamlDocument]:
-    """The parts in the file at *path*, and the file.
-
-    Raises:
-        ContentError: with every problem of the file.
-    """
-    document = read_document(path)
-    return _parts(document, document.values), document
-
-
-def parts_texts(file: PartsFile) -> dict[Where, str]:
-    """The texts of *file* that a translation says, by their place in it."""
-    return {("parts", name, key): getattr(part, key) for name, part in file.parts.items() for key in ("title", "says")}
-
-
-def _parts(document: YamlDocument, values: Mapping[str, object]) -> PartsFile:
-    try:
-        return PartsFile.model_validate(values)
-    except ValidationError as error:
-        found = faults(error, values, PartsFile)
-        raise ContentError([document.problem(*fault) for fault in found]) from error
-
 
 _SUFFIX = ".yaml"
 _WORDS_A_MINUTE = 100  # formulas and tables are read slowly
@@ -118,7 +33,10 @@ _NEW_CHAPTER = "write one with title, position, summary and opening, or give the
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Topic:
-    """A chapter, and its exercises in order: the core ones first."""
+    """A chapter, and its exercises: those on its path in order, then those to practice with.
+
+    *files* are the texts of its folders, its own first.
+    """
 
     id: str
     title: str
@@ -136,15 +54,22 @@ class Topic:
     placement: str = ""  # the id of the exercise that the placement asks; empty: none
     parameters: Mapping[str, ChapterParameter] = field(default_factory=dict)
     language: str = SOURCE
+    on_path: frozenset[str] = frozenset()
+    files: tuple[tuple[str, TopicFile], ...] = ()
+
+    @property
+    def folders(self) -> tuple[str, ...]:
+        """The folders of its exercises and texts, its own first."""
+        return tuple(name for name, _ in self.files) or (self.id,)
 
     @property
     def path(self) -> tuple[Exercise, ...]:
-        """The exercises of its path: the core ones; all of them, in a chapter without any."""
-        return tuple(one for one in self.exercises if one.core) or self.exercises
+        """The exercises of its path; all of them, in a chapter without one."""
+        return tuple(one for one in self.exercises if one.id in self.on_path) or self.exercises
 
     @property
     def extras(self) -> tuple[Exercise, ...]:
-        """The exercises beside its path."""
+        """The exercises beside its path, to practice with."""
         return self.exercises[len(self.path) :]
 
     @property
@@ -175,8 +100,9 @@ class Catalog:
     images: Mapping[str, Path] = field(default_factory=dict)
     front: tuple[str, str] | None = None
     translations: Mapping[str, Spoken] = field(default_factory=dict)
-    parts: CourseParts = field(default_factory=CourseParts)
+    outline: CourseOutline = field(default_factory=CourseOutline)
     _spoken: dict[str, "Catalog"] = field(default_factory=dict, init=False, compare=False)
+    _homes: dict[str, Topic] = field(default_factory=dict, init=False, compare=False)
 
     @classmethod
     def read(cls, folders: Iterable[Path]) -> "Catalog":
@@ -189,30 +115,33 @@ class Catalog:
         folders, topics = tuple(folders), dict[str, Topic]()
         images: dict[str, Path] = {}
         chapters = list(_topic_folders(folders, problems))
-        parts = read_course_parts(folders, problems)
+        outline = read_outline(folders, problems)
         read = cache(read_topic)  # its exercises and its translations look into it, too
         for folder in chapters:
             topic = _topic(folder, topics.get(folder.name), read, problems)
             if topic:
-                problems += stray_part(topic.part, parts, folder / TOPIC_FILE)
                 topics[topic.id] = topic
                 found = images_in(folder, problems)
                 images |= {f"{topic.id}/{name}": path for name, path in found}
         translations = read_spoken(chapters, read, problems)
+        by_id = _by_id(topics.values())
+        if not problems:  # else names may be missing because their files are wrong
+            courses = (path for folder in folders if (path := folder / COURSE_FILE).exists())
+            problems += (one for path in courses for one in misnamed(path, topics, by_id))
         if problems:
             raise ContentError(problems)
-        ordered = tuple(sorted(topics.values(), key=lambda topic: (topic.position, topic.id)))
-        by_id = _by_id(ordered)
-        return cls(ordered, by_id, images=images, translations=translations, parts=parts)
+        ordered = tuple(sorted(_arranged(topics, by_id, outline), key=lambda topic: (topic.position, topic.id)))
+        return cls(ordered, by_id, images=images, translations=translations, outline=outline)
 
     def with_exercise(self, exercise: Exercise) -> "Catalog":
         """This catalog with *exercise* replaced, or added to its chapter if its id is new."""
         name = exercise.id.partition("/")[0]
         new = Topic(id=name, title=name.replace("-", " ").capitalize(), position=math.inf, exercises=())
-        topic = next((topic for topic in self.topics if topic.id == name), new)
+        topic = next((topic for topic in self.topics if name in topic.folders), new)
         others = [other for other in topic.exercises if other.id != exercise.id]
-        changed = replace(topic, exercises=(*others, exercise))
-        topics = (*(other for other in self.topics if other.id != name), changed)
+        on_path = topic.on_path | {exercise.id} if exercise.core else topic.on_path - {exercise.id}
+        changed = replace(topic, exercises=(*others, exercise), on_path=on_path)
+        topics = (*(other for other in self.topics if other.id != topic.id), changed)
         by_id = {**self.by_id, **_by_id(topics)}
         return replace(self, topics=topics, by_id=by_id, translations={})
 
@@ -228,7 +157,7 @@ class Catalog:
                 hidden=tuple(_spoken(topic, ours) for topic in self.hidden),
                 by_id={name: ours.exercises.get(name, one) for name, one in self.by_id.items()},
                 translations={},
-                parts=self.parts.spoken(code),
+                outline=self.outline.spoken(code),
             )
         return self._spoken[code]
 
@@ -249,50 +178,92 @@ class Catalog:
         raise NotFoundError(translate("no exercise is called {name!r}{near}", name=name, near=near))
 
     def topic(self, name: str) -> Topic:
-        """The chapter with the id *name*.
+        """The chapter with the id *name*, or the one that a folder of that name belongs to.
 
         Raises:
             NotFoundError: the name does not exist; the message offers the closest one.
         """
         for topic in (*self.topics, *self.hidden):
-            if topic.id == name:
+            if name in topic.folders:
                 return topic
         name, near = name[:200], nearest(name[:200], [topic.id for topic in self.topics])
         raise NotFoundError(translate("no chapter is called {name!r}{near}", name=name, near=near))
 
     def topic_of(self, exercise: Exercise) -> Topic:
         """The chapter of *exercise*, as it is listed; in full if *exercise* is not listed."""
-        name = exercise.id.partition("/")[0]
-        whole = (one for one in self.hidden if one.id == name)
-        listed = self.topic(name)
-        if self.hidden and all(one.id != exercise.id for one in listed.exercises):
-            return next(whole, listed)
-        return listed
+        if not self._homes:
+            topics = (*self.hidden[::-1], *self.topics[::-1])  # the first one listed is what stays
+            self._homes.update((one.id, topic) for topic in topics for one in topic.exercises)
+        return self._homes.get(exercise.id) or self.topic(exercise.id.partition("/")[0])
 
     def part_title(self, topic: Topic) -> str:
         """The title of the part in which *topic* stands; empty if it stands in none."""
-        part = self.parts.english.get(topic.part)
+        part = self.outline.parts.get(topic.part)
         return part.title if part else ""
 
 
 def _spoken(topic: Topic, ours: Spoken) -> Topic:
     """*topic* in a language, as far as it is translated; a title that a pack gave it stays."""
     exercises = tuple(ours.exercises.get(one.id, one) for one in topic.exercises)
-    if topic.id not in ours.topics:
+    if any(name not in ours.topics for name in topic.folders):
         return replace(topic, exercises=exercises)
     title, file = ours.topics[topic.id]
+    files = [ours.topics[name][1] for name in topic.folders]
     return replace(
-        topic,
+        _with_texts(topic, files),
         language=ours.language,
         title=file.title if topic.title == title else topic.title,
         summary=file.summary,
-        opening=file.opening,
-        closing=file.closing,
-        facts=tuple(file.facts),
-        questions=tuple(file.questions),
-        parameters=file.parameters if topic.parameters else {},
         exercises=exercises,
     )
+
+
+def _with_texts(topic: Topic, files: Sequence[TopicFile]) -> Topic:
+    """*topic* with the texts of *files*, one after the other; the later ones under their titles."""
+    opening, closing = files[0].opening, files[0].closing
+    figures, questions = [*files[0].figures], len(files[0].questions)
+    for file in files[1:]:
+        opening = f"{opening.rstrip()}\n\n## {file.title}\n\n{with_places_after(file.opening, figures, questions)}"
+        closing = f"{closing.rstrip()}\n\n{file.closing}"
+        figures, questions = [*figures, *file.figures], questions + len(file.questions)
+    facts = {(fact.formula, fact.says): fact for file in files for fact in file.facts}
+    return replace(
+        topic,
+        opening=opening,
+        closing=closing,
+        facts=tuple(facts.values()),
+        figures=tuple(figures),
+        questions=tuple(question for file in files for question in file.questions),
+        parameters=next((file.parameters for file in files if file.parameters and topic.parameters), {}),
+    )
+
+
+def _arranged(folders: Mapping[str, Topic], by_id: Mapping[str, Exercise], outline: CourseOutline) -> Iterator[Topic]:
+    """The chapters of *outline*, each with its path and all of its folders, and the other *folders* as they are."""
+    paths, homes = outline.paths(), outline.homes()
+    taken = {name for names in paths.values() for name in names} | outline.retired.keys()
+    for place, (chapter, names) in enumerate(paths.items(), start=1):
+        ours = [folders[chapter], *(folders[n] for n, home in homes.items() if home == chapter != n and n in folders)]
+        rest = sorted((e for topic in ours for e in topic.exercises if e.id not in taken), key=_bank_place)
+        path = [*(by_id[name] for name in names), *(one for one in rest if one.core)]
+        needs = dict.fromkeys(homes.get(need, need) for topic in ours for need in topic.needs)
+        joined = replace(
+            ours[0],
+            position=place,
+            part=outline.part_of(chapter),
+            exercises=(*path, *(one for one in rest if not one.core)),
+            on_path=frozenset(one.id for one in path),
+            needs=tuple(need for need in needs if need != chapter),
+            files=tuple(pair for topic in ours for pair in topic.files),
+        )
+        yield _with_texts(joined, [file for _, file in joined.files])
+    for name, topic in folders.items():
+        if homes.get(name) is None:
+            yield replace(topic, exercises=tuple(one for one in topic.exercises if one.id not in taken))
+
+
+def _bank_place(exercise: Exercise) -> tuple[float, int, str]:
+    return exercise.position, exercise.level, exercise.id
 
 
 def _by_id(topics: Iterable[Topic]) -> dict[str, Exercise]:
@@ -316,7 +287,8 @@ def _topic(folder: Path, earlier: Topic | None, read: ReadTopic, problems: list[
     exercises.sort(key=lambda exercise: (not exercise.core, exercise.position, exercise.id))
     path = folder / TOPIC_FILE
     if earlier and not path.exists():
-        return replace(earlier, exercises=tuple(exercises))
+        core = frozenset(one.id for one in exercises if one.core)
+        return replace(earlier, exercises=tuple(exercises), on_path=core)
     if earlier:
         says = f"the chapter {folder.name!r} already exists"
         cure = "remove this file to add exercises to that chapter, or rename the folder"
@@ -335,7 +307,6 @@ def _topic(folder: Path, earlier: Topic | None, read: ReadTopic, problems: list[
         id=folder.name,
         title=file.title,
         position=file.position,
-        part=file.part,
         summary=file.summary,
         opening=file.opening,
         closing=file.closing,
@@ -347,6 +318,8 @@ def _topic(folder: Path, earlier: Topic | None, read: ReadTopic, problems: list[
         routes=tuple(file.routes),
         placement=f"{folder.name}/{file.placement}" if file.placement else "",
         parameters=file.parameters,
+        on_path=frozenset(one.id for one in exercises if one.core),
+        files=((folder.name, file),),
     )
 
 
@@ -383,7 +356,7 @@ def sections_of(catalog: Catalog, topics: Sequence[Topic] | None = None) -> Iter
     names = _names(catalog.topics)
     for topic in catalog.topics if topics is None else topics:
         found.setdefault(names[topic.id], []).append(topic)
-    parts = catalog.parts.english
+    parts = catalog.outline.parts
     yield from (CourseSection(parts.get(name), tuple(those)) for name, those in found.items())
 
 

@@ -5,7 +5,7 @@ import os
 import re
 import stat
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import entry_points
 from importlib.metadata import version as installed
@@ -24,6 +24,7 @@ from app.core.formulas import FORMULAS, MODULES
 from app.core.formulas.signature import formula_of
 from app.core.yaml_file import YamlDocument, read_document
 from app.course.content.catalog import Catalog, Topic
+from app.course.kinds import Exercise
 from app.course.kinds.base import Strict
 from app.course.kinds.schema_errors import faults
 from app.server.config import Settings
@@ -441,7 +442,9 @@ def _unknown(catalog: Catalog, pack: CoursePack) -> Iterator[Problem]:
     """A problem for each chapter and exercise in the pack.yaml of *pack* that there is not."""
     if pack.file is None:
         return
-    known = {topic.id: {one.id.partition("/")[2] for one in topic.exercises} for topic in catalog.topics}
+    known: dict[str, set[str]] = {name: set() for topic in catalog.topics for name in topic.folders}
+    for chapter, _, exercise in (name.partition("/") for name in catalog.by_id):
+        known.setdefault(chapter, set()).add(exercise)
     hidden = [] if pack.file.hide == "all" else pack.file.hide
     named = {"order": pack.file.order, "hide": hidden}
     places = [((key, n), name) for key, names in named.items() for n, name in enumerate(names)]
@@ -462,21 +465,36 @@ def _arranged_by(catalog: Catalog, pack: CoursePack) -> Catalog:
     """*catalog* as the pack.yaml of *pack* alone says; to hide all is to hide the built-in ones."""
     if pack.file is None:
         return catalog
-    hides = _chapters(BUILT_IN) if pack.file.hide == "all" else pack.file.hide
+    hides = _chapters(BUILT_IN) if pack.file.hide == "all" else frozenset(pack.file.hide)
     listed, hidden = [], [*catalog.hidden]
     for topic in catalog.topics:
-        picked = pack.file.pick.get(topic.id)
-        if picked is not None:
-            chosen = {f"{topic.id}/{name}" for name in picked}
+        kept = tuple(_kept(catalog, topic, pack.file.pick, hides))
+        if kept != topic.exercises:
             hidden.append(topic)
-            topic = replace(topic, exercises=tuple(e for e in topic.exercises if e.id in chosen))
-        elif topic.id in hides:
-            hidden.append(topic)
-            continue
-        listed.append(_renamed(topic, pack.file.names))
+            topic = replace(topic, exercises=kept)
+        if kept:
+            listed.append(_renamed(topic, pack.file.names))
     places = {name: place for place, name in enumerate(pack.file.order)}
-    listed.sort(key=lambda topic: places.get(topic.id, len(places)))
+    listed.sort(key=lambda topic: min(places.get(name, len(places)) for name in topic.folders))
     return replace(catalog, topics=tuple(listed), hidden=tuple(hidden))
+
+
+def _kept(
+    catalog: Catalog, topic: Topic, pick: Mapping[str, Sequence[str]], hides: Collection[str]
+) -> Iterator[Exercise]:
+    """The exercises of *topic* that a pack lists, which may *pick* some of a folder and *hides* others."""
+    picked = {f"{name}/{slug}" for name in topic.folders for slug in pick.get(name, ())}
+    if topic.id in hides and not picked:
+        return
+    for exercise in topic.exercises:
+        folder = exercise.id.partition("/")[0]
+        if folder in pick:
+            if exercise.id in picked:
+                yield exercise
+        elif folder not in hides and (folder in topic.folders[1:] or topic.id not in pick):
+            yield exercise
+    listed = {one.id for one in topic.exercises}
+    yield from (catalog.by_id[name] for name in sorted(picked - listed))  # retired since
 
 
 def _chapters(folder: Path) -> frozenset[str]:

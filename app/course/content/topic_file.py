@@ -1,7 +1,7 @@
 """What `topic.yaml`, the file of a chapter, may say, and the figures and questions in its opening."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -50,8 +50,10 @@ class TopicFile(Strict):
     """The content of `topic.yaml`."""
 
     title: str = Field(min_length=2, max_length=60, description="2 to 60 characters")
-    position: float = Field(description="place among the chapters; the built-in ones are 1, 2, ...")
-    part: str = Field(default="", description="the part that it stands in, by name in parts.yaml")
+    position: float = Field(
+        default=1000,
+        description="place among the chapters, if course.yaml does not say it; the built-in ones are 1, 2, ...",
+    )
     summary: str = Field(min_length=10, max_length=200, description="one sentence, for the list")
     needs: list[str] = Field(default=[], description="the chapters that come before it on the map, by folder")
     routes: list[Route] = Field(default=[], description="the routes that it is on, besides the one of all chapters")
@@ -111,6 +113,24 @@ def opening_parts(opening: str) -> Iterator[OpeningPart]:
             yield OpeningPart(figure=number - 1) if place[1] == "figure" else OpeningPart(question=number - 1)
     if text := opening[end:].strip():
         yield OpeningPart(text, frame=frame)
+
+
+def with_places_after(opening: str, figures: Sequence[Embedded | Illustrated], questions: int) -> str:
+    """*opening*, with its places renumbered to come after *figures* and *questions* of others.
+
+    Its frames go where one of those figures moves: that one stands beside the text.
+
+    >>> with_places_after("{question 1}", [], 2)
+    '{question 3}'
+    """
+    moves = any(isinstance(figure, Illustrated) for figure in figures)
+    more = {"figure": len(figures), "question": questions, "frame": 0}
+
+    def renumbered(place: re.Match[str]) -> str:
+        gone = moves and place[1] == "frame"
+        return "" if gone else f"{{{place[1]} {int(place[2]) + more[place[1]]}}}"
+
+    return _PLACE.sub(renumbered, opening)
 
 
 def misplaced(topic: TopicFile) -> Iterator[tuple[str, str]]:

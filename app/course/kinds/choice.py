@@ -81,7 +81,7 @@ class Choice(Base):
     """Choose one option, or all that apply."""
 
     kind_title = noted("Choice")
-    sample = "memory/fsdp-default"
+    sample = "memory/which-layout-fits"
     pace = 1.0
     kind: Literal["choice"]
     options: dict[Slug, ScoredOption] = Field(

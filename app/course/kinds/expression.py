@@ -170,7 +170,7 @@ class Expression(Base):
     """Derive a formula and type it."""
 
     kind_title = noted("Formula")
-    sample = "collectives/derive-the-volume"
+    sample = "collectives/derive-the-time"
     pace = 3.0
     kind: Literal["expression"]
     answer: str = Field(description="the formula, in the symbols alone")

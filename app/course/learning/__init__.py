@@ -12,6 +12,7 @@ from app.course.learning.reviews import (
     mastery_of,
     memories,
     onward,
+    practice_exercises,
     review_session,
 )
 
@@ -27,5 +28,6 @@ __all__ = [
     "mastery_of",
     "memories",
     "onward",
+    "practice_exercises",
     "review_session",
 ]

@@ -371,6 +371,23 @@ def _from(catalog: Catalog, chapter: str) -> Iterator[Topic]:
     yield from catalog.topics[:here]
 
 
+def practice_exercises(topic: Topic, solved: Collection[str], after: Exercise | None = None) -> Sequence[Exercise]:
+    """The exercises of *topic* to practice with that fit equally well, beside its path or, without others, on it.
+
+    Those not yet *solved* come first, then those with most skills in common with *after*, which was missed, then those
+    of about its level, or of the highest that was solved on the path.
+    """
+    bank = [one for one in topic.extras or topic.path if one != after and not one.runs_lab]
+    reached = max((one.level for one in topic.path if one.id in solved), default=1)
+    level, skills = (after.level, set(after.skills)) if after else (reached, set())
+
+    def distance(one: Exercise) -> tuple[bool, int, int]:
+        return one.id in solved, -len(skills.intersection(one.skills)), abs(one.level - level)
+
+    nearest = min(map(distance, bank), default=None)
+    return [one for one in bank if distance(one) == nearest]
+
+
 def _why(memory: Memory, today: date) -> str:
     days, left = (today - memory.last).days, 100 * memory.chance
     if not days:
@@ -423,15 +440,12 @@ def review_session(
 def _needed_first(catalog: Catalog, waiting: Sequence[Suggestion]) -> Iterator[Suggestion]:
     """*waiting* in its order, but each after those of the chapters that its own builds on."""
     before = Prerequisites(catalog.topics).before
+    chapters = {one.exercise.id: catalog.topic_of(one.exercise).id for one in waiting}
     left = list(waiting)
     while left:
-        needs = before[_chapter(left[0])]
-        first = [one for one in left if _chapter(one) in needs]
-        first.sort(key=lambda one: len(before[_chapter(one)]))  # stable: else in their order
+        needs = before[chapters[left[0].exercise.id]]
+        first = [one for one in left if chapters[one.exercise.id] in needs]
+        first.sort(key=lambda one: len(before[chapters[one.exercise.id]]))  # stable: else in their order
         chosen = [*first, left[0]]
         yield from chosen
         left = [one for one in left if one not in chosen]
-
-
-def _chapter(one: Suggestion) -> str:
-    return one.exercise.id.partition("/")[0]

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from app.core.formulas.presets import gpu
 from app.core.formulas.throughput import (
     attainable_flops,
+    bytes_in_flight,
     elementwise_intensity,
     flash_attention_bytes,
     flash_attention_share,
@@ -23,7 +24,7 @@ from app.core.formulas.throughput import (
 )
 from app.core.formulas.transformer import step_flops, token_flops, training_flops
 from tests.each import each
-from tests.oracles.throughput import Machine, fused_attention, multiply, run, unfused_attention
+from tests.oracles.throughput import Machine, fused_attention, multiply, reached_share, run, unfused_attention
 from tests.tables import Row, rows
 
 DAY, HOUR = 86400.0, 3600.0
@@ -207,3 +208,11 @@ def test_flash_attention_share_is_how_the_traffic_grows() -> None:
         unfused = standard_attention_bytes(2**20, width)
         constant = fused / unfused / flash_attention_share(width, chip)
         assert constant == pytest.approx(3 * (1 + 4 / (3 * width)), rel=2e-2)
+
+
+def test_bytes_in_flight_are_the_fewest_that_keep_a_memory_busy() -> None:
+    needed = bytes_in_flight(3352e9, 600e-9)
+    assert needed == pytest.approx(2.0112e6)
+    for part in (0.25, 0.5, 1.0, 2.0):
+        share = reached_share(3352e9, 600e-9, part * needed)
+        assert share == pytest.approx(min(1.0, part), rel=0.01), part

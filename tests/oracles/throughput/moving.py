@@ -52,3 +52,16 @@ def fused_attention(sequence: int, width: int, room: int) -> Counted:
             counted.written += width + 2
         first += held
     return counted
+
+
+def reached_share(bandwidth: float, latency: float, in_flight: float, requests: int = 64) -> float:
+    """Share of *bandwidth* that so many bytes in flight reach, as *requests* that are each asked for again at once."""
+    each = in_flight / requests
+    asked, free, moved, until = [0.0] * requests, 0.0, 0.0, 400 * latency
+    while True:
+        turn = min(range(requests), key=asked.__getitem__)
+        if asked[turn] > until:
+            return moved / until / bandwidth
+        free = max(free, asked[turn]) + each / bandwidth  # the memory sends one after the other
+        asked[turn] = max(asked[turn] + latency, free)
+        moved += each

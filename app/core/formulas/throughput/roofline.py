@@ -50,6 +50,26 @@ def attainable_flops(intensity: FlopsPerByte, peak: FlopsPerSecond, bandwidth: B
     return min(positive("peak", peak), fed)
 
 
+def bytes_in_flight(bandwidth: BytesPerSecond, latency: Seconds) -> Bytes:
+    """Bytes that must be on their way at any moment, so that a memory or a link is never idle.
+
+    Little's law: what enters in the time that each byte is on its way is what is on its way.
+
+        N = bandwidth * latency
+
+    Args:
+        bandwidth: bytes per second to reach.
+        latency: seconds from a request to the arrival of what it asked for, under that load.
+
+    Raises:
+        ValueError: an argument is outside its domain.
+
+    Source:
+        Little, A Proof for the Queuing Formula L = λW, Operations Research 9(3), 1961.
+    """
+    return positive("bandwidth", bandwidth) * positive("latency", latency)
+
+
 def roofline_time(flops: Flops, bytes: Bytes, peak: FlopsPerSecond, bandwidth: BytesPerSecond) -> Seconds:
     """Least time to compute and to move bytes, when both overlap fully.
 

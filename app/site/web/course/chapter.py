@@ -1,10 +1,12 @@
 """The page of a chapter: its subject, its numbered path, and what one can compute at its end."""
 
+import secrets
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import date
 
 from fastapi import Request, Response
+from fastapi.responses import RedirectResponse
 from markupsafe import Markup
 
 from app.core.errors import AnswerError, sentence
@@ -15,6 +17,7 @@ from app.course.content.topic_file import ReadingQuestion, opening_parts
 from app.course.explorers import explorer_pages
 from app.course.kinds.answer_key import AnswerKey
 from app.course.kinds.base import Embedded, Illustrated
+from app.course.learning import practice_exercises
 from app.server.db.history import Effort
 from app.server.db.tables import Attempt
 from app.server.network.routes import Router
@@ -33,6 +36,7 @@ from app.site.web.standing.view import ExercisePath, ExerciseRow, LearnerHistory
 from app.site.web.urls import chapter_url, exercise_url, explorer_url
 
 _LONGEST = 60  # characters of a prediction
+_NEW_SEEDS = 1_000_000  # short enough to read out
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,8 +162,7 @@ class ChapterPage:
     choice: ChapterChoiceForm | None
     explorers: tuple[Hyperlink, ...]
     figures: tuple[EmbeddedView, ...]
-    earlier: Hyperlink | None
-    later: Hyperlink | None
+    practice: str
 
     def has(self, tag: str) -> bool:
         """Whether the text of the opening has an element *tag*."""
@@ -202,10 +205,8 @@ def chapter_page(
     """
     path = path_of(topic.path, past.known, seed)
     beside_text = figure_beside(topic)
-    topics = course.topics
-    place = topics.index(topic) if topic in topics else -1  # hidden by a course pack
-    beside = [Hyperlink(chapter_url(t.id), t.title) for t in topics]
-    explorers = (one for one in explorer_pages() if one.chapter == topic.id)
+    place = course.topics.index(topic) if topic in course.topics else -1  # hidden by a course pack
+    explorers = (one for one in explorer_pages() if one.chapter in topic.folders)
     return ChapterPage(
         number=place + 1,
         part=course.part_title(topic),
@@ -224,8 +225,7 @@ def chapter_page(
         choice=choice,
         explorers=tuple(Hyperlink(explorer_url(one.name), translate(one.title)) for one in explorers),
         figures=unplaced_figures(topic),
-        earlier=beside[place - 1] if place > 0 else None,
-        later=beside[place + 1] if 0 <= place < len(topics) - 1 else None,
+        practice=f"{chapter_url(topic.id)}/practice" if topic.extras else "",
     )
 
 
@@ -251,6 +251,8 @@ router = Router(prefix="/chapters")
 async def chapter(request: Request, site: Here, visiting: Visiting, name: str) -> Response:
     """One chapter."""
     topic, learner = site.catalog.topic(name), visiting.learner
+    if topic.id != name:
+        return RedirectResponse(chapter_url(topic.id), 308)
     if response := chosen_here(topic, request):
         return response
     past = read_learner_history(site, learner, chosen_route(request))
@@ -269,6 +271,19 @@ async def chapter(request: Request, site: Here, visiting: Visiting, name: str) -
     )
     around = frame(request, topic.title, topic.summary, "exercises", resource=resource)
     return render("course/chapter.html", around, page, 422 if choice and choice.faults else 200)
+
+
+@router.get("/{name}/practice")
+async def practice(site: Here, visiting: Visiting, name: str, after: str = "") -> Response:
+    """The way to an exercise of the chapter to practice with, similar to the exercise *after* which it comes."""
+    topic = site.catalog.topic(name)
+    solved = read_learner_history(site, visiting.learner).solved(site.catalog)
+    fitting = practice_exercises(topic, solved, site.catalog.by_id.get(after))
+    if not fitting:
+        return RedirectResponse(chapter_url(topic.id), 303)
+    chosen = secrets.choice(fitting)
+    is_again = chosen.id in solved and bool(chosen.variation)
+    return RedirectResponse(exercise_url(chosen.id, 1 + secrets.randbelow(_NEW_SEEDS) if is_again else 0), 303)
 
 
 def read_work(site: Site, topic: Topic, learner: str) -> ChapterWork:

@@ -100,7 +100,7 @@ def _sitting(site: Site, learner: str, draw: str) -> Sitting:
     rows = [found[number] for number in sorted(found)]
     asked = tuple(_stored(site, rows))
     topics = _topics(site, seed_of(draw))
-    after = placement_question(site.catalog, _evidence(rows), seed_of(draw), topics)
+    after = placement_question(site.catalog, _evidence(site, rows), seed_of(draw), topics)
     return Sitting(
         sort="placement",
         title=translate("the placement"),
@@ -130,13 +130,15 @@ def _stored(site: Site, rows: Sequence[AssessedRow]) -> Iterator[AssessmentQuest
             yield AssessmentQuestion(row.number, exercise, row.seed)
 
 
-def _evidence(rows: Sequence[AssessedRow]) -> list[tuple[str, bool]]:
-    return [(row.exercise.partition("/")[0], row.outcome == "right") for row in rows]
+def _evidence(site: Site, rows: Sequence[AssessedRow]) -> list[tuple[str, bool]]:
+    """Whether the answer about each chapter was right, as far as the course still has the question."""
+    asked = ((site.catalog.by_id.get(row.exercise), row.outcome == "right") for row in rows)
+    return [(site.catalog.topic_of(one).id, is_right) for one, is_right in asked if one]
 
 
 def _placed(site: Site, learner: str, sitting: Sitting) -> PlacedPage:
     rows = [sitting.answers[number] for number in sorted(sitting.answers)]
-    found = place_learner(Prerequisites(site.catalog.topics), _evidence(rows))
+    found = place_learner(Prerequisites(site.catalog.topics), _evidence(site, rows))
     mine = read_learner_history(site, learner).chapters
     topics = _topics(site, sitting.draw)
     names = frozenset(topic.id for topic in topics)

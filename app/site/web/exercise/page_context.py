@@ -259,6 +259,7 @@ class PageContext:
     topic: Hyperlink
     stretch: Markup
     another: Hyperlink | None
+    practice: str = ""
     place: str = ""
     primer: int = 0
     facts: tuple[FactView, ...] = ()
@@ -273,10 +274,12 @@ def page_context(course: Catalog, asked: ExerciseRequest, topic: Topic, rules: A
     chapter = Hyperlink(chapter_url(topic.id, shared), topic.title)
     here = exercise_url(exercise.id, shared)
     again = Hyperlink(f"{exercise_url(exercise.id)}/another", exercise.variation)
+    is_free = not (rules.exam or rules.banners)
     found = PageContext(
         topic=chapter,
         stretch=_stretch(chapter, topic.path, known, here, shared),
         another=again if exercise.variation and not rules.exam else None,
+        practice=f"{chapter_url(topic.id)}/practice?after={exercise.id}" if is_free and topic.extras else "",
     )
     if asked.fragment:
         return found
@@ -293,7 +296,7 @@ def describe_page(exercise: Exercise, topic: Topic) -> str:
 def _place(exercise: Exercise, topic: Topic) -> str:
     """Where *exercise* stands on the path of *topic*, or that it stands beside it."""
     if exercise not in topic.path:
-        return translate("extra")
+        return translate("practice")
     place, count = topic.path.index(exercise) + 1, len(topic.path)
     return translate("{place} of {count}", place=place, count=count)
 

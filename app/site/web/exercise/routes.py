@@ -152,6 +152,8 @@ async def show_exercise_page(
     rules = _rules(request, site, visiting, history, number)
     if rules.redirect_to:
         return RedirectResponse(rules.redirect_to, 303)
+    if (instead := site.catalog.outline.retired.get(exercise.id)) and not (seed or rules.banners):
+        return RedirectResponse(exercise_url(instead), 307)  # only for now: it may be in an assignment later
     asked = ExerciseRequest(
         exercise=exercise,
         seed=number,

@@ -61,7 +61,7 @@ def explore_list(request: Request, site: Here) -> Response:
     return render(
         "explore/explorers.html",
         around,
-        ExploreList(explorer_cards(language(), tuple(topic.id for topic in site.catalog.topics))),
+        ExploreList(explorer_cards(language(), tuple(one for topic in site.catalog.topics for one in topic.folders))),
     )
 
 

@@ -202,7 +202,11 @@ class Letter:
 @router.get("/glossary")
 async def glossary(request: Request, site: Here) -> Response:
     """Every term."""
-    chapters = {topic.id: Hyperlink(chapter_url(topic.id), topic.title) for topic in site.catalog.topics}
+    chapters = {
+        folder: Hyperlink(chapter_url(topic.id), topic.title)
+        for topic in site.catalog.topics
+        for folder in topic.folders
+    }
     entries = tuple(
         GlossaryEntry(
             key=key, term=term.term, also=term.also, says=inline_html(meaning(term)), chapter=chapters.get(term.chapter)

@@ -68,7 +68,7 @@ def _chapter(topic: Topic, english: str) -> SearchEntry:
         title=topic.title,
         href=chapter_url(topic.id),
         says=topic.summary,
-        keywords=f"{topic.id} {english if english != topic.title else ''}",
+        keywords=f"{' '.join(topic.folders)} {english if english != topic.title else ''}",
         text=_plain(" ".join(texts)),
         formulas=(*texts, *(fact.says for fact in topic.facts)),
     )

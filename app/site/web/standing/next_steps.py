@@ -8,7 +8,8 @@ from random import Random
 from fastapi import Request, Response
 
 from app.core.translation import noted, translate
-from app.course.content.catalog import Catalog, CoursePart, Topic, sections_of
+from app.course.content.catalog import Catalog, Topic, sections_of
+from app.course.content.outline import CoursePart
 from app.course.content.topic_file import Route
 from app.course.learning import Memory, Prerequisites, ReviewSession, Suggestion, onward, review_session
 from app.site.web.frame.renderer import Hyperlink
@@ -157,8 +158,8 @@ def _builds_on(course: Catalog, following: Suggestion | None, session: ReviewSes
     """Whether the chapter of *following* builds on one of which something is due."""
     if following is None:
         return False
-    needs = Prerequisites(course.topics).before[following.exercise.id.partition("/")[0]]
-    return any(one.exercise.id.partition("/")[0] in needs for one in session.left)
+    needs = Prerequisites(course.topics).before[course.topic_of(following.exercise).id]
+    return any(course.topic_of(one.exercise).id in needs for one in session.left)
 
 
 def _suggested(found: Suggestion, seed: int) -> SuggestedExercise:
@@ -217,9 +218,10 @@ def route_progress(course: Catalog, past: LearnerHistory) -> RouteProgress | Non
 
 def chapter_on_route(course: Catalog, past: LearnerHistory) -> str:
     """The chapter of the last answer; empty if it is not on the route that was started."""
-    here = (topic for topic in course.topics if topic.id == past.chapter)
-    is_off = past.route and not any(past.route in topic.routes for topic in here)
-    return "" if is_off else past.chapter
+    exercise = course.by_id.get(past.answers[-1].exercise) if past.answers else None
+    here = course.topic_of(exercise) if exercise else None
+    is_on = here in course.topics and (not past.route or past.route in here.routes) if here else False
+    return here.id if here and is_on else ""
 
 
 def _is_done(topic: Topic, past: LearnerHistory) -> bool:

@@ -92,11 +92,6 @@ class LearnerHistory:
     chapters: frozenset[str] = frozenset()
     route: str = ""
 
-    @property
-    def chapter(self) -> str:
-        """The id of the chapter of the last answer; empty before the first one."""
-        return self.answers[-1].exercise.partition("/")[0] if self.answers else ""
-
     def within(self, chapter: str) -> "LearnerHistory":
         """The same for a page of *chapter*, which goes on in it though it is known."""
         return replace(self, chapters=self.chapters - {chapter}) if self.chapters else self
