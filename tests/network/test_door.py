@@ -19,7 +19,7 @@ from starlette.routing import Route
 from app.main import create_app
 from app.server.config import Settings
 from app.server.db.session import unavailable_error
-from app.server.network.door import Door, Rules
+from app.server.network.door import Door, Rules, _inside
 from app.server.network.page_limit import MOST, PageLimit
 from app.server.network.response_policy import keep_opener, let_frame, let_post, redirect_beyond
 from app.server.network.watch import Lines
@@ -100,6 +100,26 @@ def test_a_redirect_leads_to_another_host_only_where_a_page_has_chosen_it() -> N
     with TestClient(Door(inside, rules), follow_redirects=False) as client:
         assert client.get("/chosen").headers.get_list("location") == [there]
         assert client.get("/careless").headers.get_list("location") == ["/careless"]
+
+
+@each(
+    ("written", "sent"),
+    [
+        ("https://evil.example/\\\\evil.example", "/evil.example"),
+        ("https://evil.example/\\/evil.example/a", "/evil.example/a"),
+        ("https://evil.example//evil.example", "/evil.example"),
+        ("https://evil.example", "/"),
+        ("https://evil.example/a\\b?to=//c", "/a\\b?to=//c"),
+        ("https://evil.example/a?", "/a"),
+        ("evil.example/a", "/evil.example/a"),
+        ("/a", "/a"),
+    ],
+)
+def test_a_location_that_no_page_chose_names_no_host_whatever_its_slashes(written: str, sent: str) -> None:
+    assert _inside([(b"location", written.encode()), (b"x-other", b"//kept")]) == [
+        (b"location", sent.encode()),
+        (b"x-other", b"//kept"),
+    ]
 
 
 ODD = (
