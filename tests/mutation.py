@@ -24,6 +24,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
@@ -396,11 +397,10 @@ def main() -> int:
     for path in options.modules:
         tests = options.tests or nearest_tests(path)
         _say(f"{path}: {' '.join(tests)}")
-        scratch = ROOT / "build" / f"mutation-{os.getpid()}"
-        pytest.main(
-            [*tests, "-s", "-q", "-p", "no:cacheprovider", f"--basetemp={scratch}", "-m", "not slow and not sweep"],
-            plugins=[Run(path, options.sample, options.seed)],
-        )
+        with TemporaryDirectory(prefix="mutation-") as folder:
+            kept = [f"--basetemp={folder}/tests", "-p", "no:cacheprovider"]
+            run = Run(path, options.sample, options.seed)
+            pytest.main([*tests, *kept, "-s", "-q", "-m", "not slow and not sweep"], plugins=[run])
     return 0
 
 
