@@ -16,7 +16,6 @@ from app.site.markdown import inline_html
 from tests.each import each
 
 ORDER = "collectives/steps-of-a-ring"
-SEVERAL = "pipelines/who-found-it"
 BUG = "collectives/estimate-off-by-a-factor"
 FUNCTION = "collectives/write-ring-time"
 RIGHT = ["cut", "first", "pass", "own", "gather", "done"]
@@ -56,29 +55,6 @@ def test_a_wrong_option_may_be_worth_a_share(catalog: Catalog, runner: Runner, l
     assert verdict.feedback[-1] == "This is worth 50 % of the points."
     right = loop.run_until_complete(exercise.grade(0, exercise.right_answer(0), runner))
     assert (right.score, len(right.feedback)) == (1, 1)
-
-
-@each(
-    ("chosen", "score", "missing"),
-    [
-        (["updates"], 3 / 5, "2 more options are right."),
-        (["updates", "sea"], 4 / 5, "1 more option is right."),
-        (["updates", "sea", "remains", "WRONG"], 4 / 5, ""),
-        (["WRONG"], 1 / 5, "3 more options are right."),
-        (["updates", "WRONG"], 2 / 5, "2 more options are right."),
-        (["WRONG", "ALSO"], 0, "3 more options are right."),
-    ],
-)
-def test_of_several_options_each_counts_alike_also_a_wrong_one_left_out(
-    grade: Grade, catalog: Catalog, chosen: list[str], score: float, missing: str
-) -> None:
-    exercise = catalog.exercise(SEVERAL)
-    assert isinstance(exercise, Choice)
-    assert len(exercise.options) == 5
-    wrong, also, *_ = (key for key in exercise.options if key not in exercise.right(0))
-    verdict = grade(SEVERAL, [{"WRONG": wrong, "ALSO": also}.get(key, key) for key in chosen])
-    assert (verdict.correct, verdict.score) == (False, pytest.approx(score))
-    assert [says for says in verdict.feedback if "more option" in says] == ([missing] if missing else [])
 
 
 def test_an_order_is_credited_by_pairs(grade: Grade) -> None:
