@@ -67,7 +67,8 @@ def test_the_mistake_behind_an_order_is_the_first_that_the_author_speaks_of(answ
 def test_of_two_wrong_pairs_the_one_that_begins_first_is_named() -> None:
     assert graded(ORDER, ["sum", "send", "log", "cut"]).feedback == ("First cut.",)
     assert graded(order(), ["log", "send", "cut", "sum"]).feedback == ("“Send” cannot come before “Cut”.",)
-    assert graded(order(), ["sum", "cut", "send", "log"]).feedback[0].startswith("“Sum” cannot come before")
+    # Of three pairs, the same one is named in every process.
+    assert graded(order(), ["sum", "send", "cut", "log"]).feedback == ("“Sum” cannot come before “Send”.",)
 
 
 def test_a_pair_must_be_in_order_also_where_another_step_is_between() -> None:
