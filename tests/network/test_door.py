@@ -3,7 +3,8 @@
 import asyncio
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -150,35 +151,38 @@ def read(*pieces: bytes, limit: int = 1_000_000, kind: bytes = b"", length: str 
 
 
 @each(
-    ("found", "expected"),
+    ("reading", "expected"),
     [
-        (read(b"x" * 10, limit=10), "read"),
-        (read(b"x" * 11, limit=10), "413 the body is too large: at most 10 bytes are read"),
-        (read(b"x" * 6, b"x" * 5, limit=10), "413 the body is too large: at most 10 bytes are read"),
-        (read(length="10", limit=10), "read"),
-        (read(length="11", limit=10), "413 the body is too large: at most 10 bytes are read"),
-        (read(kind=FORM, length=str(512 << 10)), "read"),
-        (read(kind=FORM, length=str((512 << 10) + 1)), "413 the body is too large: at most 524,288 bytes are read"),
-        (read(kind=FORM, length="11", limit=10), "413 the body is too large: at most 10 bytes are read"),
-        (read(kind=PARTS, length=str((512 << 10) + 1)), "read"),
-        (read(b"%" * 50_000, b"%" * 50_000, kind=FORM), "read"),
-        (read(b"%" * 50_000, b"%" * 50_001, kind=FORM), "413 the form is too large"),
-        (read(b"&" * 500, b"&" * 500, kind=FORM), "read"),
-        (read(b"&" * 500, b"&" * 501, kind=FORM), "413 the form is too large"),
-        (read(b"%" * 100_001 + b"&" * 1_001, kind=PARTS), "read"),
-        (read(b"a=%00", kind=FORM), "422 the form contains the character NUL"),
-        (read(b"a=%0", b"0", kind=FORM), "422 the form contains the character NUL"),
-        (read(b"a=%", b"0", b"0", kind=FORM), "422 the form contains the character NUL"),
-        (read(b"a=%0", b"", b"0", kind=FORM), "422 the form contains the character NUL"),
-        (read(b"a=\0", kind=FORM), "read"),
-        (read(b"a\0", kind=PARTS), "422 the form contains the character NUL"),
-        (read(b"%00", kind=PARTS), "read"),
-        (read(b"a\0", kind=PARTS, file=True), "read"),
-        (read(b"a\0%00", kind=b"application/json"), "read"),
+        (partial(read, b"x" * 10, limit=10), "read"),
+        (partial(read, b"x" * 11, limit=10), "413 the body is too large: at most 10 bytes are read"),
+        (partial(read, b"x" * 6, b"x" * 5, limit=10), "413 the body is too large: at most 10 bytes are read"),
+        (partial(read, length="10", limit=10), "read"),
+        (partial(read, length="11", limit=10), "413 the body is too large: at most 10 bytes are read"),
+        (partial(read, kind=FORM, length=str(512 << 10)), "read"),
+        (
+            partial(read, kind=FORM, length=str((512 << 10) + 1)),
+            "413 the body is too large: at most 524,288 bytes are read",
+        ),
+        (partial(read, kind=FORM, length="11", limit=10), "413 the body is too large: at most 10 bytes are read"),
+        (partial(read, kind=PARTS, length=str((512 << 10) + 1)), "read"),
+        (partial(read, b"%" * 50_000, b"%" * 50_000, kind=FORM), "read"),
+        (partial(read, b"%" * 50_000, b"%" * 50_001, kind=FORM), "413 the form is too large"),
+        (partial(read, b"&" * 500, b"&" * 500, kind=FORM), "read"),
+        (partial(read, b"&" * 500, b"&" * 501, kind=FORM), "413 the form is too large"),
+        (partial(read, b"%" * 100_001 + b"&" * 1_001, kind=PARTS), "read"),
+        (partial(read, b"a=%00", kind=FORM), "422 the form contains the character NUL"),
+        (partial(read, b"a=%0", b"0", kind=FORM), "422 the form contains the character NUL"),
+        (partial(read, b"a=%", b"0", b"0", kind=FORM), "422 the form contains the character NUL"),
+        (partial(read, b"a=%0", b"", b"0", kind=FORM), "422 the form contains the character NUL"),
+        (partial(read, b"a=\0", kind=FORM), "read"),
+        (partial(read, b"a\0", kind=PARTS), "422 the form contains the character NUL"),
+        (partial(read, b"%00", kind=PARTS), "read"),
+        (partial(read, b"a\0", kind=PARTS, file=True), "read"),
+        (partial(read, b"a\0%00", kind=b"application/json"), "read"),
     ],
 )
-def test_a_body_is_read_up_to_its_limits_and_a_form_without_nul(found: str, expected: str) -> None:
-    assert found.startswith(expected)
+def test_a_body_is_read_up_to_its_limits_and_a_form_without_nul(reading: Callable[[], str], expected: str) -> None:
+    assert reading().startswith(expected)
 
 
 @each(("status", "moves"), [(200, False), (299, False), (300, True), (303, True), (399, True), (400, False)])

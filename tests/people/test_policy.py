@@ -191,6 +191,10 @@ def test_a_right_answer_late_may_be_worth_less_than_a_half_right_one_in_time() -
     assert (share.earned, share.late) == (0.5, False)
     late = best_share(policy, dates, [answer(DUE + HOUR, 1.0)])
     assert (late.earned, late.late) == (0.25, True)
+    for_nothing = replace(policy, late=0.0)
+    share = best_share(for_nothing, dates, [answer(DUE + timedelta(seconds=301), 1.0)])
+    assert (share.earned, share.late) == (1.0, True), "what costs nothing is late all the same"
+    assert not best_share(for_nothing, dates, [answer(DUE + timedelta(seconds=300), 1.0)]).late
 
 
 def test_hints_cost_where_they_cost_and_a_solution_leaves_nothing() -> None:

@@ -366,7 +366,7 @@ def best_share(policy: Policy, dates: Dates, answers: Iterable[CountableAnswer])
         if earned > best:  # it can be: no answer is worth more than its score
             part = worth(policy, dates, answer.at)
             if earned * part > best:
-                best, late, given = earned * part, part < 1.0, answer.at
+                best, late, given = earned * part, dates.phase(answer.at, policy.grace) == "late", answer.at
     return Share(best, late, counted, given if counted else None)
 
 
