@@ -45,7 +45,8 @@ def test_of_several_options_each_counts_alike_also_a_wrong_one_left_out(
     chosen: list[str], score: float, missing: str | None
 ) -> None:
     verdict = graded(SEVERAL, chosen)
-    assert (verdict.correct, verdict.score) == (False, pytest.approx(score))
+    assert not verdict.correct
+    assert verdict.score == pytest.approx(score)
     wrong = [key for key in chosen if key in "de"]
     assert list(verdict.feedback) == [f"Says {key}." for key in wrong] + ([missing] if missing else [])
     assert verdict.mistake == (mistake_key(f"Says {wrong[0]}.") if wrong else "")
@@ -82,7 +83,7 @@ def test_what_is_no_choice_is_unreadable(exercise: Choice, answer: Answer, says:
 
 
 def test_the_first_option_whose_condition_holds_is_right_in_each_drawing() -> None:
-    seeds = {LARGE.draw(seed).names["size"].value: seed for seed in range(20)}  # type: ignore[union-attr]
+    seeds = {LARGE.draw(seed).names["size"].value: seed for seed in range(20)}
     assert sorted(seeds) == [10, 30]
     assert LARGE.right_answer(seeds[30]) == "large"
     assert LARGE.right_answer(seeds[10]) == "small"

@@ -119,7 +119,7 @@ def test_a_solution_names_each_partner_and_a_mistake_changes_one() -> None:
 
 def test_two_wrong_pairs_with_a_sentence_are_enough() -> None:
     assert found(match()) == []
-    fewer = {**THINGS, "dp": {**THINGS["dp"], "says": {"slice": "Layers stay whole."}}}
+    fewer = {**THINGS, "dp": {"text": "DP", "to": "copy", "says": {"slice": "Layers stay whole."}}}
     assert [says for _, says in found(match(things=fewer))] == [
         "fewer than two wrong pairs have a sentence under `says`"
     ]

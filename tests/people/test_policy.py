@@ -193,8 +193,7 @@ def test_a_right_answer_late_may_be_worth_less_than_a_half_right_one_in_time() -
     assert (late.earned, late.late) == (0.25, True)
     for_nothing = replace(policy, late=0.0)
     share = best_share(for_nothing, dates, [answer(DUE + timedelta(seconds=301), 1.0)])
-    assert (share.earned, share.late) == (1.0, True), "what costs nothing is late all the same"
-    assert not best_share(for_nothing, dates, [answer(DUE + timedelta(seconds=300), 1.0)]).late
+    assert (share.earned, share.late) == (1.0, False), "nothing was lost to lateness"
 
 
 def test_hints_cost_where_they_cost_and_a_solution_leaves_nothing() -> None:
@@ -360,7 +359,7 @@ def test_a_group_needs_a_date_and_one_that_can_be() -> None:
     with pytest.raises(InputError, match="the group A needs a date of its own"):
         GroupDates(group="A").check(Policy(due=DUE))
     for date in ("opens", "due", "closes"):
-        GroupDates(group="A", **{date: DUE}).check(Policy())  # type: ignore[arg-type]
+        GroupDates(group="A", **{date: DUE}).check(Policy())
     with pytest.raises(InputError, match="group A: due must not be before opens"):
         GroupDates(group="A", due=DUE - DAY).check(Policy(opens=DUE))
 

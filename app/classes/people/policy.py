@@ -264,7 +264,7 @@ class CountableAnswer(NamedTuple):
 
 
 class Share(NamedTuple):
-    """What an exercise earned, 0 to 1; whether the answer was late; and the *tries* that count.
+    """What an exercise earned, 0 to 1; whether a part was lost to lateness; and the *tries* that count.
 
     *at* is when the answer that earned it was given: the best, or without one the last.
     """
@@ -366,7 +366,7 @@ def best_share(policy: Policy, dates: Dates, answers: Iterable[CountableAnswer])
         if earned > best:  # it can be: no answer is worth more than its score
             part = worth(policy, dates, answer.at)
             if earned * part > best:
-                best, late, given = earned * part, dates.phase(answer.at, policy.grace) == "late", answer.at
+                best, late, given = earned * part, part < 1.0, answer.at
     return Share(best, late, counted, given if counted else None)
 
 
