@@ -10,10 +10,12 @@ from app.classes.people.classes import (
     Joined,
     Role,
     class_of_code,
+    class_with,
     classes_of,
     create_class,
     enroll,
     invented_name,
+    join_as,
     join_as_new,
     join_code_of,
     may_join,
@@ -29,9 +31,11 @@ from app.classes.people.classes import (
     take_out_of_archive,
 )
 from app.classes.people.persons import new_person
-from app.core.errors import InputError
+from app.core.errors import InputError, NotFoundError
 from app.server.db.people import ClassRow, PersonRow
 from app.server.db.tables import now
+from app.site.members import SignedIn
+from tests.each import each
 
 SECRET = "a secret of sixteen characters and more"
 
@@ -101,6 +105,36 @@ def test_members_are_listed_by_name_whatever_its_case_and_without_one_by_number(
     session.add(unnamed)
     session.flush()
     assert [member.name for member in members_of(session, class_id)] == ["Ada", "alan", "Student 4", "zoe"]
+
+
+@each(("word", "role"), [("student", Role.STUDENT), ("assistant", Role.ASSISTANT), ("teacher", Role.TEACHER)])
+def test_a_role_has_a_word(word: str, role: Role) -> None:
+    assert Role.read(word) == role
+    assert role.word == word
+
+
+def test_a_role_or_a_class_that_does_not_exist_is_refused(session: Session, a_class: ClassRow) -> None:
+    with pytest.raises(InputError, match="not 'studnt'; did you mean 'student'"):
+        Role.read("studnt")
+    with pytest.raises(NotFoundError, match="this class does not exist"):
+        class_with(session, number_of(a_class) + 1)
+    assert class_with(session, number_of(a_class)) == a_class
+
+
+def test_only_one_who_has_had_no_seat_code_gets_one(session: Session, a_class: ClassRow) -> None:
+    number = number_of(new_person(session, "Ada"))
+    ada = SignedIn(number, "learner", "Ada", browser="browser")
+    first = join_as(session, a_class, ada, " Ada  L. ")
+    assert first.name == "Ada L."
+    (member,) = members_of(session, number_of(a_class))
+    assert (member.name, member.has_code) == ("Ada L.", True)
+    assert seat_with(session, first.code) is not None
+    again = join_as(session, a_class, ada)
+    assert (again.name, again.code) == ("", "")
+    (member,) = members_of(session, number_of(a_class))
+    assert member.name == "Ada L.", "a name is kept where none is given"
+    enroll(session, number_of(a_class), number_of(new_person(session, "Bo")))
+    assert [one.has_code for one in members_of(session, number_of(a_class))] == [True, False]
 
 
 def test_the_newest_class_of_a_person_comes_first(session: Session, a_class: ClassRow) -> None:
