@@ -221,6 +221,33 @@ def test_a_score_is_tried_five_times_if_it_is_refused_and_24_times_if_nobody_ans
     assert (row.next, row.tries, row.said) == (None, tries, "no")
 
 
+def test_a_second_score_of_a_cell_is_due_two_seconds_after_the_first(
+    engine: Engine, platform: FakePlatform, course: Make
+) -> None:
+    held = course(2)
+    held.answer(0, 0.25)
+    held.settle()
+    held.answer(0, 0.5)
+    held.answer(1, 0.5)
+    held.courier()._post()
+    first, second = held.rows()
+    due = START + timedelta(seconds=2)
+    assert (first.next, second.next) == (due, START)
+    with open_session(engine) as session:
+        number = session.exec(select(LinkRow)).one().platform
+        before = due - timedelta(microseconds=1)
+        assert outbox.waiting_platforms(session, START - timedelta(microseconds=1)) == []
+        assert outbox.waiting_platforms(session, START) == [number]
+        assert [one.person for one in outbox.due_scores(session, number, before, 9)] == [second.person]
+        assert [one.person for one in outbox.due_scores(session, number, due, 9)] == [second.person, first.person]
+        assert [one.person for one in outbox.due_scores(session, number, due, 1)] == [second.person]
+        outbox.postpone(session, number, before, due + timedelta(minutes=1))
+    assert [row.next for row in held.rows()] == [due, due + timedelta(minutes=1)]
+    with open_session(engine) as session:
+        assert outbox.send_again(session, held.assignment, second.person, START) == 1
+    assert [row.next for row in held.rows()] == [due, START]
+
+
 def test_a_platform_that_is_down_gets_its_scores_later(engine: Engine, platform: FakePlatform, course: Make) -> None:
     held = course(50)
     for place in range(50):
