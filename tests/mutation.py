@@ -186,15 +186,17 @@ def _constant_name(node: ast.Assign | ast.AnnAssign) -> str:
 
 
 def nearest_tests(path: Path) -> list[str]:
-    """The files of tests that bear the module's name; else those that import it; else those of its folder."""
+    """The files of tests that bear the module's name or, in its folder, import it; else those that import it."""
     dotted = ".".join(path.with_suffix("").parts)
     of, _, stem = dotted.rpartition(".")
-    imports = re.compile(rf"^(from {dotted} import|import {dotted}\b|from {of} import .*\b{stem}\b)", re.MULTILINE)
+    imports = re.compile(rf"^(from {dotted} import|import {dotted}\b|from {of} import )", re.MULTILINE)
     files = sorted((ROOT / "tests").rglob("test_*.py"))
     found = [file for file in files if imports.search(file.read_text(encoding="utf-8"))]
     mirror = ROOT.joinpath("tests", *path.parent.parts[2:])
-    chosen = [file for file in files if file.stem == f"test_{stem}" and (file in found or file.parent == mirror)]
-    return [str(file.relative_to(ROOT)) for file in chosen or found or sorted(mirror.rglob("test_*.py"))]
+    names = (f"test_{stem}", f"test_{path.parent.name}")
+    near = [file for file in files if file.is_relative_to(mirror) and (file in found or file.stem in names)]
+    chosen = [*near, *(file for file in found if file.stem in names and file not in near)] or found
+    return [str(file.relative_to(ROOT)) for file in chosen]
 
 
 @dataclass
