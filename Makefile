@@ -18,7 +18,7 @@ TEST = $(BIN)/python -m pytest -n 4 $(REQUIRE)
 unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: advisories serve test again quick newest torch constraints check style types words lint translations core bench audit answers \
-  browser peers editor
+  mutate browser peers editor
 
 $(VENV)/made: pyproject.toml constraints.txt
 	$(PYTHON) -c 'import sys; sys.exit("Wallclock needs Python 3.11 or newer; name one with make PYTHON=...") if sys.version_info < (3, 11) else None'
@@ -92,6 +92,10 @@ core: $(VENV)/made-for-tests
 
 bench: $(VENV)/made-for-tests
 	$(BIN)/python -m tests.bench
+
+# Small faults in a module, one at a time, and those that the nearest tests do not see.
+mutate: $(VENV)/made-for-tests
+	$(BIN)/python -m tests.mutation $(MODULE) $(if $(TESTS),--tests $(TESTS)) $(if $(SAMPLE),--sample $(SAMPLE))
 
 answers: $(VENV)/made-for-tests
 	$(BIN)/python -m tests.answers

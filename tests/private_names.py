@@ -54,7 +54,7 @@ ELSEWHERE = frozenset(("componentize_py_types", "js", "lti_consumer", "opaque_ke
 # Of named tuples; of the rows of SQLAlchemy.
 _ATTRIBUTES = frozenset(("_asdict", "_field_defaults", "_fields", "_make", "_replace", "_mapping"))
 _OURS = frozenset(("app", "tests"))
-_NOT_READ = frozenset(("attacks", "attacks2", "attacks3", "bundle"))
+_NOT_READ = frozenset(("bundle",))
 _BY_NAME = frozenset(("attrgetter", "delattr", "getattr", "hasattr", "methodcaller", "object", "setattr"))
 _BY_PATH = _BY_NAME | {"__import__", "find_spec", "import_module", "importorskip", "patch"}
 _PATH = re.compile(r"\w+(\.\w+)*")

@@ -73,9 +73,11 @@ def without(name: str) -> dict[str, Any]:
 
 
 @each("claims", [GOOD, GOOD | {"aud": ["wallclock"]}, GOOD | {"azp": "wallclock"},
-    GOOD | {"aud": ["x", "wallclock"], "azp": "wallclock"}, GOOD | {"exp": NOW - 50, "iat": NOW + 50}])  # fmt: skip
+    GOOD | {"aud": ["x", "wallclock"], "azp": "wallclock"}, GOOD | {"exp": NOW - 60, "iat": NOW + 60},
+    GOOD | {"nbf": NOW + 60}, GOOD | {"exp": 2**53 - 1}, GOOD | {"iat": 0}, GOOD | {"nbf": 0.5},
+    GOOD | {"sub": "s" + " " * 254}, GOOD | {"kid": 1}])  # fmt: skip
 def test_a_right_token_is_accepted_also_with_clocks_a_minute_apart(claims: dict[str, Any]) -> None:
-    assert claims_of(signed(claims))["sub"] == "s"
+    assert claims_of(signed(claims))["sub"] == claims["sub"]
 
 
 def test_a_title_may_have_a_line_end() -> None:
@@ -106,6 +108,11 @@ def test_both_kinds_of_keys_are_accepted() -> None:
 @each(
     ("claims", "says"),
     [
+        (GOOD | {"exp": NOW - 60.5}, "expired 60 seconds ago"), (GOOD | {"iat": NOW + 60.5}, "valid in 60 seconds"),
+        (GOOD | {"nbf": NOW + 60.5}, "valid in 60 seconds"), (GOOD | {"exp": 2**53}, "no valid exp"),
+        (GOOD | {"iat": -1}, "no valid iat"), (GOOD | {"aud": []}, "another client"),
+        (GOOD | {"aud": ["wallclock"], "azp": "d"}, "another client"),
+        (GOOD | {"aud": ["d", "e"], "azp": "wallclock"}, "another client"), (GOOD | {"nonce": ""}, "another request"),
         (GOOD | {"exp": NOW - 120}, "expired 120 seconds ago"), (GOOD | {"iat": NOW + 120}, "valid in 120 seconds"),
         (GOOD | {"nbf": NOW + 120}, "valid in 120 seconds"), (GOOD | {"nbf": "soon"}, "no valid nbf"),
         (GOOD | {"aud": "d"}, "another client"), (GOOD | {"aud": ["wallclock", "d"]}, "another client"),
@@ -178,6 +185,80 @@ def test_a_key_that_is_not_one_does_not_lose_the_others() -> None:
     assert claims_of(signed(), keys)["sub"] == "s"
     with pytest.raises(RefusedError, match="'s'"):
         claims_of(signed(key=RSA, algorithm="RS256", kid="s"), keys)
+
+
+def test_a_token_for_which_no_nonce_was_sent_may_have_any() -> None:
+    assert claims_of(signed(GOOD | {"nonce": "m"}), nonce=None)["sub"] == "s"
+    assert claims_of(signed(without("nonce")), nonce=None)["sub"] == "s"
+
+
+def test_of_a_set_the_first_fifty_keys_are_used() -> None:
+    others = [{**OTHER.as_dict(private=False), "kid": f"o{n}"} for n in range(49)]
+    assert claims_of(signed(), KeySets(Service(*others, KEY)))["sub"] == "s"
+    with pytest.raises(RefusedError, match="key 'a'"):
+        claims_of(signed(), KeySets(Service(*others, OTHER, KEY)))
+
+
+def test_a_set_that_cannot_be_read_is_no_set_without_the_key() -> None:
+    service = Service(KEY)
+    service.status = 503
+    with pytest.raises(UnavailableError, match="answered 503"):
+        claims_of(signed(), KeySets(service))
+
+
+def test_keys_are_fetched_again_after_an_hour_and_for_another_key_after_half_a_minute() -> None:
+    service, clock = Service(KEY), Clock()
+    keys = KeySets(service, clock)
+    for after, token, asked in (
+        (0, signed(), 1), (3600, signed(), 1), (3600.5, signed(), 2),
+        (3630.5, signed(key=OTHER), 2), (3631, signed(key=OTHER), 3), (3661, signed(key=OTHER), 3),
+    ):  # fmt: skip
+        clock.at = 1000.0 + after
+        if token.startswith(signed().split(".")[0]):
+            assert claims_of(token, keys)["sub"] == "s"
+        else:
+            with pytest.raises(RefusedError, match="key 'b'"):
+                claims_of(token, keys)
+        assert service.asked == asked, after
+
+
+def test_keys_of_a_service_that_is_down_are_used_for_a_day_to_the_second() -> None:
+    service, clock = Service(KEY), Clock()
+    keys = KeySets(service, clock)
+    claims_of(signed(), keys)
+    service.status = 503
+    clock.at = 1000.0 + 86_400
+    assert claims_of(signed(), keys)["sub"] == "s"
+    clock.at += 0.5
+    with pytest.raises(UnavailableError, match="answered 503"):
+        claims_of(signed(), keys)
+
+
+def test_each_address_has_keys_of_its_own_of_which_500_are_remembered() -> None:
+    service = Service(KEY)
+    keys = KeySets(service, Clock())
+
+    def found(number: int) -> None:
+        asyncio.run(keys.find(f"https://idp.example/{number}", "a", "ES256"))
+
+    for number in range(500):
+        found(number)
+    for number in (0, 499):
+        found(number)
+    assert service.asked == 500
+    found(500)
+    found(500)
+    assert service.asked == 501
+    found(0)
+    assert service.asked == 502
+
+
+@pytest.mark.filterwarnings("ignore::joserfc.errors.SecurityWarning")
+def test_a_key_of_rsa_has_at_least_2048_bits() -> None:
+    short = jwk.RSAKey.generate_key(1024, parameters={"kid": "short", "use": "sig"})
+    with pytest.raises(RefusedError, match="key 'short'"):
+        asyncio.run(KeySets(Service(short, RSA)).find(URL, "short", "RS256"))
+    assert asyncio.run(KeySets(Service(short, RSA)).find(URL, None, "RS256")).kid == "r"
 
 
 def test_a_rotated_key_is_found_but_forged_ones_do_not_flood_the_service() -> None:

@@ -2,12 +2,16 @@ import asyncio
 from collections.abc import Callable
 
 import pytest
+from pydantic import ValidationError
 
 from app.core.errors import AnswerError
 from app.course.content.catalog import Catalog
 from app.course.kinds import Verdict
-from app.course.kinds.base import Answer
+from app.course.kinds.base import Answer, mistake_key
+from app.course.kinds.order import Match
 from app.course.sandbox.runner import Runner
+from tests.each import each
+from tests.kinds.small import found, graded, small
 
 LEVERS = "diagnosis/technique-and-lever"
 TOLLS = "diagnosis/technique-and-toll"
@@ -71,3 +75,65 @@ def test_both_sides_are_shuffled_by_the_seed_alone(catalog: Catalog) -> None:
 def test_fields_of_a_form_make_an_answer(catalog: Catalog) -> None:
     form = {f"answer.{key}": [partner] for key, partner in RIGHT.items()}
     assert catalog.exercise(LEVERS).answer_in(form) == RIGHT
+
+
+PARTNERS = {"copy": "Copy", "slice": "Slice", "split": "Split"}
+THINGS = {
+    "dp": {"text": "DP", "to": "copy", "says": {"slice": "Layers stay whole.", "split": "Not split."}},
+    "pp": {"text": "PP", "to": ["slice", "copy"]},
+}
+
+
+def match(**fields: object) -> Match:
+    made = small("match", **{"partners": PARTNERS, "things": THINGS, **fields})
+    assert isinstance(made, Match)
+    return made
+
+
+@each(
+    ("answer", "score", "says", "mistake"),
+    [
+        ({"dp": "copy", "pp": "copy"}, 1, "Right: every pair matches.", ""),
+        ({"dp": "slice", "pp": "slice"}, 0.5, "*DP*: Layers stay whole.", "Layers stay whole."),
+        ({"dp": "copy", "pp": "split"}, 0.5, "*PP*: This does not go with “Split”.", ""),
+        ({"dp": "copy"}, 0.5, "1 is not matched yet.", ""),
+        ({"dp": "split", "pp": ""}, 0, "*DP*: Not split. 1 is not matched yet.", "Not split."),
+    ],
+)
+def test_each_pair_is_judged_alone(answer: Answer, score: float, says: str, mistake: str) -> None:
+    verdict = graded(match(), answer)
+    assert (verdict.correct, verdict.score, " ".join(verdict.feedback)) == (score == 1, score, says)
+    assert verdict.mistake == (mistake_key(mistake) if mistake else "")
+
+
+def test_a_solution_names_each_partner_and_a_mistake_changes_one() -> None:
+    assert match().reveal(0) == "- DP: Copy\n- PP: Slice or Copy"
+    assert match().right_answer(0) == {"dp": "copy", "pp": "slice"}
+    assert list(match().mistakes(0)) == [
+        ({"dp": "slice", "pp": "slice"}, "Layers stay whole."),
+        ({"dp": "split", "pp": "slice"}, "Not split."),
+    ]
+    assert match().answer_in({"answer.dp": ["copy"], "answer.pp": [], "other": ["x"]}) == {"dp": "copy"}
+    assert match().variation == "Shuffles both sides again."
+
+
+def test_two_wrong_pairs_with_a_sentence_are_enough() -> None:
+    assert found(match()) == []
+    fewer = {**THINGS, "dp": {"text": "DP", "to": "copy", "says": {"slice": "Layers stay whole."}}}
+    assert [says for _, says in found(match(things=fewer))] == [
+        "fewer than two wrong pairs have a sentence under `says`"
+    ]
+
+
+@each(
+    ("thing", "says"),
+    [
+        ({"to": "copyy"}, "no partner is called 'copyy'; did you mean 'copy'"),
+        ({"to": []}, "no partner is called ''"),
+        ({"to": "copy", "says": {"spilt": "No."}}, "no partner is called 'spilt'"),
+        ({"to": ["copy", "split"], "says": {"split": "No."}}, "'split' is right, and `says` calls it wrong"),
+    ],
+)
+def test_a_matching_that_cannot_be_is_refused(thing: dict[str, object], says: str) -> None:
+    with pytest.raises(ValidationError, match=says):
+        match(things={**THINGS, "dp": {"text": "DP", **thing}})

@@ -6,8 +6,9 @@ from app.core.expressions import Quantity
 from app.core.units import BYTE
 from app.course.content.catalog import Catalog
 from app.course.kinds.answer_key import AnswerKey, AskedQuantity, QuestionNumbers, Sort, keys_of
-from app.course.kinds.numeric import Numeric
+from app.course.kinds.numeric import Numeric, question_numbers, visible_values
 from tests.each import each
+from tests.kinds.small import small
 
 RANKS = QuestionNumbers(frozenset({8, 50}), (Quantity(8.0), Quantity(3e9, BYTE.dimension)))
 
@@ -115,3 +116,35 @@ def test_a_format_and_a_value_that_is_not_shown_are_not_in_the_question(catalog:
     assert "{time | ms 4}" in exercise.prompt
     key = next(one for one in exercise.keys(9257).values() if one.right == 5)
     assert "given in the question" not in key.blame(key.asked.read("4"))
+
+
+@each(
+    ("prompt", "counts"),
+    [
+        ("Three groups of four, five, six, seven or eight, nine, ten.", {3, 4, 5, 6, 7, 8, 9, 10}),
+        ("Two of 2 GPUs, one of 3, and 10,000,000 tokens.", {3, 10_000_000}),
+        ("10,000,001 tokens, 1.5 of 2.25, and 1,5.", set()),
+        ("A tent of seventy, and 12,345 or 1,234,567.", {12_345, 1_234_567}),
+        ("Version 4.", {4}),
+        ("{ranks} ranks; {hidden_} is not drawn.", {16}),
+    ],
+)
+def test_the_counts_of_a_question_are_whole_numbers_from_three_on(prompt: str, counts: set[int]) -> None:
+    prompt = prompt.replace("{hidden_}", "it")
+    exercise = small(
+        "numeric", prompt=prompt, answer="ranks * size", unit="GB", given={"ranks": [16], "size": ["5 GB"]}
+    )
+    assert isinstance(exercise, Numeric)
+    numbers = question_numbers(exercise, exercise.draw(0))
+    assert numbers.counts == counts
+    assert [one.value for one in numbers.given] == ([16.0] if "{ranks}" in prompt else [])
+    assert numbers.has_eight == (8 in counts)
+
+
+def test_what_a_hint_says_is_no_number_of_the_question() -> None:
+    exercise = small("numeric", prompt="How many?", hints=["It is 12.", "Or 13."], answer="7 * n", given={"n": [99]})
+    assert isinstance(exercise, Numeric)
+    assert question_numbers(exercise, exercise.draw(0)) == QuestionNumbers()
+    assert visible_values(exercise, 0) == {}
+    shown = small("numeric", prompt="How many of {n}?", answer="7 * n", given={"n": [99], "m": [5]})
+    assert visible_values(shown, 0) == {"n": "99"}

@@ -1,8 +1,10 @@
 """Every response, also to a fault or a refusal, has the same headers and tells the truth."""
 
+import asyncio
 import logging
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ from starlette.routing import Route
 from app.main import create_app
 from app.server.config import Settings
 from app.server.db.session import unavailable_error
-from app.server.network.door import Door, Rules
+from app.server.network.door import Door, LimitedBody, Rules, _inside
 from app.server.network.page_limit import MOST, PageLimit
 from app.server.network.response_policy import keep_opener, let_frame, let_post, redirect_beyond
 from app.server.network.watch import Lines
@@ -100,6 +102,153 @@ def test_a_redirect_leads_to_another_host_only_where_a_page_has_chosen_it() -> N
     with TestClient(Door(inside, rules), follow_redirects=False) as client:
         assert client.get("/chosen").headers.get_list("location") == [there]
         assert client.get("/careless").headers.get_list("location") == ["/careless"]
+
+
+@each(
+    ("written", "sent"),
+    [
+        ("https://evil.example/\\\\evil.example", "/evil.example"),
+        ("https://evil.example/\\/evil.example/a", "/evil.example/a"),
+        ("https://evil.example//evil.example", "/evil.example"),
+        ("https://evil.example", "/"),
+        ("https://evil.example/a\\b?to=//c", "/a\\b?to=//c"),
+        ("https://evil.example/a?", "/a"),
+        ("evil.example/a", "/evil.example/a"),
+        ("/a?b#c", "/a?b#c"),
+        ("//evil.example/a", "/evil.example/a"),
+        ("/\\evil.example", "/evil.example"),
+        ("/", "/"),
+    ],
+)
+def test_a_location_that_no_page_chose_names_no_host_whatever_its_slashes(written: str, sent: str) -> None:
+    assert _inside([(b"location", written.encode()), (b"x-other", b"//kept")]) == [
+        (b"location", sent.encode()),
+        (b"x-other", b"//kept"),
+    ]
+
+
+FORM, PARTS = b"application/x-www-form-urlencoded", b"multipart/form-data; boundary=X"
+
+
+def read(*pieces: bytes, limit: int = 1_000_000, kind: bytes = b"", length: str = "", file: bool = False) -> str:
+    """Whether a body in *pieces* is read; if not, how it is refused."""
+    headers = [(b"content-type", kind), (b"content-length", length.encode())]
+
+    async def receive() -> dict[str, object]:
+        return {"type": "http.request", "body": left.pop(0)}
+
+    async def all_of_it() -> None:
+        body = LimitedBody({"headers": headers}, receive, limit, file=file)
+        while left:
+            await body()
+
+    left = list(pieces)
+    try:
+        asyncio.run(all_of_it())
+    except HTTPException as error:
+        return f"{error.status_code} {error.detail}"
+    return "read"
+
+
+@each(
+    ("reading", "expected"),
+    [
+        (partial(read, b"x" * 10, limit=10), "read"),
+        (partial(read, b"x" * 11, limit=10), "413 the body is too large: at most 10 bytes are read"),
+        (partial(read, b"x" * 6, b"x" * 5, limit=10), "413 the body is too large: at most 10 bytes are read"),
+        (partial(read, length="10", limit=10), "read"),
+        (partial(read, length="11", limit=10), "413 the body is too large: at most 10 bytes are read"),
+        (partial(read, kind=FORM, length=str(512 << 10)), "read"),
+        (
+            partial(read, kind=FORM, length=str((512 << 10) + 1)),
+            "413 the body is too large: at most 524,288 bytes are read",
+        ),
+        (partial(read, kind=FORM, length="11", limit=10), "413 the body is too large: at most 10 bytes are read"),
+        (partial(read, kind=PARTS, length=str((512 << 10) + 1)), "read"),
+        (partial(read, b"%" * 50_000, b"%" * 50_000, kind=FORM), "read"),
+        (partial(read, b"%" * 50_000, b"%" * 50_001, kind=FORM), "413 the form is too large"),
+        (partial(read, b"&" * 500, b"&" * 500, kind=FORM), "read"),
+        (partial(read, b"&" * 500, b"&" * 501, kind=FORM), "413 the form is too large"),
+        (partial(read, b"%" * 100_001 + b"&" * 1_001, kind=PARTS), "read"),
+        (partial(read, b"a=%00", kind=FORM), "422 the form contains the character NUL"),
+        (partial(read, b"a=%0", b"0", kind=FORM), "422 the form contains the character NUL"),
+        (partial(read, b"a=%", b"0", b"0", kind=FORM), "422 the form contains the character NUL"),
+        (partial(read, b"a=%0", b"", b"0", kind=FORM), "422 the form contains the character NUL"),
+        (partial(read, b"a=\0", kind=FORM), "read"),
+        (partial(read, b"a\0", kind=PARTS), "422 the form contains the character NUL"),
+        (partial(read, b"%00", kind=PARTS), "read"),
+        (partial(read, b"a\0", kind=PARTS, file=True), "read"),
+        (partial(read, b"a\0%00", kind=b"application/json"), "read"),
+    ],
+)
+def test_a_body_is_read_up_to_its_limits_and_a_form_without_nul(reading: Callable[[], str], expected: str) -> None:
+    assert reading().startswith(expected)
+
+
+@each(("status", "moves"), [(200, False), (299, False), (300, True), (303, True), (399, True), (400, False)])
+def test_a_location_is_looked_at_where_a_browser_follows_it(status: int, moves: bool) -> None:
+    async def page(request: Request) -> Response:
+        return Response(status_code=status, headers={"location": "https://evil.example/a"})
+
+    found = through(Starlette(routes=[Route("/", page)])).headers["location"]
+    assert found == ("/a" if moves else "https://evil.example/a")
+
+
+def test_a_private_page_is_stored_nowhere_and_another_as_it_says() -> None:
+    async def page(request: Request) -> Response:
+        return Response("page", headers={"cache-control": "max-age=60", "x-a": "b"})
+
+    inside = Starlette(routes=[Route("/", page)])
+    open_, private = through(inside), through(inside, private=lambda path: path == "/")
+    assert (open_.headers["cache-control"], open_.headers["x-a"]) == ("max-age=60", "b")
+    assert private.headers.get_list("cache-control") == ["no-store"]
+    assert private.headers["x-a"] == "b"
+
+
+def test_a_path_of_files_has_a_limit_of_its_own_whatever_its_number() -> None:
+    async def page(request: Request) -> Response:
+        return Response(str(len(await request.body())))
+
+    inside = Starlette(routes=[Route("/{rest:path}", page, methods=["POST"])])
+
+    def status(path: str, size: int) -> int:
+        files = {"/classes/*/file": 20, "/file": 30}
+        rules = Rules(owns=bool, respond=refused, body_limit=10, streamed=("/all",), files=files)
+        with TestClient(Door(inside, rules)) as client:
+            return client.post(path, content=b"x" * size).status_code
+
+    assert [status("/classes/12/file", size) for size in (20, 21)] == [200, 413]
+    assert [status("/classes/a/file", size) for size in (10, 11)] == [200, 413]
+    assert [status("/file", size) for size in (30, 31)] == [200, 413]
+    assert status("/all", 1_000) == 200
+
+
+async def refused(request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return Response(error.detail, error.status_code)
+
+
+def through(inside: Starlette, **rules: Any) -> Any:
+    """The answer at the root of *inside*, behind a door with *rules*."""
+    made = Rules(**{"owns": lambda path: False, "respond": refused, "body_limit": 1, "streamed": (), **rules})
+    with TestClient(Door(inside, made), follow_redirects=False) as client:
+        return client.get("/")
+
+
+def test_a_name_that_is_not_the_server_s_is_refused_before_anything_is_done() -> None:
+    inside = Starlette(routes=[Route("/", lambda request: Response("page"))])
+    assert through(inside, admits=lambda scope: True).text == "page"
+    answer = through(inside, admits=lambda scope: False)
+    assert (answer.status_code, "WALLCLOCK_HOSTS" in answer.text) == (421, True)
+
+
+def test_pages_may_be_in_frames_of_ours_where_they_are() -> None:
+    inside = Starlette(routes=[Route("/", lambda request: Response("page"))])
+    for framed, frames in ((True, "'self'"), (False, "'none'")):
+        policy = through(inside, framed=framed).headers["content-security-policy"]
+        assert f"; frame-src {frames}; frame-ancestors {frames}; " in policy
+    program = through(inside, owns=lambda path: True).headers["content-security-policy"]
+    assert program == "default-src 'none'; frame-ancestors 'none'; base-uri 'none'"
 
 
 ODD = (

@@ -111,6 +111,16 @@ def test_a_weight_out_of_range_is_refused_by_name(session: Session, weight: floa
         change_grade_rule(session, class_with(session, class_id), GradeRule(0, {one.id: weight}))
 
 
+def test_a_rule_may_reach_its_limits(session: Session) -> None:
+    class_id = a_class(session, 2, 3)
+    row = class_with(session, class_id)
+    first, second = (one.id for one in assignments_of(session, class_id))
+    for rule in (GradeRule(0, {first: 0.0, second: 1000.0}), GradeRule(100, {first: 1.0})):
+        change_grade_rule(session, row, rule)
+        session.expire_all()
+        assert grade_rule_of(row, assignments_of(session, class_id)) == rule
+
+
 @pytest.mark.parametrize("lowest", [-1, 101, 10**30])
 def test_so_many_cannot_be_left_out(session: Session, lowest: int) -> None:
     with pytest.raises(InputError, match="from 0 to 100 assignments can be left out"):

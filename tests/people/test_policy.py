@@ -13,10 +13,15 @@ from app.classes.people.classes import create_class, number_of
 from app.classes.people.counted_answers import dates_for, extend
 from app.classes.people.persons import new_person
 from app.classes.people.policy import (
+    TYPED_RULES,
     CountableAnswer,
     Dates,
+    GroupDates,
+    NumberRule,
     Policy,
+    Share,
     best_share,
+    check_policy,
     counts,
     dates_of,
     days_late,
@@ -186,6 +191,9 @@ def test_a_right_answer_late_may_be_worth_less_than_a_half_right_one_in_time() -
     assert (share.earned, share.late) == (0.5, False)
     late = best_share(policy, dates, [answer(DUE + HOUR, 1.0)])
     assert (late.earned, late.late) == (0.25, True)
+    for_nothing = replace(policy, late=0.0)
+    share = best_share(for_nothing, dates, [answer(DUE + timedelta(seconds=301), 1.0)])
+    assert (share.earned, share.late) == (1.0, False), "nothing was lost to lateness"
 
 
 def test_hints_cost_where_they_cost_and_a_solution_leaves_nothing() -> None:
@@ -245,3 +253,149 @@ def test_the_archive_has_no_grace() -> None:
         assert [counts(dates, policy, at) for at in moments] == [True, False, False]
         assert [worth(policy, dates, at) for at in moments] == [1.0, 0.0, 0.0]
         assert dates.phase(archived, policy.grace) == "closed"
+
+
+def test_nothing_goes_on_after_the_class_was_archived() -> None:
+    early, late = DUE - DAY, DUE + 2 * DAY
+    policy = Policy(due=DUE, closes=DUE + DAY, archived=early)
+    assert dates_of(policy) == Dates(None, DUE, early, archived=early)
+    assert dates_of(replace(policy, archived=late)) == Dates(None, DUE, DUE + DAY, archived=late)
+    assert dates_of(Policy(archived=early)) == Dates(None, None, early, archived=early)
+    # An exam has one end, whatever is first.
+    exam = Policy(sitting=45, archived=early)
+    assert dates_of(exam, began=early - HOUR).due == early - HOUR + timedelta(minutes=45)
+    assert dates_of(exam, began=early - timedelta(minutes=10)).due == early
+    assert dates_of(replace(exam, due=DUE), began=None).due == early
+    # The moment itself does not count, and has no grace.
+    assert not counts(dates_of(policy), policy, early)
+    assert counts(dates_of(policy), policy, early - timedelta(microseconds=1))
+
+
+def test_an_extension_gives_no_date_to_an_assignment_without_one() -> None:
+    assert dates_of(Policy(closes=DUE), extended=DUE + DAY) == Dates(None, None, DUE + DAY)
+    assert dates_of(Policy(due=DUE), extended=DUE + DAY) == Dates(None, DUE + DAY, None)
+    assert dates_of(Policy(), extended=DUE) == Dates(None, None, None)
+
+
+def test_an_exam_without_a_window_ends_with_its_minutes() -> None:
+    policy = Policy(sitting=45)
+    end = DUE + timedelta(minutes=45)
+    assert dates_of(policy, began=DUE) == Dates(None, end, end)
+    assert dates_of(replace(policy, due=DUE + HOUR), began=DUE).closes == end
+    assert dates_of(replace(policy, due=DUE, closes=DUE + DAY)) == Dates(None, DUE + DAY, DUE + DAY, waits=True)
+
+
+@each(
+    ("policy", "steps"),
+    [
+        (Policy(closes=DUE, late=0.25), [(5, 1.0)]),
+        (Policy(due=DUE, closes=DUE, late=0.25), [(5, 1.0)]),
+        (Policy(due=DUE, closes=DUE + 5 * SECOND, late=0.25), [(5, 1.0), (5 + 5 / 60, 0.75)]),
+        (Policy(due=DUE, closes=DUE + DAY, late=0.25, grace=0), [(0, 1.0), (1440, 0.75)]),
+        (Policy(due=DUE, closes=DUE + DAY, late=0.25), [(5, 1.0), (1440, 0.75), (1445, 0.5)]),
+        (Policy(due=DUE, closes=DUE + 2 * DAY), [(5, 1.0), (2885, 1.0)]),
+        (Policy(due=DUE, closes=DUE + 9 * DAY, late=0.5, grace=0), [(0, 1.0), (1440, 0.5), (12960, 0.0)]),
+        (Policy(due=DUE, closes=DUE + 9 * DAY, late=0.25, grace=2 * 86_400), [(2880, 1.0), (4320, 0.25), (15840, 0.0)]),
+    ],
+)
+def test_the_steps_of_worth_end_where_they_end(policy: Policy, steps: list[tuple[float, float]]) -> None:
+    found = worth_steps(policy, dates_of(policy))
+    assert found == [(DUE + timedelta(minutes=minutes), part) for minutes, part in steps]
+
+
+def test_an_answer_in_the_hour_that_comes_twice_is_a_day_late_at_most() -> None:
+    due = datetime(2026, 10, 25, 0, 30, tzinfo=UTC)  # half past two, which comes again an hour later
+    assert days_late(due, due + HOUR / 2, BERLIN) == 1
+    assert days_late(due, due + HOUR, BERLIN) == 1
+
+
+def test_points_are_of_the_first_answer_that_earned_them_or_of_the_last_that_earned_none() -> None:
+    policy = Policy(due=DUE, late=0.5, attempts=3)
+    dates = dates_of(policy)
+    wrong, half = answer(DUE - 5 * HOUR, 0.0), answer(DUE - 4 * HOUR, 0.5)
+    same, worse = answer(DUE - 3 * HOUR, 0.5), answer(DUE - 2 * HOUR, 0.25)
+    assert best_share(policy, dates, []) == Share(0.0, False, 0, None)
+    assert best_share(policy, dates, [wrong]) == Share(0.0, False, 1, wrong.at)
+    assert best_share(policy, dates, [wrong, half]) == Share(0.5, False, 2, half.at)
+    assert best_share(policy, dates, [half, same, worse]) == Share(0.5, False, 3, half.at)
+    assert best_share(policy, dates, [wrong, wrong, wrong, half]) == Share(0.0, False, 3, wrong.at)
+    later = answer(DUE + HOUR, 1.0)  # worth as much as the half, but late
+    assert best_share(policy, dates, [half, later]) == Share(0.5, False, 2, half.at)
+    none = answer(DUE - HOUR, 0.0)
+    assert best_share(policy, dates, [wrong, none]) == Share(0.0, False, 2, none.at)
+
+
+def test_a_hint_costs_its_share_and_never_more_than_all() -> None:
+    costly = Policy(hints="cost", hint_cost=0.25)
+    assert [unaided(costly, answer(DUE, hints=hints)) for hints in (0, 1, 3, 4, 5)] == [1.0, 0.75, 0.25, 0.0, 0.0]
+    assert unaided(Policy(hint_cost=0.25), answer(DUE, hints=3)) == 1.0
+    assert unaided(costly, answer(DUE, revealed=True)) == 0.0
+
+
+@each(
+    ("group", "closes"),
+    [
+        (GroupDates(group="A", due=DUE + DAY), DUE + 3 * DAY),
+        (GroupDates(group="A", due=DUE - DAY), DUE + DAY),
+        (GroupDates(group="A", due=DUE + DAY, closes=DUE + DAY), DUE + DAY),
+        (GroupDates(group="A", opens=DUE - DAY), DUE + 2 * DAY),
+    ],
+)
+def test_a_group_has_as_long_after_its_due_date_as_everyone(group: GroupDates, closes: datetime) -> None:
+    general = Policy(opens=DUE - 9 * DAY, due=DUE, closes=DUE + 2 * DAY)
+    own = group.policy(general)
+    assert own.closes == closes
+    assert (own.opens, own.due) == (group.opens or general.opens, group.due or general.due)
+
+
+def test_a_group_s_due_date_moves_a_close_that_everyone_has_alone() -> None:
+    closes = Policy(closes=DUE)
+    assert GroupDates(group="A", due=DUE + DAY).policy(closes).closes == DUE + DAY
+    assert GroupDates(group="A", due=DUE - DAY).policy(closes).closes == DUE
+    assert GroupDates(group="A", due=DUE).policy(Policy()).closes is None
+
+
+def test_a_group_needs_a_date_and_one_that_can_be() -> None:
+    with pytest.raises(InputError, match="the group A needs a date of its own"):
+        GroupDates(group="A").check(Policy(due=DUE))
+    for date in ("opens", "due", "closes"):
+        GroupDates(group="A", **{date: DUE}).check(Policy())
+    with pytest.raises(InputError, match="group A: due must not be before opens"):
+        GroupDates(group="A", due=DUE - DAY).check(Policy(opens=DUE))
+
+
+@each(
+    ("policy", "refused"),
+    [
+        (Policy(opens=DUE, due=DUE, closes=DUE), ""),
+        (Policy(opens=DUE, closes=DUE), ""),
+        (Policy(opens=DUE + SECOND, closes=DUE), "before it opens|must not be before"),
+        (Policy(due=DUE + SECOND, closes=DUE), "before"),
+        (Policy(late=0.0), ""),
+        (Policy(late=1.0), ""),
+        (Policy(late=-0.1), "late must be from 0 to 1"),
+        (Policy(attempts=1000), ""),
+        (Policy(hint_cost=1.01), "hint_cost must be from 0 to 1"),
+        (Policy(sitting=7 * 24 * 60), ""),
+        (Policy(sitting=7 * 24 * 60 + 1), "sitting must be from 0 to 10,080"),
+        (Policy(hints="some"), "hints must be free, cost or off"),  # type: ignore[arg-type]
+    ],
+)
+def test_a_rule_may_be_as_large_as_its_limit(policy: Policy, refused: str) -> None:
+    if refused:
+        with pytest.raises(InputError, match=refused):
+            check_policy(policy)
+    else:
+        check_policy(policy)
+
+
+@each(
+    ("rule", "typed", "value"),
+    [("grace", 5, 300), ("hint_cost", 25, 0.25), ("late", 12.5, 0.125), ("attempts", 3, 3), ("sitting", 45, 45)],
+)
+def test_a_number_is_typed_in_the_unit_of_its_form(rule: str, typed: float, value: float) -> None:
+    found = TYPED_RULES[rule]
+    assert isinstance(found, NumberRule)
+    assert found.value(typed) == value
+    assert found.text(value) == f"{typed:g}"
+    assert found.text(0) == ("" if rule == "sitting" else "0")

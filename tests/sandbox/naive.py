@@ -19,12 +19,12 @@ from tests.sandbox import siege
 
 # Attack: what the siege says of it, or what the dying grader does.
 HARMLESS = {
-    "attacks/33_read_passwd": "replied with the secret root:x:",
-    "attacks/35_environ": "replied with the secret canary",
-    "attacks/48_equal_everything": ": passed",
-    "attacks/65_subclass_number": ": passed",
-    "attacks/82_patch_compile": "Error",
-    "attacks/84_modules_poison": "Error",
+    "plain/33_read_passwd": "replied with the secret root:x:",
+    "plain/35_environ": "replied with the secret canary",
+    "plain/48_equal_everything": ": passed",
+    "plain/65_subclass_number": ": passed",
+    "plain/82_patch_compile": "Error",
+    "plain/84_modules_poison": "Error",
 }
 
 

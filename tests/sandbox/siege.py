@@ -21,10 +21,10 @@ from app.course.sandbox.runner import Runner
 from app.server.config import Settings
 from tests.waiting import HANGS
 
-# The second and third sets were written for audits of this project: they play the guest's protocol.
-_HERE = Path(__file__).parent
-ATTACKS = (_HERE / "attacks", _HERE / "attacks2", _HERE / "attacks3" / "function")
-ON_SCHEDULES = _HERE / "attacks3" / "schedule"  # programs with a function program(rank)
+# Those of the second and the third folder play the guest's protocol. None is read as Python but by the sandbox.
+_PROGRAMS = Path(__file__).parent / "attacks"
+ATTACKS = tuple(_PROGRAMS / name for name in ("plain", "protocol", "function"))
+ON_SCHEDULES = _PROGRAMS / "schedule"  # programs with a function program(rank)
 INPUTS, EXPECTED = (1, 7, 40), (913377, 271829, 606842)  # a table: no one can know it
 HONEST = f"def solve(x):\n    return {dict(zip(INPUTS, EXPECTED, strict=True))}[x]\n"
 CANARY = "canary-6b1f0c"
@@ -51,7 +51,7 @@ def sources(*folders: Path) -> dict[str, str]:
     return {
         f"{folder.name}/{file.stem}": file.read_bytes().decode("utf-8", "surrogateescape")
         for folder in folders
-        for file in folder.glob("*.py")
+        for file in folder.glob("*.txt")
     }
 
 

@@ -105,7 +105,7 @@ def besieged(folder: Path, hostile: Mapping[str, str], exercise: str, honest: st
 
 
 def test_no_hostile_program_is_right_or_stops_the_site(tmp_path: Path) -> None:
-    hostile = {n: source for n, source in attacks().items() if n.startswith(("attacks2", "function"))}
+    hostile = {n: source for n, source in attacks().items() if n.startswith(("protocol/", "function/"))}
     assert len(hostile) >= 70
     assert besieged(tmp_path, hostile, "solve", HONEST) == []
 

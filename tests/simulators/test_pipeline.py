@@ -1,10 +1,21 @@
 import pytest
 
-from app.core.simulators.pipeline import SCHEDULES, PipelineSchedule, Played, Slot, Times, build, simulate_schedule
+from app.core.simulators.pipeline import (
+    SCHEDULES,
+    Pass,
+    PipelineSchedule,
+    Played,
+    Slot,
+    Times,
+    build,
+    kept_over_time,
+    simulate_schedule,
+)
 from tests.each import each
 from tests.oracles.pipeline import violations
 
 UNEVEN = Times(3, 5, 2, 0.25)
+OVERLAPPING = ("zb_h2", "zb_v")
 
 
 def supported(name: str, p: int, m: int, virtual: int = 1) -> PipelineSchedule | None:
@@ -122,3 +133,91 @@ def test_a_legal_schedule_stays_legal_when_a_device_idles_longer_at_its_end() ->
 def test_what_does_not_exist_is_refused_by_name(arguments: tuple[str, int, int], says: str) -> None:
     with pytest.raises(ValueError, match=says):
         build(*arguments)
+
+
+def test_what_a_device_holds_goes_up_with_a_forward_pass_and_down_after_a_backward_pass() -> None:
+    # By hand, of device 0: F0 0-1, F1 1-2, B0 4-6, F2 6-7, B1 7-9, B2 10-12; F2 takes the place of B0.
+    played = simulate_schedule(build("1f1b", 2, 3), Times(1, 1, 1))
+    assert kept_over_time(played, 0) == ((0, 1), (0, 1), (1, 1), (1, 2), (9, 2), (9, 1), (12, 1), (12, 0))
+    assert kept_over_time(played, 1) == ((0, 0), (0, 0), (1, 0), (1, 1), (10, 1), (10, 0))
+
+
+@each("name", SCHEDULES)
+def test_the_most_that_a_device_holds_is_the_top_of_its_curve(name: str) -> None:
+    played = simulate_schedule(build(name, 4, 12), UNEVEN)
+    for device, most in enumerate(played.in_flight):
+        corners = kept_over_time(played, device)
+        assert max(level for _, level in corners) == pytest.approx(most)
+        assert [when for when, _ in corners] == sorted(when for when, _ in corners)
+        assert corners[-1][0] == pytest.approx(played.slots[device][-1].end)
+        assert corners[-1][1] == 0
+
+
+@each(
+    ("name", "virtual", "devices"),
+    [
+        ("1f1b", 1, [0, 1, 2, 3]),
+        ("interleaved", 2, [0, 1, 2, 3, 0, 1, 2, 3]),
+        ("zb_v", 1, [0, 1, 2, 3, 3, 2, 1, 0]),
+        ("dualpipe_v", 1, [0, 1, 2, 3, 3, 2, 1, 0]),
+    ],
+)
+def test_the_stages_are_on_the_devices_of_the_schedule(name: str, virtual: int, devices: list[int]) -> None:
+    schedule = build(name, 4, 8, virtual)
+    assert [schedule.device_of(0, stage) for stage in range(schedule.depth)] == devices
+
+
+def test_half_of_the_microbatches_of_dualpipe_enter_at_the_last_device() -> None:
+    schedule = build("dualpipe", 4, 8)
+    assert [[schedule.device_of(m, stage) for stage in range(4)] for m in (0, 3, 4, 7)] == [
+        [0, 1, 2, 3],
+        [0, 1, 2, 3],
+        [3, 2, 1, 0],
+        [3, 2, 1, 0],
+    ]
+
+
+def test_of_a_round_only_the_first_microbatch_waits_for_the_message_that_comes_around() -> None:
+    every, first = (build("interleaved", 4, 8, 2, waits) for waits in ("every", "first"))
+    kinds, places = ("F", "B", "I", "W"), [(m, stage) for m in range(8) for stage in range(8)]
+    assert not any(every.presumes(kind, *place) for kind in kinds for place in places)  # type: ignore[arg-type]
+    presumed = {(kind, *place) for kind in kinds for place in places if first.presumes(kind, *place)}  # type: ignore[arg-type]
+    rest = (1, 2, 3, 5, 6, 7)
+    assert presumed == {("F", m, stage) for m in rest for stage in (0, 4)} | {("B", m, 3) for m in rest}
+
+
+def schedule_of(*orders: list[tuple[Pass, ...]]) -> PipelineSchedule:
+    devices = len(orders)
+    return PipelineSchedule("ours", devices, 1, devices, 1, lambda _, stage: stage, orders)
+
+
+def test_devices_that_wait_for_one_another_are_refused() -> None:
+    backward, forward = (Pass("B", 0, 0),), (Pass("F", 0, 0),)
+    with pytest.raises(ValueError, match="ours: the devices wait for one another forever"):
+        simulate_schedule(schedule_of([backward, forward]), Times(1, 1, 1))
+    assert simulate_schedule(schedule_of([forward, backward]), Times(1, 1, 1)).step_time == 3
+
+
+def test_a_device_without_work_takes_no_time() -> None:
+    schedule = PipelineSchedule("ours", 2, 1, 1, 1, lambda _, stage: 0, [[(Pass("F", 0, 0),), (Pass("B", 0, 0),)], []])
+    played = simulate_schedule(schedule, Times(1, 1, 1))
+    assert (played.step_time, played.makespan, played.sends, played.in_flight) == (3, 3, (0, 0), (1, 0))
+    empty = Played(schedule, Times(1, 1, 1), ((), ()), (0, 0))
+    assert (empty.step_time, empty.makespan) == (0, 0)
+
+
+@each("name", SCHEDULES)
+def test_steps_overlap_where_a_device_starts_and_ends_later_than_another(name: str) -> None:
+    played = simulate_schedule(build(name, 4, 12), Times(1, 1, 1))
+    own = [(slots[0].start, slots[-1].end) for slots in played.slots]
+    shifted = max(end for _, end in own) > max(end - start for start, end in own)
+    assert played.overlaps == shifted
+    assert played.overlaps == (name in OVERLAPPING)
+
+
+def test_a_time_may_be_nothing_but_not_all_of_them_and_not_less() -> None:
+    assert Times(0, 1, 0).work == 1
+    assert Times(1e30, 0, 0).work == 1e30
+    for times in ((0, 0, 0), (-1, 1, 1), (1, -1, 1), (1, 1, -1), (1, 1, 1, -1), (2e30, 1, 1), (float("nan"), 1, 1)):
+        with pytest.raises(ValueError, match="must be"):
+            Times(*times)

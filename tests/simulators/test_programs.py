@@ -8,8 +8,10 @@ from collections.abc import Callable, Mapping
 from app.core.simulators.pipeline import Times, build
 from app.core.simulators.pipeline import simulate_schedule as play_pipeline
 from app.core.simulators.programs import (
+    Instruction,
     Name,
     PlayedSchedule,
+    PlayedSpan,
     ScheduleMachine,
     Summed,
     known_schedules,
@@ -177,6 +179,22 @@ def test_messages_that_do_not_meet_are_named() -> None:
     late = play_schedule(machine, [[("F", 0, 0), ("B", 0, 0), ("reduce", 0)], []])
     assert late.problem == "rank 0 waits at reduce[0] for the other ranks"
     assert late.first_wait is None
+
+
+def test_the_first_wait_is_the_earliest_gap_before_a_computation_of_any_rank() -> None:
+    step = Instruction("F", 0, -1)
+
+    def first_of(*spans: tuple[int, str, int, int]) -> tuple[int, int] | None:
+        made = tuple(PlayedSpan(rank, stream, start, end, step) for rank, stream, start, end in spans)
+        first = PlayedSchedule(stages(2, 1, 1, F=1), 9, (), made, ()).first_wait
+        return (first.rank, first.start) if first else None
+
+    late, next_ = (0, "compute", 5, 6), (0, "compute", 0, 2)
+    assert first_of(late, (1, "compute", 1, 2), (1, "compute", 3, 4), next_) == (1, 3)
+    assert first_of(next_, late, (1, "compute", 1, 2), (1, "compute", 2, 7)) == (0, 5)
+    assert first_of((0, "compute", 2, 5), next_, late) is None  # each at the end of the one before
+    assert first_of(late) is None  # a late start is no gap
+    assert first_of(next_, (0, "out", 4, 5)) is None
 
 
 def test_the_longest_programs_are_played_quickly() -> None:

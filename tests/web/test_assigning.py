@@ -251,6 +251,7 @@ def test_an_extension_moves_the_date_of_those_who_are_chosen(client: TestClient,
     assert "ill Helper" in page
     for changed, says in (
         ({"until": "2036-10-01T12:00"}, "Everyone has until Thursday, Oct 2, 2036, 23:59"),
+        ({"until": "2036-10-02T23:59"}, "Everyone has until Thursday, Oct 2, 2036, 23:59"),
         ({"until": "soon"}, "Cannot read 'soon' as a date"),
         ({"person": []}, "Nobody is chosen"),
         ({"person": [str(grace.person)]}, "has left the class"),

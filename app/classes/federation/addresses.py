@@ -84,7 +84,5 @@ def _within(address: IPv4Address | IPv6Address) -> Iterator[IPv4Address]:
         yield address.ipv4_mapped
     if address.sixtofour is not None:
         yield address.sixtofour
-    if address.teredo is not None:
-        yield from address.teredo
     if any(address in network for network in _TRANSLATED):
         yield IPv4Address(int(address) & 0xFFFFFFFF)

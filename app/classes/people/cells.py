@@ -211,14 +211,14 @@ class AssignmentAnswers:
         self, session: Session, exercises: Collection[str], dates: Dates, learners: Collection[str]
     ) -> Iterator[tuple[Key, Cell]]:
         """The cells of *learners*, who have the same *dates*."""
-        has = self.drawings.has
+        has, costs = self.drawings.has, self.assignment.policy.late > 0
         sums = drawing_sums(session, self.assignment, dates, exercises, learners)
         for exercise, rows in groupby(sums, itemgetter(0)):
             points, seed_of = self.points[exercise], self.drawings.seeds(exercise)
             for _, learner, seed, tries, early, late in rows:
                 if (seed_of is None or seed == seed_of(learner)) and has(learner, exercise):
                     earned = points * (late if late > early else early)
-                    yield (self.persons[learner], exercise), Cell(earned, tries, late > early)
+                    yield (self.persons[learner], exercise), Cell(earned, tries, costs and late > early)
 
     def _one_by_one(
         self, session: Session, exercises: Collection[str], learners: Collection[str]

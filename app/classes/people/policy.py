@@ -264,7 +264,7 @@ class CountableAnswer(NamedTuple):
 
 
 class Share(NamedTuple):
-    """What an exercise earned, 0 to 1; whether the answer was late; and the *tries* that count.
+    """What an exercise earned, 0 to 1; whether a part was lost to lateness; and the *tries* that count.
 
     *at* is when the answer that earned it was given: the best, or without one the last.
     """

@@ -160,7 +160,7 @@ class Order(Base):
         if missing:
             says.append(plural("{number} step is missing.", "{number} steps are missing.", len(missing)))
         if not says:
-            early, late = min(wrong, key=lambda pair: keys.index(pair[0]))
+            early, late = min(wrong, key=lambda pair: [keys.index(key) for key in pair])
             first, second = (self.fill(self.items[key].text, drawn) for key in (early, late))
             says = [translate("“{first}” cannot come before “{second}”.", first=first, second=second)]
         mistake = mistake_key(told[0]) if told else ""

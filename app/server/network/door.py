@@ -304,9 +304,9 @@ def _inside(headers: _Headers, allowed: str = "") -> _Headers:
 
 
 def _path_of(location: bytes) -> bytes:
-    if location.startswith(b"/"):
-        return location
-    parts = urlsplit(location.decode("latin-1"))
-    query = f"?{parts.query}" if parts.query else ""
+    path = location.decode("latin-1")
+    if not path.startswith("/"):
+        parts = urlsplit(path)
+        path = f"{parts.path}?{parts.query}" if parts.query else parts.path
     # Two slashes, or a slash and a backslash, would name another host.
-    return f"/{parts.path.lstrip('/' + chr(92))}{query}".encode("latin-1")
+    return f"/{path.lstrip('/' + chr(92))}".encode("latin-1")

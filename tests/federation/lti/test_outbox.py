@@ -28,6 +28,7 @@ from app.server.db.migrations import migrate
 from app.server.db.people import AssignmentRow, ExtensionRow, IdentityRow, LinkRow, OutboxRow, OverrideRow, RegradeRow
 from app.server.db.session import connect, open_session
 from app.server.db.tables import AttemptRow
+from tests.each import each
 from tests.federation.lti.fake_platform import FakePlatform, fake_platform
 
 SECRET = "a secret of sixteen characters and more"
@@ -198,6 +199,53 @@ def test_of_300_scores_of_which_the_seventh_is_refused_299_arrive(
     assert len(platform.scores) == 300
     assert len(platform.items) == 1, "300 scores at once make one line item"
     assert platform.most <= 4
+
+
+@each(("refused", "tries"), [(True, 5), (False, 24)])
+def test_a_score_is_tried_five_times_if_it_is_refused_and_24_times_if_nobody_answers(
+    engine: Engine, course: Make, refused: bool, tries: int
+) -> None:
+    held = course(1)
+    held.answer(0)
+    held.courier()._post()
+    for tried in range(1, tries + 1):
+        (row,) = held.rows()
+        assert row.next is not None, f"it rests after {tried - 1} tries"
+        held.now = row.next
+        with open_session(engine) as session:
+            (due,) = outbox.due_scores(session, session.exec(select(LinkRow)).one().platform, held.now, 9)
+            assert outbox.claim_score(session, due, held.now)
+            assert not outbox.claim_score(session, due, held.now), "it was taken a moment ago"
+            outbox.mark_failed(session, due, "no", held.now, refused=refused)
+    (row,) = held.rows()
+    assert (row.next, row.tries, row.said) == (None, tries, "no")
+
+
+def test_a_second_score_of_a_cell_is_due_two_seconds_after_the_first(
+    engine: Engine, platform: FakePlatform, course: Make
+) -> None:
+    held = course(2)
+    held.answer(0, 0.25)
+    held.settle()
+    held.answer(0, 0.5)
+    held.answer(1, 0.5)
+    held.courier()._post()
+    first, second = held.rows()
+    due = START + timedelta(seconds=2)
+    assert (first.next, second.next) == (due, START)
+    with open_session(engine) as session:
+        number = session.exec(select(LinkRow)).one().platform
+        before = due - timedelta(microseconds=1)
+        assert outbox.waiting_platforms(session, START - timedelta(microseconds=1)) == []
+        assert outbox.waiting_platforms(session, START) == [number]
+        assert [one.person for one in outbox.due_scores(session, number, before, 9)] == [second.person]
+        assert [one.person for one in outbox.due_scores(session, number, due, 9)] == [second.person, first.person]
+        assert [one.person for one in outbox.due_scores(session, number, due, 1)] == [second.person]
+        outbox.postpone(session, number, before, due + timedelta(minutes=1))
+    assert [row.next for row in held.rows()] == [due, due + timedelta(minutes=1)]
+    with open_session(engine) as session:
+        assert outbox.send_again(session, held.assignment, second.person, START) == 1
+    assert [row.next for row in held.rows()] == [due, START]
 
 
 def test_a_platform_that_is_down_gets_its_scores_later(engine: Engine, platform: FakePlatform, course: Make) -> None:

@@ -85,6 +85,36 @@ def test_the_slowest_stage_is_that_of_the_layers_per_stage(stages: int, layers: 
     assert one.most == max(layers_per_stage(layers, stages))
 
 
+@each(
+    ("layout", "stages"),
+    [
+        (Layout(pipeline=4, first_layers=3, last_layers=2), (3, 6, 2)),
+        (Layout(pipeline=4, first_layers=3), (3, 5, 4)),
+        (Layout(pipeline=4, last_layers=2), (4, 6, 2)),
+        (Layout(pipeline=3, first_layers=2, last_layers=2), (2, 13, 2)),
+        (Layout(pipeline=2, first_layers=11, last_layers=6), (11, 0, 6)),
+        (Layout(pipeline=2, first_layers=6, last_layers=11), (6, 0, 11)),
+        (Layout(pipeline=4, first_layers=8, last_layers=3), (8, 3, 3)),
+    ],
+    ids=repr,
+)
+def test_a_stage_at_an_end_may_have_layers_of_its_own_number(layout: Layout, stages: tuple[int, int, int]) -> None:
+    shape, at = replace(SMALL, layers=17), speeds()
+    single = stages_time(replace(shape, layers=1), at, Degrees.of(Layout()), PLAIN)
+    layer, (first, between, last) = single.layers.busy, stages
+    found = stages_time(shape, at, Degrees.of(layout), PLAIN)
+    assert found.most == max(stages)
+    assert found.slowest == pytest.approx(max(first * layer, between * layer, last * layer + single.head), rel=0.01)
+
+
+def test_a_further_token_costs_a_layer_a_projection_and_the_head_again() -> None:
+    at = speeds()
+    one, none = (stages_time(replace(SMALL, multi_token=n), at, Degrees.of(Layout()), PLAIN) for n in (1, 0))
+    assert one.layers.busy == pytest.approx(none.layers.busy * 33 / 32)
+    assert 2 * none.head < one.head < 2.2 * none.head
+    assert one.most == none.most + 1
+
+
 def test_gradients_of_experts_are_reduced_over_the_ranks_that_have_the_same() -> None:
     shape = model("Mixtral-8x7B")
     at = speeds_of(shape, H100, Shares(hidden_data=0.0))

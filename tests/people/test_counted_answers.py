@@ -1,0 +1,182 @@
+"""Extensions that move a date, drawings that count, and why an answer earned what it did."""
+
+import hashlib
+import hmac
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from sqlmodel import Session
+
+from app.classes.federation.outbox import shares_of
+from app.classes.people.assignments import Assignment, AssignmentEntry, assignment_with, create_assignment
+from app.classes.people.classes import create_class, enroll, members_of, number_of
+from app.classes.people.counted_answers import (
+    Drawings,
+    EarlyExtensionError,
+    ExerciseSeeds,
+    _part,
+    drop_extension,
+    extensions_of,
+    first_end,
+    give_extension,
+    variant_seed,
+)
+from app.classes.people.gradebook import WHOLE, Override, override
+from app.classes.people.persons import new_person
+from app.classes.people.policy import CountableAnswer, Policy, dates_of
+from app.core.errors import InputError
+from app.server.db.people import ExtensionRow
+from app.server.db.tables import AttemptRow
+from tests.each import each
+
+SECRET, RING = "a secret of sixteen characters and more", "collectives/ring-all-reduce-time"
+DUE = datetime(2036, 10, 2, 21, 59, tzinfo=UTC)
+SECOND, DAY = timedelta(seconds=1), timedelta(days=1)
+
+
+def week(session: Session, policy: Policy, people: int = 2) -> tuple[Assignment, list[int]]:
+    """An assignment of four points, and the numbers of the students of its class."""
+    class_id = number_of(create_class(session, SECRET, "Systems"))
+    persons = [number_of(new_person(session, f"Student {number}")) for number in range(people)]
+    for person in persons:
+        enroll(session, class_id, person)
+    number = create_assignment(session, class_id, "Week", policy, [AssignmentEntry(RING, 4.0)])
+    return assignment_with(session, number), persons
+
+
+def test_an_extension_is_later_than_the_date_that_it_moves(session: Session) -> None:
+    assignment, (ada, alan) = week(session, Policy(due=DUE, closes=DUE + DAY))
+    for until in (DUE, DUE - SECOND):
+        with pytest.raises(EarlyExtensionError, match="an extension must be later") as early:
+            give_extension(session, assignment, [ada], until, "Grace", "", DUE)
+        assert early.value.first == DUE
+    give_extension(session, assignment, [alan, ada], DUE + SECOND, "Grace", "ill", DUE)
+    rows = [(member.person, row.until, row.why) for member, row in extensions_of(session, assignment)]
+    assert rows == [(ada, DUE + SECOND, "ill"), (alan, DUE + SECOND, "ill")]
+    give_extension(session, assignment, [ada], DUE + DAY, "Grace", "", DUE)
+    session.flush()
+    assert session.get_one(ExtensionRow, (assignment.id, ada)).until == DUE + DAY
+    assert drop_extension(session, assignment.id, ada)
+    session.flush()
+    assert not drop_extension(session, assignment.id, ada)
+    assert [member.person for member, _ in extensions_of(session, assignment)] == [alan]
+
+
+def test_without_a_due_date_the_close_is_moved_and_without_both_nothing(session: Session) -> None:
+    closing, (ada, _) = week(session, Policy(closes=DUE))
+    assert first_end(session, closing, [ada]) == DUE
+    with pytest.raises(EarlyExtensionError):
+        give_extension(session, closing, [ada], DUE, "Grace", "", DUE)
+    give_extension(session, closing, [ada], DUE + SECOND, "Grace", "", DUE)
+    endless, (ada, _) = week(session, Policy())
+    assert first_end(session, endless, [ada]) is None
+    with pytest.raises(InputError, match="no due date: nothing can be extended"):
+        give_extension(session, endless, [ada], DUE, "Grace", "", DUE)
+
+
+def test_in_an_exam_an_extension_may_be_earlier(session: Session) -> None:
+    assignment, (ada, _) = week(session, Policy(due=DUE, closes=DUE, sitting=45))
+    give_extension(session, assignment, [ada], DUE - DAY, "Grace", "", DUE)
+    assert [row.until for _, row in extensions_of(session, assignment)] == [DUE - DAY]
+
+
+@each(("why", "is_one"), [("x" * 500, True), ("x" * 501, False), ("a\nb", False), ("", True)])
+def test_a_reason_has_a_limit(session: Session, why: str, is_one: bool) -> None:
+    assignment, (ada, _) = week(session, Policy(due=DUE))
+    if is_one:
+        give_extension(session, assignment, [ada], DUE + DAY, "Grace", why, DUE)
+    else:
+        with pytest.raises(InputError, match="at most 500 printable characters"):
+            give_extension(session, assignment, [ada], DUE + DAY, "Grace", why, DUE)
+
+
+@each("secret", ["s" * 16, "s" * 64, "s" * 65, "é" * 40])
+def test_a_seed_is_an_hmac_however_long_the_secret(secret: str) -> None:
+    seeds = ExerciseSeeds(secret, 7, RING)
+    for learner in ("", "ada", "é" * 99):
+        mac = hmac.new(secret.encode(), f"variant:7:{RING}:{learner}".encode(), hashlib.sha256).digest()
+        assert variant_seed(secret, 7, RING, learner) == int.from_bytes(mac[:8]) % 2**31
+        assert seeds.of(learner) == variant_seed(secret, 7, RING, learner)
+
+
+def test_the_drawings_that_count_are_one_s_own_the_class_s_or_any(session: Session) -> None:
+    assignment, _ = week(session, Policy())
+    own, other, shared = (variant_seed(SECRET, assignment.id, RING, learner) for learner in ("ada", "bo", ""))
+
+    def counting(variants: str, former: dict[str, set[str]] | None = None) -> list[bool]:
+        rules = replace(assignment, policy=Policy(variants=variants))  # type: ignore[arg-type]
+        drawings = Drawings(SECRET, rules, former or {})
+        return [drawings.counts("ada", RING, seed) for seed in (own, other, shared, 1)]
+
+    assert counting("own") == [True, False, False, False]
+    assert counting("own", {"ada": {"bo"}}) == [True, True, False, False]
+    assert counting("own", {"bo": {"ada"}}) == [True, False, False, False]
+    assert counting("same") == [False, False, True, False]
+    assert counting("many") == [True, True, True, True]
+
+
+@each(
+    ("policy", "answer", "counted", "part", "why"),
+    [
+        (Policy(due=DUE), CountableAnswer(DUE, 1, 0, False), 1, 1.0, ""),
+        (Policy(due=DUE, late=0.25), CountableAnswer(DUE + 301 * SECOND, 1, 0, False), 1, 0.75, "late: 25 % less"),
+        (Policy(hints="cost"), CountableAnswer(DUE, 1, 3, False), 1, 0.7, "hints: 30 % less"),
+        (
+            Policy(due=DUE, late=0.5, hints="cost"),
+            CountableAnswer(DUE + DAY, 1, 1, False),
+            1,
+            0.45,
+            "late: 50 % less; hints: 10 % less",
+        ),
+        (Policy(attempts=2), CountableAnswer(DUE, 1, 0, False), 2, 1.0, ""),
+        (Policy(attempts=2), CountableAnswer(DUE, 1, 0, False), 3, 0.0, "beyond the 2 that count"),
+        (Policy(), CountableAnswer(DUE, 1, 0, True), 1, 0.0, "after the solution was shown"),
+    ],
+)
+def test_an_answer_says_what_took_the_rest_of_its_points(
+    policy: Policy, answer: CountableAnswer, counted: int, part: float, why: str
+) -> None:
+    found, says = _part(policy, dates_of(policy), answer, counted)
+    assert found == pytest.approx(part)
+    assert says == why
+
+
+def test_an_answer_that_does_not_count_earns_nothing_and_says_why() -> None:
+    policy = Policy(opens=DUE - DAY, closes=DUE, grace=0)
+    told = [
+        _part(policy, dates_of(policy), CountableAnswer(at, 1, 0, False), 1) for at in (DUE - 2 * DAY, DUE + SECOND)
+    ]
+    assert [part for part, _ in told] == [0.0, 0.0]
+    assert len({why for _, why in told} - {""}) == 2
+
+
+def test_platforms_get_a_share_from_nothing_to_all_of_those_who_answered(session: Session) -> None:
+    assignment, (ada, alan, bo) = week(session, Policy(variants="many"), people=3)
+    learners = {member.person: member.learner for member in members_of(session, assignment.class_id)}
+    for person, score, at in ((ada, 0.5, DUE), (ada, 0.25, DUE + DAY), (alan, 0.0, DUE)):
+        session.add(
+            AttemptRow(
+                learner=learners[person],
+                exercise=RING,
+                seed=1,
+                answer="1",
+                correct=False,
+                score=score,
+                digest="d",
+                drawn="{}",
+                at=at,
+            )
+        )
+    session.flush()
+
+    def shares(*persons: int) -> dict[int, tuple[float, datetime | None]]:
+        found = shares_of(session, SECRET, assignment.id, DUE, persons or None)
+        return {person: (one.share, one.answered) for person, one in found.items()}
+
+    assert shares() == {ada: (0.5, DUE), alan: (0.0, DUE)}
+    assert shares(ada) == {ada: (0.5, DUE)}
+    assert shares(bo) == {}
+    for person, points in ((ada, 9.0), (bo, -1.0)):
+        override(session, assignment, [Override(person, WHOLE, points)], "Grace", "asked")
+    assert shares() == {ada: (1.0, DUE), alan: (0.0, DUE), bo: (0.0, None)}
