@@ -386,13 +386,13 @@ def read_course(settings: Settings) -> Catalog:
     packs = read_packs(pack_folders(settings))
     load_formulas(settings, packs)
     folders = [BUILT_IN, *(pack.chapters for pack in packs)]
-    cache = ChapterCache(settings.cache / "course", folders, _packs_digest(packs))
+    cache = ChapterCache(settings.cache / "course", folders, packs_digest(packs))
     catalog = arranged(Catalog.read(folders, cache.read), packs)
     cache.store()
     return replace(catalog, digest=cache.digest(folders))
 
 
-def _packs_digest(packs: Sequence[CoursePack]) -> str:
+def packs_digest(packs: Sequence[CoursePack]) -> str:
     """A digest of what *packs* say of the course, and of their formulas."""
     files = (pack.document.digest if pack.document else "" for pack in packs)
     return joint_digest(*files, *(files_digest(sources_of(pack)) for pack in packs))
