@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.core.errors import Problem
-from app.server.cache import CacheFile, code_digest
+from app.server.cache import CacheFile, version_digest
 
 VALUE = {"a": [1, 2.5], "b": (Problem(Path("x.yaml"), 3, "says"), frozenset({"c"}))}
 
@@ -86,7 +86,7 @@ def test_a_value_creates_classes_of_wallclock_and_plain_ones_and_calls_nothing(f
     _store(file, "key", {"x": Harmful(tmp_path / "made")})
     assert file.load("key") is None
     assert not (tmp_path / "made").exists()
-    for called in (code_digest, Mapping, print, Path.home):  # functions, also of ours, and classes of others
+    for called in (version_digest, Mapping, print, Path.home):  # functions, also of ours, and classes of others
         _store(file, "key", called)
         assert file.load("key") is None, called
     _store(file, "key", Problem)

@@ -48,7 +48,7 @@ from app.course.content.translations import (
 )
 from app.course.kinds import Exercise, Finding, Where
 from app.course.sandbox.runner import Runner
-from app.server.cache import CacheFile, code_digest, joint_digest
+from app.server.cache import CacheFile, joint_digest, version_digest
 from app.site.markdown import MathematicsError, check_mathematics
 
 _SEEDS = range(5)
@@ -182,13 +182,14 @@ async def lint(
     places = _places(beside, (*files, *topics))
     slots = asyncio.Semaphore(_AT_ONCE)
     proofs = proofs or ProofCache(None)
-    proofs.open(places, links)
+    proofs.open(places, links=links)
     unproven_files = [file for file in files if proofs.proven(file) is None]
     if start and unproven_files:
         await start()
     fresh = await asyncio.gather(*(_in_slot(file, runner, slots, places, links) for file in unproven_files))
     by_file = dict(zip(unproven_files, fresh, strict=True))
     by_file |= {file: lint_topic(file, places) for file in topics if proofs.proven(file) is None}
+    proofs.fresh = sorted(by_file)
     linted = [by_file.get(file) or Linted(0, (), proofs.proven(file) or ()) for file in (*files, *topics)]
     linted += _chapters(paths, beside)
     problems = packs + [problem for one in linted for problem in one.problems]
@@ -220,14 +221,15 @@ class ProofCache:
         self._found: dict[str, tuple[Note, ...]] = {}
         self._digests: dict[Path, str] = {}
         self._contents: dict[Path, str] = {}
+        self.fresh: list[Path] = []  # files that were proven now
 
-    def open(self, places: Places, links: bool) -> None:
+    def open(self, places: Places, *, links: bool) -> None:
         """Read the proofs of files whose links may lead to *places*; those of *links* are not stored."""
         if links:
             self._file = None
         if self._file:
             static = sorted(str(path) for path in (ROOT / "static").rglob("*"))
-            self._key = joint_digest(code_digest(), self._context, *static)
+            self._key = joint_digest(version_digest(), self._context, *static)
             images = sorted(str(path) for one in places.folders for path in one.glob("*/*") if path.suffix != ".yaml")
             self._context = joint_digest(*sorted(places.exercises), *images)
             self._known = self._file.load(self._key) or {}

@@ -65,7 +65,7 @@ def _is_of_others(status: os.stat_result) -> bool:
 
 
 @cache
-def code_digest() -> str:
+def version_digest() -> str:
     """A digest of the files of Wallclock, and of the versions of Python and of what reads the course."""
     digest = hashlib.sha256(repr((sys.version, sys.byteorder, *_LIBRARIES)).encode())
     for path in _files_in(str(_PACKAGE)):

@@ -102,7 +102,7 @@ def test_what_else_a_course_depends_on_makes_all_of_it_be_read(
     _, before = _catalog(course, "a formula")
     _, after = _catalog(course, "another")
     assert before != after
-    monkeypatch.setattr(chapter_cache, "code_digest", lambda: "another version")
+    monkeypatch.setattr(chapter_cache, "version_digest", lambda: "another version")
     _catalog(course, "another")
     assert read == [*CHAPTERS] * 3
 

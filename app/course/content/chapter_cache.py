@@ -8,7 +8,7 @@ from pathlib import Path
 
 from app.core.yaml_file import LARGEST
 from app.course.content.catalog import ChapterFolder, read_chapter_folder
-from app.server.cache import CacheFile, code_digest, joint_digest
+from app.server.cache import CacheFile, joint_digest, version_digest
 
 _NAMED = 16  # digits of the name of a file
 
@@ -19,7 +19,7 @@ class ChapterCache:
     def __init__(self, cache: Path, folders: Sequence[Path], context: str) -> None:
         courses = joint_digest(*(os.path.abspath(folder) for folder in folders))
         self._file = CacheFile(cache, f"chapters-{courses[:_NAMED]}")
-        self._key = joint_digest(code_digest(), context, courses)
+        self._key = joint_digest(version_digest(), context, courses)
         self._known: dict[str, tuple[str, ChapterFolder]] = self._file.load(self._key) or {}
         self._found: dict[str, tuple[str, ChapterFolder]] = {}
 
