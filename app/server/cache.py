@@ -157,4 +157,4 @@ class _Unpickler(pickle.Unpickler):
                 found = getattr(found, part)
             if isinstance(found, type):
                 return found
-        raise pickle.UnpicklingError(f"{module}.{name} is no value")
+        raise pickle.UnpicklingError(f"{module}.{name} is not a class of values")

@@ -324,7 +324,7 @@ ReadFolder = Callable[[Path], ChapterFolder]
 
 
 def read_chapter_folder(folder: Path) -> ChapterFolder:
-    """What is in *folder*; each of its files is read once. A folder without YAML files is no chapter."""
+    """What is in *folder*; each of its files is read once. Without YAML files, it is not a chapter."""
     problems: list[Problem] = []
     paths = sorted(folder.glob(f"*{_SUFFIX}"))
     read = cache(read_topic)  # its exercises look into it, too
