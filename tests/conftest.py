@@ -13,6 +13,7 @@ from xdist.scheduler import LoadFileScheduling
 
 from app.core.folders import ROOT
 from app.course.content.catalog import Catalog
+from app.course.content.course import read_course
 from app.course.sandbox.runner import Runner
 from app.main import create_app
 from app.server.config import Settings
@@ -131,7 +132,7 @@ def _shuffle(items: list[pytest.Item], source: random.Random) -> None:
 
 @pytest.fixture(scope="session")
 def catalog() -> Catalog:
-    return Catalog.read([ROOT / "exercises"])
+    return read_course(Settings())
 
 
 @pytest.fixture(scope="session")

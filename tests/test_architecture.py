@@ -46,6 +46,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
     },
     "server": {
         "aside": set(),
+        "cache": set(),
         "config": set(),
         "metrics": set(),
         "db": {"metrics"},

@@ -13,7 +13,7 @@ FILES = [path for path in sorted((ROOT / "app").rglob("*.py")) if "bundle" not i
 # SQLAlchemy, io, uvicorn, logging, pickle, Jinja, Starlette, the script of an exported course
 BY_OTHERS = {
     "process_bind_param", "process_result_value", "writable", "readable", "send_400_response", "Lines",
-    "reducer_override", "visit_Compare", "visit_BinOp", "filter_stream", "convert", "Desk",
+    "reducer_override", "find_class", "visit_Compare", "visit_BinOp", "filter_stream", "convert", "Desk",
 }  # fmt: skip
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 

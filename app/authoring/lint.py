@@ -1,8 +1,9 @@
 """Lint exercise files, chapters and their translations; every finding has a file, a line and a cure."""
 
 import asyncio
+import hashlib
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -25,7 +26,7 @@ from app.authoring.proofs import (
 from app.core.errors import ContentError, InputError, Problem
 from app.core.expressions import ExpressionError
 from app.core.folders import ROOT
-from app.core.yaml_file import YamlDocument, read_document
+from app.core.yaml_file import YamlDocument, read_bytes, read_document
 from app.course.content.catalog import Catalog
 from app.course.content.course import PACK_FILE, chapters_in, read_pack
 from app.course.content.outline import COURSE_FILE, course_texts, read_course_file
@@ -49,6 +50,7 @@ from app.course.content.translations import (
 )
 from app.course.kinds import Exercise, Finding, Where
 from app.course.sandbox.runner import Runner
+from app.server.cache import CacheFile, joint_digest, version_digest
 from app.site.markdown import MathematicsError, check_mathematics
 
 _SEEDS = range(5)
@@ -133,6 +135,7 @@ def _of_drawings(one: Translation, exercise: Exercise) -> Iterator[Problem]:
 
 
 _AT_ONCE = 4  # files
+_MOST_PROOFS = 50_000  # that are stored
 _NO_EXERCISES = (TOPIC_FILE, PACK_FILE, COURSE_FILE)
 
 
@@ -155,11 +158,20 @@ class Linted:
     notes: tuple[Note, ...]
 
 
-async def lint(paths: Sequence[Path], runner: Runner, beside: Sequence[Path] = (), *, links: bool = False) -> Linted:
+async def lint(
+    paths: Sequence[Path],
+    runner: Runner,
+    beside: Sequence[Path] = (),
+    *,
+    links: bool = False,
+    proofs: "ProofCache | None" = None,
+    start: Callable[[], Awaitable[None]] | None = None,
+) -> Linted:
     """Lint every exercise file in *paths*, which are files, chapters or folders of chapters.
 
     With *links*, check online that the sources still exist. Folders of chapters must be compatible
-    with those in *beside*, which are installed already.
+    with those in *beside*, which are installed already. What is in *proofs* is not proven again;
+    *start* is awaited before anything else is.
 
     Raises:
         InputError: a path does not exist, or has no exercise file.
@@ -171,14 +183,26 @@ async def lint(paths: Sequence[Path], runner: Runner, beside: Sequence[Path] = (
     topics = [file for path in paths for file in _topic_files(path)]
     places = _places(beside, (*files, *topics))
     slots = asyncio.Semaphore(_AT_ONCE)
-    linted = [
-        *await asyncio.gather(*(_in_slot(file, runner, slots, places, links) for file in files)),
-        *(lint_topic(file, places) for file in topics),
-        *_chapters(paths, beside),
-    ]
+    proofs = proofs or ProofCache(None)
+    proofs.open(places, links=links)
+    unproven_files = [file for file in files if proofs.proven(file) is None]
+    if start and unproven_files:
+        await start()
+    fresh = await asyncio.gather(*(_in_slot(file, runner, slots, places, links) for file in unproven_files))
+    by_file = dict(zip(unproven_files, fresh, strict=True))
+    by_file |= {file: lint_topic(file, places) for file in topics if proofs.proven(file) is None}
+    proofs.fresh = sorted(by_file)
+    linted = [by_file.get(file) or Linted(0, (), proofs.proven(file) or ()) for file in (*files, *topics)]
+    linted += _chapters(paths, beside)
     problems = packs + [problem for one in linted for problem in one.problems]
     texts = (*files, *topics, *_course_files(paths))
-    spoken = [one for file in texts for one in prove_translations(file)]
+    spoken = []
+    for file in texts:
+        said = list(prove_translations(file)) if proofs.proven(file) is None else []
+        spoken += said
+        if file in by_file and not said and not by_file[file].problems:
+            proofs.add(file, by_file[file].notes)
+    proofs.store()
     problems += [one for one in spoken if isinstance(one, Problem)]
     problems += stray_translations(iter(texts))
     problems.sort(key=lambda problem: (problem.path, problem.line))
@@ -186,6 +210,67 @@ async def lint(paths: Sequence[Path], runner: Runner, beside: Sequence[Path] = (
     lagging = (one for one in spoken if isinstance(one, LaggingTranslation))
     notes += [Note(one.path, one.says, "warning") for one in lagging]
     return Linted(len(files), tuple(dict.fromkeys(problems)), tuple(notes))
+
+
+class ProofCache:
+    """The notes on files without a problem, by digests of what their proofs depend on; without *folder*, of none."""
+
+    def __init__(self, folder: Path | None, context: str = "") -> None:
+        self._file = CacheFile(folder, "proofs-1") if folder else None
+        self._context = context
+        self._key = ""
+        self._known: dict[str, tuple[Note, ...]] = {}
+        self._found: dict[str, tuple[Note, ...]] = {}
+        self._digests: dict[Path, str] = {}
+        self._contents: dict[Path, str] = {}
+        self.fresh: list[Path] = []  # files that were proven now
+
+    def open(self, places: Places, *, links: bool) -> None:
+        """Read the proofs of files whose links may lead to *places*; those of *links* are not stored."""
+        if links:
+            self._file = None
+        if self._file:
+            static = sorted(str(path) for path in (ROOT / "static").rglob("*"))
+            self._key = joint_digest(version_digest(), self._context, *static)
+            images = sorted(str(path) for one in places.folders for path in one.glob("*/*") if path.suffix != ".yaml")
+            self._context = joint_digest(*sorted(places.exercises), *images)
+            self._known = self._file.load(self._key) or {}
+
+    def proven(self, file: Path) -> "tuple[Note, ...] | None":
+        """The notes on *file*, if it and what is beside it have been proven as they are."""
+        return self._known.get(self._digest(file)) if self._file else None
+
+    def add(self, file: Path, notes: "tuple[Note, ...]") -> None:
+        """Note that *file* has no problem."""
+        self._found[self._digest(file)] = notes
+
+    def store(self) -> None:
+        """Keep what was proven: all that is known of this version, up to a number."""
+        if self._file and self._found:
+            kept = {**self._known, **self._found}
+            self._file.store(self._key, dict([*kept.items()][-_MOST_PROOFS:]))
+
+    def _digest(self, file: Path) -> str:
+        """A digest of *file*, its translations, its chapter's file and images, and of where links may lead."""
+        if file not in self._digests:
+            whole = Path(os.path.abspath(file))
+            beside = sorted(path for path in whole.parent.iterdir() if _is_proven_with(path, whole))
+            digests = (f"{path.name} {self._content_digest(path)}" for path in beside)
+            self._digests[file] = joint_digest(self._context, str(file), *digests)
+        return self._digests[file]
+
+    def _content_digest(self, path: Path) -> str:
+        if path not in self._contents:
+            try:
+                self._contents[path] = hashlib.sha256(read_bytes(path)).hexdigest()
+            except ContentError:  # a folder, or what cannot be read
+                self._contents[path] = ""
+        return self._contents[path]
+
+
+def _is_proven_with(path: Path, file: Path) -> bool:
+    """Whether the proof of *file* looks at *path*, which is in the same folder."""
+    return path.suffix != file.suffix or path.name == TOPIC_FILE or path.name.partition(".")[0] == file.stem
 
 
 async def lint_file(file: Path, runner: Runner, places: Places | None = None, *, links: bool = False) -> Linted:

@@ -8,9 +8,9 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
-from app.authoring.lint import Linted, lint
+from app.authoring.lint import Linted, ProofCache, lint
 from app.core.errors import UnavailableError
-from app.course.content.course import exercise_folders, load_formulas, pack_folders, read_packs
+from app.course.content.course import exercise_folders, load_formulas, pack_folders, packs_digest, read_packs
 from app.course.sandbox.runner import Runner
 from app.server.config import Settings
 
@@ -20,14 +20,19 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument("path", nargs="*", metavar="PATH", help="files or folders (default: all)")
     parser.add_argument("--json", action="store_true", help="print JSON, for editors and CI")
     parser.add_argument("--links", action="store_true", help="also request every source link")
+    parser.add_argument(
+        "--fresh", action="store_true", help="prove all, also files that are as they were when they were last proven"
+    )
 
 
 def run(arguments: Namespace) -> int:
     """Print every problem; 1 if there are any."""
     settings = Settings()
-    load_formulas(settings, read_packs(pack_folders(settings)))
+    packs = read_packs(pack_folders(settings))
+    load_formulas(settings, packs)
+    proofs = ProofCache(None if arguments.fresh else settings.cache / "course", packs_digest(packs))
     paths = [Path(path) for path in arguments.path] or exercise_folders(settings)
-    linted = asyncio.run(_lint(paths, settings, links=arguments.links))
+    linted = asyncio.run(_lint(paths, settings, proofs, links=arguments.links))
     if arguments.json:
         document = findings_document(linted)
         sys.stdout.write(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
@@ -65,14 +70,17 @@ def findings_document(linted: Linted) -> dict[str, object]:
     }
 
 
-async def _lint(paths: Sequence[Path], settings: Settings, *, links: bool) -> Linted:
+async def _lint(paths: Sequence[Path], settings: Settings, proofs: ProofCache, *, links: bool) -> Linted:
     runner = Runner(settings)
-    await runner.start()
-    try:
+
+    async def start() -> None:
+        await runner.start()
         health = await runner.ready()
         if health.state != "ready":
             raise UnavailableError(health.cause or health.says)
-        return await lint(paths, runner, exercise_folders(settings), links=links)
+
+    try:
+        return await lint(paths, runner, exercise_folders(settings), links=links, proofs=proofs, start=start)
     finally:
         await runner.close()
 

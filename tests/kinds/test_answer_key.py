@@ -9,12 +9,10 @@ from app.course.kinds.answer_key import (
     AskedQuantity,
     QuestionNumbers,
     ScoredMistake,
-    no_factor,
-    not_whole,
     told_by_the_question,
-    too_coarse,
     worth_sentence,
 )
+from app.course.kinds.common_mistakes import no_factor, not_whole, too_coarse
 from tests.each import each
 
 PLAIN, PERCENT, SECONDS = scale_of(""), scale_of("%"), scale_of("s")
@@ -98,7 +96,7 @@ def test_only_a_plain_number_is_a_count() -> None:
     ],
 )
 def test_a_share_where_a_factor_is_asked_for(right: float, unit: str, text: str, says: str) -> None:
-    assert no_factor(typed(text, unit), right, scale_of(unit), 0.01 * right) == says
+    assert no_factor(typed(text, unit), right, scale_of(unit), 0.01 * right, "factor") == says
 
 
 @each(
@@ -109,13 +107,13 @@ def test_a_share_where_a_factor_is_asked_for(right: float, unit: str, text: str,
         (7.02, "0.88", "s", "1/8 of the right one"),  # rounded to two figures: 0.5 % at most
         (7.0, "0.9", "s", ""),
         (7.0, "24", "s", "24/7"),
-        (7.0, "28", "s", "4 times the right one"),
-        (8.0, "2", "s", "1/4 of the right one"),
-        (6.0, "4", "s", "2/3 of the right one"),
-        (4.0, "6", "s", "3/2 times the right one"),
-        (4.0, "3", "s", "3/4 of the right one"),
-        (3.0, "9", "s", "3 times the right one"),
-        (3.0, "4", "s", "4/3 times the right one"),
+        (7.0, "28", "s", ""),
+        (8.0, "2", "s", ""),
+        (6.0, "4", "s", ""),
+        (4.0, "6", "s", ""),
+        (4.0, "3", "s", ""),
+        (3.0, "9", "s", ""),
+        (3.0, "4", "s", ""),
         (7.0, "12.5", "s", "12.5 s is given in the question"),
         (7.0, "12.52", "s", ""),  # more than 0.1 % off
         (7.0, "0", "s", ""),
@@ -125,7 +123,7 @@ def test_a_share_where_a_factor_is_asked_for(right: float, unit: str, text: str,
 )
 def test_how_near_a_number_of_the_question_must_be(right: float, text: str, unit: str, says: str) -> None:
     numbers = QuestionNumbers(frozenset({8}), (Quantity(12.5, SECONDS.unit.dimension), Quantity(0.0)))
-    told = told_by_the_question(typed(text, unit), right, scale_of(unit), numbers)
+    told = told_by_the_question(typed(text, unit), right, scale_of(unit), numbers, "count")
     assert (says in told) if says and says != "24/7" else told == ""
 
 
@@ -136,14 +134,13 @@ def test_how_near_a_number_of_the_question_must_be(right: float, text: str, unit
         (0.72, "", "0.28", ""),
         (2.7, "", "1.7", "differ by exactly 1"),
         (2.7, "", "3.7", "differ by exactly 1"),
-        (5.0, "", "4", ""),
-        (2.7, "%", "170 %", ""),
+        (5.0, "", "4", "differ by exactly 1"),
         (2.5, "", "0.4", "the inverse of the right one"),
         (2.5, "s", "0.4", ""),
     ],
 )
 def test_a_plain_number_may_be_the_inverse_the_rest_or_one_off(right: float, unit: str, text: str, says: str) -> None:
-    told = told_by_the_question(typed(text, unit), right, scale_of(unit), QuestionNumbers())
+    told = told_by_the_question(typed(text, unit), right, scale_of(unit), QuestionNumbers(), "factor")
     assert (says in told) if says else told == ""
 
 
@@ -172,8 +169,6 @@ def test_a_count_is_exact_plain_and_rounded(answer: str, unit: str, tolerance: s
         (asked(tolerance="0.1 %"), 100.9, 100.0, 2.0, True),  # rounded
         (asked(tolerance="0.1 %"), 101.1, 100.0, 9.0, False),  # 1 % at most
         (asked(tolerance="0.1 %"), 100.5, 100.0, 0.8, False),
-        (asked("ceil(x)", tolerance="exact"), 3.0, 2.2, 0.0, True),
-        (asked("ceil(x)", tolerance="exact"), 2.0, 2.2, 0.0, True),
         (asked("ceil(x)", tolerance="exact"), 4.0, 2.2, 0.0, False),
         (asked("ceil(x)", tolerance="exact"), 2.5, 2.2, 0.0, False),
         (asked(tolerance="exact"), 3.0, 2.2, 0.0, False),

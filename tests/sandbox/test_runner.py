@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 
 from app.core.errors import AnswerError, UnavailableError
 from app.core.folders import ROOT
-from app.course.sandbox.component import check_owner
 from app.course.sandbox.guest.codec import decode, encode
 from app.course.sandbox.pool import SandboxHealth
 from app.course.sandbox.process import CallRaised, CallReturned, Execution, Plain, Stopped, WorkerProcess
 from app.course.sandbox.runner import Runner
+from app.server.cache import check_owner
 from app.server.config import Settings
 from tests.each import each
 from tests.waiting import until

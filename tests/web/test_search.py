@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from html import unescape
 from pathlib import Path
 
@@ -12,13 +13,17 @@ from app.core.formulas import FORMULAS
 from app.core.translation import SOURCE, speaking
 from app.core.yaml_file import read_document
 from app.course.content.catalog import Catalog
+from app.course.content.course import read_course
 from app.course.content.errata import errata, question_file, terms
 from app.course.explorers import explorer_pages
 from app.labs.spec import known_labs
+from app.main import create_app
+from app.server.config import Settings
 from app.site.web.reference.docs import documentation
-from app.site.web.search.entries import entries, index_of
+from app.site.web.search.entries import entries, index_file, index_of
 from app.site.web.search.index import Index, SearchEntry
 from app.site.web.search.shapes import query_shape
+from tests.client import Client
 from tests.each import each
 
 QUERIES = Path(__file__).parent / "queries.yaml"
@@ -224,3 +229,26 @@ def test_an_odd_query_is_answered(client: TestClient, query: str) -> None:
     assert answer.status_code == 200
     assert "<script>alert" not in answer.text
     assert client.get("/search", params={"q": "bubble", "kind": query[:50]}).status_code == 200
+
+
+def test_an_index_is_stored_for_the_next_start_by_course_and_language(tmp_path: Path) -> None:
+    settings = Settings(cache=tmp_path)
+    course = read_course(settings)
+    assert not index_file(course, settings).is_there
+    built = index_of(course, settings)
+    assert index_file(course, settings).is_there
+    stored = index_of(course, settings)
+    for query in ("ring all-reduce", "375 %", "memroy", "6 * parameters * tokens"):
+        assert stored.find(query) == built.find(query)
+    with speaking("de"):
+        assert not index_file(course, settings).is_there
+    assert not index_file(replace(course, digest="another"), settings).is_there
+
+
+def test_an_index_that_no_earlier_start_left_is_built_before_the_first_request(tmp_path: Path) -> None:
+    settings = Settings(cache=tmp_path, database=f"sqlite:///{tmp_path / 'wallclock.db'}", runs=tmp_path / "runs")
+    for expected in ({SOURCE}, set()):
+        app = create_app(settings)
+        with Client(app) as client:
+            assert {code for code, task in app.state.indexes.items() if task.done()} == expected
+            assert "Ring all-reduce" in client.get("/search?q=ring+all-reduce").text

@@ -2,13 +2,14 @@
 
 import math
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 
 from app.core.errors import ContentError, NotFoundError, Problem, nearest
 from app.core.translation import SOURCE, translate
+from app.core.yaml_file import YamlDocument
 from app.course.content.images import images_in
 from app.course.content.outline import COURSE_FILE, CourseOutline, CoursePart, misnamed, read_outline
 from app.course.content.topic_file import (
@@ -20,7 +21,7 @@ from app.course.content.topic_file import (
     opening_parts,
     with_places_after,
 )
-from app.course.content.translations import ReadTopic, Spoken, is_translation, read_exercise, read_spoken, read_topic
+from app.course.content.translations import Spoken, is_translation, read_exercise, read_spoken, read_topic
 from app.course.kinds import Exercise
 from app.course.kinds.base import Embedded, Illustrated
 from app.course.kinds.drawn_values import ChapterParameter
@@ -101,12 +102,13 @@ class Catalog:
     front: tuple[str, str] | None = None
     translations: Mapping[str, Spoken] = field(default_factory=dict)
     outline: CourseOutline = field(default_factory=CourseOutline)
+    digest: str = field(default="", compare=False)
     _spoken: dict[str, "Catalog"] = field(default_factory=dict, init=False, compare=False)
     _homes: dict[str, Topic] = field(default_factory=dict, init=False, compare=False)
 
     @classmethod
-    def read(cls, folders: Iterable[Path]) -> "Catalog":
-        """The catalog of *folders*, each of which has one folder per chapter.
+    def read(cls, folders: Iterable[Path], read: "ReadFolder | None" = None) -> "Catalog":
+        """The catalog of *folders*, each of which has one folder per chapter, which *read* reads.
 
         Raises:
             ContentError: with every problem of every file.
@@ -114,16 +116,19 @@ class Catalog:
         problems: list[Problem] = []
         folders, topics = tuple(folders), dict[str, Topic]()
         images: dict[str, Path] = {}
-        chapters = list(_topic_folders(folders, problems))
+        translations: dict[str, Spoken] = {}
         outline = read_outline(folders, problems)
-        read = cache(read_topic)  # its exercises and its translations look into it, too
-        for folder in chapters:
-            topic = _topic(folder, topics.get(folder.name), read, problems)
+        for folder in _topic_folders(folders, problems):
+            chapter = (read or read_chapter_folder)(folder)
+            problems += chapter.problems
+            topic = _topic(folder, topics.get(folder.name), chapter, problems)
             if topic:
                 topics[topic.id] = topic
-                found = images_in(folder, problems)
-                images |= {f"{topic.id}/{name}": path for name, path in found}
-        translations = read_spoken(chapters, read, problems)
+                images |= {f"{topic.id}/{name}": path for name, path in chapter.images}
+            for code, ours in chapter.spoken.items():
+                spoken = translations.setdefault(code, Spoken(code))
+                spoken.exercises.update(ours.exercises)
+                spoken.topics.update(ours.topics)
         by_id = _by_id(topics.values())
         if not problems:  # else names may be missing because their files are wrong
             courses = (path for folder in folders if (path := folder / COURSE_FILE).exists())
@@ -143,7 +148,7 @@ class Catalog:
         changed = replace(topic, exercises=(*others, exercise), on_path=on_path)
         topics = (*(other for other in self.topics if other.id != topic.id), changed)
         by_id = {**self.by_id, **_by_id(topics)}
-        return replace(self, topics=topics, by_id=by_id, translations={})
+        return replace(self, topics=topics, by_id=by_id, translations={}, digest="")
 
     def spoken(self, code: str) -> "Catalog":
         """This catalog in the language *code*, as far as it is translated."""
@@ -278,12 +283,59 @@ def _topic_folders(folders: Iterable[Path], problems: list[Problem]) -> Iterator
         yield from sorted(inner for inner in folder.iterdir() if inner.is_dir())
 
 
-def _topic(folder: Path, earlier: Topic | None, read: ReadTopic, problems: list[Problem]) -> Topic | None:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChapterFolder:
+    """What is in the folder of a chapter, by itself; *topic* is its topic file, if it is there and valid."""
+
+    topic: TopicFile | None
+    exercises: tuple[Exercise, ...]
+    images: tuple[tuple[str, Path], ...]
+    spoken: Mapping[str, Spoken]
+    problems: tuple[Problem, ...]
+
+
+ReadFolder = Callable[[Path], ChapterFolder]
+
+
+def read_chapter_folder(folder: Path) -> ChapterFolder:
+    """What is in *folder*; each of its files is read once. Without YAML files, it is not a chapter."""
+    problems: list[Problem] = []
+    paths = sorted(folder.glob(f"*{_SUFFIX}"))
+    read = cache(read_topic)  # its exercises look into it, too
+    exercises, topics = dict[Path, tuple[Exercise, YamlDocument]](), dict[Path, tuple[TopicFile, YamlDocument]]()
+    for path in paths:
+        if path.name == TOPIC_FILE or is_translation(path):
+            continue
+        try:
+            exercises[path] = read_exercise(path, folder.name, read)
+        except ContentError as error:
+            problems += error.problems
+    if os.path.lexists(folder / TOPIC_FILE):
+        try:
+            topics[folder / TOPIC_FILE] = read(folder / TOPIC_FILE)
+        except ContentError as error:
+            problems += error.problems
+    return ChapterFolder(
+        topic=next((topic for topic, _ in topics.values()), None),
+        exercises=tuple(exercise for exercise, _ in exercises.values()),
+        images=tuple(images_in(folder, problems)) if paths else (),
+        spoken=read_spoken(folder, {**exercises, **topics}, problems),
+        problems=tuple(problems),
+    )
+
+
+def _topic(folder: Path, earlier: Topic | None, chapter: ChapterFolder, problems: list[Problem]) -> Topic | None:
     """The chapter in *folder*; without a topic file, it extends the *earlier* one of that name."""
     if not any(folder.glob(f"*{_SUFFIX}")):
         return None  # not a chapter
     before = earlier.exercises if earlier else ()
-    exercises = [*before, *_exercises(folder, {exercise.id for exercise in before}, read, problems)]
+    known = {exercise.id for exercise in before}
+    for exercise in chapter.exercises:
+        if exercise.id in known:
+            says = f"the exercise {exercise.id!r} already exists"
+            path = folder / f"{exercise.id.partition('/')[2]}{_SUFFIX}"
+            problems.append(Problem(path, 1, says, "give the file another name"))
+    exercises = [*before, *chapter.exercises]
     exercises.sort(key=lambda exercise: (not exercise.core, exercise.position, exercise.id))
     path = folder / TOPIC_FILE
     if earlier and not path.exists():
@@ -298,10 +350,8 @@ def _topic(folder: Path, earlier: Topic | None, read: ReadTopic, problems: list[
         says = f"the chapter {folder.name!r} has no {TOPIC_FILE}"
         problems.append(Problem(path, 1, says, _NEW_CHAPTER))
         return None
-    try:
-        file = read(path)[0]
-    except ContentError as error:
-        problems += error.problems
+    file = chapter.topic
+    if file is None:
         return None
     return Topic(
         id=folder.name,
@@ -321,22 +371,6 @@ def _topic(folder: Path, earlier: Topic | None, read: ReadTopic, problems: list[
         on_path=frozenset(one.id for one in exercises if one.core),
         files=((folder.name, file),),
     )
-
-
-def _exercises(folder: Path, known: set[str], read: ReadTopic, problems: list[Problem]) -> Iterator[Exercise]:
-    """The exercises of *folder*; an id that is already *known* is a problem."""
-    for path in sorted(folder.glob(f"*{_SUFFIX}")):
-        if path.name == TOPIC_FILE or is_translation(path):
-            continue
-        try:
-            exercise = read_exercise(path, folder.name, read)[0]
-        except ContentError as error:
-            problems += error.problems
-            continue
-        if exercise.id in known:
-            says = f"the exercise {exercise.id!r} already exists"
-            problems.append(Problem(path, 1, says, "give the file another name"))
-        yield exercise
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,9 +24,11 @@ from app.core.formulas import FORMULAS, MODULES
 from app.core.formulas.signature import formula_of
 from app.core.yaml_file import YamlDocument, read_document
 from app.course.content.catalog import Catalog, Topic
+from app.course.content.chapter_cache import ChapterCache
 from app.course.kinds import Exercise
 from app.course.kinds.base import Strict
 from app.course.kinds.schema_errors import faults
+from app.server.cache import joint_digest
 from app.server.config import Settings
 
 PACK_FILE = "pack.yaml"
@@ -384,7 +386,17 @@ def read_course(settings: Settings) -> Catalog:
     """
     packs = read_packs(pack_folders(settings))
     load_formulas(settings, packs)
-    return arranged(Catalog.read([BUILT_IN, *(pack.chapters for pack in packs)]), packs)
+    folders = [BUILT_IN, *(pack.chapters for pack in packs)]
+    cache = ChapterCache(settings.cache / "course", folders, packs_digest(packs))
+    catalog = arranged(Catalog.read(folders, cache.read), packs)
+    cache.store()
+    return replace(catalog, digest=cache.digest(folders))
+
+
+def packs_digest(packs: Sequence[CoursePack]) -> str:
+    """A digest of what *packs* say of the course, and of their formulas."""
+    files = (pack.document.digest if pack.document else "" for pack in packs)
+    return joint_digest(*files, *(files_digest(sources_of(pack)) for pack in packs))
 
 
 def load_formulas(settings: Settings, packs: Sequence[CoursePack]) -> None:

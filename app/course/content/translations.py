@@ -4,7 +4,7 @@ import hashlib
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -22,6 +22,7 @@ from app.course.kinds.drawn_values import ChapterParameter
 from app.course.kinds.schema_errors import faults
 
 ReadTopic = Callable[[Path], tuple[TopicFile, YamlDocument]]
+Original = tuple[TopicFile | Exercise, YamlDocument]  # a file as it was read
 _NAME = "abcdefghijklmnopqrstuvwxyz0123456789-"
 
 
@@ -274,19 +275,16 @@ class Spoken:
     topics: dict[str, tuple[str, TopicFile]] = field(default_factory=dict)
 
 
-def read_spoken(folders: Iterable[Path], read: ReadTopic, problems: list[Problem]) -> Mapping[str, Spoken]:
-    """The translations in *folders*, which are chapters, by language; adds to the *problems*.
+def read_spoken(folder: Path, originals: Mapping[Path, Original], problems: list[Problem]) -> Mapping[str, Spoken]:
+    """The translations in *folder*, a chapter, by language; adds to the *problems*.
 
-    *read* reads the files of chapters.
+    *originals* are its files that are valid, as they were read.
     """
     found: dict[str, Spoken] = {}
-    for folder in folders:
-        problems += stray(folder)
-        paths = sorted(folder.glob(f"*{_SUFFIX}"))
-        with_translation = {original_of(path) for path in paths if is_translation(path)}
-        for path in paths:
-            if path in with_translation:
-                _add(path, found, read, problems)
+    problems += stray(folder)
+    for path in dict.fromkeys(original_of(path) for path in sorted(folder.glob(f"*{_SUFFIX}")) if is_translation(path)):
+        if path in originals:  # the catalog reports what is wrong with another
+            _add(path, *originals[path], found, problems)
     return found
 
 
@@ -304,28 +302,18 @@ def topic_texts(topic: TopicFile) -> dict[Where, str]:
     return {where: text for where, text in texts.items() if text.strip()}
 
 
-def _add(path: Path, found: dict[str, Spoken], read: ReadTopic, problems: list[Problem]) -> None:
-    add = _add_topic if path.name == TOPIC_FILE else _add_exercise
-    try:
-        add(path, found, read, problems)
-    except ContentError:
-        return  # the catalog reports what is wrong with the original
-
-
-def _add_topic(path: Path, found: dict[str, Spoken], read: ReadTopic, problems: list[Problem]) -> None:
-    topic, document = read(path)
-    for one in _fresh(path, topic_texts(topic), problems):
+def _add(
+    path: Path, made: TopicFile | Exercise, document: YamlDocument, found: dict[str, Spoken], problems: list[Problem]
+) -> None:
+    """Add the translations of the file at *path* to what is *found*."""
+    texts = topic_texts(made) if isinstance(made, TopicFile) else exercise_texts(made)
+    for one in _fresh(path, texts, problems):
+        spoken = found.setdefault(one.language, Spoken(one.language))
         with _collected(problems):
-            spoken = found.setdefault(one.language, Spoken(one.language))
-            spoken.topics[path.parent.name] = (topic.title, _topic(document, one))
-
-
-def _add_exercise(path: Path, found: dict[str, Spoken], read: ReadTopic, problems: list[Problem]) -> None:
-    exercise, document = read_exercise(path, path.parent.name, read)
-    for one in _fresh(path, exercise_texts(exercise), problems):
-        with _collected(problems):
-            made = translated(exercise, document, one)
-            found.setdefault(one.language, Spoken(one.language)).exercises[made.id] = made
+            if isinstance(made, TopicFile):
+                spoken.topics[path.parent.name] = (made.title, _topic(document, one))
+            else:
+                spoken.exercises[made.id] = translated(made, document, one)
 
 
 def _fresh(path: Path, texts: Mapping[Where, str], problems: list[Problem]) -> Sequence[Translation]:

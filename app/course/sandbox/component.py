@@ -6,11 +6,11 @@ import importlib.metadata
 import importlib.util
 import os
 import platform
-import stat
 import sys
 from pathlib import Path
 
 from app.core.errors import UnavailableError
+from app.server.cache import check_owner
 
 if sys.platform == "win32":
     import msvcrt
@@ -27,7 +27,6 @@ else:
 _HERE = Path(__file__).resolve().parent
 _PACKAGES = ("wasmtime", "componentize_py")
 _SOURCES = ("engine.py", "build.py", "guest/*.py", "guest/*.wit")
-_OTHERS_MAY_WRITE = stat.S_IWGRP | stat.S_IWOTH
 _BUILD_TIME = 600.0  # seconds; it takes about 15 on two cores
 
 
@@ -93,19 +92,6 @@ async def _build_locked(file: Path) -> None:
         if not file.exists():
             check_owner(file.parent)
             await _build(file)
-
-
-def check_owner(path: Path) -> None:
-    """Refuse a file that another user could have written: it is loaded as native code.
-
-    Raises:
-        UnavailableError: another user owns it or may write to it.
-    """
-    if sys.platform == "win32":
-        return  # there, a user's own cache folder is private by its access list
-    status = path.stat()
-    if status.st_uid != os.geteuid() or status.st_mode & _OTHERS_MAY_WRITE:
-        raise UnavailableError(f"{path} could have been written by another user and is not loaded; delete it")
 
 
 def _unlock(locking: "asyncio.Future[_Lock]") -> None:

@@ -6,6 +6,7 @@ from functools import wraps
 from typing import Any
 
 from fastapi import APIRouter
+from fastapi.routing import APIRoute
 from starlette.convertors import IntegerConvertor, register_url_convertor  # codespell:ignore
 from starlette.routing import BaseRoute, Match, Route
 from starlette.types import Scope
@@ -30,6 +31,28 @@ class NumberConvertor(IntegerConvertor):
 register_url_convertor("int", NumberConvertor())
 
 
+class LateRoute(APIRoute):
+    """FastAPI's route, whose parameters it analyzes at the first request: a start has hundreds, and needs none."""
+
+    def __init__(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
+        self._late = (path, endpoint, options)
+        plain = Route(path, endpoint)
+        self.path, self.endpoint, self.name = path, endpoint, options.get("name") or plain.name
+        self.path_regex, self.path_format, self.param_convertors = (
+            plain.path_regex, plain.path_format, plain.param_convertors,
+        )  # fmt: skip
+        self.methods = {method.upper() for method in options.get("methods") or ["GET"]}
+        self.include_in_schema = options.get("include_in_schema", True)
+
+    def __getattr__(self, name: str) -> Any:
+        """What only the analysis knows."""
+        if "_late" not in vars(self):
+            raise AttributeError(name)
+        path, endpoint, options = vars(self).pop("_late")
+        super().__init__(path, endpoint, **{**options, "include_in_schema": self.include_in_schema})
+        return getattr(self, name)
+
+
 class Router(APIRouter):
     """FastAPI's, but a plain function is called aside, by turns and on an account.
 
@@ -37,7 +60,7 @@ class Router(APIRouter):
     """
 
     def __init__(self, **options: Any) -> None:
-        super().__init__(generate_unique_id_function=lambda route: route.name, **options)
+        super().__init__(generate_unique_id_function=lambda route: route.name, route_class=LateRoute, **options)
 
     def add_api_route(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
         """Add a route, as the decorators of a router do."""

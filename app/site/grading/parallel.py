@@ -25,7 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from app.core.errors import InputError, UnavailableError
 from app.core.line_reader import Numbered, short_lines
 from app.course.content.catalog import Catalog
-from app.course.content.course import exercise_folders
+from app.course.content.course import read_course
 from app.server.config import Settings
 from app.site.grading.offline import FileGrader, VerdictTally
 
@@ -213,7 +213,7 @@ def _work(pipe: Connection, settings: Settings, catalog: Catalog | None) -> None
     """Grade pieces until there are no more, or the process that sends them is gone."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # that process ends this one
     threading.Thread(target=_follow, args=(os.getppid(),), daemon=True).start()
-    grader = FileGrader(catalog or Catalog.read(exercise_folders(settings)), settings)
+    grader = FileGrader(catalog or read_course(settings), settings)
     with asyncio.Runner() as runner:
         try:
             while lines := pipe.recv():

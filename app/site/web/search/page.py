@@ -13,9 +13,9 @@ from app.core.quotation import visible
 from app.core.translation import SOURCE, language, translate
 from app.server.aside import aside
 from app.server.network.routes import Router
-from app.site import Here, site_in
+from app.site import Here, Site, site_in
 from app.site.web.frame.renderer import Hyperlink, ListFilter, frame, render
-from app.site.web.search.entries import index_of
+from app.site.web.search.entries import index_file, index_of
 from app.site.web.search.index import KINDS, SINGULAR, Index, Kind, SearchEntry
 
 _TRY = ("ring all-reduce", "bubble fraction", "ZeRO stage 3", "checkpoint interval", "375 %")
@@ -84,11 +84,15 @@ _SUGGESTED = 8  # hits while one types
 
 @asynccontextmanager
 async def indexing(app: FastAPI) -> AsyncIterator[None]:
-    """While the app runs, the index of English is built in the background, once.
+    """While the app runs, each index is built or read at the first search in its language.
 
-    The one of another language is built at the first search in it.
+    That of English is built before the first request, not beside it, unless an earlier start left it in the cache.
     """
-    app.state.indexes = {SOURCE: asyncio.create_task(aside(index_of, app.state.site.course))}
+    site: Site = app.state.site
+    app.state.indexes = {}
+    if site.course.digest and not index_file(site.course, site.settings).is_there:
+        app.state.indexes[SOURCE] = asyncio.create_task(aside(index_of, site.course, site.settings))
+        await app.state.indexes[SOURCE]
     yield
     await asyncio.gather(*app.state.indexes.values())
 
@@ -106,11 +110,11 @@ async def show_search(request: Request, site: Here, q: str = "", kind: str = "")
 
 async def _index(request: Request) -> Index:
     """The index in the language of the request."""
-    course = site_in(request).course
+    site = site_in(request)
     building: dict[str, asyncio.Task[Index]] | None = getattr(request.app.state, "indexes", None)
     if building is None:
-        return await aside(index_of, course)
+        return await aside(index_of, site.course, site.settings)
     if language() not in building:
-        building[language()] = asyncio.create_task(aside(index_of, course))
+        building[language()] = asyncio.create_task(aside(index_of, site.course, site.settings))
     # Shielded: a visitor who goes away must not stop it for all.
     return await asyncio.shield(building[language()])
