@@ -106,4 +106,5 @@ def template_environment(language: str = SOURCE) -> Environment:
     install: Any = made.install_gettext_callables  # type: ignore[attr-defined]
     install(cache(form_of), form_of_number, newstyle=True)
     made.globals["_"] = translate
+    made.globals["unchanging"] = cache(lambda name: Markup(made.get_template(name).render()))
     return made

@@ -4,7 +4,7 @@ import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 from pydantic import Field, ValidationError
@@ -116,7 +116,7 @@ _WORDS_A_MINUTE = 100  # formulas and tables are read slowly
 _NEW_CHAPTER = "write one with title, position, summary and opening, or give the folder the name of an existing chapter"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Topic:
     """A chapter, and its exercises in order: the core ones first."""
 
@@ -137,12 +137,12 @@ class Topic:
     parameters: Mapping[str, ChapterParameter] = field(default_factory=dict)
     language: str = SOURCE
 
-    @property
+    @cached_property
     def path(self) -> tuple[Exercise, ...]:
         """The exercises of its path: the core ones; all of them, in a chapter without any."""
         return tuple(one for one in self.exercises if one.core) or self.exercises
 
-    @property
+    @cached_property
     def extras(self) -> tuple[Exercise, ...]:
         """The exercises beside its path."""
         return self.exercises[len(self.path) :]
@@ -152,7 +152,7 @@ class Topic:
         """Minutes that its opening and its path take."""
         return self.reading + sum(one.minutes for one in self.path)
 
-    @property
+    @cached_property
     def reading(self) -> int:
         """Minutes that its opening takes to read."""
         return max(1, round(len(self.opening.split()) / _WORDS_A_MINUTE))
