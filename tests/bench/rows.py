@@ -27,7 +27,7 @@ from tests.bench.made_trace import write_trace
 from tests.measurements.printing import rows as test_rows
 
 _RING = "collectives/ring-all-reduce-time"
-_CONNECTIONS, _OF_PAGES = 16, 2
+_CONNECTIONS, _OF_PAGES = 16, 1
 _SECONDS = 0.8  # of a load
 _EVENTS, _STEPS, _LAYOUTS = 40_000, 2_000, 2_000
 
