@@ -20,7 +20,6 @@ from app.core.folders import ROOT
 from app.core.translation import SOURCE, Numeral, form_of, form_of_number, known_form, translate
 from app.core.translation.dates import short_day, short_moment
 
-
 _VALUE = re.compile(r"%\((\w+)\)s|(%%)")  # of the form of a sentence in a template
 
 
@@ -31,7 +30,7 @@ class SentenceFolder(NodeTransformer):
         """Those that the globals of *environment* return."""
         self._names = environment.globals
 
-    def visit_Output(self, node: nodes.Output) -> nodes.Output:
+    def visit_Output(self, node: nodes.Output) -> nodes.Output:  # noqa: N802 (the name is Jinja's)
         """An output: a sentence becomes text, with the expressions of its values in between."""
         found: list[nodes.Expr] = []
         for child in node.nodes:
@@ -40,7 +39,7 @@ class SentenceFolder(NodeTransformer):
         node.nodes = found
         return node
 
-    def visit_Call(self, node: nodes.Call) -> nodes.Expr:
+    def visit_Call(self, node: nodes.Call) -> nodes.Expr:  # noqa: N802
         """A call: that of a sentence or a file without values becomes its result."""
         whole = _is_call(node, "_", "asset") and len(node.args) == 1 and not node.kwargs
         if not whole or (node.node.name == "_" and known_form(node.args[0].value) is None):
