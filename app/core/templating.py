@@ -34,37 +34,40 @@ class SentenceFolder(NodeTransformer):
         """An output: a sentence becomes text, with the expressions of its values in between."""
         found: list[nodes.Expr] = []
         for child in node.nodes:
-            is_known = _is_call(child, "gettext") and known_form(child.args[0].value) is not None
-            found += self._pieces(child) if is_known else [self.visit(child)]
+            called = _called(child, "gettext")
+            if isinstance(child, nodes.Call) and called and known_form(called[1]) is not None:
+                found += self._pieces(child, called[1])
+            else:
+                found.append(self.visit(child))
         node.nodes = found
         return node
 
-    def visit_Call(self, node: nodes.Call) -> nodes.Expr:  # noqa: N802
+    def visit_Call(self, node: nodes.Call) -> nodes.Node:  # noqa: N802
         """A call: that of a sentence or a file without values becomes its result."""
-        whole = _is_call(node, "_", "asset") and len(node.args) == 1 and not node.kwargs
-        if not whole or (node.node.name == "_" and known_form(node.args[0].value) is None):
-            return self.generic_visit(node)  # type: ignore[no-any-return]
-        made = self._names[node.node.name](node.args[0].value)
-        return nodes.Const(str(made), lineno=node.lineno)
+        called = _called(node, "_", "asset")
+        if called is None or len(node.args) > 1 or node.kwargs:
+            return self.generic_visit(node)
+        name, text = called
+        if name == "_" and known_form(text) is None:
+            return self.generic_visit(node)
+        result: Any = self._names[name]
+        return nodes.Const(str(result(text)), lineno=node.lineno)
 
-    def _pieces(self, call: nodes.Call) -> Iterator[nodes.Expr]:
+    def _pieces(self, call: nodes.Call, sentence: str) -> Iterator[nodes.Expr]:
         values = {one.key: self.visit(one.value) for one in call.kwargs}
-        text, *rest = _VALUE.split(form_of(call.args[0].value))
+        text, *rest = _VALUE.split(form_of(sentence))
         yield nodes.TemplateData(text, lineno=call.lineno)
         for name, percent, text in zip(rest[::3], rest[1::3], rest[2::3], strict=True):
             yield nodes.TemplateData("%", lineno=call.lineno) if percent else values[name]
             yield nodes.TemplateData(text, lineno=call.lineno)
 
 
-def _is_call(node: nodes.Node, *names: str) -> bool:
-    """Whether *node* calls one of *names* with a text that the template holds."""
-    return (
-        isinstance(node, nodes.Call)
-        and isinstance(node.node, nodes.Name)
-        and node.node.name in names
-        and bool(node.args)
-        and isinstance(node.args[0], nodes.Const)
-    )
+def _called(node: nodes.Node, *names: str) -> tuple[str, str] | None:
+    """The one of *names* that *node* calls, and the text in the template that it is called with, if it is so."""
+    if not (isinstance(node, nodes.Call) and isinstance(node.node, nodes.Name) and node.args):
+        return None
+    name, given = node.node.name, node.args[0]
+    return (name, str(given.value)) if name in names and isinstance(given, nodes.Const) else None
 
 
 class TemplateEnvironment(Environment):

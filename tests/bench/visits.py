@@ -41,8 +41,10 @@ def visit(url: str, token: str, number: int, tally: Tally) -> None:
     connection = (HTTPSConnection if parts.scheme == "https" else HTTPConnection)(parts.netloc, timeout=60)
     answer = {"exercise": "collectives/ring-all-reduce-time", "seed": number % 1_000, "answer": "1 s"}
     head = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    asked: list[tuple[str, str, str | None, dict[str, str]]]
     asked = [("GET", page.format(number % 1_000), None, {}) for page in _PAGES]
-    for method, path, body, headers in [*asked, ("POST", "/api/v1/check", dumps(answer), head)]:
+    asked.append(("POST", "/api/v1/check", dumps(answer), head))
+    for method, path, body, headers in asked:
         begun = time.perf_counter()
         try:
             connection.request(method, parts.path.rstrip("/") + path, body, headers)

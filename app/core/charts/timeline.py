@@ -22,7 +22,8 @@ from app.core.charts.axes import (
     wrapped,
 )
 from app.core.simulators.pipeline import Played, Slot
-from app.core.translation import language, noted, numeral_in, plural, translate, translate_known
+from app.core.translation import language, noted, plural, translate, translate_known
+from app.core.translation.sentence import numeral_in
 from app.core.units import SECOND, show
 
 _NOISE = 12  # decimals of a second
