@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -108,11 +107,15 @@ def server(
     make_token = [sys.executable, "-m", "app", "token", "create", "bench"]
     made = subprocess.run(make_token, env=environment, cwd=root, capture_output=True, text=True, check=False)
     command = [sys.executable, "-c", _BARE] if how == "bare" else [sys.executable, "-m", "app", "serve", "--port", "0"]
-    pipes = {"stderr": subprocess.PIPE, "text": True, "start_new_session": True, "preexec_fn": bound_to_us}
-    with subprocess.Popen(command, env=environment, cwd=root, **pipes) as process:  # type: ignore[call-overload]
+    said = folder / f"{how}.log"  # not a pipe: what it starts may hold that open for longer
+    with (
+        said.open("w") as log,
+        subprocess.Popen(
+            command, env=environment, cwd=root, stderr=log, text=True, start_new_session=True, preexec_fn=bound_to_us
+        ) as process,
+    ):
         try:
-            running = Running(_port(process), process, made.stdout.strip())
-            threading.Thread(target=process.stderr.read, daemon=True).start()
+            running = Running(_port(process, said), process, made.stdout.strip())
             if ready != "at once" and how != "bare":
                 asyncio.run(_until_ready(running, b'"ready"' if ready == "programs" else b"{"))
                 _until_quiet(running)
@@ -125,13 +128,14 @@ def server(
                 os.killpg(process.pid, signal.SIGKILL)
 
 
-def _port(process: "subprocess.Popen[str]") -> int:
-    said = []
-    for line in process.stderr or ():
-        if found := re.search(r"http://[^\s:]+:(\d+)", line):
+def _port(process: "subprocess.Popen[str]", said: Path) -> int:
+    while True:
+        has_ended = process.poll() is not None
+        if found := re.search(r"http://[^\s:]+:(\d+)\b", said.read_text()):
             return int(found[1])
-        said.append(line)
-    raise RuntimeError(f"the server did not start: {''.join(said)[-500:]}")
+        if has_ended:
+            raise RuntimeError(f"the server did not start: {said.read_text()[-500:]}")
+        time.sleep(0.02)
 
 
 def _known_in(root: Path) -> dict[str, str]:
