@@ -123,7 +123,7 @@ def server(
         finally:
             process.terminate()
             try:
-                process.wait(_PATIENCE)
+                process.wait(0.5 if ready == "at once" else _PATIENCE)
             except subprocess.TimeoutExpired:
                 os.killpg(process.pid, signal.SIGKILL)
 
