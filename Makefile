@@ -90,8 +90,9 @@ translations: $(VENV)/made-for-tests
 core: $(VENV)/made-for-tests
 	cd deploy/core && $(CURDIR)/$(BIN)/python -m hatchling build -t wheel -d $(CURDIR)/dist
 
+# What everything costs; ROW=page: only the rows with that in their names.
 bench: $(VENV)/made-for-tests
-	$(BIN)/python -m tests.bench
+	$(BIN)/python -m tests.bench $(ROW)
 
 # Small faults in a module, one at a time, and those that the nearest tests do not see.
 mutate: $(VENV)/made-for-tests

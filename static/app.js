@@ -47,28 +47,33 @@ back?.form.addEventListener("submit", () => (back.value = back.value.split("?")[
 const WIDE = ".math, table, pre, .scroll, .cm-scroller";
 // What is in a line of text has no width of its own, whatever Firefox says of what it holds.
 const overflow = ({ clientWidth, scrollWidth }) => clientWidth && scrollWidth - clientWidth;
+// All is measured before anything changes, so that a page is laid out once, and what is far away not at all.
+const isNear = (block) => block.checkVisibility?.({ contentVisibilityAuto: true }) ?? true;
 function reachable() {
-  for (const block of document.querySelectorAll(WIDE)) {
-    const wide = overflow(block) > 0;
-    fade(block);
+  const near = [...document.querySelectorAll(WIDE)].filter(isNear);
+  for (const [block, over, left] of near.map((one) => [one, overflow(one), one.scrollLeft])) {
+    const wide = over > 0;
+    fade(block, over, left);
     if (block.matches(".scroll, .cm-scroller")) continue; // these are reached already
     if (wide) block.setAttribute("tabindex", "0");
     else if (block.getAttribute("tabindex") === "0" && !block.dataset.stays)
       block.removeAttribute("tabindex");
   }
 }
-function fade(block) {
-  const { scrollLeft } = block;
-  const more = [scrollLeft > 1 && "start", scrollLeft < overflow(block) - 1 && "end"].filter(Boolean);
+function fade(block, over, left) {
+  const more = [left > 1 && "start", left < over - 1 && "end"].filter(Boolean);
   if (more.length) block.dataset.more = more.join(" ");
   else delete block.dataset.more;
 }
-addEventListener("scroll", ({ target }) => target.matches?.(WIDE) && fade(target), { capture: true, passive: true });
+const moved = ({ target }) => target.matches?.(WIDE) && fade(target, overflow(target), target.scrollLeft);
+addEventListener("scroll", moved, { capture: true, passive: true });
 let rest = 0; // the timer that waits until the page rests
-new MutationObserver(() => {
+const later = () => {
   clearTimeout(rest);
   rest = setTimeout(reachable, 150);
-}).observe(document.querySelector("#main"), { childList: true, subtree: true });
+};
+new MutationObserver(later).observe(document.querySelector("#main"), { childList: true, subtree: true });
+for (const shows of ["toggle", "contentvisibilityautostatechange"]) addEventListener(shows, later, { capture: true });
 addEventListener("resize", reachable);
 document.fonts.ready.then(reachable);
 reachable();

@@ -1,24 +1,92 @@
 """The Jinja environments: undefined names are errors, and everything is escaped.
 
-Each language has an environment of its own, with Jinja's extension for translations: a sentence is
-looked up when a template is rendered.
+Each language has an environment of its own, with Jinja's extension for translations. A sentence is
+looked up when a template is compiled, in the language of the environment; what depends on a number, or
+is not translated, waits until it is rendered. So what was compiled is good for one language.
 """
 
+import re
+from collections.abc import Iterator, MutableMapping
 from functools import cache
+from types import CodeType
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment, FileSystemLoader, StrictUndefined, nodes
+from jinja2.visitor import NodeTransformer
 from markupsafe import Markup
 
 from app.core.errors import capitalized, sentence
 from app.core.folders import ROOT
-from app.core.translation import SOURCE, Numeral, form_of, form_of_number, translate
+from app.core.translation import SOURCE, Numeral, form_of, form_of_number, known_form, translate
 from app.core.translation.dates import short_day, short_moment
+
+_VALUE = re.compile(r"%\((\w+)\)s|(%%)")  # of the form of a sentence in a template
+
+
+class SentenceFolder(NodeTransformer):
+    """Puts the sentences of an environment's language, and the addresses of its files, into templates."""
+
+    def __init__(self, environment: Environment) -> None:
+        """Those that the globals of *environment* return."""
+        self._names = environment.globals
+
+    def visit_Output(self, node: nodes.Output) -> nodes.Output:  # noqa: N802 (the name is Jinja's)
+        """An output: a sentence becomes text, with the expressions of its values in between."""
+        found: list[nodes.Expr] = []
+        for child in node.nodes:
+            called = _called(child, "gettext")
+            if isinstance(child, nodes.Call) and called and known_form(called[1]) is not None:
+                found += self._pieces(child, called[1])
+            else:
+                found.append(self.visit(child))
+        node.nodes = found
+        return node
+
+    def visit_Call(self, node: nodes.Call) -> nodes.Node:  # noqa: N802
+        """A call: that of a sentence or a file without values becomes its result."""
+        called = _called(node, "_", "asset")
+        if called is None or len(node.args) > 1 or node.kwargs:
+            return self.generic_visit(node)
+        name, text = called
+        if name == "_" and known_form(text) is None:
+            return self.generic_visit(node)
+        result: Any = self._names[name]
+        return nodes.Const(str(result(text)), lineno=node.lineno)
+
+    def _pieces(self, call: nodes.Call, sentence: str) -> Iterator[nodes.Expr]:
+        values = {one.key: self.visit(one.value) for one in call.kwargs}
+        text, *rest = _VALUE.split(form_of(sentence))
+        yield nodes.TemplateData(text, lineno=call.lineno)
+        for name, percent, text in zip(rest[::3], rest[1::3], rest[2::3], strict=True):
+            yield nodes.TemplateData("%", lineno=call.lineno) if percent else values[name]
+            yield nodes.TemplateData(text, lineno=call.lineno)
+
+
+def _called(node: nodes.Node, *names: str) -> tuple[str, str] | None:
+    """The one of *names* that *node* calls, and the text in the template that it is called with, if it is so."""
+    if not (isinstance(node, nodes.Call) and isinstance(node.node, nodes.Name) and node.args):
+        return None
+    name, given = node.node.name, node.args[0]
+    return (name, str(given.value)) if name in names and isinstance(given, nodes.Const) else None
+
+
+class TemplateEnvironment(Environment):
+    """Jinja's, whose templates have all the same globals, and the sentences of one language."""
+
+    def compile(self, source: str | nodes.Template, *given: Any, **named: Any) -> str | CodeType:  # type: ignore[override]
+        """The code of the template *source*."""
+        tree = self.parse(source, *given[:2]) if isinstance(source, str) else source
+        made: str | CodeType = super().compile(SentenceFolder(self).visit(tree), *given, **named)
+        return made
+
+    def make_globals(self, d: MutableMapping[str, Any] | None) -> MutableMapping[str, Any]:
+        """The globals of a template. (To compare Jinja's own `ChainMap` costs as much as a macro, at each import.)"""
+        return {**self.globals, **(d or {})}
 
 
 def template_environment(language: str = SOURCE) -> Environment:
     """An environment with the templates in templates/, in *language*."""
-    made = Environment(
+    made = TemplateEnvironment(
         loader=FileSystemLoader(ROOT / "templates"),
         autoescape=True,
         undefined=StrictUndefined,
@@ -36,8 +104,9 @@ def template_environment(language: str = SOURCE) -> Environment:
     made.globals["language"] = language
     # The attribute of what is English on every page, such as the documentation.
     made.globals["english"] = "" if language == SOURCE else Markup(' lang="en"')
-    # Blocks become calls with their values by name ("newstyle"); a form is looked up once.
+    # Blocks become calls with their values by name ("newstyle"); those in an expression are looked up once.
     install: Any = made.install_gettext_callables  # type: ignore[attr-defined]
     install(cache(form_of), form_of_number, newstyle=True)
     made.globals["_"] = translate
+    made.globals["unchanging"] = cache(lambda name: Markup(made.get_template(name).render()))
     return made

@@ -183,6 +183,7 @@ _PORTABLE = _parser(None, _delimited)
 _DOCUMENTS = _parser().use(anchors_plugin, max_level=3)
 
 
+@lru_cache(maxsize=_CACHED)
 def plain_words(text: str) -> str:
     """The first paragraph of a Markdown *text* as plain words, without sentences of mathematics.
 

@@ -13,8 +13,7 @@ from pathlib import Path
 from playwright.sync_api import Playwright, sync_playwright
 
 from tests.audit import access, contract, exported, lighthouse, motion
-from tests.bench.__main__ import row
-from tests.bench.figures import Figure
+from tests.bench.figures import Figure, row
 from tests.bench.load import server
 from tests.browser.browser import find, launch
 from tests.pages import EXPLORED, PAGES

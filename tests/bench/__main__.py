@@ -1,57 +1,76 @@
-"""Measures everything and prints a table: python -m tests.bench [NAME ...]"""
+"""Measures what everything costs, each beside a peer, in eight minutes: python -m tests.bench [ROW ...]
+
+ROW is a part of the name of a row, or one of the benches in RARE, which take longer and are run by name.
+"""
 
 import os
+import signal
 import subprocess
 import sys
+import tempfile
 import time
 from importlib import import_module
 from pathlib import Path
 
-from tests.bench.figures import Figure
+from app.core.folders import ROOT
+from tests.bench.figures import row
+from tests.bench.load import bound_to_us
+from tests.bench.rows import Ratio, chosen, prepared, ratio_of, shown
 
-BENCHES = (
-    "start",
-    "formulas",
-    "schedules",
-    "search",
-    "content",
-    "adequacy",
-    "explorers",
-    "page",
-    "sandbox",
-    "siege",
-    "hall",
-    "batch",
-    "grade",
-    "predict",
-    "traces",
-    "measured",
-    "http",
-    "labs",
-    "people",
-    "class",
-    "rivals",
-)
+ALWAYS = ("page", "search", "schedules")
+RARE = ("sandbox", "siege", "hall", "batch", "traces", "labs", "people", "class", "rivals")
 _LONGEST = 900  # seconds of one bench: on a quiet machine each takes less than two minutes
 
 
 def main(names: list[str]) -> int:
-    """Print a row a figure; 1 if one misses its goal, or could not be measured.
-
-    Each bench is a process of its own: what fails, as on a machine that does other work, is said
-    at the end, and does not end the others.
-    """
-    if len(names) == 1:
-        return _measure(names[0])
+    """Print a line a row; 1 if one misses its bound, or could not be measured."""
+    ending_at_once()
+    if names[:1] == ["--alone"]:
+        return _measure(names[1])
     sys.stdout.write(f"other work on this machine: {_other_work():.1f} of {os.cpu_count()} cores\n")
-    codes, trouble = [], []
-    for name in names or BENCHES:
+    benches = [name for name in (*ALWAYS, *RARE) if name in names] if names else ALWAYS
+    patterns = [name for name in names if name not in (*ALWAYS, *RARE)]
+    codes = [_measure_rows(patterns)] if patterns or not names else []
+    trouble = []
+    for name in benches:
         code, why = _run(name)
         codes.append(code)
         if why:
             trouble.append(f"{name} could not be measured to its end: {why}\n")
     sys.stdout.writelines(trouble)
     return 1 if any(codes) else 0
+
+
+def ending_at_once() -> None:
+    """Leave as after Ctrl-C when something ends this process: what it has started ends with it."""
+
+    def leave(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, leave)
+
+
+def _measure_rows(patterns: list[str]) -> int:
+    rows = chosen(patterns)
+    if not rows:
+        sys.stdout.write(f"no row has {' or '.join(patterns)} in its name\n")
+        return 1
+    missed = 0
+    with tempfile.TemporaryDirectory() as folder, prepared(ROOT, Path(folder), rows) as version:
+        for number, one in enumerate(rows, 1):
+            if sys.stderr.isatty():
+                sys.stderr.write(f"\r{number} of {len(rows)}: {one.name}\x1b[K\r")
+            found = ratio_of(one, version)
+            sys.stdout.write(_line(found))
+            sys.stdout.flush()
+            missed += found.times > one.most
+    return 1 if missed else 0
+
+
+def _line(found: Ratio) -> str:
+    peer = f"{found.row.peer} ({shown(found.peer)})"
+    mark = "ok" if found.times <= found.row.most else "MISSED"
+    return f"{found.row.name:<40} {shown(found.seconds):>9} = {found.times:<6.3g} × {peer:<44} ≤ {found.row.most:<5g} {mark}\n"
 
 
 def _measure(name: str) -> int:
@@ -66,14 +85,19 @@ def _measure(name: str) -> int:
 def _run(name: str) -> tuple[int, str]:
     """The exit status of a bench, and why it did not come to its end; empty if it did."""
     sys.stdout.flush()
-    command = [sys.executable, "-m", "tests.bench", name]
-    try:
-        done = subprocess.run(command, stderr=subprocess.PIPE, text=True, check=False, timeout=_LONGEST)
-    except subprocess.TimeoutExpired:
-        return 1, f"it took longer than {_LONGEST:,} s"
-    said = done.stderr.strip().splitlines()
-    failed = done.returncode and any(line.startswith("Traceback") for line in said)
-    return done.returncode, said[-1] if failed else ""
+    command = [sys.executable, "-m", "tests.bench", "--alone", name]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True, preexec_fn=bound_to_us) as process:
+        try:
+            _, said = process.communicate(timeout=_LONGEST)
+        except subprocess.TimeoutExpired:
+            process.terminate()
+            return 1, f"it took longer than {_LONGEST:,} s"
+        except BaseException:
+            process.terminate()
+            raise
+    lines = said.strip().splitlines()
+    failed = process.returncode and any(line.startswith("Traceback") for line in lines)
+    return process.returncode, lines[-1] if failed else ""
 
 
 def _other_work() -> float:
@@ -87,15 +111,6 @@ def _idle_seconds() -> float:
     with Path("/proc/stat").open() as file:
         _, _, _, _, idle, waiting, *_ = file.readline().split()
     return (int(idle) + int(waiting)) / os.sysconf("SC_CLK_TCK")
-
-
-def row(figure: Figure) -> str:
-    """A figure as a line of the table."""
-    sign = "≤" if figure.better == "lower" else "≥"
-    goal = f"{sign} {figure.goal:g} {figure.unit}" if figure.goal is not None else ""
-    mark = "ok" if figure.met else "MISSED"
-    value = f"{figure.value:,.4g}" if abs(figure.value) < 1000 else f"{figure.value:,.0f}"
-    return f"{figure.name:<48} {value:>10} {figure.unit:<5} {goal:<14} {mark}\n"
 
 
 if __name__ == "__main__":

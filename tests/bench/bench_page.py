@@ -14,8 +14,10 @@ from tests.bench.figures import Figure
 from tests.pages import EXPLORED, PAGES
 
 _PAGE = "/exercises/collectives/ring-all-reduce-time"
+# What a browser loads at once: fonts that the page asks for, no module that a script may ask for later, and no icons.
 _MENTIONED = re.compile(
-    r"""(?:href|src)="(/static/[^"]+)"|import\("(\./[^"]+)"\)|from "(\./[^"]+)"|url\((\./[^)]+)\)"""
+    r"""<link rel="(?:preload|stylesheet|modulepreload)" href="(/static/[^"]+)"|src="(/static/[^"]+)"|from ?"(\./[^"]+)\""""
+    r"""|import ?"(\./[^"]+)\""""
 )
 
 

@@ -34,8 +34,7 @@ from app.course.content.catalog import Catalog
 from app.server.db.learner_cookie import signing_secret, unsign
 from app.server.db.session import connect
 from app.server.db.tables import AttemptRow
-from tests.bench.__main__ import row
-from tests.bench.figures import Figure
+from tests.bench.figures import Figure, row
 from tests.bench.student import NUMBERS, PROGRAM, SEEDS, Balancer, Outcome, Student
 from tests.db.postgresql import cluster
 

@@ -1,8 +1,10 @@
 """A server in another process, and a load on it that costs the client little."""
 
 import asyncio
+import ctypes
 import os
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -12,57 +14,44 @@ from dataclasses import dataclass
 from functools import partial
 from itertools import cycle
 from pathlib import Path
+from typing import Literal
 
 import uvloop
 
 from app.core.folders import ROOT
 
+_LIMITS = ("answers_allowed", "processor_allowed")
+_PATIENCE = 15  # seconds in which a server ends by itself
 _LENGTH = re.compile(rb"content-length: (\d+)", re.IGNORECASE)
 
-_STARTER = """
-import socket, sys, uvicorn
-from dataclasses import replace
+_BARE = """
+import socket, uvicorn
 from fastapi import FastAPI
-from app.server.network.sockets import CONNECTION
-from app.server.config import Settings
-from app import main
-from app.main import create_app, create_site
-from app.site.grading.offline import Submission
+from pydantic import BaseModel
 
-class Forgetful:
-    def start(self): pass
-    async def put(self, row): pass
-    async def close(self): pass
+app = FastAPI()
 
-def bare():
-    app = FastAPI()
+class Submission(BaseModel):
+    exercise: str
+    seed: int = 0
+    answer: str | list[str] | dict[str, str]
 
-    @app.get("/healthz")
-    async def ready(): return {"sandbox": "ready"}
+@app.post("/api/v1/check")
+async def check(submission: Submission):
+    return {"exercise": submission.exercise, "seed": submission.seed, "verdict": "incorrect"}
 
-    @app.post("/api/v1/check")
-    async def check(submission: Submission):
-        return {"exercise": submission.exercise, "seed": submission.seed, "verdict": "incorrect"}
-
-    return app
-
-def unwatched():
-    from prometheus_client import metrics
-    metrics.Counter.inc = metrics.Histogram.observe = lambda *given: None
-
-def whole():
-    if sys.argv[1] == "unwatched": unwatched()
-    watched = {"metrics": "127.0.0.1"} if sys.argv[1] == "watched" else {}
-    site = create_site(Settings(**watched))
-    return create_app(site=replace(site, writer=Forgetful()) if sys.argv[1] == "forgets" else site)
-
-app, http = (bare(), "auto") if sys.argv[1] == "bare" else (whole(), CONNECTION)
-getattr(main, "calm_collector", lambda: None)()  # earlier versions, to compare with, have none
-config = uvicorn.Config(app, http=http, ws="none", access_log=False, log_level="warning")
 listening = socket.create_server(("127.0.0.1", 0), backlog=256)
-print(listening.getsockname()[1], flush=True)
-uvicorn.Server(config).run(sockets=[listening])
+print("http://127.0.0.1:%d" % listening.getsockname()[1], file=__import__("sys").stderr, flush=True)
+uvicorn.Server(uvicorn.Config(app, ws="none", access_log=False, log_level="error")).run(sockets=[listening])
 """
+_DIE_WITH_PARENT = 1  # of prctl
+_QUIET, _LONGEST = 0.05, 90.0  # seconds of work in a second that count as none, and to wait for that
+
+
+def bound_to_us() -> None:
+    """In a child, before its program starts: it ends when this process does, however that ends."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_DIE_WITH_PARENT, signal.SIGTERM)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,29 +89,76 @@ class Running:
 
 
 @contextmanager
-def server(folder: Path, how: str = "keeps", root: Path = ROOT, **settings: str) -> Iterator[Running]:
-    """A server that keeps attempts, or one that only says so; of the version in *root*."""
-    here = {"WALLCLOCK_PROCESSOR_ALLOWED": "0"} if root == ROOT else {}  # earlier ones know none
+def server(
+    folder: Path,
+    how: str = "ours",
+    root: Path = ROOT,
+    *,
+    ready: Literal["at once", "pages", "programs"] = "programs",
+    **settings: str,
+) -> Iterator[Running]:
+    """A server of the version in *root*, or a bare endpoint, once it is *ready* and has nothing left to do.
+
+    Only the command line is used, which earlier versions have as well. When it is left, the server ends
+    with all that it has started.
+    """
     database = {"WALLCLOCK_DATABASE": f"sqlite:///{folder / how}.db"}
-    environment = {**os.environ, **here, **database, **settings}
+    environment = {**os.environ, **database, **_known_in(root), **settings}
     make_token = [sys.executable, "-m", "app", "token", "create", "bench"]
-    made = subprocess.run(make_token, env=environment, cwd=root, capture_output=True, text=True, check=True)
-    command = [sys.executable, "-c", _STARTER, how]
-    with subprocess.Popen(command, env=environment, cwd=root, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        port = int(process.stdout.readline())
-        running = Running(port, process, made.stdout.strip())
+    made = subprocess.run(make_token, env=environment, cwd=root, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-c", _BARE] if how == "bare" else [sys.executable, "-m", "app", "serve", "--port", "0"]
+    said = folder / f"{how}.log"  # not a pipe: what it starts may hold that open for longer
+    with (
+        said.open("w") as log,
+        subprocess.Popen(
+            command, env=environment, cwd=root, stderr=log, text=True, start_new_session=True, preexec_fn=bound_to_us
+        ) as process,
+    ):
         try:
-            asyncio.run(_until_ready(running))
+            running = Running(_port(process, said), process, made.stdout.strip())
+            if ready != "at once" and how != "bare":
+                asyncio.run(_until_ready(running, b'"ready"' if ready == "programs" else b"{"))
+                _until_quiet(running)
             yield running
         finally:
             process.terminate()
+            try:
+                process.wait(0.5 if ready == "at once" else _PATIENCE)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
 
 
-async def _until_ready(running: Running) -> None:
+def _port(process: "subprocess.Popen[str]", said: Path) -> int:
+    while True:
+        has_ended = process.poll() is not None
+        if found := re.search(r"http://[^\s:]+:(\d+)\b", said.read_text()):
+            return int(found[1])
+        if has_ended:
+            raise RuntimeError(f"the server did not start: {said.read_text()[-500:]}")
+        time.sleep(0.02)
+
+
+def _known_in(root: Path) -> dict[str, str]:
+    """The settings without which a load is refused, as far as the version in *root* has them."""
+    texts = "".join(path.read_text(encoding="utf-8") for path in (root / "app").rglob("config/*.py"))
+    texts += "".join(path.read_text(encoding="utf-8") for path in (root / "app").rglob("config.py"))
+    return {f"WALLCLOCK_{name.upper()}": "0" for name in _LIMITS if name in texts}
+
+
+def _until_quiet(running: Running) -> None:
+    """Wait until nothing is built beside the first requests, such as the index of the search."""
+    end = time.monotonic() + _LONGEST
+    while time.monotonic() < end:
+        begun = running.busy()
+        time.sleep(1)
+        if running.busy() - begun <= _QUIET:
+            return
+
+
+async def _until_ready(running: Running, health: bytes) -> None:
     for _ in range(1200):
         try:
-            if b'"ready"' in await ask(running.port, request(running, "GET", "/healthz", b"")):
+            if health in await ask(running.port, request(running, "GET", "/healthz", b"")):
                 return
         except OSError:
             pass

@@ -9,6 +9,7 @@ from app.course.kinds.answer_key import (
     AskedQuantity,
     QuestionNumbers,
     ScoredMistake,
+    nearest_mistake,
     told_by_the_question,
     worth_sentence,
 )
@@ -177,7 +178,8 @@ def test_a_count_is_exact_plain_and_rounded(answer: str, unit: str, tolerance: s
 def test_a_value_is_a_mistake_within_its_tolerance(
     quantity: AskedQuantity, value: float, wrong: float, step: float, is_it: bool
 ) -> None:
-    assert quantity.is_mistake(value, wrong, step) is is_it
+    found = nearest_mistake(value, [quantity.band_of(wrong, "it")], step)
+    assert (found is not None) is is_it
 
 
 def test_of_two_mistakes_the_nearer_one_is_meant() -> None:

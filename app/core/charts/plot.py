@@ -4,6 +4,7 @@ import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import lru_cache
 from itertools import pairwise
 from operator import itemgetter
 
@@ -22,6 +23,7 @@ from app.core.charts.axes import (
     text_width,
     widest,
 )
+from app.core.translation import language
 
 _APART = 15  # pixels between two lines of text
 _SIDE = 9  # pixels between a point and its name
@@ -314,6 +316,7 @@ def _along(name: str, curve: Sequence[Point], at: Point, bounds: Box) -> Iterato
         yield from spots_around(point, right - left, bounds)
 
 
+_REMEMBERED = 128  # pictures of plots
 _HEIGHTS = {WIDE: 330, NARROW: 270}
 _EDGES = {WIDE: 14, NARROW: 22}  # pixels at the right, for half of the last number
 _TOP, _BOTTOM = 38, 42
@@ -421,7 +424,12 @@ class PlotPicture:
 
 
 def plot_picture(chart: Plot, paper: Paper = WIDE) -> PlotPicture:
-    """*chart* in pixels."""
+    """*chart* in pixels; to find places for its names takes long, so the latest ones are remembered."""
+    return _plot_picture(chart, paper, language())
+
+
+@lru_cache(_REMEMBERED)
+def _plot_picture(chart: Plot, paper: Paper, _language: str) -> PlotPicture:
     bottom = _HEIGHTS[paper] - _BOTTOM
     points = [point for series in chart.series for point in series.points]
     points += [(mark.x, mark.y) for mark in chart.marks]

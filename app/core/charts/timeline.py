@@ -3,7 +3,7 @@
 import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from string import ascii_lowercase
 from typing import NamedTuple
 
@@ -22,7 +22,8 @@ from app.core.charts.axes import (
     wrapped,
 )
 from app.core.simulators.pipeline import Played, Slot
-from app.core.translation import noted, plural, translate, translate_known
+from app.core.translation import language, noted, plural, translate, translate_known
+from app.core.translation.sentence import numeral_in
 from app.core.units import SECOND, show
 
 _NOISE = 12  # decimals of a second
@@ -55,13 +56,22 @@ class TimeBar(NamedTuple):
     says: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Lane:
     """A row of the chart, such as a device."""
 
     name: str
     note: str
     bars: tuple[TimeBar, ...]
+
+    @cached_property
+    def texts(self) -> tuple[str, str, str]:
+        """The labels of the bars, the letters of their kinds, and their tooltips: the same on every paper."""
+        return (
+            " ".join([bar.label for bar in self.bars]),
+            "".join([bar.kind for bar in self.bars]),
+            "|".join([bar.says for bar in self.bars]),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,21 +155,24 @@ def _bars(played: Played, own: Sequence[Slot], until: float) -> tuple[TimeBar, .
     """The passes of a device; a letter tells the chunks apart, if it holds several."""
     devices, chunked = played.schedule.devices, played.schedule.depth > played.schedule.devices
     form = translate("{kind} of micro-batch {microbatch}{where}, {start} to {end}")
-    said = {kind: translate(name) for kind, name in SAID.items()}
+    said, code = {kind: translate(name) for kind, name in SAID.items()}, language()
     bars = []
     for _, kind, microbatch, stage, start, end in own:
         if start >= until:
             continue
         letter = ascii_lowercase[stage // devices % 26] if chunked else ""
         where = translate(", part {stage} of the model", stage=stage + 1) if chunked else ""
-        says = form.format(kind=said[kind], microbatch=microbatch, where=where, start=_time(start), end=_time(end))
+        at, until_then = _time(start, code), _time(end, code)
+        says = form.format(kind=said[kind], microbatch=microbatch, where=where, start=at, end=until_then)
         bars.append(TimeBar(start, min(end, until), kind, f"{microbatch}{letter}", says))
     return tuple(bars)
 
 
 @lru_cache(maxsize=16_384)  # one pass begins where another ends
-def _time(seconds: float) -> str:
-    return show(round(seconds, _NOISE), SECOND)  # sums in different orders differ in their last bits
+def _time(seconds: float, code: str) -> str:
+    """A moment as the language *code* writes it."""
+    text = show(round(seconds, _NOISE), SECOND)  # sums in different orders differ in their last bits
+    return numeral_in(code, text[:])  # a plain text: thousands are put into sentences
 
 
 _TOP, _GAP = 4, 5
@@ -239,13 +252,14 @@ class TimelinePicture:
     @property
     def tracks(self) -> tuple[Track, ...]:
         """The bars of each row."""
-        return tuple(self._track(line.y, row.bars) for line, row in self._rows())
+        return tuple(self._track(line.y, row) for line, row in self._rows())
 
     def _rows(self) -> Iterator[tuple[LaneLabel, Lane]]:
         return zip(self.lines, self.timeline.rows, strict=True)
 
-    def _track(self, y: float, bars: Sequence[TimeBar]) -> Track:
-        paths: dict[str, list[str]] = {bar.kind: [] for bar in bars}
+    def _track(self, y: float, lane: Lane) -> Track:
+        bars, (names, kinds, says) = lane.bars, lane.texts
+        paths: dict[str, list[str]] = {kind: [] for kind in dict.fromkeys(kinds)}
         spans, labels, traced = [], [], []
         followed, left, scale, row = self.timeline.traced, self.left, self.scale, self.row
         for start, end, kind, label, _ in bars:
@@ -265,9 +279,9 @@ class TimelinePicture:
             labels=tuple(labels),
             traced="".join(traced),
             spans=",".join(spans),
-            names=" ".join(bar.label for bar in bars),
-            kinds="".join(bar.kind for bar in bars),
-            says="|".join(bar.says for bar in bars),
+            names=names,
+            kinds=kinds,
+            says=says,
         )
 
     def _x(self, bar: TimeBar) -> float:

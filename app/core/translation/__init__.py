@@ -80,11 +80,14 @@ def translate(sentence: str, /, **values: object) -> str:
 
 def form_of(english: str) -> str:
     """The form of a sentence in the current language, with the names of its values."""
+    found = known_form(english)
+    return _left_in_english(SPOKEN.get(), english) if found is None else found
+
+
+def known_form(english: str) -> str | None:
+    """The same; None if the catalog of the language lacks the sentence."""
     code = SPOKEN.get()
-    if code == SOURCE:
-        return english
-    found = catalog(code).sentence(english)
-    return _left_in_english(code, english) if found is None else found
+    return english if code == SOURCE else catalog(code).sentence(english)
 
 
 def localized(text: str) -> str:

@@ -66,6 +66,9 @@ def _by_ten_thousands(found: re.Match[str]) -> str:
     return f"{number.scaleb(-power).normalize():,f} {word}".rstrip()
 
 
+_escaped = lru_cache(4_096)(html.escape)
+
+
 class Numeral(str):
     """A number, with its unit, in English; in HTML, in the language of the page."""
 
@@ -88,7 +91,7 @@ class Numeral(str):
 
     def __html__(self) -> str:
         """The number as a template shows it."""
-        return html.escape(numeral_in(SPOKEN.get(), self[:]))
+        return _escaped(numeral_in(SPOKEN.get(), self[:]))
 
 
 class LocalizedNumber:

@@ -4,7 +4,7 @@ import math
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 
 from app.core.errors import ContentError, NotFoundError, Problem, nearest
@@ -32,7 +32,7 @@ _WORDS_A_MINUTE = 100  # formulas and tables are read slowly
 _NEW_CHAPTER = "write one with title, position, summary and opening, or give the folder the name of an existing chapter"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Topic:
     """A chapter, and its exercises: those on its path in order, then those to practice with.
 
@@ -63,12 +63,12 @@ class Topic:
         """The folders of its exercises and texts, its own first."""
         return tuple(name for name, _ in self.files) or (self.id,)
 
-    @property
+    @cached_property
     def path(self) -> tuple[Exercise, ...]:
         """The exercises of its path; all of them, in a chapter without one."""
         return tuple(one for one in self.exercises if one.id in self.on_path) or self.exercises
 
-    @property
+    @cached_property
     def extras(self) -> tuple[Exercise, ...]:
         """The exercises beside its path, to practice with."""
         return self.exercises[len(self.path) :]
@@ -78,7 +78,7 @@ class Topic:
         """Minutes that its opening and its path take."""
         return self.reading + sum(one.minutes for one in self.path)
 
-    @property
+    @cached_property
     def reading(self) -> int:
         """Minutes that its opening takes to read."""
         words = [word for part in opening_parts(self.opening) for word in part.text.split()]

@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from math import ceil, floor, isclose
-from typing import Annotated, Literal, TypeVar
+from math import ceil, floor, inf, isclose
+from typing import Annotated, Generic, Literal, TypeVar
 
 from pydantic import BeforeValidator, Field, field_validator
 
@@ -23,10 +23,10 @@ from app.core.expressions import (
 )
 from app.core.expressions.parser import FunctionCall, Name
 from app.core.formulas import FORMULAS
-from app.core.translation import localized, translate
+from app.core.translation import language, localized, translate
 from app.core.units import RATIO, Reading, Scale, inward, scale_of, show_in
 from app.core.units import parse as parse_quantity
-from app.course.kinds.base import Markdown, PartVerdict, Strict, key_told
+from app.course.kinds.base import Markdown, PartVerdict, Remembered, Strict, key_told
 from app.course.kinds.common_mistakes import (
     common_mistake,
     in_another_unit,
@@ -191,6 +191,26 @@ _ROUNDED = 0.01  # of a mistake: more is not lost by rounding it
 _NEAR_A_MISTAKE = 0.1  # of its value: an answer farther off is another mistake
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MistakeBand(Generic[T]):
+    """The answers that are taken for one mistake; those typed to a step may be rounded to it."""
+
+    value: float
+    near: float
+    rounded: float  # the most that may be lost by rounding
+    means: T
+
+
+def nearest_mistake(value: float, bands: Iterable[MistakeBand[T]], step: float) -> MistakeBand[T] | None:
+    """The mistake that *value*, typed to a *step*, is, or the nearest one where several round to it."""
+    found, least, half = None, inf, step / 2
+    for band in bands:
+        off, rounded = abs(value - band.value), band.rounded
+        if off < least and (off <= band.near or off <= (half if half < rounded else rounded)):
+            found, least = band, off
+    return found
+
+
 class AskedQuantity(Strict):
     """One quantity that is asked for."""
 
@@ -217,12 +237,12 @@ class AskedQuantity(Strict):
         """What *part* is called in the language of the texts."""
         return self.part_names.get(part, part)
 
-    @property
+    @cached_property
     def scale(self) -> Scale:
         """The unit of a bare number."""
         return scale_of(self.unit)
 
-    @property
+    @cached_property
     def sort(self) -> str:
         """The kind of quantity: declared, or certain from the unit or the expression; else empty.
 
@@ -244,7 +264,7 @@ class AskedQuantity(Strict):
         """Whether the answer rounds something."""
         return _ROUNDS.search(self.answer) is not None
 
-    @property
+    @cached_property
     def is_count(self) -> bool:
         """Whether the answer is a whole number of things."""
         return self.tolerance == "exact" and self.sort == "count"
@@ -282,20 +302,18 @@ class AskedQuantity(Strict):
 
         A value that was typed to a *step* may be a mistake that was rounded to it.
         """
-        found = self.nearest_mistake(value, mistakes, step)
-        return found[1] if found else ""
+        found = nearest_mistake(value, [self.band_of(wrong, says) for wrong, says in mistakes], step)
+        return found.means if found else ""
 
-    def nearest_mistake(self, value: float, mistakes: Iterable[tuple[float, T]], step: float) -> tuple[float, T] | None:
-        """The one of *mistakes* that *value* is, or the nearest one where several round to it."""
-        matching = [one for one in mistakes if self.is_mistake(value, one[0], step)]
-        return min(matching, key=lambda one: abs(value - one[0]), default=None)
-
-    def is_mistake(self, value: float, wrong: float, step: float) -> bool:
-        """Whether *value*, typed to a *step*, is the mistake whose value is *wrong*."""
-        # A tolerance in points is wide beside a small value, and says nothing beside 0.
-        near = min(self.slack(wrong), abs(wrong) * _NEAR_A_MISTAKE)
-        rounded = min(step / 2, abs(wrong) * _ROUNDED)
-        return abs(value - wrong) <= max(near, rounded)
+    def band_of(self, wrong: float, means: T) -> MistakeBand[T]:
+        """The answers that are taken for the mistake whose value is *wrong*, and what it *means*."""
+        return MistakeBand(
+            value=wrong,
+            # A tolerance in points is wide beside a small value, and says nothing beside 0.
+            near=min(self.slack(wrong), abs(wrong) * _NEAR_A_MISTAKE),
+            rounded=abs(wrong) * _ROUNDED,
+            means=means,
+        )
 
     def read(self, text: str) -> Reading:
         """The quantity that a learner's *text* stands for; arithmetic in it is worked out.
@@ -408,41 +426,54 @@ class AnswerKey:
             for expression, mistake in self.listed.items()
         )
 
-    def _mistaken(self, reading: Reading) -> tuple[str, ScoredMistake] | None:
-        """The listed mistake that *reading* is, with its feedback.
+    @cached_property
+    def _bands(self) -> tuple[MistakeBand[tuple[str, float]], ...]:
+        """The listed mistakes: what is said of each, and the share of the points that it is worth.
 
         A number of things may be rounded up, down or not at all, however the mistake is.
         """
-        told = [(value, (says, one)) for (value, says), one in zip(self.mistakes, self.listed.values(), strict=True)]
+        told = [
+            (value, (says, one.score)) for (value, says), one in zip(self.mistakes, self.listed.values(), strict=True)
+        ]
         if self.asked.is_count:
-            for expression, (_, one) in zip(self.listed, list(told), strict=True):
+            for expression, (_, means) in zip(self.listed, list(told), strict=True):
                 value = unrounded(expression, self.names)
-                told += [(float(rounded), one) for rounded in {value, floor(value), ceil(value)}]
+                told += [(float(rounded), means) for rounded in {value, floor(value), ceil(value)}]
+        return tuple(self.asked.band_of(wrong, means) for wrong, means in told)
+
+    @cached_property
+    def _verdicts(self) -> Remembered[tuple[str, Reading], PartVerdict]:
+        return Remembered()
+
+    def _mistaken(self, reading: Reading) -> tuple[str, float]:
+        """What is said of a wrong *reading* that is a listed mistake, and its share of the points; else nothing."""
         # Where the right value rounds to the same number, too few digits are what is wrong.
         step = 0.0 if abs(reading.value - self.right) <= reading.step / 2 else reading.step
-        found = self.asked.nearest_mistake(reading.value, told, step)
-        return found[1] if found else None
+        found = nearest_mistake(reading.value, self._bands, step)
+        return found.means if found else ("", 0.0)
 
     def holds(self, reading: Reading) -> bool:
         """Whether *reading* counts as right, in one of the ways to read it."""
         return any(value is not None and self.low <= value <= self.high for value in (reading.value, reading.other))
 
     def judge(self, reading: Reading) -> PartVerdict:
-        """The verdict on *reading*, with its value where the learner wrote arithmetic."""
+        """The verdict on *reading*, with its value where the learner wrote arithmetic.
+
+        It is remembered: many of a class send the same answer to the same drawing.
+        """
+        return self._verdicts.of((language(), reading), lambda: self._judge(reading))
+
+    def _judge(self, reading: Reading) -> PartVerdict:
         if self.holds(reading):
             return PartVerdict(True, self.praise() + self.asked.echo(reading))
-        says = self.blame(reading)
+        listed = self._mistaken(reading)
+        says = self.blame(reading, listed[0])
         is_said = says.startswith(localized(self.asked.shown(reading.value)))
         wordings = (mistake.says for mistake in self.listed.values())
         told = key_told(says, (text for _, text in self.mistakes), wordings)
         says = localized(says)
         says = says if is_said else says + self.asked.echo(reading)
-        return PartVerdict(False, says, told, self._worth(reading))
-
-    def _worth(self, reading: Reading) -> float:
-        """The share of the points that a wrong *reading* gets: that of the mistake that it is."""
-        found = self._mistaken(reading)
-        return found[1].score if found else 0.0
+        return PartVerdict(False, says, told, listed[1])
 
     def shown(self) -> str:
         """The right value as a person writes it, to as many figures as count as right."""
@@ -475,23 +506,25 @@ class AnswerKey:
         scale = self.asked.scale
         return show_in(low * factor, scale, digits), show_in(high * factor, scale, digits)
 
-    def blame(self, reading: Reading) -> str:
-        """Feedback on a wrong answer: the mistake behind it, where its value gives it away."""
+    def blame(self, reading: Reading, listed: str | None = None) -> str:
+        """Feedback on a wrong answer: the mistake behind it, where its value gives it away.
+
+        *listed* is that of the listed mistake that it is, where the caller has looked.
+        """
         shown = self.asked.shown(reading.value)
         is_large = reading.value > self.right
-        return self.diagnosis(reading) or (
+        return self.diagnosis(reading, listed) or (
             translate("{value} is too large.", value=shown)
             if is_large
             else translate("{value} is too small.", value=shown)
         )
 
-    def diagnosis(self, reading: Reading) -> str:
+    def diagnosis(self, reading: Reading, listed: str | None = None) -> str:
         """The mistake behind a wrong answer; empty where its value does not give it away."""
         scale, sort = self.asked.scale, self.asked.sort
-        listed = self._mistaken(reading)
         return (
             self._in_the_wrong_unit(reading)
-            or (listed[0] if listed else "")
+            or (self._mistaken(reading)[0] if listed is None else listed)
             or self._of_another(reading)
             or self._common(reading)
             or self._too_coarse(reading)
@@ -535,9 +568,8 @@ class AnswerKey:
         """Feedback on the right answer to another part of the question."""
         dimension = self.asked.scale.unit.dimension
         for key in self.keys.values():
-            title = self.fill(key.asked.prompt, key.names)
             is_alike = key is not self and key.asked.scale.unit.dimension == dimension
-            if title and is_alike and key.holds(reading):
+            if is_alike and key.holds(reading) and (title := self.fill(key.asked.prompt, key.names)):
                 return translate("That is the answer to another part: *{title}*.", title=title)
         return ""
 

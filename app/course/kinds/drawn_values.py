@@ -1,9 +1,11 @@
 """From a seed, or from what a learner set for a chapter, to the values of a variant."""
 
+import json
 import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import product
 from operator import itemgetter
 from types import MappingProxyType
@@ -32,7 +34,7 @@ _TRIES = 1000
 _LARGE = {"6": "million", "9": "billion", "12": "trillion"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Draw:
     """Drawn values: as *shown* in the text, and as the *names* of expressions; and its exhibits."""
 
@@ -40,6 +42,11 @@ class Draw:
     shown: Mapping[str, str]
     names: Mapping[str, Quantity]
     listings: Mapping[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def as_json(self) -> str:
+        """The values as they are stored with an attempt."""
+        return json.dumps(dict(self.shown), ensure_ascii=False)
 
 
 NOTHING_DRAWN = Draw(0, {}, {})  # the values of what is fixed

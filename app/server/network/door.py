@@ -105,7 +105,7 @@ _OTHER_NAME = noted(
     "this server was asked for by a name that is not its own; its operator can set WALLCLOCK_URL "
     "to its address, or list the name in WALLCLOCK_HOSTS"
 )
-_NUMBER = re.compile(r"/[0-9]+(?=/|$)")
+_NUMBER, _DIGIT = re.compile(r"/[0-9]+(?=/|$)"), re.compile(r"/[0-9]")
 _PAUSE = 0.5  # seconds before a visitor who has used or tried too much is told so
 _SAID = 200  # characters of a fault in the line of the log that names it
 
@@ -240,7 +240,8 @@ class Door:
         await self._app(scope, receive, send)
 
     def _limited(self, scope: Scope, receive: Receive) -> Receive:
-        file = self._rules.files.get(_NUMBER.sub("/*", scope["path"]))
+        path = scope["path"]
+        file = self._rules.files.get(_NUMBER.sub("/*", path) if _DIGIT.search(path) else path)
         return LimitedBody(scope, receive, file or self._rules.body_limit, file=bool(file))
 
     def _headers(self, scope: Scope) -> Callable[[], _Headers]:

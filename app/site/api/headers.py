@@ -18,6 +18,7 @@ from app.site import Here, Site
 from app.site.grading.offline import CheckResult, Submission
 
 _GRADER = "token:"
+_GRANT = "grant"  # in the state of a request
 _ESCAPES = str.maketrans({"%": "%25", "/": "%2F", "#": "%23"})
 _DIGEST = 40  # characters of a digest
 
@@ -82,6 +83,15 @@ def token_name(request: Request, site: Site) -> str:
 
 
 def _grant(request: Request, site: Site) -> Grant | None:
+    """What the token allows, which a request asks for twice: when it arrives, and when it is handled."""
+    state = request.scope.setdefault("state", {})
+    if _GRANT not in state:
+        state[_GRANT] = _find_grant(request, site)
+    found: Grant | None = state[_GRANT]
+    return found
+
+
+def _find_grant(request: Request, site: Site) -> Grant | None:
     scheme, _, secret = request.headers.get("authorization", "").partition(" ")
     secret = secret.strip()
     if scheme.lower() == "bearer" and 0 < len(secret) <= _TOKEN_LENGTH:

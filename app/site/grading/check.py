@@ -84,7 +84,7 @@ def _attempt(
             hints=hints,
             revealed=revealed,
             digest=exercise.digest,
-            drawn=json.dumps(dict(exercise.draw(seed).shown), ensure_ascii=False),
+            drawn=exercise.draw(seed).as_json,
             seconds=seconds,
             mistake=exercise.kept_key(verdict.mistake) if verdict.mistake else None,
         )

@@ -90,17 +90,19 @@ def fixed_addresses(further: Sequence[ModuleType] = ()) -> frozenset[str]:
 def install_pages(app: FastAPI, further: Sequence[ModuleType] = ()) -> None:
     """Add the pages, those of *further* modules, and what they get; their routes are installed as they are.
 
-    The one that takes answers comes before all others but the check of the API: a class sends its
-    answers there at the same instant.
+    Those of exercises come before all others but the check of the API: a class opens one at the same
+    instant, and sends its answers. (A request tries one route after the other.)
     """
     routes = app.router.routes
     first = [isinstance(route, APIRoute) for route in routes].index(True)
-    routes.insert(first, PlainRoute(exercise_page.ANSWERS, exercise_page.answer_exercise, methods=["POST"]))
+    answers = PlainRoute(exercise_page.ANSWERS, exercise_page.answer_exercise, methods=["POST"])
+    shown = next(one for one in exercise_page.router.routes if getattr(one, "name", "") == "show_exercise_page")
+    routes[first:first] = [answers, shown]
     for part in (*PARTS, *further):
         for route in part.router.routes:
             if isinstance(route, APIRoute):
                 route.include_in_schema = False
-        routes.extend(part.router.routes)
+        routes.extend(route for route in part.router.routes if route is not shown)
     app.state.layout_searches = layout_searches()
     app.state.upload_reader = UploadReader()
     app.add_middleware(Squeezed, minimum_size=1000, compresslevel=3)

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import groupby
 
 from fastapi import Request, Response
@@ -16,7 +17,7 @@ from app.server.network.routes import Router
 from app.site import Here
 from app.site.markdown import inline_html
 from app.site.web.explore.figures import figure_file
-from app.site.web.frame.renderer import Hyperlink, ListFilter, frame, render
+from app.site.web.frame.renderer import Hyperlink, ListFilter, frame, markup, render
 from app.site.web.reference.trust_view import ADDRESS, SAYS, TITLE, known_source, scatter_of, trust_page
 from app.site.web.urls import chapter_url, erratum_url, exercise_url, formula_url
 
@@ -235,7 +236,13 @@ router.routes += _errata_router.routes
 def show_trust(request: Request, source: str = "") -> Response:
     """Every published run, or those of one source."""
     around = frame(request, translate(TITLE), translate(SAYS), "formulas")
-    return render("reference/trust.html", around, trust_page(language(), known_source(source)))
+    return render("reference/trust.html", around, _trust_content(language(), known_source(source)))
+
+
+@cache
+def _trust_content(code: str, source: str) -> Markup:
+    """What the page shows in the language *code*: it changes with the version alone."""
+    return markup("reference/trust_content.html", trust_page(code, source))
 
 
 @router.get(ADDRESS + "/{number}.{form}")

@@ -23,7 +23,7 @@ from app.course.content.errata import errata
 from app.server.network.routes import Router
 from app.site import Here
 from app.site.markdown import MathematicsError, mathml
-from app.site.web.frame.renderer import Hyperlink, frame, render
+from app.site.web.frame.renderer import Hyperlink, frame, markup, render
 from app.site.web.urls import erratum_url, exercise_url, formula_url
 
 _HEADING = re.compile(r"^(Args|Raises|Source|Convention|Returns|Example):$")
@@ -214,7 +214,6 @@ def formula_called(name: str) -> Formula:
         raise NotFoundError(localized(str(error))) from error
 
 
-@cache
 def formula_groups() -> tuple[FormulaGroup, ...]:
     """All formulas, package by package."""
     modules = dict.fromkeys(formula.module for formula in FORMULAS.values())
@@ -521,7 +520,13 @@ def show_formulas(request: Request) -> Response:
     """All formulas."""
     says = translate("Every formula of the course, with its derivation, its source and a calculator.")
     around = frame(request, translate("Formulas"), says, "formulas")
-    return render("reference/formulas.html", around, formula_groups())
+    return render("reference/formulas.html", around, _list_content(language()))
+
+
+@cache
+def _list_content(_code: str) -> Markup:
+    """What the page shows in a language: it changes with the version alone."""
+    return markup("reference/formulas_content.html", formula_groups())
 
 
 @_formulas_router.get("/{name}")

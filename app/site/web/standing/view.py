@@ -158,9 +158,8 @@ def clock(seconds: Iterable[float | None]) -> str:
 
 def has_finished(topic: Topic, exercise: Exercise, before: Standings, after: Standings) -> bool:
     """Whether *exercise*, not solved *before*, was the last that the path of *topic* needed."""
-    return (
-        exercise in topic.path and not is_solved(exercise, before) and all(is_solved(one, after) for one in topic.path)
-    )
+    is_new = is_solved(exercise, after) and not is_solved(exercise, before)
+    return is_new and exercise in topic.path and all(is_solved(one, after) for one in topic.path)
 
 
 def is_solved(exercise: Exercise, known: Standings) -> bool:

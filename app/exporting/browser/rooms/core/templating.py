@@ -31,4 +31,5 @@ def template_environment(language: str = "en") -> Environment:
     made.globals["english"] = "" if language == "en" else Markup(' lang="en"')
     made.install_gettext_callables(cache(form_of), form_of_number, newstyle=True)
     made.globals["_"] = translate
+    made.globals["unchanging"] = cache(lambda name: Markup(made.get_template(name).render()))
     return made
