@@ -22,6 +22,7 @@ from app.course.content.errata import errata, question_file, terms
 from app.course.content.topic_file import opening_parts
 from app.course.kinds import Exercise
 from app.course.kinds.base import Remembered
+from app.course.kinds.design import Design, RunRequest, fastest_step
 from app.exporting.omissions import Known
 from app.exporting.skeletons import NUMBER, SLOT, skeleton
 from app.labs.evidence.faults import known_faults
@@ -36,6 +37,7 @@ from app.site.web.search.entries import entries
 
 SERVER = "/server"  # the page about what an export has not
 TROUBLE = "they need a server"  # of labs, on their pages
+_RUNS = 200  # drawings whose training runs are searched, each of them once
 _SEEDS = 24  # drawings whose mathematics is converted
 _PROTOCOL = 4
 
@@ -56,10 +58,21 @@ def resolved(catalog: Catalog, pages: Collection[str]) -> Iterator[tuple[str, by
         "entries": lambda: (list(entries(catalog)), dict(question_file().words)),
         "assets": lambda: {name: asset.hashed for name, asset in assets().items()},
         "trouble": lambda: TROUBLE,
+        "fastest": lambda: fastest_steps(catalog),
         "pages": lambda: Known(sorted(pages), SERVER),
     }
     for name, value in found.items():
         yield name, _pickled(value())
+
+
+def fastest_steps(catalog: Catalog) -> Mapping[RunRequest, float]:
+    """Seconds of the fastest layout of every training run that an exercise draws: a browser cannot search for it."""
+    found: dict[RunRequest, float] = {}
+    for exercise in catalog.exercises:
+        if isinstance(exercise, Design) and exercise.run:
+            drawn = (exercise.draw(seed).names for seed in range(_RUNS))
+            found |= {asked: fastest_step(asked) for asked in map(exercise.run.request, drawn)}
+    return found
 
 
 def of_packs() -> Mapping[str, tuple[str, str]]:

@@ -1,8 +1,6 @@
 """`wallclock search`: a table for people, JSON for programs, and errors that say what is right."""
 
 import json
-import sys
-from importlib import util
 
 import pytest
 
@@ -55,20 +53,6 @@ def test_where_nothing_fits_the_smallest_is_shown(capsys: Capture) -> None:
     assert main([*small, "--fix", "recompute=full"]) == 1
     lines = capsys.readouterr().out.splitlines()
     assert "None fits in 80 GB. This one needs the least memory:" in lines
-
-
-def test_the_same_is_found_without_numpy(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
-    given = [*SMALL, "--json", "--fix", "recompute=full", "--fix", "zero_stage=1"]
-    assert main(given) == 0
-    columns = json.loads(capsys.readouterr().out)
-    installed = util.find_spec
-    monkeypatch.setattr(
-        "app.core.searching.search.find_spec", lambda name: None if name == "numpy" else installed(name)
-    )
-    monkeypatch.setitem(sys.modules, "numpy", None)  # an import of it fails
-    assert main(given) == 0
-    plain = json.loads(capsys.readouterr().out)
-    assert {**plain, "seconds": 0} == {**columns, "seconds": 0}
 
 
 @pytest.mark.parametrize(

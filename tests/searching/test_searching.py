@@ -16,15 +16,14 @@ from app.core.formulas.memory import memory_budget
 from app.core.formulas.memory.budget import fits_together
 from app.core.formulas.presets import CLUSTERS, LAYOUTS, Cluster, Layout, ModelShape, Recipe, Shares
 from app.core.formulas.step.speeds import reduced_by, speeds_of
-from app.core.searching import SearchResult, Space, find_layouts, fixed_fields, plain, search
-from app.core.searching.plain import Ranking
-from app.core.searching.search import Search
+from app.core.searching import SearchResult, Space, find_layouts, fixed_fields
+from app.core.searching.columns import search_columns
+from app.core.searching.ranking import Ranking
 from app.core.searching.space import SEARCHED, Terms
 from tests.each import each
 
 PHASES = (Phase.explicit, Phase.generate)  # shrinking takes minutes
 ROOMY = replace(CLUSTERS["DGX-H100"].gpu, memory=1e18)
-WAYS = each("way", [plain.search_plainly, search.search_columns], ids=["plain", "columns"])
 MODELS = (
     ModelShape.read("GPT-3 layers=4 heads=12 key_value_heads=12"),
     ModelShape.read("Mixtral layers=4 experts=3 active_experts=2"),
@@ -52,19 +51,19 @@ def every(space: Space) -> Iterator[Layout]:
     constant = {name: value for name, value in space.fixed.items() if name not in SEARCHED}
     for t, p, c, d, expert, micro, virtual, parallel in tried(space):
         try:
-            layout = Layout(
-                tensor=t,
-                pipeline=p,
-                context=c,
-                data=d,
-                expert=expert,
-                virtual=virtual,
-                microbatches=space.batch // (d * micro),
-                micro_batch=micro,
-                sequence=space.sequence,
-                sequence_parallel=bool(parallel),
-                **constant,
-            )
+            given = {
+                "tensor": t,
+                "pipeline": p,
+                "context": c,
+                "data": d,
+                "expert": expert,
+                "virtual": virtual,
+                "microbatches": space.batch // (d * micro),
+                "micro_batch": micro,
+                "sequence": space.sequence,
+                "sequence_parallel": bool(parallel),
+            }
+            layout = Layout.of({**given, **constant})
             fits_together(space.model, layout)
         except ValueError:
             continue
@@ -98,17 +97,16 @@ def test_a_search_ranks_all_layouts_that_the_checks_accept(space: Space) -> None
     speeds = speeds_of(space.model, space.cluster, shares, space.precision)
     terms = Terms(speeds, reduced_by(recipe), recipe)
     legal = set(every(space))
-    for way in (plain.search_plainly, search.search_columns):
-        ranking = Ranking(10**6, ROOMY.memory)
-        looked = sum(way(space, terms, ranking))
-        found = {space.layout(**one.key._asdict()): one for one in ranking.top}
-        assert set(found) == legal
-        assert looked == space.size == len(found) + sum(ranking.rejected.values())
-        for layout, one in list(found.items())[:: max(1, len(found) // 40)]:
-            alone = step_time(space.model, space.cluster, layout, shares, recipe).total
-            assert one.time == pytest.approx(alone, rel=1e-12)
-            needed = memory_budget(space.model, layout, recipe, space.kernels).total
-            assert one.memory == pytest.approx(needed, rel=1e-12)
+    ranking = Ranking(10**6, ROOMY.memory)
+    looked = sum(search_columns(space, terms, ranking))
+    found = {space.layout(one.key._asdict()): one for one in ranking.top}
+    assert set(found) == legal
+    assert looked == space.size == len(found) + sum(ranking.rejected.values())
+    for layout, one in list(found.items())[:: max(1, len(found) // 40)]:
+        alone = step_time(space.model, space.cluster, layout, shares, recipe).total
+        assert one.time == pytest.approx(alone, rel=1e-12)
+        needed = memory_budget(space.model, layout, recipe, space.kernels).total
+        assert one.memory == pytest.approx(needed, rel=1e-12)
 
 
 def small(memory: float = 80e9, **fields: object) -> Space:
@@ -119,10 +117,9 @@ def small(memory: float = 80e9, **fields: object) -> Space:
     return Space(model=model, cluster=machine, batch=32, sequence=4096, fixed=fixed)
 
 
-@WAYS
-def test_what_fits_is_counted_and_the_front_has_what_nothing_beats(way: Search) -> None:
+def test_what_fits_is_counted_and_the_front_has_what_nothing_beats() -> None:
     space = small(recompute="selective", sequence_parallel="yes", context=1)
-    found = find_layouts(space, top=1000, search=way)
+    found = find_layouts(space, top=1000)
     layouts = list(every(space))
     given = space.model, space.cluster
     good = [
@@ -136,18 +133,16 @@ def test_what_fits_is_counted_and_the_front_has_what_nothing_beats(way: Search) 
     assert [sum(one) for one in front] == pytest.approx([sum(one) for one in dict.fromkeys(best)])
 
 
-@WAYS
-def test_fewer_are_kept_than_are_found(way: Search) -> None:
-    whole, few = (find_layouts(small(), top=top, search=way) for top in (1000, 3))
+def test_fewer_are_kept_than_are_found() -> None:
+    whole, few = (find_layouts(small(), top=top) for top in (1000, 3))
     assert few.top == whole.top[:3]
     assert few.front == whole.front
     assert few.fit == whole.fit > 1000
 
 
-@WAYS
-def test_where_nothing_fits_the_smallest_is_told(way: Search) -> None:
+def test_where_nothing_fits_the_smallest_is_told() -> None:
     space = small(memory=1e9, recompute="full", tensor=8)
-    found = find_layouts(space, search=way)
+    found = find_layouts(space)
     assert not found.fit
     assert not found.top
     needed = [memory_budget(space.model, one).total for one in every(space)]

@@ -31,8 +31,8 @@ from app.core.formulas import (
     throughput,
     transformer,
 )
-from app.core.formulas.records import Record
-from app.core.formulas.signature import Argument, Formula, FormulaResult, Input, Single, formula_of, shown_default
+from app.core.formulas.records import Record, Single
+from app.core.formulas.signature import Argument, Formula, FormulaResult, Input, formula_of, shown_default
 from app.core.translation import offer, say
 
 __all__ = [

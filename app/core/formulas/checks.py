@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Collection, Sequence
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 from app.core.formulas.records import Record
 from app.core.translation import noted, say, short_value
@@ -112,7 +112,7 @@ def one_of(name: str, value: object, allowed: Collection[object]) -> None:
         )
 
 
-def several(name: str, values: object, least: int = 1) -> Sequence[Any]:
+def several(name: str, values: object, least: int = 1) -> Sequence[float]:
     """*values*, which must be a list of at least *least* items; the caller checks the items."""
     if not isinstance(values, Sequence) or isinstance(values, str | bytes):
         raise ValueError(say("{name} must be a list, not {value}", name=name, value=short_value(values)))

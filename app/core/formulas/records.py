@@ -6,14 +6,15 @@ from dataclasses import MISSING, dataclass, fields, replace
 from difflib import get_close_matches
 from functools import lru_cache
 from reprlib import repr as short
-from typing import Any, ClassVar, Literal, NamedTuple, Self, get_args, get_origin, get_type_hints
+from typing import ClassVar, Literal, NamedTuple, Self, get_args, get_origin, get_type_hints
 
 from app.core.translation import language, noted, offer, say
 from app.core.units import COUNT, Unit, parse_or_base
 
+Single = float | str | bool
 _LONGEST_NAME = 300  # letters of an unknown name that are quoted
 _REMEMBERED = 4096  # texts of numbers, each read once
-_HINTS: dict[type, Mapping[str, Any]] = {}
+_HINTS: dict[type, Mapping[str, object]] = {}
 _FORMS: dict[type, Mapping[str, "_FieldForm"]] = {}
 _NAMES: dict[type, Mapping[str, str]] = {}
 _YES, _NO = {"true", "yes", "1", "t", "y"}, {"false", "no", "0", "f", "n"}
@@ -134,7 +135,10 @@ def _plain_names(cls: type[Record]) -> Mapping[str, str]:
     return _NAMES[cls]
 
 
-def hints_of(cls: type[Record]) -> Mapping[str, Any]:
+FieldValue = Single | Record
+
+
+def hints_of(cls: type[Record]) -> Mapping[str, object]:
     """The annotation of every field of *cls*."""
     if cls not in _HINTS:
         hints = get_type_hints(cls, include_extras=True)
@@ -147,7 +151,7 @@ class _FieldForm(NamedTuple):
 
     needed: bool
     record: type[Record] | None
-    choices: tuple[Any, ...]
+    choices: tuple[Single, ...]
     unit: Unit | None
 
 
@@ -158,14 +162,14 @@ def _forms(cls: type[Record]) -> Mapping[str, _FieldForm]:
     return _FORMS[cls]
 
 
-def _form(needed: bool, hint: Any) -> _FieldForm:
+def _form(needed: bool, hint: object) -> _FieldForm:
     record = hint if isinstance(hint, type) and issubclass(hint, Record) else None
     unit = next((n for n in getattr(hint, "__metadata__", ()) if isinstance(n, Unit)), None)
     choices = get_args(hint) if get_origin(hint) is Literal else ()
     return _FieldForm(needed, record, (True, False) if hint is bool else choices, unit)
 
 
-def _value(cls: type[Record], key: str, given: object) -> Any:
+def _value(cls: type[Record], key: str, given: object) -> FieldValue:
     """The value of the field *key* that *given* stands for."""
     forms = _forms(cls)
     if key not in forms:
@@ -228,7 +232,7 @@ def _number_in(_language: str, key: str, text: str, unit: Unit) -> float:
     return int(value) if unit is COUNT and value == int(value) else value
 
 
-def choice_named(key: str, text: str, choices: tuple[Any, ...]) -> Any:
+def choice_named(key: str, text: str, choices: tuple[Single, ...]) -> Single:
     """The one of *choices* that *text* names; yes and no mean true and false.
 
     Raises:
@@ -251,7 +255,7 @@ def choice_named(key: str, text: str, choices: tuple[Any, ...]) -> Any:
     )
 
 
-def field_value(cls: type[Record], key: str, text: str) -> Any:
+def field_value(cls: type[Record], key: str, text: str) -> FieldValue:
     """The value of the field *key* of *cls* that *text* stands for.
 
     Raises:

@@ -4,17 +4,17 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import UnionType
-from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
+from typing import Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from app.core.formulas.presets.gpus import Gpu
-from app.core.formulas.records import Record, choice_named
+from app.core.formulas.records import Record, Single, choice_named
 from app.core.translation import noted, offer, say
 from app.core.units import COUNT, RATIO, Unit, parse_or_base, show
 
 _OF_A_GPU = ("peak", "memory_bandwidth", "memory")  # which the name of a GPU stands for
 _GIVEN = {"yes or no": noted("yes or no"), "words": noted("words")}  # by the form of a result
-Single = float | str | bool
-Argument = Single | Record | Sequence[float] | Sequence[bool] | None
+Argument = Single | Record | Sequence[Single] | None
+A = TypeVar("A", bound=Argument)
 FormulaResult = float | tuple[float, ...] | tuple[str, ...]
 ResultForm = Literal["number", "parts", "list", "yes or no", "words"]
 
@@ -35,17 +35,17 @@ class Input:
     required: bool = True
     default: Argument = None
 
-    def read(self, given: Argument) -> Any:
+    def read(self, given: Argument) -> Argument:
         """The argument that *given* stands for: a number in the base unit, or text with a unit.
 
         Raises:
             ValueError: it cannot be read.
         """
-        return self._list(given) if self.many else self._single(given)
-
-    def _single(self, given: Any) -> Any:
         if self.record is not None:
             return self._record(given)
+        return self._list(given) if self.many else self._single(given)
+
+    def _single(self, given: A) -> A | Single:
         if self.unit is None:
             return choice_named(self.name, str(given), self.choices)
         if not isinstance(given, str):
@@ -59,7 +59,7 @@ class Input:
         return int(value) if self.unit is COUNT and value == int(value) else value
 
     def _list(self, given: Argument) -> Argument:
-        items: Sequence[Any] | None = None
+        items: Sequence[Single] | None = None
         if isinstance(given, str):
             items = given.replace(",", " ").replace("[", " ").replace("]", " ").split()
         elif isinstance(given, Sequence):
@@ -124,7 +124,7 @@ class Formula:
         """The arguments that are needed and not in *given*."""
         return [i.name for i in self.inputs.values() if i.required and i.name not in given]
 
-    def read(self, given: Mapping[str, Argument]) -> dict[str, Any]:
+    def read(self, given: Mapping[str, Argument]) -> dict[str, Argument]:
         """The arguments for *given*, each a number in its base unit or text with a unit.
 
         Raises:
@@ -205,11 +205,11 @@ def shown_default(taken: Input) -> str:
     return str(taken.default).lower()
 
 
-def _unit(hint: Any) -> Unit | None:
+def _unit(hint: object) -> Unit | None:
     return next((n for n in getattr(hint, "__metadata__", ()) if isinstance(n, Unit)), None)
 
 
-def _input(parameter: inspect.Parameter, hint: Any) -> Input:
+def _input(parameter: inspect.Parameter, hint: object) -> Input:
     required = parameter.default is parameter.empty
     default = None if required else parameter.default
     if get_origin(hint) in (Union, UnionType):
@@ -229,7 +229,7 @@ def _input(parameter: inspect.Parameter, hint: Any) -> Input:
     return Input(parameter.name, unit, choices, record, many, required, default)
 
 
-def _result(hint: Any) -> tuple[Unit, ResultForm, tuple[str, ...]]:
+def _result(hint: object) -> tuple[Unit, ResultForm, tuple[str, ...]]:
     """The unit of a result; a NamedTuple has one unit in all its fields."""
     if unit := _unit(hint):
         return unit, "number", ()

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from reprlib import repr as short
-from typing import Any, TypeVar
+from typing import TypeVar, cast
 
 from app.core.errors import InputError, nearest
 from app.core.formulas.checks import positive
 from app.core.formulas.configurations import is_configuration, is_layout_configuration
 from app.core.formulas.layout import StepTime, step_time
-from app.core.formulas.parallelism.rules import PLAIN, Degrees
+from app.core.formulas.parallelism.rules import PLAIN
 from app.core.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe, Shares
 from app.core.formulas.presets.layouts import LAYOUT_FIELDS
 from app.core.formulas.records import Record
@@ -123,7 +123,7 @@ def _ends(asked: PredictionRequest, times: StepTime) -> tuple[Seconds, Seconds]:
     fast, slow = (speeds_of(asked.model, asked.cluster, asked.shares, precision, side) for side in sides)
     if fast == slow:  # every share has a source
         return times.total, times.total
-    degrees, sent = Degrees.of(layout, fast.fused), reduced_by(asked.recipe)
+    degrees, sent = layout.degrees(fast.fused), reduced_by(asked.recipe)
     low, high = (sum(step_parts(asked.model, speeds, degrees, PLAIN, sent)) for speeds in (fast, slow))
     return low, high
 
@@ -143,7 +143,7 @@ def _scores(asked: PredictionRequest) -> str:
 
 
 def _stages(asked: PredictionRequest) -> list[StageMemory]:
-    on = Degrees.of(asked.layout, is_fused(asked.model, asked.cluster.gpu, asked.shares))
+    on = asked.layout.degrees(is_fused(asked.model, asked.cluster.gpu, asked.shares))
     rank = RankMemoryTerms.of(asked.model, LayerParts.of(asked.model), asked.recipe, on)
     stages = range(asked.layout.pipeline)
     return [stage_bytes(asked.model, on, rank, stage) for stage in stages]
@@ -266,15 +266,16 @@ class PredictionReader:
         """
         given = _object(line)
         _check_names(given)
+        ref = _reference(given.get("ref"))
         return PredictionLine(
             asked=self.asked(given),
-            ref=given.get("ref"),
+            ref=ref,
             measured=_measured(given, "measured", SECOND),
             measured_memory=_measured(given, "measured_memory", BYTE),
             group=_group(given.get("group")),
         )
 
-    def asked(self, given: Mapping[str, Any]) -> PredictionRequest:
+    def asked(self, given: Mapping[str, object]) -> PredictionRequest:
         """The records of *given*.
 
         Raises:
@@ -294,18 +295,19 @@ class PredictionReader:
             assumed=_assumed(given["layout"], layout),
         )
 
-    def _layout(self, given: Any, model: ModelShape, cluster: Cluster) -> Layout:
+    def _layout(self, given: object, model: ModelShape, cluster: Cluster) -> Layout:
         """The layout; one in a configuration is for the GPUs of *cluster*."""
-        is_text = isinstance(given, str) and is_configuration(given)
-        if not is_text and not (isinstance(given, Mapping) and is_layout_configuration(given)):
-            return self._record(Layout, "layout", given)
-        _check_length("layout", given)
-        try:
-            return Layout.on(given, cluster.gpus, model.layers)
-        except ValueError as error:
-            raise InputError(f"layout: {error}") from None
+        if (isinstance(given, str) and is_configuration(given)) or (
+            isinstance(given, Mapping) and is_layout_configuration(given)
+        ):
+            _check_length("layout", given)
+            try:
+                return Layout.on(given, cluster.gpus, model.layers)
+            except ValueError as error:
+                raise InputError(f"layout: {error}") from None
+        return self._record(Layout, "layout", given)
 
-    def _optional(self, kind: type[R], name: str, given: Mapping[str, Any], default: R) -> R:
+    def _optional(self, kind: type[R], name: str, given: Mapping[str, object], default: R) -> R:
         value = given.get(name)
         return default if value is None else self._record(kind, name, value)
 
@@ -359,7 +361,7 @@ def line_reference(line: bytes) -> Reference:
     return found if isinstance(found, str | int) and not isinstance(found, bool) else None
 
 
-def _object(line: bytes) -> Mapping[str, Any]:
+def _object(line: bytes) -> Mapping[str, object]:
     try:
         given = json.loads(line.decode("utf-8-sig"), object_pairs_hook=_once)
     except UnicodeDecodeError as error:
@@ -373,7 +375,7 @@ def _object(line: bytes) -> Mapping[str, Any]:
     return given
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     given = dict(pairs)
     if len(given) < len(pairs):
         names = Counter(name for name, _ in pairs)
@@ -381,21 +383,24 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return given
 
 
-def _check_names(given: Mapping[str, Any]) -> None:
+def _check_names(given: Mapping[str, object]) -> None:
     for name in given:
         if name not in FIELDS:
             offer = nearest(name, FIELDS) or f"; a line has {', '.join(FIELDS)}"
             raise InputError(f"no field is called {name!r}{offer}")
-    ref = given.get("ref")
-    if isinstance(ref, bool) or not isinstance(ref, str | int | None):
-        raise InputError(f"ref must be text or a whole number, not {short(ref)}")
+
+
+def _reference(given: object) -> Reference:
+    if isinstance(given, bool) or not isinstance(given, str | int | None):
+        raise InputError(f"ref must be text or a whole number, not {short(given)}")
+    return given
 
 
 def _listed(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
 
 
-def _measured(given: Mapping[str, Any], name: str, unit: Unit) -> float:
+def _measured(given: Mapping[str, object], name: str, unit: Unit) -> float:
     """The number under *name*, in *unit*; 0 if there is none."""
     value = given.get(name)
     if value is None:
@@ -405,7 +410,7 @@ def _measured(given: Mapping[str, Any], name: str, unit: Unit) -> float:
             value = parse_or_base(value, unit)
         except ValueError as error:
             raise InputError(f"{name}: {error}") from None
-    return float(positive(name, value))
+    return float(positive(name, cast(float, value)))  # refuses what is not a number
 
 
 def _group(given: object) -> str:

@@ -1,8 +1,7 @@
 """The search over all layouts of a model on a cluster: what fits, what is fastest, and why.
 
 It is not a formula, which returns numbers: a search returns layouts. Every number in it is computed
-by the core of the formulas, `app.core.formulas.step`: over columns where NumPy is installed, and
-otherwise each part once for everything that it depends on.
+by the core of the formulas, `app.core.formulas.step`, over columns of NumPy.
 """
 
 from app.core.searching.search import Ranked, SearchResult, find_layouts, search_in_time

@@ -4,12 +4,13 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple, cast
 
 from app.core.formulas.checks import AttentionKernels, nearest_of, recorded, whole
-from app.core.formulas.parallelism.rules import PLAIN, WITHOUT_A_LAYER, Numbers, expert_split
+from app.core.formulas.parallelism.rules import PLAIN, WITHOUT_A_LAYER, Degrees, Numbers, Whole, expert_split
 from app.core.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe, Shares
-from app.core.formulas.records import field_value, hints_of
+from app.core.formulas.presets.layouts import Precision
+from app.core.formulas.records import Single, field_value, hints_of
 from app.core.formulas.step.speeds import Reduced, Speeds, attention_kernels
 from app.core.translation import noted, offer, say
 from app.core.units import Count
@@ -45,11 +46,11 @@ class Terms(NamedTuple):
 class Grid(NamedTuple):
     """Degrees whose product is the number of GPUs, and the experts' degree; or columns of them."""
 
-    tensor: Any
-    pipeline: Any
-    context: Any
-    data: Any
-    expert: Any
+    tensor: Whole
+    pipeline: Whole
+    context: Whole
+    data: Whole
+    expert: Whole
 
 
 class Variants(NamedTuple):
@@ -75,7 +76,7 @@ class Space:
     cluster: Cluster
     batch: int
     sequence: int
-    fixed: Mapping[str, Any] = field(default_factory=dict)
+    fixed: Mapping[str, Single] = field(default_factory=dict)
     shares: Shares = GIVEN
     _known: dict[tuple[bool, bool], Variants] = field(default_factory=dict, init=False, repr=False, compare=False)
 
@@ -90,7 +91,7 @@ class Space:
         for name in _DIVIDING:
             self._must_divide(name, self.cluster.gpus, noted("GPUs"))
         self._must_divide("micro_batch", self.batch, noted("sequences per step"))
-        together = math.prod(self.fixed.get(name, 1) for name in _DIVIDING)
+        together = math.prod(self._fixed(name) for name in _DIVIDING)
         if self.cluster.gpus % together:
             raise ValueError(
                 say(
@@ -101,7 +102,7 @@ class Space:
             )
 
     def _must_divide(self, name: str, total: int, what: str) -> None:
-        value = self.fixed.get(name, 1)
+        value = self._fixed(name)
         if total % value:
             raise ValueError(
                 say(
@@ -113,6 +114,10 @@ class Space:
                     nearest=_nearest(value, divisors(total)),
                 )
             )
+
+    def _fixed(self, name: str, default: int = 1) -> int:
+        """The whole number that *name* is fixed at."""
+        return int(self.fixed.get(name, default))
 
     def grids(self) -> Iterator[Grid]:
         """The ways to divide the GPUs, and the experts."""
@@ -128,17 +133,17 @@ class Space:
                 left = rest // pipeline
                 for context in self._degrees("context", left):
                     data = left // context
-                    if self.fixed.get("data", data) == data:
+                    if self._fixed("data", data) == data:
                         yield tensor, pipeline, context, data
 
     def _degrees(self, name: str, total: int) -> Sequence[int]:
         if name in self.fixed:
-            return () if total % self.fixed[name] else (self.fixed[name],)
+            return () if total % self._fixed(name) else (self._fixed(name),)
         return divisors(total)
 
     def _experts(self) -> Sequence[int]:
         if "expert" in self.fixed:
-            return (self.fixed["expert"],)
+            return (self._fixed("expert"),)
         return divisors(max(1, self.model.experts))
 
     def chunks(self, pipeline: int) -> Sequence[int]:
@@ -147,16 +152,16 @@ class Space:
         The embedding and the output head may count as a layer each.
         """
         if "virtual" in self.fixed:
-            return (self.fixed["virtual"],)
+            return (self._fixed("virtual"),)
         if pipeline == 1:
             return (1,)
-        given = self.fixed.get("first_layers", 0) + self.fixed.get("last_layers", 0)
+        given = self._fixed("first_layers", 0) + self._fixed("last_layers", 0)
         return _chunks(self.model.layers, pipeline, given > 0)
 
     def micro_batches(self, data: int) -> Sequence[int]:
         """Sequences per micro-batch; 1, which is not legal, if the batch does not divide."""
         if "micro_batch" in self.fixed:
-            return (self.fixed["micro_batch"],)
+            return (self._fixed("micro_batch"),)
         return (1,) if self.batch % data else divisors(self.batch // data)
 
     def microbatches(self, data: int, micro_batch: int) -> int:
@@ -178,11 +183,11 @@ class Space:
         parallel: tuple[bool, ...] = (True, False) if is_split else (True,)
         stages: tuple[int, ...] = (0,) if is_alone else (0, 1, 2, 3)
         if "sequence_parallel" in self.fixed:
-            parallel = (self.fixed["sequence_parallel"],)
+            parallel = (bool(self.fixed["sequence_parallel"]),)
         if "zero_stage" in self.fixed:
-            stages = (self.fixed["zero_stage"],)
+            stages = (self._fixed("zero_stage"),)
         searched = RECOMPUTE if self.kernels == "unfused" else RECOMPUTE_FUSED
-        kept = (self.fixed["recompute"],) if "recompute" in self.fixed else searched
+        kept = (str(self.fixed["recompute"]),) if "recompute" in self.fixed else searched
         return Variants(tuple((one, other) for one in kept for other in parallel), stages)
 
     @property
@@ -195,13 +200,13 @@ class Space:
             count += each * len(self.micro_batches(data))
         return count * len(self._experts())
 
-    def fixing(self, name: str, value: Any) -> "Space":
+    def fixing(self, name: str, value: Single) -> "Space":
         """The same space with one more field that is not searched."""
         return replace(self, fixed={**self.fixed, name: value})
 
     def degrees(self, name: str) -> Sequence[int]:
         """The values of a degree that divide the GPUs beside those that are fixed."""
-        others = math.prod(value for key, value in self.fixed.items() if key in _DIVIDING and key != name)
+        others = math.prod(self._fixed(key) for key in _DIVIDING if key != name)
         return self._degrees(name, self.cluster.gpus // others)
 
     @property
@@ -209,23 +214,28 @@ class Space:
         """The fields that are searched."""
         return tuple(name for name in SEARCHED if name not in self.fixed)
 
-    def numbers(self, grid: Grid, by: Numbers = PLAIN) -> Mapping[str, Any]:
-        """The numbers of Degrees that are not searched; *grid* may have columns."""
-        fixed, shards = self.fixed, grid.context * grid.data
-        given = fixed.get("expert_tensor", 0)
-        return {
-            "sequence": self.sequence,
-            "expert_tensor": expert_split(given, grid.tensor, shards, grid.expert, by),
-            "sharded": fixed.get("shard_ranks", 0) or shards,
-            "first": fixed.get("first_layers", 0),
-            "last": fixed.get("last_layers", 0),
-            "exchanged": 1 if fixed.get("context_by", "all-to-all") == "all-to-all" else 0,
-        }
+    def grid_degrees(self, grid: Grid, by: Numbers = PLAIN) -> Degrees:
+        """The layouts of *grid*, which may have columns, with what is not searched."""
+        shards = grid.context * grid.data
+        given = self._fixed("expert_tensor", 0)
+        return Degrees(
+            tensor=grid.tensor,
+            pipeline=grid.pipeline,
+            context=grid.context,
+            expert=grid.expert,
+            data=grid.data,
+            sequence=self.sequence,
+            expert_tensor=expert_split(given, grid.tensor, shards, grid.expert, by),
+            sharded=self._fixed("shard_ranks", 0) or shards,
+            first=self._fixed("first_layers", 0),
+            last=self._fixed("last_layers", 0),
+            exchanged=int(self.fixed.get("context_by", "all-to-all") == "all-to-all"),
+        )
 
-    def layout(self, **fields: Any) -> Layout:
-        """A layout of this space."""
+    def layout(self, fields: Mapping[str, object]) -> Layout:
+        """The layout of this space with *fields* that are searched."""
         constant = {name: self.fixed[name] for name in CONSTANT if name in self.fixed}
-        return Layout(sequence=self.sequence, **constant, **fields)
+        return Layout.of({"sequence": self.sequence, **constant, **fields})
 
     @property
     def kernels(self) -> AttentionKernels:
@@ -233,9 +243,9 @@ class Space:
         return attention_kernels(self.model, self.cluster.gpu, self.shares)
 
     @property
-    def precision(self) -> Any:
+    def precision(self) -> Precision:
         """The operands of products."""
-        return self.fixed.get("precision", "16-bit")
+        return cast(Precision, self.fixed.get("precision", "16-bit"))
 
 
 def passes_of(recompute: str, parallel: bool, kernels: AttentionKernels) -> Mapping[str, int]:
@@ -296,13 +306,13 @@ _ELSEWHERE = {
 }
 
 
-def fixed_fields(pairs: Sequence[str]) -> Mapping[str, Any]:
+def fixed_fields(pairs: Sequence[str]) -> Mapping[str, Single]:
     """The fields of a layout in *pairs* such as `tensor=8`.
 
     Raises:
         ValueError: one is not such a pair, is not a field that a search may fix, or is given twice.
     """
-    fixed: dict[str, Any] = {}
+    fixed: dict[str, Single] = {}
     for pair in pairs:
         name, equals, text = (part.strip() for part in pair.partition("="))
         if not equals or not text:
@@ -310,9 +320,10 @@ def fixed_fields(pairs: Sequence[str]) -> Mapping[str, Any]:
         _known(name)
         if name in fixed:
             raise ValueError(say("{name} is fixed twice", name=name))
-        fixed[name] = field_value(Layout, name, text)
+        value = cast(Single, field_value(Layout, name, text))
         if hints_of(Layout)[name] == Count:
-            whole(name, fixed[name], 0 if name in CONSTANT else 1)
+            whole(name, float(value), 0 if name in CONSTANT else 1)
+        fixed[name] = value
     return fixed
 
 

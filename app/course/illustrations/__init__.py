@@ -5,10 +5,11 @@ from dataclasses import replace
 from importlib import import_module
 from pkgutil import iter_modules
 from types import MappingProxyType
+from typing import cast
 
 from app.core.errors import nearest
 from app.core.expressions import ExpressionError, evaluate, fill
-from app.core.formulas import Argument, Input
+from app.core.formulas import Argument, Input, Single
 from app.core.translation import say
 from app.course.illustrations.base import Illustration, Sketch
 from app.course.kinds.base import Illustrated
@@ -75,10 +76,9 @@ def _value(taken: Input, given: str | int | float, drawn: Draw) -> Argument:
     """The argument that *given* stands for: an expression of drawn values, or a word."""
     if taken.many:
         one = replace(taken, many=False)
-        return [_value(one, part, drawn) for part in str(given).split(",")]  # type: ignore[return-value]
+        return [cast(Single, _value(one, part, drawn)) for part in str(given).split(",")]
     if taken.unit is None:
-        read: Argument = taken.read(fill(str(given), drawn.names, drawn.shown))
-        return read
+        return taken.read(fill(str(given), drawn.names, drawn.shown))
     try:
         found = evaluate(str(given), drawn.names)
     except ExpressionError as error:

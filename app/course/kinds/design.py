@@ -83,14 +83,14 @@ def _plain(text: str) -> str:
     return plain.removesuffix(".0")
 
 
-LARGEST = 200_000  # layouts that a grader searches: a second in plain Python
+LARGEST = 200_000  # layouts that a grader searches: a tenth of a second
 _DEGREES = ("tensor", "pipeline", "context", "expert", "virtual", "micro_batch")
 _KEPT = ("recompute", "zero_stage", "sequence_parallel")  # searched, if they are not fixed
 _SECONDS = SECOND.dimension
 _SLOT = re.compile(r"\{(\w+)\}")
 
 Named = dict[str, Quantity]
-Told = tuple[str, str, int, int, tuple[str, ...]]  # model, cluster, batch, sequence, fixed fields
+RunRequest = tuple[str, str, int, int, tuple[str, ...]]  # model, cluster, batch, sequence, fixed fields
 
 
 class TrainingRun(Strict):
@@ -111,11 +111,17 @@ class TrainingRun(Strict):
         Raises:
             ValueError: a model, cluster or field does not exist, or there is too much to search.
         """
-        told = self._told(drawn)
+        asked = self.request(drawn)
         degrees = ((n, round(q.value)) for n, q in chosen.items() if n in _DEGREES)
-        return {**_laid_out(told, tuple(degrees)), "fastest": Quantity(_fastest(told), _SECONDS)}
+        return {**_laid_out(asked, tuple(degrees)), "fastest": Quantity(fastest_step(asked), _SECONDS)}
 
-    def _told(self, drawn: Mapping[str, Quantity]) -> Told:
+    def request(self, drawn: Mapping[str, Quantity]) -> RunRequest:
+        """What is searched: the texts with what is *drawn*.
+
+        Raises:
+            ValueError: a text names what is not drawn.
+        """
+
         def filled(text: str | int) -> str:
             return _SLOT.sub(lambda slot: f"{drawn[slot[1]].value:.0f}", str(text))
 
@@ -132,9 +138,9 @@ class TrainingRun(Strict):
 
 
 @lru_cache(maxsize=4096)
-def _laid_out(told: Told, degrees: tuple[tuple[str, int], ...]) -> Mapping[str, Quantity]:
-    space = _space(told)
-    fixed = {name: value for name, value in space.fixed.items() if name in _DEGREES}
+def _laid_out(asked: RunRequest, degrees: tuple[tuple[str, int], ...]) -> Mapping[str, Quantity]:
+    space = _space(asked)
+    fixed = {name: int(value) for name, value in space.fixed.items() if name in _DEGREES}
     given = {**dict.fromkeys(_DEGREES, 1), **fixed, **dict(degrees)}
     data = space.cluster.gpus / (given["tensor"] * given["pipeline"] * given["context"])
     count = space.batch / data / given["micro_batch"]
@@ -144,7 +150,7 @@ def _laid_out(told: Told, degrees: tuple[tuple[str, int], ...]) -> Mapping[str, 
         "room": Quantity(space.cluster.gpu.memory, BYTE.dimension),
     }
     try:
-        layout = space.layout(**_whole(space, given, data, count))
+        layout = space.layout(_whole(space, given, data, count))
         time = total_step_time(space.model, space.cluster, layout)
         kernels = attention_kernels(space.model, space.cluster.gpu)
         memory = memory_budget(space.model, layout, kernels=kernels).total
@@ -166,8 +172,8 @@ def _whole(space: Space, given: Mapping[str, int], data: float, count: float) ->
 
 
 @lru_cache(maxsize=256)
-def _space(told: Told) -> Space:
-    model, cluster, batch, sequence, fix = told
+def _space(asked: RunRequest) -> Space:
+    model, cluster, batch, sequence, fix = asked
     return Space(
         model=ModelShape.read(model),
         cluster=Cluster.read(cluster),
@@ -178,8 +184,13 @@ def _space(told: Told) -> Space:
 
 
 @lru_cache(maxsize=256)
-def _fastest(told: Told) -> float:
-    found = find_layouts(_space(told), top=1, largest=LARGEST)
+def fastest_step(asked: RunRequest) -> float:
+    """Seconds of a step with the fastest layout that fits.
+
+    Raises:
+        ValueError: none fits, or there is too much to search.
+    """
+    found = find_layouts(_space(asked), top=1, largest=LARGEST)
     if not found.top:
         raise ValueError("no layout of this run fits")
     return found.top[0].step_time

@@ -8,13 +8,15 @@ import pytest
 
 from app.core.formulas.checks import AttentionKernels
 from app.core.formulas.memory import card_memory, memory_budget, stage_memory, state_bytes, zero_state_bytes
-from app.core.formulas.parallelism.rules import Degrees, columns
+from app.core.formulas.parallelism.rules import Degrees
 from app.core.formulas.pipeline import layers_per_stage
 from app.core.formulas.presets import LAYOUTS, RECIPES, Layout, ModelShape, Recipe, model
 from app.core.formulas.step.memory import RankMemoryTerms, most_memory, stage_bytes
 from app.core.formulas.transformer import model_parameters
 from app.core.formulas.transformer.parameters import LayerParts
+from app.core.searching.columns import COLUMNS
 from tests.each import each
+from tests.formulas.columns import together
 from tests.formulas.memory.peak import Peak
 from tests.oracles.layout import Mesh, WeightTensor, place
 from tests.tables import rows
@@ -167,7 +169,7 @@ def drawn() -> list[tuple[Degrees, Layout]]:
             f"tensor={t} pipeline={p} context={c} data={d} zero_stage={zero} recompute={again}"
             f" first_layers={first} last_layers={last} sequence=64 expert={d} microbatches=5"
         )
-        found.append((Degrees.of(layout), layout))
+        found.append((layout.degrees(), layout))
     return found
 
 
@@ -176,8 +178,8 @@ def test_memory_budget_in_columns_is_that_of_each_layout(shape: ModelShape) -> N
     shape = replace(shape, layers=8, dense_layers=3 if shape.experts else 0, multi_token=1)
     chosen = [pair for pair in drawn() if shape.experts or pair[0].expert == 1]
     assert len(chosen) > 60
-    by, recipe = columns(), Recipe.named("Megatron")
-    on = Degrees(*(np.array(values) for values in zip(*(on for on, _ in chosen), strict=True)))
+    by, recipe = COLUMNS, Recipe.named("Megatron")
+    on = together([on for on, _ in chosen])
     rank = RankMemoryTerms.of(shape, LayerParts.of(shape), recipe, on, by)
     budgets = [memory_budget(shape, layout) for _, layout in chosen]
     totals = np.array([budget.total for budget in budgets])

@@ -5,10 +5,12 @@ import numpy as np
 import pytest
 
 from app.core.formulas.memory import memory_budget
-from app.core.formulas.parallelism.rules import OF_LAYOUTS, RULES, Degrees, Middle, columns, stage_layers, stage_of
+from app.core.formulas.parallelism.rules import OF_LAYOUTS, RULES, Degrees, Middle, stage_layers, stage_of
 from app.core.formulas.pipeline import layers_per_stage
 from app.core.formulas.presets import Layout, ModelShape, model
+from app.core.searching.columns import COLUMNS
 from tests.each import each
+from tests.formulas.columns import together
 
 LLAMA = model("Llama-3.1-405B")
 QWEN = model("Qwen3-235B-A22B")
@@ -155,14 +157,10 @@ def drawn(count: int) -> list[Degrees]:
     ]
 
 
-def column(layouts: list[Degrees]) -> Degrees:
-    return Degrees(*(np.array(values) for values in zip(*layouts, strict=True)))
-
-
 @each("shape", [QWEN, GPT, model("DeepSeek-V3")], ids=lambda shape: shape.name)
 def test_rules_refuse_the_same_layouts_in_columns_as_one_by_one(shape: ModelShape) -> None:
     layouts = drawn(600)
-    found = {rule.name: rule.broken(shape, column(layouts)) for rule in RULES}
+    found = {rule.name: np.asarray(rule.broken(shape, together(layouts))) for rule in RULES}
     for at, layout in enumerate(layouts):
         assert [name for name in found if found[name][at]] == broken(shape, layout)
     never = [name for name in found if not found[name].any()]
@@ -211,8 +209,9 @@ def test_stages_have_the_layers_that_are_dealt_out_to_them() -> None:
 
 def test_stages_have_the_same_layers_in_columns_as_one_by_one() -> None:
     legal = [on for on in drawn(2000) if not broken(GPT, on._replace(tensor=1, expert=1, sharded=1))]
-    last = np.array([on.pipeline - 1 for on in legal])
-    held, before = stage_layers(GPT.layers, column(legal), Middle.of(GPT.layers, column(legal)), last, columns())
+    on = together(legal)
+    columns = stage_layers(GPT.layers, on, Middle.of(GPT.layers, on), on.pipeline - 1, COLUMNS)
+    held, before = map(np.asarray, columns)
     one_by_one = [stage_layers(GPT.layers, on, Middle.of(GPT.layers, on), on.pipeline - 1) for on in legal]
     assert list(zip(held, before, strict=True)) == one_by_one
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from app.core.formulas.parallelism.rules import PLAIN, Degrees
+from app.core.formulas.parallelism.rules import PLAIN
 from app.core.formulas.presets import LAYOUTS, Cluster, Layout, ModelShape, Shares, model
 from app.core.formulas.presets.layouts import Precision
 from app.core.formulas.step.speeds import Side, speeds_of
@@ -26,7 +26,7 @@ class Run(NamedTuple):
     def predicted(self, side: Side = "middle") -> float:
         """Seconds of the step by the core."""
         speeds = speeds_of(self.model, self.cluster, self.shares, self.precision, side)
-        return sum(step_parts(self.model, speeds, Degrees.of(self.layout), PLAIN))
+        return sum(step_parts(self.model, speeds, self.layout.degrees(), PLAIN))
 
     @property
     def error(self) -> float:

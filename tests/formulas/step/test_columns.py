@@ -9,12 +9,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.core.formulas.parallelism.rules import PLAIN, Degrees, columns
+from app.core.formulas.parallelism.rules import PLAIN, Degrees
 from app.core.formulas.presets import CLUSTERS, Cluster, Gpu, ModelShape, Shares, model
 from app.core.formulas.presets.layouts import Precision
 from app.core.formulas.step.layer import layer_times
 from app.core.formulas.step.speeds import speeds_of
 from app.core.formulas.step.step import stages_time, step_parts
+from app.core.searching.columns import COLUMNS
+from tests.formulas.columns import together
 
 POWERS = st.sampled_from([1, 2, 4, 8, 16])
 DEGREES = st.builds(
@@ -54,8 +56,7 @@ def test_a_column_has_what_each_layout_has_alone(
     shape: ModelShape, machine: Cluster, precision: Precision, hidden: float, some: list[Degrees]
 ) -> None:
     speeds = speeds_of(shape, machine, Shares(hidden_data=hidden, skew=0.02), precision)
-    together = Degrees(*(numpy.array(column, dtype=float) for column in zip(*some, strict=True)))
-    found = step_parts(shape, speeds, together, columns())
+    found = step_parts(shape, speeds, together(some), COLUMNS)
     for at, degrees in enumerate(some):
         alone = step_parts(shape, speeds, degrees, PLAIN)
         for name, one, column in zip(alone._fields, alone, found, strict=True):
@@ -79,8 +80,8 @@ def test_a_part_that_is_known_need_not_be_computed_again(degrees: Degrees) -> No
     assert step_parts(shape, speeds, degrees, PLAIN, one=once) == every
 
 
-def test_formulas_do_without_numpy() -> None:
-    code = "import app.core.formulas, app.core.formulas.step.step, sys; print('numpy' in sys.modules)"
+def test_numpy_is_imported_by_a_search_alone() -> None:
+    code = "import app.core.formulas, app.core.searching, app.main, sys; print('numpy' in sys.modules)"
     ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ran.stdout.strip() == "False"
 

@@ -24,7 +24,7 @@ def speeds(**changed: float) -> Speeds:
 
 
 def parts(layout: Layout, **changed: float) -> StepTime:
-    return step_parts(SMALL, speeds(**changed), Degrees.of(layout), PLAIN)
+    return step_parts(SMALL, speeds(**changed), layout.degrees(), PLAIN)
 
 
 def test_a_product_of_whole_waves_reaches_the_rate_and_one_more_tile_costs_a_wave() -> None:
@@ -75,7 +75,7 @@ def test_the_products_of_a_layer_are_those_of_its_parameters(shape: ModelShape) 
 @each("layers", [16, 17, 19, 30, 32])
 def test_the_slowest_stage_is_that_of_the_layers_per_stage(stages: int, layers: int) -> None:
     shape, at = replace(SMALL, layers=layers), speeds()
-    degrees = Degrees.of(Layout(pipeline=stages))
+    degrees = Layout(pipeline=stages).degrees()
     one = stages_time(shape, at, degrees, PLAIN)
     single = stages_time(replace(shape, layers=1), at, degrees._replace(pipeline=1), PLAIN)
     layer = single.layers.busy
@@ -119,7 +119,7 @@ def test_gradients_of_experts_are_reduced_over_the_ranks_that_have_the_same() ->
     shape = model("Mixtral-8x7B")
     at = speeds_of(shape, H100, Shares(hidden_data=0.0))
     layout = Layout(expert=8, data=64, zero_stage=0, sequence=128)
-    found = step_parts(shape, at, Degrees.of(layout), PLAIN).data
+    found = step_parts(shape, at, layout.degrees(), PLAIN).data
     experts = 2 * 32 * 3 * 4096 * 14_336  # bytes: one expert of each layer is on a rank
     dense = 2 * (46_702_792_704 - 8 * experts / 2 - 32_000 * 4096)
     # The eight ranks with the same expert are one in each node, so they share its network.
@@ -169,7 +169,7 @@ def test_communication_that_is_hidden_takes_no_time() -> None:
 
 
 def test_context_parallelism_may_exchange_heads_for_tokens() -> None:
-    at = Degrees.of(Layout(context=8, sequence=65_536))._replace(exchanged=1)
+    at = Layout(context=8, sequence=65_536).degrees()._replace(exchanged=1)
     net = speeds().net._replace(inside_start=0.0)
     found = step_parts(SMALL, speeds()._replace(net=net), at, PLAIN)
     # Queries and results of 32 heads, keys and values of 8, 128 wide: forward and backward.
@@ -193,7 +193,7 @@ def test_weights_are_gathered_behind_the_layer_before() -> None:
 
 
 def test_shards_within_a_node_are_reduced_over_the_nodes_besides() -> None:
-    whole = Degrees.of(Layout(data=64, zero_stage=3, sequence=128))
+    whole = Layout(data=64, zero_stage=3, sequence=128).degrees()
     at = speeds(hidden_data=0.0)
     times = {shards: step_parts(SMALL, at, whole._replace(sharded=shards), PLAIN).data for shards in (8, 64)}
     held = 8.03e9 * 2
@@ -206,7 +206,7 @@ def test_shards_within_a_node_are_reduced_over_the_nodes_besides() -> None:
 
 def test_the_slowest_stage_sets_the_pace() -> None:
     def of(**changed: int) -> StepTime:
-        at = Degrees.of(Layout(pipeline=4, microbatches=32))._replace(**changed)
+        at = Layout(pipeline=4, microbatches=32).degrees()._replace(**changed)
         return step_parts(SMALL, speeds(), at, PLAIN)
 
     # The last stage has the head, so that a layer less there is better, and one more is worse.
@@ -218,7 +218,7 @@ def test_the_slowest_stage_sets_the_pace() -> None:
 
 def test_a_table_of_words_is_padded_to_whole_tiles() -> None:
     odd = replace(GPT, vocabulary=50_177)
-    at = Degrees.of(Layout(tensor=8, sequence=2048))
+    at = Layout(tensor=8, sequence=2048).degrees()
     heads = {
         shape.vocabulary: step_parts(shape, speeds_of(shape, A100, Shares()), at, PLAIN).head
         for shape in (odd, replace(GPT, vocabulary=51_200))
@@ -230,11 +230,11 @@ def test_experts_are_computed_for_the_tokens_that_are_sent_to_them() -> None:
     shape = model("DeepSeek-V3")
     at = speeds_of(shape, CLUSTERS["DeepSeek 2048 H800"], Shares(grouped=1.0))
     layout = Layout(expert=64, data=64, sequence=4096, sequence_parallel=False)
-    found = step_parts(shape, at, Degrees.of(layout), PLAIN)
+    found = step_parts(shape, at, layout.degrees(), PLAIN)
     # 37.55 billion parameters process a token; embedding and head have 0.93 billion each.
     least = 6 * (37.55e9 - 2 * 0.927e9) * 4096 / at.products
     assert least < found.products < 1.2 * least
-    split = Degrees.of(layout)._replace(tensor=2, expert_tensor=1)
+    split = layout.degrees()._replace(tensor=2, expert_tensor=1)
     halved = step_parts(shape, at, split, PLAIN)
     assert halved.products == pytest.approx(found.products / 2, rel=0.2)
     assert isinstance(split, Degrees)

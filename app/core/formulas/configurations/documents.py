@@ -5,7 +5,6 @@ import re
 import tomllib
 from collections.abc import Mapping
 from reprlib import repr as short
-from typing import Any
 
 from app.core.translation import say
 
@@ -46,7 +45,7 @@ def _has_arguments(text: str) -> bool:
     return any("-" in name or "_" in name for name in found)
 
 
-def document_of(text: str) -> Mapping[str, Any]:
+def document_of(text: str) -> Mapping[str, object]:
     """The object that *text* holds; arguments become one, with their names in snake case.
 
     Raises:
@@ -60,13 +59,14 @@ def document_of(text: str) -> Mapping[str, Any]:
     return found
 
 
-def check_document(found: Mapping[str, Any]) -> None:
+def check_document(found: Mapping[str, object]) -> None:
     """Refuse an object that is nested too deeply or holds too much.
 
     Raises:
         ValueError: it does.
     """
-    left, values = _MOST, [(found, 1)]
+    values: list[tuple[object, int]] = [(found, 1)]
+    left = _MOST
     while values:
         value, depth = values.pop()
         inside = _inside(value)
@@ -80,13 +80,13 @@ def _too_large() -> ValueError:
     return ValueError(say("the configuration is nested too deeply or too large"))
 
 
-def _inside(value: object) -> list[Any]:
+def _inside(value: object) -> list[object]:
     if isinstance(value, Mapping):
         return list(value.values())
     return value if isinstance(value, list) else []
 
 
-def _json(text: str) -> Mapping[str, Any]:
+def _json(text: str) -> Mapping[str, object]:
     try:
         found = json.loads(text, parse_constant=_no_number)
     except json.JSONDecodeError as error:
@@ -102,7 +102,7 @@ def _no_number(text: str) -> float:
     raise ValueError(say("{text} is not a number", text=text))
 
 
-def _toml(text: str) -> Mapping[str, Any]:
+def _toml(text: str) -> Mapping[str, object]:
     """The tables of TOML; nothing if there is none."""
     if not _TABLE.search(text):
         return {}
@@ -114,11 +114,11 @@ def _toml(text: str) -> Mapping[str, Any]:
         raise ValueError(say("the configuration is not valid TOML: {problem}", problem=str(error)[:100])) from None
 
 
-def _arguments(text: str) -> Mapping[str, Any]:
+def _arguments(text: str) -> Mapping[str, object]:
     """The arguments of a command, or those that Megatron-LM prints at its start."""
     if printed := _PRINTED.findall(text):
         return {name: _plain_value(value.rstrip()) for name, value in printed}
-    found: dict[str, Any] = {}
+    found: dict[str, object] = {}
     for name, value in _ARGUMENT.findall(text):
         key, bare = name.lower().replace("-", "_"), value.strip("\"',;)]")
         flag = not bare or (key in _FLAGS and bare.lower() not in _KNOWN)
@@ -142,7 +142,7 @@ def _plain_value(text: str) -> object:
 _LARGEST = 1 << 40
 
 
-def count_in(given: Mapping[str, Any], *names: str) -> int | None:
+def count_in(given: Mapping[str, object], *names: str) -> int | None:
     """The whole number under the first of *names* that has one; None without.
 
     Raises:
@@ -154,7 +154,7 @@ def count_in(given: Mapping[str, Any], *names: str) -> int | None:
     return None
 
 
-def needed_count(given: Mapping[str, Any], *names: str) -> int:
+def needed_count(given: Mapping[str, object], *names: str) -> int:
     """The whole number under the first of *names* that has one.
 
     Raises:
@@ -165,7 +165,7 @@ def needed_count(given: Mapping[str, Any], *names: str) -> int:
     return value
 
 
-def flag_in(given: Mapping[str, Any], name: str, default: bool = False) -> bool:
+def flag_in(given: Mapping[str, object], name: str, default: bool = False) -> bool:
     """The truth value under *name*.
 
     Raises:
@@ -179,13 +179,13 @@ def flag_in(given: Mapping[str, Any], name: str, default: bool = False) -> bool:
     raise ValueError(say("{name} must be true or false, not {value}", name=name, value=short(value)))
 
 
-def table_in(given: Mapping[str, Any], name: str) -> Mapping[str, Any]:
+def table_in(given: Mapping[str, object], name: str) -> Mapping[str, object]:
     """The object under *name*; an empty one without."""
     value = given.get(name)
     return value if isinstance(value, Mapping) else {}
 
 
-def latent_attention(given: Mapping[str, Any], heads: int, size: int, rope: int) -> dict[str, int]:
+def latent_attention(given: Mapping[str, object], heads: int, size: int, rope: int) -> dict[str, int]:
     """The fields of a model shape with multi-head latent attention.
 
     *size* and *rope* are those of a head: without its rotary part, and of that part.

@@ -5,7 +5,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from reprlib import repr as short
-from typing import Any
 
 from app.core.formulas.configurations.documents import (
     check_document,
@@ -61,7 +60,7 @@ _RECURRENT = re.compile(
 _RECURRENT_LAYERS = re.compile(r"linear|mamba|recurrent|conv", re.IGNORECASE)
 
 
-def hub_model(given: Mapping[str, Any]) -> Mapping[str, Any]:
+def hub_model(given: Mapping[str, object]) -> Mapping[str, object]:
     """The fields of the shape; of a model with images, those of its text model.
 
     Raises:
@@ -78,7 +77,7 @@ def hub_model(given: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**found, "source": f"config.json, model_type {kind[:40] or 'not said'}" + notes}
 
 
-def _refuse(kind: str, given: Mapping[str, Any], inner: Mapping[str, Any]) -> None:
+def _refuse(kind: str, given: Mapping[str, object], inner: Mapping[str, object]) -> None:
     """Refuse what a decoder of equal layers is not."""
     layers = inner.get("layer_types") or inner.get("layers_block_type") or []
     other = [one for one in layers if _RECURRENT_LAYERS.search(str(one))] if isinstance(layers, list) else []
@@ -96,11 +95,11 @@ def _refuse(kind: str, given: Mapping[str, Any], inner: Mapping[str, Any]) -> No
         )
 
 
-def _attention(kind: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
+def _attention(kind: str, given: Mapping[str, object]) -> Mapping[str, object]:
     layers = needed_count(given, "num_hidden_layers", "n_layer", "n_layers", "num_layers")
     hidden = needed_count(given, "hidden_size", "n_embd", "d_model")
     heads = needed_count(given, "num_attention_heads", "n_head", "n_heads")
-    found: dict[str, Any] = {
+    found: dict[str, object] = {
         "layers": layers,
         "hidden": hidden,
         "heads": heads,
@@ -123,13 +122,13 @@ def _attention(kind: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
     return found
 
 
-def _key_value_heads(kind: str, given: Mapping[str, Any], heads: int) -> int:
+def _key_value_heads(kind: str, given: Mapping[str, object], heads: int) -> int:
     if flag_in(given, "multi_query") and not flag_in(given, "new_decoder_architecture"):
         return 1
     return count_in(given, "num_key_value_heads", "num_kv_heads") or heads
 
 
-def _biases(kind: str, given: Mapping[str, Any]) -> str:
+def _biases(kind: str, given: Mapping[str, object]) -> str:
     if kind in _GPT - {"falcon"} or kind == "gpt_oss":
         return "all" if flag_in(given, "use_bias", True) else "none"
     if flag_in(given, "mlp_bias"):
@@ -137,7 +136,7 @@ def _biases(kind: str, given: Mapping[str, Any]) -> str:
     return "qkv" if flag_in(given, "attention_bias", kind in _QKV) or flag_in(given, "qkv_bias") else "none"
 
 
-def _feed_forward(kind: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
+def _feed_forward(kind: str, given: Mapping[str, object]) -> Mapping[str, object]:
     gated = kind not in _NO_GATE
     width = count_in(given, "intermediate_size_mlp", "intermediate_size", "n_inner", "ffn_dim", "ffn_hidden_size")
     if width is None and not gated:
@@ -147,7 +146,7 @@ def _feed_forward(kind: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
     return {"feed_forward": width, "gated": gated}
 
 
-def _mixture(kind: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
+def _mixture(kind: str, given: Mapping[str, object]) -> Mapping[str, object]:
     experts = count_in(given, "n_routed_experts", "num_local_experts", "num_experts", "moe_num_experts")
     if not experts or experts == 1:
         return {}
@@ -163,7 +162,7 @@ def _mixture(kind: str, given: Mapping[str, Any]) -> Mapping[str, Any]:
     return found if found["dense_layers"] else {**found, "feed_forward": 0}
 
 
-def _shared(kind: str, given: Mapping[str, Any], size: int) -> int:
+def _shared(kind: str, given: Mapping[str, object], size: int) -> int:
     """Shared experts, each as wide as the others."""
     if kind.startswith("llama4"):
         return 1
@@ -171,7 +170,7 @@ def _shared(kind: str, given: Mapping[str, Any], size: int) -> int:
     return wide // size if wide else count_in(given, "n_shared_experts", "num_shared_experts") or 0
 
 
-def _dense_layers(given: Mapping[str, Any]) -> int:
+def _dense_layers(given: Mapping[str, object]) -> int:
     layers = needed_count(given, "num_hidden_layers", "n_layer", "num_layers")
     every = count_in(given, "interleave_moe_layer_step", "decoder_sparse_step") or 1
     only = given.get("mlp_only_layers")
@@ -182,7 +181,7 @@ def _dense_layers(given: Mapping[str, Any]) -> int:
     )
 
 
-def _notes(kind: str, given: Mapping[str, Any], inner: Mapping[str, Any]) -> Iterator[str]:
+def _notes(kind: str, given: Mapping[str, object], inner: Mapping[str, object]) -> Iterator[str]:
     """What is guessed, and what is left out."""
     if kind not in _KNOWN:
         yield ", which is not known: read as a Llama, with a gate, RMSNorm and no biases"
@@ -200,7 +199,7 @@ _DENSE = re.compile(r"\(?\[0\]\s*\*\s*(\d+)")
 _VARIABLE = re.compile(r"[$`]")
 
 
-def megatron_model(given: Mapping[str, Any]) -> Mapping[str, Any]:
+def megatron_model(given: Mapping[str, object]) -> Mapping[str, object]:
     """The fields of the shape.
 
     Raises:
@@ -228,7 +227,7 @@ def megatron_model(given: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**found, **_positions(given), **_latent(given, heads), **_megatron_mixture(given, layers)}
 
 
-def _refuse_variables(given: Mapping[str, Any]) -> None:
+def _refuse_variables(given: Mapping[str, object]) -> None:
     if any(given.get(name) for name in _OTHER_LAYERS):
         raise ValueError(say("layers without attention are asked for, which a model shape cannot say"))
     for name, value in given.items():
@@ -253,19 +252,19 @@ _NUMBERS = {
 }
 
 
-def _groups(given: Mapping[str, Any], heads: int) -> int:
+def _groups(given: Mapping[str, object], heads: int) -> int:
     """Key-value heads. Megatron prints num_query_groups also where they are not in use."""
     used = flag_in(given, "group_query_attention", "num_query_groups" in given)
     return (count_in(given, "num_query_groups") or heads) if used else heads
 
 
-def _megatron_biases(given: Mapping[str, Any]) -> str:
+def _megatron_biases(given: Mapping[str, object]) -> str:
     if not flag_in(given, "disable_bias_linear") and flag_in(given, "add_bias_linear", True):
         return "all"
     return "qkv" if flag_in(given, "add_qkv_bias") else "none"
 
 
-def _positions(given: Mapping[str, Any]) -> Mapping[str, int]:
+def _positions(given: Mapping[str, object]) -> Mapping[str, int]:
     kind = str(given.get("position_embedding_type", "learned_absolute"))
     rotary = (
         flag_in(given, "use_rotary_position_embeddings")
@@ -278,14 +277,14 @@ def _positions(given: Mapping[str, Any]) -> Mapping[str, int]:
     return {"positions": count} if count else {}
 
 
-def _latent(given: Mapping[str, Any], heads: int) -> Mapping[str, int]:
+def _latent(given: Mapping[str, object], heads: int) -> Mapping[str, int]:
     if not count_in(given, "kv_lora_rank"):
         return {}
     size, rope = needed_count(given, "qk_head_dim"), needed_count(given, "qk_pos_emb_head_dim")
     return latent_attention(given, heads, size, rope) | {"query_key_norm": False}
 
 
-def _megatron_mixture(given: Mapping[str, Any], layers: int) -> Mapping[str, Any]:
+def _megatron_mixture(given: Mapping[str, object], layers: int) -> Mapping[str, object]:
     if not (experts := count_in(given, "num_experts")):
         return {}
     size = count_in(given, "moe_ffn_hidden_size") or needed_count(given, "ffn_hidden_size")
@@ -315,7 +314,7 @@ def _megatron_dense_layers(frequency: object, layers: int) -> int:
     return 0
 
 
-Fields = Mapping[str, Any]
+Fields = Mapping[str, object]
 _OF_THE_HUB = {
     "model_type", "architectures", "num_hidden_layers", "n_layer", "hidden_size", "text_config",
     "n_embd", "llm_config", "language_config", "num_attention_heads", "vocab_size", "num_layers",
@@ -325,7 +324,7 @@ _ENOUGH = 2  # names that tell a configuration from a record with a wrong field
 _OF_MEGATRON = {"num_layers", "ffn_hidden_size", "kv_channels"}
 
 
-def model_fields(given: str | Mapping[str, Any]) -> Fields | None:
+def model_fields(given: str | Mapping[str, object]) -> Fields | None:
     """The fields of a model shape in a configuration; None for another object.
 
     Raises:
@@ -363,17 +362,18 @@ _MEGATRON = {
     "global_batch_size", "seq_length", "context_parallel_size", "expert_model_parallel_size",
 }  # fmt: skip
 _RECOMPUTE = {"full": "full", "selective": "selective", "none": "none", "op": "operations"}
+Setting = int | str | bool  # of a layout, by its field
 
 
 @dataclass(frozen=True, slots=True)
 class ConfiguredLayout:
     """What a configuration says of a layout: *fields*, and the sequences of a step; 0 if unsaid."""
 
-    fields: Mapping[str, Any]
+    fields: Mapping[str, Setting]
     batch: int = 0
     layers_per_chunk: int = 0  # of an interleaved pipeline
 
-    def on(self, gpus: int, layers: int = 0) -> Mapping[str, Any]:
+    def on(self, gpus: int, layers: int = 0) -> Mapping[str, Setting]:
         """The fields of the layout on *gpus* GPUs: the remaining degree is data parallelism.
 
         Raises:
@@ -391,14 +391,14 @@ class ConfiguredLayout:
             )
         found["data"] = gpus // model
         if self.layers_per_chunk and layers:
-            found["virtual"] = max(1, layers // (found.get("pipeline", 1) * self.layers_per_chunk))
+            found["virtual"] = max(1, layers // (_product(found, "pipeline") * self.layers_per_chunk))
         if "sequence" not in found:
-            found["source"] += ", which says no sequence: 8,192 tokens are taken"
+            found["source"] = f"{found['source']}, which says no sequence: 8,192 tokens are taken"
         if self.batch:
             found["microbatches"] = self._microbatches(found)
         return found
 
-    def _microbatches(self, found: Mapping[str, Any]) -> int:
+    def _microbatches(self, found: Mapping[str, Setting]) -> int:
         each = _product(found, "data", "micro_batch")
         if self.batch % each:
             raise ValueError(
@@ -407,16 +407,16 @@ class ConfiguredLayout:
         return self.batch // each
 
 
-def _product(found: Mapping[str, Any], *names: str) -> int:
+def _product(found: Mapping[str, Setting], *names: str) -> int:
     return math.prod(int(found.get(name, 1)) for name in names)
 
 
-def is_layout_configuration(given: Mapping[str, Any]) -> bool:
+def is_layout_configuration(given: Mapping[str, object]) -> bool:
     """Whether an object is a configuration rather than the fields of a layout."""
     return bool((_DEEPSPEED | _TITAN | _MEGATRON) & set(given))
 
 
-def layout_fields(given: str | Mapping[str, Any]) -> ConfiguredLayout | None:
+def layout_fields(given: str | Mapping[str, object]) -> ConfiguredLayout | None:
     """What a configuration says of a layout; None for another object.
 
     Raises:
@@ -437,13 +437,13 @@ def layout_fields(given: str | Mapping[str, Any]) -> ConfiguredLayout | None:
     )
 
 
-def _deepspeed(given: Mapping[str, Any]) -> ConfiguredLayout:
+def _deepspeed(given: Mapping[str, object]) -> ConfiguredLayout:
     fixed = {name: value for name, value in given.items() if value != "auto"}
     stage = count_in(table_in(given, "zero_optimization"), "stage") or 0
     micro = count_in(fixed, "train_micro_batch_size_per_gpu")
     steps = count_in(fixed, "gradient_accumulation_steps")
     ranks = table_in(given, "tensor_parallel")
-    fields = {
+    fields: dict[str, Setting | None] = {
         "zero_stage": stage,
         "micro_batch": micro,
         "microbatches": steps,
@@ -455,7 +455,7 @@ def _deepspeed(given: Mapping[str, Any]) -> ConfiguredLayout:
     return ConfiguredLayout(_said(fields), batch)
 
 
-def _not_said(given: Mapping[str, Any]) -> str:
+def _not_said(given: Mapping[str, object]) -> str:
     """What a DeepSpeed JSON leaves to the program, and what of it a layout does not have."""
     zero = table_in(given, "zero_optimization")
     left_out = [name for name in _NO_LAYOUT if _is_set(zero.get(name))]
@@ -473,10 +473,10 @@ def _is_set(value: object) -> bool:
     return value not in (None, False, 0, 1) or value is True
 
 
-def _torchtitan(given: Mapping[str, Any]) -> ConfiguredLayout:
+def _torchtitan(given: Mapping[str, object]) -> ConfiguredLayout:
     degrees, training = table_in(given, "parallelism"), table_in(given, "training")
     copies = count_in(degrees, "data_parallel_replicate_degree") or 1
-    fields = {
+    fields: dict[str, Setting | None] = {
         "tensor": count_in(degrees, "tensor_parallel_degree"),
         "pipeline": count_in(degrees, "pipeline_parallel_degree"),
         "context": count_in(degrees, "context_parallel_degree"),
@@ -491,19 +491,19 @@ def _torchtitan(given: Mapping[str, Any]) -> ConfiguredLayout:
     batch = count_in({k: v for k, v in training.items() if v != -1}, "global_batch_size") or 0
     shards = degrees.get("data_parallel_shard_degree", -1)
     if copies > 1 and isinstance(shards, int) and shards > 0:
-        fields["shard_ranks"] = shards * (fields["context"] or 1)
+        fields["shard_ranks"] = shards * (count_in(degrees, "context_parallel_degree") or 1)
     return ConfiguredLayout(_said(fields), batch)
 
 
-def _titan_recompute(given: Mapping[str, Any]) -> str:
+def _titan_recompute(given: Mapping[str, object]) -> str:
     mode = str(given.get("mode", "selective"))
     if mode == "selective" and str(given.get("selective_ac_option", "op")) == "op":
         return "operations"
     return _RECOMPUTE.get(mode, "selective")
 
 
-def _megatron(given: Mapping[str, Any]) -> ConfiguredLayout:
-    fields = {
+def _megatron(given: Mapping[str, object]) -> ConfiguredLayout:
+    fields: dict[str, Setting | None] = {
         "tensor": count_in(given, "tensor_model_parallel_size"),
         "pipeline": count_in(given, "pipeline_model_parallel_size"),
         "context": count_in(given, "context_parallel_size"),
@@ -524,12 +524,12 @@ def _megatron(given: Mapping[str, Any]) -> ConfiguredLayout:
     return ConfiguredLayout(_said(fields), count_in(given, "global_batch_size") or 0, chunk)
 
 
-def _megatron_recompute(given: Mapping[str, Any]) -> str:
+def _megatron_recompute(given: Mapping[str, object]) -> str:
     if flag_in(given, "recompute_activations"):
         return "selective"
     return _RECOMPUTE.get(str(given.get("recompute_granularity")), "none")
 
 
-def _said(fields: Mapping[str, Any]) -> Mapping[str, Any]:
+def _said(fields: Mapping[str, Setting | None]) -> Mapping[str, Setting]:
     """*fields* without those that the configuration does not say."""
     return {name: value for name, value in fields.items() if value is not None}

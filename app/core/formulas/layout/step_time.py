@@ -6,7 +6,7 @@ from typing import NamedTuple
 from app.core.formulas.checks import at_least, positive, recorded, whole
 from app.core.formulas.memory import memory_budget
 from app.core.formulas.memory.budget import fits_together
-from app.core.formulas.parallelism.rules import PLAIN, Degrees
+from app.core.formulas.parallelism.rules import PLAIN
 from app.core.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe, Shares
 from app.core.formulas.step.layer import counted_flops
 from app.core.formulas.step.speeds import Side, attention_kernels, peak_of, reduced_by, speeds_of
@@ -230,7 +230,7 @@ def _step(model: ModelShape, cluster: Cluster, layout: Layout, shares: Shares, r
     recorded("shares", shares, Shares)
     recorded("recipe", recipe, Recipe)
     speeds = speeds_of(model, cluster, shares, layout.precision, side)
-    return step_parts(model, speeds, Degrees.of(layout, speeds.fused), PLAIN, reduced_by(recipe))
+    return step_parts(model, speeds, layout.degrees(speeds.fused), PLAIN, reduced_by(recipe))
 
 
 def best_data_degree(batch_tokens: Count, gpus: Count, feed_forward: Count) -> Ratio:

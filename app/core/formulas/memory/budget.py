@@ -47,7 +47,7 @@ class ParameterShare(NamedTuple):
     @classmethod
     def of(cls, model: ModelShape, layout: Layout, stage: int) -> "ParameterShare":
         """The parameters of a rank of pipeline stage *stage*."""
-        on = Degrees.of(layout)
+        on = layout.degrees()
         at = StageLayers.of(model, on, Middle.of(model.layers, on), stage)
         layer = LayerParameters.of(model, LayerParts.of(model), on)
         ends = end_parameters(model, on, at, model.vocabulary / on.tensor)
@@ -62,7 +62,7 @@ class ParameterShare(NamedTuple):
 
 def fits_together(model: ModelShape, layout: Layout) -> None:
     """Refuse a layout that cannot divide *model*; the error names the nearest that can."""
-    refuse_pair(model, layout)
+    refuse_pair(model, layout.degrees())
 
 
 _MEGATRON = Recipe.named("Megatron")
@@ -225,7 +225,7 @@ def _rank(
     recorded("recipe", recipe, Recipe)
     fits_together(model, layout)
     one_of("kernels", kernels, get_args(AttentionKernels))
-    on = Degrees.of(layout, kernels == "fused")
+    on = layout.degrees(kernels == "fused")
     return on, RankMemoryTerms.of(model, LayerParts.of(model), recipe, on)
 
 

@@ -2,60 +2,52 @@
 
 import math
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypeVar
 
 from app.core.formulas.checks import nearest_of
 from app.core.translation import noted, say
 
-Value = Any  # a float, or a column of floats
+# A search computes many layouts at once: then each of these is a column, which computes like a number.
+Value = float
+Whole = int
+N = TypeVar("N", bound=float)
 
 
 class Numbers(Protocol):
     """Choices and rounding; both sides of a choice are computed, whichever is taken."""
 
-    def where(self, condition: Value, yes: Value, no: Value) -> Value:
+    def where(self, condition: Value, yes: N, no: N) -> N:
         """*yes* where *condition* holds, otherwise *no*."""
 
-    def larger(self, one: Value, other: Value) -> Value:
+    def larger(self, one: N, other: N) -> N:
         """The larger of two."""
 
-    def smaller(self, one: Value, other: Value) -> Value:
+    def smaller(self, one: N, other: N) -> N:
         """The smaller of two."""
 
-    def ceil(self, value: Value) -> Value:
+    def ceil(self, value: Value) -> Whole:
         """The next whole number that is not below *value*."""
 
 
 class _Plain:
     """Python's own."""
 
-    larger = staticmethod(max)
-    smaller = staticmethod(min)
-    ceil = staticmethod(math.ceil)
+    @staticmethod
+    def where(condition: Value, yes: N, no: N) -> N:
+        return yes if condition else no
 
     @staticmethod
-    def where(condition: Value, yes: Value, no: Value) -> Value:
-        return yes if condition else no
+    def larger(one: N, other: N) -> N:
+        return max(one, other)
+
+    @staticmethod
+    def smaller(one: N, other: N) -> N:
+        return min(one, other)
+
+    ceil = staticmethod(math.ceil)
 
 
 PLAIN: Numbers = _Plain()
-
-
-def columns() -> Numbers:
-    """Those of NumPy, which is imported now.
-
-    Raises:
-        ImportError: NumPy is not installed.
-    """
-    import numpy
-
-    class _Columns:
-        where = staticmethod(numpy.where)
-        larger = staticmethod(numpy.maximum)
-        smaller = staticmethod(numpy.minimum)
-        ceil = staticmethod(numpy.ceil)
-
-    return _Columns()
 
 
 class CoreShape(Protocol):
@@ -82,7 +74,7 @@ class CoreShape(Protocol):
         """Layers at the start of a mixture model that have no experts."""
 
 
-def expert_split(given: int, tensor: Value, shards: Value, expert: Value, by: Numbers = PLAIN) -> Value:
+def expert_split(given: int, tensor: Whole, shards: Whole, expert: Whole, by: Numbers = PLAIN) -> Whole:
     """Ranks that share an expert, of *shards* ranks that hold the same of everything else.
 
     Where none are *given*: *tensor* ranks, or one if the experts must be spread over the tensor
@@ -101,55 +93,25 @@ class Degrees(NamedTuple):
     by all-to-all, and 0 where it gathers keys and values.
     """
 
-    tensor: Value = 1
-    pipeline: Value = 1
-    context: Value = 1
-    expert: Value = 1
-    data: Value = 1
-    virtual: Value = 1
-    microbatches: Value = 1
-    micro_batch: Value = 1
-    sequence: Value = 8192
-    zero_stage: Value = 1
-    full: Value = 0
-    selective: Value = 1
-    sequence_parallel: Value = 1
-    expert_tensor: Value = 1
-    sharded: Value = 1
-    first: Value = 0
-    last: Value = 0
-    exchanged: Value = 1
-    operations: Value = 0
-
-    @classmethod
-    def of(cls, layout: Any, fused: bool = True) -> "Degrees":
-        """The numbers of a single *layout*.
-
-        *fused* attention computes its scores again without being told to, as selective
-        recomputation does.
-        """
-        selective = layout.recompute == "selective" or (fused and layout.recompute == "none")
-        return cls(
-            layout.tensor,
-            layout.pipeline,
-            layout.context,
-            layout.expert,
-            layout.data,
-            layout.virtual,
-            layout.microbatches,
-            layout.micro_batch,
-            layout.sequence,
-            layout.zero_stage,
-            full=1 if layout.recompute == "full" else 0,
-            selective=1 if selective else 0,
-            sequence_parallel=1 if layout.sequence_parallel else 0,
-            expert_tensor=layout.expert_split,
-            sharded=layout.shard_ranks or layout.data * layout.context,
-            first=layout.first_layers,
-            last=layout.last_layers,
-            exchanged=1 if layout.context_by == "all-to-all" else 0,
-            operations=1 if layout.recompute == "operations" else 0,
-        )
+    tensor: Whole = 1
+    pipeline: Whole = 1
+    context: Whole = 1
+    expert: Whole = 1
+    data: Whole = 1
+    virtual: Whole = 1
+    microbatches: Whole = 1
+    micro_batch: Whole = 1
+    sequence: Whole = 8192
+    zero_stage: Whole = 1
+    full: Whole = 0
+    selective: Whole = 1
+    sequence_parallel: Whole = 1
+    expert_tensor: Whole = 1
+    sharded: Whole = 1
+    first: Whole = 0
+    last: Whole = 0
+    exchanged: Whole = 1
+    operations: Whole = 0
 
     @property
     def tokens(self) -> Value:
@@ -168,16 +130,16 @@ class Middle(NamedTuple):
     Those from *low* to before *high* have *fewer* layers and *more* (0 or 1), the others *fewer*.
     """
 
-    start: Value
-    stages: Value
-    layers: Value
-    fewer: Value
-    more: Value
-    low: Value
-    high: Value
+    start: Whole
+    stages: Whole
+    layers: Whole
+    fewer: Whole
+    more: Whole
+    low: Whole
+    high: Whole
 
     @classmethod
-    def of(cls, layers: Value, on: Degrees) -> "Middle":
+    def of(cls, layers: Whole, on: Degrees) -> "Middle":
         """The middle of a pipeline over *layers* layers."""
         start, end = (on.first > 0) * 1, (on.last > 0) * 1
         stages = on.pipeline - start - end
@@ -189,7 +151,7 @@ class Middle(NamedTuple):
         return cls(start, stages, left, fewer, (short > 0) * 1, low, divided - (short - low))
 
 
-def stage_layers(layers: Value, on: Degrees, middle: Middle, stage: Value, by: Numbers = PLAIN) -> tuple[Value, Value]:
+def stage_layers(layers: Whole, on: Degrees, middle: Middle, stage: Whole, by: Numbers = PLAIN) -> tuple[Whole, Whole]:
     """The layers on pipeline stage *stage*, and the layers before it."""
     place = stage - middle.start
     longer = (place >= middle.low) & (place < middle.high)
@@ -205,12 +167,12 @@ def stage_layers(layers: Value, on: Degrees, middle: Middle, stage: Value, by: N
     return held, before
 
 
-def is_plain_zero(value: Value) -> bool:
+def is_plain_zero(value: object) -> bool:
     """Whether it is 0 in every layout: a plain number, not a column."""
     return isinstance(value, int) and value == 0
 
 
-def stage_of(layer: Value, on: Degrees, middle: Middle, by: Numbers = PLAIN) -> Value:
+def stage_of(layer: Whole, on: Degrees, middle: Middle, by: Numbers = PLAIN) -> Whole:
     """The stage that has layer number *layer*, from 0."""
     place = layer - on.first
     short, long = by.larger(1, middle.fewer), middle.fewer + middle.more
@@ -222,13 +184,13 @@ def stage_of(layer: Value, on: Degrees, middle: Middle, by: Numbers = PLAIN) -> 
     return by.where(place < 0, 0, by.smaller(middle.start + found, on.pipeline - 1))
 
 
-def mixture_layers(shape: CoreShape, held: Value, before: Value, by: Numbers = PLAIN) -> Value:
+def mixture_layers(shape: CoreShape, held: Whole, before: Whole, by: Numbers = PLAIN) -> Whole:
     """How many of the *held* layers of a stage, after *before* others, have experts."""
     dense = shape.dense_layers if shape.experts else shape.layers
     return held - by.larger(0, by.smaller(held, dense - before))
 
 
-def in_flight(on: Degrees, stage: Value, by: Numbers = PLAIN) -> Value:
+def in_flight(on: Degrees, stage: Whole, by: Numbers = PLAIN) -> Value:
     """Most micro-batches whose activations a stage holds under 1F1B, interleaved or not."""
     behind = on.pipeline - stage - 1
     chunks = (2 * behind + (on.virtual - 1) * on.pipeline + 1) / on.virtual
@@ -243,7 +205,7 @@ _NEAR = 4096  # values on either side that are tried for the nearest legal one
 class BrokenRuleError(ValueError):
     """A layout that a rule refuses; what is legal nearby is looked for when it is read."""
 
-    def __init__(self, rule: "Rule", shape: Any, layout: Degrees) -> None:
+    def __init__(self, rule: "Rule", shape: CoreShape, layout: Degrees) -> None:
         super().__init__(rule.name)
         self._broken = rule, shape, layout
 
@@ -261,16 +223,16 @@ class Rule(NamedTuple):
 
     name: str
     fields: tuple[str, ...]
-    broken: Callable[[CoreShape, Degrees], Any]
+    broken: Callable[[CoreShape, Degrees], bool]
     says: Callable[[CoreShape, Degrees], str]
     most: Callable[[CoreShape], int] = lambda _: _NEAR * _NEAR
 
-    def refuse(self, shape: Any, layout: Degrees) -> None:
+    def refuse(self, shape: CoreShape, layout: Degrees) -> None:
         """Raise an error if *layout* breaks the rule."""
         if self.broken(shape, layout):
             raise BrokenRuleError(self, shape, layout)
 
-    def nearest(self, shape: Any, layout: Degrees) -> str:
+    def nearest(self, shape: CoreShape, layout: Degrees) -> str:
         """The nearest values that keep the rule, one below and one above, of the first field."""
         for field in self.fields:
             value = int(getattr(layout, field))
@@ -287,13 +249,13 @@ class Rule(NamedTuple):
                 return nearest_of(near)
         return ""
 
-    def _legal(self, shape: Any, layout: Degrees, field: str, values: range) -> Iterator[int]:
+    def _legal(self, shape: CoreShape, layout: Degrees, field: str, values: range) -> Iterator[int]:
         for value in values:
             if not self.broken(shape, layout._replace(**{field: value})):
                 yield value
 
 
-def _ends_take_too_much(shape: CoreShape, on: Degrees) -> Any:
+def _ends_take_too_much(shape: CoreShape, on: Degrees) -> bool:
     middle = Middle.of(shape.layers, on)
     first, last = on.first > 0, on.last > 0
     least = middle.stages - _spare(first, last)
@@ -306,12 +268,12 @@ def _chunks_of(shape: CoreShape) -> int:
     return shape.layers + WITHOUT_A_LAYER
 
 
-def _spare(first: Any, last: Any) -> Any:
+def _spare(first: bool, last: bool) -> Whole:
     """How many of the two chunks without a layer are not on a stage whose layers are given."""
     return WITHOUT_A_LAYER - first * 1 - last * 1
 
 
-def _too_many_chunks(shape: CoreShape, on: Degrees) -> Any:
+def _too_many_chunks(shape: CoreShape, on: Degrees) -> bool:
     """The first chunk may hold only the embedding, the last only the output head.
 
     Llama 3 405B cuts 126 layers into 128 chunks (arXiv:2407.21783, section 3.3.2); Megatron-LM
@@ -470,15 +432,23 @@ OF_MODELS = (
 RULES = OF_LAYOUTS + OF_MODELS
 
 
-def refuse_layout(layout: Any) -> None:
-    """Raise an error if *layout* breaks a rule that holds for every model."""
-    degrees = Degrees.of(layout)
+class _AnyShape(NamedTuple):
+    """In place of a shape, for rules that hold whatever the model is."""
+
+    layers: int = 0
+    heads: int = 0
+    experts: int = 0
+    expert_feed_forward: int = 0
+    dense_layers: int = 0
+
+
+def refuse_degrees(on: Degrees) -> None:
+    """Raise an error if a layout of these degrees breaks a rule that holds for every model."""
     for rule in OF_LAYOUTS:
-        rule.refuse(None, degrees)
+        rule.refuse(_AnyShape(), on)
 
 
-def refuse_pair(shape: CoreShape, layout: Any) -> None:
-    """Raise an error if *layout* cannot divide the model of that *shape*."""
-    degrees = Degrees.of(layout)
+def refuse_pair(shape: CoreShape, on: Degrees) -> None:
+    """Raise an error if a layout of these degrees cannot divide the model of that *shape*."""
     for rule in OF_MODELS:
-        rule.refuse(shape, degrees)
+        rule.refuse(shape, on)

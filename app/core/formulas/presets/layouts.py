@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, Self, get_args
 
 from app.core.formulas.checks import ZeroStage, at_least, fraction, one_of, positive, too_large, whole
 from app.core.formulas.configurations import is_configuration, layout_fields
-from app.core.formulas.parallelism.rules import expert_split, refuse_layout
+from app.core.formulas.parallelism.rules import Degrees, expert_split, refuse_degrees
 from app.core.formulas.records import Record, hints_of
 from app.core.translation import noted, say
 from app.core.units import Bytes, Count, Ratio
@@ -123,7 +123,7 @@ class Layout(Record):
         one_of("zero_stage", self.zero_stage, (0, 1, 2, 3))
         one_of("recompute", self.recompute, get_args(Again))
         one_of("sequence_parallel", self.sequence_parallel, (False, True))
-        refuse_layout(self)
+        refuse_degrees(self.degrees())
 
     @classmethod
     def read(cls, text: str) -> Self:
@@ -176,8 +176,36 @@ class Layout(Record):
         Where it is not given: *tensor* ranks, or one if the experts must be spread over the tensor
         parallel ranks to have enough of them.
         """
-        split = expert_split(self.expert_tensor, self.tensor, self.shards, self.expert)
-        return int(split)
+        return expert_split(self.expert_tensor, self.tensor, self.shards, self.expert)
+
+    def degrees(self, fused: bool = True) -> Degrees:
+        """The layout as numbers, of which step times and memory are computed.
+
+        *fused* attention computes its scores again without being told to, as selective
+        recomputation does.
+        """
+        selective = self.recompute == "selective" or (fused and self.recompute == "none")
+        return Degrees(
+            tensor=self.tensor,
+            pipeline=self.pipeline,
+            context=self.context,
+            expert=self.expert,
+            data=self.data,
+            virtual=self.virtual,
+            microbatches=self.microbatches,
+            micro_batch=self.micro_batch,
+            sequence=self.sequence,
+            zero_stage=self.zero_stage,
+            full=int(self.recompute == "full"),
+            selective=int(selective),
+            sequence_parallel=int(self.sequence_parallel),
+            expert_tensor=self.expert_split,
+            sharded=self.shard_ranks or self.shards,
+            first=self.first_layers,
+            last=self.last_layers,
+            exchanged=int(self.context_by == "all-to-all"),
+            operations=int(self.recompute == "operations"),
+        )
 
     @property
     def tokens(self) -> int:

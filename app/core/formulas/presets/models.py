@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from types import MappingProxyType
-from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeAlias
+from typing import ClassVar, Literal, NamedTuple, Self, TypedDict
 
 from app.core.formulas.checks import larger_than, one_of, whole
 from app.core.formulas.configurations import is_configuration, model_fields
@@ -14,14 +14,35 @@ from app.core.translation import noted, say
 from app.core.units import Count
 
 _VARIANT = re.compile(r"(?:-(?:instruct|base|chat|it|pt|hf|thinking|v0\.\d|fp8|bf16|\d{4}))+$", re.IGNORECASE)
-_More: TypeAlias = Mapping[str, int | bool | str]
+Biases = Literal["none", "qkv", "all"]
+Norm = Literal["rms", "layer"]
+
+
+class _More(TypedDict, total=False):
+    """The fields of a shape that are not numbers of every model."""
+
+    gated: bool
+    tied: bool
+    biases: Biases
+    norm: Norm
+    query_key_norm: bool
+    positions: int
+    experts: int
+    active_experts: int
+    expert_feed_forward: int
+    shared: int
+    dense_layers: int
+    router_bias: bool
+    latent: int
+    query_latent: int
+    rope: int
+    multi_token: int
 
 
 class ModelRow(NamedTuple):
     """A released model.
 
-    *published* is the number of its parameters, as the publisher or the hub counts its weights;
-    *more* are the fields of a shape that are not numbers of every model.
+    *published* is the number of its parameters, as the publisher or the hub counts its weights.
     """
 
     name: str
@@ -37,10 +58,20 @@ class ModelRow(NamedTuple):
     source: str
 
     @property
-    def fields(self) -> dict[str, Any]:
-        """The fields of its shape."""
-        given = {k: v for k, v in self._asdict().items() if k not in {"published", "more"}}
-        return {**given, **self.more}
+    def shape(self) -> "ModelShape":
+        """Its shape."""
+        return ModelShape(
+            name=self.name,
+            layers=self.layers,
+            hidden=self.hidden,
+            heads=self.heads,
+            key_value_heads=self.key_value_heads,
+            head_size=self.head_size,
+            feed_forward=self.feed_forward,
+            vocabulary=self.vocabulary,
+            source=self.source,
+            **self.more,
+        )
 
 
 def name_without_variant(name: str) -> str:
@@ -71,10 +102,19 @@ _NO_GATE: _More = {"gated": False, "norm": "layer"}
 _GPT: _More = {**_NO_GATE, "tied": True, "biases": "all", "positions": 1024}
 
 
-def _mixture(experts: int, active: int, size: int, **more: int | bool | str) -> _More:
-    """The fields of a mixture whose *experts* have this *size*."""
-    given = {"experts": experts, "active_experts": active, "expert_feed_forward": size}
-    return {**given, **more}
+def _mixture(
+    count: int, active: int, size: int, more: _More, shared: int = 0, dense_layers: int = 0, router_bias: bool = False
+) -> _More:
+    """The fields of a mixture of *count* experts of this *size*."""
+    return {
+        "experts": count,
+        "active_experts": active,
+        "expert_feed_forward": size,
+        "shared": shared,
+        "dense_layers": dense_layers,
+        "router_bias": router_bias,
+        **more,
+    }
 
 
 ROWS = (
@@ -84,8 +124,7 @@ ROWS = (
     ModelRow("Qwen3-8B", "8.2B", 36, 4_096, 32, 8, 128, 12_288, 151_936, _QUERY_KEY, _QWEN_3),
     ModelRow("Qwen3-14B", "14.8B", 40, 5_120, 40, 8, 128, 17_408, 151_936, _QUERY_KEY, _QWEN_3),
     ModelRow(
-        "Qwen3-Coder-480B-A35B", "480B", 62, 6_144, 96, 8, 128, 0, 151_936, _mixture(160, 8, 2560,
-        **_QUERY_KEY),
+        "Qwen3-Coder-480B-A35B", "480B", 62, 6_144, 96, 8, 128, 0, 151_936, _mixture(160, 8, 2560, _QUERY_KEY),
         _QWEN_3,
     ),
     ModelRow("Qwen2.5-0.5B", "0.49B", 24, 896, 14, 2, 64, 4_864, 151_936, _QKV_TIED, _QWEN_25),
@@ -95,29 +134,29 @@ ROWS = (
     ModelRow("Qwen2.5-14B", "14.8B", 48, 5_120, 40, 8, 128, 13_824, 152_064, _QKV, _QWEN_25),
     ModelRow("Qwen2.5-32B", "32.8B", 64, 5_120, 40, 8, 128, 27_648, 152_064, _QKV, _QWEN_25),
     ModelRow(
-        "Kimi-K2", "1.0T", 61, 7_168, 64, 64, 128, 18_432, 163_840, _mixture(384, 8, 2048, shared=1,
-        dense_layers=1, router_bias=True, **_LATENT),
+        "Kimi-K2", "1.0T", 61, 7_168, 64, 64, 128, 18_432, 163_840,
+        _mixture(384, 8, 2048, _LATENT, shared=1, dense_layers=1, router_bias=True),
         "Kimi K2, arXiv:2507.20534, table 2",
     ),
     ModelRow(
-        "Moonlight-16B-A3B", "16.0B", 27, 2_048, 16, 16, 128, 11_264, 163_840, _mixture(64, 6, 1408,
-        shared=2, dense_layers=1, router_bias=True, latent=512, rope=64),
+        "Moonlight-16B-A3B", "16.0B", 27, 2_048, 16, 16, 128, 11_264, 163_840,
+        _mixture(64, 6, 1408, {"latent": 512, "rope": 64}, shared=2, dense_layers=1, router_bias=True),
         "Muon is Scalable for LLM Training, arXiv:2502.16982, and the released configuration",
     ),
     ModelRow(
-        "DeepSeek-V3.2", "671B", 61, 7_168, 128, 128, 128, 18_432, 129_280, _mixture(256, 8, 2048,
-        shared=1, dense_layers=3, router_bias=True, **_LATENT),
+        "DeepSeek-V3.2", "671B", 61, 7_168, 128, 128, 128, 18_432, 129_280,
+        _mixture(256, 8, 2048, _LATENT, shared=1, dense_layers=3, router_bias=True),
         "DeepSeek-V3.2, arXiv:2512.02556: the shape of DeepSeek-V3; its indexer, 0.1 % more,"
         " is left out",
     ),
     ModelRow(
-        "GLM-4.5", "358B", 92, 5_120, 96, 8, 128, 12_288, 151_552, _mixture(160, 8, 1536, shared=1,
-        dense_layers=3, router_bias=True, biases="qkv", **_QUERY_KEY),
+        "GLM-4.5", "358B", 92, 5_120, 96, 8, 128, 12_288, 151_552,
+        _mixture(160, 8, 1536, {**_QUERY_KEY, "biases": "qkv"}, shared=1, dense_layers=3, router_bias=True),
         _GLM_45,
     ),
     ModelRow(
-        "GLM-4.5-Air", "110B", 46, 4_096, 96, 8, 128, 10_944, 151_552, _mixture(128, 8, 1408,
-        shared=1, dense_layers=1, router_bias=True, **_QKV),
+        "GLM-4.5-Air", "110B", 46, 4_096, 96, 8, 128, 10_944, 151_552,
+        _mixture(128, 8, 1408, _QKV, shared=1, dense_layers=1, router_bias=True),
         _GLM_45,
     ),
     ModelRow(
@@ -125,8 +164,7 @@ ROWS = (
         "GLM team, ChatGLM, arXiv:2406.12793, and the released configuration",
     ),
     ModelRow(
-        "MiniMax-M2", "229B", 62, 3_072, 48, 8, 128, 0, 200_064, _mixture(256, 8, 1536,
-        router_bias=True, **_QUERY_KEY),
+        "MiniMax-M2", "229B", 62, 3_072, 48, 8, 128, 0, 200_064, _mixture(256, 8, 1536, _QUERY_KEY, router_bias=True),
         "released configuration of MiniMax-M2; its three further modules are left out",
     ),
     ModelRow("Gemma-3-1B", "1.00B", 26, 1_152, 4, 1, 256, 6_912, 262_144, _BOTH, _GEMMA),
@@ -146,17 +184,17 @@ ROWS = (
         "2 OLMo 2 Furious, arXiv:2501.00656, and the released configuration",
     ),
     ModelRow(
-        "GPT-OSS-20B", "20.9B", 24, 2_880, 64, 8, 64, 0, 201_088, _mixture(32, 4, 2880,
-        biases="all", router_bias=True),
+        "GPT-OSS-20B", "20.9B", 24, 2_880, 64, 8, 64, 0, 201_088,
+        _mixture(32, 4, 2880, {"biases": "all"}, router_bias=True),
         "OpenAI, gpt-oss model card, arXiv:2508.10925, and the released configuration",
     ),
     ModelRow(
-        "Llama-4-Scout", "109B", 48, 5_120, 40, 8, 128, 0, 202_048, _mixture(16, 1, 8192, shared=1),
+        "Llama-4-Scout", "109B", 48, 5_120, 40, 8, 128, 0, 202_048, _mixture(16, 1, 8192, _PLAIN, shared=1),
         _LLAMA_4,
     ),
     ModelRow(
-        "Llama-4-Maverick", "402B", 48, 5_120, 40, 8, 128, 16_384, 202_048, _mixture(128, 1, 8192,
-        shared=1, dense_layers=24),
+        "Llama-4-Maverick", "402B", 48, 5_120, 40, 8, 128, 16_384, 202_048,
+        _mixture(128, 1, 8192, _PLAIN, shared=1, dense_layers=24),
         _LLAMA_4,
     ),
     ModelRow(
@@ -180,7 +218,7 @@ ROWS = (
     ModelRow("Mistral-Large-2", "123B", 88, 12_288, 96, 8, 128, 28_672, 32_768, _PLAIN, _MISTRAL),
     ModelRow("Ministral-8B", "8.02B", 36, 4_096, 32, 8, 128, 12_288, 131_072, _PLAIN, _MISTRAL),
     ModelRow(
-        "Mixtral-8x22B", "141B", 56, 6_144, 48, 8, 128, 0, 32_768, _mixture(8, 2, 16384),
+        "Mixtral-8x22B", "141B", 56, 6_144, 48, 8, 128, 0, 32_768, _mixture(8, 2, 16384, _PLAIN),
         _MISTRAL,
     ),
     ModelRow(
@@ -245,10 +283,6 @@ OTHER_NAMES = {
     "Llama-3.1-Nemotron-70B": "Llama-3.1-70B", "Llama-4-Scout-17B-16E": "Llama-4-Scout",
     "Llama-4-Maverick-17B-128E": "Llama-4-Maverick", "GPT-2 124M": "GPT-2",
 }  # fmt: skip
-
-
-Biases = Literal["none", "qkv", "all"]
-Norm = Literal["rms", "layer"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -507,7 +541,7 @@ _MODELS = (
     _maxtext("256B", 64, 16_384, 128, 57_344),
     _maxtext("512B", 128, 16_384, 128, 57_344),
     _maxtext("1024B", 128, 16_384, 256, 114_688),
-    *(ModelShape(**row.fields) for row in ROWS),
+    *(row.shape for row in ROWS),
 )  # fmt: skip
 
 MODELS: Mapping[str, ModelShape] = MappingProxyType(

@@ -2,10 +2,10 @@
 
 from functools import lru_cache
 from operator import add
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from app.core.formulas.parallelism.rules import PLAIN, Degrees, Numbers, Value, is_plain_zero
-from app.core.formulas.presets import ModelShape
+from app.core.formulas.presets import ModelShape, Recipe
 from app.core.formulas.step.speeds import Speeds, exchange, ring
 from app.core.formulas.transformer.flops import token_flops
 from app.core.formulas.transformer.parameters import LayerParts, active_parameters
@@ -174,7 +174,7 @@ class LayerBytes(NamedTuple):
     mixed_working: Value
 
     @classmethod
-    def of(cls, shape: Any, recipe: Any, on: Degrees, by: Numbers = PLAIN) -> "LayerBytes":
+    def of(cls, shape: ModelShape, recipe: Recipe, on: Degrees, by: Numbers = PLAIN) -> "LayerBytes":
         """The bytes of the layers of *shape*."""
         tokens, size, wide = on.tokens, recipe.element_bytes, 2 if shape.gated else 1
         outside = shape.hidden * along(on, by)
@@ -201,7 +201,7 @@ class LayerBytes(NamedTuple):
         )
 
 
-def _every_second(shape: Any, width: int, on: Degrees, size: Value, by: Numbers) -> Value:
+def _every_second(shape: ModelShape, width: int, on: Degrees, size: Value, by: Numbers) -> Value:
     """Bytes of a token where results of attention and every second product are kept.
 
     With them the input of the layer and, with tensor parallelism, what reduce-scatters return.
@@ -219,7 +219,7 @@ def along(on: Degrees, by: Numbers = PLAIN) -> Value:
     return by.where(on.sequence_parallel, 1 / on.tensor, 1)
 
 
-def _layer_bytes_attention(shape: Any, on: Degrees, size: Value, by: Numbers) -> Value:
+def _layer_bytes_attention(shape: ModelShape, on: Degrees, size: Value, by: Numbers) -> Value:
     """Bytes that attention keeps of a token, and statistics of softmax and norms."""
     found = shape.heads * shape.head_size
     elements = 2 * found + 2 * shape.heads * shape.rope
@@ -449,16 +449,16 @@ class _Layer:
         tensor, context = self._tensor(), self._context()
         busy = forward + backward + again + tensor + context + expert
         return LayerTime(
-            products.forward + products.backward,
-            met + core.backward + soft.backward,
-            moves.forward + moves.backward + added,
-            again,
-            self._launches(busy),
-            tensor,
-            context,
-            expert,
-            forward,
-            backward + again,
+            products=products.forward + products.backward,
+            attention=met + core.backward + soft.backward,
+            element_wise=moves.forward + moves.backward + added,
+            recompute=again,
+            launches=self._launches(busy),
+            tensor=tensor,
+            context=context,
+            expert=expert,
+            forward=forward,
+            backward=backward + again,
         )
 
     def _moves(self, inside: Bytes, linears: tuple[Linear, ...]) -> Spent:

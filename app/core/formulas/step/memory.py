@@ -1,7 +1,7 @@
 """Bytes on a rank of a pipeline stage, part by part, and the parameters behind them."""
 
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from app.core.formulas.parallelism.rules import (
     PLAIN,
@@ -9,13 +9,16 @@ from app.core.formulas.parallelism.rules import (
     Middle,
     Numbers,
     Value,
+    Whole,
     in_flight,
     is_plain_zero,
     mixture_layers,
     stage_layers,
     stage_of,
 )
+from app.core.formulas.presets import ModelShape, Recipe
 from app.core.formulas.step.layer import LayerBytes, along
+from app.core.formulas.transformer.parameters import LayerParts
 from app.core.units import Bytes
 
 _PADDED = 128  # rows of the vocabulary: Megatron-LM, --make-vocab-size-divisible-by
@@ -32,7 +35,7 @@ class LayerParameters(NamedTuple):
     experts: Value
 
     @classmethod
-    def of(cls, shape: Any, parts: Any, on: Degrees) -> "LayerParameters":
+    def of(cls, shape: ModelShape, parts: LayerParts, on: Degrees) -> "LayerParameters":
         """The parameters of the layers of *shape*, whose whole layers have *parts*."""
         attention = parts.attention / on.tensor + parts.norms
         return cls(
@@ -48,13 +51,13 @@ class StageLayers(NamedTuple):
     The layers of the modules that predict further tokens are on the last one.
     """
 
-    dense: Value
-    mixtures: Value
-    first: Value
-    last: Value
+    dense: Whole
+    mixtures: Whole
+    first: bool
+    last: bool
 
     @classmethod
-    def of(cls, shape: Any, on: Degrees, middle: Middle, stage: Value, by: Numbers = PLAIN) -> "StageLayers":
+    def of(cls, shape: ModelShape, on: Degrees, middle: Middle, stage: Whole, by: Numbers = PLAIN) -> "StageLayers":
         """The stage number *stage*, from 0."""
         held, before = stage_layers(shape.layers, on, middle, stage, by)
         first, last = stage == 0, stage == on.pipeline - 1
@@ -67,12 +70,12 @@ class StageLayers(NamedTuple):
         return cls(held - mixtures, mixtures + further, first, last)
 
 
-def padded_vocabulary(shape: Any, tensor: Value, by: Numbers = PLAIN) -> Value:
+def padded_vocabulary(shape: ModelShape, tensor: Whole, by: Numbers = PLAIN) -> Whole:
     """Rows of the embedding: one more than the vocabulary, in equal multiples of 128 per rank."""
     return by.ceil((shape.vocabulary + 1) / (_PADDED * tensor)) * _PADDED * tensor
 
 
-def end_parameters(shape: Any, on: Degrees, at: StageLayers, rows: Value, by: Numbers = PLAIN) -> Value:
+def end_parameters(shape: ModelShape, on: Degrees, at: StageLayers, rows: Value, by: Numbers = PLAIN) -> Value:
     """Parameters outside the layers: the embedding first; last the norm and the output head."""
     table = rows * shape.hidden
     shared = shape.tied & (on.pipeline == 1)
@@ -85,7 +88,7 @@ def end_parameters(shape: Any, on: Degrees, at: StageLayers, rows: Value, by: Nu
 
 
 @lru_cache(maxsize=256)
-def weights_by_shape(shape: Any) -> tuple[int, int, int, int, int]:
+def weights_by_shape(shape: ModelShape) -> tuple[int, int, int, int, int]:
     """Elements of one weight of each distinct shape, where all are split alike.
 
     In attention, in the feed-forward of a dense layer, in the shared experts, and in an expert; of
@@ -108,7 +111,7 @@ def weights_by_shape(shape: Any) -> tuple[int, int, int, int, int]:
     return _area(sizes), _area(dense), _area(shared), _area(expert), _area(alike)
 
 
-def _up_and_down(shape: Any, inner: int) -> set[tuple[int, int]]:
+def _up_and_down(shape: ModelShape, inner: int) -> set[tuple[int, int]]:
     return {((2 if shape.gated else 1) * inner, shape.hidden), (shape.hidden, inner)}
 
 
@@ -159,7 +162,7 @@ class States(NamedTuple):
     optimizer: Value
 
     @classmethod
-    def of(cls, recipe: Any, on: Degrees, shards: Value, by: Numbers) -> "States":
+    def of(cls, recipe: Recipe, on: Degrees, shards: Value, by: Numbers) -> "States":
         """The bytes where ZeRO shards over *shards* ranks."""
         share = 1 / shards
         return cls(
@@ -191,31 +194,33 @@ class RankMemoryTerms(NamedTuple):
     joined: tuple[Value, Value]
 
     @classmethod
-    def of(cls, shape: Any, parts: Any, recipe: Any, on: Degrees, by: Numbers = PLAIN) -> "RankMemoryTerms":
+    def of(
+        cls, shape: ModelShape, parts: LayerParts, recipe: Recipe, on: Degrees, by: Numbers = PLAIN
+    ) -> "RankMemoryTerms":
         """A rank of a layout; *parts* are those of the shape's layers."""
         size, rows = recipe.element_bytes, padded_vocabulary(shape, on.tensor, by) / on.tensor
         gathered = by.where((on.sequence_parallel > 0) & (on.tensor > 1), 2, 0)
         norm = 3 * along(on, by)  # in and out of the last norm, and its gradient
         weights = by.where(on.zero_stage > 2, _GATHERED * size, 0)  # noqa: PLR2004
         return cls(
-            Middle.of(shape.layers, on),
-            LayerParameters.of(shape, parts, on),
-            LayerBytes.of(shape, recipe, on, by),
-            States.of(recipe, on, on.sharded, by),
-            States.of(recipe, on, by.larger(1, on.expert_shards), by),
-            rows,
-            recipe.logit_bytes * on.tokens * rows * (1 + shape.multi_token),
-            size * shape.hidden * (rows + on.tokens * (gathered + norm)),
-            weights + by.where(on.zero_stage > 1, recipe.reduced_bytes, 0),
-            _one_of_each(shape, size, on, by),
-            (
+            middle=Middle.of(shape.layers, on),
+            layer=LayerParameters.of(shape, parts, on),
+            held=LayerBytes.of(shape, recipe, on, by),
+            states=States.of(recipe, on, on.sharded, by),
+            expert_states=States.of(recipe, on, by.larger(1, on.expert_shards), by),
+            rows=rows,
+            logits=recipe.logit_bytes * on.tokens * rows * (1 + shape.multi_token),
+            head=size * shape.hidden * (rows + on.tokens * (gathered + norm)),
+            sharding=weights + by.where(on.zero_stage > 1, recipe.reduced_bytes, 0),
+            kinds=_one_of_each(shape, size, on, by),
+            joined=(
                 by.where(on.full, _JOINED_AGAIN, _JOINED) * (size * on.tokens * shape.hidden * along(on, by)),
                 size * 2 * shape.hidden**2 / on.tensor,
             ),
         )
 
 
-def _one_of_each(shape: Any, size: Value, on: Degrees, by: Numbers) -> tuple[Value, Value, Value]:
+def _one_of_each(shape: ModelShape, size: Value, on: Degrees, by: Numbers) -> tuple[Value, Value, Value]:
     attention, dense, shared, expert, alike = weights_by_shape(shape)
     expert = expert - by.where(on.expert_tensor == on.tensor, alike, 0)
     mixed = shared / on.tensor + expert / on.expert_tensor
@@ -234,11 +239,11 @@ class StateBytes(NamedTuple):
     sharding: Value
 
     @classmethod
-    def of(cls, shape: Any, on: Degrees, rank: RankMemoryTerms, at: StageLayers, by: Numbers) -> "StateBytes":
+    def of(cls, shape: ModelShape, on: Degrees, rank: RankMemoryTerms, at: StageLayers, by: Numbers) -> "StateBytes":
         """Those of the stage *at*."""
         layer = rank.layer
         every = at.dense * layer.dense + end_parameters(shape, on, at, rank.rows, by)
-        experts = 0 * at.mixtures
+        experts: Value = 0 * at.mixtures
         if shape.experts:
             every = every + at.mixtures * layer.mixed
             experts = at.mixtures * layer.experts
@@ -261,7 +266,7 @@ class PassBytes(NamedTuple):
     workspace: Value
 
     @classmethod
-    def of(cls, shape: Any, rank: RankMemoryTerms, at: StageLayers, by: Numbers) -> "PassBytes":
+    def of(cls, shape: ModelShape, rank: RankMemoryTerms, at: StageLayers, by: Numbers) -> "PassBytes":
         """Those of the stage *at*."""
         kept = at.dense * rank.held.dense_kept
         if shape.multi_token:
@@ -278,23 +283,25 @@ class PassBytes(NamedTuple):
         return cls(kept, *_peak(shape, at, rank, by), workspace)
 
 
-def stage_bytes(shape: Any, on: Degrees, rank: RankMemoryTerms, stage: Value, by: Numbers = PLAIN) -> StageMemory:
+def stage_bytes(
+    shape: ModelShape, on: Degrees, rank: RankMemoryTerms, stage: Whole, by: Numbers = PLAIN
+) -> StageMemory:
     """Bytes on a rank of stage number *stage*, from 0."""
     at = StageLayers.of(shape, on, rank.middle, stage, by)
     state = StateBytes.of(shape, on, rank, at, by)
     passing = PassBytes.of(shape, rank, at, by)
     return StageMemory(
-        state.weights,
-        state.gradients,
-        state.optimizer,
-        in_flight(on, stage, by) * passing.kept,
-        passing.logits,
-        passing.transient + state.sharding,
-        passing.workspace,
+        weights=state.weights,
+        gradients=state.gradients,
+        optimizer=state.optimizer,
+        activations=in_flight(on, stage, by) * passing.kept,
+        logits=passing.logits,
+        transient=passing.transient + state.sharding,
+        workspace=passing.workspace,
     )
 
 
-def _peak(shape: Any, at: StageLayers, rank: RankMemoryTerms, by: Numbers) -> tuple[Value, Value]:
+def _peak(shape: ModelShape, at: StageLayers, rank: RankMemoryTerms, by: Numbers) -> tuple[Value, Value]:
     """Logits, and what the backward pass holds beside: of the head, or of a layer if larger."""
     logits, head = by.where(at.last, rank.logits, 0), by.where(at.last, rank.head, 0)
     layer = _larger(shape, at, rank.held.dense_working, rank.held.mixed_working, by)
@@ -302,7 +309,7 @@ def _peak(shape: Any, at: StageLayers, rank: RankMemoryTerms, by: Numbers) -> tu
     return by.where(in_layer, 0, logits), by.where(in_layer, layer, head)
 
 
-def _larger(shape: Any, at: StageLayers, dense: Value, mixed: Value, by: Numbers) -> Value:
+def _larger(shape: ModelShape, at: StageLayers, dense: Value, mixed: Value, by: Numbers) -> Value:
     """The larger of two values, of those kinds of layers that the stage has."""
     plain = by.where(at.dense > 0, dense, 0)
     if not shape.experts:
@@ -310,7 +317,7 @@ def _larger(shape: Any, at: StageLayers, dense: Value, mixed: Value, by: Numbers
     return by.larger(plain, by.where(at.mixtures > 0, mixed, 0))
 
 
-def fullest_stages(shape: Any, on: Degrees, middle: Middle, by: Numbers = PLAIN) -> tuple[Value, ...]:
+def fullest_stages(shape: ModelShape, on: Degrees, middle: Middle, by: Numbers = PLAIN) -> tuple[Whole, ...]:
     """Numbers of stages of which one is the fullest.
 
     An earlier stage holds more micro-batches, so of stages with the same layers the first is the
@@ -318,7 +325,7 @@ def fullest_stages(shape: Any, on: Degrees, middle: Middle, by: Numbers = PLAIN)
     begin to have experts, that stage, the next, and the first after it that is longer; the last.
     """
     last, longer = on.pipeline - 1, middle.start + middle.low
-    chosen: tuple[Value, ...] = (0, by.smaller(longer, last))
+    chosen: tuple[Whole, ...] = (0, by.smaller(longer, last))
     if not is_plain_zero(on.first):
         chosen += (by.smaller(middle.start, last),)
     if shape.experts and shape.dense_layers:
@@ -328,7 +335,7 @@ def fullest_stages(shape: Any, on: Degrees, middle: Middle, by: Numbers = PLAIN)
     return (*chosen, last)
 
 
-def most_memory(shape: Any, on: Degrees, rank: RankMemoryTerms, by: Numbers = PLAIN) -> Value:
+def most_memory(shape: ModelShape, on: Degrees, rank: RankMemoryTerms, by: Numbers = PLAIN) -> Value:
     """Bytes that are allocated on the fullest stage: the total alone, for a search."""
     most: Value = 0
     for stage in fullest_stages(shape, on, rank.middle, by):

@@ -214,7 +214,7 @@ class Held(NamedTuple):
 
     dense: Value
     table: Value
-    experts: Value
+    experts: Value | None
     same: Value
     same_experts: Value
 
@@ -226,8 +226,8 @@ def held_parameters(shape: ModelShape, degrees: Degrees, most: Value, on: Number
     """
     parts, tensor = Widths.of(shape).parts, degrees.tensor
     expert = parts.expert * shape.experts / degrees.expert / degrees.expert_tensor
-    mixtures = Widths.of(shape).mixtures
-    mixtures = on.smaller(most, mixtures + (shape.multi_token if mixtures else 0))
+    deep = Widths.of(shape).mixtures
+    mixtures = on.smaller(most, deep + (shape.multi_token if deep else 0))
     plain = most - mixtures
     around = parts.attention / tensor + parts.norms
     table = shape.vocabulary * shape.hidden / tensor

@@ -20,9 +20,9 @@ READ = {
     "sources": "app.core.published.sources.sources",
 }
 PARTS = (
-    "home.routes", "course.chapter_routes", "course.map", "exercise.routes", "exercise.pad",
-    "explore.better", "explore.page", "labs.run", "reference.formulas", "search.page",
-    "progress.routes", "reference.errata", "reference.trust",
+    "home.page", "course.chapter", "course.map", "exercise.routes", "exercise.pad",
+    "explore.explorer_page", "labs.run", "reference.formulas", "search.page", "progress.page",
+    "reference.errata",
 )  # fmt: skip
 
 
@@ -31,6 +31,19 @@ def read_at_export() -> None:
     for name, place in READ.items():
         module, _, function = place.rpartition(".")
         setattr(import_module(module), function, _returning(name))
+
+
+def know_fastest_layouts() -> None:
+    """Let exercises with a training run know its fastest layout: a browser has no NumPy to search for it."""
+    design = import_module("app.course.kinds.design")
+    design.fastest_step = _fastest_step  # type: ignore[attr-defined]
+
+
+def _fastest_step(asked: tuple[object, ...]) -> float:
+    known: dict[tuple[object, ...], float] = resolved("fastest")
+    if asked not in known:
+        raise UnavailableError("a search for the fastest layout needs a server")
+    return known[asked]
 
 
 def add_formulas_of_packs() -> None:
@@ -67,13 +80,12 @@ from fastapi import QueryParams, Request, Response  # noqa: E402
 from starlette.datastructures import UploadFile  # noqa: E402
 from starlette.exceptions import HTTPException  # noqa: E402
 
-from app.core.errors import AppError, NotFoundError  # noqa: E402
+from app.core.errors import AppError, NotFoundError, UnavailableError  # noqa: E402
 from app.core.formulas import FORMULAS  # noqa: E402
 from app.course.sandbox.runner import Runner  # noqa: E402
 from app.server.config import Settings  # noqa: E402
 from app.site import Histories, Site, Writer  # noqa: E402
 from app.site.web.exercise.page_context import NoAssignments  # noqa: E402
-from app.site.web.explore.layout_searches import layout_searches  # noqa: E402
 
 
 class Desk:
@@ -91,6 +103,7 @@ class Desk:
     ) -> None:
         self._base = base
         add_formulas_of_packs()
+        know_fastest_layouts()
         self._known = resolved("pages")
         self._shelf = Shelf(keep, clear)
         site = Site(
@@ -102,7 +115,7 @@ class Desk:
             runner=Runner(ask),
             labs=SimpleNamespace(trouble=resolved("trouble")),
         )
-        state = SimpleNamespace(site=site, assignments=NoAssignments(), layout_searches=layout_searches())
+        state = SimpleNamespace(site=site, assignments=NoAssignments())
         self._app = SimpleNamespace(state=state)
         modules = (import_module(f"app.site.web.{name}") for name in PARTS)
         self._routes = [route for module in modules for route in module.router.routes]
