@@ -14,9 +14,10 @@ from pydantic_core import core_schema
 
 from app.__main__ import main
 from app.commands.doctor import checks
-from app.core.errors import AppError, problems_of
+from app.core.errors import AppError
 from app.core.folders import ROOT
 from app.core.published.sources import read_source
+from app.core.validation import problems_of
 from app.core.yaml_file import read_document
 from app.course.content import errata
 from app.course.content.outline import read_course_file

@@ -6,13 +6,12 @@ is not translated, waits until it is rendered. So what was compiled is good for 
 """
 
 import re
-from collections.abc import Iterator, MutableMapping
+from collections.abc import Iterator, Mapping, MutableMapping
 from functools import cache
 from types import CodeType
 from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined, nodes
-from jinja2.visitor import NodeTransformer
 from markupsafe import Markup
 
 from app.core.errors import capitalized, sentence
@@ -23,46 +22,38 @@ from app.core.translation.dates import short_day, short_moment
 _VALUE = re.compile(r"%\((\w+)\)s|(%%)")  # of the form of a sentence in a template
 
 
-class SentenceFolder(NodeTransformer):
-    """Puts the sentences of an environment's language, and the addresses of its files, into templates."""
-
-    def __init__(self, environment: Environment) -> None:
-        """Those that the globals of *environment* return."""
-        self._names = environment.globals
-
-    def visit_Output(self, node: nodes.Output) -> nodes.Output:  # noqa: N802 (the name is Jinja's)
-        """An output: a sentence becomes text, with the expressions of its values in between."""
-        found: list[nodes.Expr] = []
-        for child in node.nodes:
-            called = _called(child, "gettext")
-            if isinstance(child, nodes.Call) and called and known_form(called[1]) is not None:
-                found += self._pieces(child, called[1])
-            else:
-                found.append(self.visit(child))
-        node.nodes = found
+def folded(node: nodes.Node, names: Mapping[str, Any]) -> nodes.Node:
+    """*node* with the sentences of the current language, and the addresses of files, that *names* return put in."""
+    for field, value in node.iter_fields():
+        if isinstance(value, nodes.Node):
+            setattr(node, field, folded(value, names))
+        elif isinstance(value, list):
+            setattr(node, field, [new for one in value for new in _pieces(node, one, names)])
+    called = _called(node, "_", "asset")
+    if called is None or not isinstance(node, nodes.Call) or len(node.args) > 1 or node.kwargs:
         return node
-
-    def visit_Call(self, node: nodes.Call) -> nodes.Node:  # noqa: N802
-        """A call: that of a sentence or a file without values becomes its result."""
-        called = _called(node, "_", "asset")
-        if called is None or len(node.args) > 1 or node.kwargs:
-            return self.generic_visit(node)
-        name, text = called
-        if name == "_" and known_form(text) is None:
-            return self.generic_visit(node)
-        result: Any = self._names[name]
-        return nodes.Const(str(result(text)), lineno=node.lineno)
-
-    def _pieces(self, call: nodes.Call, sentence: str) -> Iterator[nodes.Expr]:
-        values = {one.key: self.visit(one.value) for one in call.kwargs}
-        text, *rest = _VALUE.split(form_of(sentence))
-        yield nodes.TemplateData(text, lineno=call.lineno)
-        for name, percent, text in zip(rest[::3], rest[1::3], rest[2::3], strict=True):
-            yield nodes.TemplateData("%", lineno=call.lineno) if percent else values[name]
-            yield nodes.TemplateData(text, lineno=call.lineno)
+    name, text = called
+    if name == "_" and known_form(text) is None:
+        return node
+    return nodes.Const(str(names[name](text)), lineno=node.lineno)
 
 
-def _called(node: nodes.Node, *names: str) -> tuple[str, str] | None:
+def _pieces(parent: nodes.Node, child: object, names: Mapping[str, Any]) -> Iterator[object]:
+    """What stands for *child* of *parent*: of a sentence that is shown, its text, and its values in between."""
+    found = folded(child, names) if isinstance(child, nodes.Node) else child
+    called = _called(found, "gettext") if isinstance(parent, nodes.Output) else None
+    if not isinstance(found, nodes.Call) or called is None or known_form(called[1]) is None:
+        yield found
+        return
+    values = {one.key: one.value for one in found.kwargs}
+    text, *rest = _VALUE.split(form_of(called[1]))
+    yield nodes.TemplateData(text, lineno=found.lineno)
+    for name, percent, text in zip(rest[::3], rest[1::3], rest[2::3], strict=True):
+        yield nodes.TemplateData("%", lineno=found.lineno) if percent else values[name]
+        yield nodes.TemplateData(text, lineno=found.lineno)
+
+
+def _called(node: object, *names: str) -> tuple[str, str] | None:
     """The one of *names* that *node* calls, and the text in the template that it is called with, if it is so."""
     if not (isinstance(node, nodes.Call) and isinstance(node.node, nodes.Name) and node.args):
         return None
@@ -76,7 +67,8 @@ class TemplateEnvironment(Environment):
     def compile(self, source: str | nodes.Template, *given: Any, **named: Any) -> str | CodeType:  # type: ignore[override]
         """The code of the template *source*."""
         tree = self.parse(source, *given[:2]) if isinstance(source, str) else source
-        made: str | CodeType = super().compile(SentenceFolder(self).visit(tree), *given, **named)
+        folded(tree, self.globals)
+        made: str | CodeType = super().compile(tree, *given, **named)
         return made
 
     def make_globals(self, d: MutableMapping[str, Any] | None) -> MutableMapping[str, Any]:

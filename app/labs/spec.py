@@ -10,9 +10,10 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from app.core.errors import ContentError, InputError, NotFoundError, nearest, problems_of
+from app.core.errors import ContentError, InputError, NotFoundError, nearest
 from app.core.translation import SOURCE, Numeral, language, noted, translate
 from app.core.units import BYTE, COUNT, RATIO, Unit, scale_of, show, show_size
+from app.core.validation import problems_of
 from app.core.yaml_file import read_document
 
 Value = float | str | tuple[float, ...]

@@ -9,11 +9,10 @@ from app.course.kinds.answer_key import (
     AskedQuantity,
     QuestionNumbers,
     ScoredMistake,
-    nearest_mistake,
     told_by_the_question,
     worth_sentence,
 )
-from app.course.kinds.common_mistakes import no_factor, not_whole, too_coarse
+from app.course.kinds.common_mistakes import nearest_mistake, no_factor, not_whole, too_coarse
 from tests.each import each
 
 PLAIN, PERCENT, SECONDS = scale_of(""), scale_of("%"), scale_of("s")

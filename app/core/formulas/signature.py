@@ -51,7 +51,8 @@ class Input:
         if not isinstance(given, str):
             return given
         if self.name in _OF_A_GPU and Gpu.has(given):
-            return getattr(Gpu.named(given), self.name)
+            rate: float = getattr(Gpu.named(given), self.name)
+            return rate
         try:
             value = parse_or_base(given, self.unit)
         except ValueError as error:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
-from app.core.errors import ContentError, NotFoundError, Problem, nearest, problem_text, problems_of
+from app.core.errors import ContentError, NotFoundError, Problem, nearest
 from app.core.formulas.layout import step_time_range
 from app.core.formulas.memory import card_memory
 from app.core.formulas.presets import Cluster, Gpu, Layout, ModelShape, Recipe
@@ -23,6 +23,7 @@ from app.core.published.rows import (
     SourceTable,
 )
 from app.core.units import BYTE_PER_SECOND, Bytes, Ratio, Seconds, parse
+from app.core.validation import problem_text, problems_of
 from app.core.yaml_file import KeyPath, YamlDocument, read_document
 
 _HERE = Path(__file__).parent / "data"

@@ -4,8 +4,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache, cached_property
-from math import ceil, floor, inf, isclose
-from typing import Annotated, Generic, Literal, TypeVar
+from math import ceil, floor, isclose
+from typing import Annotated, Literal, TypeVar
 
 from pydantic import BeforeValidator, Field, field_validator
 
@@ -28,9 +28,11 @@ from app.core.units import RATIO, Reading, Scale, inward, scale_of, show_in
 from app.core.units import parse as parse_quantity
 from app.course.kinds.base import Markdown, PartVerdict, Remembered, Strict, key_told
 from app.course.kinds.common_mistakes import (
+    MistakeBand,
     common_mistake,
     in_another_unit,
     in_the_wrong_unit,
+    nearest_mistake,
     no_factor,
     not_whole,
     too_coarse,
@@ -189,26 +191,6 @@ QUANTITY = "what a plain number is, where its expression leaves that open: count
 _TIMES = ("x", "×", "times")
 _ROUNDED = 0.01  # of a mistake: more is not lost by rounding it
 _NEAR_A_MISTAKE = 0.1  # of its value: an answer farther off is another mistake
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MistakeBand(Generic[T]):
-    """The answers that are taken for one mistake; those typed to a step may be rounded to it."""
-
-    value: float
-    near: float
-    rounded: float  # the most that may be lost by rounding
-    means: T
-
-
-def nearest_mistake(value: float, bands: Iterable[MistakeBand[T]], step: float) -> MistakeBand[T] | None:
-    """The mistake that *value*, typed to a *step*, is, or the nearest one where several round to it."""
-    found, least, half = None, inf, step / 2
-    for band in bands:
-        off, rounded = abs(value - band.value), band.rounded
-        if off < least and (off <= band.near or off <= (half if half < rounded else rounded)):
-            found, least = band, off
-    return found
 
 
 class AskedQuantity(Strict):

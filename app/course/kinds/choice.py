@@ -6,10 +6,11 @@ from typing import Literal, Self
 
 from pydantic import Field, PrivateAttr, model_validator
 
-from app.core.errors import AnswerError, PlacedError, nearest
+from app.core.errors import AnswerError, nearest
 from app.core.expressions import ExpressionError, Names, Quantity, fill, holds
 from app.core.translation import SOURCE, noted, plural, speaking, translate
 from app.core.units import Reading, spelling
+from app.core.validation import PlacedError
 from app.course.kinds.answer_key import (
     AnswerKey,
     AskedQuantity,

@@ -5,13 +5,16 @@ and MB has MiB, a share has percent. For any other quantity the feedback names t
 """
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from math import inf
+from typing import Generic, TypeVar
 
 from app.core.translation import noted, say, translate
 from app.core.units import BYTE, BYTE_PER_SECOND, RATIO, SECOND, Reading, Scale, scale_of, show_in
 from app.core.units.scales import DECIMAL, SCALES, takes_prefix
 
+T = TypeVar("T")
 _CLOSE = 0.005  # how near a factor must be met: three figures
 _CLOSER = 0.002  # the same for 1.024, since many wrong numbers are close to it
 _FAMILIES = {
@@ -37,6 +40,26 @@ class CommonMistake:
     factor: float
     says: str
     can: Callable[[Scale], bool]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MistakeBand(Generic[T]):
+    """The answers that are taken for one mistake; those typed to a step may be rounded to it."""
+
+    value: float
+    near: float
+    rounded: float  # the most that may be lost by rounding
+    means: T
+
+
+def nearest_mistake(value: float, bands: Iterable[MistakeBand[T]], step: float) -> MistakeBand[T] | None:
+    """The mistake that *value*, typed to a *step*, is, or the nearest one where several round to it."""
+    found, least, half = None, inf, step / 2
+    for band in bands:
+        off, rounded = abs(value - band.value), band.rounded
+        if off < least and (off <= band.near or off <= (half if half < rounded else rounded)):
+            found, least = band, off
+    return found
 
 
 def common_mistake(ratio: float, scale: Scale, tolerance: float, *, has_eight: bool = False) -> str:

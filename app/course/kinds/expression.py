@@ -9,10 +9,11 @@ from typing import Annotated, Literal, Self
 
 from pydantic import Field, PrivateAttr, model_validator
 
-from app.core.errors import AnswerError, PlacedError
+from app.core.errors import AnswerError
 from app.core.expressions import ExpressionError, Names, Node, Quantity, evaluate, holds, latex, parse_plain, same_kind
 from app.core.translation import localized, noted, translate
 from app.core.units import FLOP, RATIO, Dimension, Scale, scale_of, show, spelled, unit_of
+from app.core.validation import PlacedError
 from app.course.kinds.answer_key import MISTAKES, Mistake, ScoredMistake, worth_sentence
 from app.course.kinds.base import (
     Answer,

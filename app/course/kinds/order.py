@@ -9,8 +9,9 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from app.core.errors import AnswerError, PlacedError, nearest
+from app.core.errors import AnswerError, nearest
 from app.core.translation import noted, plural, translate
+from app.core.validation import PlacedError
 from app.course.kinds.base import (
     Answer,
     Base,

@@ -6,20 +6,20 @@ from collections.abc import Iterator, Mapping
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from app.core.errors import (
+from app.core.errors import nearest
+from app.core.quotation import plain
+from app.core.units.scales import SCALES
+from app.core.validation import (
     SENTENCES,
     TYPES,
     bounds_of,
     model_at,
     model_keys,
-    nearest,
     own_words,
     placed,
     unknown_key,
     without_branches,
 )
-from app.core.quotation import plain
-from app.core.units.scales import SCALES
 from app.course.kinds import KINDS, Where
 
 _NOT_WRITTEN = {"id", "digest", "chapter_parameters"}

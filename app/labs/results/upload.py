@@ -22,8 +22,9 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, core_schema
 
-from app.core.errors import SENTENCES, InputError, NotFoundError, problems_of
+from app.core.errors import InputError, NotFoundError
 from app.core.translation import translate
+from app.core.validation import SENTENCES, problems_of
 from app.labs.machines.machine import MachineFacts
 from app.labs.results.analysis import analyzed
 from app.labs.results.notes import refuse_disturbed, refuse_impossible

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from pydantic import ValidationError
 
-from app.core.errors import problem_text, problems_of
+from app.core.validation import problem_text, problems_of
 from app.server.config import Settings
 
 

@@ -22,11 +22,9 @@ from app.core.errors import (
     NotFoundError,
     RefusedError,
     UnavailableError,
-    model_in,
-    problem_text,
-    problems_of,
 )
 from app.core.quotation import shortened
+from app.core.validation import model_in, problem_text, problems_of
 from app.server.network.routes import Router
 from app.server.network.watch import request_id
 from app.site import site_in

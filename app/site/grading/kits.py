@@ -11,8 +11,9 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StrictStr, ValidationError
 
-from app.core.errors import InputError, first_problem, nearest
+from app.core.errors import InputError, nearest
 from app.core.quotation import escape_markdown, quote_json
+from app.core.validation import first_problem
 from app.core.yaml_file import read_document
 from app.course.content.catalog import Catalog
 from app.site.grading.offline import FiniteNumber

@@ -13,9 +13,10 @@ from typing import Annotated, BinaryIO, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictInt, StrictStr, ValidationError
 
-from app.core.errors import AnswerError, AppError, InputError, first_problem
+from app.core.errors import AnswerError, AppError, InputError
 from app.core.line_reader import Numbered, short_line, short_lines
 from app.core.quotation import escape_markdown, shortened
+from app.core.validation import first_problem
 from app.course.content.catalog import Catalog
 from app.course.kinds import SEEDS, Answer, Exercise, Verdict
 from app.course.kinds.base import refuse_longer, stored_answer

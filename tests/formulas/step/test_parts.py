@@ -100,16 +100,16 @@ def test_the_slowest_stage_is_that_of_the_layers_per_stage(stages: int, layers: 
 )
 def test_a_stage_at_an_end_may_have_layers_of_its_own_number(layout: Layout, stages: tuple[int, int, int]) -> None:
     shape, at = replace(SMALL, layers=17), speeds()
-    single = stages_time(replace(shape, layers=1), at, Degrees.of(Layout()), PLAIN)
+    single = stages_time(replace(shape, layers=1), at, Layout().degrees(), PLAIN)
     layer, (first, between, last) = single.layers.busy, stages
-    found = stages_time(shape, at, Degrees.of(layout), PLAIN)
+    found = stages_time(shape, at, layout.degrees(), PLAIN)
     assert found.most == max(stages)
     assert found.slowest == pytest.approx(max(first * layer, between * layer, last * layer + single.head), rel=0.01)
 
 
 def test_a_further_token_costs_a_layer_a_projection_and_the_head_again() -> None:
     at = speeds()
-    one, none = (stages_time(replace(SMALL, multi_token=n), at, Degrees.of(Layout()), PLAIN) for n in (1, 0))
+    one, none = (stages_time(replace(SMALL, multi_token=n), at, Layout().degrees(), PLAIN) for n in (1, 0))
     assert one.layers.busy == pytest.approx(none.layers.busy * 33 / 32)
     assert 2 * none.head < one.head < 2.2 * none.head
     assert one.most == none.most + 1

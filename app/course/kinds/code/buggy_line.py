@@ -12,10 +12,11 @@ from typing import Literal, Self
 
 from pydantic import Field, PrivateAttr, model_validator
 
-from app.core.errors import AnswerError, PlacedError, UnavailableError
+from app.core.errors import AnswerError, UnavailableError
 from app.core.expressions import ExpressionError, evaluate
 from app.core.translation import noted, translate
 from app.core.units import figures
+from app.core.validation import PlacedError
 from app.course.kinds.base import (
     Answer,
     Finding,

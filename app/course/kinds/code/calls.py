@@ -10,11 +10,12 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, PrivateAttr
 
-from app.core.errors import AnswerError, PlacedError, Where
+from app.core.errors import AnswerError
 from app.core.expressions import ExpressionError, Quantity, evaluate, holds
 from app.core.quotation import code_span
 from app.core.translation import noted, translate
 from app.core.units import scale_of
+from app.core.validation import PlacedError, Where
 from app.course.kinds.base import Answer, Base, Remembered, Strict, single_text
 from app.course.kinds.code.agreement import as_float
 from app.course.kinds.drawn_values import Draw, UnitName, draw

@@ -8,10 +8,11 @@ from typing import Self
 
 from pydantic import Field, PrivateAttr, model_validator
 
-from app.core.errors import PlacedError, UnavailableError
+from app.core.errors import UnavailableError
 from app.core.quotation import visible_lines
 from app.core.translation import noted, translate
 from app.core.units import Scale
+from app.core.validation import PlacedError
 from app.course.kinds.base import Markdown, Remembered, Strict
 from app.course.kinds.code.agreement import CLOSE, alike, as_float
 from app.course.kinds.code.argument_classes import ArgumentClasses, ArgumentKindError, read_kinds

@@ -10,9 +10,10 @@ from typing import TypeVar
 from pydantic import ValidationError
 from pydantic_core import from_json
 
-from app.core.errors import SENTENCES, InputError, NotFoundError, problems_of
+from app.core.errors import InputError, NotFoundError
 from app.core.quotation import quote_json
 from app.core.translation import noted, translate
+from app.core.validation import SENTENCES, problems_of
 from app.labs.results.report import Report
 from app.labs.results.upload import read_sent
 from app.server.db.assessments import MOST_CHAPTERS, Assessed, KnownChapter
