@@ -26,7 +26,7 @@ from app.core.units import BYTE, Bytes, show, show_size
 
 _MOST = 5  # candidates that are told
 _MOST_NAMES = 4  # models of a candidate
-_LITTLE = 0.02  # of a GPU: less that is reserved and not used is no cause
+_LITTLE = 0.02  # of a GPU: less that is reserved and not used does not matter
 _GIBI, _GIGA = 1 << 30, 1e9
 _USABLE = (0.9, 1.01)  # GiB that are reported of a GB on the label
 _ALIKE = 0.02

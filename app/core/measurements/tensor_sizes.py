@@ -290,7 +290,7 @@ def known_candidates(asked: RequestRange, context: TensorContext) -> tuple[Tenso
     return tuple(sorted(_merged(found), key=lambda one: (*_order(one, context), -len(one.models))))
 
 
-_VERY_ROUND, _ODD = 1024, 15  # tokens where not even the model is known: so many, times at most this
+_VERY_ROUND, _ODD = 1024, 15  # tokens where not even the model is known: the first, times at most the second
 
 
 def _is_very_round(tokens: Count) -> bool:

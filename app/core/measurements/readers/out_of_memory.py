@@ -1,4 +1,4 @@
-"""Errors that say that there is no memory left: PyTorch's of every version, JAX's, XLA's and vLLM's."""
+"""Errors of programs that ran out of memory: PyTorch's of every version, JAX's, XLA's and vLLM's."""
 
 import re
 from collections import deque
@@ -69,7 +69,6 @@ _FORMS: Mapping[str, tuple[re.Pattern[str], ...]] = {
         _form(r"SIZE already allocated"),
         _form(r"MPS allocated: SIZE"),
     ),
-    "pools": (_form(r"with SIZE allocated in private pools"),),
     "unallocated": (_form(r"SIZE is reserved by PyTorch but unallocated"),),
     "reserved": (_form(r"SIZE reserved in total"),),
     "other": (_form(r"other allocations: SIZE"),),
@@ -277,9 +276,6 @@ def _with_old_numbers(found: MemoryShortage, numbers: _Numbers, text: str) -> Me
     if found.allocated is not None and "reserved" in numbers and found.unallocated is None:
         rest = numbers["reserved"][0] - found.allocated
         found = replace(found, unallocated=max(rest, 0.0))
-    if found.allocated is not None and "pools" in numbers:
-        pools = numbers["pools"][0]
-        found = replace(found, doubts=(*found.doubts, _POOLS)) if pools > found.allocated else found
     if "other" in numbers and found.allocated is not None:
         found = replace(found, process=found.allocated + numbers["other"][0])
     if found.program == "PyTorch with MPS" and found.total is not None and found.process is not None:
@@ -291,9 +287,6 @@ def _with_old_numbers(found: MemoryShortage, numbers: _Numbers, text: str) -> Me
         says = "more is reserved than the GPU has: the driver lends memory of the host, which is slow"
         found = replace(found, doubts=(*found.doubts, says))
     return found
-
-
-_POOLS = "private pools, of CUDA graphs, hold more than is allocated in all"
 
 
 def _process_count(text: str) -> int:
