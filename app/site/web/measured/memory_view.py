@@ -16,7 +16,7 @@ from app.site.web.urls import explorer_url, formula_url
 _CACHE = "transformer.key_value_cache_bytes"
 _NETWORK = 50e9  # bytes per second of a GPU, where nothing is known: one card of 400 Gbit/s
 _TENSORS = (noted("Tensor"), noted("Arithmetic"), noted("Agreement"), noted("Model"))
-_CURES = (noted("Change"), noted("If it is"), noted("Saves at most"))
+_CURES = (noted("What to change"), noted("If it is"), noted("Saves at most"))
 _ACCOUNT = (noted("Memory of the GPU"), noted("Size"))
 
 
