@@ -5,6 +5,7 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import groupby
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -13,9 +14,10 @@ from app.core.errors import InputError, sentence
 from app.core.formulas.presets import Cluster
 from app.core.measurements.file_reader import Report
 from app.core.measurements.logs.families import family_title
+from app.core.measurements.memory_shortage import ShortageExplanation, explain_shortage, names_of
 from app.core.measurements.packed_files import UNPACKED_LIMIT
 from app.core.measurements.pieces import ABOVE_THE_WIRE, Comparison, compare_test
-from app.core.measurements.reports import CollectiveTest, SizeRow, TrainingLog, Unread
+from app.core.measurements.reports import CollectiveTest, Json, MemoryShortage, SizeRow, TrainingLog, Unread
 from app.core.measurements.step_prediction import RECORDS, guesses_of, predicted_step, records_of
 from app.core.measurements.trace.report import KindOfCollective, TraceReport, levers
 from app.core.units import BYTE_PER_SECOND, FLOP_PER_SECOND, RATIO, SECOND, show, show_size
@@ -81,7 +83,7 @@ def add_options(parser: ArgumentParser) -> None:
         "file",
         nargs="+",
         metavar="FILE",
-        help="output of nccl-tests or rccl-tests, a profiler trace or a training log; -: standard input",
+        help="output of nccl-tests or rccl-tests, a profiler trace, a training log, an error; -: standard input",
     )
     parser.add_argument("--cluster", metavar="C", help='to compare with, such as "DGX-H100" (default: by the GPU)')
     for name, example in (("model", "Llama-3.1-8B"), ("layout", "tensor=2 data=8")):
@@ -100,13 +102,40 @@ def run(arguments: Namespace) -> int:
         raise InputError(f"at most {_MOST_FILES} files can be read at once")
     with _paths(arguments.file) as paths:
         found = _reports(paths)
+    given = {name: record_text(getattr(arguments, name) or "") for name in RECORDS}
     if arguments.json:
-        sys.stdout.write(f"{json.dumps([one.record() for one in found], indent=1)}\n")
+        sys.stdout.write(f"{json.dumps([_record(one, given) for one in found], indent=1)}\n")
     else:
-        given = {name: record_text(getattr(arguments, name) or "") for name in RECORDS}
         parts = ["\n".join(_lines(one, cluster, given)) for one in found]
         sys.stdout.write("\n\n".join(parts) + "\n")
     return 1 if any(isinstance(one, Unread) for one in found) else 0
+
+
+def _record(report: Report, given: Mapping[str, str]) -> dict[str, Json]:
+    """What `--json` prints: of an error, the tensors of that size and what to change, too."""
+    if not isinstance(report, MemoryShortage):
+        return report.record()
+    found = _explained(report, given)
+    tensors: list[Json] = [
+        {
+            "tensor": one.name,
+            "arithmetic": one.arithmetic,
+            "size": one.size,
+            "off": one.off,
+            "tokens": one.tokens or None,
+            "models": list(one.models),
+        }
+        for one in found.candidates
+    ]
+    cures: list[Json] = [{"change": one.says, "of": one.of, "saves": one.saves} for one in found.cures]
+    return {**report.record(), "tensors": tensors, "changes": cures, "notes": list(found.notes)}
+
+
+def _explained(found: MemoryShortage, given: Mapping[str, str]) -> ShortageExplanation:
+    try:
+        return explain_shortage(found, given)
+    except (ValueError, ArithmeticError) as error:
+        raise InputError(str(error)) from error
 
 
 @contextmanager
@@ -147,6 +176,8 @@ def _lines(report: Report, cluster: Cluster | None, given: Mapping[str, str]) ->
             yield from _test(report, cluster)
         case TrainingLog():
             yield from _log(report, given)
+        case MemoryShortage():
+            yield from _shortage(report, _explained(report, given))
         case TraceReport():
             yield from trace_lines(report)
         case _:
@@ -234,3 +265,27 @@ def _prediction(log: TrainingLog, given: Mapping[str, str]) -> Iterator[str]:
     elif log.missing and not given["model"]:
         asked = " ".join(f"{name}=..." for name in log.missing)
         yield f'  to predict a step, give --model "{log.printed} {asked}"'
+
+
+def _shortage(found: MemoryShortage, told: ShortageExplanation) -> Iterator[str]:
+    printed = f", printed {found.times:,} times" if found.times > 1 else ""
+    yield f"out of memory, by {found.program}{printed}"
+    yield f"  {told.headline}"
+    if told.says:
+        yield f"  {told.says}"
+    for name, size in told.account:
+        yield f"  {name:<40}{show_size(size, 4):>12}"
+    for one in told.candidates:
+        yield f"  {one.name} ({names_of(one)}):"
+        yield f"    {one.arithmetic}, {one.match}"
+    for of, cures in groupby(told.cures, key=lambda cure: cure.of):
+        yield f"  to save, of {of}, at most:"
+        for cure in cures:
+            yield f"  {show_size(round(cure.saves), 4):>12}  {cure.says}"
+    for note in told.notes:
+        yield f"  note: {note}"
+    if found.tokens:
+        return
+    model = f' --model "{told.model.name}"' if told.model else " --model ..."
+    cluster = f' --cluster "{found.ranks} {told.gpus[0].name}"' if told.gpus else " --cluster ..."
+    yield f"  does it fit? wallclock predict{model}{cluster} --layout ..."

@@ -66,3 +66,24 @@ def test_a_log_is_beside_its_prediction(tmp_path: Path, capsys: pytest.CaptureFi
     assert "products reach 37 % of the peak" in printed
     assert main(["measured", log, "--model", "Llama-9", *given[2:]]) == 1
     assert "did you mean 'Llama-3-8B'" in capsys.readouterr().err
+
+
+def test_an_out_of_memory_error_is_explained_to_people_and_programs(tmp_path: Path, capsys: Capture) -> None:
+    error = tmp_path / "error.txt"
+    error.write_text(
+        "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 7.83 GiB. GPU 0 has a total capacity of 79.15 GiB"
+        " of which 1.00 GiB is free."
+    )
+    asked = ["measured", str(error), "--model", "Llama-3-8B", "--layout", "sequence=16384"]
+    assert main(asked) == 0
+    out = capsys.readouterr().out
+    assert "PyTorch asked for 7.83 GiB, and 1 GiB was free: 6.83 GiB too little." in out
+    assert "16,384 tokens × 128,256 × 4 bytes = 7.828 GiB, to the printed digits" in out
+    assert 'wallclock predict --model "Llama-3-8B" --cluster "1 A100 SXM 80GB"' in out
+    assert main([*asked, "--json"]) == 0
+    (found,) = json.loads(capsys.readouterr().out)
+    assert found["kind"] == "out of memory"
+    assert found["tensors"][0]["size"] == 16_384 * 128_256 * 4
+    assert found["changes"][0]["saves"] == pytest.approx(16_384 * 128_256 * 4 * 15 / 16)
+    assert main(["measured", str(error), "--model", "Llama-9"]) == 1
+    assert "no model shape is called" in capsys.readouterr().err

@@ -170,3 +170,23 @@ def test_a_share_of_the_wire_above_all_of_it_says_why_in_the_column(client: Test
     assert len(shares) > 20
     assert len(above) >= 5
     assert all(why for _, why in above), above
+
+
+def test_an_out_of_memory_error_has_its_arithmetic_and_a_way_into_fit(client: TestClient) -> None:
+    error = (
+        "[rank7]: torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 14.96 GiB. GPU 7 has a total capacity of"
+        " 79.15 GiB of which 4.40 GiB is free. Including non-PyTorch memory, this process has 74.74 GiB memory in use. Of"
+        " the allocated memory 68.21 GiB is allocated by PyTorch, and 5.12 GiB is reserved by PyTorch but unallocated."
+    )
+    page = html.unescape(send(client, error, model="Llama-3-8B", layout="data=8 zero_stage=2 sequence=4096").text)
+    assert "PyTorch asked for 14.96 GiB, and 4.4 GiB was free: 10.56 GiB too little." in page
+    assert "8,030,261,248 parameters × 2 bytes = 14.96 GiB" in page
+    assert "with what is free, not enough" in page
+    (address,) = re.findall(r'class="button" href="(/explore/fit\?[^"]*)"', page)
+    for part in ("model=Llama-3-8B", "gpus=8", "stage=2", "sequence=4096", "gpu=A100"):
+        assert part in address
+    assert client.get(address).status_code == 200
+    unnamed = html.unescape(send(client, error).text)
+    assert "The model is not named" in unnamed
+    assert "Name the model under “What it ran on”" in unnamed
+    assert "No model shape is called 'Llama-9'" in html.unescape(send(client, error, model="Llama-9").text)

@@ -10,7 +10,7 @@ from app.core.errors import InputError
 from app.core.measurements.json_output import from_json
 from app.core.measurements.packed_files import file_head, text_lines, unwrapped_lines
 from app.core.measurements.readers import TEXT_READERS, TextReader
-from app.core.measurements.reports import CollectiveTest, TrainingLog, Unread
+from app.core.measurements.reports import CollectiveTest, MemoryShortage, TextReport, TrainingLog, Unread
 from app.core.measurements.trace.reader import read_rank, reports
 from app.core.measurements.trace.report import RankTrace, TraceReport
 
@@ -41,7 +41,7 @@ class FileContent(Enum):
 
     TRACE = "a trace of the PyTorch profiler"
     JSON = "nccl-tests, rccl-tests or a log of Hugging Face's Trainer as JSON"
-    TEXT = "text: tables of nccl-tests, training logs, or both"
+    TEXT = "text: tables of nccl-tests, training logs, errors, or several of them"
 
 
 def content_of(path: Path) -> FileContent:
@@ -78,7 +78,7 @@ def _read_file_kinds() -> str:
     return f"{', '.join(every[:-1])}, or {every[-1]}"
 
 
-def from_text(path: Path) -> list[CollectiveTest | TrainingLog]:
+def from_text(path: Path) -> list[TextReport]:
     """The tests and logs in *path*; where there are none, in its lines put together again.
 
     Raises:
@@ -111,12 +111,12 @@ def _read_lines(lines: Iterable[str], readers: Sequence[TextReader]) -> str:
     return ""
 
 
-def _reports(readers: Sequence[TextReader], trouble: str) -> list[CollectiveTest | TrainingLog]:
+def _reports(readers: Sequence[TextReader], trouble: str) -> list[TextReport]:
     return [report for reader in readers for report in reader.reports(trouble)]
 
 
-def _has_numbers(report: CollectiveTest | TrainingLog) -> bool:
-    return isinstance(report, TrainingLog) or bool(report.rows)
+def _has_numbers(report: TextReport) -> bool:
+    return not isinstance(report, CollectiveTest) or bool(report.rows)
 
 
 def _refusal(name: str, readers: Sequence[TextReader]) -> str:
@@ -128,8 +128,8 @@ def _refusal(name: str, readers: Sequence[TextReader]) -> str:
 
 
 # What the readers return; each has `record`, which is what `wallclock measured --json` prints.
-REPORTS = (CollectiveTest, TrainingLog, TraceReport, Unread)
-Report: TypeAlias = CollectiveTest | TrainingLog | TraceReport | Unread
+REPORTS = (CollectiveTest, TrainingLog, MemoryShortage, TraceReport, Unread)
+Report: TypeAlias = TextReport | TraceReport | Unread
 
 
 def read_files(paths: Sequence[Path]) -> list[Report]:

@@ -97,6 +97,54 @@ class TrainingLog:
         return {**first, **known, "doubts": list(self.doubts)}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryShortage:
+    """A request for memory that failed, by *program*, and what was printed of the GPU; None if it was not.
+
+    *asked* is the request, of which *half_digit* was not printed; where a compiled program or a
+    cache does not fit, all of it. *process* is what the process holds: what is *allocated* to
+    tensors, *unallocated* in PyTorch's cache, and the rest. *others* are the other processes.
+    A cache has to hold *tokens*, and holds *room_tokens*.
+    """
+
+    program: str
+    asked: Bytes | None = None
+    half_digit: Bytes = 0.0
+    total: Bytes | None = None
+    free: Bytes | None = None
+    process: Bytes | None = None
+    allocated: Bytes | None = None
+    unallocated: Bytes | None = None
+    others: tuple[Bytes, ...] = ()
+    tokens: int | None = None
+    room_tokens: int | None = None
+    times: int = 1  # that the message was printed
+    ranks: int = 1  # of which one is named
+    model: str = ""  # as far as the text says
+    role: str = ""  # of the tensor, as far as the traceback says
+    zero_stage: int | None = None
+    doubts: tuple[str, ...] = ()
+
+    @property
+    def lacking(self) -> Bytes | None:
+        """Bytes that were missing; None if not even that can be said."""
+        if self.asked is None:
+            return None
+        room = self.free if self.free is not None else self.total
+        return None if room is None else max(self.asked - room, 0.0)
+
+    def record(self) -> dict[str, Json]:
+        """As `wallclock measured --json` prints it."""
+        names = (
+            "asked", "total", "free", "process", "allocated", "unallocated", "tokens", "room_tokens", "zero_stage",
+        )  # fmt: skip
+        known: dict[str, Json] = {name: found for name in names if (found := getattr(self, name)) is not None}
+        texts: dict[str, Json] = {name: found for name in ("model", "role") if (found := getattr(self, name))}
+        others: dict[str, Json] = {"others": list(self.others)} if self.others else {}
+        first: dict[str, Json] = {"kind": "out of memory", "program": self.program, "times": self.times}
+        return {**first, **known, **others, **texts, "doubts": list(self.doubts)}
+
+
 @dataclass(frozen=True, slots=True)
 class Unread:
     """A file in which nothing was found, and why."""
@@ -106,6 +154,9 @@ class Unread:
     def record(self) -> dict[str, Json]:
         """As `wallclock measured --json` prints it."""
         return {"error": self.error}
+
+
+TextReport: TypeAlias = CollectiveTest | TrainingLog | MemoryShortage  # what may be in the lines of a text
 
 
 def _reports_row(row: SizeRow) -> Json:

@@ -11,7 +11,7 @@ from app.core.measurements.logs.families import family_titles
 from app.core.measurements.logs.reader import LogReader
 from app.core.measurements.logs.summary import training_logs
 from app.core.measurements.plausibility import judge_tests
-from app.core.measurements.reports import CollectiveTest, TrainingLog
+from app.core.measurements.reports import CollectiveTest, TextReport, TrainingLog
 from app.core.measurements.table import (
     VALUE,
     WHOLE,
@@ -48,7 +48,7 @@ class TextReader(ABC):
         """Read *line*; whether it was one of its tool."""
 
     @abstractmethod
-    def reports(self, trouble: str = "") -> Iterable[CollectiveTest | TrainingLog]:
+    def reports(self, trouble: str = "") -> Iterable[TextReport]:
         """What was in the lines; *trouble*: why there were no further ones."""
 
 

@@ -25,7 +25,7 @@ from app.core.measurements.file_reader import Report
 from app.core.measurements.packed_files import PACKED_LIMIT
 from app.core.measurements.pieces import compare_test
 from app.core.measurements.published import PublishedMeasurement, published_logs, published_tests, text_of
-from app.core.measurements.reports import CollectiveTest, TrainingLog, Unread
+from app.core.measurements.reports import CollectiveTest, MemoryShortage, TrainingLog, Unread
 from app.core.measurements.trace.reader import read_trace
 from app.core.measurements.trace.report import TraceReport
 from app.core.measurements.trace.samples import SAMPLES, TraceSample
@@ -367,7 +367,7 @@ def _test_list_row(one: PublishedMeasurement, test: CollectiveTest) -> Published
 router = Router(prefix=ADDRESS)
 _TITLE = noted("Your own measurements")
 _LEAD = noted(
-    "Paste what nccl-tests printed or the log of a training run, and see it beside the "
+    "Paste what nccl-tests printed, the log of a training run or an out-of-memory error, and see it beside the "
     "wire, the formulas and the measurements of others."
 )
 
@@ -443,9 +443,10 @@ def _offered(site: Site, report: Report, fields: dict[str, str], cluster: Cluste
 
 
 def _said(reports: Sequence[Report]) -> dict[str, str]:
-    """What the log says of its model, cluster and layout, if there is one log."""
+    """What the log says of its model, cluster and layout, if there is one log; of an error, its model."""
     logs = [one for one in reports if isinstance(one, TrainingLog)]
-    return {name: getattr(logs[0], name) for name in RECORDS} if len(logs) == 1 else {}
+    errors = [{"model": one.model} for one in reports if isinstance(one, MemoryShortage) and one.model]
+    return {name: getattr(logs[0], name) for name in RECORDS} if len(logs) == 1 else next(iter(errors), {})
 
 
 def _cluster(fields: dict[str, str]) -> Cluster | None:

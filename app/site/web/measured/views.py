@@ -11,7 +11,7 @@ from app.core.measurements.file_reader import Report
 from app.core.measurements.logs.families import family_title
 from app.core.measurements.pieces import ABOVE_THE_WIRE, Comparison, compare_test, median_error
 from app.core.measurements.published import PublishedMeasurement
-from app.core.measurements.reports import CollectiveTest, SizeRow, TrainingLog, Unread
+from app.core.measurements.reports import CollectiveTest, MemoryShortage, SizeRow, TrainingLog, Unread
 from app.core.measurements.step_prediction import RECORDS, guesses_of, predicted_step, records_of
 from app.core.measurements.trace.report import TraceReport
 from app.core.translation import Numeral, localized, noted, plural, translate, translate_known
@@ -21,6 +21,7 @@ from app.labs.results.report import Report as LabReport
 from app.site.web.explore.figures import FigureView, figure_view
 from app.site.web.frame.renderer import Hyperlink
 from app.site.web.measured.figures import SizesView, family, figures_of_test, neighbors, view_beside_run
+from app.site.web.measured.memory_view import MemoryView, memory_view
 from app.site.web.measured.trace_view import TraceView, predicted_tolls, trace_view
 from app.site.web.urls import erratum_url, explorer_url, formula_url
 
@@ -104,6 +105,7 @@ class ReportView:
     beside: tuple[tuple[Hyperlink, str], ...] = ()
     lab_run: SizesView | None = None
     prediction: StepComparison | None = None
+    memory: MemoryView | None = None
     problem: str = ""
 
 
@@ -120,6 +122,8 @@ def report_view(
             return replace(view, lab_run=view_beside_run(report, runs))
         case TrainingLog():
             return view_of_log(report, fields)
+        case MemoryShortage():
+            return view_of_shortage(report, fields)
         case TraceReport():
             return trace_view(report, report.name, predicted_tolls(fields))
         case Unread(error):
@@ -271,6 +275,20 @@ def view_of_log(log: TrainingLog, fields: dict[str, str]) -> ReportView:
         facts=tuple(facts),
         doubts=tuple(map(sentence, log.doubts)),
         prediction=prediction,
+    )
+
+
+def view_of_shortage(found: MemoryShortage, fields: dict[str, str]) -> ReportView:
+    """The view of an out-of-memory error."""
+    memory = memory_view(found, fields)
+    facts = ((translate("Printed"), translate("{times:,} times", times=found.times)),) if found.times > 1 else ()
+    return ReportView(
+        title=translate("Out of memory, by {program}", program=found.program),
+        headline=memory.headline,
+        says=f" {memory.says}" if memory.says else "",
+        doubts=memory.doubts,
+        memory=memory,
+        facts=facts,
     )
 
 

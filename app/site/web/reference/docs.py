@@ -108,7 +108,7 @@ SITE_PAGES = (
     (
         noted("Your own measurements"),
         "/measured",
-        noted("Read nccl-tests, a log or a trace of yours beside the formulas."),
+        noted("Read nccl-tests, a log, a trace or an out-of-memory error of yours beside the formulas."),
     ),
     (
         noted("Traces"),
