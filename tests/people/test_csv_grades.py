@@ -192,6 +192,6 @@ def test_a_bad_cell_an_empty_one_and_a_column_of_others_refuse_nothing_else() ->
     assert changes(found) == []
     assert list(found.left_out) == [
         "the column 'Bonus' is none of this class",
-        "line 2: Ring is 'EX'; points are a number such as 7.5, or empty",
+        "line 2: Ring is 'EX'; points are a number such as 7.5, empty, or excused",
         "line 4: no student, or more than one, is called ''",
     ]
