@@ -7,9 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from app.authoring.lint import lint
+from app.authoring.lint import lint, lint_document
+from app.core.yaml_file import parse_document
 from app.course.sandbox.runner import Runner
 from tests.content.test_catalog import GOOD
+from tests.each import each
 from tests.sockets import HOST, reserved_port
 
 Write = Callable[[str], Path]
@@ -224,3 +226,51 @@ def test_a_chapters_own_file_is_checked_too(
         assert says in problem.says
         assert problem.path == topic
         assert problem.line == 5
+
+
+OF_ONE_NUMBER = """\
+kind: numeric
+title: Time to send
+level: 1
+prompt: How long does it take to send {size} at {bandwidth}?
+given:
+  size: [1 GB, 4 GB]
+  bandwidth: [50 GB/s, 25 GB/s]
+answer: size / bandwidth
+unit: ms
+mistakes:
+  2 * size / bandwidth: Twice.
+  size / bandwidth / 2: Half.
+hints:
+  - What is divided?
+  - Divide the size by the bandwidth.
+solution: It takes {answer}.
+sources:
+  - https://example.org/a
+"""
+
+
+@each(
+    ("old", "new", "line", "says"),
+    [
+        ("  2 * size / bandwidth:", "  10 * size:", 11, "'10 * size' is 10 GB, and the answer is in ms"),
+        ("Twice.", "Twice {rank}.", 11, "'rank' is not known here"),
+        ("[1 GB, 4 GB]", "[1 GB, 4 s]", 6, "has values of different kinds: 1 GB and 4 s"),
+        ("[1 GB, 4 GB]", "[8 %, 4]", 6, "has values of different kinds: 8 % and 4"),
+        ("[1 GB, 4 GB]", '["1,5 GB", 4 GB]', 6, "1,5 has a comma: write 1.5"),
+        ("[1 GB, 4 GB]", '["1,500 GB"]', 6, "1,500 has a comma: write 1500, or 1.500 with a decimal point"),
+        ("answer:", "where: rank > 3\nanswer:", 8, "'rank' is not known here"),
+        ("answer:", "where: size > 9 GB\nanswer:", 8, "variant 0 does not meet 'size > 9 GB'"),
+        ("answer:", "let:\n  half: sise / 2\nanswer: half +", 9, "'sise' is not known here"),
+        ("answer:", "parts:\n  a: size\n  b: size / bandwidth\nanswer:", 9, "'size' is 1 GB, and the answer is in ms"),
+        ("answer: size /", "answer: size *", 8, "and the answer is in ms"),
+    ],
+)
+def test_a_finding_is_at_the_line_that_is_wrong(old: str, new: str, line: int, says: str, runner: Runner) -> None:
+    text = OF_ONE_NUMBER.replace(old, new, 1)
+    document = parse_document(Path("exercises/x/time.yaml"), text.encode())
+    linted = asyncio.run(lint_document(document, runner))
+    (found, *others) = linted.problems
+    assert (found.line, others) == (line, [])
+    assert says in found.says
+    assert (found.says + found.cure).count("did you mean") <= 1

@@ -43,10 +43,7 @@ def shares_of(
     members = [one for one in everyone if persons is None or one.person in persons]
     cells = cells_of(session, secret, found, members)
     answered = _last_answers(cells, best_answer_times(session, secret, found, members))
-    shares = {
-        person: EarnedShare(_share(cells, person, found), at)
-        for person, at in answered.items()
-    }
+    shares = {person: EarnedShare(_share(cells, person, found), at) for person, at in answered.items()}
     if found.policy.show_points:
         return shares
     released = {person: release_of(found, dates_for(session, found, person)) for person in shares}
