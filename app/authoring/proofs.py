@@ -28,6 +28,7 @@ from app.course.kinds import Exercise, Finding, Where
 from app.course.kinds.base import Answer, Embedded, Illustrated, single_text
 from app.course.kinds.choice import LabExercise
 from app.course.kinds.drawn_values import DrawError, corners, mixed_kinds
+from app.course.kinds.numeric import ONLY, Numeric
 from app.course.sandbox.runner import Runner
 from app.labs.results.analysis import shipped_runs
 from app.labs.results.borrowable_runs import nccl_tests_runs
@@ -216,6 +217,9 @@ def prove_use(exercise: Exercise, values: Mapping[str, object]) -> Iterator[Find
         if not re.search(rf"\b{re.escape(name)}\b", used):
             says = f"{name} is drawn but never used"
             yield Finding(where, says, "use it in the prompt, or remove it")
+    if isinstance(exercise, Numeric) and ONLY in exercise.asked and ONLY in names | exercise.let:
+        where = names.get(ONLY, ("let", ONLY))
+        yield Finding(where, f"{ONLY} is the name of the right answer", "call this value something else")
     for name in exercise.let:
         if len(re.findall(rf"\b{re.escape(name)}\b", used)) < len(("its name", "a use")):
             yield Finding(("let", name), "is defined but never used", "remove it")

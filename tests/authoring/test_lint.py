@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.authoring.lint import lint, lint_document
+from app.core.errors import ContentError
 from app.core.yaml_file import parse_document
 from app.course.sandbox.runner import Runner
 from tests.content.test_catalog import GOOD
@@ -264,6 +265,14 @@ sources:
         ("answer:", "let:\n  half: sise / 2\nanswer: half +", 9, "'sise' is not known here"),
         ("answer:", "parts:\n  a: size\n  b: size / bandwidth\nanswer:", 9, "'size' is 1 GB, and the answer is in ms"),
         ("answer: size /", "answer: size *", 8, "and the answer is in ms"),
+        ("Twice.", "", 11, "says: is empty"),
+        ("title: Time to send", "title: {size}", 2, "must be a string, not {size}"),
+        ("title: Time to send", "title: [a, b]", 2, "must be a string, not [a, b]"),
+        ("How long", "How <b>long</b>", 4, "has <b>, and HTML is not used here"),
+        ("How long", "How <script>x</script> long", 4, "has <script>, and HTML is not used here"),
+        ("How long", "How $2 (N-1)/N long", 4, "has a $ that is not closed"),
+        ("answer:", "let:\n  answer: size / 2\nanswer: 2 * answer / size *", 9, "answer is the name of the right answer"),
+        ("unit: ms", "unit: ms\nparts: {says: [1]}", 10, "must be a string, not [1]"),
     ],
 )
 def test_a_finding_is_at_the_line_that_is_wrong(old: str, new: str, line: int, says: str, runner: Runner) -> None:
@@ -274,3 +283,19 @@ def test_a_finding_is_at_the_line_that_is_wrong(old: str, new: str, line: int, s
     assert (found.line, others) == (line, [])
     assert says in found.says
     assert (found.says + found.cure).count("did you mean") <= 1
+
+
+def test_a_text_that_begins_with_a_brace_is_told_so_and_not_as_an_indentation() -> None:
+    for old, new, line in (("prompt: How", "prompt: {size} and how", 4), ("- What", "- {size}", 14)):
+        text = OF_ONE_NUMBER.replace(old, new, 1)
+        with pytest.raises(ContentError) as raised:
+            parse_document(Path("exercises/x/time.yaml"), text.encode())
+        (problem,) = raised.value.problems
+        assert (problem.line, "a text that begins with { is read as keys" in problem.says) == (line, True)
+
+
+def test_a_key_that_others_have_in_its_place_is_offered(runner: Runner) -> None:
+    text = OF_ONE_NUMBER.replace("answer: size / bandwidth\nunit: ms\n", "answers:\n  a: {says: Time, answer: size}\n")
+    document = parse_document(Path("exercises/x/time.yaml"), text.encode())
+    found = asyncio.run(lint_document(document, runner)).problems
+    assert "answers.a.says: is not known here; did you mean 'prompt'?" in [one.says for one in found]

@@ -121,6 +121,7 @@ def test_the_address_of_a_form_has_the_name_of_its_file(tmp_path: Path) -> None:
     )
     try:
         assert process.stderr is not None
+        assert process.stderr.readline() == f"Reading the course and {path} ...\n"
         said = process.stderr.readline()
         assert re.search(r"http://127\.0\.0\.1:\d+/preview/new\?name=first#key=[\w-]{24} ", said)
         assert not path.parent.exists()
