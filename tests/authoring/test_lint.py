@@ -271,7 +271,12 @@ sources:
         ("How long", "How <b>long</b>", 4, "has <b>, and HTML is not used here"),
         ("How long", "How <script>x</script> long", 4, "has <script>, and HTML is not used here"),
         ("How long", "How $2 (N-1)/N long", 4, "has a $ that is not closed"),
-        ("answer:", "let:\n  answer: size / 2\nanswer: 2 * answer / size *", 9, "answer is the name of the right answer"),
+        (
+            "answer:",
+            "let:\n  answer: size / 2\nanswer: 2 * answer / size *",
+            9,
+            "answer is the name of the right answer",
+        ),
         ("unit: ms", "unit: ms\nparts: {says: [1]}", 10, "must be a string, not [1]"),
     ],
 )

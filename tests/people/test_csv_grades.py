@@ -46,7 +46,7 @@ def difference(text: str | bytes, *assignments: Assignment) -> PointsDifference:
     return points_difference(text, choices, EVERYONE, {one.id: BOOK.get(one.id, {}) for one in assignments})
 
 
-def changes(found: PointsDifference) -> list[tuple[str, str, float | None, float]]:
+def changes(found: PointsDifference) -> list[tuple[str, str, float | None, float | None]]:
     return [(one.member.name, one.column.name, one.before, one.after) for one in found.changes]
 
 

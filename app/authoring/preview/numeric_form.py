@@ -215,15 +215,18 @@ def provable(form: NumericDraft, faulty: Collection[str]) -> NumericDraft | None
         if told and not _problem_of_expression(wrong, [*symbols, "answer"])
     ]
     mistakes += [(f"{_STAND_IN} * {n}", "Wrong.") for n in range(1, 1 + _LEAST - len(mistakes))]
-    texts = {name: text for name, text in _STAND_INS.items() if name in faulty}
-    if "prompt" in faulty:
-        texts["prompt"] = "How much is it, given " + ", ".join(f"{{{name}}}" for name in symbols) + "?"
+    asks = "How much is it, given " + ", ".join(f"{{{name}}}" for name in symbols) + "?"
+    stand_ins = {**_STAND_INS, "prompt": asks}
+    texts = {name: text if name in faulty else getattr(form, name) for name, text in stand_ins.items()}
     return replace(
         form,
         mistakes=tuple(mistakes),
         hints=("Think.", "Think again.") if "hints" in faulty else form.hints,
         sources=("https://example.org/",) if "sources" in faulty else form.sources,
-        **texts,
+        title=texts["title"],
+        prompt=texts["prompt"],
+        tolerance=texts["tolerance"],
+        solution=texts["solution"],
     )
 
 

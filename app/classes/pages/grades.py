@@ -323,7 +323,7 @@ def _table(
     rows: list[_Row], columns: Mapping[str, Column], sums: Sequence[GradebookColumn], asked: TableRequest, whole: float
 ) -> PointsTable:
     means = [
-        _mean([one.points for row in rows if (one := row.cells[place]).has and not one.excused])
+        _mean([cell.points for row in rows if (cell := row.cells[place]).has and not cell.excused])
         for place in range(len(columns))
     ]
     mean_sums = [_mean([one for row in rows if (one := column.value(row.points)) is not None]) for column in sums]

@@ -23,12 +23,15 @@ from app.course.kinds import SEEDS
 from app.server.db.people import REASON_LIMIT, ExtensionRow, MemberRow, MergeRow, PersonRow, RegradeRow, SittingRow
 from app.server.db.tables import AttemptRow
 
+_EARLY = noted("everyone has until {words}; an extension must be later")
+_EARLY_IN_EXAM = noted("without it, the first of them has until {words}; an extension must be later")
+
 
 class EarlyExtensionError(InputError):
     """An extension ends by the *first* moment at which one of its persons has to be ready."""
 
-    def __init__(self, first: datetime, words: str) -> None:
-        super().__init__(translate("they have until {words} without it; an extension must be later", words=words))
+    def __init__(self, first: datetime, says: str) -> None:
+        super().__init__(says)
         self.first = first
 
 
@@ -118,7 +121,8 @@ def give_extension(
     if first is None:
         raise InputError(translate("this assignment has no due date: nothing can be extended"))
     if until <= first:
-        raise EarlyExtensionError(first, on_the_calendar(first, assignment.policy.zone, now))
+        form = _EARLY_IN_EXAM if assignment.policy.sitting else _EARLY
+        raise EarlyExtensionError(first, translate(form, words=on_the_calendar(first, assignment.policy.zone, now)))
     extend(session, assignment.id, sorted(persons), until, by, why)
 
 

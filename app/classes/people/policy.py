@@ -283,9 +283,9 @@ def dates_of(
 ) -> Dates:
     """The dates of a person with an extension to *extended*, whose exam *began* then.
 
-    An extension moves the due date, and the close where that is earlier. In an exam a person has *factor* times
-    as long as others who began then, and with an extension until then, if that is longer: neither takes time
-    away. Nothing goes on after the class was archived.
+    An extension moves the due date, and the close where that is earlier. An exam lasts *factor* times as long as for
+    others who began then, and with an extension until then, if that is longer: neither takes time away. Nothing goes
+    on after the class was archived.
     """
     dates = _personal_dates(policy, extended, began, factor)
     if policy.archived is None:

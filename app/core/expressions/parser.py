@@ -119,7 +119,7 @@ _TOKEN = re.compile(
     r"|(?P<sign>\*\*|<=|>=|==|!=|[-+*/^()<>,=%.$√]))"
 )
 _UNIT = re.compile(r"(?:(?<!\s)\s++)?+(" + "|".join(sorted(map(re.escape, SCALES), key=len, reverse=True)) + r")(?!\w)")
-_LETTER_FOR_TIMES = re.compile(r"(?<=[\d)])(?:(?<!(?<![\w.])0)|\s+)\s*x\s*(?=[\d(.])")  # 0x23 is no product
+_LETTER_FOR_TIMES = re.compile(r"(?<=[\d)])(?:(?<!(?<![\w.])0)|\s+)\s*x\s*(?=[\d(.])")  # not that of 0x23
 _TIDY = str.maketrans({"−": "-", "–": "-", "×": "*", "·": "*", "÷": "/", "[": "(", "]": ")"})
 _BEGINS_A_FACTOR = (("sign", "("), ("sign", "√"))
 
