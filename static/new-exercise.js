@@ -39,25 +39,14 @@ function show(draft) {
   find("draft").replaceChildren(...draft.childNodes);
   find("draft").querySelector("details").open = isOpen ?? false;
   announceIn(find("count"), find("sum").textContent);
-  for (const button of find("draft").querySelectorAll("button[data-line]")) nameField(button);
+  for (const button of find("draft").querySelectorAll("button[data-field]")) {
+    const field = form.elements[button.dataset.field];
+    button.textContent = titleOf(field[0]?.closest("fieldset") ? field[0] : field);
+  }
   if (find("draft").querySelector("#proof").dataset.shown !== "yes") return;
   const isNew = frame.hidden || !frame.contentWindow.location.pathname.endsWith(draft.dataset.address);
   frame.hidden = false;
   redraw(frame, isNew && `..${draft.dataset.address}`);
-}
-
-// A finding names its field; if not, the line of the file does that the field made.
-function nameField(button) {
-  const said = /^(\w+)[.:]/.exec(button.nextElementSibling.textContent)?.[1];
-  const lines = find("draft").querySelector("details pre").textContent.split("\n").slice(0, Number(button.dataset.line));
-  const name = form.elements[said] ? said : lines.findLast((line) => /^\w+:/.test(line))?.split(":")[0];
-  const field = name && form.elements[name];
-  if (!field) {
-    button.remove();
-    return;
-  }
-  button.dataset.field = name;
-  button.textContent = titleOf(field[0]?.closest("fieldset") ? field[0] : field);
 }
 
 const titleOf = (field) => field.closest("fieldset")?.querySelector("legend").textContent ?? field.labels[0].textContent;

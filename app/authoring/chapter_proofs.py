@@ -62,7 +62,9 @@ _FENCE = "put it in a ``` block, in a text that begins with `|`"
 _BRACE = "a drawn value is {size}, and {{size}} only inside $...$; a brace for students is \\{"
 _QUOTED = re.compile(r"[“„«](?P<inside>[^“”„«»]*)[”“»]", re.DOTALL)
 _QUOTES = 'delete them, or write straight ones: "..."'
-_DOLLAR = re.compile(r"(?<!\\)\$(?!\d)")  # $5 is a price
+_DOLLAR = re.compile(r"(?<!\\)\$(?!\d)|(?<!\\)\$\d[\d.,]*\s*[(\\^_{*]")  # $5 is a price, $2 (n - 1) is not
+_MARKDOWN = "write **bold**, *slanted* or `code`"
+_TAG = re.compile(r"</?[a-z][a-z0-9]*(?:\s[^<>]*)?/?>", re.IGNORECASE)
 _PRICE = "mathematics is between two $ signs; a price is written \\$5"
 _OTHER = r"(?:exercise|question|problem|task)"
 _LEANS = re.compile(
@@ -120,6 +122,8 @@ def prove_shape_of(where: Where, text: str) -> Iterator[Finding]:
         yield Finding(where, f"shows the quotation marks around it: {quoted[0][:20]!r}", _QUOTES)
     if _DOLLAR.search(blanked(text)):
         yield Finding(where, "has a $ that is not closed", _PRICE)
+    if tag := _TAG.search(_SPAN.sub(BLANK, _FENCED.sub("", text))):
+        yield Finding(where, f"has {tag[0][:40]}, and HTML is not used here", _MARKDOWN)
     if stray := stray_brace(text):
         yield Finding(where, f"shows a brace to students: {stray}", _BRACE)
 

@@ -338,6 +338,7 @@ def _worked_out(text: str, expression: str | Node, names: Mapping[str, Quantity]
 _WORDS = "known names are those in given, cases and let, earlier answers, and formulas"
 _CURES: Mapping[str, str] = {
     r"is not known here": _WORDS,
+    r"has a comma": "decimals begin with a point, and nothing stands between thousands",
     r"no (?:function|formula) is called": "/authoring lists the functions, /formulas the formulas",
     r"not a finite number|has no value at": "draw values for which it has one, or say `where`",
     r"are of different kinds|and the answer is in|mixed unit|the answer is a": (

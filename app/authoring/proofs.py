@@ -27,7 +27,8 @@ from app.course.illustrations import ILLUSTRATIONS, Sketch, illustrated, listed_
 from app.course.kinds import Exercise, Finding, Where
 from app.course.kinds.base import Answer, Embedded, Illustrated, single_text
 from app.course.kinds.choice import LabExercise
-from app.course.kinds.drawn_values import NOTHING_DRAWN, corners
+from app.course.kinds.drawn_values import NOTHING_DRAWN, DrawError, corners, mixed_kinds
+from app.course.kinds.numeric import ONLY, Numeric
 from app.course.sandbox.runner import Runner
 from app.labs.results.analysis import shipped_runs
 from app.labs.results.borrowable_runs import nccl_tests_runs
@@ -166,6 +167,7 @@ _LONGEST = 120  # characters of what a seed draws
 _SAME = 1e-9  # of two ways to work out a number
 _DRAWN = ("given", "cases", "from_chapter")
 _TIMEOUT = 10  # seconds for a URL to respond
+_ALIKE = "give all values of a name in one kind of unit: 1 GB, 4 GB"
 _NUDGE = "say how to get there instead"
 
 
@@ -175,14 +177,22 @@ async def prove(exercise: Exercise, runner: Runner) -> list[Finding]:
     Raises:
         UnavailableError: the sandbox cannot run its code.
     """
-    findings: list[Finding] = []
-    for seed in _seeds(exercise):
+    findings = _mixed(exercise)
+    for seed in () if findings else _seeds(exercise):
         await asyncio.sleep(0)  # this work must not delay the results of other runs
         if findings := await _prove_seed(exercise, seed, runner):
             break  # other drawings would mostly say the same again
     if not findings and (alike := _always_alike(exercise)):
         findings.append(alike)
     return findings + await exercise.prove_code(_CODE_SEEDS, runner)
+
+
+def _mixed(exercise: Exercise) -> list[Finding]:
+    """The values that are of several kinds, of which no unit of an answer can be right."""
+    try:
+        return [Finding(("given", name), says, _ALIKE) for name, says in mixed_kinds(exercise.given)]
+    except ExpressionError:  # told of the drawing that it is in
+        return []
 
 
 def _seeds(exercise: Exercise) -> Iterator[int]:
@@ -207,6 +217,9 @@ def prove_use(exercise: Exercise, values: Mapping[str, object]) -> Iterator[Find
         if not re.search(rf"\b{re.escape(name)}\b", used):
             says = f"{name} is drawn but never used"
             yield Finding(where, says, "use it in the prompt, or remove it")
+    if isinstance(exercise, Numeric) and ONLY in exercise.asked and ONLY in names | exercise.let:
+        where = names.get(ONLY, ("let", ONLY))
+        yield Finding(where, f"{ONLY} is the name of the right answer", "call this value something else")
     for name in exercise.let:
         if len(re.findall(rf"\b{re.escape(name)}\b", used)) < len(("its name", "a use")):
             yield Finding(("let", name), "is defined but never used", "remove it")
@@ -334,7 +347,8 @@ async def _prove_seed(exercise: Exercise, seed: int, runner: Runner) -> list[Fin
     try:
         drawn = exercise.draw(seed)
     except ExpressionError as error:
-        return [Finding(("given",), f"seed {seed}: {error}")]
+        where = error.where if isinstance(error, DrawError) else ("given",)
+        return [Finding(where, f"seed {seed}: {error}")]
     findings = [*_prove_texts(exercise, seed), *exercise.prove(drawn)]
     findings += _prove_solution(exercise, seed, {finding.says for finding in findings})
     if not findings:

@@ -89,14 +89,13 @@ _HEAD = """\
 """
 
 
-def write_translation(arguments: Namespace) -> int:
-    """Write NAME.LANGUAGE.yaml beside a file, with the texts of that file.
+def write_translation(path: Path, language: str | None) -> None:
+    """Write NAME.LANGUAGE.yaml beside the file at *path*, with its texts.
 
     Raises:
         ContentError: the file is not valid.
         InputError: the language does not exist, or the translation already does.
     """
-    path, language = Path(arguments.name), arguments.language
     known = [code for code in LANGUAGES if code != SOURCE]
     if language not in known:
         near = nearest(language or "", known)
@@ -121,7 +120,6 @@ def write_translation(arguments: Namespace) -> int:
         raise InputError(f"{target} cannot be written: {error.strerror}") from error
     sys.stdout.write(f"{target}\n")
     sys.stderr.write(f"Translate it, remove the # before `of`, and run `wallclock lint {path}`.\n")
-    return 0
 
 
 def chosen_texts(values: object, texts: Mapping[Where, str], where: Where = ()) -> object:
@@ -163,8 +161,9 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "name",
         metavar="TOPIC/SLUG",
+        nargs="+",
         help="the chapter and the name, such as collectives/my-exercise; of a pack, its name; "
-        "of a translation, the file that is translated",
+        "of a translation, the files that are translated",
     )
     parser.add_argument("--into", metavar="DIR", help="the folder of chapters (default: ./exercises), or of the pack")
     parser.add_argument("--language", metavar="CODE", help="with translation: the language, such as de")
@@ -173,10 +172,15 @@ def add_options(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Write the file, and a `topic.yaml` if the chapter is new; print the next step."""
+    if arguments.kind == "translation":
+        for name in arguments.name:
+            write_translation(Path(name), arguments.language)
+        return 0
+    arguments.name, *others = arguments.name
+    if others:
+        raise InputError(f"one at a time: {others[0][:80]!r} is a second name")
     if arguments.kind == "pack":
         return write_pack(arguments)
-    if arguments.kind == "translation":
-        return write_translation(arguments)
     kinds = sorted(path.stem for path in STARTERS.glob("*.yaml") if path.name != TOPIC_FILE)
     if arguments.kind not in kinds:
         near = nearest(arguments.kind, kinds)

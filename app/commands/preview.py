@@ -34,6 +34,8 @@ def run(arguments: Namespace) -> int:
     path, key = Path(arguments.path), secrets.token_urlsafe(18)
     if arguments.new:
         _refuse_known(path)
+    sys.stderr.write(f"Reading the course and {path} ...\n")
+    sys.stderr.flush()
     with tempfile.TemporaryDirectory() as folder:  # answers tried here are not stored as progress
         database = f"sqlite:///{Path(folder) / 'preview.db'}"
         site = create_site(Settings(database=database))

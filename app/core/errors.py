@@ -89,9 +89,3 @@ def sentence(text: str) -> str:
     'No such file.'
     """
     return capitalized(text if text.endswith((".", "?", "!")) else text + ".")
-
-
-_FINITE, _NOT_JSON = "a finite number", "json_invalid"
-
-# What a value must be, by the type of error that says it is not.
-# Sentences on values of the right type; {given} is the value.

@@ -4,7 +4,7 @@ A value that could have been one of several types is one problem: "must be a str
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from types import UnionType
 from typing import Annotated, Union, get_args, get_origin
 
@@ -127,7 +127,20 @@ def unknown_key(where: Where, model: type[BaseModel] | None, present: Iterable[o
     """The sentence on a key that *model* does not have, beside others that are *present*."""
     around = model_at(where[:-1], model)
     absent = set(model_keys(around)) - set(map(str, present)) if around else set()
-    return f"is not known here{nearest(str(where[-1]), absent)}"
+    key = str(where[-1])
+    near = next((f"; did you mean {one!r}?" for one in _SAME_KEYS.get(key, ()) if one in absent), "")
+    return f"is not known here{nearest(key, absent) or near}"
+
+
+# Keys that say the same in other places, where one may look for them.
+_SAME_KEYS: Mapping[str, Sequence[str]] = {
+    "says": ("prompt", "title"),
+    "prompt": ("says",),
+    "text": ("says", "prompt"),
+    "question": ("prompt",),
+    "value": ("answer",),
+    "expression": ("answer",),
+}
 
 
 def model_keys(model: type[BaseModel]) -> set[str]:

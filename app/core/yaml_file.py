@@ -42,6 +42,9 @@ _SYNTAX = {
 }
 
 
+_BRACE = re.compile(r"\s*(?:-\s+)?(?:[^\s#:{}]+:\s+)?\{[^{}]*\}\s*[^\s,}\]#]")
+
+
 class _Loader(_SafeLoader):  # type: ignore[misc, valid-type]  # depends on what is installed
     yaml_implicit_resolvers = {
         letter: [pair for pair in pairs if pair[0] not in _WORDS]
@@ -94,7 +97,7 @@ def parse_document(path: Path, source: bytes) -> YamlDocument:
         root, walk = _composed(path, text), _Walk(path)
         values = walk.value(root) if root else None
     except yaml.YAMLError as error:
-        raise ContentError([_unreadable(path, error)]) from error
+        raise ContentError([_unreadable(path, error, text)]) from error
     except ValueError as error:  # an impossible number
         cure = "write it more simply"
         raise ContentError([Problem(path, 1, f"cannot be read: {error}", cure)]) from error
@@ -214,12 +217,17 @@ def _yaml_file_line(event: Any) -> int:
     return line + 1
 
 
-def _unreadable(path: Path, error: yaml.YAMLError) -> Problem:
+def _unreadable(path: Path, error: yaml.YAMLError, text: str) -> Problem:
     mark = getattr(error, "problem_mark", None)
     found = getattr(error, "problem", None) or str(error)
     line = mark.line + 1 if mark else 1
     if "nesting" in found:  # of libyaml, which reads ahead and may notice it first
         return _too_deep(path, line)
+    around = text.split("\n")[max(0, line - 2) : line]
+    for back, brace in enumerate(reversed(around)):
+        if _BRACE.match(brace):
+            says = "is not valid YAML: a text that begins with { is read as keys"
+            return Problem(path, line - back, says, "put the whole text in quotes, or begin it with another word")
     for part, (says, cure) in _SYNTAX.items():
         if part in found:
             return Problem(path, line, f"is not valid YAML: {says}", cure)

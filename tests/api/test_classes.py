@@ -428,3 +428,26 @@ def test_statistics_of_a_class_are_sent(made: Callable[[], Api]) -> None:
     assert (whole["assignment"], whole["exercise"], whole["values"]) == (number, RING, "")
     assert (whole["students"], whole["first_try"], whole["answers"]) == (1, 0.0, 1.0)
     assert "ranks" in drawing["values"]
+
+
+def test_the_interface_excuses_and_takes_it_back(made: Callable[[], Api]) -> None:
+    api = made()
+    api.send("PUT", "/roster", json=[{"id": "4711", "name": "Ada", "time_factor": 1.5}])
+    assert [one["time_factor"] for one in api.send("GET", "/roster")] == [1.0, 1.5]
+    one = api.send(
+        "POST",
+        "/assignments",
+        201,
+        json={"title": "Week 1", "exercises": [{"exercise": "collectives/ring-all-reduce-time"}]},
+    )["id"]
+    place = f"/assignments/{one}/overrides"
+    assert (
+        "what is excused has no points"
+        in api.send("POST", place, 422, json={"people": ["4711"], "points": 1, "excused": True, "why": "ill"})["detail"]
+    )
+    (held,) = api.send("POST", place, json={"people": ["4711"], "excused": True, "why": "ill"})
+    assert (held["points"], held["excused"], held["exercise"]) == (None, True, None)
+    (ada,) = api.send("GET", "/grades")["people"]
+    assert (ada["points"], ada["excused"], ada["overall_percent"]) == ({str(one): None}, [one], None)
+    api.send("DELETE", f"{place}/{ada['number']}", 204)
+    assert api.send("GET", "/grades")["people"][0]["excused"] == []

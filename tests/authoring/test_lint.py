@@ -7,11 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from app.authoring.lint import lint
+from app.authoring.lint import lint, lint_document
+from app.core.errors import ContentError
 from app.core.folders import ROOT
+from app.core.yaml_file import parse_document
 from app.course.sandbox.runner import Runner
 from tests.authoring.conftest import Lint
 from tests.content.test_catalog import GOOD
+from tests.each import each
 from tests.sockets import HOST, reserved_port
 
 Write = Callable[[str], Path]
@@ -235,3 +238,80 @@ def test_a_sense_that_nothing_meets_is_an_error(found: Lint) -> None:
     text = (ROOT / "exercises" / "memory" / "derive-stage-two.yaml").read_text(encoding="utf-8")
     problems = [one.says for one in found(text.replace("sense: answer >= 1", "sense: answer < 0"))]
     assert "no values of the symbols meet 'answer < 0'" in str(problems)
+
+
+OF_ONE_NUMBER = """\
+kind: numeric
+title: Time to send
+level: 1
+prompt: How long does it take to send {size} at {bandwidth}?
+given:
+  size: [1 GB, 4 GB]
+  bandwidth: [50 GB/s, 25 GB/s]
+answer: size / bandwidth
+unit: ms
+mistakes:
+  2 * size / bandwidth: Twice.
+  size / bandwidth / 2: Half.
+hints:
+  - What is divided?
+  - Divide the size by the bandwidth.
+solution: It takes {answer}.
+sources:
+  - https://example.org/a
+"""
+
+
+@each(
+    ("old", "new", "line", "says"),
+    [
+        ("  2 * size / bandwidth:", "  10 * size:", 11, "'10 * size' is 10 GB, and the answer is in ms"),
+        ("Twice.", "Twice {rank}.", 11, "'rank' is not known here"),
+        ("[1 GB, 4 GB]", "[1 GB, 4 s]", 6, "has values of different kinds: 1 GB and 4 s"),
+        ("[1 GB, 4 GB]", "[8 %, 4]", 6, "has values of different kinds: 8 % and 4"),
+        ("[1 GB, 4 GB]", '["1,5 GB", 4 GB]', 6, "1,5 has a comma: write 1.5"),
+        ("[1 GB, 4 GB]", '["1,500 GB"]', 6, "1,500 has a comma: write 1500, or 1.500 with a decimal point"),
+        ("answer:", "where: rank > 3\nanswer:", 8, "'rank' is not known here"),
+        ("answer:", "where: size > 9 GB\nanswer:", 8, "variant 0 does not meet 'size > 9 GB'"),
+        ("answer:", "let:\n  half: sise / 2\nanswer: half +", 9, "'sise' is not known here"),
+        ("answer:", "parts:\n  a: size\n  b: size / bandwidth\nanswer:", 9, "'size' is 1 GB, and the answer is in ms"),
+        ("answer: size /", "answer: size *", 8, "and the answer is in ms"),
+        ("Twice.", "", 11, "says: is empty"),
+        ("title: Time to send", "title: {size}", 2, "must be a string, not {size}"),
+        ("title: Time to send", "title: [a, b]", 2, "must be a string, not [a, b]"),
+        ("How long", "How <b>long</b>", 4, "has <b>, and HTML is not used here"),
+        ("How long", "How <script>x</script> long", 4, "has <script>, and HTML is not used here"),
+        ("How long", "How $2 (N-1)/N long", 4, "has a $ that is not closed"),
+        (
+            "answer:",
+            "let:\n  answer: size / 2\nanswer: 2 * answer / size *",
+            9,
+            "answer is the name of the right answer",
+        ),
+        ("unit: ms", "unit: ms\nparts: {says: [1]}", 10, "must be a string, not [1]"),
+    ],
+)
+def test_a_finding_is_at_the_line_that_is_wrong(old: str, new: str, line: int, says: str, runner: Runner) -> None:
+    text = OF_ONE_NUMBER.replace(old, new, 1)
+    document = parse_document(Path("exercises/x/time.yaml"), text.encode())
+    linted = asyncio.run(lint_document(document, runner))
+    (found, *others) = linted.problems
+    assert (found.line, others) == (line, [])
+    assert says in found.says
+    assert (found.says + found.cure).count("did you mean") <= 1
+
+
+def test_a_text_that_begins_with_a_brace_is_told_so_and_not_as_an_indentation() -> None:
+    for old, new, line in (("prompt: How", "prompt: {size} and how", 4), ("- What", "- {size}", 14)):
+        text = OF_ONE_NUMBER.replace(old, new, 1)
+        with pytest.raises(ContentError) as raised:
+            parse_document(Path("exercises/x/time.yaml"), text.encode())
+        (problem,) = raised.value.problems
+        assert (problem.line, "a text that begins with { is read as keys" in problem.says) == (line, True)
+
+
+def test_a_key_that_others_have_in_its_place_is_offered(runner: Runner) -> None:
+    text = OF_ONE_NUMBER.replace("answer: size / bandwidth\nunit: ms\n", "answers:\n  a: {says: Time, answer: size}\n")
+    document = parse_document(Path("exercises/x/time.yaml"), text.encode())
+    found = asyncio.run(lint_document(document, runner)).problems
+    assert "answers.a.says: is not known here; did you mean 'prompt'?" in [one.says for one in found]

@@ -1,7 +1,9 @@
 """The form of `wallclock preview --new`, and the files that it makes."""
 
 import random
+import re
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 from urllib.parse import urlencode
 
@@ -117,6 +119,54 @@ def test_what_is_missing_is_said_and_the_form_is_never_an_error(client: TestClie
         draft = sent(client, form, "/draft")
         assert draft.status_code == 200
         assert "problem" in draft.text
+
+
+@each(
+    ("changed", "field", "says"),
+    [
+        ({"name": ["Bytes Of A Ring"]}, "name", "lowercase letters, digits and hyphens"),
+        ({"title": ["A"]}, "title", "The title has 3 to 80 characters."),
+        ({"given": ["Size of it", "ranks"]}, "given", "Size of it cannot be a name in an expression"),
+        ({"given": ["answer", "size"]}, "given", "answer is the name of the right answer"),
+        ({"values": ["8, 4", "1,5 GB, 4 GB"]}, "given", "write decimals with a point, as in 1.5 GB"),
+        ({"values": ["4..16", "1 GB"]}, "given", "4..16 is not a value: write each one, such as 4, 16."),
+        ({"values": ["8", "1 GB, 4 s"]}, "given", "size has values of different kinds: 1 GB and 4 s."),
+        ({"values": ["8", "1 Gigabyte"]}, "given", "size: "),
+        ({"values": ["8", ""]}, "given", "size has no values"),
+        ({"prompt": [""]}, "prompt", "Write the question."),
+        ({"answer": ["2 *"]}, "answer", "a number or a name is missing"),
+        ({"answer": ["1,5 * size"]}, "answer", "1,5 has a comma: write 1.5."),
+        ({"answer": [""]}, "answer", "Write an expression of the values"),
+        ({"unit": ["Gigs"]}, "unit", "Gigs is not a unit here."),
+        ({"tolerance": ["much"]}, "tolerance", "Write the tolerance as 1 %"),
+        ({"says": ["", "One phase."]}, "mistakes", "2 * size: write what to say to those who give it."),
+        ({"mistakes": ["2 * size", ""]}, "mistakes", "Foresee at least two wrong answers."),
+        ({"mistakes": ["2 * size", "size / (1 s)"]}, "mistakes", "and the answer is in GB"),
+        ({"hints": ["One?"]}, "hints", "Give at least two hints"),
+        ({"solution": [""]}, "solution", "Write the solution, step by step."),
+        ({"sources": [""]}, "sources", "Give the address of a page"),
+        ({"sources": ["a book"]}, "sources", "a book is not the address of a page"),
+    ],
+)
+def test_each_field_is_judged_by_itself_in_words_of_its_label(
+    client: TestClient, changed: Sent, field: str, says: str
+) -> None:
+    empty: Sent = {"hints": [""], "solution": [""], "sources": [""]}
+    for others in ({}, empty):
+        draft = unescape(sent(client, {**FILLED, "name": ["another-ring"], **others, **changed}, "/draft").text)
+        assert says in draft
+        fields = re.findall(r'data-field="(\w+)"', draft)
+        assert set(fields) == {field, *others}
+        told = draft.partition("<details>")[0]
+        assert not re.search(r"is missing</span>|must be|sources\.\d|hints:|`\w+`", told)
+
+
+def test_what_the_form_lacks_hides_no_finding_of_the_other_fields(client: TestClient) -> None:
+    form = {**FILLED, "name": ["third-ring"], "hints": [""], "prompt": ["How many bytes of {size} for {rank}?"]}
+    draft = unescape(sent(client, form, "/draft").text)
+    assert "'rank' is not known here" in draft
+    assert {"hints", "prompt"} <= set(re.findall(r'data-field="(\w+)"', draft))
+    assert "7.13" not in draft
 
 
 @each("name", ["", "../first", "a/b", "A", "é", "a.de", "topic", "pack", "-a", "a\n", "a" * 99, "a\0b"])

@@ -42,6 +42,7 @@ def address(folder: Path) -> Iterator[str]:
     )
     try:
         assert process.stderr is not None
+        assert "Reading" in process.stderr.readline()
         found = re.search(r"http://\S+", process.stderr.readline())
         assert found
         yield found[0]

@@ -73,6 +73,17 @@ def test_a_translation_is_never_written_over(tmp_path: Path, capsys: Capture) ->
     assert "did you mean 'de'?" in capsys.readouterr().err
 
 
+def test_translations_of_several_files_are_begun_at_once(tmp_path: Path, capsys: Capture) -> None:
+    names = ("one", "two")
+    for name in names:
+        assert main(["new", "choice", f"mine/{name}", "--into", str(tmp_path)]) == 0
+    files = [str(tmp_path / "mine" / f"{name}.yaml") for name in names]
+    assert main(["new", "translation", *files, "--language", "de"]) == 0
+    assert sorted(path.name for path in tmp_path.rglob("*.de.yaml")) == ["one.de.yaml", "two.de.yaml"]
+    assert main(["new", "choice", "mine/three", "mine/four", "--into", str(tmp_path)]) == 1
+    assert "one at a time: 'mine/four' is a second name" in capsys.readouterr().err
+
+
 def test_a_file_is_never_written_over(tmp_path: Path, capsys: Capture) -> None:
     assert main(["new", "choice", "mine/one", "--into", str(tmp_path)]) == 0
     path = tmp_path / "mine" / "one.yaml"
@@ -121,6 +132,7 @@ def test_the_address_of_a_form_has_the_name_of_its_file(tmp_path: Path) -> None:
     )
     try:
         assert process.stderr is not None
+        assert process.stderr.readline() == f"Reading the course and {path} ...\n"
         said = process.stderr.readline()
         assert re.search(r"http://127\.0\.0\.1:\d+/preview/new\?name=first#key=[\w-]{24} ", said)
         assert not path.parent.exists()

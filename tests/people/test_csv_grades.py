@@ -46,7 +46,7 @@ def difference(text: str | bytes, *assignments: Assignment) -> PointsDifference:
     return points_difference(text, choices, EVERYONE, {one.id: BOOK.get(one.id, {}) for one in assignments})
 
 
-def changes(found: PointsDifference) -> list[tuple[str, str, float | None, float]]:
+def changes(found: PointsDifference) -> list[tuple[str, str, float | None, float | None]]:
     return [(one.member.name, one.column.name, one.before, one.after) for one in found.changes]
 
 
@@ -192,6 +192,6 @@ def test_a_bad_cell_an_empty_one_and_a_column_of_others_refuse_nothing_else() ->
     assert changes(found) == []
     assert list(found.left_out) == [
         "the column 'Bonus' is none of this class",
-        "line 2: Ring is 'EX'; points are a number such as 7.5, or empty",
+        "line 2: Ring is 'EX'; points are a number such as 7.5, empty, or excused",
         "line 4: no student, or more than one, is called ''",
     ]

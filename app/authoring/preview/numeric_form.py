@@ -2,7 +2,7 @@
 
 import asyncio
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from itertools import zip_longest
@@ -16,6 +16,7 @@ from fastapi import APIRouter, Depends, FastAPI, Header, Request, Response
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse
 
+from app.authoring.lint import Linted
 from app.authoring.preview.workbench import (
     AuthoringPreview,
     ChangedFileError,
@@ -27,12 +28,16 @@ from app.authoring.preview.workbench import (
     stamp_of,
 )
 from app.authoring.starters import exercise_schema, write_missing_topic, write_new
-from app.core.errors import ContentError, InputError
+from app.core.errors import ContentError, InputError, Problem
+from app.core.expressions import ExpressionError, parse_expression
 from app.core.yaml_file import LARGEST, parse_document
 from app.course.content.course import PACK_FILE
 from app.course.content.outline import COURSE_FILE
 from app.course.content.topic_file import TOPIC_FILE
 from app.course.content.translations import topic_of
+from app.course.kinds.answer_key import AskedQuantity
+from app.course.kinds.drawn_values import mixed_kinds
+from app.course.kinds.schema_errors import cure_of_unit
 from app.site import Site
 from app.site.web.frame.renderer import frame, render
 
@@ -78,6 +83,195 @@ class NumericDraft:
             hints=tuple(text for text in values.get("hints", ()) if text),
             sources=tuple(text for text in values.get("sources", ()) if text),
         )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FieldProblem(Problem):
+    """What is wrong in a *field* of the form."""
+
+    field: str
+
+
+_SYMBOL = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
+_COMMA = re.compile(r"\d,\d")
+_RANGE = re.compile(r"(\d+)\s*(?:\.{2,3}|…)\s*(\d+)")
+_STAND_IN = "7.13 * answer"  # a wrong answer that nobody has typed
+_STAND_INS: Mapping[str, str] = {"title": "Untitled", "tolerance": "1 %", "solution": "It is {answer}."}
+_LEAST = 2  # hints, and wrong answers
+_TITLE = 3, 80  # characters
+_ADDRESS = re.compile(r"https?://[^\s/]+\.")
+
+
+def field_problems(form: NumericDraft) -> Iterator[tuple[str, str]]:
+    """What each field of *form* lacks, by itself: the name of the field, and a sentence in words of its label."""
+    least, most = _TITLE
+    if not least <= len(form.title) <= most:
+        yield "title", f"The title has {least} to {most} characters."
+    yield from (("given", says) for says in _problems_of_values(form))
+    if not form.prompt:
+        yield "prompt", "Write the question."
+    if says := _problem_of_expression(form.answer, [name for name, _ in form.given]):
+        yield "answer", says
+    yield from _problems_of_unit(form)
+    yield from (("mistakes", says) for says in _problems_of_mistakes(form))
+    if len(form.hints) < _LEAST:
+        yield "hints", "Give at least two hints, from a nudge to nearly all."
+    if not form.solution:
+        yield "solution", "Write the solution, step by step."
+    yield from (("sources", says) for says in _problems_of_sources(form))
+
+
+def _problems_of_sources(form: NumericDraft) -> Iterator[str]:
+    if not form.sources:
+        yield "Give the address of a page that shows where it comes from: https://..."
+    for source in form.sources:
+        if not _ADDRESS.match(source):
+            yield f"{source[:60]} is not the address of a page: write it in full, https://..."
+
+
+def _problems_of_mistakes(form: NumericDraft) -> Iterator[str]:
+    """What is wrong with the wrong answers that are foreseen."""
+    for wrong, told in form.mistakes:
+        if says := _problem_of_expression(wrong, [*(name for name, _ in form.given), "answer"]):
+            yield f"{wrong}: {says}"
+        if not told:
+            yield f"{wrong}: write what to say to those who give it."
+    if len(form.mistakes) < _LEAST:
+        yield "Foresee at least two wrong answers."
+
+
+def _problems_of_values(form: NumericDraft) -> Iterator[str]:
+    """What is wrong with the values that vary."""
+    seen = set[str]()
+    for name, text in form.given:
+        if not _SYMBOL.fullmatch(name):
+            yield f"{name} cannot be a name in an expression: write one word of letters, digits and _, such as size."
+        elif name == "answer":
+            yield "answer is the name of the right answer: call the value something else."
+        elif name in seen:
+            yield f"{name} is there twice."
+        seen.add(name)
+        yield from _problems_of_list(name, text)
+
+
+def _problems_of_list(name: str, text: str) -> Iterator[str]:
+    """What is wrong with the values of one name."""
+    values = [part.strip() for part in text.split(",") if part.strip()]
+    if not values:
+        yield f"{name} has no values: write some with commas between them, such as 1 GB, 4 GB."
+    elif found := _RANGE.search(text):
+        yield f"{name}: {found[0]} is not a value: write each one, such as {found[1]}, {found[2]}."
+    elif _COMMA.search(text):
+        yield (
+            f"{name}: {text[:60]} is not clear: write decimals with a point, as in 1.5 GB, "
+            "and a space after the comma between two values."
+        )
+    else:
+        try:
+            yield from (f"{name} {says}." for _, says in mixed_kinds({name: list(map(_number_or_text, values))}))
+        except ExpressionError as error:
+            yield f"{error}."
+
+
+def _number_or_text(text: str) -> float | str:
+    """*text* as the file has it: without a unit it is a number."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
+def _problem_of_expression(text: str, symbols: Sequence[str]) -> str:
+    """Why *text* is not an expression or the name of a formula; empty where it is."""
+    try:
+        parse_expression(text, symbols)
+    except ExpressionError as error:
+        return f"{error}." if text else "Write an expression of the values, such as size / bandwidth."
+    return ""
+
+
+def _problems_of_unit(form: NumericDraft) -> Iterator[tuple[str, str]]:
+    try:
+        AskedQuantity(answer="1", unit=form.unit)
+    except ValueError:
+        yield "unit", f"{form.unit} is not a unit here. {cure_of_unit(form.unit)}"
+    try:
+        AskedQuantity(answer="1", tolerance=form.tolerance or "1 %")
+    except ValueError:
+        yield "tolerance", "Write the tolerance as 1 %, 0.3 points or exact; it is less than 50 %."
+
+
+def provable(form: NumericDraft, faulty: Collection[str]) -> NumericDraft | None:
+    """*form* with something to stand in for each of the *faulty* fields, so that the others can be proven.
+
+    None if nothing can be worked out without them.
+    """
+    if {"given", "answer", "unit"} & set(faulty):
+        return None
+    symbols = [name for name, _ in form.given]
+    mistakes = [
+        (wrong, told)
+        for wrong, told in form.mistakes
+        if told and not _problem_of_expression(wrong, [*symbols, "answer"])
+    ]
+    mistakes += [(f"{_STAND_IN} * {n}", "Wrong.") for n in range(1, 1 + _LEAST - len(mistakes))]
+    asks = "How much is it, given " + ", ".join(f"{{{name}}}" for name in symbols) + "?"
+    stand_ins = {**_STAND_INS, "prompt": asks}
+    texts = {name: text if name in faulty else getattr(form, name) for name, text in stand_ins.items()}
+    return replace(
+        form,
+        mistakes=tuple(mistakes),
+        hints=("Think.", "Think again.") if "hints" in faulty else form.hints,
+        sources=("https://example.org/",) if "sources" in faulty else form.sources,
+        title=texts["title"],
+        prompt=texts["prompt"],
+        tolerance=texts["tolerance"],
+        solution=texts["solution"],
+    )
+
+
+_DRAWN = re.compile(r"seed \d+(?: \((?P<values>.*?)\))?: ")
+_LABELS: Mapping[str, str] = {"`unit`": "the unit of the answer", "under mistakes": "to the wrong answers"}
+
+
+def in_words_of_the_form(problem: Problem, text: str) -> FieldProblem | None:
+    """The *problem* of the file *text* at the field that makes it; None, if it is about what stands in for one."""
+    lines = text.split("\n")[: problem.line]
+    top = next((line for line in reversed(lines) if re.match(r"\w+:", line)), "")
+    field = top.partition(":")[0]
+    if field == "mistakes" and _STAND_IN in f"{lines[-1]}{problem.says}":
+        return None
+    says = problem.says.removeprefix(field)
+    entry, says = says.removeprefix(".").split(": ", 1) if says.startswith(".") else ("", says.removeprefix(": "))
+    if field in ("hints", "sources") and entry.isdigit():
+        entry = f"{field[:-1].capitalize()} {int(entry) + 1}"
+    says = _DRAWN.sub(lambda found: f"with {found['values']}: " if found["values"] else "", says)
+    cure = problem.cure
+    for key, label in _LABELS.items():
+        cure = cure.replace(key, label)
+    return FieldProblem(
+        path=problem.path, line=problem.line, says=f"{entry}: {says}" if entry else says, cure=cure, field=field
+    )
+
+
+async def form_proof(preview: AuthoringPreview, path: Path, form: NumericDraft, name: str, page: str) -> Proof:
+    """What is wrong in each field of *form*, judged by itself, and the proof of what can be proven."""
+    found = [("name", _NAME_CURE)] if not is_exercise_name(name) else []
+    if (preview.folder / f"{name}.yaml").exists() and not found:
+        found.append(("name", f"{name}.yaml exists already: choose another name, or edit that file."))
+    found += field_problems(form)
+    faulty = {field for field, _ in found}
+    problems = [FieldProblem(path=path, line=1, says=says, field=field) for field, says in found]
+    whole = provable(form, faulty)
+    if whole is None:
+        return Proof(Linted(1, tuple(problems), ()), (), shown=False)
+    text = numeric_text(whole)
+    proof = await preview.proof(path, text.encode(), page)
+    more = (in_words_of_the_form(one, text) for one in proof.linted.problems)
+    problems += [one for one in more if one is not None and (one.field not in faulty or one.field == "mistakes")]
+    notes = tuple(replace(note, line=0) for note in proof.linted.notes) if not problems else ()
+    answers = () if "mistakes" in faulty else proof.answers
+    return Proof(Linted(1, tuple(problems), notes), answers, proof.shown)
 
 
 def numeric_text(form: NumericDraft) -> str:
@@ -198,10 +392,10 @@ def form_routes(preview: AuthoringPreview) -> APIRouter:
     @router.post("/draft", dependencies=[Depends(preview.admit)])
     async def draft(request: Request, page: str = "") -> Response:
         sent = await _form(request)
-        path, text = _draft_path(preview, sent), numeric_text(NumericDraft.of(sent))
-        proof = await preview.proof(path, text.encode(), page)
+        path, form = _draft_path(preview, sent), NumericDraft.of(sent)
+        proof = await form_proof(preview, path, form, next(iter(sent.get("name", [""]))), page)
         address = f"/exercises/{topic_of(path)}/{path.stem}"
-        found = FormDraft(address, text, proof)
+        found = FormDraft(address, numeric_text(form), proof)
         return render("authoring/draft.html", frame(request, "Proof"), found)
 
     @router.post("", dependencies=[Depends(preview.admit)])

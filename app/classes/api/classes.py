@@ -157,7 +157,7 @@ Columns = Annotated[
     Query(
         max_length=len(COLUMN_WORDS),
         description="which column is what, each by number or title: id:1, name:2, last-first:Name, first, last, group, "
-        "role; needed where the titles are not known",
+        "role, time; needed where the titles are not known",
     ),
 ]
 FirstLine = Annotated[
@@ -299,17 +299,30 @@ def _listed(line: int, one: NewPerson) -> RosterEntry:
         role=role,
         number=one.number,
         group=None if one.group is None else clean_group(one.group),
+        time=one.time_factor,
     )
 
 
 def _sent(one: RosterEntry) -> NewPerson:
     return NewPerson(
-        name=one.name, id=one.outside_id, role=one.role.word if one.role else None, number=one.number, group=one.group
+        name=one.name,
+        id=one.outside_id,
+        role=one.role.word if one.role else None,
+        number=one.number,
+        group=one.group,
+        time_factor=one.time,
     )
 
 
 def _document(one: Member) -> PersonDocument:
-    return PersonDocument(number=one.person, id=one.outside_id, name=one.name, role=one.role.word, group=one.group)
+    return PersonDocument(
+        number=one.person,
+        id=one.outside_id,
+        name=one.name,
+        role=one.role.word,
+        group=one.group,
+        time_factor=one.time_factor,
+    )
 
 
 MERGES = ONE_CLASS + "/merges"

@@ -51,7 +51,7 @@ from app.classes.people.gradebook import (
     override,
 )
 from app.classes.people.members import class_groups, dissolve_group, rename_group
-from app.core.errors import NotFoundError
+from app.core.errors import InputError, NotFoundError
 from app.server.db.people import REASON_LIMIT
 from app.server.db.session import open_session, open_writing_session
 from app.server.db.tables import NAME_LIMIT
@@ -246,10 +246,12 @@ def list_overrides(call: ClassCall, assignment: Number, page: Paged) -> list[Ove
 
 @router.call("POST", OVERRIDES, summary="Give points by hand")
 def give_points(call: ClassCall, assignment: Number, body: NewOverride) -> list[OverrideDocument]:
-    """Gives these people the same points, and returns what holds for them now."""
+    """Gives these people the same points, or excuses them, and returns what holds for them now."""
     found = call.assignment(assignment)
     persons = persons_called(call.session, call.class_id, body.people)
-    given = [Override(one, body.exercise or WHOLE, body.points) for one in sorted(persons)]
+    if body.excused and body.points is not None:
+        raise InputError("body.points: what is excused has no points; send null, or excused: false")
+    given = [Override(one, body.exercise or WHOLE, body.points, body.excused) for one in sorted(persons)]
     override(call.session, found, given, call.by, body.why)
     return [one for one in _held(call, assignment) if one.number in persons]
 
@@ -301,7 +303,8 @@ def _held(call: ClassCall, assignment: int) -> list[OverrideDocument]:
             id=members[row.person].outside_id,
             name=members[row.person].name,
             exercise=row.exercise or None,
-            points=row.points or 0.0,
+            points=row.points,
+            excused=row.excused,
             by=row.by,
             why=row.why,
             at=row.at,

@@ -3,12 +3,12 @@
 from datetime import date, datetime
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StrictStr, create_model
+from pydantic import AfterValidator, AwareDatetime, BaseModel, ConfigDict, Field, StrictBool, StrictStr, create_model
 
 from app.classes.people.assignment_copies import MOST_WEEKS
 from app.classes.people.assignments import MOST_EXERCISES, MOST_GROUPS, MOST_POINTS
 from app.classes.people.gradebook import COLUMNS
-from app.classes.people.policy import DATES, RULE_TYPES, USUAL
+from app.classes.people.policy import DATES, MOST_FACTOR, RULE_TYPES, USUAL
 from app.server.db.people import REASON_LIMIT
 from app.server.db.tables import NAME_LIMIT
 from app.site.grading.offline import PersonKey
@@ -81,6 +81,13 @@ class NewPerson(BaseModel):
         max_length=4 * NAME_LIMIT,
         description="such as a section; empty: none; without one, others keep theirs",
     )
+    time_factor: float | None = Field(
+        default=None,
+        strict=True,
+        ge=1,
+        le=MOST_FACTOR,
+        description="times the usual time in every exam of the class; without one, others keep theirs",
+    )
 
 
 class PersonDocument(BaseModel):
@@ -91,6 +98,7 @@ class PersonDocument(BaseModel):
     name: str
     role: RoleName
     group: str = Field(description="empty: in none")
+    time_factor: float = Field(description="times the usual time in every exam of the class")
 
 
 class PersonChange(BaseModel):
@@ -168,8 +176,14 @@ class NewOverride(BaseModel):
     )
     exercise: StrictStr | None = Field(default=None, max_length=200, description="without one, the whole assignment")
     points: float | None = Field(
-        strict=True, ge=0, le=MOST_POINTS, allow_inf_nan=False, description="null: the points of the answers hold again"
+        default=None,
+        strict=True,
+        ge=0,
+        le=MOST_POINTS,
+        allow_inf_nan=False,
+        description="null: the points of the answers hold again, unless it is excused",
     )
+    excused: StrictBool = Field(default=False, description="left out of every sum; then there are no points")
     why: StrictStr = Field(max_length=4 * REASON_LIMIT, description="students see it")
 
 
@@ -180,7 +194,8 @@ class OverrideDocument(BaseModel):
     id: str
     name: str
     exercise: str | None = Field(description="null: the whole assignment")
-    points: float
+    points: float | None = Field(description="null: excused")
+    excused: bool = Field(description="left out of every sum")
     by: str
     why: str
     at: datetime
@@ -195,7 +210,7 @@ class PointsChangeDocument(BaseModel):
     assignment: int
     exercise: str | None = Field(description="null: the whole assignment")
     before: float | None = Field(description="null: there is no answer")
-    after: float
+    after: float | None = Field(description="null: excused")
 
 
 class GradesDifference(BaseModel):
@@ -217,13 +232,14 @@ class AssignmentSum(BaseModel):
 
 
 class PersonPoints(BaseModel):
-    """The points of a student, by assignment; null: nothing was begun."""
+    """The points of a student, by assignment; null: nothing was begun, or all is excused."""
 
     number: int
     id: str
     name: str
     group: str = Field(description="empty: in none")
     points: dict[str, float | None]
+    excused: list[int] = Field(description="assignments that are left out of every sum of this student")
 
 
 _SUMS: dict[str, Any] = {

@@ -297,7 +297,14 @@ class Courier:
         sent = max(at, one.previous + _TICK) if one.previous else at
         try:
             await self._send(
-                platform, link, Score(subject=one.subject, share=one.share, answered=one.answered, at=sent)
+                platform,
+                link,
+                Score(
+                    subject=one.subject,
+                    share=None if one.share == outbox.NO_SCORE else one.share,
+                    answered=one.answered,
+                    at=sent,
+                ),
             )
         except RefusedError as error:
             SCORES.labels("refused").inc()

@@ -10,19 +10,21 @@ from sqlalchemy import select as columns
 from sqlmodel import Session, col, select
 
 from app.classes.federation.lti.platforms import identities_of
-from app.classes.people.assignments import assignment_with
+from app.classes.people.assignments import Assignment, assignment_with
 from app.classes.people.cells import Key
 from app.classes.people.classes import members_of
 from app.classes.people.counted_answers import dates_for
-from app.classes.people.gradebook import Cells, best_answer_times, cells_of, total
+from app.classes.people.gradebook import Cells, best_answer_times, cells_of, points_in, possible_in
 from app.classes.people.work import release_of
 from app.core.translation import translate
 from app.server.db.people import AssignmentRow, ContextRow, IdentityRow, LinkRow, OutboxRow, PlatformRow
 
+NO_SCORE = -1.0  # instead of a share: a platform has to have no score, or none was posted yet
+
 
 @dataclass(frozen=True, slots=True)
 class EarnedShare:
-    """The *share* of the points, 0 to 1, and when the last answer that counts was given."""
+    """The *share* of the points, 0 to 1, or `NO_SCORE`, and when the last answer that counts was given."""
 
     share: float
     answered: datetime | None
@@ -33,22 +35,27 @@ def shares_of(
 ) -> Mapping[int, EarnedShare]:
     """The share of the points of *persons*, or everyone, as platforms should have it.
 
-    A person without an answer has no score yet. Points that students do not see before the due
-    date are not sent before it either.
+    A person without an answer has no score yet, and one who is excused has none anymore. Points that students do not
+    see before the due date are not sent before it either.
     """
     found = assignment_with(session, assignment)
     everyone = members_of(session, found.class_id)
     members = [one for one in everyone if persons is None or one.person in persons]
-    cells, most = cells_of(session, secret, found, members), found.points
+    cells = cells_of(session, secret, found, members)
     answered = _last_answers(cells, best_answer_times(session, secret, found, members))
-    shares = {
-        person: EarnedShare(min(1.0, max(0.0, total(cells, person, found) / most)) if most else 0.0, at)
-        for person, at in answered.items()
-    }
+    shares = {person: EarnedShare(_share(cells, person, found), at) for person, at in answered.items()}
     if found.policy.show_points:
         return shares
     released = {person: release_of(found, dates_for(session, found, person)) for person in shares}
     return {person: share for person, share in shares.items() if (moment := released[person]) is None or at > moment}
+
+
+def _share(cells: Cells, person: int, assignment: Assignment) -> float:
+    """The share of the points that are possible for *person*, from 0 to 1, or `NO_SCORE`."""
+    points, most = points_in(cells, person, assignment), possible_in(cells, person, assignment)
+    if points is None:
+        return NO_SCORE
+    return min(1.0, max(0.0, points / most)) if most else 0.0
 
 
 def _last_answers(cells: Cells, times: Mapping[Key, datetime]) -> Mapping[int, datetime | None]:
@@ -238,7 +245,7 @@ def _post_link(session: Session, link: LinkRow, shares: Mapping[int, EarnedShare
     known = {row.person: row for row in session.exec(select(OutboxRow).where(OutboxRow.link == link.id))}
     changes = 0
     for person, subject in subjects.items():
-        row = known.get(person) or OutboxRow(link=link.id, person=person, subject=subject, points=-1.0)
+        row = known.get(person) or OutboxRow(link=link.id, person=person, subject=subject, points=NO_SCORE)
         earned = shares[person]
         if abs(row.points - earned.share) > _NEAR or row.subject != subject:
             row.subject, row.points, row.tries, row.said = subject, earned.share, 0, ""

@@ -27,8 +27,8 @@ from app.classes.people.assignment_copies import in_words, on_the_calendar
 from app.classes.people.assignments import Assignment, AssignmentEntry, assignments_of
 from app.classes.people.cells import Cell
 from app.classes.people.classes import Member, Role, members_of
-from app.classes.people.counted_answers import begin_sitting, dates_for, group_policy
-from app.classes.people.gradebook import cells_of
+from app.classes.people.counted_answers import begin_sitting, dates_for, group_policy, time_factor_of
+from app.classes.people.gradebook import WHOLE, cells_of, is_excused, possible_in, total
 from app.classes.people.policy import Dates, Phase, Policy, dates_of
 from app.classes.people.regrade_run import raised_for
 from app.classes.people.work import release_of
@@ -64,15 +64,14 @@ class StudentAssignment:
     group_due: datetime | None
     why: str
     cells: Mapping[str, Cell]
+    points: float
+    possible: float
+    excused: bool
+    factor: float
     by_hand: Mapping[str, str]
     regrades: Mapping[str, str]
     hidden: str
     now: datetime
-
-    @property
-    def points(self) -> float:
-        """The points of the assignment."""
-        return sum(cell.points for cell in self.cells.values())
 
     @property
     def tried(self) -> int:
@@ -130,6 +129,10 @@ def student_assignment(visit: ClassVisit, assignment: Assignment) -> StudentAssi
         group_due=group_policy(session, assignment, person).due,
         why=extension.why if extension else "",
         cells={exercise: cell for (_, exercise), cell in cells.items()},
+        points=total(cells, person, assignment),
+        possible=possible_in(cells, person, assignment),
+        excused=is_excused(cells, person, assignment),
+        factor=time_factor_of(session, assignment, person),
         by_hand=_reasons_by_hand(session, assignment, person),
         regrades=_regrade_notes(session, assignment, member.person.learner, now),
         hidden=_hidden(assignment, dates, now),
@@ -310,7 +313,7 @@ def assignment_page(visit: AssignmentVisit) -> AssignmentPage:
         rules=tuple(rules_words(one)),
         entries=tuple(_entries(visit, one)) if opened else (),
         starts=f"{visit.href}/begin" if phase == "unstarted" else "",
-        sitting=assignment.policy.sitting,
+        sitting=round(assignment.policy.sitting * one.factor),
         ends=one.dates.closes if runs else None,
         looks=looks,
         receipts=tuple(receipts(visit.session, assignment.id, visit.member.person.person)),
@@ -337,7 +340,7 @@ def due_page(visit: ClassVisit) -> DuePage:
     """The page of a class for a student."""
     all_of = [student_assignment(visit, one) for one in assignments_of(visit.session, visit.class_id)]
     shown = [one for one in all_of if not one.hidden and one.phase not in ("before", "unstarted")]
-    possible = sum(one.assignment.points for one in shown)
+    possible = sum(one.possible for one in shown)
     return DuePage(
         due=_due_lines(one for one in all_of if one.phase in ("open", "late", "unstarted")),
         later=_due_lines(one for one in all_of if one.phase == "before"),
@@ -348,11 +351,14 @@ def due_page(visit: ClassVisit) -> DuePage:
 
 def points_words(one: StudentAssignment) -> str:
     """The points so far, in words; when they are shown, while they are hidden."""
+    if one.excused:
+        why = one.by_hand.get(WHOLE, "")
+        return translate("excused: {why}", why=why) if why else translate("excused")
     if one.phase in ("before", "unstarted"):
         return translate("{points:g} points", points=one.assignment.points)
     if one.hidden:
         return translate("points {hidden}", hidden=one.hidden)
-    return translate("{earned:.4g} of {points:g} points", earned=one.points, points=one.assignment.points)
+    return translate("{earned:.4g} of {points:g} points", earned=one.points, points=one.possible)
 
 
 def _due_lines(those: Iterable[StudentAssignment]) -> tuple[DueLine, ...]:
@@ -396,10 +402,18 @@ def _entry_mark(one: StudentAssignment, entry: AssignmentEntry, cell: Cell) -> s
 
 
 def _entry_points(one: StudentAssignment, entry: AssignmentEntry, cell: Cell) -> str:
+    if cell.excused:
+        return translate("excused")
     most = f"{entry.points:g} {'point' if entry.points == 1 else 'points'}"
     if one.hidden or not (cell.tries or cell.overridden):
         return most
     return f"{cell.points:.4g} of {most}"
+
+
+_BY_HAND = {
+    False: (noted("given by your teacher: {why}"), noted("given by your teacher")),
+    True: (noted("excused: {why}"), noted("excused")),
+}
 
 
 def _entry_says(one: StudentAssignment, entry: AssignmentEntry, cell: Cell) -> Iterator[str]:
@@ -417,9 +431,10 @@ def _entry_says(one: StudentAssignment, entry: AssignmentEntry, cell: Cell) -> I
         yield translate("late")
     if entry.exercise in one.regrades:
         yield one.regrades[entry.exercise]
-    if cell.overridden:
+    if cell.excused or cell.overridden:
         why = one.by_hand.get(entry.exercise, "")
-        yield (translate("given by your teacher: {why}", why=why) if why else translate("given by your teacher"))
+        form, plain = _BY_HAND[cell.excused]
+        yield translate(form, why=why) if why else translate(plain)
 
 
 _overview_router = ClassRouter("/classes/{class_id:int}", "Assignments", least=Role.ASSISTANT)

@@ -23,7 +23,7 @@ from app.classes.people.gradebook import (
     cells_of_person,
     grade_rule_in_words,
     grades_of,
-    points_in,
+    is_excused,
 )
 from app.classes.people.members import class_groups, students_in
 from app.core.errors import NotFoundError
@@ -62,7 +62,7 @@ class Column:
 class PointsCell:
     """Points, and what is special about them; *begun*: there is an answer or an override.
 
-    *has*: the student has the exercise; of a pool, it was drawn.
+    One that is *excused* is left out of every sum. *has*: the student has the exercise; of a pool, it was drawn.
     """
 
     points: float
@@ -70,6 +70,7 @@ class PointsCell:
     begun: bool
     late: bool
     overridden: bool
+    excused: bool
     has: bool = True
 
 
@@ -236,12 +237,14 @@ def class_table(found: Grades, asked: TableRequest) -> PointsTable:
     def cell(member: Member, one: Assignment, points: float | None) -> PointsCell:
         cells = found.cells[one.id]
         those, whole = cells_of_person(cells, member.person, one), (member.person, WHOLE) in cells
+        excused = is_excused(cells, member.person, one)
         return PointsCell(
             points=points or 0.0,
             href=f"{asked.href}/{one.id}/{member.person}",
             begun=points is not None,
             late=any(cell.late for cell in those),
-            overridden=whole or any(cell.overridden for cell in those),
+            overridden=not excused and (whole or any(cell.overridden for cell in those)),
+            excused=excused,
         )
 
     rows = []
@@ -273,12 +276,15 @@ def assignment_table(
                 begun=one is not NO_ANSWER,
                 late=one.late,
                 overridden=one.overridden,
+                excused=one.excused,
                 has=name in drawn,
             )
             for name, one in found
         ]
-        points = StudentPoints([assignment], [points_in(cells, member.person, assignment)])
-        return _Row(member, own, points, (member.person, WHOLE) in cells)
+        whole = cells.get((member.person, WHOLE), NO_ANSWER)
+        return _Row(
+            member, own, StudentPoints.of(member.person, [assignment], {assignment.id: cells}), whole.overridden
+        )
 
     sums = [one for one in COLUMNS if not one.of_class]
     return _table([row(one) for one in students], columns, sums, asked, assignment.points)
@@ -316,7 +322,10 @@ def _table_request(href: str, sent: TableForm) -> TableRequest:
 def _table(
     rows: list[_Row], columns: Mapping[str, Column], sums: Sequence[GradebookColumn], asked: TableRequest, whole: float
 ) -> PointsTable:
-    means = [_mean([row.cells[place].points for row in rows if row.cells[place].has]) for place in range(len(columns))]
+    means = [
+        _mean([cell.points for row in rows if (cell := row.cells[place]).has and not cell.excused])
+        for place in range(len(columns))
+    ]
     mean_sums = [_mean([one for row in rows if (one := column.value(row.points)) is not None]) for column in sums]
     rows.sort(key=_order(list(columns), sums, asked.sort), reverse=asked.down)
     pages = max(1, -(-len(rows) // SHOWN))

@@ -13,8 +13,17 @@ from app.classes.pages.class_router import ClassForm, ClassRouter, ClassVisit, M
 from app.classes.people.assignment_copies import on_the_calendar
 from app.classes.people.classes import Member, Role, members_of
 from app.classes.people.erasure import about_member, forget_member
-from app.classes.people.members import change_role, hold, member_row, remove_members, rename_member, taught_by
+from app.classes.people.members import (
+    change_role,
+    hold,
+    member_row,
+    remove_members,
+    rename_member,
+    set_time_factor,
+    taught_by,
+)
 from app.classes.people.merges import merge_members, merges_in, undo_or_ask
+from app.classes.people.policy import read_factor
 from app.core.errors import InputError
 from app.core.translation import translate
 from app.server.aside import aside
@@ -30,11 +39,12 @@ _LARGEST = len(str(2**63)) - 1  # digits of a number
 
 
 class MemberForm(ClassForm):
-    """How a class calls a member, here and in other systems, and the role."""
+    """How a class calls a member, here and in other systems, the role, and the factor of the time in exams."""
 
     name: str = ""
     outside_id: str = ""
     role: str = ""
+    time_factor: str | None = None
 
 
 class RemovalForm(ClassForm):
@@ -82,6 +92,7 @@ class MemberPage:
     name: str
     outside_id: str
     role: str
+    time_factor: str
     has_code: bool
     is_visitor: bool
     others: tuple[OtherStudent, ...]
@@ -101,6 +112,7 @@ def member_page(visit: ClassVisit, person: int) -> MemberPage:
         name=one.name,
         outside_id=one.outside_id,
         role=one.role.word,
+        time_factor=f"{one.time_factor:g}",
         has_code=one.has_code,
         is_visitor=person == visit.member.person.person,
         others=_others(one, everyone),
@@ -110,9 +122,11 @@ def member_page(visit: ClassVisit, person: int) -> MemberPage:
 
 @router.form("/{person:int}/edit", member_page)
 def change_member(visit: ClassVisit, person: int, sent: MemberForm) -> str:
-    """Change a member's name, id and role."""
+    """Change a member's name, id, role and time in exams."""
     rename_member(visit.session, visit.class_id, person, sent.name, sent.outside_id)
     change_role(visit.session, visit.class_id, person, Role.read(sent.role))
+    if sent.time_factor is not None:
+        set_time_factor(visit.session, member_row(visit.session, visit.class_id, person), read_factor(sent.time_factor))
     return f"{visit.class_href}/people"
 
 

@@ -51,6 +51,7 @@ class MemberLine:
     group: str
     seen: str
     has_code: bool
+    time: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +73,7 @@ class PeoplePage:
     students: int
     without_code: int
     has_groups: bool
+    has_times: bool
     sought: str
     place: int
     places: int
@@ -114,6 +116,7 @@ def people_page(visit: ClassVisit, q: str = "", page: str = "1") -> PeoplePage:
             group=one.group,
             seen=how_far(seen[one.person], visit.zone, visit.now) if one.person in seen else "never",
             has_code=one.has_code,
+            time=f"× {one.time_factor:g}" if one.time_factor != 1.0 else "",
         )
 
     return PeoplePage(
@@ -123,6 +126,7 @@ def people_page(visit: ClassVisit, q: str = "", page: str = "1") -> PeoplePage:
         students=len(students),
         without_code=sum(not one.has_code for one in students),
         has_groups=any(one.group for one in members),
+        has_times=any(one.time_factor != 1.0 for one in members),
         sought=sought,
         place=place,
         places=places,

@@ -17,8 +17,17 @@ from app.classes.people.assignments import Assignment, assignments_of
 from app.classes.people.cells import Cell
 from app.classes.people.classes import Member, Role, members_of
 from app.classes.people.counted_answers import Given, dates_for, given_in, group_policy
-from app.classes.people.gradebook import WHOLE, Override, cells_of, override, overrides_of, total
-from app.core.errors import NotFoundError
+from app.classes.people.gradebook import (
+    WHOLE,
+    Override,
+    cells_of,
+    is_excused,
+    override,
+    overrides_of,
+    possible_in,
+    total,
+)
+from app.core.errors import InputError, NotFoundError
 from app.core.translation import plural, translate
 from app.core.units import SECOND, show
 from app.server.db.people import OverrideRow
@@ -32,10 +41,11 @@ _LONGEST = 300  # characters of an answer that are shown
 
 
 class PointsForm(ClassForm):
-    """Points by hand for an exercise, and why; *stored*: they were given a moment ago."""
+    """Points by hand for an exercise, or that it is *excused*, and why; *stored*: they were given a moment ago."""
 
     exercise: str | None = None
     points: str = ""
+    excused: str = ""
     why: str = ""
     stored: str = ""
 
@@ -96,9 +106,10 @@ class GivenRow:
 
 @dataclass(frozen=True, slots=True)
 class OverrideLine:
-    """Points that were given by hand."""
+    """Points that were given by hand, or that the student was *excused*."""
 
     points: float | None
+    excused: bool
     by: str
     why: str
     at: str
@@ -113,6 +124,7 @@ class ExerciseCell:
     points: float
     most: float
     overridden: bool
+    excused: bool
     begun: bool
     chosen: bool
     rows: tuple[GivenRow, ...]
@@ -128,6 +140,7 @@ class CellPage:
     title: str
     whole: str
     due: str
+    excused: bool
     total: float
     most: float
     cells: tuple[ExerciseCell, ...]
@@ -156,14 +169,16 @@ def cell_page(visit: ClassVisit, assignment: int, person: int, sent: PointsForm)
     one = assignment_numbered(assignments_of(visit.session, visit.class_id), assignment)
     due = dates_for(visit.session, one, person).due
     cells = exercise_cells(visit, one, student, sent.exercise)
+    *_, whole = cells
     return CellPage(
         heading=f"{student.name}, {one.title}",
         student=Hyperlink(f"{visit.class_href}/people/{person}", student.name),
         title=one.title,
         whole=f"{visit.class_href}/grades/{one.id}",
         due=on_the_calendar(due, visit.zone, visit.now) if due else "",
-        total=cells[-1].points,
-        most=one.points,
+        excused=whole.excused,
+        total=whole.points,
+        most=whole.most,
         cells=cells,
         stored=sent.stored == "yes",
     )
@@ -171,8 +186,11 @@ def cell_page(visit: ClassVisit, assignment: int, person: int, sent: PointsForm)
 
 @router.form(_CELL, cell_page, least=Role.TEACHER)
 def change_points(visit: ClassVisit, assignment: int, person: int, sent: PointsForm) -> str:
-    """Give points by hand."""
-    given = Override(person, sent.exercise or WHOLE, read_points(sent.points))
+    """Give points by hand, or excuse."""
+    excused = sent.excused == "yes"
+    if excused and sent.points.strip():
+        raise InputError(translate("an exercise is excused or has points, not both: take one of them away"))
+    given = Override(person, sent.exercise or WHOLE, None if excused else read_points(sent.points), excused)
     student_in(visit.session, visit.class_id, person)
     one = assignment_numbered(assignments_of(visit.session, visit.class_id), assignment)
     override(visit.session, one, [given], visit.member.person.name or "the teacher", sent.why)
@@ -208,6 +226,9 @@ def exercise_cells(
             points=points,
             most=most,
             overridden=key in cells and cells[key].overridden,
+            excused=is_excused(cells, student.person, assignment)
+            if exercise == WHOLE
+            else cells.get(key, _NONE).excused,
             begun=key in cells or exercise == WHOLE,
             chosen=exercise == chosen,
             rows=tuple(_cell_row(visit.site, exercise, one, most, zone, now) for one in given.get(exercise, ())),
@@ -228,7 +249,7 @@ def exercise_cells(
             WHOLE,
             Hyperlink("", translate("The whole assignment")),
             total(cells, student.person, assignment),
-            assignment.points,
+            possible_in(cells, student.person, assignment),
         ),
     )
 
@@ -254,7 +275,7 @@ def _cell_row(site: Site, exercise: str, one: Given, most: float, zone: ZoneInfo
 
 
 def _cell_line(row: OverrideRow, zone: ZoneInfo, now: datetime) -> OverrideLine:
-    return OverrideLine(row.points, row.by, row.why, on_the_calendar(row.at, zone, now))
+    return OverrideLine(row.points, row.excused, row.by, row.why, on_the_calendar(row.at, zone, now))
 
 
 def _stage(visit: ClassVisit, one: Assignment, student: Member) -> PathAssignment:
@@ -266,7 +287,7 @@ def _stage(visit: ClassVisit, one: Assignment, student: Member) -> PathAssignmen
     return PathAssignment(
         link=Hyperlink(book, one.title),
         points=total(cells, student.person, one),
-        most=one.points,
+        most=possible_in(cells, student.person, one),
         due=on_the_calendar(due, zone, visit.now) if due else "",
         extended=due != usual and not one.policy.sitting,
         steps=tuple(

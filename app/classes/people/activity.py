@@ -16,7 +16,7 @@ from app.classes.people.assignments import Assignment
 from app.classes.people.cells import Cell, JudgedAgain, Key, judged_again
 from app.classes.people.classes import Member, Role
 from app.classes.people.counted_answers import Drawings, former_learners, since_joined
-from app.classes.people.gradebook import cells_of, cells_of_person, points_by_hand, total
+from app.classes.people.gradebook import cells_of, cells_of_person, points_by_hand, possible_in, total
 from app.server.db.tables import AttemptRow
 
 State = Literal["new", "trying", "stuck", "solved"]
@@ -225,11 +225,11 @@ def turnouts(
 
 def _turnout(assignment: Assignment, students: Sequence[Member], cells: Mapping[Key, Cell]) -> Turnout:
     counts = [len(cells_of_person(cells, one.person, assignment)) for one in students]
-    earned = [total(cells, one.person, assignment) for one, count in zip(students, counts, strict=True) if count]
-    possible = len(earned) * assignment.points
+    begun = [one.person for one, count in zip(students, counts, strict=True) if count]
+    possible = sum(possible_in(cells, person, assignment) for person in begun)
     return Turnout(
         students=len(students),
-        begun=len(earned),
+        begun=len(begun),
         all=counts.count(assignment.length),
-        mean=sum(earned) / possible if possible else 0.0,
+        mean=sum(total(cells, person, assignment) for person in begun) / possible if possible else 0.0,
     )

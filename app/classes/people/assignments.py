@@ -6,16 +6,19 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import sha256
+from typing import Any
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import delete, update
+from sqlalchemy import ScalarSelect, delete, func, update
+from sqlalchemy import select as columns
+from sqlalchemy.orm import Mapped
 from sqlmodel import Session, col, select
 
 from app.classes.people.persons import clean_name
 from app.classes.people.policy import DATES, RULES, GroupDates, Policy, check_policy
 from app.core.errors import InputError, NotFoundError
 from app.core.translation import translate
-from app.server.db.people import AssignedRow, AssignmentRow, ClassRow, GroupDatesRow
+from app.server.db.people import AssignedRow, AssignmentRow, ClassRow, GroupDatesRow, MemberRow
 from app.server.db.tables import now
 
 
@@ -136,7 +139,7 @@ class Assignment:
 
     *groups* have dates of their own. *draws*: how many exercises of each pool a student has.
     *origin* is the first assignment that it is a copy of, or itself. *points* are those of all
-    exercises that a student has.
+    exercises that a student has. *longest* is the largest factor of the time in exams in the class.
     """
 
     id: int
@@ -148,6 +151,7 @@ class Assignment:
     groups: tuple[GroupDates, ...] = ()
     draws: tuple[int, ...] = ()
     origin: int = 0
+    longest: float = 1.0
     points: float = field(init=False)
 
     def __post_init__(self) -> None:
@@ -360,24 +364,32 @@ def _assignments(session: Session, rows: Sequence[AssignmentRow]) -> Sequence[As
     for row in session.exec(assigned.order_by(col(AssignedRow.place))):
         entries[row.assignment].append(AssignmentEntry(row.exercise, row.points, row.pool))
     groups = read_group_dates(session, numbers)
+    known = col(ClassRow.id).in_({row.class_id for row in rows})
     classes = {
-        row.id: row
-        for row in session.exec(select(ClassRow).where(col(ClassRow.id).in_({row.class_id for row in rows})))
+        row.id: (row, longest)
+        for row, longest in session.exec(select(ClassRow, longest_time(col(ClassRow.id))).where(known))
     }
     return [
         Assignment(
             id=row.id or 0,
             class_id=row.class_id,
             title=row.title,
-            policy=policy_of(row, classes[row.class_id].zone, classes[row.class_id].archived),
+            policy=policy_of(row, classes[row.class_id][0].zone, classes[row.class_id][0].archived),
             entries=tuple(entries[row.id or 0]),
             weight=row.weight,
             groups=tuple(groups.get(row.id or 0, ())),
             draws=read_draws(row.draws),
             origin=first_origin(row.id or 0, row.origins),
+            longest=classes[row.class_id][1],
         )
         for row in rows
     ]
+
+
+def longest_time(class_id: Mapped[Any]) -> ScalarSelect[float]:
+    """The largest factor of the time in exams in a class, as part of a query."""
+    factors = columns(func.coalesce(func.max(col(MemberRow.time_factor)), 1.0))
+    return factors.where(col(MemberRow.class_id) == class_id, col(MemberRow.left).is_(None)).scalar_subquery()
 
 
 def policy_of(row: object, zone: str = "UTC", archived: datetime | None = None) -> Policy:

@@ -119,12 +119,16 @@ def _worth(answers: FromClause, earned: ColumnElement[float], steps: Steps) -> C
 
 
 class Cell(NamedTuple):
-    """The points of a person for an exercise; *tries*: the answers that count."""
+    """The points of a person for an exercise; *tries*: the answers that count.
+
+    One that is *excused* is left out of every sum.
+    """
 
     points: float
     tries: int = 0
     late: bool = False
     overridden: bool = False
+    excused: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,6 +79,7 @@ class Member:
     outside_id: str
     has_code: bool
     group: str = ""
+    time_factor: float = 1.0
 
 
 def create_class(session: Session, secret: str, name: str, zone: str = "UTC", *, pseudonyms: bool = False) -> ClassRow:
@@ -272,6 +273,7 @@ def members_of(session: Session, class_id: int) -> Sequence[Member]:
             outside_id=row.outside_id,
             has_code=row.code_digest is not None,
             group=row.group_name,
+            time_factor=row.time_factor,
         )
         for place, (row, person) in enumerate(session.exec(statement), 1)
     ]

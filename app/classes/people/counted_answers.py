@@ -23,12 +23,15 @@ from app.course.kinds import SEEDS
 from app.server.db.people import REASON_LIMIT, ExtensionRow, MemberRow, MergeRow, PersonRow, RegradeRow, SittingRow
 from app.server.db.tables import AttemptRow
 
+_EARLY = noted("everyone has until {words}; an extension must be later")
+_EARLY_IN_EXAM = noted("without it, the first of them has until {words}; an extension must be later")
+
 
 class EarlyExtensionError(InputError):
     """An extension ends by the *first* moment at which one of its persons has to be ready."""
 
-    def __init__(self, first: datetime, words: str) -> None:
-        super().__init__(translate("everyone has until {words}; an extension must be later", words=words))
+    def __init__(self, first: datetime, says: str) -> None:
+        super().__init__(says)
         self.first = first
 
 
@@ -36,6 +39,12 @@ def group_policy(session: Session, assignment: Assignment, person: int) -> Polic
     """The policy as it is for the group that *person* is in."""
     member = session.get(MemberRow, (assignment.class_id, person)) if assignment.groups else None
     return assignment.policy_in(member.group_name if member else "")
+
+
+def time_factor_of(session: Session, assignment: Assignment, person: int) -> float:
+    """How many times as long as others *person* has in an exam."""
+    member = session.get(MemberRow, (assignment.class_id, person)) if assignment.policy.sitting else None
+    return member.time_factor if member else 1.0
 
 
 def dates_for(session: Session, assignment: Assignment, person: int) -> Dates:
@@ -46,6 +55,7 @@ def dates_for(session: Session, assignment: Assignment, person: int) -> Dates:
         group_policy(session, assignment, person),
         extension.until if extension else None,
         sitting.began if sitting else None,
+        time_factor_of(session, assignment, person),
     )
 
 
@@ -58,18 +68,35 @@ def dates_of_everyone(session: Session, assignment: Assignment) -> Mapping[int, 
     began = {
         row.person: row.began for row in session.exec(select(SittingRow).where(SittingRow.assignment == assignment.id))
     }
-    groups = _grouped(session, assignment)
+    groups, factors = _grouped(session, assignment), _factors(session, assignment)
     return {
-        person: dates_of(assignment.policy_in(groups.get(person, "")), extended.get(person), began.get(person))
+        person: dates_of(
+            assignment.policy_in(groups.get(person, "")),
+            extended.get(person),
+            began.get(person),
+            factors.get(person, 1.0),
+        )
         for person in extended.keys() | began.keys() | groups.keys()
     }
 
 
-def first_end(session: Session, assignment: Assignment, persons: Collection[int]) -> datetime | None:
-    """The first moment at which one of *persons* had to be ready without an extension, if any."""
+def first_end(session: Session, assignment: Assignment, persons: Collection[int], now: datetime) -> datetime | None:
+    """The first moment at which one of *persons* has to be ready without an extension, if any.
+
+    Who has not begun an exam has as long as if they began *now*, and at most until it closes.
+    """
     groups = _grouped(session, assignment)
-    policies = [assignment.policy_in(groups.get(person, "")) for person in persons]
-    return min((end for one in policies if (end := one.due or one.closes)), default=None)
+    policies = {person: assignment.policy_in(groups.get(person, "")) for person in persons}
+    if not assignment.policy.sitting:
+        return min((end for one in policies.values() if (end := one.due or one.closes)), default=None)
+    factors = _factors(session, assignment)
+    found: list[datetime] = []
+    for person, policy in policies.items():
+        row, last = session.get(SittingRow, (assignment.id, person)), policy.closes or policy.due
+        begins = row.began if row else max(now, policy.opens or now)
+        end = dates_of(policy, None, begins, factors.get(person, 1.0)).closes or begins
+        found.append(end if row or last is None else min(end, last))
+    return min(found, default=None)
 
 
 def give_extension(
@@ -90,12 +117,12 @@ def give_extension(
     if len(why) > REASON_LIMIT or not why.isprintable():
         says = translate("a reason has at most {reason_limit} printable characters", reason_limit=REASON_LIMIT)
         raise InputError(says)
-    if not assignment.policy.sitting:  # of an exam, it is the moment by which the student stops, earlier or later
-        first = first_end(session, assignment, persons)
-        if first is None:
-            raise InputError(translate("this assignment has no due date: nothing can be extended"))
-        if until <= first:
-            raise EarlyExtensionError(first, on_the_calendar(first, assignment.policy.zone, now))
+    first = first_end(session, assignment, persons, now)
+    if first is None:
+        raise InputError(translate("this assignment has no due date: nothing can be extended"))
+    if until <= first:
+        form = _EARLY_IN_EXAM if assignment.policy.sitting else _EARLY
+        raise EarlyExtensionError(first, translate(form, words=on_the_calendar(first, assignment.policy.zone, now)))
     extend(session, assignment.id, sorted(persons), until, by, why)
 
 
@@ -138,6 +165,14 @@ def _grouped(session: Session, assignment: Assignment) -> Mapping[int, str]:
     names = [one.group for one in assignment.groups]
     rows = select(MemberRow).where(MemberRow.class_id == assignment.class_id, col(MemberRow.group_name).in_(names))
     return {row.person: row.group_name for row in session.exec(rows)}
+
+
+def _factors(session: Session, assignment: Assignment) -> Mapping[int, float]:
+    """The factors of those who have more time in an exam than others."""
+    if not assignment.policy.sitting:
+        return {}
+    rows = select(MemberRow).where(MemberRow.class_id == assignment.class_id, col(MemberRow.time_factor) != 1.0)
+    return {row.person: row.time_factor for row in session.exec(rows)}
 
 
 Former = Mapping[str, Collection[str]]

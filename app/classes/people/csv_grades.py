@@ -14,7 +14,17 @@ from app.classes.people.assignments import MOST_POINTS, Assignment
 from app.classes.people.classes import Member
 from app.classes.people.csv_rosters import foreign_format, read_id, refuse_lines
 from app.classes.people.csv_text import CsvFile, CsvRow, csv_text, read_csv
-from app.classes.people.gradebook import COLUMNS, WHOLE, Cells, Override, StudentPoints, grades_of, override, points_in
+from app.classes.people.gradebook import (
+    COLUMNS,
+    WHOLE,
+    Cells,
+    Override,
+    StudentPoints,
+    grades_of,
+    is_excused,
+    override,
+    points_in,
+)
 from app.classes.people.rosters import bare_id, by_bare_id
 from app.core.errors import InputError, nearest
 from app.core.translation import translate
@@ -28,6 +38,9 @@ _IDENTITY = ("number", "id", "name")
 _SUMS = {one.head.casefold() for one in COLUMNS}
 _NUMBER = re.compile(r"[+-]?(?:\d{1,9}(?:[.,]\d{0,12})?|[.,]\d{1,12})", re.ASCII)
 _MAY_BE_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}", re.ASCII)
+
+# Canvas takes EX for a cell that is excused; Moodle has no word for it, and leaves an empty one alone.
+_EXCUSED: Mapping[Format, str] = {"ours": "excused", "excel": "excused", "canvas": "EX", "moodle": ""}
 
 Book = Mapping[int, Cells]
 
@@ -44,23 +57,26 @@ class FileColumn:
 
 @dataclass(frozen=True, slots=True)
 class GradeLine:
-    """A line of a file of grades; an empty cell is not among the *points*."""
+    """A line of a file of grades; an empty cell is not among the *points*, and None is an excused one."""
 
     line: int
     number: int | None
     outside_id: str
     name: str
-    points: list[tuple[FileColumn, Decimal]]
+    points: list[tuple[FileColumn, Decimal | None]]
 
 
 @dataclass(frozen=True, slots=True)
 class PointsChange:
-    """Points that a file gives, other than those of now; *before* is none without an answer."""
+    """Points that a file gives, other than those of now; *before* is none without an answer.
+
+    *after* is none where the file says that the student is excused.
+    """
 
     member: Member
     column: FileColumn
     before: float | None
-    after: float
+    after: float | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +124,7 @@ def grades_file(
     own = form in _OWN_FORMS
     titles, identity = _WRITTEN[form]
     number = _with_comma if form == "excel" else _number
+    assignments = {column.assignment.id: column.assignment for column in columns}
     sums = [one for one in COLUMNS if own and (lowest is not None or not one.of_class)]
     table = [[*titles, *(column.name for column in columns), *(one.head for one in sums)]]
     if form == "canvas":
@@ -115,10 +132,12 @@ def grades_file(
         table.append(["    Points Possible", *blank, *(number(column.possible) for column in columns)])
     for member in members:
         if is_taken(form, member.outside_id):
-            points = [_now(book, member, column) for column in columns]
-            student = StudentPoints([column.assignment for column in columns], points, lowest or 0)
-            cells = (*points, *(one.value(student) for one in sums))
-            table.append([*identity(member), *map(number, cells)])
+            points = [
+                _EXCUSED[form] if _excused(book, member, column) else number(_now(book, member, column))
+                for column in columns
+            ]
+            student = StudentPoints.of(member.person, list(assignments.values()), book, lowest or 0)
+            table.append([*identity(member), *points, *(number(one.value(student)) for one in sums)])
     return csv_text(table, ";" if form == "excel" else ",")
 
 
@@ -177,11 +196,13 @@ def points_difference(
     same = 0
     for line, member in _matched(lines, _Whose(members), left_out):
         for column, given in line.points:
-            points = float(given) + 0.0  # no minus before 0
-            before = _now(book, member, column)
-            if says := _not_possible(points, member, column):
+            before, points = (
+                _now(book, member, column),
+                None if given is None else float(given) + 0.0,
+            )  # no minus before 0
+            if says := _not_possible(points or 0.0, member, column):
                 left_out.append(translate("line {line}: {error}", line=line.line, error=says))
-            elif before is not None and abs(before - points) <= _tolerance(given):
+            elif _is_same(before, given, excused=_excused(book, member, column)):
                 same += 1
             else:
                 changes.append(PointsChange(member, column, before, points))
@@ -267,12 +288,14 @@ def _grade_line(row: CsvRow, identity: Mapping[str, int]) -> GradeLine:
     return GradeLine(row.number, int(number[:18]) if number else None, outside_id, name, [])
 
 
-def _points(cell: str, separator: str) -> Decimal:
-    """*cell* as points: where semicolons separate the cells, a comma begins the decimals.
+def _points(cell: str, separator: str) -> Decimal | None:
+    """*cell* as points, or None for one that is excused: where semicolons separate cells, a comma begins the decimals.
 
     Raises:
         InputError: it is not a number, or the other sign may stand before thousands.
     """
+    if cell.casefold() == _EXCUSED["ours"]:
+        return None
     other = "." if separator == ";" else ","
     if other in cell and _MAY_BE_THOUSANDS.fullmatch(cell):
         raise InputError(
@@ -281,7 +304,7 @@ def _points(cell: str, separator: str) -> Decimal:
             )
         )
     if not _NUMBER.fullmatch(cell):
-        raise InputError(translate("{cell!r}; points are a number such as 7.5, or empty", cell=cell[:40]))
+        raise InputError(translate("{cell!r}; points are a number such as 7.5, empty, or excused", cell=cell[:40]))
     return Decimal(cell.replace(",", "."))
 
 
@@ -290,6 +313,13 @@ def _tolerance(given: Decimal) -> float:
     exponent = given.as_tuple().exponent
     decimals = min(exponent, _LEAST_EXPONENT) if isinstance(exponent, int) else _LEAST_EXPONENT
     return max(_CLOSE, 0.5 * 10.0**decimals + _CLOSE)
+
+
+def _is_same(before: float | None, given: Decimal | None, *, excused: bool) -> bool:
+    """Whether a cell of a file says what holds already."""
+    if given is None or before is None:
+        return given is None and excused
+    return abs(before - float(given)) <= _tolerance(given)
 
 
 def _not_possible(points: float, member: Member, column: FileColumn) -> str:
@@ -325,7 +355,7 @@ def store_difference(session: Session, found: PointsDifference, by: str, why: st
     assignments = {one.column.assignment.id: one.column.assignment for one in found.changes}
     for number, assignment in assignments.items():
         given = [
-            Override(one.member.person, one.column.exercise, one.after)
+            Override(one.member.person, one.column.exercise, one.after, excused=one.after is None)
             for one in found.changes
             if one.column.assignment.id == number
         ]
@@ -337,8 +367,17 @@ def _now(book: Book, member: Member, column: FileColumn) -> float | None:
     cells = book[column.assignment.id]
     if column.exercise != WHOLE:
         cell = cells.get((member.person, column.exercise))
-        return cell.points if cell else None
+        return cell.points if cell and not cell.excused else None
     return points_in(cells, member.person, column.assignment)
+
+
+def _excused(book: Book, member: Member, column: FileColumn) -> bool:
+    """Whether the student is excused in a column."""
+    cells = book[column.assignment.id]
+    if column.exercise == WHOLE:
+        return is_excused(cells, member.person, column.assignment)
+    cell = cells.get((member.person, column.exercise))
+    return cell is not None and cell.excused
 
 
 class _Whose:

@@ -5,7 +5,7 @@ A cell that a spreadsheet would run gets an apostrophe, which is taken off when 
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import chain
@@ -13,6 +13,7 @@ from itertools import chain
 from app.classes.people.classes import Member, Role
 from app.classes.people.csv_text import CsvRow, csv_text, read_csv
 from app.classes.people.persons import clean_name
+from app.classes.people.policy import read_factor
 from app.core.errors import InputError, nearest
 from app.core.translation import noted, translate
 from app.server.db.people import SUBJECT_LIMIT
@@ -39,6 +40,7 @@ COLUMN_WORDS: Mapping[str, str] = {
     "last": noted("Last name"),
     "group": noted("Group"),
     "role": noted("Role"),
+    "time": noted("Factor of the time in exams, such as 1.5"),
 }
 _NAMES = ("name", "last-first", "first", "last")
 
@@ -51,7 +53,8 @@ class UnknownTitlesError(InputError):
 class RosterEntry:
     """A person on a roster, and the *line* of it; without a *role*, a new one is a student.
 
-    With a *number*, it is the member who has it. An empty *group* is none; None leaves it as it is.
+    With a *number*, it is the member who has it. An empty *group* is none; None leaves it as it is, and the factor
+    of the *time* in exams, too.
     """
 
     line: int
@@ -60,6 +63,7 @@ class RosterEntry:
     role: Role | None = None
     number: int | None = None
     group: str | None = None
+    time: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -180,6 +184,7 @@ _OWN = RosterFormat(
         "last": ("lastname",),
         "group": ("group", "groups", "section"),
         "role": ("role",),
+        "time": ("timefactor",),
     },
 )
 _OWN_TITLES = frozenset(chain.from_iterable(_OWN.titles.values()))
@@ -187,11 +192,18 @@ _OWN_CORES = (_sign("id", "name"), _sign("id", "first name", "last name"))  # be
 
 
 def write_roster(members: Iterable[Member]) -> str:
-    """The roster of a class, as `read_roster` reads it; with groups, if there are any."""
+    """The roster of a class, as `read_roster` reads it; with groups and factors of the time, if there are any."""
     everyone = list(members)
-    width = 4 if any(one.group for one in everyone) else 3
-    rows = ((one.outside_id, one.name, one.role.word, one.group) for one in everyone)
-    return csv_text(row[:width] for row in chain([("id", "name", "role", "group")], rows))
+    columns: list[tuple[str, Callable[[Member], str]]] = [
+        ("id", lambda one: one.outside_id),
+        ("name", lambda one: one.name),
+        ("role", lambda one: one.role.word),
+    ]
+    if any(one.group for one in everyone):
+        columns.append(("group", lambda one: one.group))
+    if any(one.time_factor != 1.0 for one in everyone):
+        columns.append(("time factor", lambda one: f"{one.time_factor:g}"))
+    return csv_text([[title for title, _ in columns], *([text(one) for _, text in columns] for one in everyone)])
 
 
 def title_key(cell: str) -> str:
@@ -373,8 +385,15 @@ def _entry(row: CsvRow, layout: RosterLayout) -> RosterEntry:
     with _in_column(row, layout, "group"):
         group = row.cell(layout.places.get("group"))
         group = clean_name(group) if group and group.casefold() != _NO_GROUP else ""
+    with _in_column(row, layout, "time"):
+        time = read_factor(row.cell(layout.places.get("time"))) if "time" in layout.places else None
     return RosterEntry(
-        line=row.number, name=name, outside_id=outside_id, role=found, group=group if "group" in layout.places else None
+        line=row.number,
+        name=name,
+        outside_id=outside_id,
+        role=found,
+        group=group if "group" in layout.places else None,
+        time=time,
     )
 
 

@@ -219,7 +219,7 @@ def _earned(assignment: Assignment, cells: Cells) -> Mapping[str, Mapping[int, C
     """The cells of each exercise of an assignment, by person."""
     found: dict[str, dict[int, Cell]] = {entry.exercise: {} for entry in assignment.entries}
     for (person, exercise), cell in cells.items():
-        if exercise in found:
+        if exercise in found and not cell.excused:
             found[exercise][person] = cell
     return found
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from types import MappingProxyType
 
 from sqlmodel import Session, col, select
 
@@ -24,14 +25,24 @@ MOST_LOWEST = 100
 
 @dataclass(frozen=True, slots=True)
 class StudentPoints:
-    """The points of a student in each of *assignments*; None: nothing was begun or given.
+    """The points of a student in each of *assignments*; None: nothing was begun or given, or all is excused.
 
-    *lowest*: how many assignments are left out of the overall grade.
+    *possible*: the most that the student can have in each, without what is excused. *lowest*: how many assignments
+    are left out of the overall grade.
     """
 
     assignments: Sequence[Assignment]
     points: Sequence[float | None]
+    possible: Sequence[float]
     lowest: int = 0
+
+    @classmethod
+    def of(
+        cls, person: int, assignments: Sequence[Assignment], cells: Mapping[int, Cells], lowest: int = 0
+    ) -> "StudentPoints":
+        """The points of *person*, from the *cells* of each of *assignments*."""
+        points = [points_in(cells[one.id], person, one) for one in assignments]
+        return cls(assignments, points, [possible_in(cells[one.id], person, one) for one in assignments], lowest)
 
     @property
     def total(self) -> float:
@@ -42,7 +53,8 @@ class StudentPoints:
     def overall(self) -> float | None:
         """The overall grade, in percent."""
         earned = {one.id: points or 0.0 for one, points in zip(self.assignments, self.points, strict=True)}
-        return overall_percent(self.assignments, earned, self.lowest)
+        possible = {one.id: most for one, most in zip(self.assignments, self.possible, strict=True)}
+        return overall_percent(self.assignments, earned, self.lowest, possible)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,8 +105,7 @@ class Grades:
 
     def of(self, person: int) -> StudentPoints:
         """The points of *person*."""
-        points = [points_in(self.cells[one.id], person, one) for one in self.assignments]
-        return StudentPoints(self.assignments, points, self.lowest)
+        return StudentPoints.of(person, self.assignments, self.cells, self.lowest)
 
     def described(self) -> Mapping[str, object]:
         """The grades as JSON has them."""
@@ -115,6 +126,7 @@ class Grades:
             "name": member.name,
             "group": member.group,
             "points": {str(one.id): points for one, points in zip(self.assignments, own.points, strict=True)},
+            "excused": [one.id for one in self.assignments if is_excused(self.cells[one.id], member.person, one)],
             **{column.name: column.value(own) for column in COLUMNS},
         }
 
@@ -153,11 +165,11 @@ def cells_from(session: Session, answers: AssignmentAnswers) -> Cells:
     """The cells of those who gave the *answers*, and of those with points by hand."""
     found = answers.cells(session)
     learners = {person: learner for learner, person in answers.persons.items()}
-    for key, points in points_by_hand(session, answers.assignment).items():
-        person, exercise = key
-        learner = learners.get(person)
-        if learner and (exercise == WHOLE or answers.drawings.has(learner, exercise)):
-            found[key] = found.get(key, NO_ANSWER)._replace(points=points, overridden=True)
+    for row in held(session, answers.assignment.id):
+        key, learner = (row.person, row.exercise), learners.get(row.person)
+        if learner and (row.exercise == WHOLE or answers.drawings.has(learner, row.exercise)):
+            cell = found.get(key, NO_ANSWER)
+            found[key] = cell._replace(points=row.points or 0.0, overridden=not row.excused, excused=row.excused)
     return found
 
 
@@ -176,12 +188,33 @@ def total(cells: Cells, person: int, assignment: Assignment) -> float:
 def points_in(cells: Cells, person: int, assignment: Assignment) -> float | None:
     """The points of *person* in an assignment: those given by hand for all of it, or the sum.
 
-    None if nothing was begun or given.
+    None if nothing was begun or given, but for what is excused.
     """
     if whole := cells.get((person, WHOLE)):
-        return whole.points
+        return None if whole.excused else whole.points
+    found = [cell.points for cell in cells_of_person(cells, person, assignment) if not cell.excused]
+    return sum(found) if found else None
+
+
+def possible_in(cells: Cells, person: int, assignment: Assignment) -> float:
+    """The most that *person* can have in an assignment: its points, without those that are excused.
+
+    Points by hand for all of it are of all of it.
+    """
+    if whole := cells.get((person, WHOLE)):
+        return 0.0 if whole.excused else assignment.points
+    excused = [
+        entry.points for entry in assignment.entries if (cell := cells.get((person, entry.exercise))) and cell.excused
+    ]
+    return max(0.0, assignment.points - sum(excused)) if excused else assignment.points
+
+
+def is_excused(cells: Cells, person: int, assignment: Assignment) -> bool:
+    """Whether *person* is excused from all of an assignment."""
+    if whole := cells.get((person, WHOLE)):
+        return whole.excused
     found = cells_of_person(cells, person, assignment)
-    return sum([cell.points for cell in found]) if found else None
+    return len(found) >= assignment.length > 0 and all(cell.excused for cell in found)
 
 
 def cells_of_person(cells: Cells, person: int, assignment: Assignment) -> Sequence[Cell]:
@@ -192,11 +225,8 @@ def cells_of_person(cells: Cells, person: int, assignment: Assignment) -> Sequen
 
 def points_by_hand(session: Session, assignment: Assignment) -> Mapping[Key, float]:
     """The points in an assignment that were given by hand, and hold."""
-    last: dict[Key, float | None] = {}
-    rows = select(OverrideRow).where(OverrideRow.assignment == assignment.id)
-    for row in session.exec(rows.order_by(col(OverrideRow.id))):
-        last[row.person, row.exercise] = row.points
-    return {key: points for key, points in last.items() if points is not None}
+    rows = held(session, assignment.id)
+    return {(row.person, row.exercise): row.points for row in rows if row.points is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,16 +246,25 @@ def grade_rule_of(row: ClassRow, assignments: Sequence[Assignment]) -> GradeRule
     return GradeRule(row.lowest, own)
 
 
-def overall_percent(assignments: Sequence[Assignment], points: Mapping[int, float], lowest: int) -> float | None:
+def overall_percent(
+    assignments: Sequence[Assignment],
+    points: Mapping[int, float],
+    lowest: int,
+    possible: Mapping[int, float] = MappingProxyType({}),
+) -> float | None:
     """The weighted mean of the shares of the points of a student, in percent.
 
-    The *lowest* shares are left out, of equal ones the heaviest; the best one always counts. None
-    if no assignment has points and a weight.
+    The *lowest* shares are left out, of equal ones the heaviest; the best one always counts. The most that the student
+    can have in an assignment is *possible*, or its points. None if no assignment has points and a weight.
 
         percent = 100 * sum(weight * points / possible) / sum(weight)
     """
+    most = {one.id: possible.get(one.id, one.points) for one in assignments}
+    weights = {one.id: most[one.id] if one.weight is None else one.weight for one in assignments}
     shares = [
-        (points.get(one.id, 0.0) / one.points, one.weighs) for one in assignments if one.points > 0 and one.weighs > 0
+        (points.get(one.id, 0.0) / most[one.id], weights[one.id])
+        for one in assignments
+        if most[one.id] > 0 and weights[one.id] > 0
     ]
     shares.sort(key=lambda entry: (entry[0], -entry[1]))
     kept = shares[min(lowest, len(shares) - 1) :] if shares else []
@@ -287,15 +326,16 @@ def _weight(title: str, weight: float | None) -> float | None:
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """Points for an exercise, or for the whole; none: the points of the answers hold again."""
+    """Points for an exercise or for the whole, or that it is *excused*; neither: those of the answers hold again."""
 
     person: int
     exercise: str
     points: float | None
+    excused: bool = False
 
 
 def override(session: Session, assignment: Assignment, given: Iterable[Override], by: str, why: str) -> None:
-    """Give points by hand; not committed.
+    """Give points by hand, or excuse; not committed.
 
     Raises:
         InputError: there is no reason, or the assignment or the student does not have the exercise.
@@ -309,7 +349,7 @@ def override(session: Session, assignment: Assignment, given: Iterable[Override]
         )
     names = [entry.exercise for entry in assignment.entries]
     for one in given:
-        if one.points is not None:
+        if one.points is not None or one.excused:
             _refuse_undrawn(session, assignment, one)
         if one.exercise not in (WHOLE, *names):
             near = nearest(one.exercise, names)
@@ -321,7 +361,8 @@ def override(session: Session, assignment: Assignment, given: Iterable[Override]
                 assignment=assignment.id,
                 person=one.person,
                 exercise=one.exercise,
-                points=one.points,
+                points=None if one.excused else one.points,
+                excused=one.excused,
                 by=by[:NAME_LIMIT],
                 why=reason,
             )
@@ -341,7 +382,7 @@ def held(session: Session, assignment: int) -> Sequence[OverrideRow]:
     """The overrides of an assignment that hold, by person and exercise."""
     rows = session.exec(select(OverrideRow).where(OverrideRow.assignment == assignment).order_by(col(OverrideRow.id)))
     last = {(row.person, row.exercise): row for row in rows}
-    return [last[cell] for cell in sorted(last) if last[cell].points is not None]
+    return [last[cell] for cell in sorted(last) if last[cell].points is not None or last[cell].excused]
 
 
 def overrides_of(session: Session, assignment: Assignment, person: int) -> Mapping[str, Sequence[OverrideRow]]:

@@ -14,6 +14,7 @@ from sqlmodel import Session, col, select
 from app.classes.people.assignments import mark_changed
 from app.classes.people.classes import Member, Role, members_of, number_of
 from app.classes.people.persons import clean_name, random_code, seat_digest
+from app.classes.people.policy import check_factor
 from app.core.errors import InputError, NotFoundError, nearest
 from app.core.translation import noted, translate
 from app.server.db.people import (
@@ -107,6 +108,18 @@ def rename_member(session: Session, class_id: int, person: int, name: str, outsi
         )
     row.label, row.outside_id = clean_name(name), outside
     session.add(row)
+
+
+def set_time_factor(session: Session, row: MemberRow, factor: float) -> None:
+    """Give a member *factor* times the usual time in every exam of the class; not committed.
+
+    Raises:
+        InputError: it is less than 1, or too large.
+    """
+    if row.time_factor != check_factor(factor):
+        row.time_factor = factor
+        session.add(row)
+        mark_changed(session, row.class_id)
 
 
 def holder_of_id(session: Session, class_id: int, outside: str) -> MemberRow | None:

@@ -35,7 +35,7 @@ from app.server.db.tables import now
 from app.site.members import SignedIn
 
 _OF_AN_ASSIGNMENT: Mapping[str, type[ExtensionRow | SittingRow]] = {"extensions": ExtensionRow, "sittings": SittingRow}
-_OF_MEMBERS = ("role", "label", "outside_id", "group_name")
+_OF_MEMBERS = ("role", "label", "outside_id", "group_name", "time_factor")
 _NO_MERGE = noted("no merge has this number, or it was already undone")
 
 
@@ -347,6 +347,7 @@ def _enter(session: Session, row: MemberRow, kept: int) -> dict[str, Any]:
         mine.left, mine.role = None, row.role
     mine.label, mine.outside_id = mine.label or row.label, mine.outside_id or row.outside_id
     mine.group_name = mine.group_name or row.group_name
+    mine.time_factor = max(mine.time_factor or 1.0, row.time_factor)
     row.left, row.code_digest, row.outside_id = now(), None, ""
     session.add(mine)
     session.add(row)

@@ -1,5 +1,6 @@
 """The dates of a person, and what an answer is worth: pure functions, used everywhere."""
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -16,6 +17,8 @@ Hints = Literal["free", "cost", "off"]
 Solution = Literal["free", "due", "off"]
 Phase = Literal["before", "unstarted", "open", "late", "closed"]
 _MOST_STEPS = 60  # days late, in a statement
+MOST_FACTOR = 4.0  # of the time in exams
+_FACTOR = re.compile(r"[x×]?\s*(?P<number>\d{1,3}(?:[.,]\d{1,4})?)\s*(?P<percent>%?)", re.ASCII | re.IGNORECASE)
 _TINY = timedelta(microseconds=1)
 _FIRST, _LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 
@@ -275,13 +278,16 @@ class Share(NamedTuple):
     at: datetime | None
 
 
-def dates_of(policy: Policy, extended: datetime | None = None, began: datetime | None = None) -> Dates:
+def dates_of(
+    policy: Policy, extended: datetime | None = None, began: datetime | None = None, factor: float = 1.0
+) -> Dates:
     """The dates of a person with an extension to *extended*, whose exam *began* then.
 
-    An extension moves the due date, and the close where that is earlier. For an exam it is the
-    moment by which that person must stop. Nothing goes on after the class was archived.
+    An extension moves the due date, and the close where that is earlier. An exam lasts *factor* times as long as for
+    others who began then, and with an extension until then, if that is longer: neither takes time away. Nothing goes
+    on after the class was archived.
     """
-    dates = _personal_dates(policy, extended, began)
+    dates = _personal_dates(policy, extended, began, factor)
     if policy.archived is None:
         return dates
     stop = min(dates.closes or policy.archived, policy.archived)
@@ -289,7 +295,7 @@ def dates_of(policy: Policy, extended: datetime | None = None, began: datetime |
     return replace(dates, due=due, closes=stop, archived=policy.archived)
 
 
-def _personal_dates(policy: Policy, extended: datetime | None, began: datetime | None) -> Dates:
+def _personal_dates(policy: Policy, extended: datetime | None, began: datetime | None, factor: float) -> Dates:
     due, closes = policy.due, policy.closes
     if extended:
         due = max(due, extended) if due else None
@@ -299,9 +305,49 @@ def _personal_dates(policy: Policy, extended: datetime | None, began: datetime |
     last = closes or due
     if began is None:
         return Dates(policy.opens, last, last, waits=True)
-    end = began + timedelta(minutes=policy.sitting)
-    stop = extended or (min(end, last) if last else end)
+    usual = timedelta(minutes=policy.sitting)
+    span = min(usual, last - began) if last else usual
+    end = began + (span * factor if span > timedelta(0) else span)  # it may have begun after the close
+    stop = max(end, extended) if extended else end
     return Dates(policy.opens, stop, stop)
+
+
+def last_exam_end(policy: Policy, factor: float) -> datetime | None:
+    """When an exam is over for everyone, if the slowest has *factor* times the usual time; None: it is open."""
+    last = policy.closes or policy.due
+    end = last + (factor - 1.0) * timedelta(minutes=policy.sitting) if last else None
+    return min(end or policy.archived, policy.archived) if policy.archived else end
+
+
+def read_factor(text: str) -> float:
+    """A factor of the time in exams, as one types it: 1.5, 1,5, x1.5 or 150 %; empty: 1.
+
+    Raises:
+        InputError: it is not a number from 1 to 4.
+    """
+    found = _FACTOR.fullmatch(text.strip())
+    if text.strip() and found is None:
+        raise InputError(
+            translate("a factor of the time in exams is a number such as 1.25, 1.5 or 2, not {text!r}", text=text[:40])
+        )
+    number = float(found["number"].replace(",", ".")) / (100.0 if found["percent"] else 1.0) if found else 1.0
+    return check_factor(number)
+
+
+def check_factor(factor: float) -> float:
+    """*factor*, if it can be one of the time in exams.
+
+    Raises:
+        InputError: it is less than 1, which would take time away, or too large.
+    """
+    if not 1.0 <= factor <= MOST_FACTOR:
+        says = translate(
+            "a factor of the time in exams is from 1 (as everyone) to {most:g}, not {factor:g}",
+            most=MOST_FACTOR,
+            factor=factor,
+        )
+        raise InputError(says)
+    return factor
 
 
 def worth(policy: Policy, dates: Dates, at: datetime) -> float:

@@ -314,9 +314,10 @@ def apply(session: Session, class_id: int, found: RosterChanges, *, remove_missi
                 row.outside_id = listed.outside_id or row.outside_id
                 row.role = listed.role.word if listed.role else row.role
                 row.group_name = row.group_name if listed.group is None else listed.group
+                row.time_factor = row.time_factor if listed.time is None else listed.time
                 session.add(row)
         session.flush()
-        if any(one.group is not None for one in changes.values()):
+        if any(one.group is not None or one.time is not None for one in changes.values()):
             mark_changed(session, class_id)  # groups have dates of their own
         _keep_a_teacher(session, class_id)
     if remove_missing:
@@ -356,6 +357,7 @@ def _add(session: Session, class_id: int, added: Sequence[RosterEntry]) -> None:
                 "label": one.name,
                 "outside_id": one.outside_id,
                 "group_name": one.group or "",
+                "time_factor": one.time or 1.0,
                 "code_digest": None,
                 "joined": made,
                 "left": None,
@@ -369,6 +371,7 @@ def _enter(session: Session, class_id: int, person: int, one: RosterEntry) -> No
     """Let someone in who is known from before; only the same teachers can have made ways in."""
     row = enroll(session, class_id, person, one.role or Role.STUDENT, one.name, one.outside_id, WayIn(trusts=True))
     row.group_name = row.group_name if one.group is None else one.group
+    row.time_factor = row.time_factor if one.time is None else one.time
     session.add(row)
 
 
@@ -467,4 +470,5 @@ def _differs(member: Member, listed: RosterEntry) -> bool:
         or (listed.role is not None and listed.role is not member.role)
         or bool(listed.outside_id and listed.outside_id != member.outside_id)
         or (listed.group is not None and listed.group != member.group)
+        or (listed.time is not None and listed.time != member.time_factor)
     )

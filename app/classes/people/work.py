@@ -14,12 +14,13 @@ from app.classes.people.assignments import (
     AssignmentEntry,
     assignments_of,
     first_origin,
+    longest_time,
     policy_of,
     read_draws,
 )
 from app.classes.people.classes import Role
 from app.classes.people.counted_answers import dates_of_everyone, variant_seed
-from app.classes.people.policy import DATES, Dates, GroupDates, Phase, Policy, counts, dates_of
+from app.classes.people.policy import DATES, Dates, GroupDates, Phase, Policy, counts, dates_of, last_exam_end
 from app.server.db.exercise_histories import read_histories
 from app.server.db.history import Drawing, ExerciseHistory, LearnerDrawing, StoredAnswer
 from app.server.db.people import (
@@ -49,6 +50,7 @@ _ASSIGNED = (
         col(AssignedRow.assignment),
         col(MemberRow.group_name),
         col(MemberRow.joined),
+        col(MemberRow.time_factor),
         col(ExtensionRow.until),
         col(SittingRow.began),
     )
@@ -76,6 +78,7 @@ _RULES = (
         *AssignmentRow.__table__.columns,  # type: ignore[attr-defined]
         col(ClassRow.zone),
         col(ClassRow.archived),
+        longest_time(col(AssignmentRow.class_id)).label("longest"),
         col(GroupDatesRow.group_name),
         *(col(getattr(GroupDatesRow, name)).label(f"group_{name}") for name in DATES),
     )
@@ -163,7 +166,7 @@ def release_of(assignment: Assignment, dates: Dates) -> datetime | None:
     """
     ends = [dates.due or dates.closes]
     if assignment.policy.sitting:
-        ends += [dates_of(policy).closes for policy in assignment.policies]
+        ends += [last_exam_end(policy, assignment.longest) for policy in assignment.policies]
     known = [end for end in ends if end is not None]
     return max(known) if known else None
 
@@ -182,7 +185,7 @@ def works_at(
     for row in rows:
         person = whose[row.person]
         assignment = assignments[row.assignment].personal(person.learner)
-        dates = dates_of(assignment.policy_in(row.group_name), row.until, row.began)
+        dates = dates_of(assignment.policy_in(row.group_name), row.until, row.began, row.time_factor)
         entry = next((one for one in assignment.entries if one.exercise == row.exercise), None)
         if entry is None:
             continue  # of a pool, and not drawn
@@ -251,6 +254,7 @@ def _assignments(session: Session, numbers: Collection[int]) -> Mapping[int, Ass
             draws=read_draws(row.draws),
             origin=first_origin(row.id, row.origins),
             groups=tuple(dates for number, dates in groups if number == row.id),
+            longest=row.longest,
         )
         for row in rows
     }

@@ -119,7 +119,7 @@ _TOKEN = re.compile(
     r"|(?P<sign>\*\*|<=|>=|==|!=|[-+*/^()<>,=%.$√]))"
 )
 _UNIT = re.compile(r"(?:(?<!\s)\s++)?+(" + "|".join(sorted(map(re.escape, SCALES), key=len, reverse=True)) + r")(?!\w)")
-_LETTER_FOR_TIMES = re.compile(r"(?<=[\d)])\s*x\s*(?=[\d(.])")
+_LETTER_FOR_TIMES = re.compile(r"(?<=[\d)])(?:(?<!(?<![\w.])0)|\s+)\s*x\s*(?=[\d(.])")  # not that of 0x23
 _TIDY = str.maketrans({"−": "-", "–": "-", "×": "*", "·": "*", "÷": "/", "[": "(", "]": ")"})
 _BEGINS_A_FACTOR = (("sign", "("), ("sign", "√"))
 
@@ -176,6 +176,8 @@ class Reader:
         """The tree of the whole text."""
         node = self.comparison()
         if self.peek()[0] != "end":
+            if comma := _DECIMAL_COMMA.search(self.text, max(0, self.at - _LONGEST_WHOLE)):
+                raise ExpressionError(_says_of_comma(*comma.groups()))
             raise ExpressionError(translate("{peek!r} does not belong here", peek=self.peek()[1]))
         return node
 
@@ -301,6 +303,23 @@ class Reader:
         else:
             self.at = before
             arguments.append(self.comparison())
+
+
+_DECIMAL_COMMA = re.compile(r"(?<![\w.,])(\d{1,15}),(\d{1,15})(?![\d.,])", re.ASCII)
+_LONGEST_WHOLE = 15  # digits before a comma
+_OF_THOUSANDS = 3  # digits after one
+
+
+def _says_of_comma(whole: str, rest: str) -> str:
+    """What to write in place of 1,5."""
+    if len(rest) == _OF_THOUSANDS:
+        return translate(
+            "{typed} has a comma: write {thousands}, or {decimal} with a decimal point",
+            typed=f"{whole},{rest}",
+            thousands=f"{whole}{rest}",
+            decimal=f"{whole}.{rest}",
+        )
+    return translate("{typed} has a comma: write {decimal}", typed=f"{whole},{rest}", decimal=f"{whole}.{rest}")
 
 
 def _quoted(token: str) -> str:

@@ -4,6 +4,7 @@ import json
 import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import product
@@ -52,6 +53,43 @@ class Draw:
 NOTHING_DRAWN = Draw(0, {}, {})  # the values of what is fixed
 
 
+class DrawError(ExpressionError):
+    """Values cannot be drawn, because of what is *where*."""
+
+    def __init__(self, where: tuple[str | int, ...], says: str) -> None:
+        super().__init__(says)
+        self.where = where
+
+
+@contextmanager
+def _placed(*where: str | int) -> Iterator[None]:
+    """Say of an expression that it is *where*."""
+    try:
+        yield
+    except DrawError:
+        raise
+    except ExpressionError as error:
+        raise DrawError(where, str(error)) from None
+
+
+def mixed_kinds(given: Mapping[str, Sequence[DrawnValue]]) -> Iterator[tuple[str, str]]:
+    """The values in *given* that are of several kinds, such as 1 GB and 4 s, and a sentence on two of them.
+
+    Raises:
+        ExpressionError: a value cannot be read.
+    """
+    for name, choices in given.items():
+        kinds: dict[object, DrawnValue] = {}
+        for value in choices:
+            found = _quantity(name, value)
+            is_share = isinstance(value, str) and value.rstrip().endswith("%")
+            if found is None or found.value or is_share:  # 0 is of any kind
+                kinds.setdefault((found.dimension, is_share) if found else None, value)
+        if len(kinds) > 1:
+            first, other, *_ = kinds.values()
+            yield name, f"has values of different kinds: {first} and {other}"
+
+
 def draw(
     seed: int,
     given: Mapping[str, Sequence[DrawnValue]],
@@ -71,11 +109,13 @@ def draw(
     for attempt in range(_TRIES):
         first = seed == 0 and attempt == 0
         drawn = _drawn(source, given, cases, let, exhibits, first=first)
-        if not where or holds(where, drawn[1]):
+        with _placed("where"):
+            is_met = not where or holds(where, drawn[1])
+        if is_met:
             return Draw(seed, *drawn, _listings(exhibits, *drawn))
         if first:
-            raise ExpressionError(f"variant 0 does not meet {where!r}")
-    raise ExpressionError(f"no drawing meets {where!r}")
+            raise DrawError(("where",), f"variant 0 does not meet {where!r}")
+    raise DrawError(("where",), f"no drawing meets {where!r}")
 
 
 def redrawn(drawn: Draw, values: Mapping[str, float], let: Mapping[str, DrawnValue]) -> Draw:
@@ -109,13 +149,18 @@ def _drawn(
         values |= cases[0 if first else _index(source, len(cases))]
     for name, choices in given.items():
         values[name] = choices[0 if first else _index(source, len(choices))]
-    names = {name: q for name, value in values.items() if (q := _quantity(name, value))}
+    names: dict[str, Quantity] = {}
+    for name, value in values.items():
+        with _placed(*(("given", name) if name in given else ("cases",))):
+            if quantity := _quantity(name, value):
+                names[name] = quantity
     shown = {name: _shown_drawn_values(value) for name, value in values.items()}
     for name, file in exhibits.items():
         found = _quantities(_exhibit(fill(file, names, shown)))
         names |= {f"{name}_{key}": quantity for key, quantity in found.items()}
     for name, expression in let.items():
-        names[name] = evaluate(str(expression), names)
+        with _placed("let", name):
+            names[name] = evaluate(str(expression), names)
     return shown, names
 
 

@@ -286,6 +286,15 @@ def refuse_unclear_answers(
             refuse_unclear(texts[name])
 
 
+def _trouble_of(asked: AskedQuantity, expression: str, names: Names) -> str:
+    """Why *expression* has no value in the unit that is asked for; empty where it has one."""
+    try:
+        asked.value(expression, names)
+    except ExpressionError as error:
+        return str(error)
+    return ""
+
+
 ONLY = "answer"  # the name of an answer that is the only one
 _FORESEEN = 2  # mistakes of an exercise, at least
 
@@ -445,7 +454,7 @@ class Numeric(Asking):
             clashes = {name: list(self.clashes(keys, name)) for name in keys}
             parts = {name: trouble_of_parts(key) for name, key in keys.items()}
         except ExpressionError as error:
-            yield Finding(self._where(next(iter(self.asked)), "answer"), str(error))
+            yield from self._unworkable(drawn) or [Finding(self._where(next(iter(self.asked)), "answer"), str(error))]
             return
         if sum(len(key.asked.mistakes) for key in keys.values()) < _FORESEEN:
             where = self._where(next(iter(self.asked)), "answer")
@@ -456,6 +465,31 @@ class Numeric(Asking):
         for name, found in clashes.items():
             for one in found:
                 yield Finding(self._where(name, *one.where), one.says, one.cure)
+
+    def _unworkable(self, drawn: Draw) -> list[Finding]:
+        """Each expression that has no value in *drawn*, where it is written; what builds on it is not judged."""
+        known = dict(drawn.names)
+        for name, asked in self.asked.items():
+            own: list[tuple[Where, str]] = [(("answer",), asked.answer)]
+            own += [(("accept",), asked.accept)] if asked.accept else []
+            found = [(where, says) for where, text in own if (says := _trouble_of(asked, text, known))]
+            if not found:
+                known[name] = Quantity(asked.value(asked.answer, known), asked.scale.unit.dimension)
+                more: list[tuple[Where, str]] = [(("mistakes", text), text) for text in asked.mistakes]
+                more += [(("parts", part), text) for part, text in asked.parts.items()]
+                found = [(where, says) for where, text in more if (says := _trouble_of(asked, text, known))]
+                found += self._unfilled(asked, replace(drawn, names=known)) if not found else []
+            if found:
+                return [Finding(self._where(name, *where), says) for where, says in found]
+        return []
+
+    def _unfilled(self, asked: AskedQuantity, drawn: Draw) -> Iterator[tuple[Where, str]]:
+        """The feedback on mistakes that cannot be filled with what is *drawn*."""
+        for expression, mistake in asked.mistakes.items():
+            try:
+                self.fill(mistake.says, drawn)
+            except ExpressionError as error:
+                yield ("mistakes", expression), str(error)
 
     def _where(self, name: str, *more: str | int) -> Where:
         return ("answers", name, *more) if self.answers else more

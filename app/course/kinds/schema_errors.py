@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping
 
+import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
@@ -40,6 +41,7 @@ _SAYS: Mapping[str, str] = {
     "string_pattern_mismatch": ("is {given}, and a name here has lowercase letters, digits and hyphens"),
 }
 _DIGITS = "write digits only"
+_OF_ONE = ("string_type", "too_short", "too_long")  # whose cure a mapping or a list can take
 _CURES: Mapping[str, str] = {
     "list_type": "put it in brackets: [{given}]",
     "tuple_type": "put it in brackets: [{given}]",
@@ -103,9 +105,19 @@ def _fault(
         cure = inner.cure if inner else unit_cure(says)
         return where, says, cure or _meaning(where, model) or _ELSEWHERE
     given = found["input"] if kind in TYPES else plain(found["input"])
-    texts = {**bounds_of(found), "given": str(given)[:_LONGEST]}
-    cure = _CURES.get(kind, "").format(**texts)
+    if given is None:
+        told = where[-1:] == ("says",) or where[:1] == ("mistakes",)
+        return where, "is empty", "write what to tell them" if told else _meaning(where, model) or _ELSEWHERE
+    is_text = not isinstance(given, Mapping | list | tuple)
+    texts = {**bounds_of(found), "given": str(given)[:_LONGEST] if is_text else _as_written(given)}
+    cure = _CURES.get(kind, "").format(**texts) if is_text or kind in _OF_ONE else ""
     return where, _SAYS[kind].format(**texts), cure or _meaning(where, model) or _ELSEWHERE
+
+
+def _as_written(given: object) -> str:
+    """A mapping or a list as a file has it."""
+    text = yaml.safe_dump(given, default_flow_style=True, allow_unicode=True, sort_keys=False, width=10**6)
+    return text.strip().replace(": null", "")[:_LONGEST]
 
 
 def unit_cure(says: str) -> str:

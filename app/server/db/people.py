@@ -105,6 +105,7 @@ class MemberRow(SQLModel, table=True):
     outside_id: str = Field(default="", max_length=SUBJECT_LIMIT, description="in other systems")
     group_name: str = Field(default="", max_length=NAME_LIMIT, description="empty: in no group")
     launched: str = Field(default="", max_length=10, description="the role in the latest launch")
+    time_factor: float = Field(default=1.0, description="of the time in exams, 1 or more")
     code_digest: str | None = Field(default=None, max_length=DIGEST_LENGTH)
     joined: datetime = Field(default_factory=now, sa_type=UtcDateTime)
     left: datetime | None = Field(default=None, sa_type=UtcDateTime)
@@ -202,7 +203,7 @@ class RegradeRow(SQLModel, table=True):
 
 
 class OverrideRow(SQLModel, table=True):
-    """Points that a teacher gave by hand; appended, the last one holds."""
+    """Points that a teacher gave by hand, or that a student is excused; appended, the last one holds."""
 
     __tablename__ = "override"
     __table_args__ = (Index("ix_override_cell", "assignment", "person", "exercise", "id"),)
@@ -212,6 +213,7 @@ class OverrideRow(SQLModel, table=True):
     person: int = Field(foreign_key=_PERSON, ondelete="CASCADE", sa_type=BigInteger)
     exercise: str = Field(max_length=EXERCISE_LIMIT)
     points: float | None = Field(default=None, description="none: the computed points hold again")
+    excused: bool = Field(default=False, description="left out of every sum; then there are no points")
     by: str = Field(default="", max_length=NAME_LIMIT)
     why: str = Field(default="", max_length=REASON_LIMIT)
     at: datetime = Field(default_factory=now, sa_type=UtcDateTime)

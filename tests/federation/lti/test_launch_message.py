@@ -116,6 +116,24 @@ def test_a_launch_may_name_the_one_group_of_the_person(sent: object, group: str)
     assert read_launch(1, claims(custom={"group": sent}), SERVICE).group == group
 
 
+@each(
+    ("sent", "factor"),
+    [
+        ("1.5", 1.5),
+        ("2", 2.0),
+        (1.25, 1.25),
+        ("$User.time", 1.0),
+        ("0.5", 1.0),
+        ("", 1.0),
+        (None, 1.0),
+        ({}, 1.0),
+        (True, 1.0),
+    ],
+)
+def test_a_launch_may_carry_a_factor_of_the_time_in_exams(sent: object, factor: float) -> None:
+    assert read_launch(1, claims(custom={"time_factor": sent}), SERVICE).time_factor == factor
+
+
 def test_names_numbers_and_addresses_that_are_odd_are_left_out() -> None:
     launch = read_launch(
         1,

@@ -107,6 +107,12 @@ def test_a_launch_puts_a_student_without_a_group_into_that_of_the_course(tied: T
         assert row.launched == "student"
 
 
+def test_a_launch_gives_a_student_more_time_in_exams_and_never_less(tied: Tied) -> None:
+    for sent, expected in ((1.0, 1.0), (1.5, 1.5), (1.25, 1.5), (1.0, 1.5), (2.0, 2.0)):
+        tied.enter(replace(tied.launch(), time_factor=sent))
+        assert [one.time_factor for one in tied.members()] == [expected]
+
+
 def test_two_members_never_have_one_id(tied: Tied) -> None:
     tied.enter(tied.launch())
     other = tied.enter(tied.launch("u2", name="Impostor"))

@@ -557,3 +557,30 @@ def test_a_platform_that_asks_for_a_moment_gets_it_and_no_more(
     held.now += timedelta(seconds=5)
     held.settle()
     assert len(platform.scores) == 1
+
+
+def test_an_excused_student_has_no_score_and_the_platform_clears_the_one_it_has(
+    engine: Engine, platform: FakePlatform, course: Make
+) -> None:
+    held = course(2)
+    courier = held.courier()
+    held.answer(0, 0.5)
+    held.settle(courier)
+
+    def override(person: int, points: float | None = None, *, excused: bool = False) -> None:
+        with open_session(engine) as session:
+            row = OverrideRow(
+                assignment=held.assignment, person=held.persons[person], exercise="", points=points, excused=excused
+            )
+            session.add(row)
+            session.commit()
+        held.now += timedelta(seconds=5)
+        held.settle(courier)
+
+    override(0, excused=True)
+    override(1, excused=True)
+    assert [one["userId"] for one in platform.scores] == ["s0", "s0"], "nobody had sent a score of the other"
+    assert "scoreGiven" not in platform.scores[-1]
+    assert "scoreMaximum" not in platform.scores[-1]
+    override(0)
+    assert platform.scores[-1]["scoreGiven"] == 2.0

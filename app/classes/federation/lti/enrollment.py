@@ -25,7 +25,14 @@ from app.classes.people.classes import (
     role_in,
     time_zones,
 )
-from app.classes.people.members import change_role, holder_of_id, member_row, put_into_group, remove_members
+from app.classes.people.members import (
+    change_role,
+    holder_of_id,
+    member_row,
+    put_into_group,
+    remove_members,
+    set_time_factor,
+)
 from app.classes.people.merges import merge_persons
 from app.classes.people.persons import WayIn, is_own_browser, known_person, new_person, speaks_for
 from app.classes.people.rosters import claimable_member, joined_member, recognize
@@ -217,6 +224,8 @@ def _arrived(session: Session, launch: Launch, class_id: int, browser: str) -> A
     member.launched = launch.role
     if role is Role.STUDENT and launch.group and not member.group_name:
         put_into_group(session, class_id, [person], launch.group)
+    if role is Role.STUDENT and launch.time_factor > member.time_factor:
+        set_time_factor(session, member, launch.time_factor)
     _refresh(session, launch)
     return Arrival(person=person, class_id=class_id, assignment=_opened(session, launch, class_id))
 

@@ -18,7 +18,8 @@ from app.classes.people.assignment_copies import copies_of, copy_in_class, store
 from app.classes.people.assignments import Assignment, assignments_of
 from app.classes.people.classes import Role, class_with, classes_of, number_of
 from app.classes.people.persons import code_digest
-from app.core.errors import RefusedError
+from app.classes.people.policy import read_factor
+from app.core.errors import InputError, RefusedError
 from app.core.translation import translate
 from app.server.db.people import ADDRESS_LIMIT, SUBJECT_LIMIT, ClassRow, NonceRow
 from app.server.db.tables import NAME_LIMIT, now
@@ -131,7 +132,7 @@ class Launch:
     """Who came from which course of a platform, and to open what.
 
     *role* is empty if they are neither student nor teacher. *group* is that of the course, such as
-    a section, if the platform names one. *assignment* is the number that our
+    a section, if the platform names one, and *time_factor* is of the time in exams. *assignment* is the number that our
     link has, or 0. *answer_to* is where the choice of a teacher is sent (deep linking); *origins*
     are those of the pages that may show ours in a frame.
     """
@@ -143,6 +144,7 @@ class Launch:
     name: str = ""
     outside_id: str = ""
     group: str = ""
+    time_factor: float = 1.0
     context: str = ""
     title: str = ""
     link: str = ""
@@ -204,6 +206,7 @@ def read_launch(platform: int, claims: Fields, service: str) -> Launch:
         name=name_in(claims),
         outside_id=_outside_id(claims),
         group=_group(claims, _text(context, "title")),
+        time_factor=_time_factor(_fields(claims, CLAIM + "custom").get("time_factor")),
         context=_short(context, "id"),
         title=_name(_text(context, "title") or _text(context, "label")),
         link=_short(link, "id"),
@@ -324,6 +327,14 @@ def _group(claims: Fields, title: str) -> str:
         said = names[0] if len(names) == 1 and isinstance(names[0], str) else ""
     found = _name(said)
     return "" if found.startswith("$") or found == _name(title) else found
+
+
+def _time_factor(value: object) -> float:
+    """The factor of the time in exams in a custom parameter; 1 where it is none that we take."""
+    try:
+        return read_factor(str(value)) if isinstance(value, str | int | float) else 1.0
+    except InputError:  # such as the name of a variable that the platform did not fill
+        return 1.0
 
 
 def _number(value: object) -> int:

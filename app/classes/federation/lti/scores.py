@@ -296,14 +296,14 @@ class ResourceLink:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Score:
-    """The share of the points that a person has, 0 to 1, at a moment.
+    """The share of the points that a person has, 0 to 1, at a moment; None: none, and the platform clears its own.
 
     *answered* is when the last answer that counts was given: without it, a platform takes a score
     that is sent after the due date, such as a regrade, for work that came late.
     """
 
     subject: str
-    share: float
+    share: float | None
     at: datetime
     answered: datetime | None = None
 
@@ -338,14 +338,14 @@ async def send_score(services: Services, platform: Platform, link: ResourceLink,
         UnavailableError: it cannot be reached.
     """
     most = link.terms.points or 1.0
-    body = {
+    body: dict[str, object] = {
         "userId": score.subject,
-        "scoreGiven": round(score.share * most, 6),
-        "scoreMaximum": most,
         "activityProgress": "Completed",
         "gradingProgress": "FullyGraded",  # Open edX publishes nothing else
         "timestamp": stamp(score.at),
     }
+    if score.share is not None:  # without it, a platform clears the score that it has: AGS 2.0, 3.4.5
+        body |= {"scoreGiven": round(score.share * most, 6), "scoreMaximum": most}
     if score.answered:
         body["submission"] = {"submittedAt": stamp(score.answered)}
         body[_CANVAS] = {"new_submission": False, "submitted_at": stamp(score.answered)}
