@@ -407,8 +407,24 @@ class ConfiguredLayout:
         return self.batch // each
 
 
+_SOURCES = ("config.json, ", "a DeepSpeed JSON", "a torchtitan TOML", "arguments of Megatron-LM")
+
+
 def _product(found: Mapping[str, Any], *names: str) -> int:
     return math.prod(int(found.get(name, 1)) for name in names)
+
+
+def configuration_notes(source: str) -> list[str]:
+    """What a record that was read from a configuration says is guessed or left out, by its *source*.
+
+    >>> configuration_notes("a DeepSpeed JSON, where auto is taken as 1: x; left out: offload_optimizer")
+    ['auto is taken as 1: x', 'left out: offload_optimizer']
+    """
+    if not source.startswith(_SOURCES):
+        return []
+    first, *others = re.split(r", where |; |, (?=which )", source)
+    of = first.rpartition(", ")[2]
+    return [f"{of} {note.removeprefix('which ')}" if note.startswith("which ") else note for note in others]
 
 
 def is_layout_configuration(given: Mapping[str, Any]) -> bool:

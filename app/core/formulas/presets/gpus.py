@@ -268,12 +268,12 @@ _GPUS = (
     Gpu(
         name="GH200", year=2023, peak=989 * _TERA, peak_8bit=1979 * _TERA, memory=96 * _GIGA,
         memory_bandwidth=4000 * _GIGA, nvlink=450 * _GIGA, tensor_cores=528, sms=132,
-        source="NVIDIA GH200 Grace Hopper datasheet, HBM3: dense, half of 1,979 with sparsity; 450 to 1,000 W with the CPU",
+        source="NVIDIA GH200 Grace Hopper datasheet, HBM3: half of 1,979 TFLOP/s with sparsity; 450 to 1,000 W",
     ),
     Gpu(
         name="GH200 144GB", year=2024, peak=989 * _TERA, peak_8bit=1979 * _TERA, memory=144 * _GIGA,
         memory_bandwidth=4900 * _GIGA, nvlink=450 * _GIGA, tensor_cores=528, sms=132,
-        source="NVIDIA GH200 Grace Hopper datasheet, HBM3e: dense, half of 1,979 with sparsity; 450 to 1,000 W with the CPU",
+        source="NVIDIA GH200 Grace Hopper datasheet, HBM3e: half of 1,979 TFLOP/s with sparsity; 450 to 1,000 W",
     ),
     Gpu(
         name="RTX 5090", year=2025, peak=209.5 * _TERA, peak_8bit=419 * _TERA, peak_4bit=1676 * _TERA,
