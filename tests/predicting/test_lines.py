@@ -100,7 +100,7 @@ def test_a_length_of_sequences_that_no_one_gave_is_said_to_be_assumed(layout: ob
 
 def test_what_a_configuration_leaves_out_is_a_doubt_and_stands_in_the_verdict() -> None:
     zero = {"stage": 3, "offload_optimizer": {"device": "cpu"}, "offload_param": {"device": "none"}}
-    layout = {"train_micro_batch_size_per_gpu": "auto", "zero_optimization": zero}
+    layout = {"train_micro_batch_size_per_gpu": "auto", "zero_optimization": zero, "bf16": {"enabled": True}}
     found = result(cluster="8 H100", layout=layout)
     assert found["doubts"][1:] == [
         "The layout: auto is taken as 1: train_micro_batch_size_per_gpu.",
