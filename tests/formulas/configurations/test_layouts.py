@@ -87,6 +87,8 @@ def test_the_local_batch_of_a_pipeline_of_torchtitan_is_split_into_micro_batches
     for more, micro in (("", 1), ("\npipeline_parallel_microbatch_size = 2", 2)):
         found = Layout.on(pipeline.replace("degree = 4\n[act", f"degree = 4{more}\n[act"), 32)
         assert (found.pipeline, found.micro_batch, found.microbatches) == (4, micro, 8 // micro)
+    alone = Layout.on(TITAN.replace("local_batch_size = 1", "local_batch_size = 8"), 16)
+    assert (alone.micro_batch, alone.microbatches) == (8, 1)
 
 
 @each(
