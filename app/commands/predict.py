@@ -73,7 +73,8 @@ def _predict_one(given: Mapping[str, str], arguments: Namespace) -> int:
 
 
 def _table(found: Estimate) -> str:
-    return "\n".join([*_rows(found), "", why(found), ""])
+    doubts = [f"Doubt: {doubt}" for doubt in found.doubts]
+    return "\n".join([*_rows(found), "", why(found), *doubts, ""])
 
 
 def _rows(found: Estimate) -> Iterator[str]:
@@ -84,6 +85,7 @@ def _rows(found: Estimate) -> Iterator[str]:
     yield f"throughput  {show(found.token_rate, RATIO)} tokens per second and GPU"
     yield f"MFU         {100 * found.utilization:.1f} %"
     yield f"memory      {show(found.allocated, BYTE)} allocated, {show(found.room, BYTE)} available"
+    yield f"cluster     {found.cluster.understood}"
     yield from _parts("time of a step", found.parts, SECOND)
     yield from _parts("memory of the fullest GPU", found.memory, BYTE)
 

@@ -22,6 +22,7 @@ LINE: dict[str, Any] = {"ref": "a", "model": "Llama-3.1-70B", "cluster": "64 H10
 MODEL, CLUSTER, PLACED = (ModelShape.named("Llama-3.1-70B"), Cluster.named("64 H100"), Layout.of(LAYOUT))
 MEGATRON = Recipe(weight_bytes=2, gradient_bytes=4, optimizer_bytes=12)
 KEYS = ["ref", "step_time", "low", "high", "parts", "tokens_per_second_per_gpu", "mfu", "memory", "fits", "why"]
+KEYS += ["cluster", "doubts"]
 
 
 def results(*lines: object) -> list[Any]:
@@ -94,7 +95,49 @@ def test_without_recomputation_memory_and_time_rest_on_the_same_attention() -> N
     ],
 )
 def test_a_length_of_sequences_that_no_one_gave_is_said_to_be_assumed(layout: object, assumes: bool) -> None:
-    assert ("Sequences of 8,192 tokens are assumed" in result(layout=layout)["why"]) is assumes
+    assert any("Sequences of 8,192 tokens are assumed" in one for one in result(layout=layout)["doubts"]) is assumes
+
+
+def test_what_a_configuration_leaves_out_is_a_doubt_and_stands_in_the_verdict() -> None:
+    zero = {"stage": 3, "offload_optimizer": {"device": "cpu"}, "offload_param": {"device": "none"}}
+    layout = {"train_micro_batch_size_per_gpu": "auto", "zero_optimization": zero, "bf16": {"enabled": True}}
+    found = result(cluster="8 H100", layout=layout)
+    assert found["doubts"][1:] == [
+        "The layout: auto is taken as 1: train_micro_batch_size_per_gpu.",
+        "The layout: left out: offload_optimizer.",
+    ]
+    assert "It does not fit, unless offload makes room, which is left out: a GPU needs" in found["why"]
+    without = result(cluster="8 H100", layout={"train_micro_batch_size_per_gpu": 1, "zero_optimization": {"stage": 3}})
+    assert "It does not fit: a GPU needs" in without["why"]
+
+
+def test_a_model_type_that_is_not_known_is_a_doubt() -> None:
+    shape = {"hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32, "intermediate_size": 14336}
+    known, other = ({**shape, "vocab_size": 128256, "model_type": kind} for kind in ("llama", "llama9"))
+    assert result(model=known)["doubts"] == []
+    assert result(model=other)["doubts"] == [
+        "The model: model_type llama9 is not known: read as a Llama, with a gate, RMSNorm and no biases."
+    ]
+
+
+def test_the_cluster_is_said_as_it_was_understood() -> None:
+    found = result(cluster="16 nodes of 4 H100")
+    assert found["cluster"] == {
+        "gpu": "H100 SXM",
+        "nodes": 16,
+        "gpus_per_node": 4,
+        "intra_bandwidth": 450e9,
+        "inter_bandwidth": 50e9,
+        "text": "16 nodes of 4 H100 SXM; each GPU sends 450 GB/s inside a node and 50 GB/s between nodes",
+    }
+    assert found["step_time"] == result(cluster="64 H100 gpus_per_node=4")["step_time"] > result()["step_time"]
+
+
+def test_two_dies_in_one_name_are_a_doubt() -> None:
+    modules, dies = (result(cluster=f"64 {gpu}")["doubts"] for gpu in ("MI250X", "MI250X GCD"))
+    assert len(modules) == 1
+    assert "PyTorch sees 2 GPUs in one MI250X" in modules[0]
+    assert dies == []
 
 
 @each("micro_batch", [1, 8, 64])
@@ -264,6 +307,7 @@ def estimated(**changed: object) -> Estimate:
         "memory": {"weights": 20e9, "activations": 50e9},
         "reserved": 73e9,
         "room": 80e9,
+        "cluster": CLUSTER,
     }
     return Estimate(**{**fields, **changed})
 

@@ -3,7 +3,7 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from reprlib import repr as short
@@ -11,7 +11,7 @@ from typing import TypeVar, cast
 
 from app.core.errors import InputError, nearest
 from app.core.formulas.checks import positive
-from app.core.formulas.configurations import is_configuration, is_layout_configuration
+from app.core.formulas.configurations import configuration_notes, is_configuration, is_layout_configuration
 from app.core.formulas.layout import StepTime, step_time
 from app.core.formulas.parallelism.rules import PLAIN
 from app.core.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe, Shares
@@ -61,8 +61,9 @@ class Estimate:
     memory: Mapping[str, Bytes]
     reserved: Bytes
     room: Bytes
+    cluster: Cluster  # as it was understood
     scores: str = ""  # what becomes of attention's scores if nothing is computed again
-    assumed: str = ""  # what was not said
+    doubts: tuple[str, ...] = ()  # what was assumed, not understood, or left out
 
     @property
     def allocated(self) -> Bytes:
@@ -108,12 +109,27 @@ def estimate(asked: PredictionRequest) -> Estimate:
         memory=fullest._asdict(),
         reserved=sum(fullest) * _HELD_BACK,
         room=gpu.memory,
+        cluster=asked.cluster,
         scores=_scores(asked),
-        assumed=asked.assumed,
+        doubts=tuple(_doubts(asked)),
     )
     if not all(map(isfinite, (*times, found.utilization, found.token_rate, found.reserved))):
         raise OverflowError
     return found
+
+
+def _doubts(asked: PredictionRequest) -> Iterator[str]:
+    """What was assumed, not understood, or left out, each in a sentence."""
+    if asked.assumed:
+        yield asked.assumed
+    for name, record in (("model", asked.model), ("layout", asked.layout)):
+        notes = configuration_notes(record.source)
+        yield from (f"The {name}: {note}." for note in notes if not asked.assumed or "says no sequence" not in note)
+    if (gpu := asked.cluster.gpu).dies > 1:
+        yield (
+            f"PyTorch sees {gpu.dies} GPUs in one {gpu.name}, each with a part of its memory: this is for ranks that"
+            f" have all of it. Count {gpu.name} GCD instead."
+        )
 
 
 def _ends(asked: PredictionRequest, times: StepTime) -> tuple[Seconds, Seconds]:
@@ -176,7 +192,7 @@ _NAMED = 0.01  # of the step: smaller parts limit nothing
 
 def why(found: Estimate) -> str:
     """What limits the step of *found*, and whether and where it fits."""
-    texts = (_of_time(found), _of_interval(found), _of_memory(found), found.scores, found.assumed)
+    texts = (_of_time(found), _of_interval(found), _of_memory(found), found.scores)
     return " ".join(text for text in texts if text)
 
 
@@ -216,9 +232,14 @@ def _of_memory(found: Estimate) -> str:
     lacking = show(found.allocated - found.room, BYTE, 3)
     largest = max(found.memory, key=lambda part: found.memory[part])
     return (
-        f"It does not fit: {stage} needs {needs}, {lacking} more than the {has} available;"
+        f"It does not fit{_unless(found)}: {stage} needs {needs}, {lacking} more than the {has} available;"
         f" the largest part is {called(largest)} ({show(found.memory[largest], BYTE, 3)})."
     )
+
+
+def _unless(found: Estimate) -> str:
+    """What of the configuration would make room, but is left out."""
+    return ", unless offload makes room, which is left out" if any("offload" in one for one in found.doubts) else ""
 
 
 def _stage(found: Estimate) -> str:

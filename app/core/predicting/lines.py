@@ -10,6 +10,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from app.core.errors import InputError
+from app.core.formulas.presets import Cluster
 from app.core.predicting.estimate import (
     Estimate,
     PredictionLine,
@@ -360,8 +361,23 @@ def prediction_row(ref: Reference, found: Estimate) -> bytes:
             },
             "fits": found.fits,
             "why": why(found),
+            "cluster": _cluster_fields(found.cluster),
+            "doubts": found.doubts,
         }
     )
+
+
+def _cluster_fields(cluster: Cluster) -> dict[str, object]:
+    """The cluster as it was understood."""
+    node = min(cluster.gpus, cluster.gpus_per_node)
+    return {
+        "gpu": cluster.gpu.name,
+        "nodes": -(-cluster.gpus // node),
+        "gpus_per_node": node,
+        "intra_bandwidth": cluster.intra_bandwidth,
+        "inter_bandwidth": cluster.inter_bandwidth,
+        "text": cluster.understood,
+    }
 
 
 def _lines_line(values: dict[str, object]) -> bytes:

@@ -127,7 +127,12 @@ PARTS = (  # of a step, and the kinds of parallelism that communicate
     noted("data"),
     noted("messages"),
 )
-MORE_CARDS = ("B300", *RACKS)
+MORE_CARDS = (
+    *("B300", *RACKS, "GH200", "H100 NVL", "H100 PCIe", "H20", "MI355X", "MI350X", "MI325X", "MI300X", "MI250X GCD"),
+    *("A800", "A100 40GB", "A100 PCIe 80GB", "A100 PCIe 40GB", "V100", "V100 SXM2 16GB", "V100 PCIe"),
+    *("RTX PRO 6000", "RTX 5090", "RTX 4090", "RTX 3090", "RTX 6000 Ada", "RTX A6000", "L40S", "L40", "L4"),
+    *("A40", "A10G", "A10", "T4", "GB10"),
+)
 # Presets in the list after those that are asked for most; a shape is there once.
 MORE_MODELS = tuple(
     name

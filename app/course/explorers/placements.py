@@ -218,17 +218,18 @@ def _cluster(values: Values) -> Cluster:
 
 
 def named_cluster(name: str, count: int, network: BytesPerSecond) -> Cluster:
-    """GPUs in nodes of eight, or fewer where they are not a multiple; or in racks with NVLink.
+    """GPUs in the nodes that are sold most, or smaller ones where they are not a multiple; or in racks with NVLink.
 
     Each has a network card.
     """
     card = GPUS[name]
+    node = Cluster.node_of(card)
     return Cluster(
         name=f"{count} {card.name}",
         gpu=card,
         gpus=count,
-        gpus_per_node=RACKS.get(name) or math.gcd(_NODE, count),
-        intra_bandwidth=card.nvlink,
+        gpus_per_node=RACKS.get(name) or math.gcd(node.gpus_per_node if node else _NODE, count),
+        intra_bandwidth=node.intra_bandwidth if node else card.nvlink,
         inter_bandwidth=network,
     )
 

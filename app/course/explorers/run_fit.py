@@ -118,7 +118,8 @@ def said_of(run: Projection, paper: ExplorableRun | None) -> str:
     limits = translate(
         "This is a projection. For the published runs below, it is off by {near} to {far}.", near=near, far=far
     )
-    return f"{says}\n\n{' '.join(filter(None, (_published(run, paper), limits)))}"
+    taken = translate("The cluster is taken to be {cluster}.", cluster=run.placed.cluster.understood)
+    return f"{says} {taken}\n\n{' '.join(filter(None, (_published(run, paper), limits)))}"
 
 
 def _published(run: Projection, paper: ExplorableRun | None) -> str:

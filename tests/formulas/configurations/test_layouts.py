@@ -2,6 +2,7 @@
 
 import pytest
 
+from app.core.formulas.configurations.known_keys import DEEPSPEED_KEYS, TITAN_KEYS
 from app.core.formulas.presets import Layout
 from tests.each import each
 
@@ -64,6 +65,7 @@ def test_what_a_configuration_does_not_say_is_said_to_be_taken() -> None:
     assert "says no sequence: 8,192 tokens are taken" in Layout.on(DEEPSPEED, 16).source
     said = Layout.on({"zero_optimization": {"stage": 1}, "sequence": 2048}, 8)
     assert (said.sequence, said.data, said.zero_stage) == (2048, 8, 1)
+    assert "not used" not in said.source
 
 
 def test_what_deepspeed_leaves_open_or_a_layout_has_not_is_said() -> None:
@@ -76,6 +78,50 @@ def test_what_deepspeed_leaves_open_or_a_layout_has_not_is_said() -> None:
         assert words not in Layout.on(DEEPSPEED, 16).source
     sharded = Layout.on('{"zero_optimization": {"stage": 3, "zero_hpz_partition_size": 8}}', 16)
     assert "left out: zero_hpz_partition_size" in sharded.source
+
+
+def test_the_local_batch_of_a_pipeline_of_torchtitan_is_split_into_micro_batches() -> None:
+    pipeline = TITAN.replace("local_batch_size = 1", "local_batch_size = 8").replace(
+        "tensor_parallel_degree = 2", "pipeline_parallel_degree = 4"
+    )
+    for more, micro in (("", 1), ("\npipeline_parallel_microbatch_size = 2", 2)):
+        found = Layout.on(pipeline.replace("degree = 4\n[act", f"degree = 4{more}\n[act"), 32)
+        assert (found.pipeline, found.micro_batch, found.microbatches) == (4, micro, 8 // micro)
+    alone = Layout.on(TITAN.replace("local_batch_size = 1", "local_batch_size = 8"), 16)
+    assert (alone.micro_batch, alone.microbatches) == (8, 1)
+
+
+@each(
+    ("text", "says"),
+    [
+        (DEEPSPEED, ""),
+        ('{"zero_optimization": {"stage": 2}}', "neither bf16 nor fp16 is enabled"),
+        ('{"zero_optimization": {"stage": 2}, "fp16": {"enabled": "auto"}, "steps_per_print": 10}', ""),
+        ('{"zero_optimization": {"stage": 2}, "bf16": {"enabled": true}, "sequence_parallel_size": 4}',
+         "not used: sequence_parallel_size"),
+        ('{"zero_optimization": {"stage": 2, "reduce_bucket_size": 5e8}, "bf16": {"enabled": true}}',
+         "not used: zero_optimization.reduce_bucket_size"),
+        ('{"zero_optimization": {"stage": 2}, "bf16": {"enabled": true}, "optimizer": {"type": "OneBitAdam"}}',
+         "not used: optimizer.type"),
+        ('{"zero_optimization": {"stage": 2}, "bf16": {"enabled": true}, "optimizer": {"type": "AdamW"}}', ""),
+        (TITAN, ""),
+        (TITAN.replace('"op"', '"2"'), "left out: recomputation of every layer number 2"),
+        (TITAN.replace('flavor = "8B"', 'flavor = "8B"\nconverters = ["float8"]'), "not used: model.converters"),
+        (f"{TITAN}\n[compile]\nenable = true", "not used: compile.enable"),
+        (f"{TITAN}\n[compile]\nenable = false\n[profiling]\nenable_profiling = true", ""),
+    ],
+)  # fmt: skip
+def test_a_key_that_is_neither_used_nor_harmless_is_said(text: str, says: str) -> None:
+    source = Layout.on(text, 16, 32).source
+    assert says in source
+    assert bool(says) is ("not used" in source or "left out" in source or "neither" in source)
+
+
+def test_a_known_key_is_either_used_or_harmless() -> None:
+    for keys in (DEEPSPEED_KEYS, TITAN_KEYS):
+        whole = {name.partition(".")[0] for name in keys.used | keys.harmless if "." in name}
+        assert not keys.used & keys.harmless
+        assert not whole & (keys.used | keys.harmless)
 
 
 @each(

@@ -142,7 +142,19 @@ def test_an_impossible_record_is_refused_by_field(kind: type[Record], text: str,
 @each(
     ("printed", "name"),
     [
-        ("Tesla V100-SXM2-16GB", "V100 SXM2"),
+        ("Tesla V100-SXM2-16GB", "V100 SXM2 16GB"),
+        ("Tesla T4", "T4"),
+        ("NVIDIA GeForce RTX 4090", "RTX 4090"),
+        ("NVIDIA RTX A6000", "RTX A6000"),
+        ("NVIDIA RTX 6000 Ada Generation", "RTX 6000 Ada"),
+        ("NVIDIA A10G", "A10G"),
+        ("NVIDIA L40S", "L40S"),
+        ("NVIDIA A100-PCIE-40GB", "A100 PCIe 40GB"),
+        ("NVIDIA A100 80GB PCIe", "A100 PCIe 80GB"),
+        ("NVIDIA A800-SXM4-80GB", "A800 SXM 80GB"),
+        ("NVIDIA GH200 480GB", "GH200"),
+        ("NVIDIA GB10", "GB10"),
+        ("AMD Instinct MI250X", "MI250X GCD"),
         ("Tesla V100-SXM2-32GB", "V100 SXM2"),
         ("NVIDIA A100-SXM4-40GB", "A100 SXM 40GB"),
         ("A100-SXM4-40GB", "A100 SXM 40GB"),
@@ -177,10 +189,13 @@ def test_a_gpu_is_known_by_the_name_that_its_driver_prints(printed: str, name: s
     [
         "NVIDIA H200 NVL",
         "NVIDIA H800 PCIe",
-        "NVIDIA A100-PCIE-40GB",
-        "NVIDIA A100 80GB PCIe",
         "NVIDIA H100 80GB HBM3 MIG 1g.10gb",
-        "NVIDIA GeForce RTX 4090",
+        "NVIDIA A100-SXM4-40GB MIG 3g.20gb",
+        "NVIDIA GeForce RTX 4090 Laptop GPU",
+        "NVIDIA GeForce RTX 4090 D",
+        "NVIDIA GeForce RTX 3090 Ti",
+        "Quadro RTX 6000",
+        "NVIDIA RTX PRO 6000 Blackwell Server Edition",
         "NVIDIA Graphics Device",
         "AMD Instinct MI308X",
         "",
@@ -210,6 +225,105 @@ def test_no_other_accelerator_passes_for_one_that_is_known(printed: str) -> None
 def test_dense_peaks_and_memories_of_2025(name: str, peak: float, memory: float, bandwidth: float) -> None:
     found = gpu(name)
     assert (found.peak, found.memory, found.memory_bandwidth) == (peak, memory, bandwidth)
+
+
+# As printed: TFLOP/s in 16 and in 8 bits, GB, GB/s, W. Those with sparsity are halved here.
+@each(
+    ("name", "peak", "peak_8bit", "memory", "bandwidth", "power"),
+    [
+        ("V100 PCIe", 112, 0, 32, 900, 250),
+        ("V100 SXM2 16GB", 125, 0, 16, 900, 300),
+        ("T4", 65, 0, 16, 320, 70),
+        ("RTX 3090", 142 / 2, 0, 24, 936, 350),
+        ("RTX A6000", 309.6 / 2, 0, 48, 768, 300),
+        ("A40", 299.4 / 2, 0, 48, 696, 300),
+        ("A10", 250 / 2, 0, 24, 600, 150),
+        ("A10G", 140 / 2, 0, 24, 600, 300),
+        ("A100 PCIe 40GB", 624 / 2, 0, 40, 1555, 250),
+        ("A100 PCIe 80GB", 624 / 2, 0, 80, 1935, 300),
+        ("A800", 624 / 2, 0, 80, 2039, 400),
+        ("RTX 4090", 330.4 / 2, 660.6 / 2, 24, 1008, 450),
+        ("RTX 6000 Ada", 728.4 / 2, 1457 / 2, 48, 960, 300),
+        ("L40", 362.1 / 2, 724 / 2, 48, 864, 300),
+        ("L40S", 362.05, 1466 / 2, 48, 864, 350),
+        ("L4", 242 / 2, 485 / 2, 24, 300, 72),
+        ("GH200", 1979 / 2, 3958 / 2, 96, 4000, 0),
+        ("GH200 144GB", 1979 / 2, 3958 / 2, 144, 4900, 0),
+        ("RTX 5090", 419 / 2, 838 / 2, 32, 1792, 575),
+        ("DGX Spark", 1000 / 8, 1000 / 4, 128, 273, 140),
+        ("MI250X", 383, 0, 128, 3276.8, 500),
+        ("MI250X GCD", 383 / 2, 0, 128 / 2, 3276.8 / 2, 500 / 2),
+    ],
+)
+def test_a_gpu_of_students_is_what_its_datasheet_prints(
+    name: str, peak: float, peak_8bit: float, memory: float, bandwidth: float, power: float
+) -> None:
+    found = gpu(name)
+    assert (found.peak, found.peak_8bit) == pytest.approx((1e12 * peak, 1e12 * peak_8bit), rel=6e-4)
+    assert (found.memory, found.memory_bandwidth, found.power) == (1e9 * memory, 1e9 * bandwidth, power)
+
+
+# Multiplications per tensor core and clock with sums in FP32, and the boost clock in MHz.
+@each(
+    ("name", "per_clock", "clock"),
+    [
+        ("V100 PCIe", 64, 1370),
+        ("T4", 64, 1590),
+        ("RTX 3090", 64, 1695),
+        ("RTX A6000", 128, 1800),
+        ("A10", 128, 1695),
+        ("A10G", 64, 1710),
+        ("RTX 4090", 64, 2520),
+        ("RTX 6000 Ada", 128, 2505),
+        ("L40", 64, 2490),
+        ("L40S", 128, 2490),
+        ("L4", 128, 2040),
+        ("RTX 5090", 64, 2407),
+        ("GB10", 128, 2543),
+        ("MI250X", 128, 1700),
+    ],
+)
+def test_a_peak_is_what_the_tensor_cores_of_a_gpu_multiply(name: str, per_clock: int, clock: int) -> None:
+    found = gpu(name)
+    assert found.peak == pytest.approx(2 * per_clock * 1e6 * clock * found.tensor_cores, rel=0.01)
+
+
+@each(
+    ("text", "name"),
+    [
+        ("4090", "RTX 4090"),
+        ("RTX4090", "RTX 4090"),
+        ("geforce rtx 4090 24GB", "RTX 4090"),
+        ("NVIDIA GeForce RTX 3090", "RTX 3090"),
+        ("A6000", "RTX A6000"),
+        ("A100-PCIE-40GB", "A100 PCIe 40GB"),
+        ("A100 40GB PCIe", "A100 PCIe 40GB"),
+        ("A100 SXM4 80GB", "A100 SXM 80GB"),
+        ("H100 80GB HBM3", "H100 SXM"),
+        ("H100 SXM5 80 GB", "H100 SXM"),
+        ("Tesla V100 16GB", "V100 SXM2 16GB"),
+        ("Tesla V100-PCIE-32GB", "V100 PCIe"),
+        ("GH200 480GB", "GH200"),
+        ("dgx spark", "GB10"),
+        ("AMD Instinct MI250X", "MI250X"),
+        ("l40s", "L40S"),
+    ],
+)
+def test_a_gpu_is_found_as_people_write_it(text: str, name: str) -> None:
+    assert gpu(text).name == name
+
+
+@each("text", ["RTX 4090 48GB", "RTX 4090 D", "RTX 4090 Laptop GPU", "T40", "RTX 6000", "H100 81GB"])
+def test_a_gpu_that_is_not_here_is_not_taken_for_another(text: str) -> None:
+    with pytest.raises(ValueError, match="no GPU is called"):
+        gpu(text)
+
+
+def test_a_gpu_by_its_name_alone_needs_nothing_else() -> None:
+    for one in GPUS.values():
+        if one.year >= 2017 and not one.name.startswith(("TPU", "Trainium", "Gaudi")):
+            assert Cluster.read(f"1 {one.name}").gpu is one
+            assert one.name in CLUSTERS or Cluster.read(one.name).gpus == 1
 
 
 def test_dense_peaks_are_what_the_matrix_cores_do_at_the_boost_clock() -> None:
@@ -248,9 +362,59 @@ def test_a_cluster_is_a_number_of_gpus_as_people_write_it(text: str, name: str, 
     assert found.intra_bandwidth == Cluster.named(name).intra_bandwidth
 
 
+# Nodes of four are those of Perlmutter, Leonardo and JUWELS.
+@each(
+    ("text", "gpus", "node"),
+    [
+        ("64 H100", 64, 8),
+        ("16 nodes of 4 H100", 64, 4),
+        ("16 nodes with 4x H100", 64, 4),
+        ("16 nodes x 4 H100", 64, 4),
+        ("16 nodes, 4 H100 each", 64, 4),
+        ("16x4 A100", 64, 4),
+        ("64 H100 (4 per node)", 64, 4),
+        ("64 H100, 4 GPUs per node", 64, 4),
+        ("64 H100 on 16 nodes", 64, 4),
+        ("4 A100 per node, 16 nodes", 64, 4),
+        ("4 H100 x 16 nodes", 64, 4),
+        ("3 nodes of 1 H100", 3, 1),
+        ("2 x 2 x 4090", 4, 2),
+        ("8 x 4090", 8, 8),
+        ("RTX 4090", 1, 8),
+        ("RTX4090x4", 4, 8),
+        ("2 DGX Spark", 2, 1),
+        ("18 nodes of 4 GB200", 72, 72),
+        ("2 nodes of 36 GB200", 72, 36),
+    ],
+)
+def test_a_cluster_has_the_nodes_that_were_written(text: str, gpus: int, node: int) -> None:
+    found = Cluster.read(text)
+    assert (found.gpus, found.gpus_per_node) == (gpus, node)
+    assert Cluster.read(found.text) == found
+
+
 @each(
     ("text", "says"),
     [
+        ("1 RTX 4090", "1 RTX 4090"),
+        ("2 RTX 4090", "1 node of 2 RTX 4090; each GPU sends 32 GB/s"),
+        ("2 DGX Spark", "2 nodes of 1 GB10; each GPU sends 25 GB/s"),
+        (
+            "16 nodes of 4 H100",
+            "16 nodes of 4 H100 SXM; each GPU sends 450 GB/s inside a node and 50 GB/s between nodes",
+        ),
+        ("100 GB200", "100 GB200 in racks of 72; each GPU sends 900 GB/s inside a rack and 50 GB/s between racks"),
+    ],
+)
+def test_a_cluster_says_how_it_was_understood(text: str, says: str) -> None:
+    assert Cluster.read(text).understood == says
+
+
+@each(
+    ("text", "says"),
+    [
+        ("7 H100 on 2 nodes", "nodes must divide the GPUs, 7, not 2"),
+        ("1 RTX 4090 Ti", "no GPU is called 'RTX 4090 Ti'; did you mean 'RTX 4090'"),
         ("8 H101", "no GPU is called 'H101'; did you mean 'H100'"),
         ("8 TPU v5p", "the network of a node of TPU v5p is not known: write gpu=TPU v5p gpus=8"),
         ("0 H100", "gpus must be at least 1, not 0"),

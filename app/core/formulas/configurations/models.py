@@ -15,6 +15,7 @@ from app.core.formulas.configurations.documents import (
     needed_count,
     table_in,
 )
+from app.core.formulas.configurations.known_keys import DEEPSPEED_KEYS, TITAN_KEYS, is_set
 from app.core.translation import say
 
 _INNER = ("text_config", "llm_config", "language_config")
@@ -407,8 +408,24 @@ class ConfiguredLayout:
         return self.batch // each
 
 
+_SOURCES = ("config.json, ", "a DeepSpeed JSON", "a torchtitan TOML", "arguments of Megatron-LM")
+
+
 def _product(found: Mapping[str, Setting], *names: str) -> int:
     return math.prod(int(found.get(name, 1)) for name in names)
+
+
+def configuration_notes(source: str) -> list[str]:
+    """What a record that was read from a configuration says is guessed or left out, by its *source*.
+
+    >>> configuration_notes("a DeepSpeed JSON, where auto is taken as 1: x; left out: offload_optimizer")
+    ['auto is taken as 1: x', 'left out: offload_optimizer']
+    """
+    if not source.startswith(_SOURCES):
+        return []
+    first, *others = re.split(r", where |; |, (?=which )", source)
+    of = first.rpartition(", ")[2]
+    return [f"{of} {note.removeprefix('which ')}" if note.startswith("which ") else note for note in others]
 
 
 def is_layout_configuration(given: Mapping[str, object]) -> bool:
@@ -449,7 +466,7 @@ def _deepspeed(given: Mapping[str, object]) -> ConfiguredLayout:
         "microbatches": steps,
         "tensor": count_in(ranks, "autotp_size", "tp_size"),
         "sequence_parallel": False,
-        "source": f"a DeepSpeed JSON{_not_said(given)}",
+        "source": f"a DeepSpeed JSON{_not_said(given)}{DEEPSPEED_KEYS.left_out(given)}",
     }
     batch = 0 if steps else count_in(fixed, "train_batch_size") or 0
     return ConfiguredLayout(_said(fields), batch)
@@ -458,19 +475,20 @@ def _deepspeed(given: Mapping[str, object]) -> ConfiguredLayout:
 def _not_said(given: Mapping[str, object]) -> str:
     """What a DeepSpeed JSON leaves to the program, and what of it a layout does not have."""
     zero = table_in(given, "zero_optimization")
-    left_out = [name for name in _NO_LAYOUT if _is_set(zero.get(name))]
+    left_out = [name for name in _NO_LAYOUT if is_set(zero.get(name))]
     whole, *others = _BATCH
     last = 1 if isinstance(given.get(whole), int) else 2  # of the steps there is a rest then
     auto = [name for name in others[:last] if given.get(name) == "auto"]
     says = f", where auto is taken as 1: {', '.join(auto)}" if auto else ""
-    return says + (f"; left out: {', '.join(left_out)}" if left_out else "")
+    says += f"; left out: {', '.join(left_out)}" if left_out else ""
+    if _trains_in_fp32(given):
+        says += "; neither bf16 nor fp16 is enabled, so that DeepSpeed trains in FP32: this is for 16 bits"
+    return says
 
 
-def _is_set(value: object) -> bool:
-    """Whether a setting of ZeRO is on: an object with a device, a number above 1, or true."""
-    if isinstance(value, Mapping):
-        return value.get("device", "none") not in {"none", None}
-    return value not in (None, False, 0, 1) or value is True
+def _trains_in_fp32(given: Mapping[str, object]) -> bool:
+    """Whether a DeepSpeed JSON enables no format of 16 bits."""
+    return not any(table_in(given, name).get("enabled") for name in ("bf16", "bfloat16", "fp16", "torch_autocast"))
 
 
 def _torchtitan(given: Mapping[str, object]) -> ConfiguredLayout:
@@ -481,18 +499,34 @@ def _torchtitan(given: Mapping[str, object]) -> ConfiguredLayout:
         "pipeline": count_in(degrees, "pipeline_parallel_degree"),
         "context": count_in(degrees, "context_parallel_degree"),
         "expert": count_in(degrees, "expert_parallel_degree"),
-        "micro_batch": count_in(training, "local_batch_size", "batch_size"),
+        **_titan_batch(degrees, count_in(training, "local_batch_size", "batch_size")),
         "sequence": count_in(training, "seq_len"),
         "zero_stage": 3,
         "context_by": "all-gather",
         "recompute": _titan_recompute(table_in(given, "activation_checkpoint")),
-        "source": "a torchtitan TOML",
+        "source": f"a torchtitan TOML{_titan_left_out(given)}",
     }
     batch = count_in({k: v for k, v in training.items() if v != -1}, "global_batch_size") or 0
     shards = degrees.get("data_parallel_shard_degree", -1)
     if copies > 1 and isinstance(shards, int) and shards > 0:
         fields["shard_ranks"] = shards * (count_in(degrees, "context_parallel_degree") or 1)
     return ConfiguredLayout(_said(fields), batch)
+
+
+def _titan_batch(degrees: Mapping[str, object], local: int | None) -> Mapping[str, int | None]:
+    """The micro-batches of a *local* batch, which a pipeline splits, by default into single sequences."""
+    if (count_in(degrees, "pipeline_parallel_degree") or 1) == 1:
+        return {"micro_batch": local}
+    micro = count_in(degrees, "pipeline_parallel_microbatch_size") or 1
+    return {"micro_batch": micro, "microbatches": local and local // micro}
+
+
+def _titan_left_out(given: Mapping[str, object]) -> str:
+    again = table_in(given, "activation_checkpoint")
+    option = str(again.get("selective_ac_option", "op"))
+    every = str(again.get("mode", "selective")) == "selective" and option != "op"
+    says = f"; left out: recomputation of every layer number {option[:10]}" if every else ""
+    return says + TITAN_KEYS.left_out(given)
 
 
 def _titan_recompute(given: Mapping[str, object]) -> str:

@@ -7,10 +7,10 @@ from types import MappingProxyType
 from typing import ClassVar, NamedTuple, Self
 
 from app.core.formulas.checks import at_least, divides, positive, recorded, whole
-from app.core.formulas.presets.gpus import GPUS, Gpu
+from app.core.formulas.presets.gpus import GPUS, Gpu, without_vendor
 from app.core.formulas.records import Record
 from app.core.translation import noted, say
-from app.core.units import Bytes, BytesPerSecond, Count, FlopsPerSecond, Ratio, Seconds
+from app.core.units import BYTE_PER_SECOND, Bytes, BytesPerSecond, Count, FlopsPerSecond, Ratio, Seconds, show
 
 _LINKS_GIGA, _LINKS_MICRO = 1e9, 1e-6
 
@@ -101,34 +101,50 @@ LINKS: Mapping[str, Link] = MappingProxyType({known.name: known for known in _LI
 
 
 _TIMES = r"\s*[x×*]\s*"
-_BEFORE = re.compile(
-    rf"(?:(?P<nodes>\d{{1,6}})(?:{_TIMES}|\s+nodes?\s+(?:of|with)\s+))?(?P<count>\d{{1,7}})"
-    rf"(?:{_TIMES}|\s+)(?P<gpu>[a-z][\w .-]{{1,60}})",
-    re.IGNORECASE,
+_NODES = r"(?:nodes?|servers?|machines?)"
+_COUNT = rf"(?P<count>\d{{1,7}})(?:{_TIMES}|\s+)(?P<gpu>(?:[a-z]|\d{{4}}\b)[\w ./-]{{0,60}}?)"
+_EACH = r"(?:,?\s*\(?(?P<each>\d{1,3})\s*(?:gpus?\s*)?(?:per|a|/)\s*node\)?)?"
+_COUNTED = tuple(
+    re.compile(form, re.IGNORECASE)
+    for form in (
+        rf"{_COUNT}\s+(?:on|in|across|over)\s+(?P<among>\d{{1,6}})\s+{_NODES}",
+        rf"{_COUNT}(?:\s+(?:per|a)\s+node)?(?:{_TIMES}|,\s*|\s+on\s+)(?P<nodes>\d{{1,6}})\s+{_NODES}",
+        rf"(?:(?P<nodes>\d{{1,6}})(?:{_TIMES}|\s+{_NODES}(?:\s+(?:of|with)\s+|{_TIMES}|,\s*)))?{_COUNT}(?:\s+each)?{_EACH}",
+        rf"(?P<gpu>[a-z][\w ./-]{{0,60}}?)(?:\s+[x×*]\s*|(?<=[\dx])x(?=\d)|\s*[×*:]\s*)(?P<count>\d{{1,7}}){_EACH}",
+    )
 )
-_AFTER = re.compile(rf"(?P<gpu>[a-z][\w .-]{{1,60}}?)(?:{_TIMES}|:)(?P<count>\d{{1,7}})", re.IGNORECASE)
-_AROUND = re.compile(r"^(?:(?:nvidia|amd|intel|google|aws|instinct)\s+)+|\s+gpus?$", re.IGNORECASE)
 
 
 class GpuCount(NamedTuple):
-    """A number of *gpus*, and the *gpu* by name."""
+    """A number of *gpus*, and the *gpu* by name; *node* of them are in each node, 0 if unsaid."""
 
     gpus: int
     gpu: str
+    node: int = 0
 
 
 def gpu_count(text: str) -> GpuCount | None:
     """What *text* counts; None if it does not count GPUs.
 
     >>> gpu_count("2 x 8 NVIDIA H100s")
-    GpuCount(gpus=16, gpu='H100')
+    GpuCount(gpus=16, gpu='H100', node=8)
+
+    Raises:
+        ValueError: the GPUs cannot be spread evenly over the nodes.
     """
-    found = _BEFORE.fullmatch(text.strip()) or _AFTER.fullmatch(text.strip())
-    if found is None:
+    forms = (form.fullmatch(text.strip()) for form in _COUNTED)
+    if (found := next(filter(None, forms), None)) is None:
         return None
     parts = found.groupdict()
-    name = re.sub(r"(?<=\d)s$|(?<=[xX])s$", "", _AROUND.sub("", parts["gpu"].strip()))
-    return GpuCount(int(parts.get("nodes") or 1) * int(parts["count"]), name)
+    name = without_vendor(re.sub(r"\s+gpus?$", "", parts["gpu"], flags=re.IGNORECASE))
+    name, count = re.sub(r"(?<=[\dxX])s$", "", name), int(parts["count"])
+    if parts.get("nodes"):
+        return GpuCount(count * int(parts["nodes"]), name, count)
+    if parts.get("among"):
+        nodes = int(parts["among"])
+        divides(noted("nodes"), nodes, noted("GPUs"), count)
+        return GpuCount(count, name, count // nodes)
+    return GpuCount(count, name, int(parts.get("each") or 0))
 
 
 _GIGA, _MICRO = 1e9, 1e-6
@@ -203,26 +219,68 @@ class Cluster(Record):
 
     @classmethod
     def named(cls, name: str) -> Self:
-        """The cluster called *name*, or a number of GPUs, such as 16 H200 or 8xH100.
+        """The cluster called *name*, or a number of GPUs: 16 H200, 8xH100, 16 nodes of 4 H100, RTX 4090.
 
-        Those are in the nodes of the cluster with a published network that has such GPUs.
+        Unless it says how many are in a node, those are in the nodes of the cluster with a published network that
+        has such GPUs.
 
         Raises:
             ValueError: there is none; the message offers the closest name.
         """
-        counted = gpu_count(name)
-        if counted is None or cls.has(name):
+        if cls.has(name) or (counted := _gpus_in(name)) is None:
             return super().named(name)
         gpu = Gpu.named(counted.gpu)
-        nodes = (one for one in cls.known().values() if one.gpu == gpu and one.is_a_node)
-        if (node := next(nodes, None)) is None:
+        if (known := cls.node_of(gpu)) is None:
             raise ValueError(_without_a_network(gpu, counted.gpus))
-        return replace(node, gpus=counted.gpus) if counted.gpus != node.gpus else node
+        is_tray = known.gpus_per_node > _LARGEST_NODE >= counted.node  # of a rack, which shares NVLink
+        node = counted.node if counted.node and not is_tray else known.gpus_per_node
+        if (counted.gpus, node) == (known.gpus, known.gpus_per_node):
+            return known
+        return replace(known, gpus=counted.gpus, gpus_per_node=node)
+
+    @classmethod
+    def node_of(cls, gpu: Gpu) -> Self | None:
+        """The node of *gpu* that is sold most; None if its network is not known."""
+        return next((one for one in cls.known().values() if one.gpu == gpu and one.is_a_node), None)
+
+    @property
+    def understood(self) -> str:
+        """Its nodes and the wires of a GPU, in words.
+
+        >>> Cluster.read("16 nodes of 4 H100").understood
+        '16 nodes of 4 H100 SXM; each GPU sends 450 GB/s inside a node and 50 GB/s between nodes'
+        """
+        inside, between = (show(rate, BYTE_PER_SECOND, 3) for rate in (self.intra_bandwidth, self.inter_bandwidth))
+        node, gpu = min(self.gpus, self.gpus_per_node), self.gpu.name
+        if self.gpus == 1:
+            return f"1 {gpu}"
+        if self.gpus == node:
+            return say("1 node of {node} {gpu}; each GPU sends {inside}", node=node, gpu=gpu, inside=inside)
+        count = -(-self.gpus // node)
+        if node == 1:
+            return say("{count} nodes of 1 {gpu}; each GPU sends {between}", count=count, gpu=gpu, between=between)
+        if self.gpus_per_node > _LARGEST_NODE:
+            form = noted(
+                "{gpus} {gpu} in racks of {node}; each GPU sends {inside} inside a rack and {between} between racks"
+            )
+            return say(form, gpus=self.gpus, gpu=gpu, node=node, inside=inside, between=between)
+        form = noted("{count} nodes of {node} {gpu}; each GPU sends {inside} inside a node and {between} between nodes")
+        return say(form, count=count, node=node, gpu=gpu, inside=inside, between=between)
 
     @property
     def is_a_node(self) -> bool:
         """Whether it is one node, or one rack that shares NVLink."""
         return self.gpus == self.gpus_per_node and not self.name.startswith("One node")
+
+
+def _gpus_in(name: str) -> GpuCount | None:
+    """What *name* counts; the name of a GPU alone is one of it."""
+    if (counted := gpu_count(name)) is not None:
+        return counted
+    try:
+        return GpuCount(1, Gpu.named(name).name)
+    except ValueError:
+        return None
 
 
 def _without_a_network(gpu: Gpu, count: int) -> str:
@@ -249,7 +307,18 @@ def _infinity_fabric(gpu: str, link: float, source: str) -> Cluster:
     )  # fmt: skip
 
 
+def _boards(name: str, gpu: str, pcie: float, network: float, source: str, node: int = 8) -> Cluster:
+    """GPUs that reach each other over PCIe, whose datasheets add both ways."""
+    return Cluster(
+        name=name, gpu=GPUS[gpu], gpus=node, gpus_per_node=node, intra_bandwidth=pcie * _GIGA,
+        inter_bandwidth=network * _GIGA, source=f"{source}; PCIe of {pcie:g} GB/s each way",
+    )  # fmt: skip
+
+
 _RACK = "72 GPUs share NVLink; one network card per GPU"
+_EC2 = "Amazon EC2, accelerated computing"
+_ONE_CARD = "boards of PCIe without NVLink bridges; a network card of 100 Gbit/s for eight of them is assumed"
+_CARD_FOR_TWO = "boards of PCIe without NVLink bridges; a network card of 200 Gbit/s for two of them is assumed"
 _LLAMA = "Grattafiori et al., The Llama 3 Herd of Models, arXiv:2407.21783, section 3.3.1"
 _CLUSTERS = (
     Cluster(
@@ -294,6 +363,52 @@ _CLUSTERS = (
     _dgx(
         "HGX-H20", "H20", 50, 8,
         "NVLink of the HGX H20 specification; eight cards of 400 Gbit/s, as in an HGX H100",
+    ),
+    _dgx("DGX-1", "V100", 6.25, 8, "NVIDIA DGX-1 with V100, 32 GB: four cards of 100 Gbit/s"),
+    _dgx("DGX-1 16GB", "V100 SXM2 16GB", 6.25, 8, "NVIDIA DGX-1 with V100: four cards of 100 Gbit/s"),
+    _dgx("DGX-A100 40GB", "A100 40GB", 25, 8, "NVIDIA DGX A100 datasheet: eight cards of 200 Gbit/s"),
+    _dgx("HGX-A800", "A800", 25, 8, "NVLink of the NVIDIA A800 datasheet; the network as in a DGX A100"),
+    _dgx(
+        "HGX-H800", "H800", 50, 8,
+        "DeepSeek-V3 Technical Report, arXiv:2412.19437, section 3.1: NVLink, eight cards of 400 Gbit/s",
+    ),
+    _dgx(
+        "Quad GH200", "GH200", 25, 4,
+        "NVIDIA quad GH200, as in Alps and JUPITER: six links of NVLink 4 to each of three peers; one card of 200"
+        " Gbit/s per GPU",
+    ),
+    _dgx("Quad GH200 144GB", "GH200 144GB", 25, 4, "as quad GH200"),
+    Cluster(
+        name="DGX Spark", gpu=GPUS["GB10"], gpus=1, gpus_per_node=1, intra_bandwidth=25 * _GIGA,
+        inter_bandwidth=25 * _GIGA, source="NVIDIA DGX Spark datasheet: ConnectX-7, 200 Gbit/s",
+    ),
+    Cluster(
+        name="Frontier node, dies", gpu=GPUS["MI250X GCD"], gpus=8, intra_bandwidth=150 * _GIGA,
+        inter_bandwidth=12.5 * _GIGA,
+        source="OLCF, Frontier user guide: to dies of other modules, links of 50 and 100 GB/s each way; four cards of"
+        " 200 Gbit/s",
+    ),
+    Cluster(
+        name="Frontier node", gpu=GPUS["MI250X"], gpus=4, gpus_per_node=4, intra_bandwidth=300 * _GIGA,
+        inter_bandwidth=25 * _GIGA, source="OLCF, Frontier user guide: two dies each; four cards of 200 Gbit/s",
+    ),
+    _boards("g4dn.metal", "T4", 16, 1.5625, f"{_EC2}: 100 Gbit/s"),
+    _boards("g5.48xlarge", "A10G", 32, 1.5625, f"{_EC2}: 100 Gbit/s"),
+    _boards("g6.48xlarge", "L4", 32, 1.5625, f"{_EC2}: 100 Gbit/s"),
+    _boards("g6e.48xlarge", "L40S", 32, 6.25, f"{_EC2}: 400 Gbit/s"),
+    _boards("g7e.48xlarge", "RTX PRO 6000", 64, 25, f"{_EC2}: 1,600 Gbit/s"),
+    *(
+        _boards(f"Server of {gpu}", gpu, pcie, 1.5625, _ONE_CARD)
+        for gpu, pcie in (
+            ("RTX 3090", 32), ("RTX 4090", 32), ("RTX 5090", 64), ("RTX A6000", 32), ("RTX 6000 Ada", 32), ("A10", 32),
+            ("A40", 32), ("L40", 32), ("V100 PCIe", 16), ("V100 PCIe 16GB", 16),
+        )
+    ),
+    *(
+        _boards(f"Server of {gpu}", gpu, pcie, 12.5, _CARD_FOR_TWO)
+        for gpu, pcie in (
+            ("A100 PCIe 40GB", 32), ("A100 PCIe 80GB", 32), ("A800 PCIe 80GB", 32), ("H100 PCIe", 64), ("H100 NVL", 64)
+        )
     ),
     _infinity_fabric("MI300X", 64, "AMD Instinct MI300X platform"),
     _infinity_fabric("MI325X", 64, "AMD Instinct MI325X platform"),

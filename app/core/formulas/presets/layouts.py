@@ -153,9 +153,9 @@ class Layout(Record):
         """
         if isinstance(given, str) and not is_configuration(given):
             return cls.read(given)
-        found = layout_fields(given)
+        own = {name: given[name] for name in hints_of(cls) if name in given} if isinstance(given, Mapping) else {}
+        found = layout_fields({k: v for k, v in given.items() if k not in own} if isinstance(given, Mapping) else given)
         if found is not None:
-            own = {name: given[name] for name in hints_of(cls) if name in given} if isinstance(given, Mapping) else {}
             return cls.of({**found.on(gpus, layers), **own})
         return cls.of(given if isinstance(given, Mapping) else {})
 

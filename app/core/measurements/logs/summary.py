@@ -77,7 +77,7 @@ def _without_flops(printed: Ratio | None, peaks: _Peaks) -> tuple[Ratio | None, 
         return None, [f"{_percent(printed)} is printed: {_NOT_ONE}{_because(peaks.fault)}"]
     if peaks.used and peaks.dense and abs(peaks.used / peaks.dense - 1) > _NEAR:
         return _rescaled(printed, peaks.used, peaks.dense, peaks.gpu)
-    if peaks.gpu and peaks.fault and not peaks.dense and not _is_the_one(peaks):
+    if peaks.gpu and peaks.fault and not peaks.used and not _is_the_one(peaks):
         says = f"{_percent(printed)} is printed of {peaks.gpu}, and {peaks.fault}"
         return None, [says]
     return printed, []
