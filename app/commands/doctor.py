@@ -200,7 +200,7 @@ def checked_database(settings: Settings) -> Check:
 def checked_course(settings: Settings) -> Iterator[Check]:
     """The chapters and exercises, with every problem of their files."""
     try:
-        catalog = read_course(settings)
+        catalog = read_course(settings, keep=False)
     except ContentError as error:
         for problem in error.problems[:_SHOWN]:
             where = f"{problem.path}:{problem.line}"

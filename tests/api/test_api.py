@@ -90,7 +90,7 @@ def test_the_prompt_of_every_exercise_is_its_task(client: Client, catalog: Catal
 
 def test_a_lab_shows_its_task_and_the_question_about_the_cause(client: Client, bearer: Bearer) -> None:
     shown = client.get("/api/v1/exercises/collectives/time-the-tree").json()
-    assert shown["prompt"].startswith("Four processes all-reduce 4 MiB over an emulated link")
+    assert shown["prompt"].startswith("Four ranks all-reduce 4 MiB over an emulated link")
     assert [field["name"] for field in shown["fields"]] == ["time"]
     assert "measured time is a few milliseconds above the formula" in shown["cause"]["prompt"]
     assert {option["key"] for option in shown["cause"]["options"]} == {"late", "link", "model"}

@@ -20,7 +20,6 @@ def course(tmp_path: Path) -> Path:
         for path in (ROOT / "exercises" / name / "topic.yaml", *numeric):
             for one in path.parent.glob(f"{path.stem}.*"):
                 shutil.copy(one, folder)
-    shutil.copy(ROOT / "exercises" / "parts.yaml", tmp_path / "course")
     return tmp_path / "course"
 
 

@@ -377,8 +377,10 @@ def _problem(file: FormulaSource, function: FunctionType, says: str, cure: str) 
     return Problem(file.path, function.__code__.co_firstlineno, says, cure)
 
 
-def read_course(settings: Settings) -> Catalog:
+def read_course(settings: Settings, *, keep: bool = True) -> Catalog:
     """The catalog of this server; adds the formulas of packs that the operator agreed to.
+
+    What was read is kept for the next start unless *keep* is false.
 
     Raises:
         ContentError: with every problem of the files.
@@ -389,7 +391,8 @@ def read_course(settings: Settings) -> Catalog:
     folders = [BUILT_IN, *(pack.chapters for pack in packs)]
     cache = ChapterCache(settings.cache / "course", folders, packs_digest(packs))
     catalog = arranged(Catalog.read(folders, cache.read), packs)
-    cache.store()
+    if keep:
+        cache.store()
     return replace(catalog, digest=cache.digest(folders))
 
 

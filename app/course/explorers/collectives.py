@@ -56,7 +56,7 @@ def compare_algorithms(values: Values) -> Explored:
     ) + (
         translate("The hierarchical algorithm keeps most traffic inside the nodes of {node}.", node=node)
         if "hierarchical" in own
-        else translate("The hierarchical algorithm needs at least two full nodes of {node} GPUs.", node=max(node, 2))
+        else translate("The hierarchical algorithm needs at least two full nodes of {node} ranks.", node=max(node, 2))
     )
     facts = (
         quantity_figure(noted("crossover"), crossover, BYTE),

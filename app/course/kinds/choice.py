@@ -205,9 +205,13 @@ class Choice(Base):
             yield Finding(("correct",), "every option is right: nothing is left to choose")
         seen: dict[str, str] = {}
         for key, option in self.options.items():
-            text = self.fill(option.text, drawn)
+            where = ("options", key, "text")
+            try:
+                text = self.fill(option.text, drawn)
+            except ExpressionError as error:
+                yield Finding(where, str(error))
+                return
             if text in seen:
-                where = ("options", key, "text")
                 yield Finding(where, f"reads the same as the option {seen[text]!r}")
             seen[text] = key
 
