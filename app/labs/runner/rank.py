@@ -64,6 +64,10 @@ class WorkerRank:
         self.timing = RankTiming(self._group, self.device, world, self.report)
         self.budget = RankBudget(self.timing, self.report, self.all_gather, self.device, seconds)
 
+    def force_backend(self) -> None:
+        """Have collectives go through the backend although this rank is alone, to test it."""
+        self._group.force_nccl()
+
     def join(self, store: object = None) -> None:
         """Meet the other ranks, in *store* if there is one, else in the folder.
 
