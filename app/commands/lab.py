@@ -24,6 +24,7 @@ def add_options(parser: ArgumentParser) -> None:
             default="auto",
             help="auto: nccl if the lab can use GPUs and there is one per rank, gloo otherwise",
         )
+        action.add_argument("--anyway", action="store_true", help="measure although others use the GPUs")
     _add_check_options(add_command(actions, "check", "check the GPUs of this machine, step by step"))
     _add_record_options(add_command(actions, "record", "record the runs of a list that nothing disturbed"))
     selftest = add_command(actions, "selftest", "run every lab and what else can be tested on this machine")
