@@ -1,4 +1,4 @@
-"""Five small measurements inside a training job, every so many steps: which rank, on which host, is slow?
+"""Five small measurements inside a training job, at intervals of steps: which rank, on which host, is slow?
 
     sniff = Sniffer()
     for batch in batches:
