@@ -83,7 +83,7 @@ def test_the_loop_of_the_documentation_finds_a_slow_rank_in_a_small_part_of_the_
     script.write_text(
         example.replace("share=0.02", "share=0.5")
         .replace("sniff = Sniffer(", f"{slow}sniff = Sniffer(")
-        .replace("dist.destroy", f"{after}dist.destroy")
+        .replace("dist.barrier", f"{after}dist.barrier")
     )
     command = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc-per-node=3", str(script)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, env=_environment())
