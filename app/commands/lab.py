@@ -24,8 +24,12 @@ def add_options(parser: ArgumentParser) -> None:
             default="auto",
             help="auto: nccl if the lab can use GPUs and there is one per rank, gloo otherwise",
         )
+        action.add_argument("--anyway", action="store_true", help="measure although others use the GPUs")
     _add_check_options(add_command(actions, "check", "check the GPUs of this machine, step by step"))
     _add_record_options(add_command(actions, "record", "record the runs of a list that nothing disturbed"))
+    selftest = add_command(actions, "selftest", "run every lab and what else can be tested on this machine")
+    selftest.add_argument("-o", "--output", metavar="FILE", default="selftest.json", help="default: selftest.json")
+    selftest.add_argument("--labs", metavar="NAMES", help="only these labs, such as all-reduce,zero")
     show = add_command(actions, "show", "show an earlier run")
     show.add_argument("run", metavar="RUN")
     show.add_argument("--beside", metavar="FILE", help="output of nccl-tests on the same machine: text or JSON")
@@ -37,7 +41,7 @@ def run(arguments: Namespace) -> int:
     """List the labs, run one, or show a run; what a listing does without is imported only for the others."""
     if arguments.action == "list":
         return _list(as_json=arguments.json)
-    modules = {"check": "lab_check", "record": "lab_record"}
+    modules = {"check": "lab_check", "record": "lab_record", "selftest": "lab_selftest"}
     return int(load_command(modules.get(arguments.action, "lab_launch")).run(arguments))
 
 

@@ -4,6 +4,7 @@ import sys
 from argparse import Namespace
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 from tqdm import tqdm
@@ -41,15 +42,20 @@ def run(arguments: Namespace) -> int:
     return _show(run, as_json=arguments.json)
 
 
-def run_to_end(launcher: Launcher, name: str, given: Mapping[str, str], backend: str, *, quiet: bool) -> LabRun:
+def run_to_end(
+    launcher: Launcher, name: str, given: Mapping[str, str], backend: str, *, quiet: bool, refuses_busy: bool = False
+) -> LabRun:
     """Run the lab *name*, with its progress if not *quiet*; Ctrl+C cancels it.
+
+    It *refuses_busy* GPUs rather than measure them.
 
     Raises:
         InputError: it cannot be run with these parameters, or here.
     """
     plan = launcher.plan(lab_called(name), given, backend)
     say_notes(plan)
-    run = launcher.start(plan.job, plan.backend, _PATIENCE, notes=plan.notes)
+    job = replace(plan.job, refuses_busy=refuses_busy)
+    run = launcher.start(job, plan.backend, _PATIENCE, notes=plan.notes)
     _follow(launcher, run, plan.job.lab.name, quiet=quiet)
     return run
 
@@ -79,7 +85,7 @@ def _run(arguments: Namespace) -> int:
     given = parameter_pairs(arguments.pairs)
     with closing(launcher_of(Settings())) as launcher:
         name, backend = arguments.name, arguments.backend
-        ended = run_to_end(launcher, name, given, backend, quiet=arguments.json)
+        ended = run_to_end(launcher, name, given, backend, quiet=arguments.json, refuses_busy=not arguments.anyway)
     code = _show(ended, as_json=arguments.json, said=ended.job.notes)
     return _INTERRUPTED if ended.outcome and ended.outcome.state is RunState.CANCELED else code
 
@@ -88,7 +94,8 @@ def _prepare(arguments: Namespace) -> int:
     """Store a run, and print how to start its ranks."""
     given, settings = parameter_pairs(arguments.pairs), Settings()
     plan = planned_elsewhere(lab_called(arguments.name), given, arguments.backend, find_devices)
-    run = prepared(plan.job, settings.runs, plan.backend, plan.notes, settings.lab_network)
+    job = replace(plan.job, refuses_busy=not arguments.anyway)
+    run = prepared(job, settings.runs, plan.backend, plan.notes, settings.lab_network)
     say_notes(plan)
     sys.stdout.write(instructions(run))
     return 0

@@ -296,7 +296,8 @@ class Lab(FrozenModel):
 class LabJob:
     """A lab with all its parameters: *given* as texts, ranks included, and *values* as numbers.
 
-    *nodes* is None if it is to take as few as have room for its ranks.
+    *nodes* is None if it is to take as few as have room for its ranks. One that *refuses_busy* GPUs
+    fails before it measures.
     """
 
     lab: Lab
@@ -304,6 +305,7 @@ class LabJob:
     values: Mapping[str, Value]
     given: Mapping[str, str]
     nodes: int | None = None
+    refuses_busy: bool = False
 
     @property
     def command(self) -> str:
@@ -314,7 +316,7 @@ class LabJob:
     def on_nodes(self, nodes: int) -> "LabJob":
         """The job on that many *nodes*; its command names them if they are several."""
         if self.nodes is None and nodes > 1:
-            return read_job(self.lab, {**self.given, NODES: str(nodes)})
+            return replace(read_job(self.lab, {**self.given, NODES: str(nodes)}), refuses_busy=self.refuses_busy)
         return replace(self, nodes=nodes)
 
 

@@ -202,6 +202,16 @@ def _guarded_devices() -> Iterator[None]:
         guards[_CUDA] = own
 
 
+def load_worker(path: Path) -> Any:
+    """The module of a worker."""
+    spec = importlib.util.spec_from_file_location("lab_worker", path)
+    assert spec
+    assert spec.loader
+    worker = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(worker)
+    return worker
+
+
 def run_on_fake_gpu(
     lab: str, folder: Path, given: Mapping[str, str], rank: int = 0, room: float = float("inf")
 ) -> FakeGpuRank:
@@ -210,11 +220,7 @@ def run_on_fake_gpu(
     job = read_job(form, given)
     own = FakeGpuRank(rank, job.ranks, folder, job.values)
     own.budget.room = room
-    spec = importlib.util.spec_from_file_location("lab_worker", form.worker)
-    assert spec
-    assert spec.loader
-    worker = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(worker)
+    worker = load_worker(form.worker)
     with fake_gpu(job.ranks, rank):
         worker.main(own)
     return own

@@ -197,6 +197,10 @@ def test_prepare_stores_a_run_and_prints_how_to_start_it(
     assert f"app.labs.runner {folder}/job.json" in text
     stored = json.loads((folder / "job.json").read_text())
     assert (stored["backend"], stored["nodes"], stored["network"]) == ("nccl", 2, "ib0")
+    assert stored["refuses_busy"] is True
     assert main(["lab", "show", text.split()[1]]) == 0
+    assert main(["lab", "prepare", "all-reduce", "ranks=8", "--backend", "nccl", "--anyway"]) == 0
+    (other,) = set((tmp_path / "runs").iterdir()) - {folder}
+    assert json.loads((other / "job.json").read_text())["refuses_busy"] is False
     assert main(["lab", "prepare", "ring-bytes", "--backend", "gloo"]) == 0
     assert "WORLD_SIZE=4" in capsys.readouterr().out

@@ -31,8 +31,8 @@ from app.labs.results.upload import read_sent_file
 from tests.each import each
 from tests.labs.gpus import H100, faulty, listing, machine, seen
 from tests.labs.quiet_runs import quiet_run
-from tests.labs.smi import NO_FABRIC, sections
-from tests.labs.worlds import FakeWorld, Speeds, dgx, linked, queried
+from tests.labs.smi import NO_FABRIC, smi_log
+from tests.labs.worlds import FakeWorld, Speeds, dgx, linked
 
 UNKNOWN, PASSED, ODD, FAILED = CheckVerdict
 
@@ -138,28 +138,42 @@ NO_CUDA = join_sources(seen(error="it was built without CUDA and without ROCm", 
 TOO_OLD = join_sources(seen(error="The NVIDIA driver on your system is too old (found version 12020)."), listing(), {})
 BROKEN_GPU = join_sources(faulty(seen(range(8)), 3), listing(), {})
 FEWER = join_sources(seen(range(4)), listing(), {"CUDA_VISIBLE_DEVICES": "0,1,2,3"})
-APPS = "nvidia-smi --query-compute-apps"
-MODES = "nvidia-smi --query-gpu"
 NVLINK = "nvidia-smi nvlink -s"
-SECTIONS = "nvidia-smi -q"
+LOG = "nvidia-smi -q -x"
+SWAPPED = {"mig_mode/current_mig": "Enabled", "mig_mode/pending_mig": "Enabled"}
 CONSUMER = replace(changed(machine(2), name="NVIDIA GeForce RTX 4090", peers=()), topology="GPU0 X PHB")
 
 # A machine, the step that notices what is wrong with it, the verdict, and some words of it.
 WRONG: dict[str, tuple[Callable[[], World], int, CheckVerdict, tuple[str, ...]]] = {
     "torch without CUDA": (lambda: FakeWorld(gpus=NO_CUDA), 1, FAILED, ("built without CUDA", "Install a build")),
     "an old driver": (lambda: FakeWorld(gpus=TOO_OLD), 1, FAILED, ("too old", "Update the driver")),
-    "MIG": (lambda: dgx({MODES: queried(mig="Enabled")}), 1, ODD, ("MIG: on for GPU 0", "-mig 0")),
-    "errors of memory": (lambda: dgx({MODES: queried(errors="3")}), 1, FAILED, ("3 on GPU 0", "Reset the GPU")),
+    "MIG": (lambda: dgx({LOG: Output(smi_log(last=SWAPPED))}), 1, ODD, ("MIG: on for GPU 7", "-mig 0")),
+    "errors of memory": (
+        lambda: dgx({LOG: Output(smi_log(last={"ecc_errors/volatile/dram_uncorrectable": "3"}))}),
+        14,
+        FAILED,
+        ("ecc_errors/volatile/dram_uncorrectable: 3 on GPU 7", "Reset the GPU"),
+    ),
     "a GPU for one process": (
-        lambda: dgx({MODES: queried(mode="Exclusive_Process")}),
+        lambda: dgx({LOG: Output(smi_log(every={"compute_mode": "Exclusive_Process"}))}),
         1,
         ODD,
         ("Exclusive_Process", "nvidia-smi -c DEFAULT"),
     ),
-    "no persistence": (lambda: dgx({MODES: queried(persistence="Disabled")}), 1, ODD, ("nvidia-smi -pm 1",)),
-    "less power": (lambda: dgx({MODES: queried(power="500.00")}), 1, ODD, ("500 W instead of 700 W",)),
+    "no persistence": (
+        lambda: dgx({LOG: Output(smi_log(every={"persistence_mode": "Disabled"}))}),
+        1,
+        ODD,
+        ("nvidia-smi -pm 1",),
+    ),
+    "less power": (
+        lambda: dgx({LOG: Output(smi_log(every={"gpu_power_readings/current_power_limit": "500.00 W"}))}),
+        1,
+        ODD,
+        ("500 W instead of 700 W on GPU 0 and 7 more",),
+    ),
     "another process": (
-        lambda: dgx({APPS: Output("4711, python, 30110 MiB\n")}),
+        lambda: dgx({LOG: Output(smi_log(processes=((4711, "python", "30110 MiB"),)))}),
         1,
         ODD,
         ("other processes: 4711, python, 30110 MiB | none",),
@@ -180,7 +194,7 @@ WRONG: dict[str, tuple[Callable[[], World], int, CheckVerdict, tuple[str, ...]]]
         ("rank 5",),
     ),
     "no fabric manager": (
-        lambda: dgx({SECTIONS: Output(sections(last={"state": "In Progress", "status": "N/A"}))}),
+        lambda: dgx({LOG: Output(smi_log(last={"fabric/state": "In Progress", "fabric/status": "N/A"}))}),
         4,
         FAILED,
         ("fabric: In Progress on GPU 7 | Completed, Success", "systemctl start nvidia-fabricmanager"),
@@ -189,7 +203,7 @@ WRONG: dict[str, tuple[Callable[[], World], int, CheckVerdict, tuple[str, ...]]]
     "two links down": (
         lambda: dgx({NVLINK: linked(text="\n".join(["\t Link 0: 26.562 GB/s"] * 16))}),
         4,
-        ODD,
+        FAILED,
         ("NVLinks of each GPU: 16", "| 18 |", "nvidia-smi nvlink"),
     ),
     "slow links": (
@@ -298,11 +312,13 @@ def test_of_two_gpus_in_different_collectives_none_is_blamed() -> None:
 
 def test_a_gpu_that_is_lost_does_not_hide_the_others() -> None:
     lost = "Unable to determine the device handle for GPU0000:1B:00.0: GPU is lost."
-    said = Output(f"{queried(count=7, errors='2').text}\n{lost}\n")
-    findings = only(dgx({MODES: said}), 1)
+    sick = smi_log(7, last={"compute_mode": "Prohibited"})
+    findings = only(dgx({LOG: Output(f"{sick}\n{lost}\n")}), 1)
     assert f"nvidia-smi: {lost}" in told(findings, FAILED)
-    assert "2 on GPU 0" in told(findings, FAILED)
-    assert "GPU is lost" in told(only(dgx({MODES: Output(lost)}), 1), FAILED)
+    assert "compute_mode: Prohibited on GPU 6" in told(findings, ODD)
+    assert "GPU is lost" in told(only(dgx({LOG: Output(lost)}), 1), FAILED)
+    within = smi_log(last=dict.fromkeys(("fabric/state", "ecc_errors/volatile/dram_correctable"), "GPU is lost"))
+    assert told(only(dgx({LOG: Output(within)}), 14), FAILED).startswith("GPU 7: GPU is lost (00000000:22:00.0)")
 
 
 def test_gpus_that_are_linked_in_pairs_need_no_fabric_manager() -> None:
@@ -310,7 +326,7 @@ def test_gpus_that_are_linked_in_pairs_need_no_fabric_manager() -> None:
     topology = "\n".join("\t".join([f"GPU{n}", *row]) for n, row in enumerate(pairs))
     bridged = replace(machine(8), topology=topology)
     said = {"systemctl is-active": Output("", "systemctl failed: inactive")}
-    said[SECTIONS] = Output(sections(**NO_FABRIC))
+    said[LOG] = Output(smi_log(every=NO_FABRIC))
     findings = only(dgx(said, gpus=bridged), 4)
     assert not {"fabric", "fabric manager"} & {finding.name for finding in findings}
 
@@ -440,13 +456,14 @@ def test_the_standard_runs_are_written_to_a_file_that_a_board_takes(tmp_path: Pa
 
 
 def test_the_report_can_be_read_by_people_and_by_programs() -> None:
-    steps = tuple(taken(dgx({MODES: queried(errors="3")})))
+    sick = Output(smi_log(every={"compute_mode": "Prohibited"}, last={"persistence_mode": "GPU is lost"}))
+    steps = tuple(taken(dgx({LOG: sick})))
     lines = list(steps[0].lines())
     assert lines[0].startswith(" 1. Driver and GPUs: failed  (")
     assert f"      passed                GPUs: 8 × {H100}, driver 580.65.06" in lines
-    place = lines.index("      failed                uncorrected memory errors: 3 on GPU 0")
-    assert lines[place + 1].strip() == "expected: none since the driver was loaded"
-    assert lines[place + 2].strip().startswith("Reset the GPU")
+    place = lines.index("      odd                   compute_mode: Prohibited on GPU 0, 1, 2, 3, 4, 5, 6, 7")
+    assert lines[place + 1].strip() == "expected: Default"
+    assert lines[place + 2].strip().startswith("Let several processes")
     result = checked(steps, "wallclock lab check")
     assert result.has_failed
     assert result.summary().startswith("1 failed, ")

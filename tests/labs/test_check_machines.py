@@ -6,22 +6,22 @@ from typing import Any
 
 import pytest
 
+from app.labs.check.gpu_state import health_table
 from app.labs.check.hardware import driver, links
 from app.labs.check.kernels import check_network, pcie_under_load, variables_without
 from app.labs.check.steps import after_the_load
 from app.labs.check.world import CheckFinding, CheckVerdict, Ran, compare_expected
 from app.labs.machines.devices import Devices
-from app.labs.machines.nvidia_output import query_gpus, read_gpu_sections
+from app.labs.machines.nvidia_output import query_gpus, read_smi_log
 from app.labs.machines.vendor import Output
 from tests.each import each
 from tests.labs.gpus import H100, machine
-from tests.labs.smi import NO_FABRIC, PLAIN, sections
-from tests.labs.worlds import FakeWorld, dgx, linked, queried
+from tests.labs.smi import KINDS, NO_FABRIC, PLAIN, SAID, smi_log
+from tests.labs.worlds import FakeWorld, dgx, linked
 from tests.waiting import wait_until
 
 UNKNOWN, PASSED, ODD, FAILED = CheckVerdict
-MODES, APPS = "nvidia-smi --query-gpu=name", "nvidia-smi --query-compute-apps"
-USAGE, NVLINK, SECTIONS = ("nvidia-smi --query-gpu=memory.used", "nvidia-smi nvlink -s", "nvidia-smi -q")
+NVLINK, ERRORS, LOG = "nvidia-smi nvlink -s", "nvidia-smi nvlink -e", "nvidia-smi -q -x"
 INFOROM = "WARNING: infoROM is corrupted at gpu 0000:1B:00.0"
 INACTIVE = "\n".join(f"\t Link {link}: <inactive>" for link in range(18))
 FAST = "\n".join(f"\t Link {link}: 53.125 GB/s" for link in range(18))
@@ -50,30 +50,36 @@ class Kind:
 
     def world(self) -> FakeWorld:
         said = {
-            MODES: queried(self.name, self.count),
             NVLINK: linked(self.count, INACTIVE),
-            SECTIONS: Output(sections(self.count, name=self.name, **NO_FABRIC)),
+            LOG: Output(smi_log(self.count, self.name, {} if self.name in KINDS else NO_FABRIC)),
             "systemctl is-active": Output("", "systemctl cannot be run: No such file or directory"),
             **self.said,
         }
         return dgx(said, gpus=gpus(self.name, self.count, self.topology), cards=())
 
 
-BARE = (  # without power limits and modes, as of GB10 and some virtual GPUs
-    "{name}, 580.95.05, [N/A], [N/A], Default, Enabled, [N/A], [N/A], 3003"
+MIG_ON = {"mig_mode/current_mig": "Enabled", "mig_mode/pending_mig": "Enabled"}
+WIDTH, GENERATION = (
+    "pci/pci_gpu_link_info/link_widths/current_link_width",
+    "pci/pci_gpu_link_info/pcie_gen/current_link_gen",
 )
-MIG_ON = queried(mig="Enabled", errors="[N/A]", count=1)
+WIDEST = "pci/pci_gpu_link_info/link_widths/max_link_width"
+JOINING = {"fabric/state": "In Progress", "fabric/status": "N/A"}
+BARE = {
+    **PLAIN, WIDTH: "N/A", WIDEST: "N/A", "max_clocks/sm_clock": "3003 MHz", "mig_mode/current_mig": "N/A",
+    "gpu_power_readings/current_power_limit": "N/A", "gpu_power_readings/default_power_limit": "N/A",
+}  # fmt: skip
 
 HEALTHY: Mapping[str, Kind] = {
     "one H100 SXM in a virtual machine": Kind(
-        name=H100, count=1, said={SECTIONS: Output(sections(1, state="In Progress", status="N/A"))}
+        name=H100, count=1, said={LOG: Output(smi_log(1, every=JOINING))}
     ),
     "one H100 SXM of eight in a container": Kind(
-        name=H100, count=1, said={NVLINK: linked(1), SECTIONS: Output(sections(1))}
+        name=H100, count=1, said={NVLINK: linked(1), LOG: Output(smi_log(1))}
     ),
     "eight H100 under the GPU Operator": Kind(
         name=H100, count=8, topology=all_linked(8),
-        said={NVLINK: linked(8), SECTIONS: Output(sections(8)),
+        said={NVLINK: linked(8),
               "systemctl is-active": Output("", "systemctl failed: inactive")},
     ),
     "eight A100, whose driver knows no state of a fabric": Kind(
@@ -91,27 +97,49 @@ HEALTHY: Mapping[str, Kind] = {
     ),
     "four GB200 of an NVL72": Kind(
         name="NVIDIA GB200", count=4, topology=all_linked(4),
-        said={NVLINK: linked(4, FAST), SECTIONS: Output(sections(4, health="Full"))},
+        said={NVLINK: linked(4, FAST)},
     ),
     "eight B200": Kind(
         name="NVIDIA B200", count=8, topology=all_linked(8),
-        said={NVLINK: linked(8, FAST), SECTIONS: Output(sections(8))},
+        said={NVLINK: linked(8, FAST)},
+    ),
+    "four GB300 of an NVL72": Kind(
+        name="NVIDIA GB300", count=4, topology=all_linked(4), said={NVLINK: linked(4, FAST)},
+    ),
+    "eight T4": Kind(name="Tesla T4", count=8, said={NVLINK: Output("")}),
+    "two H100 NVL with bridges, whose fabric has not started": Kind(
+        name="NVIDIA H100 NVL", count=2, topology=all_linked(2, "NV12"),
+        said={NVLINK: linked(2, "\n".join(f"\t Link {n}: 26.562 GB/s" for n in range(12))),
+              LOG: Output(smi_log(2, "NVIDIA H100 NVL", {"fabric/state": "Not Started", "fabric/status": "N/A"}))},
+    ),
+    "a GPU that had to be reset, and was": Kind(
+        name="NVIDIA L40S", count=2,
+        said={"dmesg": Output(
+            "[  10.000001] NVRM: Xid (PCI:0000:1b:00): 95, pid=77, name=python, Uncontained\n"
+            "[  11.000001] NVRM: Xid (PCI:0000:1b:00): 154, GPU recovery action changed from 0x0 (None) to 0x1 (GPU "
+            "Reset Required)\n"
+            "[1020.000001] NVRM: Xid (PCI:0000:1b:00): 154, GPU recovery action changed from 0x1 (GPU Reset Required) to"
+            " 0x0 (None)\n")},
+    ),
+    "a rack where everything passes its diagnosis": Kind(
+        name="NVIDIA GB200", count=4, topology=all_linked(4),
+        said={NVLINK: linked(4, FAST), ERRORS: linked(4, "\t Link 3: Malformed packet Errors: 0\n\t Link 3: FEC Errors - 0: 9"),
+              "dcgmi diag": Output('{"DCGM Diagnostic": {"test_categories": [{"category": "Deployment", "tests": '
+                                   '[{"name": "software", "results": [{"entity_id": 0, "status": "Pass"}]}]}]}}')},
     ),
     "GB10": Kind(
         name="NVIDIA GB10", count=1,
-        said={MODES: Output(BARE.format(name="NVIDIA GB10")),
-              NVLINK: Output("", "nvidia-smi failed: 255"),
-              SECTIONS: Output(sections(1, **{**PLAIN, "width": "N/A", "widest": "N/A"}))},
+        said={NVLINK: Output("", "nvidia-smi failed: 255"), LOG: Output(smi_log(1, "NVIDIA GB10", BARE))},
     ),
-    "an instance of MIG": Kind(name=f"{H100} MIG 3g.40gb", count=1, said={MODES: MIG_ON}),
+    "an instance of MIG": Kind(name=f"{H100} MIG 3g.40gb", count=1, said={LOG: Output(smi_log(1, every=MIG_ON))}),
     "a warning before and after the rows": Kind(
         name="NVIDIA L40S", count=2,
-        said={MODES: Output(f"{INFOROM}\n{queried('NVIDIA L40S', 2).text}\n{INFOROM}, or so\n"),
-              APPS: Output(f"{INFOROM}\n"), NVLINK: Output(f"{INFOROM}\n")},
+        said={LOG: Output(f"{INFOROM}\n{smi_log(2, 'NVIDIA L40S')}\n{INFOROM}, or so\n"),
+              NVLINK: Output(f"{INFOROM}\n")},
     ),
     "a laptop whose slot has eight lanes": Kind(
         name="NVIDIA GeForce RTX 4090 Laptop GPU", count=1,
-        said={SECTIONS: Output(sections(1, width="8x", **PLAIN))},
+        said={LOG: Output(smi_log(1, every={**PLAIN, WIDTH: "8x"}))},
     ),
     "programs that failed, and this check's": Kind(
         name="NVIDIA L40S", count=2,
@@ -153,13 +181,13 @@ def test_no_process_is_claimed_absent_where_a_container_hides_them() -> None:
     findings = findings_of(dgx(is_container=True))
     assert "other processes" not in told(findings, PASSED)
     assert "other processes: none is listed, but" in told(findings, UNKNOWN)
-    used = {APPS: Output("4711, python, 30110 MiB\n")}
+    used = {LOG: Output(smi_log(processes=((4711, "python", "30110 MiB"),)))}
     assert "other processes: 4711" in told(findings_of(dgx(used, is_container=True)), ODD)
 
 
 def test_pcie_is_read_while_it_is_in_use() -> None:
     """An idle link is slow and may be narrow: of all readings, that of the fastest counts."""
-    idle, busy = (Output(sections(generation=g, width=w)) for g, w in (("1", "8x"), ("5", "16x")))
+    idle, busy = (Output(smi_log(every={GENERATION: g, WIDTH: w})) for g, w in (("1", "8x"), ("5", "16x")))
 
     class Napping(FakeWorld):
         def run_watched(self, lab: str, given: Mapping[str, str], *command: str) -> tuple[Ran, Sequence[Output]]:
@@ -196,9 +224,28 @@ ONE_DOWN = f"{linked(7).text}\nGPU 7: {H100} (UUID: GPU-7)\n{INACTIVE}"
 XID = "[1010.000001] NVRM: Xid (PCI:0000:1b:00): {}, pid='<unknown>', name=<unknown>"
 
 
-def said_by_gpus(**last: str) -> Callable[[], FakeWorld]:
-    """A DGX whose last GPU says something else."""
-    return lambda: dgx({SECTIONS: Output(sections(last=last))})
+GB200 = "NVIDIA GB200"
+COUNTS = "\n".join(
+    f"\t Link {link}: {name}: 0"
+    for link in range(18)
+    for name in ("Malformed packet Errors", "Link recovery failed events", "Effective Errors", "FEC Errors - 0")
+)
+
+
+def said_by_gpus(path: str, text: str) -> Callable[[], FakeWorld]:
+    """A DGX whose last GPU says *text* at *path*."""
+    return lambda: dgx({LOG: Output(smi_log(last={path: text}))})
+
+
+def tray(path: str, text: str) -> Callable[[], FakeWorld]:
+    """A tray of a GB200 NVL72 whose last GPU says *text* at *path*."""
+    said = {NVLINK: linked(4, FAST), LOG: Output(smi_log(4, GB200, last={path: text}))}
+    return lambda: dgx(said, gpus=gpus(GB200, 4, all_linked(4)))
+
+
+def logged(*lines: str) -> Callable[[], FakeWorld]:
+    """A DGX whose kernel logged *lines*; the check began at 1000 s."""
+    return lambda: dgx({"dmesg": Output("\n".join(lines))})
 
 
 SICK: Mapping[str, tuple[Callable[[], FakeWorld], CheckVerdict, str]] = {
@@ -221,18 +268,18 @@ SICK: Mapping[str, tuple[Callable[[], FakeWorld], CheckVerdict, str]] = {
         ODD, "rate of a link: 12.5 GB/s",
     ),
     "a fabric with less bandwidth": (
-        said_by_gpus(health="Degraded"), ODD, "Bandwidth: Degraded on GPU 7",
+        said_by_gpus("fabric/health/bandwidth", "Degraded"), ODD, "fabric/health/bandwidth: Degraded on GPU 7",
     ),
     "a fabric that failed": (
-        said_by_gpus(status="Insufficient Resources"), FAILED, "Insufficient Resources on GPU 7",
+        said_by_gpus("fabric/status", "Insufficient Resources"), FAILED, "Insufficient Resources on GPU 7",
     ),
-    "an error of memory": (said_by_gpus(uncorrected="2"), FAILED, "uncorrected 2 on GPU 7"),
-    "a row that waits": (said_by_gpus(pending="Yes"), FAILED, "at the next reset of GPU 7"),
-    "a page that waits": (said_by_gpus(pages="Yes"), FAILED, "at the next reset of GPU 7"),
-    "no spare rows": (said_by_gpus(failure="Yes"), FAILED, "Replace the GPU"),
-    "a GPU that has to be reset": (said_by_gpus(action="Reset"), FAILED, "recovery action: Reset"),
-    "eight lanes": (said_by_gpus(width="8x"), FAILED, "PCIe width: 8x of 16x on GPU 7 under load"),
-    "a slow slot": (said_by_gpus(generation="4"), ODD, "PCIe generation: 4 of 5 on GPU 7"),
+    "an error of memory": (said_by_gpus("ecc_errors/volatile/dram_uncorrectable", "2"), FAILED, "uncorrectable: 2 on GPU 7"),
+    "a row that waits": (said_by_gpus("remapped_rows/remapped_row_pending", "Yes"), FAILED, "pending: Yes on GPU 7"),
+    "a page that waits": (said_by_gpus("retired_pages/pending_blacklist", "Yes"), FAILED, "blacklist: Yes on GPU 7"),
+    "no spare rows": (said_by_gpus("remapped_rows/remapped_row_failure", "Yes"), FAILED, "Replace the GPU"),
+    "a GPU that has to be reset": (said_by_gpus("gpu_recovery_action", "Reset"), FAILED, "gpu_recovery_action: Reset"),
+    "eight lanes": (said_by_gpus(WIDTH, "8x"), FAILED, "PCIe width: 8x of 16x on GPU 7 under load"),
+    "a slow slot": (said_by_gpus(GENERATION, "4"), ODD, "PCIe generation: 4 of 5 on GPU 7"),
     "off the bus": (lambda: dgx({"dmesg": Output(XID.format(79))}), FAILED, "79 on 0000:1b:00"),
     "an Xid from before": (
         lambda: dgx({"dmesg": Output(XID.replace("1010", " 910").format(48))}), ODD,
@@ -247,23 +294,98 @@ SICK: Mapping[str, tuple[Callable[[], FakeWorld], CheckVerdict, str]] = {
         FAILED, "95 on 0000:1b:00",
     ),
     "a GPU that is lost while the tool fails": (
-        lambda: dgx({MODES: Output("", "nvidia-smi failed: NVIDIA H100",
-                                   f"{queried(count=7).text}\nGPU 7 is lost. Reboot\n")}),
+        lambda: dgx({LOG: Output("", "nvidia-smi failed: NVIDIA H100", f"{smi_log(7)}\nGPU 7 is lost. Reboot\n")}),
         FAILED, "nvidia-smi: GPU 7 is lost",
     ),
     "memory that is in use in another container": (
-        lambda: dgx({USAGE: Output("4, 0\n" * 7 + "30110, 0\n")}), ODD,
+        said_by_gpus("fb_memory_usage/used", "30110 MiB"), ODD,
         "GPU 7 has 31.57 GB in use; its processes are not listed here",
     ),
     "a GPU that is busy in another container": (
-        lambda: dgx({USAGE: Output("4, 97\n" + "4, 0\n" * 7)}), ODD, "GPU 0 is busy 97%",
+        said_by_gpus("utilization/gpu_util", "97 %"), ODD, "GPU 7 is busy 97%",
     ),
     "whole GPUs beside divided ones": (
-        lambda: dgx({MODES: queried(mig="Enabled")}), ODD, "MIG: on for GPU 0",
+        lambda: dgx({LOG: Output(smi_log(last=MIG_ON))}), ODD, "MIG: on for GPU 7",
+    ),
+    "a rack whose routes are broken": (
+        tray("fabric/health/route_unhealthy", "True"), FAILED, "fabric/health/route_unhealthy: True on GPU 3",
+    ),
+    "routes that recover": (
+        tray("fabric/health/route_recovery_in_progress", "True"), ODD, "route_recovery_in_progress: True on GPU 3",
+    ),
+    "a rack that was put together wrong": (
+        tray("fabric/health/incorrect_configuration", "Incorrect Chassis Serial Number"), FAILED, "Incorrect Chassis",
+    ),
+    "a fabric that says so itself": (tray("fabric/health/summary", "Unhealthy"), FAILED, "summary: Unhealthy on GPU 3"),
+    "a fabric with less capacity": (tray("fabric/health/summary", "Limited Capacity"), ODD, "Limited Capacity on GPU 3"),
+    "a channel that waits": (tray("ecc_errors/channel_repair_pending", "Yes"), FAILED, "channel_repair_pending: Yes"),
+    "a part that waits": (said_by_gpus("ecc_errors/tpc_repair_pending", "Yes"), FAILED, "tpc_repair_pending: Yes"),
+    "memory beyond repair": (tray("ecc_errors/unrepairable_memory", "Yes"), FAILED, "Replace the GPU"),
+    "too many errors of static memory": (
+        said_by_gpus("ecc_errors/aggregate/sram_threshold_exceeded", "Yes"), FAILED, "sram_threshold_exceeded: Yes",
+    ),
+    "a value that nobody has seen yet": (
+        said_by_gpus("fabric/health/optics", "Dirty"), ODD, "fabric/health/optics: Dirty on GPU 7",
+    ),
+    "a section that nobody has seen yet": (said_by_gpus("nvlink_state/lanes", "Frayed"), ODD, "nvlink_state/lanes: Frayed"),
+    "a threshold with a new word": (
+        said_by_gpus("ecc_errors/aggregate/sram_threshold_exceeded", "Nearly"), ODD, "exceeded: Nearly on GPU 7",
+    ),
+    "an error that the driver cannot name": (said_by_gpus("compute_mode", "Unknown Error"), FAILED, "GPU 7: Unknown Error"),
+    "a GPU that is held down": (
+        said_by_gpus("clocks_event_reasons/clocks_event_reason_hw_thermal_slowdown", "Active"), ODD, "cooling",
+    ),
+    "no spare rows for some banks": (
+        said_by_gpus("remapped_rows/row_remapper_histogram/row_remapper_histogram_none", "2 bank(s)"), ODD, "2 bank(s)",
+    ),
+    "a mode that waits for a reset": (
+        said_by_gpus("ecc_mode/pending_ecc", "Disabled"), ODD, "ecc_mode/pending_ecc: Disabled on GPU 7",
+    ),
+    "one link of 18": (
+        lambda: dgx({NVLINK: linked(8, FAST.replace("53.125", "26.562").replace("Link 17: 26.562 GB/s", "Link 17: <inactive>"))}),
+        FAILED, "NVLinks of each GPU: 17, in bundles of 18 | 18",
+    ),
+    "links of a tool that fails": (
+        lambda: dgx({NVLINK: Output("", "nvidia-smi failed: 255", ONE_DOWN.replace("<inactive>", "inActive"))}),
+        FAILED, "each GPU: 0",
+    ),
+    "links that lose packets": (
+        lambda: dgx({ERRORS: linked(8, COUNTS.replace("Link 3: Malformed packet Errors: 0", "Link 3: Malformed packet Errors: 4"))}),
+        ODD, "NVLink, Malformed packet Errors: 4 on link 3 of GPU 0",
+    ),
+    "a fatal error of NVLink 5": (
+        logged(XID.format("145, RLW_SRC_TRACK Fatal XC0 i0 Link 03 (0x00000007 0x00000001)").partition(", pid")[0]),
+        FAILED, "145 on 0000:1b:00: an error of NVLink (RLW), RLW_SRC_TRACK Fatal",
+    ),
+    "an error of NVLink 5 that is not fatal": (
+        logged(XID.format("149, NETIR_BER_EVENT Nonfatal XC0 i0 Link 03 (0x00086226)").partition(", pid")[0]),
+        ODD, "NETIR_BER_EVENT Nonfatal",
+    ),
+    "a reset that is due": (
+        logged(XID.format("154, GPU recovery action changed from 0x0 (None) to 0x2 (Node Reboot Required)")),
+        FAILED, "the driver asks for an action: Node Reboot Required",
+    ),
+    "a fault of this check whose end is told": (
+        logged(XID.format(95), XID.format("154, GPU recovery action changed from 0x1 (GPU Reset Required) to 0x0 (None)")),
+        FAILED, "95 on 0000:1b:00",
+    ),
+    "a fatal fault of an NVSwitch": (
+        logged("[1010.000001] nvidia-nvswitch0: SXid (PCI:0000:c1:00.0): 20034, Fatal, Link 32 LTSSM Fault Up"),
+        FAILED, "20034 on NVSwitch 0000:c1:00.0: Fatal, Link 32",
+    ),
+    "a diagnosis that fails": (
+        lambda: dgx({"dcgmi diag": Output("", "dcgmi failed: 226", """Note
+            {"DCGM Diagnostic": {"test_categories": [{"category": "Hardware", "tests": [{"name": "pcie", "results": [
+            {"entity_id": 1, "status": "Fail", "warnings": [{"warning": "Error using CUDA API", "error_id": 2}]}]}]}]}}""")}),
+        FAILED, "dcgmi diag, pcie: fail: Error using CUDA API",
+    ),
+    "a diagnosis of DCGM 3 that warns": (
+        lambda: dgx({"dcgmi diag": Output('{"DCGM GPU Diagnostic": {"test_categories": [{"tests": [{"name": "Persistence Mode",'
+                                          ' "results": [{"gpu_ids": "0", "status": "WARN", "warnings": ["It is off."]}]}]}]}}')}),
+        ODD, "dcgmi diag, Persistence Mode: warn: It is off.",
     ),
     "less power on the last GPU": (
-        lambda: dgx({MODES: Output("\n".join([queried(count=7).text, queried(power="500", count=1).text]))}),
-        ODD, "500 W instead of 700 W on GPU 7",
+        said_by_gpus("gpu_power_readings/current_power_limit", "500.00 W"), ODD, "500 W instead of 700 W on GPU 7",
     ),
 }  # fmt: skip
 
@@ -273,6 +395,39 @@ def test_a_sick_machine_is_told(what: str) -> None:
     world, verdict, words = SICK[what]
     findings = findings_of(world())
     assert words in told(findings, verdict), told(findings, ODD) + told(findings, FAILED)
+
+
+HARDWARE = (46, 48, 54, 62, 64, 74, 79, 94, 95, 109, 110, 119, 120, 136, 140, 143, 156, 158, 171, 172)
+
+
+@each("number", HARDWARE)
+def test_a_fault_that_needs_a_reset_or_a_repair_fails_if_it_is_new(number: int) -> None:
+    new = told(findings_of(logged(XID.format(number))()), FAILED)
+    assert f"Xids during the check: {number} on 0000:1b:00: " in new
+    assert told(findings_of(logged(XID.replace("1010", " 910").format(number))()), FAILED) == ""
+
+
+@each("number", (63, 92, 121, 137, 144, 155, 160, 168))
+def test_a_fault_to_be_watched_is_odd_and_in_words(number: int) -> None:
+    findings = findings_of(logged(XID.format(number))())
+    assert told(findings, FAILED) == ""
+    words = told(findings, ODD).partition(f"{number} on 0000:1b:00: ")[2].partition(" | ")[0]
+    assert len(words) > 10
+    assert "pid" not in words
+
+
+@each("path", sorted(SAID))
+def test_a_word_of_a_sick_gpu_is_noticed_wherever_it_tells_of_health(path: str) -> None:
+    """In each place that is not an identity or a measurement, a word that no healthy GPU says is odd or worse."""
+    table = health_table()
+    is_read = not path.startswith(table.ignored) and table.rule_of(path).healthy.pattern != ".*"
+    findings = findings_of(said_by_gpus(path, "Sick")())
+    assert bool(told(findings, ODD) + told(findings, FAILED)) is (
+        is_read
+        or path.startswith(("fabric/state", "fabric/status"))
+        or path in (WIDTH, WIDEST, GENERATION)
+        or path.endswith("max_link_gen")
+    )
 
 
 NETWORKS: Mapping[str, tuple[CheckVerdict, str]] = {
@@ -338,14 +493,22 @@ def test_fields_that_a_driver_does_not_know_are_left_out() -> None:
     assert table.column("mig.mode.current") == ()
 
 
-def test_sections_are_read_by_what_is_above_them() -> None:
-    first, last = read_gpu_sections(sections(2, last={"uncorrected": "3", "width": "8x"}))
+def test_values_are_read_by_their_places() -> None:
+    first, last = read_smi_log(smi_log(2, last={WIDTH: "8x", "fabric/health/bandwidth": "Full"})).gpus
     assert first.bus == "00000000:1B:00.0"
-    assert first.said("PCI", "GPU Link Info", "Link Width", "Current") == "16x"
-    assert last.said("PCI", "GPU Link Info", "Link Width", "Current") == "8x"
-    assert last.said("ECC Errors", "Volatile", "DRAM Uncorrectable") == "3"
-    assert last.said("ECC Errors", "Aggregate", "DRAM Uncorrectable") == "7"
-    assert last.said("Fabric", "Health", "Bandwidth") == ""
+    assert (first.said(WIDTH), last.said(WIDTH)) == ("16x", "8x")
+    assert last.values["ecc_errors/aggregate/dram_uncorrectable"] == "7"
+    assert (first.said("fabric/health/bandwidth"), last.said("fabric/health/bandwidth")) == ("", "Full")
+    cut = read_smi_log(smi_log(2).replace("</gpu>", "", 1))
+    assert (cut.gpus, cut.other) == ((), ("the answer of nvidia-smi -q -x cannot be read",))
+
+
+def test_two_trays_of_a_rack_talk_over_nvlink() -> None:
+    apart = check_network("P2P/CUMEM, NET/IB/GDRDMA", "NVIDIA GB200")
+    assert apart.verdict is ODD
+    assert "nvidia-imex-ctl" in apart.cure
+    assert check_network("NVLS, P2P/MNNVL", "NVIDIA GB300").verdict is PASSED
+    assert check_network("NVLS, P2P/CUMEM, NET/IB/GDRDMA", "NVIDIA B200").verdict is PASSED
 
 
 @pytest.mark.parametrize("more", [{"gpus": machine(1)}, {}])

@@ -12,11 +12,12 @@ import torch
 from app.labs.launch.base import write_run
 from app.labs.machines.devices import Device, Devices
 from app.labs.run import JobRecord
-from app.labs.runner.clocks import reading_text, readings_event
+from app.labs.runner.clocks import BusyGpuError, reading_text, readings_event, use_of_others
 from app.labs.runner.core_waits import CoreWait, WaitMeter, wait_event
 from app.labs.runner.device_lock import DeviceLocks
 from app.labs.runner.events import GpuReading
 from app.labs.runner.group import RankGroup
+from app.labs.runner.rank import WorkerRank
 from app.labs.runner.timer import Sampling, Timer
 from app.labs.spec import lab_called, read_job
 from tests.labs.scripted import ScriptedGpu
@@ -164,3 +165,28 @@ def test_processors_and_gpus_without_a_name_are_locked_within_a_folder(tmp_path:
             assert not second.take()
             with DeviceLocks(two, job(two)) as elsewhere:
                 assert elsewhere.take()
+
+
+def test_a_gpu_that_others_use_is_told_with_what_they_do() -> None:
+    assert use_of_others(None) == ""
+    assert use_of_others(GpuReading(uuid="GPU-1")) == ""
+    assert use_of_others(GpuReading(uuid="GPU-1", memory_used=2 * 2.0**30, utilization=0.1)) == ""
+    memory = use_of_others(GpuReading(uuid="GPU-1", memory_used=30 * 2.0**30))
+    assert memory == "others use GPU GPU-1: 30 GiB of it are in use. Measure when it is free, or take --anyway"
+    both = use_of_others(GpuReading(uuid="GPU-1", memory_used=3 * 2.0**30, utilization=0.6))
+    assert "3 GiB of it are in use and it is at work for 60% of the time" in both
+
+
+def test_a_rank_whose_gpu_is_busy_refuses_before_it_measures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The state comes from a tool that is not there: its answer is given."""
+    busy = GpuReading(uuid="GPU-1", utilization=0.6)
+    monkeypatch.setattr("app.labs.runner.rank.reading_of", lambda _: busy)
+    monkeypatch.setattr("app.labs.runner.rank._AGAIN", 0.0)
+    rank = WorkerRank(0, 1, tmp_path, values={}, on_gpu=False, seconds=60.0)
+    rank.join()
+    rank._look("before")
+    rank.refuses_busy = True
+    with pytest.raises(BusyGpuError, match="at work for 60% of the time"):
+        rank._look("before")
+    rank._look("after")
+    rank.leave()

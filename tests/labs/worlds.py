@@ -15,21 +15,10 @@ from app.labs.results.report import Derived, Measure, Report
 from app.server.config import Settings
 from app.server.db.run_state import RunState
 from tests.labs.gpus import H100, machine
-from tests.labs.smi import sections
+from tests.labs.smi import smi_log
 
 GB, TB, TFLOP = 1e9, 1e12, 1e12
-_QUERY = "{name}, 580.65.06, {mig}, {errors}, {mode}, {persistence}, {power}, 700.00, 1980"
 _LINKS = "\n".join(f"\t Link {link}: 26.562 GB/s" for link in range(18))
-
-
-def queried(
-    name: str = H100, count: int = 8, mig: str = "Disabled", errors: str = "0",
-    mode: str = "Default", persistence: str = "Enabled", power: str = "700.00",
-) -> Output:  # fmt: skip
-    """What nvidia-smi answers about modes: those of the first GPU may differ from the others."""
-    usual = _QUERY.format(name=name, mig="Disabled", errors="0", mode=mode, persistence=persistence, power=power)
-    first = _QUERY.format(name=name, mig=mig, errors=errors, mode=mode, persistence=persistence, power=power)
-    return Output("\n".join([first, *[usual] * (count - 1)]))
 
 
 def linked(count: int = 8, text: str = _LINKS) -> Output:
@@ -40,11 +29,9 @@ def linked(count: int = 8, text: str = _LINKS) -> Output:
 def of_dgx() -> dict[str, Output]:
     """The answers of a healthy DGX H100, by the beginnings of the questions."""
     return {
-        "nvidia-smi --query-gpu": queried(),
-        "nvidia-smi --query-compute-apps": Output(""),
         "nvidia-smi -L": Output("\n".join(f"GPU {n}: {H100} (UUID: GPU-{n})" for n in range(8))),
         "nvidia-smi nvlink -s": linked(),
-        "nvidia-smi -q": Output(sections()),
+        "nvidia-smi -q -x": Output(smi_log()),
         "dmesg": Output("[    1.000000] Linux version 6.8.0\n"),
         "systemctl is-active": Output("active\n"),
         "all_reduce_perf": Output("# Avg bus bandwidth    : 470.5 \n"),

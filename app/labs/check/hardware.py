@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from app.core.units import BYTE, scale_of, show
+from app.labs.check.gpu_state import judge_modes, read_state
 from app.labs.check.world import (
     CheckFinding,
     World,
@@ -18,24 +19,10 @@ from app.labs.check.world import (
 )
 from app.labs.evidence.faults import fault_cure
 from app.labs.machines.devices import Devices, is_instance
-from app.labs.machines.nvidia_output import GpuSections, GpuTable, numbered_rows, query_gpus, read_gpu_sections
+from app.labs.machines.nvidia_output import GpuLog
 
-_FIELDS = (
-    "name",
-    "driver_version",
-    "mig.mode.current",
-    "ecc.errors.uncorrected.volatile.total",
-    "compute_mode",
-    "persistence_mode",
-    "power.limit",
-    "power.default_limit",
-    "clocks.max.sm",
-)
-_USAGE = ("memory.used", "utilization.gpu")
 _IN_USE, _BUSY = 2.0**30, 20  # bytes that an idle driver does not take, and percent
 _MIB = 2.0**20
-_LOST = re.compile(r"\blost\b|unable to determine|fallen off|requires? reset|unknown error", re.I)
-_INFOROM = re.compile(r"infoROM is corrupted", re.IGNORECASE)
 _CONSUMER = re.compile(r"GeForce|RTX \d0[5-9]0")
 
 
@@ -52,37 +39,14 @@ def driver(world: World) -> Iterator[CheckFinding]:
     if devices.kind == "rocm":
         yield _list_of_amd(world)
         return
-    table = _asked(world, _FIELDS)
-    yield from _other_lines(table)
-    if table.columns:
-        yield from _modes(table, devices)
-        yield _others(world)
-    elif table.trouble and not table.other:
-        yield unknown("modes", table.trouble)
-
-
-def _asked(world: World, fields: Sequence[str]) -> GpuTable:
-    def ask(query: str) -> tuple[str, str]:
-        said = world.ask("nvidia-smi", query, "--format=csv,noheader,nounits")
-        return said.text or said.printed, said.trouble
-
-    return query_gpus(ask, fields)
-
-
-def _other_lines(table: GpuTable) -> Iterator[CheckFinding]:
-    """What nvidia-smi printed beside the rows: a GPU that is lost, or a warning."""
-    for line in table.other:
-        if _LOST.search(line):
-            cure = fault_cure("fallen off the bus")
-            yield failed_finding("nvidia-smi", line, "a line for each GPU", cure)
-        elif _INFOROM.search(line):
-            cure = (
-                "The GPU computes, but its serial number and its counts of memory errors may be "
-                "missing. If the warning is there after a restart, ask the vendor."
-            )
-            yield odd("InfoROM", line, "no warning", cure)
-        else:
-            yield unknown("nvidia-smi also says", line)
+    log, trouble = read_state(world)
+    if trouble:
+        yield unknown("state of the GPUs", trouble)
+    yield from judge_modes(log)
+    if log.gpus:
+        yield _mig(log.gpus, devices)
+        yield _power(log.gpus)
+        yield _others(world, log.gpus)
 
 
 def on_the_nodes(name: str) -> CheckFinding:
@@ -111,34 +75,11 @@ def _list_of_amd(world: World) -> CheckFinding:
     return unknown("amd-smi", said.trouble) if said.trouble else passed("amd-smi", f"{count} GPUs")
 
 
-def _modes(table: GpuTable, devices: Devices) -> Iterator[CheckFinding]:
-    """The modes in which the GPUs are; what the driver does not tell is left out."""
-    yield _mig(table.column("mig.mode.current"), devices)
-    errors = table.column("ecc.errors.uncorrected.volatile.total")
-    if wrong := [number for number, text in enumerate(errors) if text.isdigit() and int(text)]:
-        found = ", ".join(f"{errors[number]} on GPU {number}" for number in wrong)
-        cure = fault_cure("uncorrectable ECC error")
-        yield failed_finding("uncorrected memory errors", found, "none since the driver was loaded", cure)
-    elif any(text.isdigit() for text in errors):
-        yield passed("uncorrected memory errors", "none")
-    modes = sorted(set(table.column("compute_mode")) - {""})
-    if modes == ["Default"]:
-        yield passed("compute mode", "Default")
-    elif modes:
-        cure = "Let several processes share a GPU (nvidia-smi -c DEFAULT)."
-        yield odd("compute mode", ", ".join(modes), "Default", cure)
-    if any(persistence := table.column("persistence_mode")):
-        idle = _numbers(persistence, "Disabled")
-        cure = "Turn it on (nvidia-smi -pm 1): without it, the first use of a GPU takes seconds."
-        off = odd("persistence", f"off for {idle}", "on", cure)
-        yield off if idle else passed("persistence", "on")
-    yield _power(table)
-
-
-def _mig(modes: Sequence[str], devices: Devices) -> CheckFinding:
+def _mig(gpus: Sequence[GpuLog], devices: Devices) -> CheckFinding:
     """Whether GPUs are divided although a run would use them whole."""
-    divided = _numbers(modes, "Enabled")
-    if not divided:
+    numbers = [str(number) for number, one in enumerate(gpus) if one.said("mig_mode/current_mig") == "Enabled"]
+    divided = f"GPU {', '.join(numbers)}"
+    if not numbers:
         return passed("MIG", "off")
     if is_instance(devices.devices[0]):
         return passed("MIG", f"on for {divided}, and runs use {devices.devices[0].name}")
@@ -146,56 +87,50 @@ def _mig(modes: Sequence[str], devices: Devices) -> CheckFinding:
     return odd("MIG", f"on for {divided}", "off", cure)
 
 
-def _power(table: GpuTable) -> CheckFinding:
-    limits, usual = table.column("power.limit"), table.column("power.default_limit")
-    clocks = [clock for clock in table.column("clocks.max.sm") if clock]
-    clock = f"clocks up to {clocks[0]} MHz" if clocks else "clocks not told"
-    low = [
-        f"{float(now):g} W instead of {float(normal):g} W on GPU {number}"
-        for number, (now, normal) in enumerate(zip(limits, usual, strict=False))
-        if _is_number(now) and _is_number(normal) and float(now) < float(normal)
+def _power(gpus: Sequence[GpuLog]) -> CheckFinding:
+    readings = [
+        (number, _number(one, "gpu_power_readings/current_power_limit"), _number(one, _USUAL_POWER))
+        for number, one in enumerate(gpus)
     ]
+    clock = gpus[0].said("max_clocks/sm_clock")
+    clock = f"clocks up to {clock}" if clock else "clocks not told"
+    low = [f"{now:g} W instead of {usual:g} W on GPU {number}" for number, now, usual in readings if 0 < now < usual]
     if low:
         cure = "Raise it (nvidia-smi -pl), or expect lower clocks."
         more = f" and {len(low) - 1} more" if low[1:] else ""
         return odd("power limit", f"{low[0]}{more}, {clock}", "that of the datasheet", cure)
-    known = [limit for limit in limits if _is_number(limit)]
-    shown = f"{float(known[0]):g} W" if known else "not told"
-    return passed("power limit", f"{shown}, {clock}")
+    return passed("power limit", f"{f'{readings[0][1]:g} W' if readings[0][1] else 'not told'}, {clock}")
 
 
-def _others(world: World) -> CheckFinding:
+def _others(world: World, gpus: Sequence[GpuLog]) -> CheckFinding:
     """Whether others use the GPUs now; a container does not see their processes."""
-    fields = "--query-compute-apps=pid,process_name,used_memory"
-    said = world.ask("nvidia-smi", fields, "--format=csv,noheader")
-    processes = numbered_rows(said.text, 3)
-    used = _in_use(world)
+    processes = [text for one in gpus for text in one.processes]
     cure = "Measure when they have ended: they take time and memory of the GPUs."
     if processes:
-        found = "; ".join(", ".join(row) for row in processes[:3])
-        return odd("other processes", found, "none", cure)
-    if used:
+        return odd("other processes", "; ".join(processes[:3]), "none", cure)
+    if used := list(_in_use(gpus)):
         why = "its processes are not listed here, as in a container"
         return odd("other processes", f"{used[0]}; {why}", "none", cure)
-    if said.trouble:
-        return unknown("other processes", said.trouble)
     if not world.sees_all_processes():
         found = "none is listed, but those outside of this container would not be"
         return unknown("other processes", found, "Run this on the host, or in its PID namespace.")
     return passed("other processes", "none")
 
 
-def _in_use(world: World) -> Sequence[str]:
+def _in_use(gpus: Sequence[GpuLog]) -> Iterator[str]:
     """The GPUs whose memory or time is in use, in words."""
-    table = _asked(world, _USAGE)
-    memory, time = ([float(text) if _is_number(text) else 0.0 for text in table.column(name)] for name in _USAGE)
-    found = [
-        f"GPU {number} has {show(_MIB * used, BYTE)} in use"
-        for number, used in enumerate(memory)
-        if _MIB * used > _IN_USE
-    ]
-    busy = [f"GPU {number} is busy {share:g}% of the time" for number, share in enumerate(time) if share > _BUSY]
-    return [*found, *busy]
+    for number, one in enumerate(gpus):
+        memory, share = _MIB * _number(one, "fb_memory_usage/used"), _number(one, "utilization/gpu_util")
+        if memory > _IN_USE:
+            yield f"GPU {number} has {show(memory, BYTE)} in use"
+        if share > _BUSY:
+            yield f"GPU {number} is busy {share:g}% of the time"
+
+
+def _number(gpu: GpuLog, path: str) -> float:
+    """The number at *path*, without its unit; 0 where it is not told."""
+    found = re.match(r"\d+(\.\d+)?", gpu.said(path))
+    return float(found.group()) if found else 0.0
 
 
 def torch_devices(world: World) -> Iterator[CheckFinding]:
@@ -243,23 +178,18 @@ def _peers(devices: Devices) -> CheckFinding:
     return odd("peers", f"{pairs} of {count * (count - 1)} pairs", "all pairs", cure)
 
 
-def _numbers(column: Sequence[str], word: str) -> str:
-    """The GPUs that have *word* in a column, as a person would write them."""
-    found = [str(number) for number, text in enumerate(column) if text == word]
-    return f"GPU {', '.join(found)}" if found else ""
-
-
-def _is_number(text: str) -> bool:
-    return bool(re.fullmatch(r"\d+(\.\d+)?", text))
-
-
 _LINK = re.compile(r"Link \d+: (?P<rate>[\d.]+) GB/s")
 _BETWEEN = re.compile(r"\bNV(\d+)\b")
 _ROW = re.compile(r"^GPU\d+\s.*$", re.MULTILINE)  # of the matrix of links
+_COUNT = re.compile(
+    r"Link (?P<link>\d+): (?P<name>[^:\n]*(?:[Ee]rrors|failed)[^:\n]*): (?P<count>\d+)\s*$", re.MULTILINE
+)
+_CORRECTED = re.compile(r"FEC|Symbol|Replay", re.IGNORECASE)  # what a link corrects by itself
+_USUAL_POWER = "gpu_power_readings/default_power_limit"
+_FEWEST_SWITCHED = 4  # GPUs that switches connect; two have a bridge
 _SWITCHED = 8  # GPUs of one board, from which on they are connected by NVSwitches
 _SHARED_MEMORY = 2.0**30  # bytes that NCCL may need in /dev/shm
 _SHM = "Error while creating shared memory segment /dev/shm/nccl-1"
-_BAD_HEALTH = re.compile(r"degraded|unhealthy|limited", re.IGNORECASE)
 _NO_LINKS = "See nvidia-smi nvlink -s and topo -m, and whether the fabric manager runs."
 
 
@@ -271,6 +201,7 @@ def links(world: World) -> Iterator[CheckFinding]:
     devices = world.devices()
     if devices.kind == "cuda":
         yield from _nvlinks(world, devices)
+        yield from _link_errors(world)
         yield from _fabric(world, devices)
     elif devices.kind == "none":
         yield unknown("links between GPUs", devices.why_none)
@@ -283,7 +214,7 @@ def links(world: World) -> Iterator[CheckFinding]:
 def _nvlinks(world: World, devices: Devices) -> Iterator[CheckFinding]:
     gpu = devices.devices[0].name
     said = world.ask("nvidia-smi", "nvlink", "-s")
-    rates = [[float(rate) for rate in _LINK.findall(part)] for part in _by_gpu(said.text)]
+    rates = [[float(rate) for rate in _LINK.findall(part)] for part in _by_gpu(said.text or said.printed)]
     counts = [len(rate) for rate in rates]
     if not any(counts):
         yield _without_links(devices, said.trouble)
@@ -324,41 +255,47 @@ def _by_gpu(text: str) -> Sequence[str]:
     return re.split(r"^GPU \d+:", text, flags=re.MULTILINE)[1:]
 
 
+def _link_errors(world: World) -> Iterator[CheckFinding]:
+    """The errors that the links have counted and could not correct."""
+    said = world.ask("nvidia-smi", "nvlink", "-e")
+    found, counted = dict[str, list[str]](), 0
+    for number, part in enumerate(_by_gpu(said.text or said.printed)):
+        for line in _COUNT.finditer(part):
+            counted += 1
+            if int(line["count"]) and not _CORRECTED.search(line["name"]):
+                found.setdefault(line["name"], []).append(f"{line['count']} on link {line['link']} of GPU {number}")
+    for name, places in found.items():
+        cure = "See nvidia-smi nvlink -e again after a reset (nvidia-smi nvlink -re): what grows is a bad link."
+        yield odd(f"NVLink, {name}", "; ".join(places[:3]), "0", cure)
+    if counted and not found:
+        yield passed("errors of NVLink", "none that were not corrected")
+
+
 def _fabric(world: World, devices: Devices) -> Iterator[CheckFinding]:
     """Whether the GPUs have joined the fabric of their switches, as each of them says.
 
     The fabric manager may run in a container, or on the host of a virtual machine.
     """
-    said = world.ask("nvidia-smi", "-q")
-    joining = [one for one in read_gpu_sections(said.text) if one.said("Fabric", "State")]
-    is_switched = len(devices.devices) >= _SWITCHED and _is_linked_throughout(devices.topology)
+    gpus = read_state(world)[0].gpus
+    joining = [one for one in gpus if one.said("fabric/state")]
+    is_switched = len(devices.devices) >= _FEWEST_SWITCHED and _is_linked_throughout(devices.topology)
     if joining:
-        yield _joined(joining, is_alone=len(devices.devices) == 1)
-        yield from _health(joining)
-    elif is_switched:
+        yield _joined(joining, is_switched=is_switched)
+    elif is_switched and len(devices.devices) >= _SWITCHED:
         yield _fabric_manager(world)
 
 
-def _joined(gpus: Sequence[GpuSections], *, is_alone: bool) -> CheckFinding:
-    states = [f"{one.said('Fabric', 'State')}, {one.said('Fabric', 'Status')}" for one in gpus]
-    states = [state.removesuffix(", ") for state in states]
+def _joined(gpus: Sequence[GpuLog], *, is_switched: bool) -> CheckFinding:
+    states = [f"{one.said('fabric/state')}, {one.said('fabric/status')}".removesuffix(", ") for one in gpus]
     late = [number for number, one in enumerate(states) if one != "Completed, Success"]
     if not late:
         return passed("fabric", "every GPU has joined it")
     found = f"{states[late[0]]} on GPU {', '.join(map(str, late))}"
-    if is_alone:
-        return passed("fabric", f"{found}; one GPU does not need it")
+    peers = {one.said("platformInfo/peer_type") for one in gpus}
+    if len(gpus) == 1 or not (is_switched or "Switch Connected" in peers):
+        return passed("fabric", f"{found}; no switches connect several GPUs here")
     cure = f"{fault_cure('system not yet initialized')} On GB200, see nvidia-imex-ctl too."
     return failed_finding("fabric", found, "Completed, Success", cure)
-
-
-def _health(gpus: Sequence[GpuSections]) -> Iterator[CheckFinding]:
-    for number, one in enumerate(gpus):
-        health = one.below("Fabric", "Health")
-        bad = [f"{name}: {text}" for name, text in health.items() if _BAD_HEALTH.search(text)]
-        if bad:
-            cure = "Some links of the fabric are down: see nvidia-smi nvlink -s and -e."
-            yield odd("health of the fabric", f"{bad[0]} on GPU {number}", "full", cure)
 
 
 def _fabric_manager(world: World) -> CheckFinding:

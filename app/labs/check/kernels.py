@@ -17,7 +17,7 @@ from app.labs.check.world import (
     unknown,
 )
 from app.labs.machines.devices import Devices
-from app.labs.machines.nvidia_output import GpuSections, read_gpu_sections
+from app.labs.machines.nvidia_output import GpuLog, read_smi_log
 from app.labs.results.analysis import OUTLIER, gpu_spread, slow_gpus
 from app.labs.results.report import Measure, Report
 
@@ -42,11 +42,18 @@ _CURES: Mapping[str, str] = {
         "instances, such as P3 and G4, have none."
     ),
 }
+_OF_SEVERAL_TRAYS = re.compile(r"\bGB[23]00\b")
+_IMEX = (
+    "See nvidia-imex-ctl -N, the channels in /dev/nvidia-caps-imex-channels of each node, and NCCL_MNNVL_ENABLE. Nodes "
+    "of two racks have no NVLink between them by design."
+)
 _OTHER = "GPUDirect RDMA is off; see the log of the network plugin (NCCL_DEBUG_SUBSYS=INIT,NET)."
 
 
-def check_network(chosen: str) -> CheckFinding:
-    """What NCCL has *chosen* between the nodes, against what is fast."""
+def check_network(chosen: str, gpu: str = "") -> CheckFinding:
+    """What NCCL has *chosen* between nodes with GPUs called *gpu*, against what is fast."""
+    if _OF_SEVERAL_TRAYS.search(gpu) and _NVLINK not in chosen:
+        return odd("network", chosen or "unknown", "MNNVL, since NVSwitches connect the trays of a rack", _IMEX)
     networks = list(_NAMED.finditer(chosen))
     slow = [one for one in networks if not _is_direct(one)]
     if slow:
@@ -249,7 +256,7 @@ def two_nodes(world: World) -> Iterator[CheckFinding]:
     value, _ = largest_bus_bandwidth(ran.report)
     yield ran.judged(compare_expected("bus bandwidth", value, "GB/s", "bandwidth of two nodes", gpu, ranks))
     chosen = ran.report.details.get("transport", "")
-    yield check_network(chosen)
+    yield check_network(chosen, gpu)
     if variables := variables_without(chosen):
         tcp = _run(world, ranks, size, variables)
         if tcp.is_done:
@@ -260,8 +267,9 @@ def two_nodes(world: World) -> Iterator[CheckFinding]:
 
 
 _LOAD = {"source": "pinned", "sizes": "16MiB..1GiB"}  # takes a few seconds
-_LINK = ("PCI", "GPU Link Info")
-_WIDTH, _GENERATION = (*_LINK, "Link Width"), (*_LINK, "PCIe Generation")
+_LINK = "pci/pci_gpu_link_info"
+_WIDTH = (f"{_LINK}/link_widths/current_link_width", f"{_LINK}/link_widths/max_link_width")
+_GENERATION = (f"{_LINK}/pcie_gen/current_link_gen", f"{_LINK}/pcie_gen/max_link_gen")
 _SERVERS = re.compile(r"SXM|HBM|\b(A100|H100|H200|H20|B200|B300|GB200|GB300|L40S)\b")
 _LANES = "Reseat the GPU and its riser, and see the setting of the slot (lspci -vv, LnkSta)."
 _SLOW = "See the setting of the slot (lspci -vv, LnkSta), and the errors of PCIe in dmesg."
@@ -272,31 +280,29 @@ def pcie_under_load(world: World) -> Iterator[CheckFinding]:
     devices = world.devices()
     if devices.kind != "cuda" or world.is_slurm:
         return
-    ran, said = world.run_watched("memory-copy", _LOAD, "nvidia-smi", "-q")
+    ran, said = world.run_watched("memory-copy", _LOAD, "nvidia-smi", "-q", "-x")
     if not ran.is_done:
         yield unknown("PCIe under load", ran.report.cause or ran.report.state.word)
         return
-    readings = [read_gpu_sections(one.text) for one in said if one.text]
+    readings = [read_smi_log(one.text).gpus for one in said if one.text]
     gpus = [_busiest(one) for one in zip(*readings, strict=False)]
     yield _link("PCIe width", gpus, _WIDTH, "all lanes", _LANES, devices.devices[0].name)
     yield _link("PCIe generation", gpus, _GENERATION, "that of GPU and slot", _SLOW, "")
 
 
-def _busiest(readings: Sequence[GpuSections]) -> GpuSections:
+def _busiest(readings: Sequence[GpuLog]) -> GpuLog:
     """The reading of a GPU at which its link was the fastest."""
-    return max(readings, key=lambda one: (one.said(*_GENERATION, "Current"), _lanes(one)))
+    return max(readings, key=lambda one: (one.said(_GENERATION[0]), _lanes(one)))
 
 
-def _lanes(one: GpuSections) -> int:
-    digits = one.said(*_WIDTH, "Current").removesuffix("x")
+def _lanes(one: GpuLog) -> int:
+    digits = one.said(_WIDTH[0]).removesuffix("x")
     return int(digits) if digits.isdigit() else 0
 
 
-def _link(
-    name: str, gpus: Sequence[GpuSections], path: tuple[str, ...], all_of: str, cure: str, gpu: str
-) -> CheckFinding:
+def _link(name: str, gpus: Sequence[GpuLog], paths: tuple[str, str], all_of: str, cure: str, gpu: str) -> CheckFinding:
     """Whether all links have what their GPU and its slot have; on a server, less is a failure."""
-    pairs = [(one.said(*path, "Current"), one.said(*path, "Max")) for one in gpus]
+    pairs = [(one.said(paths[0]), one.said(paths[1])) for one in gpus]
     known = [(number, now, most) for number, (now, most) in enumerate(pairs) if now and most]
     if not known:
         return unknown(name, "the driver does not tell it")

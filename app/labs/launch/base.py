@@ -317,6 +317,7 @@ def write_run(
         links=job.lab.links,
         worker=str(job.lab.worker),
         seconds=job.lab.seconds,
+        refuses_busy=job.refuses_busy,
         devices="gpu" if backend == "nccl" else "cpu",
         gpus=tuple(one.uuid for one in devices.devices if one.uuid),
         describer="" if launcher == "local" else description.__name__,

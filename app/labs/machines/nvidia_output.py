@@ -1,18 +1,18 @@
-"""What nvidia-smi prints, told apart: rows about GPUs, sections about GPUs, and everything else.
+"""What nvidia-smi prints, told apart: rows about GPUs, its whole log as XML, and everything else.
 
 Its warnings come on the same stream as its answers, before or after them.
 """
 
 import csv
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from xml.etree import ElementTree
 
 _UNKNOWN = re.compile(r"\[?(N/A|Not Supported|Unknown Error|Insufficient Permissions|No permission)\]?|", re.IGNORECASE)
 _NOT_A_FIELD = re.compile(r"Field \"(?P<field>[\w.]+)\" is not a valid field")
-_HEADING = re.compile(r"GPU (?P<bus>[\dA-Fa-f]{4,8}:[\dA-Fa-f]{2}:[\dA-Fa-f]{2}\.\d)\s*$")
 _VERSION = re.compile(r"(?<!\d)\d++(\.\d++)+")
-_LABELED = re.compile(r"\A(?P<name>.*?\S)\s++:(?:\s++(?P<value>.*))?")
+_LOG = re.compile(r"<nvidia_smi_log>.*</nvidia_smi_log>", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,19 +36,24 @@ class GpuTable:
 
 
 @dataclass(frozen=True, slots=True)
-class GpuSections:
-    """What `nvidia-smi -q` says about the GPU at *bus*, by section, subsection and name."""
+class GpuLog:
+    """What `nvidia-smi -q -x` says about the GPU at *bus*: values by path, and the processes on it."""
 
     bus: str
-    values: Mapping[tuple[str, ...], str]
+    values: Mapping[str, str]
+    processes: tuple[str, ...] = ()
 
-    def said(self, *path: str) -> str:
+    def said(self, path: str) -> str:
         """The value at *path*; empty where it is missing or unknown."""
-        return self.values.get(path, "")
+        return known_text(self.values.get(path, ""))
 
-    def below(self, *path: str) -> Mapping[str, str]:
-        """The values in the section at *path*, by name."""
-        return {key[-1]: value for key, value in self.values.items() if key[: len(path)] == path != key}
+
+@dataclass(frozen=True, slots=True)
+class SmiLog:
+    """All GPUs, and the *other* lines that were printed."""
+
+    gpus: tuple[GpuLog, ...] = ()
+    other: tuple[str, ...] = ()
 
 
 def known_text(text: str) -> str:
@@ -89,38 +94,30 @@ def read_gpu_table(text: str, fields: Sequence[str], trouble: str = "") -> GpuTa
     return GpuTable(dict(zip(fields, columns, strict=False)), tuple(other), trouble)
 
 
-def numbered_rows(text: str, width: int) -> list[list[str]]:
-    """The rows of *width* cells in *text* that begin with a number, as a process has."""
-    rows = [[cell.strip() for cell in row] for row in csv.reader(text.splitlines())]
-    return [row for row in rows if len(row) == width and row[0].isdigit()]
+def read_smi_log(text: str) -> SmiLog:
+    """What `nvidia-smi -q -x` printed as *text*, GPU by GPU."""
+    found = _LOG.search(text)
+    beside = text.replace(found.group(), "") if found else text
+    other = tuple(line.strip() for line in beside.splitlines() if line.strip() and not line.lstrip().startswith("<"))
+    try:
+        root = ElementTree.fromstring(found.group()) if found else None
+    except ElementTree.ParseError:
+        return SmiLog(other=(*other, "the answer of nvidia-smi -q -x cannot be read"))
+    return SmiLog(tuple(map(_gpu_log, root.iter("gpu"))) if root is not None else (), other)
 
 
-def read_gpu_sections(text: str) -> list[GpuSections]:
-    """What `nvidia-smi -q` printed as *text*, GPU by GPU."""
-    found: list[GpuSections] = []
-    for bus, lines in _parts(text.splitlines()):
-        found.append(GpuSections(bus, dict(_values(lines))))
-    return found
+def _gpu_log(gpu: ElementTree.Element) -> GpuLog:
+    parts = [one for one in gpu if one.tag != "processes"]
+    processes = [
+        ", ".join((one.findtext(name) or "").strip() for name in ("pid", "process_name", "used_memory"))
+        for one in gpu.iter("process_info")
+    ]
+    return GpuLog(gpu.get("id", ""), dict(path for one in parts for path in _leaves(one, "")), tuple(processes))
 
 
-def _parts(lines: Iterable[str]) -> Iterable[tuple[str, list[str]]]:
-    found: list[tuple[str, list[str]]] = []
-    for line in lines:
-        if heading := _HEADING.match(line):
-            found.append((heading["bus"], []))
-        elif found and line.startswith(" "):
-            found[-1][1].append(line.rstrip())
-    return found
-
-
-def _values(lines: Iterable[str]) -> Iterable[tuple[tuple[str, ...], str]]:
-    """Names with the sections above them, which are indented less, and their values."""
-    above: list[tuple[int, str]] = []
-    for line in filter(str.strip, lines):
-        indent = len(line) - len(line.lstrip())
-        above = [(depth, name) for depth, name in above if depth < indent]
-        if labeled := _LABELED.fullmatch(line.strip()):
-            path = (*(name for _, name in above), labeled["name"])
-            yield path, known_text(labeled["value"] or "")
-        else:
-            above.append((indent, line.strip()))
+def _leaves(element: ElementTree.Element, above: str) -> Iterator[tuple[str, str]]:
+    path = f"{above}{element.tag}"
+    if not len(element):
+        yield path, (element.text or "").strip()
+    for one in element:
+        yield from _leaves(one, f"{path}/")

@@ -17,6 +17,7 @@ Ask = Callable[[Sequence[str]], str | None]
 _PATIENCE = 5  # seconds
 _READING: TypeAdapter[GpuReading] = TypeAdapter(GpuReading)
 _MEGA, _MICRO, _MIB, _PERCENT = 1e6, 1e-6, 2**20, 0.01
+IN_USE, BUSY = 2 * 2**30, 0.1  # bytes, and share of the time, of a GPU before the run
 _BASE = (
     "uuid",
     "clocks.sm",
@@ -48,6 +49,22 @@ _QUERIES = ((*_BASE, _NOW[0], *_COUNTED), (*_BASE, _NOW[0]), (*_BASE, _NOW[1]), 
 
 # Variables that renumber the GPUs of a process, unlike those of amd-smi.
 _HIDDEN = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
+
+
+class BusyGpuError(RuntimeError):
+    """Others use the GPU of this rank."""
+
+
+def use_of_others(reading: GpuReading | None) -> str:
+    """What others do on a GPU that this run has not used yet, and what to do about it; empty if nothing."""
+    if reading is None:
+        return ""
+    used, share = reading.memory_used or 0.0, reading.utilization or 0.0
+    found = [f"{used / 2**30:.3g} GiB of it are in use"] if used > IN_USE else []
+    if share > BUSY:
+        found.append(f"it is at work for {share:.0%} of the time")
+    says = f"others use GPU {reading.uuid}: {' and '.join(found)}"
+    return f"{says}. Measure when it is free, or take --anyway" if found else ""
 
 
 def reading_of(device: torch.device) -> GpuReading | None:

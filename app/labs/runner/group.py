@@ -20,6 +20,10 @@ class RankGroup:
         self._device = device
         self._token = torch.empty(0)
 
+    def force_nccl(self) -> None:
+        """Go through NCCL on a GPU although this rank is alone."""
+        self._with_nccl = self._device.type == "cuda"
+
     def join(self, limit: timedelta, store: object) -> None:
         """Meet the others in *store*; collectives fail after *limit*."""
         dist.init_process_group(

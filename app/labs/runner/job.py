@@ -20,7 +20,8 @@ class Job:
     *seconds* limits the time of the run, *patience* the wait for devices, and *starting* the time
     from rank 0 to the last rank, which meet on the *network*. *gpus* are the UUIDs of the GPUs to
     lock, without which all *devices* of the folder are. *nodes* is None where another program
-    chooses them. *describer* is a module that writes down which machine rank 0 is on.
+    chooses them. *describer* is a module that writes down which machine rank 0 is on. A job that
+    *refuses_busy* GPUs fails before it measures them.
     """
 
     lab: str
@@ -37,6 +38,7 @@ class Job:
     starting: float = 300.0
     network: str = ""
     describer: str = ""
+    refuses_busy: bool = False
 
     @staticmethod
     def read(folder: Path) -> "Job":

@@ -121,6 +121,7 @@ def work(folder: Path, job: Job, rank: int, store: object = None) -> None:
     worker = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(worker)
     own = WorkerRank(rank, job.ranks, folder, values=job.values, on_gpu=job.backend == "nccl", seconds=job.seconds)
+    own.refuses_busy = job.refuses_busy
     with stack_written_when_late(folder, rank, job.seconds):
         own.join(store)
         worker.main(own)

@@ -15,7 +15,7 @@ import torch
 import torch.distributed as dist
 
 from app.labs.runner import gpu, nccl
-from app.labs.runner.clocks import reading_of, reading_text, readings_event
+from app.labs.runner.clocks import BUSY, BusyGpuError, reading_of, reading_text, readings_event, use_of_others
 from app.labs.runner.core_waits import WaitMeter, wait_event
 from app.labs.runner.events import CheckEvent, DetailEvent, MeasureEvent, RankEvent, ReadyEvent, TimingEvent, as_line
 from app.labs.runner.group import RankGroup
@@ -29,7 +29,7 @@ _WARM = 3  # calls before the samples
 _SOME = 30  # the most samples with launch
 _STARVED = "include launches, as a GPU had to wait for them"
 _ENDING = 2.0  # seconds of a run that its ranks need to end
-_BUSY, _AGAIN = 0.1, 1.2  # share of the time, and seconds until it has no part of our own last run
+_AGAIN = 1.2  # seconds until the share of the time at work has no part of our own last run
 _MIB, _GIB = 2**20, 2**30
 
 
@@ -52,6 +52,7 @@ class WorkerRank:
     ) -> None:
         self.rank, self.world = rank, world
         self.folder = folder
+        self.refuses_busy = False  # GPUs: with others at work, it fails before it measures
         self._values = values
         torch.set_num_threads(1)
         torch.manual_seed(1234 + rank)
@@ -64,11 +65,16 @@ class WorkerRank:
         self.timing = RankTiming(self._group, self.device, world, self.report)
         self.budget = RankBudget(self.timing, self.report, self.all_gather, self.device, seconds)
 
+    def force_backend(self) -> None:
+        """Have collectives go through the backend although this rank is alone, to test it."""
+        self._group.force_nccl()
+
     def join(self, store: object = None) -> None:
         """Meet the other ranks, in *store* if there is one, else in the folder.
 
         Raises:
             RuntimeError: two ranks have the same GPU.
+            BusyGpuError: others use the GPU, and the job refuses that.
         """
         if self.on_gpu:
             nccl.prepare(self.folder, self.rank)
@@ -175,11 +181,13 @@ class WorkerRank:
         Before the run it looks twice at a GPU that is at work: the work may be that of a run that has just ended.
         """
         reading = reading_of(self.device)
-        if when == "before" and reading and (reading.utilization or 0.0) > _BUSY:
+        if when == "before" and reading and (reading.utilization or 0.0) > BUSY:
             time.sleep(_AGAIN)
             reading = reading_of(self.device)
         if event := readings_event(when, self._group.texts(reading_text(reading))):
             self.report.write(event)
+        if when == "before" and self.refuses_busy and (says := use_of_others(reading)):
+            raise BusyGpuError(says)
 
 
 class RankReport:
