@@ -29,7 +29,7 @@ class CheckError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Checked:
+class CheckedAnswer:
     """The verdict on an answer: `correct`, `incorrect` or `unreadable`, with a score from 0 to 1."""
 
     verdict: str
@@ -54,7 +54,7 @@ def check(
     server: str = "",
     token: str = "",
     timeout: float = 30.0,
-) -> Checked:
+) -> CheckedAnswer:
     """The verdict on an answer to an exercise as *seed* draws it.
 
     Args:
@@ -72,7 +72,7 @@ def check(
     row = _asked(sent, server.rstrip("/"), token, timeout) if server else _graded_here(sent)
     if "error" in row:
         raise CheckError(row["error"])
-    return Checked(row["verdict"], row["score"], tuple(row["feedback"]))
+    return CheckedAnswer(row["verdict"], row["score"], tuple(row["feedback"]))
 
 
 def _asked(sent: Mapping[str, object], server: str, token: str, timeout: float) -> dict[str, Any]:

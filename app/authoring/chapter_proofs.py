@@ -8,7 +8,7 @@ from functools import cached_property
 from app.authoring.proofs import Places, trouble_of_addresses
 from app.authoring.texts import Script, distinct
 from app.core.errors import nearest
-from app.core.expressions import BLANK, Branch, ExpressionError, blanked, holds, parts
+from app.core.expressions import BLANK, Branch, ExpressionError, blank_slots, holds, parts
 from app.core.formulas import FORMULAS
 from app.course.content.catalog import Catalog, Topic
 from app.course.content.outline import CourseFile
@@ -120,7 +120,7 @@ def prove_shape_of(where: Where, text: str) -> Iterator[Finding]:
         yield Finding(where, f"folds {what} into one line", _FENCE if "draw" in what else _KEEP)
     if quoted := _QUOTED.fullmatch(text.strip()):
         yield Finding(where, f"shows the quotation marks around it: {quoted[0][:20]!r}", _QUOTES)
-    if _DOLLAR.search(blanked(text)):
+    if _DOLLAR.search(blank_slots(text)):
         yield Finding(where, "has a $ that is not closed", _PRICE)
     if tag := _TAG.search(_SPAN.sub(BLANK, _FENCED.sub("", text))):
         yield Finding(where, f"has {tag[0][:40]}, and HTML is not used here", _MARKDOWN)
@@ -146,7 +146,7 @@ def _is_row(line: str) -> bool:
 
 def stray_brace(text: str) -> str:
     """The words around a brace that students would see."""
-    found = re.search(r".{0,20}[{}].{0,20}", re.sub(r"\\[{}]", "", blanked(text)))
+    found = re.search(r".{0,20}[{}].{0,20}", re.sub(r"\\[{}]", "", blank_slots(text)))
     return repr(found[0].strip()) if found else ""
 
 
@@ -292,7 +292,7 @@ def unproven(exercise: Exercise) -> Iterator[tuple[Where, str]]:
         bare = "".join(part if isinstance(part, str) else _MASK for part in parts(text))
         for pattern in proven:
             bare = pattern.sub(_MASK, bare)
-        for sentence in _SENTENCE.split(blanked(bare)):
+        for sentence in _SENTENCE.split(blank_slots(bare)):
             if found := _COMPARING.search(sentence):
                 shown = " ".join(sentence.split())[:_LONGEST]
                 yield where, f"nothing proves {found[0]!r} in {shown!r}; {_PROVE}"
@@ -304,10 +304,10 @@ def _refuted(script: ClaimScript, condition: str) -> str:
         refuting = next((one for one in script.drawings if not holds(condition, one.names)), None)
     except ExpressionError as error:
         return str(error)
-    return f"does not hold at seed {refuting.seed}{_values(refuting)}" if refuting else ""
+    return f"does not hold at seed {refuting.seed}{_drawn_values(refuting)}" if refuting else ""
 
 
-def _values(drawn: Draw) -> str:
+def _drawn_values(drawn: Draw) -> str:
     shown = ", ".join(f"{name} {text}" for name, text in drawn.shown.items() if text)
     return f" ({shown[:_LONGEST]})" if shown else ""
 

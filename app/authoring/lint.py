@@ -9,7 +9,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Literal
 
-from app.authoring import cured, longest_is_right, prove_characters, prove_words, too_long
+from app.authoring import add_cure, longest_is_right, prove_characters, prove_words, too_long
 from app.authoring.chapter_proofs import prove_chapter, prove_claims, prove_course, prove_text, unproven
 from app.authoring.proofs import (
     Places,
@@ -35,17 +35,17 @@ from app.course.content.translations import (
     OF,
     Translation,
     exercise_texts,
+    find_stray,
     has_translation,
     is_translation,
     original_of,
     parse_exercise,
     read_exercise,
     read_topic,
-    stray,
     texts_digest,
     topic_of,
     topic_texts,
-    translated,
+    translate_exercise,
     translations_of,
 )
 from app.course.kinds import Exercise, Finding, Where
@@ -105,7 +105,7 @@ def _original(file: Path) -> tuple[Exercise | None, Mapping[Where, str], YamlDoc
 def stray_translations(files: Iterator[Path]) -> Iterator[Problem]:
     """The translations beside *files* that have no original."""
     for folder in sorted({file.parent for file in files}):
-        yield from stray(folder)
+        yield from find_stray(folder)
 
 
 def _problems(one: Translation, exercise: Exercise | None, original: YamlDocument) -> Iterator[Problem]:
@@ -113,7 +113,7 @@ def _problems(one: Translation, exercise: Exercise | None, original: YamlDocumen
         if exercise is None:
             yield from _of_text(one.document, where, text)
     if exercise is not None:
-        yield from _of_drawings(one, translated(exercise, original, one))
+        yield from _of_drawings(one, translate_exercise(exercise, original, one))
 
 
 def _of_text(document: YamlDocument, where: Where, text: str) -> Iterator[Problem]:
@@ -150,7 +150,7 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class Linted:
+class LintReport:
     """The result of linting: the number of files, the problems, and the notes."""
 
     files: int
@@ -166,7 +166,7 @@ async def lint(
     links: bool = False,
     proofs: "ProofCache | None" = None,
     start: Callable[[], Awaitable[None]] | None = None,
-) -> Linted:
+) -> LintReport:
     """Lint every exercise file in *paths*, which are files, chapters or folders of chapters.
 
     With *links*, check online that the sources still exist. Folders of chapters must be compatible
@@ -192,8 +192,8 @@ async def lint(
     by_file = dict(zip(unproven_files, fresh, strict=True))
     by_file |= {file: lint_topic(file, places) for file in topics if proofs.proven(file) is None}
     proofs.fresh = sorted(by_file)
-    linted = [by_file.get(file) or Linted(0, (), proofs.proven(file) or ()) for file in (*files, *topics)]
-    linted += _chapters(paths, beside)
+    linted = [by_file.get(file) or LintReport(0, (), proofs.proven(file) or ()) for file in (*files, *topics)]
+    linted += _lint_chapters(paths, beside)
     problems = packs + [problem for one in linted for problem in one.problems]
     texts = (*files, *topics, *_course_files(paths))
     spoken = []
@@ -209,7 +209,7 @@ async def lint(
     notes = [note for one in linted for note in one.notes]
     lagging = (one for one in spoken if isinstance(one, LaggingTranslation))
     notes += [Note(one.path, one.says, "warning") for one in lagging]
-    return Linted(len(files), tuple(dict.fromkeys(problems)), tuple(notes))
+    return LintReport(len(files), tuple(dict.fromkeys(problems)), tuple(notes))
 
 
 class ProofCache:
@@ -273,7 +273,7 @@ def _is_proven_with(path: Path, file: Path) -> bool:
     return path.suffix != file.suffix or path.name == TOPIC_FILE or path.name.partition(".")[0] == file.stem
 
 
-async def lint_file(file: Path, runner: Runner, places: Places | None = None, *, links: bool = False) -> Linted:
+async def lint_file(file: Path, runner: Runner, places: Places | None = None, *, links: bool = False) -> LintReport:
     """Lint one exercise file; its links may lead to *places*.
 
     Raises:
@@ -282,13 +282,13 @@ async def lint_file(file: Path, runner: Runner, places: Places | None = None, *,
     try:
         document = read_document(file)
     except ContentError as error:
-        return Linted(1, error.problems, ())
+        return LintReport(1, error.problems, ())
     return await lint_document(document, runner, places, links=links)
 
 
 async def lint_document(
     document: YamlDocument, runner: Runner, places: Places | None = None, *, links: bool = False
-) -> Linted:
+) -> LintReport:
     """Lint one exercise, which may not be stored yet; its links may lead to *places*.
 
     Raises:
@@ -298,7 +298,7 @@ async def lint_document(
     try:
         exercise = parse_exercise(document, topic_of(file))
     except ContentError as error:
-        return Linted(1, error.problems, ())
+        return LintReport(1, error.problems, ())
     findings = [
         *prove_characters(document.values),
         *prove_use(exercise, document.values),
@@ -312,17 +312,17 @@ async def lint_document(
     findings += await prove(exercise, runner)
     if links:
         findings += await asyncio.to_thread(lambda: list(prove_sources(exercise)))
-    complete = (cured(finding, exercise) for finding in findings)
+    complete = (add_cure(finding, exercise) for finding in findings)
     problems = [document.problem(one.where, one.says, one.cure) for one in complete]
-    return Linted(1, tuple(problems), () if problems else tuple(_notes(document, exercise)))
+    return LintReport(1, tuple(problems), () if problems else tuple(_notes(document, exercise)))
 
 
-def lint_topic(file: Path, places: Places | None = None) -> Linted:
+def lint_topic(file: Path, places: Places | None = None) -> LintReport:
     """Lint the texts and figures of a chapter's own file; its links may lead to *places*."""
     try:
         topic, document = read_topic(file)
     except ContentError as error:
-        return Linted(0, error.problems, ())
+        return LintReport(0, error.problems, ())
     findings = [
         *prove_characters(document.values),
         *prove_chapter(topic, topic_of(file), places or _places((), (file,))),
@@ -330,9 +330,9 @@ def lint_topic(file: Path, places: Places | None = None) -> Linted:
     for index, figure in enumerate(topic.figures):
         if says := trouble_of_chapter_figure(figure):
             findings.append(Finding(("figures", index), says))
-    complete = (cured(finding) for finding in findings)
+    complete = (add_cure(finding) for finding in findings)
     problems = tuple(document.problem(one.where, one.says, one.cure) for one in complete)
-    return Linted(0, problems, ())
+    return LintReport(0, problems, ())
 
 
 def _words(exercise: Exercise) -> list[Finding]:
@@ -360,7 +360,7 @@ def _places(beside: Sequence[Path], files: Iterable[Path]) -> Places:
     return Places((ROOT / "exercises", *beside, *sorted(around)))
 
 
-async def _in_slot(file: Path, runner: Runner, slots: asyncio.Semaphore, places: Places, links: bool) -> Linted:
+async def _in_slot(file: Path, runner: Runner, slots: asyncio.Semaphore, places: Places, links: bool) -> LintReport:
     async with slots:
         return await lint_file(file, runner, places, links=links)
 
@@ -404,14 +404,14 @@ def problems_of_pack(path: Path) -> Iterator[Problem]:
         places = _places((), (pack.chapters / "a" / "b",))
         where: Where = ("home", "opening")
         for finding in prove_text(where, pack.file.home.opening, places):
-            yield pack.problem(finding.where, finding.says, cured(finding).cure)
+            yield pack.problem(finding.where, finding.says, add_cure(finding).cure)
 
 
 def _same(one: Path, other: Path) -> bool:
     return one.resolve() == other.resolve()
 
 
-def _chapters(paths: Sequence[Path], beside: Sequence[Path]) -> Iterator[Linted]:
+def _lint_chapters(paths: Sequence[Path], beside: Sequence[Path]) -> Iterator[LintReport]:
     """The result of linting the chapters in each folder of *paths* as a whole."""
     for folder in paths:
         if not folder.is_dir() or (folder / TOPIC_FILE).exists():
@@ -419,7 +419,7 @@ def _chapters(paths: Sequence[Path], beside: Sequence[Path]) -> Iterator[Linted]
         try:
             catalog = Catalog.read([*(one for one in beside if not _same(one, folder)), folder])
         except ContentError as error:
-            yield Linted(0, error.problems, ())
+            yield LintReport(0, error.problems, ())
             continue
         notes = (
             Note(folder / topic.id, says, "warning")
@@ -427,7 +427,7 @@ def _chapters(paths: Sequence[Path], beside: Sequence[Path]) -> Iterator[Linted]
             if (folder / topic.id).is_dir()
             for says in longest_is_right(topic.id, topic.exercises)
         )
-        yield Linted(0, tuple(_problems_of_course(folder / COURSE_FILE, catalog)), tuple(notes))
+        yield LintReport(0, tuple(_problems_of_course(folder / COURSE_FILE, catalog)), tuple(notes))
 
 
 def _problems_of_course(path: Path, catalog: Catalog) -> Iterator[Problem]:

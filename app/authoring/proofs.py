@@ -16,16 +16,16 @@ from app.authoring.texts import SEEDS, Script, WrittenNumber, distinct, written_
 from app.core.charts.axes import PAPERS
 from app.core.charts.svg import to_svg
 from app.core.errors import AppError, NotFoundError, nearest
-from app.core.expressions import ExpressionError, Quantity, blanked
+from app.core.expressions import ExpressionError, Quantity, blank_slots
 from app.core.folders import ROOT
 from app.core.formulas import FORMULAS
 from app.course.content.errata import errata, terms
 from app.course.content.images import is_image, read_image
 from app.course.content.translations import is_translation
 from app.course.explorers import EXPLORERS, open_explorer
-from app.course.illustrations import ILLUSTRATIONS, Sketch, illustrated, listed_inputs
+from app.course.illustrations import ILLUSTRATIONS, Sketch, illustrate, listed_inputs
 from app.course.kinds import Exercise, Finding, Where
-from app.course.kinds.base import Answer, Embedded, Illustrated, single_text
+from app.course.kinds.base import Answer, EmbeddedFigures, ExerciseFigure, single_text
 from app.course.kinds.choice import LabExercise
 from app.course.kinds.drawn_values import NOTHING_DRAWN, DrawError, corners, mixed_kinds
 from app.course.kinds.numeric import ONLY, Numeric
@@ -251,18 +251,18 @@ def prove_figures(exercise: Exercise) -> Iterator[Finding]:
                 break
 
 
-def trouble_of_chapter_figure(figure: Embedded | Illustrated) -> str:
+def trouble_of_chapter_figure(figure: EmbeddedFigures | ExerciseFigure) -> str:
     """Why *figure* of a chapter, whose state is fixed, cannot be drawn; empty where it can."""
-    if isinstance(figure, Embedded):
+    if isinstance(figure, EmbeddedFigures):
         return trouble_of_figure(figure, {name: str(text) for name, text in figure.state.items()})
     try:
-        illustrated(figure, NOTHING_DRAWN)
+        illustrate(figure, NOTHING_DRAWN)
     except ValueError as error:
         return str(error)
     return ""
 
 
-def trouble_of_figure(figure: Embedded, state: Mapping[str, str]) -> str:
+def trouble_of_figure(figure: EmbeddedFigures, state: Mapping[str, str]) -> str:
     """Why *figure* cannot be drawn in *state*; empty where it can."""
     try:
         shown = open_explorer(EXPLORERS, figure.explorer, state).shown
@@ -446,14 +446,14 @@ def prove_illustration(exercise: Exercise) -> Iterator[Finding]:
         return
 
 
-def _trouble(exercise: Exercise, figure: Illustrated, seed: int) -> Finding | None:
+def _trouble(exercise: Exercise, figure: ExerciseFigure, seed: int) -> Finding | None:
     """What is wrong with *figure* as *seed* draws it.
 
     Raises:
         ExpressionError: an expression has no value.
     """
     try:
-        told = _told(exercise, figure, seed)
+        told = _told_answer(exercise, figure, seed)
     except ExpressionError:
         raise
     except ValueError as error:
@@ -471,7 +471,7 @@ _ONE_WORD = "a rank sends and receives, a GPU computes and has memory, a worker 
 def prove_terms(exercise: Exercise) -> Iterator[Finding]:
     """A rank that is called a worker, and a count that is one of ranks here and one of GPUs there, or in the figure."""
     for where, text in Script(exercise).texts:
-        if found := _WORKER.search(blanked(text)):
+        if found := _WORKER.search(blank_slots(text)):
             yield Finding(where, f"calls a rank or a GPU {found[0]!r}", _ONE_WORD)
     try:
         for seed in distinct(exercise, SEEDS):
@@ -487,7 +487,7 @@ def _called_twice(exercise: Exercise, seed: int) -> str:
     drawn = exercise.solved(exercise.draw(seed))
     texts = [exercise.fill(text, drawn) for _, text in Script(exercise).texts]
     if exercise.figure is not None:
-        texts += figure_texts(illustrated(exercise.figure, drawn))
+        texts += figure_texts(illustrate(exercise.figure, drawn))
     words: dict[str, str] = {}
     for number, word in (found for text in texts for found in _COUNTED.findall(text)):
         if (other := words.setdefault(number, word)) != word:
@@ -502,12 +502,12 @@ def figure_texts(figure: Sketch) -> Sequence[str]:
     return sorted({figure.title, *found} - {""})
 
 
-def _told(exercise: Exercise, figure: Illustrated, seed: int) -> str:
+def _told_answer(exercise: Exercise, figure: ExerciseFigure, seed: int) -> str:
     """A number that the figure shows and that is an answer; empty if there is none."""
     keys = Script(exercise).keys(exercise.draw(seed))
     rights = [Quantity(key.right, key.asked.scale.unit.dimension) for key in keys.values()]
     asked = list(written_numbers(exercise.variant(seed).prompt))
-    for text in figure_texts(illustrated(figure, exercise.draw(seed))):
+    for text in figure_texts(illustrate(figure, exercise.draw(seed))):
         for written in written_numbers(text):
             if any(_tells(written, right, asked) for right in rights):
                 return written.text
@@ -520,7 +520,7 @@ def _tells(written: WrittenNumber, right: Quantity, asked: Sequence[WrittenNumbe
     return counted and written.equals(right) and not any(one.equals(right) for one in asked)
 
 
-def _inputs(figure: Illustrated) -> str:
+def _inputs(figure: ExerciseFigure) -> str:
     if figure.draws in ILLUSTRATIONS:
         return f"{figure.draws} is drawn from {listed_inputs(ILLUSTRATIONS[figure.draws])}"
     return f"the figures are {', '.join(sorted(ILLUSTRATIONS))}"

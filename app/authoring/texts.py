@@ -8,7 +8,7 @@ from functools import cached_property
 from app.core.expressions import (
     ExpressionError,
     Quantity,
-    blanked,
+    blank_slots,
     evaluate,
     fill,
     names_in,
@@ -24,7 +24,7 @@ from app.course.kinds.answer_key import AnswerKey
 from app.course.kinds.choice import Choice, LabExercise
 from app.course.kinds.design import Design
 from app.course.kinds.drawn_values import Draw
-from app.course.kinds.numeric import ONLY, Asking, Numeric, question_texts, slot_names
+from app.course.kinds.numeric import ONLY, Numeric, QuantityExercise, question_texts, slot_names
 
 SEEDS = range(20)
 
@@ -176,7 +176,7 @@ def prove_wholes(script: Script) -> Iterator[Finding]:
 def prove_quantities(script: Script) -> Iterator[Finding]:
     """Each plain number whose kind is open, and what contradicts its kind in some drawing."""
     exercise = script.exercise
-    if not isinstance(exercise, Asking | LabExercise):
+    if not isinstance(exercise, QuantityExercise | LabExercise):
         return
     found: dict[Where, Finding] = {}
     for drawn in script.drawings:
@@ -282,7 +282,7 @@ def written_numbers(text: str) -> Iterator[WrittenNumber]:
     >>> [(f.text, f.value, sorted(f.nouns)) for f in written_numbers("Four chunks at 1,024 GB/s")]
     [('Four chunks', 4.0, ['chunk']), ('1,024 GB/s', 1024000000000.0, ['gb/s'])]
     """
-    for match in _NUMBER.finditer(blanked(text)):
+    for match in _NUMBER.finditer(blank_slots(text)):
         number, unit = match["number"], match["unit"] or ""
         scale = scale_of("%" if unit == "per cent" else unit)
         large = (match["large"] or "").strip(" -")

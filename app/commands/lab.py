@@ -40,7 +40,7 @@ def add_options(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     """List the labs, run one, or show a run; what a listing does without is imported only for the others."""
     if arguments.action == "list":
-        return _list(as_json=arguments.json)
+        return _list_labs(as_json=arguments.json)
     modules = {"check": "lab_check", "record": "lab_record", "selftest": "lab_selftest"}
     return int(load_command(modules.get(arguments.action, "lab_launch")).run(arguments))
 
@@ -70,7 +70,7 @@ def _add_record_options(parser: ArgumentParser) -> None:
     )
 
 
-def _list(*, as_json: bool) -> int:
+def _list_labs(*, as_json: bool) -> int:
     if as_json:
         plain = [lab.model_dump(by_alias=True) for lab in known_labs().values()]
         sys.stdout.write(json.dumps(plain) + "\n")

@@ -11,7 +11,7 @@ from tqdm import tqdm
 
 from app.commands.lab_beside import show_beside, write_rows
 from app.core.units import BYTE_PER_SECOND, SECOND, show
-from app.labs.launch.base import Launcher, LaunchPlan, Waiting, instructions, planned_elsewhere, prepared
+from app.labs.launch.base import Launcher, LaunchPlan, WaitingReason, instructions, planned_elsewhere, prepare_run
 from app.labs.launch.local import launcher_of
 from app.labs.machines.devices import find_devices
 from app.labs.results.analysis import report_of
@@ -31,7 +31,7 @@ _PATIENCE = 600.0  # seconds to wait for the devices
 def run(arguments: Namespace) -> int:
     """Run a lab, prepare a run, or show one."""
     if arguments.action == "run":
-        return _run(arguments)
+        return _launch_run(arguments)
     if arguments.action == "prepare":
         return _prepare(arguments)
     launcher = launcher_of(Settings())
@@ -73,7 +73,7 @@ def _follow(launcher: Launcher, run: LabRun, lab: str, *, quiet: bool) -> None:
                 match event:
                     case MeasureEvent():
                         bar.update()
-                    case Waiting(says):
+                    case WaitingReason(says):
                         bar.set_postfix_str(says)
         except KeyboardInterrupt:
             launcher.cancel(run)
@@ -81,7 +81,7 @@ def _follow(launcher: Launcher, run: LabRun, lab: str, *, quiet: bool) -> None:
                 continue
 
 
-def _run(arguments: Namespace) -> int:
+def _launch_run(arguments: Namespace) -> int:
     given = parameter_pairs(arguments.pairs)
     with closing(launcher_of(Settings())) as launcher:
         name, backend = arguments.name, arguments.backend
@@ -95,7 +95,7 @@ def _prepare(arguments: Namespace) -> int:
     given, settings = parameter_pairs(arguments.pairs), Settings()
     plan = planned_elsewhere(lab_called(arguments.name), given, arguments.backend, find_devices)
     job = replace(plan.job, refuses_busy=not arguments.anyway)
-    run = prepared(job, settings.runs, plan.backend, plan.notes, settings.lab_network)
+    run = prepare_run(job, settings.runs, plan.backend, plan.notes, settings.lab_network)
     say_notes(plan)
     sys.stdout.write(instructions(run))
     return 0

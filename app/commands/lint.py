@@ -8,7 +8,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
-from app.authoring.lint import Linted, ProofCache, lint
+from app.authoring.lint import LintReport, ProofCache, lint
 from app.core.errors import UnavailableError
 from app.course.content.course import exercise_folders, load_formulas, pack_folders, packs_digest, read_packs
 from app.course.sandbox.runner import Runner
@@ -40,7 +40,7 @@ def run(arguments: Namespace) -> int:
     return print_findings(linted)
 
 
-def print_findings(linted: Linted) -> int:
+def print_findings(linted: LintReport) -> int:
     """Print every problem and note, one per line; 1 if there is a problem."""
     for problem in linted.problems:
         cure = f"; {problem.cure}" if problem.cure else ""
@@ -55,7 +55,7 @@ def print_findings(linted: Linted) -> int:
     return 1 if found else 0
 
 
-def findings_document(linted: Linted) -> dict[str, object]:
+def findings_document(linted: LintReport) -> dict[str, object]:
     """The findings as JSON, for editors."""
     return {
         "files": linted.files,
@@ -70,7 +70,7 @@ def findings_document(linted: Linted) -> dict[str, object]:
     }
 
 
-async def _lint(paths: Sequence[Path], settings: Settings, proofs: ProofCache, *, links: bool) -> Linted:
+async def _lint(paths: Sequence[Path], settings: Settings, proofs: ProofCache, *, links: bool) -> LintReport:
     runner = Runner(settings)
 
     async def start() -> None:

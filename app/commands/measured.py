@@ -17,7 +17,7 @@ from app.core.measurements.logs.families import family_title
 from app.core.measurements.memory_shortage import ShortageExplanation, explain_shortage, names_of
 from app.core.measurements.packed_files import UNPACKED_LIMIT
 from app.core.measurements.pieces import ABOVE_THE_WIRE, Comparison, compare_test
-from app.core.measurements.reports import CollectiveTest, Json, MemoryShortage, SizeRow, TrainingLog, Unread
+from app.core.measurements.reports import CollectiveTest, Json, MemoryShortage, SizeRow, TrainingLog, UnreadFile
 from app.core.measurements.step_prediction import RECORDS, guesses_of, predicted_step, records_of
 from app.core.measurements.trace.report import KindOfCollective, TraceReport, levers
 from app.core.units import BYTE_PER_SECOND, FLOP_PER_SECOND, RATIO, SECOND, show, show_size
@@ -106,9 +106,9 @@ def run(arguments: Namespace) -> int:
     if arguments.json:
         sys.stdout.write(f"{json.dumps([_record(one, given) for one in found], indent=1)}\n")
     else:
-        parts = ["\n".join(_lines(one, cluster, given)) for one in found]
+        parts = ["\n".join(_report_lines(one, cluster, given)) for one in found]
         sys.stdout.write("\n\n".join(parts) + "\n")
-    return 1 if any(isinstance(one, Unread) for one in found) else 0
+    return 1 if any(isinstance(one, UnreadFile) for one in found) else 0
 
 
 def _record(report: Report, given: Mapping[str, str]) -> dict[str, Json]:
@@ -166,11 +166,11 @@ def _reports(paths: Sequence[Path]) -> list[Report]:
         return measured_apart(paths)
     except InputError as error:
         if len(paths) == 1:
-            return [Unread(f"{paths[0].name}: {error}")]
+            return [UnreadFile(f"{paths[0].name}: {error}")]
     return [one for path in paths for one in _reports([path])]
 
 
-def _lines(report: Report, cluster: Cluster | None, given: Mapping[str, str]) -> Iterator[str]:
+def _report_lines(report: Report, cluster: Cluster | None, given: Mapping[str, str]) -> Iterator[str]:
     match report:
         case CollectiveTest():
             yield from _test(report, cluster)
@@ -201,14 +201,14 @@ def _test(test: CollectiveTest, cluster: Cluster | None) -> Iterator[str]:
             f"  {show_size(piece.first)} to {show_size(piece.last)}:"
             f" {show(piece.alpha, SECOND, 3)} + size / {show(piece.bandwidth, BYTE_PER_SECOND, 3)}"
         )
-    yield from _beside(compare_test(test, cluster))
+    yield from _largest_size_beside(compare_test(test, cluster))
 
 
 def _of(count: int, name: str) -> str:
     return name if count == 1 else f"{name}s"
 
 
-def _beside(found: Comparison | None) -> Iterator[str]:
+def _largest_size_beside(found: Comparison | None) -> Iterator[str]:
     """The largest size beside the wire and the formulas."""
     if found is None:
         return

@@ -10,7 +10,15 @@ from tqdm import tqdm
 from app.commands.files import STANDARD, add_output, line_count, output, record_text, source_of
 from app.core.errors import InputError
 from app.core.line_reader import short_lines
-from app.core.predicting.estimate import OPTIONS, RECORDS, Estimate, PredictionReader, called, estimate, why
+from app.core.predicting.estimate import (
+    OPTIONS,
+    RECORDS,
+    Estimate,
+    PredictionReader,
+    estimate,
+    explain_estimate,
+    part_name,
+)
 from app.core.predicting.lines import Predictor, prediction_row
 from app.core.units import BYTE, RATIO, SECOND, Unit, show
 from app.server.config import Settings
@@ -68,16 +76,16 @@ def _predict_one(given: Mapping[str, str], arguments: Namespace) -> int:
         raise InputError("the result is too large for a number") from None
     for_people = arguments.output == STANDARD and sys.stdout.isatty() and not arguments.json
     with output(arguments.output) as target:
-        target.write(_table(found).encode() if for_people else prediction_row(None, found))
+        target.write(_prediction_table(found).encode() if for_people else prediction_row(None, found))
     return 0
 
 
-def _table(found: Estimate) -> str:
+def _prediction_table(found: Estimate) -> str:
     doubts = [f"Doubt: {doubt}" for doubt in found.doubts]
-    return "\n".join([*_rows(found), "", why(found), *doubts, ""])
+    return "\n".join([*_prediction_rows(found), "", explain_estimate(found), *doubts, ""])
 
 
-def _rows(found: Estimate) -> Iterator[str]:
+def _prediction_rows(found: Estimate) -> Iterator[str]:
     shown = show(found.total, SECOND)
     if found.low < found.high:
         shown += f" ({show(found.low, SECOND)} to {show(found.high, SECOND)})"
@@ -86,14 +94,14 @@ def _rows(found: Estimate) -> Iterator[str]:
     yield f"MFU         {100 * found.utilization:.1f} %"
     yield f"memory      {show(found.allocated, BYTE)} allocated, {show(found.room, BYTE)} available"
     yield f"cluster     {found.cluster.understood}"
-    yield from _parts("time of a step", found.parts, SECOND)
-    yield from _parts("memory of the fullest GPU", found.memory, BYTE)
+    yield from _parts_table("time of a step", found.parts, SECOND)
+    yield from _parts_table("memory of the fullest GPU", found.memory, BYTE)
 
 
-def _parts(title: str, parts: Mapping[str, float], unit: Unit) -> Iterator[str]:
+def _parts_table(title: str, parts: Mapping[str, float], unit: Unit) -> Iterator[str]:
     """A table of the *parts* that are not 0, the largest first."""
     total = sum(parts.values())
     yield f"\n{title}"
     for part, amount in sorted(parts.items(), key=lambda item: -item[1]):
         if amount:
-            yield f"  {called(part):<26}{show(amount, unit):>10}{100 * amount / total:8.1f} %"
+            yield f"  {part_name(part):<26}{show(amount, unit):>10}{100 * amount / total:8.1f} %"

@@ -11,7 +11,7 @@ from typing import TypeVar
 from app.commands.files import record_text
 from app.core.errors import InputError
 from app.core.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe, Shares
-from app.core.searching import Ranked, SearchResult, Space, find_layouts, fixed_fields
+from app.core.searching import LayoutCandidate, SearchResult, Space, find_layouts, fixed_fields
 from app.core.units import BYTE, SECOND, figures, show
 
 G = TypeVar("G")
@@ -20,7 +20,7 @@ MOST = 1000  # layouts of a list
 _SEQUENCE = 8192  # tokens, where the model has no learned positions
 _SOON, _AGAIN = 1.0, 0.2  # seconds until progress is shown, and between two lines of it
 _SHOWN = 8  # of the front on a terminal
-_COLUMNS: Mapping[str, Callable[[Ranked], str]] = {
+_COLUMNS: Mapping[str, Callable[[LayoutCandidate], str]] = {
     "step": lambda one: show(one.step_time, SECOND),
     "MFU": lambda one: f"{figures(100 * one.mfu, 3)} %",
     "memory": lambda one: show(one.memory, BYTE, 3),
@@ -78,7 +78,7 @@ def run(arguments: Namespace) -> int:
         top=arguments.top,
         progress=_Progress() if sys.stderr.isatty() else None,
     )
-    sys.stdout.write(json.dumps(_plain(found)) + "\n" if arguments.json else _text(space, found))
+    sys.stdout.write(json.dumps(_search_json(found)) + "\n" if arguments.json else _search_text(space, found))
     return 0 if found.fit else 1
 
 
@@ -109,7 +109,7 @@ def limits_text(limits: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {figures(100 * share, 2)} %" for name, share in list(limits.items())[:2])
 
 
-def _plain(found: SearchResult) -> dict[str, object]:
+def _search_json(found: SearchResult) -> dict[str, object]:
     """The search as JSON, in base units."""
     return {
         "layouts": found.layouts,
@@ -121,7 +121,7 @@ def _plain(found: SearchResult) -> dict[str, object]:
     }
 
 
-def _plain_layout(one: Ranked) -> dict[str, object]:
+def _plain_layout(one: LayoutCandidate) -> dict[str, object]:
     names = (field.name for field in fields(Layout) if field.name not in ("name", "source"))
     return {
         "layout": {name: getattr(one.layout, name) for name in names},
@@ -132,11 +132,11 @@ def _plain_layout(one: Ranked) -> dict[str, object]:
     }
 
 
-def _text(space: Space, found: SearchResult) -> str:
-    return "".join(f"{line}\n" for line in _lines(space, found))
+def _search_text(space: Space, found: SearchResult) -> str:
+    return "".join(f"{line}\n" for line in _search_lines(space, found))
 
 
-def _lines(space: Space, found: SearchResult) -> Iterator[str]:
+def _search_lines(space: Space, found: SearchResult) -> Iterator[str]:
     yield (
         f"{space.model.name} on {space.cluster.gpus:,} {space.cluster.gpu.name}:"
         f" {space.batch:,} sequences of {space.sequence:,} tokens per step"
@@ -148,18 +148,18 @@ def _lines(space: Space, found: SearchResult) -> Iterator[str]:
     if found.least:
         room = show(space.cluster.gpu.memory, BYTE)
         yield f"None fits in {room}. This one needs the least memory:"
-        yield from _table([found.least])
+        yield from _layout_table([found.least])
         return
     yield "Fastest"
-    yield from _table(found.top)
+    yield from _layout_table(found.top)
     if len(found.front) > 1:
         yield ""
         yield "Less memory for more time"
         stride = -(-len(found.front) // _SHOWN)
-        yield from _table(found.front[::-1][::stride])
+        yield from _layout_table(found.front[::-1][::stride])
 
 
-def _table(some: Sequence[Ranked]) -> Iterator[str]:
+def _layout_table(some: Sequence[LayoutCandidate]) -> Iterator[str]:
     rows = [tuple(_COLUMNS), *(tuple(of(one) for of in _COLUMNS.values()) for one in some)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:

@@ -71,7 +71,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return translate(offered) if offered else ""
 
 
-def capitalized(text: str) -> str:
+def capitalize(text: str) -> str:
     """*text* with a capital first letter; `str.capitalize` would lower all others.
 
     >>> capitalized("the GPUs of a node")
@@ -88,4 +88,4 @@ def sentence(text: str) -> str:
     >>> sentence("No such file.")
     'No such file.'
     """
-    return capitalized(text if text.endswith((".", "?", "!")) else text + ".")
+    return capitalize(text if text.endswith((".", "?", "!")) else text + ".")

@@ -89,7 +89,7 @@ class PlacedError(ValueError):
         super().__init__(says)
 
 
-def placed(error: ErrorDetails) -> PlacedError | None:
+def find_placed_error(error: ErrorDetails) -> PlacedError | None:
     """The error itself, if what refused the value knew its place."""
     found = error.get("ctx", {}).get("error")
     return found if isinstance(found, PlacedError) else None

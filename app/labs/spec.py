@@ -168,7 +168,7 @@ PROCESSORS_ONLY: Mapping[Links, str] = {
 _LONGEST = 500  # characters of a parameter
 
 
-class Measured(FrozenModel):
+class MeasuredQuantity(FrozenModel):
     """One measure: its unit, and the expression that predicts it.
 
     *exact*: it is counted, and must equal the prediction. *least*: the fastest sample is compared
@@ -204,7 +204,7 @@ class Lab(FrozenModel):
         "that tells how long a call takes, and the least number of samples",
     )
     parameters: dict[str, Parameter]
-    measures: dict[str, Measured]
+    measures: dict[str, MeasuredQuantity]
     let: dict[str, str] = {}
     constants: dict[str, str] = Field(
         default={}, description="what a prediction needs to know and no parameter says: its label and its value"
@@ -455,5 +455,5 @@ def _parameter(one: Parameter) -> Parameter:
     return one.model_copy(update={"says": _said(one.says)})
 
 
-def _measured(one: Measured) -> Measured:
+def _measured(one: MeasuredQuantity) -> MeasuredQuantity:
     return one.model_copy(update={"says": _said(one.says)})

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.authoring.lint import Linted, ProofCache, lint
+from app.authoring.lint import LintReport, ProofCache, lint
 from app.core.folders import ROOT
 from app.course.sandbox.runner import Runner
 
@@ -26,10 +26,10 @@ def course(tmp_path: Path) -> Path:
 @pytest.fixture
 def proven(
     course: Path, runner: Runner, loop: AbstractEventLoop, tmp_path: Path
-) -> Callable[..., tuple[Linted, list[str]]]:
+) -> Callable[..., tuple[LintReport, list[str]]]:
     """Lints the course; returns what it found, and the files that were proven."""
 
-    def linted(context: str = "", *, links: bool = False) -> tuple[Linted, list[str]]:
+    def linted(context: str = "", *, links: bool = False) -> tuple[LintReport, list[str]]:
         proofs = ProofCache(tmp_path / "cache", context)
         made = loop.run_until_complete(lint([course], runner, proofs=proofs, links=links))
         return made, sorted(f"{path.parent.name}/{path.name}" for path in proofs.fresh)
@@ -46,7 +46,7 @@ def _append(path: Path) -> None:
 
 
 def test_what_has_not_changed_is_not_proven_again(
-    course: Path, proven: Callable[..., tuple[Linted, list[str]]]
+    course: Path, proven: Callable[..., tuple[LintReport, list[str]]]
 ) -> None:
     first, files = proven()
     assert first.problems == ()
@@ -57,7 +57,7 @@ def test_what_has_not_changed_is_not_proven_again(
 
 
 def test_an_exercise_that_changed_is_proven_and_a_chapter_proves_all_of_it(
-    course: Path, proven: Callable[..., tuple[Linted, list[str]]]
+    course: Path, proven: Callable[..., tuple[LintReport, list[str]]]
 ) -> None:
     proven()
     file = _exercise(course)
@@ -72,7 +72,7 @@ def test_an_exercise_that_changed_is_proven_and_a_chapter_proves_all_of_it(
 
 
 def test_a_file_with_a_problem_is_proven_each_time(
-    course: Path, proven: Callable[..., tuple[Linted, list[str]]]
+    course: Path, proven: Callable[..., tuple[LintReport, list[str]]]
 ) -> None:
     proven()
     file = _exercise(course)
@@ -92,7 +92,7 @@ def test_a_file_with_a_problem_is_proven_each_time(
 
 
 def test_a_translation_is_proven_with_its_original(
-    course: Path, proven: Callable[..., tuple[Linted, list[str]]]
+    course: Path, proven: Callable[..., tuple[LintReport, list[str]]]
 ) -> None:
     (german,) = list((course / "testtime").glob("topic.de.yaml"))
     proven()

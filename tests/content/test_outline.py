@@ -12,7 +12,7 @@ from app.core.errors import ContentError
 from app.course.content.catalog import Catalog, sections_of
 from app.course.content.course import BUILT_IN
 from app.course.content.outline import CourseFile, CoursePart, read_course_file
-from app.course.kinds.base import Embedded
+from app.course.kinds.base import EmbeddedFigures
 
 Write = Callable[[str], Path]
 GOOD = """\
@@ -139,7 +139,7 @@ def test_figures_and_questions_of_a_second_text_keep_their_places(course: Path) 
         TOPIC.replace("Read this.", '"{figure 1}\\n\\nAnd {figure 1}."') + "figures: [{explorer: memory}]\n"
     )
     (joined,) = Catalog.read([course]).topics
-    assert [one.explorer for one in joined.figures if isinstance(one, Embedded)] == ["ring", "memory"]
+    assert [one.explorer for one in joined.figures if isinstance(one, EmbeddedFigures)] == ["ring", "memory"]
     assert joined.opening.endswith("{figure 2}\n\nAnd {figure 1}.")  # only a line of its own is a place
 
 

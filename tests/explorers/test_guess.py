@@ -16,7 +16,7 @@ from app.course.explorers import (
     predicted_figure,
     read_controls,
 )
-from app.course.kinds.base import Embedded
+from app.course.kinds.base import EmbeddedFigures
 from app.site.web.explore.figures import embedded_view
 from tests.each import each
 from tests.explorers.test_explorers import explored
@@ -132,7 +132,7 @@ def test_a_state_that_does_not_exist_asks_for_the_one_that_is_shown(client: Test
 
 @pytest.mark.parametrize(("gpu", "asks"), [("H100 SXM", True), ("H100 PCIe", False)])
 def test_a_state_without_the_number_asks_nothing_and_hides_nothing(gpu: str, asks: bool) -> None:
-    view = embedded_view(Embedded(explorer="bandwidth", predict=True), {"gpu": gpu})
+    view = embedded_view(EmbeddedFigures(explorer="bandwidth", predict=True), {"gpu": gpu})
     assert bool(view.guess) == asks
     assert len(view.figures) == 2
     texts = re.findall(r"<text[^>]*>([^<]*)<", "".join(figure.svg for figure in view.figures))
@@ -140,8 +140,8 @@ def test_a_state_without_the_number_asks_nothing_and_hides_nothing(gpu: str, ask
 
 
 def test_what_is_covered_stays_covered_in_what_is_read_with_the_keys() -> None:
-    view = embedded_view(Embedded(explorer="memory", predict=True), {})
-    shown = embedded_view(Embedded(explorer="memory"), {})
+    view = embedded_view(EmbeddedFigures(explorer="memory", predict=True), {})
+    shown = embedded_view(EmbeddedFigures(explorer="memory"), {})
     told = predicted_figure(EXPLORERS["memory"], explored("memory"))
     assert told
     assert told.value in shown.figures[0].svg

@@ -12,9 +12,9 @@ from app.core.charts.motion import Motion
 from app.core.charts.svg import to_svg
 from app.core.units import BYTE, read
 from app.course.content.catalog import Catalog
-from app.course.illustrations import ILLUSTRATIONS, illustrated
+from app.course.illustrations import ILLUSTRATIONS, illustrate
 from app.course.kinds import Exercise
-from app.course.kinds.base import Illustrated
+from app.course.kinds.base import ExerciseFigure
 from app.course.kinds.drawn_values import NOTHING_DRAWN
 from app.course.kinds.numeric import Numeric
 from app.site.web.exercise.view import illustration_view, played_frame
@@ -27,7 +27,7 @@ ROUNDED = 5e-4  # to four figures
 HEAVIEST = 60_000  # characters of a figure on both papers
 
 
-def pictured(catalog: Catalog) -> Iterator[tuple[Exercise, Illustrated]]:
+def pictured(catalog: Catalog) -> Iterator[tuple[Exercise, ExerciseFigure]]:
     """Every exercise that has a figure, and the figure."""
     for exercise in catalog.by_id.values():
         if exercise.figure:
@@ -36,7 +36,7 @@ def pictured(catalog: Catalog) -> Iterator[tuple[Exercise, Illustrated]]:
 
 def test_every_figure_is_used_and_a_third_of_the_course_has_one(catalog: Catalog) -> None:
     used = [figure.draws for _, figure in pictured(catalog)]
-    shown = {one.draws for topic in catalog.topics for one in topic.figures if isinstance(one, Illustrated)}
+    shown = {one.draws for topic in catalog.topics for one in topic.figures if isinstance(one, ExerciseFigure)}
     assert set(used) | shown == set(ILLUSTRATIONS)
     exhibited = sum(bool(exercise.exhibits) for exercise in catalog.by_id.values())
     played = sum(exercise.is_played for exercise in catalog.by_id.values())
@@ -50,7 +50,7 @@ def test_the_digits_of_an_answer_are_not_in_the_texts_of_its_figure(catalog: Cat
             continue
         for seed in SEEDS:
             given = set(NUMBER.findall(exercise.variant(seed).prompt))
-            texts = figure_texts(illustrated(figure, exercise.draw(seed)))
+            texts = figure_texts(illustrate(figure, exercise.draw(seed)))
             shown = {number for text in texts for number in NUMBER.findall(text)} - given
             for key in exercise.keys(seed).values():
                 digits = key.asked.shown(key.right).split()[0]
@@ -61,7 +61,7 @@ def test_a_size_in_a_figure_has_the_unit_of_the_prompt(catalog: Catalog) -> None
     for exercise, figure in pictured(catalog):
         for seed in SEEDS:
             prompt = sizes_in(exercise.variant(seed).prompt)
-            for text in figure_texts(illustrated(figure, exercise.draw(seed))):
+            for text in figure_texts(illustrate(figure, exercise.draw(seed))):
                 for size, unit in sizes_in(text) - prompt:
                     alike = {other for value, other in prompt if abs(value / size - 1) < ROUNDED}
                     assert not alike, f"{exercise.id}: {text} in {unit}, not in {alike}"
@@ -75,7 +75,7 @@ def sizes_in(text: str) -> set[tuple[float, str]]:
 
 def test_a_figure_is_light_and_its_texts_are_inside_its_edges(catalog: Catalog) -> None:
     for exercise, figure in pictured(catalog):
-        made = illustrated(figure, exercise.draw(3))
+        made = illustrate(figure, exercise.draw(3))
         drawn = [to_svg(made, alone=False, paper=paper) for paper in PAPERS.values()]
         assert sum(map(len, drawn)) < HEAVIEST, exercise.id
         for paper, svg in zip(PAPERS.values(), drawn, strict=True):
@@ -99,7 +99,7 @@ def test_a_page_shows_the_figure_of_its_own_variant(client: TestClient) -> None:
 def test_an_author_meets_the_problem_where_the_figure_would_be(catalog: Catalog) -> None:
     exercise = catalog.exercise("collectives/bytes-sent-by-a-ring")
     broken = exercise.model_copy(
-        update={"figure": Illustrated(draws="tree", **{"with": {"ranks": 0}}), "digest": "another"}
+        update={"figure": ExerciseFigure(draws="tree", **{"with": {"ranks": 0}}), "digest": "another"}
     )
     view = illustration_view(broken, 0)
     assert view
@@ -112,7 +112,7 @@ def test_a_right_answer_plays_a_figure_to_its_end_and_a_wrong_one_not(catalog: C
     for exercise, figure in found:
         assert isinstance(exercise, Numeric)
         for seed in SEEDS:
-            motion = illustrated(figure, exercise.draw(seed))
+            motion = illustrate(figure, exercise.draw(seed))
             assert isinstance(motion, Motion)
             last = len(motion.frames) - 1
             right = exercise.right_answer(seed)
@@ -123,7 +123,7 @@ def test_a_right_answer_plays_a_figure_to_its_end_and_a_wrong_one_not(catalog: C
 
 
 def test_a_frame_is_reached_whatever_number_was_typed() -> None:
-    motion = illustrated(Illustrated(draws="moving-ring"), NOTHING_DRAWN)
+    motion = illustrate(ExerciseFigure(draws="moving-ring"), NOTHING_DRAWN)
     assert isinstance(motion, Motion)
     reached = (None, -3.0, 6.9, 6.9995, 7.0, 13.99999, 14.0, 1e300)
     assert [played_frame(motion, one) for one in reached] == [0, 0, 6, 7, 7, 14, 14, 14]

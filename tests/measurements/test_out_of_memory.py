@@ -14,7 +14,7 @@ from app.core.formulas.transformer import model_parameters
 from app.core.measurements.file_reader import read_files
 from app.core.measurements.memory_shortage import ShortageExplanation, explain_shortage
 from app.core.measurements.report_json import read_stored, saved_report
-from app.core.measurements.reports import MemoryShortage, TrainingLog, Unread
+from app.core.measurements.reports import MemoryShortage, TrainingLog, UnreadFile
 from app.core.measurements.tensor_sizes import (
     RequestRange,
     TensorCandidate,
@@ -214,7 +214,7 @@ def test_a_hostile_message_is_read_or_refused_within_limits(name: str, tmp_path:
     path = tmp_path / "sent"
     path.write_text(HOSTILE[name] + "\n")
     for found in read_files([path]):
-        assert isinstance(found, MemoryShortage | Unread)
+        assert isinstance(found, MemoryShortage | UnreadFile)
         if isinstance(found, MemoryShortage):
             assert read_stored(saved_report(found)) == found
             assert explain_shortage(found, {}).headline

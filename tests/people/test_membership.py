@@ -7,7 +7,7 @@ import pytest
 from sqlmodel import Session
 
 from app.classes.people.classes import (
-    Joined,
+    NewMember,
     Role,
     class_of_code,
     class_with,
@@ -45,7 +45,7 @@ def a_class(session: Session) -> ClassRow:
     return create_class(session, SECRET, "Systems")
 
 
-def joined(session: Session, row: ClassRow, form: str) -> Joined:
+def joined(session: Session, row: ClassRow, form: str) -> NewMember:
     return join_as_new(session, SECRET, row, "Ada", form)
 
 

@@ -10,8 +10,8 @@ from app.classes.people.gradebook import (
     Override,
     best_answer_times,
     cells_of,
-    held,
     override,
+    overrides_in_force,
     overrides_of,
     points_in,
     total,
@@ -79,7 +79,7 @@ def test_only_points_that_hold_are_listed_and_all_are_remembered(session: Sessio
     give(session, one, ada, TREE, 2.0)
     give(session, one, ada, RING, None)
     give(session, other, ada, RING, 2.0)
-    assert [(row.person, row.exercise, row.points) for row in held(session, one.id)] == [
+    assert [(row.person, row.exercise, row.points) for row in overrides_in_force(session, one.id)] == [
         (ada, TREE, 2.0),
         (alan, RING, 1.0),
     ]
@@ -109,7 +109,7 @@ def test_points_by_hand_need_a_reason(session: Session, members: list[Member], w
             override(session, assignment, given, "Grace", why)
     else:
         override(session, assignment, given, "G" * 1000, why)
-        (row,) = held(session, assignment.id)
+        (row,) = overrides_in_force(session, assignment.id)
         assert row.why == " ".join(why.split())
         assert 0 < len(row.by) < 1000
 

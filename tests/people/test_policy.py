@@ -25,7 +25,7 @@ from app.classes.people.policy import (
     counts,
     dates_of,
     days_late,
-    unaided,
+    unaided_share,
     worth,
     worth_steps,
 )
@@ -170,7 +170,7 @@ def test_an_answer_counts_while_the_assignment_is_open_or_late_and_the_best_one_
             counting = [one for one, phase in zip(answers, phases, strict=True) if phase in ("open", "late")]
             assert [one for one in answers if counts(dates, policy, one.at)] == counting
             tried = counting[: policy.attempts or None]
-            worths = [one.score * unaided(policy, one) * worth(policy, dates, one.at) for one in tried]
+            worths = [one.score * unaided_share(policy, one) * worth(policy, dates, one.at) for one in tried]
             share = best_share(policy, dates, answers)
             assert share.earned == pytest.approx(max(worths, default=0.0))
             assert share.tries == len(tried)
@@ -327,9 +327,9 @@ def test_points_are_of_the_first_answer_that_earned_them_or_of_the_last_that_ear
 
 def test_a_hint_costs_its_share_and_never_more_than_all() -> None:
     costly = Policy(hints="cost", hint_cost=0.25)
-    assert [unaided(costly, answer(DUE, hints=hints)) for hints in (0, 1, 3, 4, 5)] == [1.0, 0.75, 0.25, 0.0, 0.0]
-    assert unaided(Policy(hint_cost=0.25), answer(DUE, hints=3)) == 1.0
-    assert unaided(costly, answer(DUE, revealed=True)) == 0.0
+    assert [unaided_share(costly, answer(DUE, hints=hints)) for hints in (0, 1, 3, 4, 5)] == [1.0, 0.75, 0.25, 0.0, 0.0]
+    assert unaided_share(Policy(hint_cost=0.25), answer(DUE, hints=3)) == 1.0
+    assert unaided_share(costly, answer(DUE, revealed=True)) == 0.0
 
 
 @each(

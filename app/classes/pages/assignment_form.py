@@ -15,7 +15,7 @@ from app.classes.people.assignments import MOST_POINTS, Assignment, AssignmentEn
 from app.classes.people.persons import clean_name
 from app.classes.people.policy import DATES, TYPED_RULES, USUAL, ChoiceRule, NumberRule, Policy, Rule
 from app.core.errors import InputError, nearest, sentence
-from app.core.translation import localized, noted, translate
+from app.core.translation import localize, noted, translate
 from app.core.units import in_english
 from app.course.content.catalog import Catalog, Topic
 from app.course.kinds import Exercise
@@ -138,7 +138,7 @@ def number_of_points(text: str) -> float:
     try:
         plain = in_english(text.strip())
     except ValueError as error:
-        raise InputError(localized(str(error))) from error
+        raise InputError(localize(str(error))) from error
     try:
         return float(plain)
     except ValueError:
@@ -206,7 +206,7 @@ class AssignmentForm(ClassForm):
         ranks = {str(name): float(rank) for rank, name in enumerate(sent.getlist(ORDER))}
         listed = dict.fromkeys(str(name) for name in sent.getlist(CHOSEN))
         places = {name: text for name in listed if (text := str(sent.get(PLACE + name, "")).strip())}
-        typed = {name: _place(text) for name, text in places.items()}
+        typed = {name: _place_number(text) for name, text in places.items()}
         chosen = sorted(listed, key=lambda name: typed.get(name) or ranks.get(name, math.inf))
         return cls(
             **{name: str(sent.get(name, "")) for name in _PLAIN},
@@ -482,7 +482,7 @@ def _typed_worth(exercise: str, text: str) -> float:
     return points
 
 
-def _place(text: str) -> float | None:
+def _place_number(text: str) -> float | None:
     """A place from 1, or None if *text* is not one."""
     typed = text.replace(",", ".")
     plain = typed.isascii() and typed.replace(".", "", 1).isdecimal()

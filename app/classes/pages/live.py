@@ -18,7 +18,7 @@ from app.classes.people.policy import dates_of
 from app.core.errors import AppError, InputError, NotFoundError
 from app.core.translation import language, noted, translate
 from app.course.kinds import Exercise
-from app.course.kinds.base import Remembered
+from app.course.kinds.base import ValueCache
 from app.site import Site
 from app.site.markdown import inline_html
 from app.site.web.frame.renderer import Hyperlink
@@ -27,11 +27,11 @@ from app.site.web.urls import exercise_url
 _GONE = noted("A mistake that the exercise no longer lists")
 
 
-class _Shown(Remembered[tuple[str, str, str, int], Markup]):
+class _RenderedParts(ValueCache[tuple[str, str, str, int], Markup]):
     most = 4_096
 
 
-_shown = _Shown()
+_shown = _RenderedParts()
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,7 +124,7 @@ class LivePage:
 def live_page(visit: ClassVisit, assignment: str = "", names: str = "") -> LivePage:
     """The screen of an assignment: the one that is named, else the one that is due next."""
     assignments, named = assignments_of(visit.session, visit.class_id), names == "yes"
-    chosen = _chosen(assignments, assignment, visit.now)
+    chosen = _chosen_assignment(assignments, assignment, visit.now)
     students = students_in(visit.session, visit.class_id)
     work = work_in(visit.session, visit.site.secret, chosen, students) if chosen else ()
     href = f"{visit.class_href}/live"
@@ -144,7 +144,7 @@ def live_page(visit: ClassVisit, assignment: str = "", names: str = "") -> LiveP
     )
 
 
-def _chosen(assignments: Sequence[Assignment], wanted: str, now: datetime) -> Assignment | None:
+def _chosen_assignment(assignments: Sequence[Assignment], wanted: str, now: datetime) -> Assignment | None:
     """The assignment that is *wanted*; else the open one that is due first, else the latest."""
     if wanted:
         for one in assignments:

@@ -306,7 +306,7 @@ _ANIMALS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class NewMember:
     """A person who has joined a class.
 
     *code* is their seat code, shown this once; empty if they have had one. *cookie* is that of a
@@ -335,7 +335,7 @@ def may_join(row: ClassRow) -> bool:
     return row.joining == "open" and row.archived is None
 
 
-def join_as_new(session: Session, secret: str, row: ClassRow, name: str, form: str) -> Joined:
+def join_as_new(session: Session, secret: str, row: ClassRow, name: str, form: str) -> NewMember:
     """Make a person called *name*, a student of the class. Commits.
 
     A form that is sent twice, as by a double click, makes one person.
@@ -344,16 +344,16 @@ def join_as_new(session: Session, secret: str, row: ClassRow, name: str, form: s
         InputError: the name is not valid.
     """
     learner = hmac.digest(secret.encode(), f"join:{number_of(row)}:{form}".encode(), "sha256")
-    person = _person(session, learner.hex()[:_LEARNER_LENGTH], clean_name(name))
+    person = _person_of_learner(session, learner.hex()[:_LEARNER_LENGTH], clean_name(name))
     number = number_of(person)
     member = enroll(session, number_of(row), number)
     code = renew_seat_code(session, member)
     cookie = open_browser(session, number)
     session.commit()
-    return Joined(member.class_id, person.name, code, cookie)
+    return NewMember(member.class_id, person.name, code, cookie)
 
 
-def join_as(session: Session, row: ClassRow, person: SignedIn, name: str = "") -> Joined:
+def join_as(session: Session, row: ClassRow, person: SignedIn, name: str = "") -> NewMember:
     """Make *person* a student of the class, where they may be called *name*. Commits.
 
     They stay signed in where they are, and nowhere else.
@@ -365,7 +365,7 @@ def join_as(session: Session, row: ClassRow, person: SignedIn, name: str = "") -
     member = enroll(session, number_of(row), person.person, name=called, way=WayIn(browser=person.browser))
     code = renew_seat_code(session, member) if member.code_digest is None else ""
     session.commit()
-    return Joined(member.class_id, called, code)
+    return NewMember(member.class_id, called, code)
 
 
 def seat_with(session: Session, code: str, class_id: int | None = None) -> MemberRow | None:
@@ -374,7 +374,7 @@ def seat_with(session: Session, code: str, class_id: int | None = None) -> Membe
     return found if found and class_id in (None, found.class_id) else None
 
 
-def _person(session: Session, learner: str, name: str) -> PersonRow:
+def _person_of_learner(session: Session, learner: str, name: str) -> PersonRow:
     """The person who was made with *learner* a moment ago, or a new one."""
     known = session.exec(select(PersonRow).where(PersonRow.learner == learner)).first()
     if known is not None and known.deleted is None and known.made > now() - _REPEATED:

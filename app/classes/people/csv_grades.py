@@ -123,7 +123,7 @@ def grades_file(
     """
     own = form in _OWN_FORMS
     titles, identity = _WRITTEN[form]
-    number = _with_comma if form == "excel" else _number
+    number = _with_comma if form == "excel" else _plain_points
     assignments = {column.assignment.id: column.assignment for column in columns}
     sums = [one for one in COLUMNS if own and (lowest is not None or not one.of_class)]
     table = [[*titles, *(column.name for column in columns), *(one.head for one in sums)]]
@@ -146,14 +146,14 @@ def is_taken(form: Format, outside_id: str) -> bool:
     return form in _OWN_FORMS or bool(outside_id)
 
 
-def _number(points: float | None) -> str:
+def _plain_points(points: float | None) -> str:
     """*points* in full, without the noise of sums in binary."""
     return "" if points is None else f"{round(points, 6):.12g}"
 
 
 def _with_comma(points: float | None) -> str:
     """*points* as a spreadsheet in German or French reads them."""
-    return _number(points).replace(".", ",")
+    return _plain_points(points).replace(".", ",")
 
 
 def _our_identity(member: Member) -> Sequence[str]:
@@ -194,7 +194,7 @@ def points_difference(
     lines = _grade_lines(file, identity, columns, left_out)
     changes: list[PointsChange] = []
     same = 0
-    for line, member in _matched(lines, _Whose(members), left_out):
+    for line, member in _matched(lines, _StudentFinder(members), left_out):
         for column, given in line.points:
             before, points = (
                 _now(book, member, column),
@@ -380,7 +380,7 @@ def _excused(book: Book, member: Member, column: FileColumn) -> bool:
     return cell is not None and cell.excused
 
 
-class _Whose:
+class _StudentFinder:
     """Finds the student of a line: by number, by the id in other systems, or by a name."""
 
     def __init__(self, members: Sequence[Member]) -> None:
@@ -415,7 +415,9 @@ class _Whose:
         )
 
 
-def _matched(lines: Sequence[GradeLine], whose: _Whose, left_out: list[str]) -> Iterator[tuple[GradeLine, Member]]:
+def _matched(
+    lines: Sequence[GradeLine], whose: _StudentFinder, left_out: list[str]
+) -> Iterator[tuple[GradeLine, Member]]:
     """Each line with its student; those without one, and second ones, are *left_out*."""
     seen: dict[int, int] = {}
     for line in lines:

@@ -93,7 +93,7 @@ def _require_size(size: int) -> None:
         raise InputError(translate("this file is larger than {file_limit} MiB, the limit", file_limit=limit))
 
 
-def guarded(text: str) -> str:
+def guard_cell(text: str) -> str:
     """*text* as a cell that no spreadsheet takes for a formula: an apostrophe comes first.
 
     Source:
@@ -107,8 +107,8 @@ def guarded(text: str) -> str:
     return text
 
 
-def unguarded(cell: str) -> str:
-    """The text that `guarded` was given.
+def unguard_cell(cell: str) -> str:
+    """The text that `guard_cell` was given.
 
     >>> unguarded("'=HYPERLINK(1)"), unguarded("'tis"), unguarded("''=1")
     ('=HYPERLINK(1)', "'tis", "'=1")
@@ -121,7 +121,7 @@ def unguarded(cell: str) -> str:
 def csv_text(rows: Iterable[Sequence[str]], separator: str = ",") -> str:
     """*rows* as CSV (RFC 4180), each cell guarded."""
     text = io.StringIO(newline="")
-    csv.writer(text, delimiter=separator).writerows([guarded(cell) for cell in row] for row in rows)
+    csv.writer(text, delimiter=separator).writerows([guard_cell(cell) for cell in row] for row in rows)
     return text.getvalue()
 
 
@@ -138,7 +138,7 @@ def read_csv(content: bytes | str) -> CsvFile:
     if _MARKUP.match(text):
         raise InputError(translate("this is HTML, XML or JSON, not a table; save the table as CSV"))
     text, separator = _separated(text.removeprefix("\ufeff"))
-    rows = tuple(_rows(text, separator))
+    rows = tuple(_csv_rows(text, separator))
     if not rows:
         raise InputError(translate("this file is empty"))
     return CsvFile(separator, rows)
@@ -158,7 +158,7 @@ def _agreement(sign: str, lines: Sequence[str]) -> tuple[int, int]:
     return max(((often, count) for count, often in counts.items()), default=(0, 0))
 
 
-def _rows(text: str, separator: str) -> Iterator[CsvRow]:
+def _csv_rows(text: str, separator: str) -> Iterator[CsvRow]:
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     count = 0
     try:
@@ -185,4 +185,4 @@ def _plain_cell(cell: str) -> str:
     as_text = _AS_TEXT.fullmatch(cell)
     if as_text:
         return as_text[1].strip()
-    return unguarded(cell) if "'" in cell else cell
+    return unguard_cell(cell) if "'" in cell else cell

@@ -31,7 +31,7 @@ from app.server.db.people import (
     SessionRow,
     SittingRow,
 )
-from app.server.db.personal import delete_learners, everything
+from app.server.db.personal import collect_everything, delete_learners
 from app.server.db.tables import AttemptRow, BoardRow, DailyGuessRow, LabRunRow, PredictionRow, RevealRow, now
 
 _LEARNERS = 500  # of a query: databases limit its parameters
@@ -84,15 +84,15 @@ def results_of_class(
     """The answers of the students of a class whose number is above *after*, given *since* then, at most *limit*."""
     students = [one for one in members_of(session, class_id) if one.role is Role.STUDENT]
     work = ClassWork(session, secret, class_id)
-    found = _rows(session, [one.learner for one in students], after, limit, work, since)
+    found = _member_rows(session, [one.learner for one in students], after, limit, work, since)
     members = {one.learner: one for one in students}
     for row in found:
-        yield {**answer_result(row), "learner": _named(members[row.learner])}
+        yield {**answer_result(row), "learner": _member_label(members[row.learner])}
 
 
 def results_of_learner(session: Session, learner: str) -> Iterator[Mapping[str, object]]:
     """The answers of one learner."""
-    for row in _rows(session, [learner], 0, None):
+    for row in _member_rows(session, [learner], 0, None):
         yield {**answer_result(row), "learner": learner}
 
 
@@ -102,7 +102,7 @@ def answer_result(row: AttemptRow) -> Mapping[str, object]:
         "number": row.id,
         "exercise": row.exercise,
         "seed": row.seed,
-        "answer": _answer(row.answer),
+        "answer": _sent_answer(row.answer),
         "verdict": "correct" if row.correct else "incorrect",
         "score": row.score,
         "hints": row.hints,
@@ -114,7 +114,7 @@ def answer_result(row: AttemptRow) -> Mapping[str, object]:
     }
 
 
-def _rows(
+def _member_rows(
     session: Session,
     learners: Sequence[str],
     after: int,
@@ -146,7 +146,7 @@ def _rows(
         session.expunge_all()
 
 
-def _answer(text: str) -> object:
+def _sent_answer(text: str) -> object:
     """The answer as it is sent: a list or an object is stored as JSON."""
     if text[:1] not in "[{":
         return text
@@ -156,7 +156,7 @@ def _answer(text: str) -> object:
         return text
 
 
-def _named(member: Member) -> str:
+def _member_label(member: Member) -> str:
     """What a check calls a member: the id of the other system, or the person's number."""
     return member.outside_id or str(member.person)
 
@@ -213,7 +213,7 @@ def all_about(session: Session, person: PersonRow) -> Mapping[str, object]:
         {"id": row.id, "name": row.name, "role": role.word} for row, role in classes_of(session, number)
     ]
     about["merged"] = sorted(merged_into(session, number))
-    return {**about, **everything(session, person.learner)}
+    return {**about, **collect_everything(session, person.learner)}
 
 
 def about_member(session: Session, secret: str, row: MemberRow) -> Mapping[str, object]:

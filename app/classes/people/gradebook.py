@@ -165,7 +165,7 @@ def cells_from(session: Session, answers: AssignmentAnswers) -> Cells:
     """The cells of those who gave the *answers*, and of those with points by hand."""
     found = answers.cells(session)
     learners = {person: learner for learner, person in answers.persons.items()}
-    for row in held(session, answers.assignment.id):
+    for row in overrides_in_force(session, answers.assignment.id):
         key, learner = (row.person, row.exercise), learners.get(row.person)
         if learner and (row.exercise == WHOLE or answers.drawings.has(learner, row.exercise)):
             cell = found.get(key, NO_ANSWER)
@@ -225,7 +225,7 @@ def cells_of_person(cells: Cells, person: int, assignment: Assignment) -> Sequen
 
 def points_by_hand(session: Session, assignment: Assignment) -> Mapping[Key, float]:
     """The points in an assignment that were given by hand, and hold."""
-    rows = held(session, assignment.id)
+    rows = overrides_in_force(session, assignment.id)
     return {(row.person, row.exercise): row.points for row in rows if row.points is not None}
 
 
@@ -378,7 +378,7 @@ def _refuse_undrawn(session: Session, assignment: Assignment, one: Override) -> 
         raise InputError(translate("{exercise} was not drawn for this student", exercise=one.exercise))
 
 
-def held(session: Session, assignment: int) -> Sequence[OverrideRow]:
+def overrides_in_force(session: Session, assignment: int) -> Sequence[OverrideRow]:
     """The overrides of an assignment that hold, by person and exercise."""
     rows = session.exec(select(OverrideRow).where(OverrideRow.assignment == assignment).order_by(col(OverrideRow.id)))
     last = {(row.person, row.exercise): row for row in rows}

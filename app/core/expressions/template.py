@@ -16,7 +16,7 @@ from app.core.expressions.parser import (
     Number,
     Word,
 )
-from app.core.translation import localized, translate
+from app.core.translation import localize, translate
 from app.core.units import Scale, scale_of, show_in, singular
 
 _GREEK = {
@@ -172,7 +172,7 @@ def choose_branches(text: str, names: Names) -> str:
     """
     if "{when" not in text:
         return text
-    return "".join(part if isinstance(part, str) else _chosen(part, names) for part in parts(text))
+    return "".join(part if isinstance(part, str) else _chosen_branch(part, names) for part in parts(text))
 
 
 def parts(text: str) -> Iterator[str | tuple[Branch, ...]]:
@@ -212,7 +212,7 @@ def without_tags(text: str) -> str:
     return _TAG.sub("", text)
 
 
-def _chosen(group: tuple[Branch, ...], names: Names) -> str:
+def _chosen_branch(group: tuple[Branch, ...], names: Names) -> str:
     return next((b.text for b in group if not b.condition or holds(b.condition, names)), "")
 
 
@@ -278,7 +278,7 @@ def slots(text: str) -> list[str]:
     return found
 
 
-def blanked(text: str) -> str:
+def blank_slots(text: str) -> str:
     """The prose of *text*: without code and mathematics, a blank in place of every slot.
 
     >>> blanked("Each of {ranks} ranks sends `x`.").split()
@@ -300,10 +300,10 @@ def words_after_slots(text: str) -> list[tuple[str, str]]:
 def _slot(slot: str, names: Names, shown: Mapping[str, str]) -> str:
     expression, _, form = (part.strip() for part in slot.partition("|"))
     if expression in shown and not form:
-        return localized(shown[expression])
+        return localize(shown[expression])
     quantity = evaluate(expression, names)
     if not form:
-        return localized(str(quantity))
+        return localize(str(quantity))
     match = _FORMAT.fullmatch(form)
     unit, digits = (match["unit"].rstrip(), match["digits"]) if match else (form, None)
     try:
@@ -314,7 +314,7 @@ def _slot(slot: str, names: Names, shown: Mapping[str, str]) -> str:
         raise ExpressionError(
             translate("{{{slot}}} is {quantity}, not in {unit}", slot=slot, quantity=quantity, unit=unit)
         )
-    return localized(show_in(quantity.value, scale, int(digits or 4)))
+    return localize(show_in(quantity.value, scale, int(digits or 4)))
 
 
 def _in_math(text: str) -> str:

@@ -10,7 +10,7 @@ from app.core.errors import InputError
 from app.core.measurements.json_output import from_json
 from app.core.measurements.packed_files import file_head, text_lines, unwrapped_lines
 from app.core.measurements.readers import TEXT_READERS, TextReader
-from app.core.measurements.reports import CollectiveTest, MemoryShortage, TextReport, TrainingLog, Unread
+from app.core.measurements.reports import CollectiveTest, MemoryShortage, TextReport, TrainingLog, UnreadFile
 from app.core.measurements.trace.reader import read_rank, reports
 from app.core.measurements.trace.report import RankTrace, TraceReport
 
@@ -94,7 +94,7 @@ def from_text(path: Path) -> list[TextReport]:
         whole = _reports(again, "the lines were cut at one width, and are put together here")
         found = whole if any(map(_has_numbers, whole)) else found
     if not found:
-        raise InputError(cut or _refusal(path.name, readers))
+        raise InputError(cut or _unread_reason(path.name, readers))
     return found
 
 
@@ -119,7 +119,7 @@ def _has_numbers(report: TextReport) -> bool:
     return not isinstance(report, CollectiveTest) or bool(report.rows)
 
 
-def _refusal(name: str, readers: Sequence[TextReader]) -> str:
+def _unread_reason(name: str, readers: Sequence[TextReader]) -> str:
     """Why nothing was found: a tool that is known and not read, or what is expected."""
     missing = " and ".join(f"no {one.looks}" for one in TEXT_READERS if one.looks)
     seen = next((one.refusal for one in readers if one.refusal), "")
@@ -128,8 +128,8 @@ def _refusal(name: str, readers: Sequence[TextReader]) -> str:
 
 
 # What the readers return; each has `record`, which is what `wallclock measured --json` prints.
-REPORTS = (CollectiveTest, TrainingLog, MemoryShortage, TraceReport, Unread)
-Report: TypeAlias = TextReport | TraceReport | Unread
+REPORTS = (CollectiveTest, TrainingLog, MemoryShortage, TraceReport, UnreadFile)
+Report: TypeAlias = TextReport | TraceReport | UnreadFile
 
 
 def read_files(paths: Sequence[Path]) -> list[Report]:
@@ -142,7 +142,7 @@ def read_files(paths: Sequence[Path]) -> list[Report]:
         try:
             found += _read_file_reader(path)
         except InputError as error:
-            found.append(Unread(str(error)))
+            found.append(UnreadFile(str(error)))
     of_traces = iter(reports([one for one in found if isinstance(one, RankTrace)]))
     return [next(of_traces) if isinstance(one, RankTrace) else one for one in found]
 

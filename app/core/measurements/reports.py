@@ -146,7 +146,7 @@ class MemoryShortage:
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
+class UnreadFile:
     """A file in which nothing was found, and why."""
 
     error: str

@@ -190,13 +190,13 @@ _CALLED = {
 _NAMED = 0.01  # of the step: smaller parts limit nothing
 
 
-def why(found: Estimate) -> str:
+def explain_estimate(found: Estimate) -> str:
     """What limits the step of *found*, and whether and where it fits."""
     texts = (_of_time(found), _of_interval(found), _of_memory(found), found.scores)
     return " ".join(text for text in texts if text)
 
 
-def called(part: str) -> str:
+def part_name(part: str) -> str:
     """The part of a step or of its memory, as a person calls it."""
     return _CALLED.get(part, part.replace("_", " "))
 
@@ -211,7 +211,7 @@ def _largest(parts: Mapping[str, float], total: float) -> list[str]:
     """The largest *parts* that count, with their shares of *total*."""
     order = sorted(parts, key=lambda part: -parts[part])
     counts = [part for part in order[1:] if parts[part] >= _NAMED * total]
-    return [f"{called(part)} ({100 * parts[part] / total:.3g} %)" for part in (order[0], *counts)]
+    return [f"{part_name(part)} ({100 * parts[part] / total:.3g} %)" for part in (order[0], *counts)]
 
 
 def _of_interval(found: Estimate) -> str:
@@ -233,7 +233,7 @@ def _of_memory(found: Estimate) -> str:
     largest = max(found.memory, key=lambda part: found.memory[part])
     return (
         f"It does not fit{_unless(found)}: {stage} needs {needs}, {lacking} more than the {has} available;"
-        f" the largest part is {called(largest)} ({show(found.memory[largest], BYTE, 3)})."
+        f" the largest part is {part_name(largest)} ({show(found.memory[largest], BYTE, 3)})."
     )
 
 
@@ -303,7 +303,7 @@ class PredictionReader:
             InputError: one is missing, or cannot be read.
         """
         if missing := [name for name in RECORDS if name not in given]:
-            raise InputError(f"{_listed(missing)} must be given")
+            raise InputError(f"{_listed_names(missing)} must be given")
         model = self._record(ModelShape, "model", given["model"])
         cluster = self._record(Cluster, "cluster", given["cluster"])
         layout = self._layout(given["layout"], model, cluster)
@@ -417,7 +417,7 @@ def _reference(given: object) -> Reference:
     return given
 
 
-def _listed(names: Sequence[str]) -> str:
+def _listed_names(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
 
 

@@ -17,8 +17,8 @@ from app.core.predicting.estimate import (
     PredictionReader,
     Reference,
     estimate,
+    explain_estimate,
     line_reference,
-    why,
 )
 from app.core.units import Bytes, Seconds
 
@@ -360,7 +360,7 @@ def prediction_row(ref: Reference, found: Estimate) -> bytes:
                 "parts": found.memory,
             },
             "fits": found.fits,
-            "why": why(found),
+            "why": explain_estimate(found),
             "cluster": _cluster_fields(found.cluster),
             "doubts": found.doubts,
         }

@@ -11,7 +11,7 @@ from app.core.formulas.parallelism.rules import PLAIN, WITHOUT_A_LAYER, Degrees,
 from app.core.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe, Shares
 from app.core.formulas.presets.layouts import Precision
 from app.core.formulas.records import Single, field_value, hints_of
-from app.core.formulas.step.speeds import Reduced, Speeds, attention_kernels
+from app.core.formulas.step.speeds import ReducedBytes, Speeds, attention_kernels
 from app.core.translation import noted, offer, say
 from app.core.units import Count
 
@@ -39,7 +39,7 @@ class Terms(NamedTuple):
     """What all layouts have in common: speeds, bytes that are sent, the recipe of the memory."""
 
     speeds: Speeds
-    sent: Reduced
+    sent: ReducedBytes
     recipe: Recipe
 
 
@@ -317,7 +317,7 @@ def fixed_fields(pairs: Sequence[str]) -> Mapping[str, Single]:
         name, equals, text = (part.strip() for part in pair.partition("="))
         if not equals or not text:
             raise ValueError(say("{text!r} fixes nothing: write a field and its value, as in tensor=8", text=pair))
-        _known(name)
+        _check_fixable(name)
         if name in fixed:
             raise ValueError(say("{name} is fixed twice", name=name))
         value = cast(Single, field_value(Layout, name, text))
@@ -327,7 +327,7 @@ def fixed_fields(pairs: Sequence[str]) -> Mapping[str, Single]:
     return fixed
 
 
-def _known(name: str) -> None:
+def _check_fixable(name: str) -> None:
     known = (*SEARCHED, *CONSTANT)
     if name in known:
         return

@@ -125,7 +125,7 @@ _BASES = (
 _WITH_MASS = tuple(("kg" if base == "J" else base, at) for base, at in _BASES)
 
 
-def spelled(dimension: Dimension) -> str:
+def spell_dimension(dimension: Dimension) -> str:
     """*dimension* written in base units, also if it has no name.
 
     >>> spelled(BYTE_PER_SECOND.dimension), spelled(_dimension(byte=2, second=-1, flop=-1))
@@ -241,7 +241,7 @@ def physical_unit(text: str) -> tuple[Unit, float] | None:
             powers = [a + exponent * b for a, b in zip(powers, unit.dimension, strict=True)]
             factor *= size**exponent
     dimension = tuple(powers)
-    return unit_of(dimension) or Unit(spelled(dimension), dimension), float(factor)
+    return unit_of(dimension) or Unit(spell_dimension(dimension), dimension), float(factor)
 
 
 def physical_spelling(symbol: str) -> str:
@@ -309,7 +309,7 @@ def _scales() -> dict[str, Scale]:
     """Every symbol; where two rows have the same symbol, the later one counts."""
     return {
         symbol: Scale(symbol, unit, factor)
-        for symbols, unit, factor in (*_prefixed(), *_times(), *_others())
+        for symbols, unit, factor in (*_prefixed(), *_time_rows(), *_others())
         for symbol in symbols.split()
     }
 
@@ -338,7 +338,7 @@ def _prefixed() -> Iterator[_Row]:
         yield f"{p}W", WATT, scale
 
 
-def _times() -> Iterator[_Row]:
+def _time_rows() -> Iterator[_Row]:
     yield "s sec secs second seconds", SECOND, 1.0
     for word, factor in {"milli": 1e-3, "micro": 1e-6, "nano": 1e-9}.items():
         yield f"{word}second {word}seconds", SECOND, factor

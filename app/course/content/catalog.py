@@ -21,9 +21,9 @@ from app.course.content.topic_file import (
     opening_parts,
     with_places_after,
 )
-from app.course.content.translations import Spoken, is_translation, read_exercise, read_spoken, read_topic
+from app.course.content.translations import LanguageTexts, is_translation, read_exercise, read_spoken, read_topic
 from app.course.kinds import Exercise
-from app.course.kinds.base import Embedded, Illustrated
+from app.course.kinds.base import EmbeddedFigures, ExerciseFigure
 from app.course.kinds.drawn_values import ChapterParameter
 
 _SUFFIX = ".yaml"
@@ -48,7 +48,7 @@ class Topic:
     opening: str = ""
     closing: str = ""
     facts: tuple[ChapterFact, ...] = ()
-    figures: tuple[Embedded | Illustrated, ...] = ()
+    figures: tuple[EmbeddedFigures | ExerciseFigure, ...] = ()
     questions: tuple[ReadingQuestion, ...] = ()
     needs: tuple[str, ...] = ()
     routes: tuple[Route, ...] = ()
@@ -100,7 +100,7 @@ class Catalog:
     hidden: tuple[Topic, ...] = ()
     images: Mapping[str, Path] = field(default_factory=dict)
     front: tuple[str, str] | None = None
-    translations: Mapping[str, Spoken] = field(default_factory=dict)
+    translations: Mapping[str, LanguageTexts] = field(default_factory=dict)
     outline: CourseOutline = field(default_factory=CourseOutline)
     digest: str = field(default="", compare=False)
     _spoken: dict[str, "Catalog"] = field(default_factory=dict, init=False, compare=False)
@@ -116,7 +116,7 @@ class Catalog:
         problems: list[Problem] = []
         folders, topics = tuple(folders), dict[str, Topic]()
         images: dict[str, Path] = {}
-        translations: dict[str, Spoken] = {}
+        translations: dict[str, LanguageTexts] = {}
         outline = read_outline(folders, problems)
         for folder in _topic_folders(folders, problems):
             chapter = (read or read_chapter_folder)(folder)
@@ -126,7 +126,7 @@ class Catalog:
                 topics[topic.id] = topic
                 images |= {f"{topic.id}/{name}": path for name, path in chapter.images}
             for code, ours in chapter.spoken.items():
-                spoken = translations.setdefault(code, Spoken(code))
+                spoken = translations.setdefault(code, LanguageTexts(code))
                 spoken.exercises.update(ours.exercises)
                 spoken.topics.update(ours.topics)
         by_id = _by_id(topics.values())
@@ -207,7 +207,7 @@ class Catalog:
         return part.title if part else ""
 
 
-def _spoken(topic: Topic, ours: Spoken) -> Topic:
+def _spoken(topic: Topic, ours: LanguageTexts) -> Topic:
     """*topic* in a language, as far as it is translated; a title that a pack gave it stays."""
     exercises = tuple(ours.exercises.get(one.id, one) for one in topic.exercises)
     if any(name not in ours.topics for name in topic.folders):
@@ -290,7 +290,7 @@ class ChapterFolder:
     topic: TopicFile | None
     exercises: tuple[Exercise, ...]
     images: tuple[tuple[str, Path], ...]
-    spoken: Mapping[str, Spoken]
+    spoken: Mapping[str, LanguageTexts]
     problems: tuple[Problem, ...]
 
 
@@ -387,14 +387,14 @@ def sections_of(catalog: Catalog, topics: Sequence[Topic] | None = None) -> Iter
     A chapter of a course pack without a part that stands inside of one belongs to it.
     """
     found: dict[str, list[Topic]] = {}
-    names = _names(catalog.topics)
+    names = _parts_by_topic(catalog.topics)
     for topic in catalog.topics if topics is None else topics:
         found.setdefault(names[topic.id], []).append(topic)
     parts = catalog.outline.parts
     yield from (CourseSection(parts.get(name), tuple(those)) for name, those in found.items())
 
 
-def _names(topics: Sequence[Topic]) -> dict[str, str]:
+def _parts_by_topic(topics: Sequence[Topic]) -> dict[str, str]:
     """The part in which each of *topics* stands, by the ids; empty: in none."""
     found: dict[str, str] = {}
     for place, topic in enumerate(topics):

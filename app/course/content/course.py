@@ -310,7 +310,7 @@ def refused_formulas(pack: CoursePack, files: Sequence[FormulaSource]) -> Proble
     )
 
 
-def loaded(pack: CoursePack, files: Sequence[FormulaSource]) -> Mapping[str, FunctionType]:
+def load_pack_formulas(pack: CoursePack, files: Sequence[FormulaSource]) -> Mapping[str, FunctionType]:
     """The formulas in *files*, by name; this runs them.
 
     Raises:
@@ -390,7 +390,7 @@ def read_course(settings: Settings, *, keep: bool = True) -> Catalog:
     load_formulas(settings, packs)
     folders = [BUILT_IN, *(pack.chapters for pack in packs)]
     cache = ChapterCache(settings.cache / "course", folders, packs_digest(packs))
-    catalog = arranged(Catalog.read(folders, cache.read), packs)
+    catalog = arrange_catalog(Catalog.read(folders, cache.read), packs)
     if keep:
         cache.store()
     return replace(catalog, digest=cache.digest(folders))
@@ -425,10 +425,10 @@ def _agreed(settings: Settings, pack: CoursePack) -> Mapping[str, FunctionType]:
     files = sources_of(pack)
     if files and not is_agreed(settings, pack, files):
         raise ContentError([refused_formulas(pack, files)])
-    return loaded(pack, files)
+    return load_pack_formulas(pack, files)
 
 
-def arranged(catalog: Catalog, packs: Sequence[CoursePack]) -> Catalog:
+def arrange_catalog(catalog: Catalog, packs: Sequence[CoursePack]) -> Catalog:
     """*catalog* in the order, with the names and without the chapters that *packs* say.
 
     Raises:

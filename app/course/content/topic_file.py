@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field, field_validator
 
 from app.course.kinds.answer_key import AnswerKey, AskedQuantity, Mistake, keys_of
-from app.course.kinds.base import Embedded, Illustrated, Strict
+from app.course.kinds.base import EmbeddedFigures, ExerciseFigure, Strict
 from app.course.kinds.drawn_values import ChapterParameters
 
 TOPIC_FILE = "topic.yaml"
@@ -66,7 +66,7 @@ class TopicFile(Strict):
     )
     closing: str = Field(default="", description="Markdown: what one can now compute, shown when the path is finished")
     facts: list[ChapterFact] = Field(default=[], description="formulas and constants, shown beside the exercises")
-    figures: list[Embedded | Illustrated] = Field(
+    figures: list[EmbeddedFigures | ExerciseFigure] = Field(
         default=[],
         description="explorers, and figures that `draws` names: where the opening has a place for them, else below "
         "it; the first that moves stands beside the text",
@@ -115,7 +115,7 @@ def opening_parts(opening: str) -> Iterator[OpeningPart]:
         yield OpeningPart(text, frame=frame)
 
 
-def with_places_after(opening: str, figures: Sequence[Embedded | Illustrated], questions: int) -> str:
+def with_places_after(opening: str, figures: Sequence[EmbeddedFigures | ExerciseFigure], questions: int) -> str:
     """*opening*, with its places renumbered to come after *figures* and *questions* of others.
 
     Its frames go where one of those figures moves: that one stands beside the text.
@@ -123,7 +123,7 @@ def with_places_after(opening: str, figures: Sequence[Embedded | Illustrated], q
     >>> with_places_after("{question 1}", [], 2)
     '{question 3}'
     """
-    moves = any(isinstance(figure, Illustrated) for figure in figures)
+    moves = any(isinstance(figure, ExerciseFigure) for figure in figures)
     more = {"figure": len(figures), "question": questions, "frame": 0}
 
     def renumbered(place: re.Match[str]) -> str:
@@ -133,7 +133,7 @@ def with_places_after(opening: str, figures: Sequence[Embedded | Illustrated], q
     return _PLACE.sub(renumbered, opening)
 
 
-def misplaced(topic: TopicFile) -> Iterator[tuple[str, str]]:
+def find_misplaced(topic: TopicFile) -> Iterator[tuple[str, str]]:
     """What is wrong with the places in the opening of *topic*, each with its cure."""
     parts = list(opening_parts(topic.opening))
     figures = [part.figure for part in parts if part.figure is not None]

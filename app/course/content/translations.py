@@ -16,7 +16,7 @@ from app.core.errors import ContentError, Problem, nearest
 from app.core.translation import LANGUAGES, SOURCE
 from app.core.yaml_file import YamlDocument, read_document
 from app.course.content.images import with_images
-from app.course.content.topic_file import TOPIC_FILE, TopicFile, misplaced
+from app.course.content.topic_file import TOPIC_FILE, TopicFile, find_misplaced
 from app.course.kinds import EXERCISE, Exercise, Where
 from app.course.kinds.drawn_values import ChapterParameter
 from app.course.kinds.schema_errors import faults
@@ -44,7 +44,7 @@ def read_topic(path: Path) -> tuple[TopicFile, YamlDocument]:
     except ValidationError as error:
         found = faults(error, document.values, TopicFile)
         raise ContentError([document.problem(*fault) for fault in found]) from error
-    if problems := [document.problem(("opening",), says, cure) for says, cure in misplaced(topic)]:
+    if problems := [document.problem(("opening",), says, cure) for says, cure in find_misplaced(topic)]:
         raise ContentError(problems)
     return topic, document
 
@@ -144,7 +144,7 @@ def _translations_beside(path: Path) -> Iterator[tuple[Path, str]]:
             yield other, code
 
 
-def stray(folder: Path) -> Iterator[Problem]:
+def find_stray(folder: Path) -> Iterator[Problem]:
     """A problem for each translation in *folder* whose original is not there."""
     for path in sorted(folder.glob("*.yaml")):
         if is_translation(path):
@@ -167,7 +167,7 @@ def texts_digest(texts: Mapping[Where, str]) -> str:
     return hashlib.sha256(told.encode()).hexdigest()[:_DIGITS]
 
 
-def translated(exercise: Exercise, original: YamlDocument, translation: Translation) -> Exercise:
+def translate_exercise(exercise: Exercise, original: YamlDocument, translation: Translation) -> Exercise:
     """*exercise*, read from the file *original*, with the texts of *translation*.
 
     Raises:
@@ -264,7 +264,7 @@ _SUFFIX = ".yaml"
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
+class LanguageTexts:
     """What is translated to one language: exercises and chapters by their ids.
 
     Beside a chapter is the title of its original, which a course pack may have replaced.
@@ -275,13 +275,15 @@ class Spoken:
     topics: dict[str, tuple[str, TopicFile]] = field(default_factory=dict)
 
 
-def read_spoken(folder: Path, originals: Mapping[Path, Original], problems: list[Problem]) -> Mapping[str, Spoken]:
+def read_spoken(
+    folder: Path, originals: Mapping[Path, Original], problems: list[Problem]
+) -> Mapping[str, LanguageTexts]:
     """The translations in *folder*, a chapter, by language; adds to the *problems*.
 
     *originals* are its files that are valid, as they were read.
     """
-    found: dict[str, Spoken] = {}
-    problems += stray(folder)
+    found: dict[str, LanguageTexts] = {}
+    problems += find_stray(folder)
     for path in dict.fromkeys(original_of(path) for path in sorted(folder.glob(f"*{_SUFFIX}")) if is_translation(path)):
         if path in originals:  # the catalog reports what is wrong with another
             _add(path, *originals[path], found, problems)
@@ -303,17 +305,21 @@ def topic_texts(topic: TopicFile) -> dict[Where, str]:
 
 
 def _add(
-    path: Path, made: TopicFile | Exercise, document: YamlDocument, found: dict[str, Spoken], problems: list[Problem]
+    path: Path,
+    made: TopicFile | Exercise,
+    document: YamlDocument,
+    found: dict[str, LanguageTexts],
+    problems: list[Problem],
 ) -> None:
     """Add the translations of the file at *path* to what is *found*."""
     texts = topic_texts(made) if isinstance(made, TopicFile) else exercise_texts(made)
     for one in _fresh(path, texts, problems):
-        spoken = found.setdefault(one.language, Spoken(one.language))
+        spoken = found.setdefault(one.language, LanguageTexts(one.language))
         with _collected(problems):
             if isinstance(made, TopicFile):
                 spoken.topics[path.parent.name] = (made.title, _topic(document, one))
             else:
-                spoken.exercises[made.id] = translated(made, document, one)
+                spoken.exercises[made.id] = translate_exercise(made, document, one)
 
 
 def _fresh(path: Path, texts: Mapping[Where, str], problems: list[Problem]) -> Sequence[Translation]:

@@ -8,10 +8,10 @@ from types import MappingProxyType
 from app.core.charts.svg import Figure
 from app.course.explorers.base import (
     COVER,
-    Explored,
+    ExplainedMistakes,
     Explorer,
+    ExplorerOutput,
     Explorers,
-    Foreseen,
     KeyFigure,
     StateTable,
     Values,
@@ -34,21 +34,21 @@ from app.course.explorers.controls import (
 )
 from app.course.explorers.explorer_translation import (
     OpenExplorer,
+    describe_change,
     open_explorer,
-    since,
     translate_explored,
     with_ghosts,
 )
 
 
-def _written() -> Iterator[Explorer]:
+def _known_explorers() -> Iterator[Explorer]:
     """Every explorer that a module of this package defines: writing one is all it takes."""
     for found in iter_modules(__path__):
         module = import_module(f"{__name__}.{found.name}")
         yield from (value for value in vars(module).values() if isinstance(value, Explorer))
 
 
-EXPLORERS: Explorers = MappingProxyType({one.name: one for one in _written()})
+EXPLORERS: Explorers = MappingProxyType({one.name: one for one in _known_explorers()})
 
 
 def explorer_pages() -> tuple[Explorer, ...]:
@@ -57,11 +57,11 @@ def explorer_pages() -> tuple[Explorer, ...]:
 
 
 __all__ = [
-    "COVER", "EXPLORERS", "Control", "ControlValue", "Explored", "Explorer", "Figure", "Foreseen",
+    "COVER", "EXPLORERS", "Control", "ControlValue", "ExplorerOutput", "Explorer", "Figure", "ExplainedMistakes",
     "KeyFigure", "OpenExplorer", "Select", "Slider", "StateTable", "Values", "address_text",
     "cover",
     "explorer_pages",
     "group_controls", "open_explorer", "predicted_figure", "guess_question", "read_controls",
-    "settings_text", "shown_text", "since", "slider_place", "translate_explored",
+    "settings_text", "shown_text", "describe_change", "slider_place", "translate_explored",
     "YesOrNo", "with_ghosts",
 ]  # fmt: skip

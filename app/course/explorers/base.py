@@ -80,13 +80,13 @@ def relative_figure(label: str, value: float) -> KeyFigure:
     return KeyFigure(label, relative_text(value), value)
 
 
-def left(whole: float, part: float) -> float:
+def remainder(whole: float, part: float) -> float:
     """*whole* minus *part*; 0 if they differ only by rounding, as sums in different orders do."""
     rest = whole - part
     return rest if abs(rest) > _NOISE * abs(whole) else 0.0
 
 
-def counted(number: float, noun: str, plural: str = "") -> str:
+def counted_noun(number: float, noun: str, plural: str = "") -> str:
     """*number* of a thing, in words that agree with it.
 
     >>> counted(1, "GPU"), counted(16384, "GPU"), counted(0, "copy", "copies")
@@ -155,7 +155,7 @@ class StateTable:
 
 
 @dataclass(frozen=True, slots=True)
-class Explored:
+class ExplorerOutput:
     """An explorer's output for some values: a text (Markdown), numbers and figures.
 
     *notice*: the values do not go
@@ -179,7 +179,7 @@ def _none(values: Values) -> Iterable[tuple[float, str]]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Foreseen:
+class ExplainedMistakes:
     """Wrong predictions whose cause is known.
 
     *exercise* asks for the same number (for one of several, its name is in *answer*), so that its
@@ -223,9 +223,9 @@ class Explorer:
     chapter: str
     formulas: Sequence[str]
     controls: Sequence[Control]
-    explore: Callable[[Values], Explored]
+    explore: Callable[[Values], ExplorerOutput]
     asks: str = ""
-    foreseen: Foreseen = Foreseen()
+    foreseen: ExplainedMistakes = ExplainedMistakes()
     presets: tuple[Preset, ...] = ()
     compares: bool = False
     part_of: str = ""
@@ -234,7 +234,7 @@ class Explorer:
 Explorers = Mapping[str, Explorer]
 
 
-def predicted_figure(explorer: Explorer, shown: Explored) -> KeyFigure | None:
+def predicted_figure(explorer: Explorer, shown: ExplorerOutput) -> KeyFigure | None:
     """The number to predict, if there is one."""
     return next((fact for fact in shown.facts if fact.label == explorer.predicts), None)
 
@@ -261,7 +261,7 @@ def _changed(explorer: Explorer, values: Values) -> Iterator[tuple[bool, str]]:
             yield control.aside, f"{translate(control.label)} {shown_text(control, value)}"
 
 
-def cover(shown: Explored, asked: KeyFigure) -> Explored:
+def cover(shown: ExplorerOutput, asked: KeyFigure) -> ExplorerOutput:
     """*shown* before *asked* is predicted: its value is covered, and its mark; what is said is left out."""
     facts = tuple(replace(fact, value=COVER, exact=None) if fact.value == asked.value else fact for fact in shown.facts)
     return replace(

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from app.core.translation import noted
 from app.core.units import BYTE_PER_SECOND
-from app.course.explorers.base import Explored, Explorer, Foreseen, Values
+from app.course.explorers.base import ExplainedMistakes, Explorer, ExplorerOutput, Values
 from app.course.explorers.controls import in_group
 from app.course.explorers.generations import GENERATIONS
 from app.course.explorers.hardware import GPU, HIERARCHY
@@ -13,10 +13,10 @@ from app.course.explorers.roofline import ROOFLINE
 _PARTS = ((noted("Kernels"), ROOFLINE), (noted("Links"), HIERARCHY), (noted("Generations"), GENERATIONS))
 
 
-def _machine(values: Values) -> Explored:
+def _machine(values: Values) -> ExplorerOutput:
     kernels, links, generations = (part.explore(values) for _, part in _PARTS)
     rates = tuple(fact for fact in links.facts if fact.unit == BYTE_PER_SECOND)
-    return Explored(
+    return ExplorerOutput(
         "\n\n".join(one.says for one in (kernels, links, generations)),
         kernels.facts[:1] + rates,
         kernels.figures + links.figures + generations.figures,
@@ -41,5 +41,5 @@ MACHINE = Explorer(
     ),
     explore=_machine,
     asks=ROOFLINE.asks,
-    foreseen=Foreseen(exercise="hardware/ridge-point", given=ROOFLINE.foreseen.given),
+    foreseen=ExplainedMistakes(exercise="hardware/ridge-point", given=ROOFLINE.foreseen.given),
 )

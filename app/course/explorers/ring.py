@@ -7,14 +7,14 @@ from app.core.formulas.collectives import ring_all_reduce_bytes, ring_all_reduce
 from app.core.motions.rings import ring_beside_tree
 from app.core.translation import noted, translate
 from app.core.units import BYTE, SECOND, figures, show
-from app.course.explorers.base import Explored, Explorer, Foreseen, Values, plain_figure, quantity_figure
+from app.course.explorers.base import ExplainedMistakes, Explorer, ExplorerOutput, Values, plain_figure, quantity_figure
 from app.course.explorers.collectives import RACE, compare_algorithms
 from app.course.explorers.controls import Slider
 
 _DRAWN = 8  # ranks, at most
 
 
-def _ring(values: Values) -> Explored:
+def _ring(values: Values) -> ExplorerOutput:
     ranks, size = values.count("ranks"), values.number("size")
     bandwidth, latency = values.number("bandwidth"), values.number("latency")
     race = compare_algorithms(values)
@@ -32,7 +32,7 @@ def _ring(values: Values) -> Explored:
         *race.facts,
     )
     motion = _motion(min(ranks, _DRAWN), size, bandwidth, latency)
-    return Explored(says + race.says, facts, (motion, *race.figures))
+    return ExplorerOutput(says + race.says, facts, (motion, *race.figures))
 
 
 def _motion(ranks: int, size: float, bandwidth: float, latency: float) -> Motion:
@@ -57,5 +57,5 @@ RING = Explorer(
     ),
     explore=_ring,
     asks=noted("How much does each rank send until every rank has the sum?"),
-    foreseen=Foreseen(exercise="collectives/bytes-sent-by-a-ring"),
+    foreseen=ExplainedMistakes(exercise="collectives/bytes-sent-by-a-ring"),
 )

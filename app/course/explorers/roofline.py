@@ -13,7 +13,7 @@ from app.core.formulas.throughput import (
 )
 from app.core.translation import Numeral, noted, translate, translate_known
 from app.core.units import FLOP_PER_BYTE, FLOP_PER_SECOND, figures, show
-from app.course.explorers.base import Explored, Explorer, Foreseen, KeyFigure, Values, figure_summary
+from app.course.explorers.base import ExplainedMistakes, Explorer, ExplorerOutput, KeyFigure, Values, figure_summary
 from app.course.explorers.controls import Slider
 from app.course.explorers.hardware import GPU
 
@@ -21,14 +21,14 @@ _INTENSITIES = tuple(10 ** (place / 4 - 1) for place in range(21))  # 0.1 to 10,
 _HEAD = 128  # size of an attention head
 
 
-def _roofline(values: Values) -> Explored:
+def _roofline(values: Values) -> ExplorerOutput:
     card = GPUS[values.word("gpu")]
     peak, bandwidth = card.peak, card.memory_bandwidth
     size = values.count("size")
     kernels = _kernels(size, values.count("sequence"))
     ridge = ridge_intensity(peak, bandwidth)
     reached = {name: attainable_flops(x, peak, bandwidth) for name, x in kernels.items()}
-    bound = [_named(name) for name, x in kernels.items() if x < ridge]
+    bound = [_kernel_name(name) for name, x in kernels.items() if x < ridge]
     says = translate(
         "On the {name} a kernel needs **{intensity}** to reach {peak}. ",
         name=card.name,
@@ -42,7 +42,7 @@ def _roofline(values: Values) -> Explored:
     facts = (
         KeyFigure(noted("ridge"), _intensity(ridge), ridge, FLOP_PER_BYTE),
         *(
-            KeyFigure(_named(name), f"{_intensity(x)}, {show(reached[name], FLOP_PER_SECOND)}")
+            KeyFigure(_kernel_name(name), f"{_intensity(x)}, {show(reached[name], FLOP_PER_SECOND)}")
             for name, x in kernels.items()
         ),
     )
@@ -55,11 +55,11 @@ def _roofline(values: Values) -> Explored:
         y=Axis(translate("attainable"), FLOP_PER_SECOND, log=True),
         series=(Series(Color.BLUE, card.name, roof),),
         marks=(
-            *(LabeledPoint(x, reached[name], _named(name), _grip(name, x, size)) for name, x in kernels.items()),
+            *(LabeledPoint(x, reached[name], _kernel_name(name), _grip(name, x, size)) for name, x in kernels.items()),
             LabeledPoint(ridge, peak, translate("ridge {intensity}", intensity=_intensity(ridge))),
         ),
     )
-    return Explored(says, facts, (plot,))
+    return ExplorerOutput(says, facts, (plot,))
 
 
 def _grip(kernel: str, intensity: float, size: int) -> Grip | None:
@@ -67,7 +67,7 @@ def _grip(kernel: str, intensity: float, size: int) -> Grip | None:
     return Grip("size", size / intensity) if kernel.endswith("product") else None
 
 
-def _named(kernel: str) -> str:
+def _kernel_name(kernel: str) -> str:
     size, product, _ = kernel.partition("³ product")
     return translate("{size}³ product", size=Numeral(size)) if product else translate_known(kernel)
 
@@ -115,6 +115,6 @@ ROOFLINE = Explorer(
     ),
     explore=_roofline,
     asks=noted("From which arithmetic intensity on is a kernel on this GPU compute-bound?"),
-    foreseen=Foreseen(exercise="hardware/ridge-point", given=_rates_of),
+    foreseen=ExplainedMistakes(exercise="hardware/ridge-point", given=_rates_of),
     part_of="machine",
 )

@@ -11,11 +11,11 @@ from app.core.simulators.sharding.routing import route
 from app.core.translation import noted, translate
 from app.core.units import BYTE, figures, show
 from app.course.explorers.base import (
-    Explored,
+    ExplainedMistakes,
     Explorer,
-    Foreseen,
+    ExplorerOutput,
     Values,
-    counted,
+    counted_noun,
     divisor,
     figure_summary,
     plain_figure,
@@ -30,10 +30,10 @@ _TOP, _DEEP = 28, 230  # pixels above the bins, and of the deepest one
 _THIN, _ROOMY = 4, 18  # pixels of an expert: without a gap below, with its number above
 
 
-def _routing(values: Values) -> Explored:
+def _routing(values: Values) -> ExplorerOutput:
     experts, tokens = values.count("experts"), values.count("tokens")
     active, ranks = min(values.count("active"), experts), divisor(experts, values.count("ranks"))
-    chosen = _chosen(tokens, experts, active, values.number("skew"))
+    chosen = _chosen_experts(tokens, experts, active, values.number("skew"))
     per_rank = -(-tokens // ranks)
     batches = [chosen[at : at + per_rank] for at in range(0, tokens, per_rank)]
     batches += [[] for _ in range(ranks - len(batches))]
@@ -49,7 +49,7 @@ def _routing(values: Values) -> Explored:
         "copies are dropped. In one all-to-all the busiest GPU sends {sent}; with even "
         "routing it would be {even}.",
         imbalance=figures(imbalance, 3),
-        copy=counted(capacity, "copy", "copies"),
+        copy=counted_noun(capacity, "copy", "copies"),
         dropped=percent_text(dropped),
         sent=show(sent, BYTE),
         even=show(even, BYTE),
@@ -63,7 +63,7 @@ def _routing(values: Values) -> Explored:
     )
     notice = _notice(values, experts, active, ranks)
     bins = _bins(unlimited.loads, capacity, figure_summary(says))
-    return Explored(says, facts, (bins,), notice=notice)
+    return ExplorerOutput(says, facts, (bins,), notice=notice)
 
 
 def _notice(values: Values, experts: int, active: int, ranks: int) -> str:
@@ -113,7 +113,10 @@ def _placed_bins(loads: Sequence[int], capacity: int, paper: Paper) -> Sheet:
     for expert, load in enumerate(loads):
         x, kept, over = left + expert * step, min(load, capacity), max(0, load - capacity)
         says = translate(
-            "expert {expert}: {copy}, {over:,} dropped", expert=expert, copy=counted(load, "copy", "copies"), over=over
+            "expert {expert}: {copy}, {over:,} dropped",
+            expert=expert,
+            copy=counted_noun(load, "copy", "copies"),
+            over=over,
         )
         for count, below, tone in (
             (capacity - kept, kept, Tone.IDLE),
@@ -138,7 +141,7 @@ def _box(x: float, y: float, width: float, height: float, tone: Tone, says: str)
     return Rect(*sizes, color=tone, label="", says=says, fills=tone is not Tone.IDLE)
 
 
-def _chosen(tokens: int, experts: int, active: int, skew: float) -> list[list[int]]:
+def _chosen_experts(tokens: int, experts: int, active: int, skew: float) -> list[list[int]]:
     """The experts of each token; expert e is drawn with weight (e + 1) ** -skew."""
     if active == experts:
         return [list(range(experts)) for _ in range(tokens)]
@@ -191,7 +194,7 @@ ROUTING = Explorer(
     ),
     explore=_routing,
     asks=noted("What is the capacity of an expert, in copies of tokens?"),
-    foreseen=Foreseen(
+    foreseen=ExplainedMistakes(
         exercise="experts/capacity",
         answer="capacity",
         given=lambda values: {

@@ -12,23 +12,23 @@ from app.core.expressions import ExpressionError, evaluate, fill
 from app.core.formulas import Argument, Input, Single
 from app.core.translation import say
 from app.course.illustrations.base import Illustration, Sketch
-from app.course.kinds.base import Illustrated
+from app.course.kinds.base import ExerciseFigure
 from app.course.kinds.drawn_values import Draw
 
-__all__ = ["ILLUSTRATIONS", "Illustration", "Sketch", "illustrated", "listed_inputs"]
+__all__ = ["ILLUSTRATIONS", "Illustration", "Sketch", "illustrate", "listed_inputs"]
 
 
-def _written() -> Iterator[Illustration]:
+def _known_illustrations() -> Iterator[Illustration]:
     """Every figure that a module of this package defines: writing one is all it takes."""
     for found in iter_modules(__path__):
         module = import_module(f"{__name__}.{found.name}")
         yield from (value for value in vars(module).values() if isinstance(value, Illustration))
 
 
-ILLUSTRATIONS: Mapping[str, Illustration] = MappingProxyType({one.name: one for one in _written()})
+ILLUSTRATIONS: Mapping[str, Illustration] = MappingProxyType({one.name: one for one in _known_illustrations()})
 
 
-def illustrated(figure: Illustrated, drawn: Draw) -> Sketch:
+def illustrate(figure: ExerciseFigure, drawn: Draw) -> Sketch:
     """The *figure* of an exercise, drawn with its values.
 
     Raises:

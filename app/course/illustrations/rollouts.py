@@ -6,7 +6,7 @@ from app.core.charts.axes import NARROW, Arrow, Color, Paper, Rect, Sheet, Tone,
 from app.core.formulas.checks import at_least, positive, several, whole
 from app.core.translation import say, translate
 from app.core.units import BYTE, Bytes, Count, figures, show
-from app.course.illustrations.base import GAP, Illustration, Piece, Sketch, box, few, gaps, key, row, sketch
+from app.course.illustrations.base import GAP, Illustration, Piece, Sketch, box, first_numbers, gaps, key, row, sketch
 
 _ROW, _BAR, _STEP = 30.0, 14.0, 19.0
 
@@ -25,7 +25,7 @@ def _answers(lengths: Sequence[Count]) -> Sketch:
     )
 
 
-def _groups(group: Count) -> Sketch:
+def _group_sketch(group: Count) -> Sketch:
     whole("group", group, 2)
     names = ((Tone.COMPUTE, translate("right")), (Tone.DROPPED, translate("wrong")))
     rows = (
@@ -77,8 +77,8 @@ def _copies(trainers: Count, ranks: Count) -> Sketch:
     whole("ranks", ranks)
 
     def on(paper: Paper) -> Sheet:
-        above = [Piece(1, "" if k is not None else GAP, Tone.BACKWARD) for k in few(trainers, 24)]
-        parts = [Piece(1, "", Tone.WEIGHTS) for _ in few(ranks, 16)]
+        above = [Piece(1, "" if k is not None else GAP, Tone.BACKWARD) for k in first_numbers(trainers, 24)]
+        parts = [Piece(1, "", Tone.WEIGHTS) for _ in first_numbers(ranks, 16)]
         half = paper.width * 0.42
         rects = row(above, 0, paper.width, 20, 18)
         words = [
@@ -100,7 +100,7 @@ def _copies(trainers: Count, ranks: Count) -> Sketch:
 
 
 ANSWERS = Illustration("answers", "the answers of a step, and how long they are", _answers)
-GROUPS = Illustration("groups", "groups of answers, right and wrong", _groups)
+GROUPS = Illustration("groups", "groups of answers, right and wrong", _group_sketch)
 POLICY_STEP = Illustration("policy-step", "writing and learning, in two ways", _policy_step)
 COPIES = Illustration("copies", "GPUs that train, and copies of the model that write", _copies)
 

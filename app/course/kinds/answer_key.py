@@ -23,10 +23,10 @@ from app.core.expressions import (
 )
 from app.core.expressions.parser import FunctionCall, Name
 from app.core.formulas import FORMULAS
-from app.core.translation import language, localized, translate
-from app.core.units import RATIO, Reading, Scale, inward, scale_of, show_in
+from app.core.translation import language, localize, translate
+from app.core.units import RATIO, Reading, Scale, round_inward, scale_of, show_in
 from app.core.units import parse as parse_quantity
-from app.course.kinds.base import Markdown, PartVerdict, Remembered, Strict, key_told
+from app.course.kinds.base import Markdown, PartVerdict, Strict, ValueCache, key_told
 from app.course.kinds.common_mistakes import (
     MistakeBand,
     common_mistake,
@@ -424,8 +424,8 @@ class AnswerKey:
         return tuple(self.asked.band_of(wrong, means) for wrong, means in told)
 
     @cached_property
-    def _verdicts(self) -> Remembered[tuple[str, Reading], PartVerdict]:
-        return Remembered()
+    def _verdicts(self) -> ValueCache[tuple[str, Reading], PartVerdict]:
+        return ValueCache()
 
     def _mistaken(self, reading: Reading) -> tuple[str, float]:
         """What is said of a wrong *reading* that is a listed mistake, and its share of the points; else nothing."""
@@ -450,10 +450,10 @@ class AnswerKey:
             return PartVerdict(True, self.praise() + self.asked.echo(reading))
         listed = self._mistaken(reading)
         says = self.blame(reading, listed[0])
-        is_said = says.startswith(localized(self.asked.shown(reading.value)))
+        is_said = says.startswith(localize(self.asked.shown(reading.value)))
         wordings = (mistake.says for mistake in self.listed.values())
         told = key_told(says, (text for _, text in self.mistakes), wordings)
-        says = localized(says)
+        says = localize(says)
         says = says if is_said else says + self.asked.echo(reading)
         return PartVerdict(False, says, told, listed[1])
 
@@ -482,7 +482,7 @@ class AnswerKey:
         factor = self.asked.scale.factor
         least, most = self.low / factor, self.high / factor
         for digits in range(_FIGURES, _ALL_FIGURES):
-            low, high = inward(least, most, digits)
+            low, high = round_inward(least, most, digits)
             if high - low >= _SHOWN_OF_RANGE * (most - least):
                 break
         scale = self.asked.scale

@@ -21,7 +21,7 @@ from app.core.searching import Space, find_layouts, fixed_fields
 from app.core.translation import noted, translate
 from app.core.units import BYTE, SECOND, check_clear, figures, scale_of, show_typed
 from app.core.units.parser import without_commas
-from app.course.kinds.base import Answer, Base, Finding, Markdown, Remembered, Strict, Verdict, Where, mistake_key
+from app.course.kinds.base import Answer, Base, Finding, Markdown, Strict, ValueCache, Verdict, Where, mistake_key
 from app.course.kinds.drawn_values import Draw, DrawnValue
 from app.course.sandbox.runner import Runner
 
@@ -51,7 +51,7 @@ class Knob(Strict):
     def place(self, text: str) -> int | None:
         """The place of the value that *text* says; None where it says none of them."""
         for place, value in enumerate(self.among):
-            if _plain(text) in (_plain(shown_value(value)), _plain(str(value))):
+            if _plain_choice(text) in (_plain_choice(shown_value(value)), _plain_choice(str(value))):
                 return place
         return self._equal(text)
 
@@ -78,7 +78,7 @@ def _unit(value: DrawnValue) -> str:
     return str(value).lstrip("0123456789.,e+- ")
 
 
-def _plain(text: str) -> str:
+def _plain_choice(text: str) -> str:
     plain = without_commas(text).replace(" ", "").casefold()
     return plain.removesuffix(".0")
 
@@ -150,7 +150,7 @@ def _laid_out(asked: RunRequest, degrees: tuple[tuple[str, int], ...]) -> Mappin
         "room": Quantity(space.cluster.gpu.memory, BYTE.dimension),
     }
     try:
-        layout = space.layout(_whole(space, given, data, count))
+        layout = space.layout(_layout_numbers(space, given, data, count))
         time = total_step_time(space.model, space.cluster, layout)
         kernels = attention_kernels(space.model, space.cluster.gpu)
         memory = memory_budget(space.model, layout, kernels=kernels).total
@@ -159,7 +159,7 @@ def _laid_out(asked: RunRequest, degrees: tuple[tuple[str, int], ...]) -> Mappin
     return {**found, "step": Quantity(time, _SECONDS), "memory": Quantity(memory, BYTE.dimension)}
 
 
-def _whole(space: Space, given: Mapping[str, int], data: float, count: float) -> dict[str, object]:
+def _layout_numbers(space: Space, given: Mapping[str, int], data: float, count: float) -> dict[str, object]:
     """The fields of the layout.
 
     Raises:
@@ -228,7 +228,7 @@ class Design(Base):
     within: float = Field(default=0.001, gt=0, lt=1, description="how close to the best still counts, 0.05")
     better: Markdown = Field(default=BETTER, description="feedback on a design that works but is not the best")
     shows: dict[str, str] = Field(default_factory=dict, description="label: text with values, shown with every verdict")
-    _works: Remembered[int, list[tuple[float, Chosen]]] = PrivateAttr(default_factory=Remembered)
+    _works: ValueCache[int, list[tuple[float, Chosen]]] = PrivateAttr(default_factory=ValueCache)
 
     def question(self, seed: int) -> DesignQuestion:
         """The values to choose, and the options for each."""

@@ -11,7 +11,7 @@ from app.course.learning.reviews import (
     mastery_by_skill,
     mastery_of,
     memories,
-    onward,
+    next_exercise,
     practice_exercises,
     review_session,
 )
@@ -27,7 +27,7 @@ __all__ = [
     "mastery_by_skill",
     "mastery_of",
     "memories",
-    "onward",
+    "next_exercise",
     "practice_exercises",
     "review_session",
 ]

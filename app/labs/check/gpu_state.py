@@ -11,7 +11,7 @@ from functools import cache
 from pathlib import Path
 
 from app.core.yaml_file import read_document
-from app.labs.check.world import CheckFinding, CheckVerdict, World, failed_finding, odd, passed, unknown
+from app.labs.check.world import CheckFinding, CheckVerdict, World, failed_finding, odd_finding, passed_finding, unknown
 from app.labs.evidence.faults import fault_cure
 from app.labs.machines.nvidia_output import GpuLog, SmiLog, known_text, read_smi_log
 from app.labs.spec import FrozenModel
@@ -101,7 +101,7 @@ def _judged(name: str, gpus: Sequence[GpuLog], paths: Sequence[str]) -> Iterator
     found = [*_lost(gpus, paths), *(one for path in paths for one in _judged_value(path, gpus)), *_waiting(gpus, paths)]
     yield from found
     if not found:
-        yield passed(name, f"{len(paths)} values of each GPU are those of healthy ones")
+        yield passed_finding(name, f"{len(paths)} values of each GPU are those of healthy ones")
 
 
 def _lost(gpus: Sequence[GpuLog], paths: Sequence[str]) -> Iterator[CheckFinding]:
@@ -118,7 +118,7 @@ def _judged_value(path: str, gpus: Sequence[GpuLog]) -> Iterator[CheckFinding]:
         if known_text(text) and not rule.healthy.fullmatch(text) and not _LOST.search(text):
             places.setdefault(text, []).append(str(number))
     for text, numbers in places.items():
-        verdict = failed_finding if rule.fails.fullmatch(text) else odd
+        verdict = failed_finding if rule.fails.fullmatch(text) else odd_finding
         expected = rule.healthy.pattern.replace("|", " or ") if rule.path.pattern else "a word of healthy GPUs"
         yield verdict(path, f"{text} on GPU {', '.join(numbers)}", expected, rule.cure)
 
@@ -131,7 +131,7 @@ def _waiting(gpus: Sequence[GpuLog], paths: Sequence[str]) -> Iterator[CheckFind
         if changed:
             cure = "It takes effect at the next reset: reset the GPU, or set it back."
             says = f"{gpus[int(changed[0])].said(path)} on GPU {', '.join(changed)}"
-            yield odd(path, says, f"as {current}", cure)
+            yield odd_finding(path, says, f"as {current}", cure)
 
 
 def _other_lines(log: SmiLog) -> Iterator[CheckFinding]:
@@ -144,7 +144,7 @@ def _other_lines(log: SmiLog) -> Iterator[CheckFinding]:
                 "The GPU computes, but its serial number and its counts of memory errors may be "
                 "missing. If the warning is there after a restart, ask the vendor."
             )
-            yield odd("InfoROM", line, "no warning", cure)
+            yield odd_finding("InfoROM", line, "no warning", cure)
         else:
             yield unknown("nvidia-smi also says", line)
 
@@ -212,7 +212,7 @@ def judge_log(world: World) -> Iterator[CheckFinding]:
         return
     found = read_xids(said.text, world.begun)
     if not found:
-        yield passed("Xids", "none that a program cannot cause")
+        yield passed_finding("Xids", "none that a program cannot cause")
     for when, some in (
         ("during", [one for one in found if one.at >= world.begun]),
         ("before", [one for one in found if one.at < world.begun]),
@@ -221,7 +221,7 @@ def judge_log(world: World) -> Iterator[CheckFinding]:
             worst = max(some, key=lambda one: one.verdict is CheckVerdict.FAILED)
             is_new_fault = when == "during" and worst.verdict is CheckVerdict.FAILED
             shown = dict.fromkeys(one.shown for one in (worst, *some))
-            verdict = failed_finding if is_new_fault else odd
+            verdict = failed_finding if is_new_fault else odd_finding
             cure = fault_cure("Xid (PCI:0): 1")
             yield verdict(
                 f"Xids {when} the check", "; ".join(list(shown)[:3]), "none that a program cannot cause", cure
@@ -246,7 +246,7 @@ def judge_diagnosis(world: World) -> Iterator[CheckFinding]:
     if not bad:
         ran = [name for name, status, _ in tests if status == "pass"]
         yield (
-            passed("dcgmi diag", f"passed {', '.join(dict.fromkeys(ran))}")
+            passed_finding("dcgmi diag", f"passed {', '.join(dict.fromkeys(ran))}")
             if ran
             else unknown("dcgmi diag", said.trouble or "it took no test")
         )

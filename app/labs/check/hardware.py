@@ -13,8 +13,8 @@ from app.labs.check.world import (
     compare_expected,
     expectation,
     failed_finding,
-    odd,
-    passed,
+    odd_finding,
+    passed_finding,
     unknown,
 )
 from app.labs.evidence.faults import fault_cure
@@ -35,7 +35,7 @@ def driver(world: World) -> Iterator[CheckFinding]:
     if devices.kind == "none":
         yield _without(devices)
         return
-    yield passed("GPUs", _described(devices))
+    yield passed_finding("GPUs", _described(devices))
     if devices.kind == "rocm":
         yield _list_of_amd(world)
         return
@@ -72,7 +72,7 @@ def _without(devices: Devices) -> CheckFinding:
 def _list_of_amd(world: World) -> CheckFinding:
     said = world.ask("amd-smi", "list")
     count = len(re.findall(r"^GPU: *\d+", said.text, re.MULTILINE))
-    return unknown("amd-smi", said.trouble) if said.trouble else passed("amd-smi", f"{count} GPUs")
+    return unknown("amd-smi", said.trouble) if said.trouble else passed_finding("amd-smi", f"{count} GPUs")
 
 
 def _mig(gpus: Sequence[GpuLog], devices: Devices) -> CheckFinding:
@@ -80,11 +80,11 @@ def _mig(gpus: Sequence[GpuLog], devices: Devices) -> CheckFinding:
     numbers = [str(number) for number, one in enumerate(gpus) if one.said("mig_mode/current_mig") == "Enabled"]
     divided = f"GPU {', '.join(numbers)}"
     if not numbers:
-        return passed("MIG", "off")
+        return passed_finding("MIG", "off")
     if is_instance(devices.devices[0]):
-        return passed("MIG", f"on for {divided}, and runs use {devices.devices[0].name}")
+        return passed_finding("MIG", f"on for {divided}, and runs use {devices.devices[0].name}")
     cure = "Turn it off (nvidia-smi -mig 0) to use whole GPUs; an instance has room for one rank."
-    return odd("MIG", f"on for {divided}", "off", cure)
+    return odd_finding("MIG", f"on for {divided}", "off", cure)
 
 
 def _power(gpus: Sequence[GpuLog]) -> CheckFinding:
@@ -98,8 +98,8 @@ def _power(gpus: Sequence[GpuLog]) -> CheckFinding:
     if low:
         cure = "Raise it (nvidia-smi -pl), or expect lower clocks."
         more = f" and {len(low) - 1} more" if low[1:] else ""
-        return odd("power limit", f"{low[0]}{more}, {clock}", "that of the datasheet", cure)
-    return passed("power limit", f"{f'{readings[0][1]:g} W' if readings[0][1] else 'not told'}, {clock}")
+        return odd_finding("power limit", f"{low[0]}{more}, {clock}", "that of the datasheet", cure)
+    return passed_finding("power limit", f"{f'{readings[0][1]:g} W' if readings[0][1] else 'not told'}, {clock}")
 
 
 def _others(world: World, gpus: Sequence[GpuLog]) -> CheckFinding:
@@ -107,14 +107,14 @@ def _others(world: World, gpus: Sequence[GpuLog]) -> CheckFinding:
     processes = [text for one in gpus for text in one.processes]
     cure = "Measure when they have ended: they take time and memory of the GPUs."
     if processes:
-        return odd("other processes", "; ".join(processes[:3]), "none", cure)
+        return odd_finding("other processes", "; ".join(processes[:3]), "none", cure)
     if used := list(_in_use(gpus)):
         why = "its processes are not listed here, as in a container"
-        return odd("other processes", f"{used[0]}; {why}", "none", cure)
+        return odd_finding("other processes", f"{used[0]}; {why}", "none", cure)
     if not world.sees_all_processes():
         found = "none is listed, but those outside of this container would not be"
         return unknown("other processes", found, "Run this on the host, or in its PID namespace.")
-    return passed("other processes", "none")
+    return passed_finding("other processes", "none")
 
 
 def _in_use(gpus: Sequence[GpuLog]) -> Iterator[str]:
@@ -143,14 +143,14 @@ def torch_devices(world: World) -> Iterator[CheckFinding]:
         yield unknown("GPUs of torch", devices.why_none)
         return
     build = f"ROCm {devices.hip}" if devices.hip else f"CUDA {devices.cuda}"
-    yield passed("build", f"torch {devices.torch}, for {build}")
+    yield passed_finding("build", f"torch {devices.torch}, for {build}")
     yield _count(world, devices)
     for number, one in enumerate(devices.devices):
         if not one.works:
             yield failed_finding(f"GPU {number}", one.fault, "a kernel runs on it", fault_cure(one.fault))
     if all(one.works for one in devices.devices):
         capabilities = ", ".join(sorted({one.capability for one in devices.devices}))
-        yield passed("kernels", f"one ran on each GPU, of capability {capabilities}")
+        yield passed_finding("kernels", f"one ran on each GPU, of capability {capabilities}")
     if len(devices.devices) > 1:
         yield _peers(devices)
 
@@ -158,24 +158,24 @@ def torch_devices(world: World) -> Iterator[CheckFinding]:
 def _count(world: World, devices: Devices) -> CheckFinding:
     seen = len(devices.devices)
     if devices.kind == "rocm":
-        return passed("GPUs of torch", str(seen))
+        return passed_finding("GPUs of torch", str(seen))
     said = world.ask("nvidia-smi", "-L")
     listed = sum(line.startswith("GPU ") for line in said.text.splitlines())
     if said.trouble or listed == seen:
-        return passed("GPUs of torch", str(seen))
+        return passed_finding("GPUs of torch", str(seen))
     cure = "Unset CUDA_VISIBLE_DEVICES, or give the container or the job all GPUs."
-    return odd("GPUs of torch", f"{seen}; {devices.note}", f"{listed}, as nvidia-smi lists", cure)
+    return odd_finding("GPUs of torch", f"{seen}; {devices.note}", f"{listed}, as nvidia-smi lists", cure)
 
 
 def _peers(devices: Devices) -> CheckFinding:
     count = len(devices.devices)
     pairs = sum(len(one.peers) for one in devices.devices)
     if pairs == count * (count - 1):
-        return passed("peers", "each GPU can access the memory of every other")
+        return passed_finding("peers", "each GPU can access the memory of every other")
     if not pairs and _CONSUMER.search(devices.devices[0].name):
-        return passed("peers", "none, as is usual for this GPU")
+        return passed_finding("peers", "none, as is usual for this GPU")
     cure = "See nvidia-smi topo -p2p r; turn off the IOMMU or ACS if the GPUs are behind them."
-    return odd("peers", f"{pairs} of {count * (count - 1)} pairs", "all pairs", cure)
+    return odd_finding("peers", f"{pairs} of {count * (count - 1)} pairs", "all pairs", cure)
 
 
 _LINK = re.compile(r"Link \d+: (?P<rate>[\d.]+) GB/s")
@@ -206,7 +206,7 @@ def links(world: World) -> Iterator[CheckFinding]:
     elif devices.kind == "none":
         yield unknown("links between GPUs", devices.why_none)
     elif devices.topology:
-        yield passed("links between GPUs", "XGMI" if "XGMI" in devices.topology else "PCIe")
+        yield passed_finding("links between GPUs", "XGMI" if "XGMI" in devices.topology else "PCIe")
     yield _shared_memory(world, len(devices.devices))
     yield _locked_memory(world)
 
@@ -232,16 +232,16 @@ def _without_links(devices: Devices, trouble: str) -> CheckFinding:
     count, name = len(devices.devices), "links between GPUs"
     known = expectation("NVLinks", devices.devices[0].name)
     if count == 1:
-        return passed(name, "none, and one GPU needs none")
+        return passed_finding(name, "none, and one GPU needs none")
     if trouble:
         return unknown("NVLinks", trouble)
     if known is None and not _BETWEEN.search(devices.topology):
-        return passed(name, "PCIe")
+        return passed_finding(name, "PCIe")
     expected = known.shown() if known else "as in the matrix of nvidia-smi topo -m"
     if count >= _SWITCHED or _BETWEEN.search(devices.topology):
         return failed_finding("NVLinks", "none", expected, _NO_LINKS)
     cure = f"{_NO_LINKS} A virtual machine may have been given GPUs without their links."
-    return odd("NVLinks", "none", expected, cure)
+    return odd_finding("NVLinks", "none", expected, cure)
 
 
 def _is_linked_throughout(topology: str) -> bool:
@@ -266,9 +266,9 @@ def _link_errors(world: World) -> Iterator[CheckFinding]:
                 found.setdefault(line["name"], []).append(f"{line['count']} on link {line['link']} of GPU {number}")
     for name, places in found.items():
         cure = "See nvidia-smi nvlink -e again after a reset (nvidia-smi nvlink -re): what grows is a bad link."
-        yield odd(f"NVLink, {name}", "; ".join(places[:3]), "0", cure)
+        yield odd_finding(f"NVLink, {name}", "; ".join(places[:3]), "0", cure)
     if counted and not found:
-        yield passed("errors of NVLink", "none that were not corrected")
+        yield passed_finding("errors of NVLink", "none that were not corrected")
 
 
 def _fabric(world: World, devices: Devices) -> Iterator[CheckFinding]:
@@ -280,20 +280,20 @@ def _fabric(world: World, devices: Devices) -> Iterator[CheckFinding]:
     joining = [one for one in gpus if one.said("fabric/state")]
     is_switched = len(devices.devices) >= _FEWEST_SWITCHED and _is_linked_throughout(devices.topology)
     if joining:
-        yield _joined(joining, is_switched=is_switched)
+        yield _joined_finding(joining, is_switched=is_switched)
     elif is_switched and len(devices.devices) >= _SWITCHED:
         yield _fabric_manager(world)
 
 
-def _joined(gpus: Sequence[GpuLog], *, is_switched: bool) -> CheckFinding:
+def _joined_finding(gpus: Sequence[GpuLog], *, is_switched: bool) -> CheckFinding:
     states = [f"{one.said('fabric/state')}, {one.said('fabric/status')}".removesuffix(", ") for one in gpus]
     late = [number for number, one in enumerate(states) if one != "Completed, Success"]
     if not late:
-        return passed("fabric", "every GPU has joined it")
+        return passed_finding("fabric", "every GPU has joined it")
     found = f"{states[late[0]]} on GPU {', '.join(map(str, late))}"
     peers = {one.said("platformInfo/peer_type") for one in gpus}
     if len(gpus) == 1 or not (is_switched or "Switch Connected" in peers):
-        return passed("fabric", f"{found}; no switches connect several GPUs here")
+        return passed_finding("fabric", f"{found}; no switches connect several GPUs here")
     cure = f"{fault_cure('system not yet initialized')} On GB200, see nvidia-imex-ctl too."
     return failed_finding("fabric", found, "Completed, Success", cure)
 
@@ -302,7 +302,7 @@ def _fabric_manager(world: World) -> CheckFinding:
     """The service, where the driver says nothing about the fabric: kernels have run without it."""
     said = world.ask("systemctl", "is-active", "nvidia-fabricmanager")
     if said.text.strip() == "active":
-        return passed("fabric manager", "active")
+        return passed_finding("fabric manager", "active")
     why = said.trouble or "inactive"
     return unknown("fabric manager", f"{why}; it may run in a container, or on the host")
 
@@ -311,8 +311,8 @@ def _shared_memory(world: World, gpus: int) -> CheckFinding:
     size = world.size_of("/dev/shm")
     found = show(size, BYTE) if size else "not there"
     if size >= _SHARED_MEMORY:
-        return passed("/dev/shm", found)
-    verdict = failed_finding if gpus > 1 else odd
+        return passed_finding("/dev/shm", found)
+    verdict = failed_finding if gpus > 1 else odd_finding
     return verdict("/dev/shm", found, "1 GiB or more", fault_cure(_SHM))
 
 
@@ -321,8 +321,8 @@ def _locked_memory(world: World) -> CheckFinding:
     limit = world.locked_memory()
     found = "unlimited" if limit == math.inf else show(limit, BYTE)
     if not cards:
-        return passed("locked memory", f"{found}; there is no InfiniBand")
+        return passed_finding("locked memory", f"{found}; there is no InfiniBand")
     if limit == math.inf:
-        return passed("locked memory", found)
+        return passed_finding("locked memory", found)
     cure = fault_cure("Call to ibv_reg_mr failed")
     return failed_finding("locked memory", found, f"unlimited, for {', '.join(cards[:2])}", cure)

@@ -10,12 +10,12 @@ from sqlalchemy import select as columns
 from sqlmodel import Session, SQLModel, col, select
 
 from app.core.errors import InputError
-from app.server.db.assessments import Assessed, AssessedRow, KnownChapter, KnownChapterRow
+from app.server.db.assessments import AssessedAnswer, AssessedRow, KnownChapter, KnownChapterRow
 from app.server.db.lab_runs import SENT, SENT_LIMIT
 from app.server.db.measurements import MOST as MOST_MEASUREMENTS
 from app.server.db.measurements import MeasurementRow
 from app.server.db.records import MergeResult, PersonalRows
-from app.server.db.session import BEGIN, connected
+from app.server.db.session import BEGIN, open_connection
 from app.server.db.tables import (
     Attempt,
     AttemptRow,
@@ -58,7 +58,7 @@ _TABLES: Mapping[str, _PersonalTable] = {
 }
 
 
-def everything(session: Session, learner: str) -> Mapping[str, str | Sequence[Mapping[str, object]]]:
+def collect_everything(session: Session, learner: str) -> Mapping[str, str | Sequence[Mapping[str, object]]]:
     """Everything stored about *learner*, ready for JSON."""
     stored: dict[str, str | Sequence[Mapping[str, object]]] = {"learner": learner}
     for name, table in _TABLES.items():
@@ -93,14 +93,14 @@ def merge(engine: Engine, learner: str, rows: PersonalRows) -> MergeResult:
         UnavailableError: the database cannot store them.
     """
     immediate = engine.execution_options(**{BEGIN: "BEGIN IMMEDIATE"})
-    with connected(immediate) as connection, connection.begin():
+    with open_connection(immediate) as connection, connection.begin():
         _lock(connection, learner)
         attempts = _new(rows.attempts, _of_attempt, _stored(connection, AttemptRow, learner))
         reveals = _new(rows.reveals, _of_reveal, _stored(connection, RevealRow, learner))
         predictions = _new(rows.predictions, _of_prediction, _stored(connection, PredictionRow, learner))
         guesses = _new(rows.guesses, _of_guess, _guessed(connection, learner))
-        runs = _new(rows.runs, _named, _names(connection, LabRunRow, rows.runs))
-        saved = _new(rows.measurements, _named, _names(connection, MeasurementRow, rows.measurements))
+        runs = _new(rows.runs, _row_key, _names(connection, LabRunRow, rows.runs))
+        saved = _new(rows.measurements, _row_key, _names(connection, MeasurementRow, rows.measurements))
         assessed = _new(rows.assessed, _of_question, _keys(connection, AssessedRow, learner))
         chapters = _new(rows.known_chapters, _of_chapter, _keys(connection, KnownChapterRow, learner))
         _refuse_too_many(connection, learner, len(attempts), len(runs))
@@ -160,7 +160,7 @@ def _of_guess(row: DailyGuess) -> Key:
     return (row.day,)
 
 
-def _of_question(row: Assessed) -> Key:
+def _of_question(row: AssessedAnswer) -> Key:
     return row.assessment, row.draw, row.number
 
 
@@ -175,7 +175,7 @@ def _keys(connection: Connection, table: type[AssessedRow | KnownChapterRow], le
     return (tuple(row) for row in connection.execute(own))
 
 
-def _named(row: LabRunRow | MeasurementRow) -> Key:
+def _row_key(row: LabRunRow | MeasurementRow) -> Key:
     return (row.name,)
 
 

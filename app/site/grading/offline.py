@@ -15,7 +15,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictInt, S
 
 from app.core.errors import AnswerError, AppError, InputError
 from app.core.line_reader import Numbered, short_line, short_lines
-from app.core.quotation import escape_markdown, shortened
+from app.core.quotation import escape_markdown, shorten
 from app.core.validation import first_problem
 from app.course.content.catalog import Catalog
 from app.course.kinds import SEEDS, Answer, Exercise, Verdict
@@ -24,7 +24,7 @@ from app.course.sandbox.runner import Runner
 from app.server.config import Settings
 
 
-def _whole(value: object) -> object:
+def _whole_json_number(value: object) -> object:
     """Accept 7.0, which is an integer in JSON."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
@@ -51,7 +51,7 @@ class Submission(BaseModel):
     )
 
     exercise: StrictStr = Field(max_length=200)
-    seed: Annotated[StrictInt, BeforeValidator(_whole), Field(ge=0, lt=SEEDS)] = 0
+    seed: Annotated[StrictInt, BeforeValidator(_whole_json_number), Field(ge=0, lt=SEEDS)] = 0
     answer: StrictStr | StrictInt | FiniteNumber | list[StrictStr] | dict[str, StrictStr | FiniteNumber]
     ref: StrictStr | StrictInt | None = Field(default=None, description="copied to the result")
     learner: Annotated[StrictStr, Field(min_length=1, max_length=255), BeforeValidator(_digits)] | None = Field(
@@ -138,7 +138,7 @@ def unreadable_result(submission: Submission, error: AnswerError) -> CheckResult
 
 def error_row(number: int, line: bytes | None, error: Exception | str) -> bytes:
     """The line of JSON for line *number*, which cannot be graded."""
-    row: dict[str, object] = {"error": shortened(str(error)), "line": number}
+    row: dict[str, object] = {"error": shorten(str(error)), "line": number}
     if line is not None and (reference := _reference(line)) is not None:
         row["ref"] = reference
     return json.dumps(row).encode() + b"\n"

@@ -7,7 +7,7 @@ from fastapi.testclient import TestClient
 
 from app.course.content.catalog import Catalog
 from app.course.explorers import EXPLORERS, open_explorer
-from app.course.kinds.base import Embedded
+from app.course.kinds.base import EmbeddedFigures
 from tests.each import each
 
 RING = "/chapters/collectives"
@@ -78,7 +78,7 @@ def test_what_a_text_says_of_its_figure_is_what_the_figure_shows(catalog: Catalo
     (figure,) = topic.figures
     assert "8 layers take 5 ms each and their all-reduces 6 ms" in " ".join(topic.opening.split())
     assert "6 + 7 · 1 = 13 ms are exposed" in topic.opening
-    assert isinstance(figure, Embedded)
+    assert isinstance(figure, EmbeddedFigures)
     found = open_explorer(EXPLORERS, figure.explorer, {n: str(v) for n, v in figure.state.items()})
     assert (found.values["layers"], found.values["compute"], found.values["reduce"]) == (8, 5e-3, 6e-3)
     assert "13 ms are exposed" in found.shown.says
@@ -95,7 +95,7 @@ def test_what_a_text_says_of_a_roofline_is_what_it_shows(catalog: Catalog, chapt
     topic = catalog.topic(chapter)
     (figure,) = topic.figures
     assert says in " ".join(topic.opening.split())
-    assert isinstance(figure, Embedded)
+    assert isinstance(figure, EmbeddedFigures)
     found = open_explorer(EXPLORERS, figure.explorer, {n: str(v) for n, v in figure.state.items()})
     assert found.shown.says.endswith("Memory-bound: ReLU, attention, unfused.")
     assert "H100" in str(found.values["gpu"])

@@ -223,7 +223,7 @@ class Opening:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Begun:
+class LaunchState:
     """The launch that a state was sent with; with its *hint* it can be begun again."""
 
     platform: int
@@ -235,7 +235,7 @@ class Begun:
     message: str
 
 
-def begun(secret: str, platform: Platform, asked: Mapping[str, str], back: str) -> Opening:
+def begin_launch(secret: str, platform: Platform, asked: Mapping[str, str], back: str) -> Opening:
     """The begin of a launch of *platform*, which answers to the address *back*.
 
     Raises:
@@ -263,10 +263,10 @@ def begun(secret: str, platform: Platform, asked: Mapping[str, str], back: str) 
     }
     joined = "&" if "?" in platform.auth_url else "?"
     address = f"{platform.auth_url}{joined}{urlencode(query)}"
-    return Opening(address=address, name=_name(state), browser=browser, target=target)
+    return Opening(address=address, name=_state_cookie_name(state), browser=browser, target=target)
 
 
-def read_login_state(secret: str, state: str) -> Begun:
+def read_login_state(secret: str, state: str) -> LaunchState:
     """The launch that was begun with *state*.
 
     Raises:
@@ -281,23 +281,23 @@ def read_login_state(secret: str, state: str) -> Begun:
                 "this launch was begun more than ten minutes ago, or elsewhere; go back to the course and open it again"
             )
         ) from None
-    return Begun(
+    return LaunchState(
         platform=int(platform),
         nonce=nonce,
         browser=browser,
         stored=stored,
-        name=_name(state),
+        name=_state_cookie_name(state),
         hint=hint,
         message=message,
     )
 
 
-def is_same_browser(state: Begun, browser: str) -> bool:
+def is_same_browser(state: LaunchState, browser: str) -> bool:
     """Whether *browser* is the number that was given to the browser that began a launch."""
     return hmac.compare_digest(code_digest(browser), state.browser)
 
 
-def _name(state: str) -> str:
+def _state_cookie_name(state: str) -> str:
     return hashlib.sha256(state.encode()).hexdigest()[:_NAME_LENGTH]
 
 

@@ -77,7 +77,7 @@ class AskPage:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class TeacherChoice:
     """What a teacher answered: the candidate, the time zone of a new class, the weeks of copies."""
 
     chosen: str = ""
@@ -85,7 +85,9 @@ class Said:
     weeks: int = 0
 
 
-async def entered(request: Request, site: Site, visiting: Visitor, launch: Launch, said: Said) -> Response:
+async def answer_launch(
+    request: Request, site: Site, visiting: Visitor, launch: Launch, said: TeacherChoice
+) -> Response:
     """The response to a launch in its own window: a question, or the way to its assignment.
 
     Raises:
@@ -102,7 +104,7 @@ async def entered(request: Request, site: Site, visiting: Visitor, launch: Launc
     return response
 
 
-def _entered(site: Site, visiting: Visitor, launch: Launch, said: Said) -> tuple[AskPage | str, str]:
+def _entered(site: Site, visiting: Visitor, launch: Launch, said: TeacherChoice) -> tuple[AskPage | str, str]:
     """A question, or the address to go to; and the cookie of a new session, if there is one."""
     here = visiting.person
     before = here.person if here else None
@@ -130,12 +132,12 @@ def _entered(site: Site, visiting: Visitor, launch: Launch, said: Said) -> tuple
         return found or _which_assignment(session, site, launch, arrival), cookie
 
 
-def _opened(session: Session, site: Site, launch: Launch, arrival: Arrival, said: Said) -> str | None:
+def _opened(session: Session, site: Site, launch: Launch, arrival: Arrival, said: TeacherChoice) -> str | None:
     """The address of what a link opens; None if its teacher has to say what it is."""
     assignment, class_id = arrival.assignment, arrival.class_id
     asks = launch.teaches and launch.link and said.chosen != _NONE
     if asks and said.chosen.startswith(_ASSIGNMENT):
-        assignment = _number(said.chosen)
+        assignment = _chosen_weeks(said.chosen)
         name_link(session, launch, class_id, assignment)
     elif asks and not assignment:
         before = classes_before(session, launch, [arrival.person], class_id)
@@ -198,13 +200,13 @@ def _who(session: Session, launch: Launch, person: int | None) -> Collection[int
     return {one for one in (person, known.id if known else None) if one is not None}
 
 
-def _copy(session: Session, site: Site, said: Said, before: Sequence[ClassRow], class_id: int) -> None:
+def _copy(session: Session, site: Site, said: TeacherChoice, before: Sequence[ClassRow], class_id: int) -> None:
     """Copy the chosen one of the classes *before* into another class.
 
     Raises:
         NotFoundError: it is none of them.
     """
-    source = _number(said.chosen)
+    source = _chosen_weeks(said.chosen)
     if source not in {number_of(row) for row in before}:
         raise NotFoundError(translate("you do not teach a class with this number"))
     copy_course(session, source, class_id, said.weeks, site.catalog.by_id)
@@ -235,12 +237,12 @@ def _which_person(site: Site, visiting: Visitor, launch: Launch) -> AskPage:
     )
 
 
-def _tie(session: Session, site: Site, launch: Launch, said: Said, here: SignedIn | None) -> None:
+def _tie(session: Session, site: Site, launch: Launch, said: TeacherChoice, here: SignedIn | None) -> None:
     person = here.person if here else None
     if said.chosen == _NEW:
         tie(session, launch, new_class(session, site.secret, launch, said.zone))
         return
-    class_id = _number(said.chosen)
+    class_id = _chosen_weeks(said.chosen)
     if said.chosen.startswith(_COPY):
         before = classes_before(session, launch, _who(session, launch, person))
         like = next((row for row in before if number_of(row) == class_id), None)
@@ -272,7 +274,7 @@ def _which_assignment(session: Session, site: Site, launch: Launch, arrival: Arr
     )
 
 
-def _number(chosen: str) -> int:
+def _chosen_weeks(chosen: str) -> int:
     digits = chosen.rpartition(":")[2]
     if not (digits.isascii() and digits.isdecimal() and len(digits) < len(str(2**63))):
         raise RefusedError(translate("choose one of those that are listed"))

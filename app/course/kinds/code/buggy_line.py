@@ -21,8 +21,8 @@ from app.course.kinds.base import (
     Answer,
     Finding,
     Markdown,
-    Remembered,
     Strict,
+    ValueCache,
     Verdict,
     Where,
     mistake_key,
@@ -30,7 +30,14 @@ from app.course.kinds.base import (
 )
 from app.course.kinds.code.adequacy import sensible
 from app.course.kinds.code.agreement import alike, combinations
-from app.course.kinds.code.calls import Argument, CodeExercise, TrialCall, function_in, refuse_absent_lines, rounded
+from app.course.kinds.code.calls import (
+    Argument,
+    CodeExercise,
+    TrialCall,
+    function_in,
+    refuse_absent_lines,
+    round_result,
+)
 from app.course.kinds.code.feedback import refuse_lost
 from app.course.kinds.code.interpreter import CompiledListing, ListingError
 from app.course.kinds.code.mutants import TreePlace
@@ -44,9 +51,9 @@ from app.course.kinds.code.mutation import (
     all_edits,
     dead_lines,
     effect_of,
-    walked,
+    walk_statements,
 )
-from app.course.kinds.drawn_values import Draw, shuffled
+from app.course.kinds.drawn_values import Draw, shuffle_things
 from app.course.sandbox.process import CallReturned
 from app.course.sandbox.runner import Runner
 
@@ -94,7 +101,7 @@ def _rewritten(listing: Listing, line: int) -> Iterator[tuple[int, str]]:
     function = next(node for node in tree.body if isinstance(node, ast.FunctionDef))
     program = CompiledListing(tree, listing.entry)  # each run reads the tree again
     terms = _terms(function, listing)
-    for statement in walked(function.body):
+    for statement in walk_statements(function.body):
         if statement.lineno == line:
             continue
         for place in list(_places(statement)):
@@ -241,7 +248,7 @@ class BuggyLine(CodeExercise):
         description="feedback on a line that is right; if a bug has another cure there, it quotes it in backticks",
     )
     entry: str = Field(default="", description="the function to call; the first one if empty")
-    _drawn_bugs: Remembered[int, Bug] = PrivateAttr(default_factory=Remembered)
+    _drawn_bugs: ValueCache[int, Bug] = PrivateAttr(default_factory=ValueCache)
 
     @model_validator(mode="after")
     def _lines_exist(self) -> Self:
@@ -292,7 +299,7 @@ class BuggyLine(CodeExercise):
             ExpressionError: it is more than arithmetic.
         """
         try:
-            yield from self._mutants.drawn(lambda edits: shuffled(seed, edits))
+            yield from self._mutants.drawn(lambda edits: shuffle_things(seed, edits))
         except ListingError as error:
             raise ExpressionError(f"no bugs can be drawn from the code: {error}") from error
 
@@ -439,7 +446,7 @@ class BuggyLine(CodeExercise):
             if not isinstance(outcome, CallReturned):
                 return f"{call.text}: {outcome}"
             if not alike(outcome.value, call.expected):
-                return f"{call.text} gives {rounded(outcome.value)}, not {rounded(call.expected)}"
+                return f"{call.text} gives {round_result(outcome.value)}, not {round_result(call.expected)}"
         if len(report.outcomes) < len(calls):
             raise UnavailableError("the sandbox lost a run")
         return ""

@@ -16,7 +16,7 @@ from app.course.content.errata import mark
 from app.course.content.topic_file import ReadingQuestion, opening_parts
 from app.course.explorers import explorer_pages
 from app.course.kinds.answer_key import AnswerKey
-from app.course.kinds.base import Embedded, Illustrated
+from app.course.kinds.base import EmbeddedFigures, ExerciseFigure
 from app.course.learning import practice_exercises
 from app.server.db.history import Effort
 from app.server.db.tables import Attempt
@@ -88,12 +88,12 @@ def unplaced_figures(topic: Topic) -> tuple[EmbeddedView, ...]:
 
 def figure_beside(topic: Topic) -> int | None:
     """The index of the figure that stands beside the text: the first that moves."""
-    return next((index for index, figure in enumerate(topic.figures) if isinstance(figure, Illustrated)), None)
+    return next((index for index, figure in enumerate(topic.figures) if isinstance(figure, ExerciseFigure)), None)
 
 
-def fixed_figure(figure: Embedded | Illustrated) -> EmbeddedView:
+def fixed_figure(figure: EmbeddedFigures | ExerciseFigure) -> EmbeddedView:
     """*figure* of a chapter, whose state is fixed."""
-    if isinstance(figure, Illustrated):
+    if isinstance(figure, ExerciseFigure):
         return illustrated_view(figure)
     return embedded_view(figure, {name: str(text) for name, text in figure.state.items()})
 

@@ -10,14 +10,14 @@ from app.core.charts.motion import Motion
 from app.core.errors import sentence
 from app.core.expressions import PAD_LIMIT
 from app.core.simulators.programs import PlayedSchedule
-from app.core.translation import foreign, language, localized, noted, translate
+from app.core.translation import foreign, language, localize, noted, translate
 from app.course.content.catalog import Catalog, Topic
 from app.course.content.errata import mark
-from app.course.illustrations import Sketch, illustrated
+from app.course.illustrations import Sketch, illustrate
 from app.course.illustrations.base import counted_sketch, schedule_sketch
 from app.course.illustrations.grids import played_sketch
 from app.course.kinds import Exercise
-from app.course.kinds.base import CountedParts, Illustrated, PlayedAnswer, Remembered, Verdict
+from app.course.kinds.base import CountedParts, ExerciseFigure, PlayedAnswer, ValueCache, Verdict
 from app.course.kinds.code.feedback import Trial, TrialRun
 from app.course.kinds.drawn_values import Draw
 from app.server.db.history import ExerciseHistory
@@ -87,7 +87,7 @@ class IllustrationView:
         return player_data(self.motion)
 
 
-_views: Remembered[tuple[str, str, str, int], IllustrationView] = Remembered()
+_views: ValueCache[tuple[str, str, str, int], IllustrationView] = ValueCache()
 
 
 def illustration_view(exercise: Exercise, seed: int, reached: float | None = None) -> IllustrationView | None:
@@ -102,11 +102,11 @@ def illustration_view(exercise: Exercise, seed: int, reached: float | None = Non
     return _views.get(key)
 
 
-def _view(figure: Illustrated, drawn: Draw, reached: float | None = None) -> IllustrationView:
+def _view(figure: ExerciseFigure, drawn: Draw, reached: float | None = None) -> IllustrationView:
     try:
-        found = illustrated(figure, drawn)
+        found = illustrate(figure, drawn)
     except ValueError as error:
-        return IllustrationView("", Markup(""), sentence(localized(str(error))))
+        return IllustrationView("", Markup(""), sentence(localize(str(error))))
     if isinstance(found, Motion) and figure.plays:
         found = replace(found, still=played_frame(found, reached))
     return _drawn(found, moves=bool(figure.plays))

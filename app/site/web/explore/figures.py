@@ -22,8 +22,8 @@ from app.course.content.errata import mark
 from app.course.explorers import (
     COVER,
     EXPLORERS,
-    Explored,
     Explorer,
+    ExplorerOutput,
     Figure,
     OpenExplorer,
     Values,
@@ -32,8 +32,8 @@ from app.course.explorers import (
     open_explorer,
     predicted_figure,
 )
-from app.course.illustrations import illustrated
-from app.course.kinds.base import Embedded, Illustrated
+from app.course.illustrations import illustrate
+from app.course.kinds.base import EmbeddedFigures, ExerciseFigure
 from app.course.kinds.drawn_values import NOTHING_DRAWN
 from app.site.markdown import inline_html
 from app.site.web.explore.merged_pages import page_url
@@ -94,7 +94,7 @@ class EmbeddedView:
     guess: GuessForm | None
 
 
-def embedded_view(figure: Embedded, state: Mapping[str, str]) -> EmbeddedView:
+def embedded_view(figure: EmbeddedFigures, state: Mapping[str, str]) -> EmbeddedView:
     """*figure* with its controls set to *state*."""
     return _embedded(language(), figure.explorer, tuple(state.items()), figure.figure, figure.predict)
 
@@ -118,15 +118,15 @@ def _embedded(
     )
 
 
-def illustrated_view(figure: Illustrated) -> EmbeddedView:
+def illustrated_view(figure: ExerciseFigure) -> EmbeddedView:
     """A figure that moves, in a chapter: its state is fixed."""
     return _illustrated(language(), figure.model_dump_json(by_alias=True))
 
 
 @lru_cache(maxsize=_KEPT)
 def _illustrated(spoken: str, figure: str) -> EmbeddedView:
-    asked = Illustrated.model_validate_json(figure)
-    found = illustrated(asked, NOTHING_DRAWN)
+    asked = ExerciseFigure.model_validate_json(figure)
+    found = illustrate(asked, NOTHING_DRAWN)
     view = replace(figure_view(found, "", 0, name=asked.draws), svg_href="", csv_href="")
     return EmbeddedView(found.title, "", (view,), None)
 
@@ -170,7 +170,7 @@ def _without(covered: str, svg: Markup) -> Markup:
     return Markup(_TEXT.sub(lambda text: value.sub(COVER, text[0]), str(svg)))
 
 
-def guess_form(explorer: Explorer, values: Values, shown: Explored) -> GuessForm | None:
+def guess_form(explorer: Explorer, values: Values, shown: ExplorerOutput) -> GuessForm | None:
     """The form for a prediction, if there is something to predict."""
     fact = predicted_figure(explorer, shown)
     if fact is None:

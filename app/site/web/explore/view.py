@@ -43,7 +43,7 @@ from app.site.web.explore.state import (
     ComparedFact,
     StatesView,
     control_values,
-    explored,
+    explore_values,
     fact_views,
     states_view,
     takes_configurations,
@@ -202,9 +202,9 @@ def explorer_page(
 ) -> ExplorerInState:
     """The page of *explorer* in the state that *query* gives, its figures on *papers*."""
     values, corrections = control_values(explorer, query)
-    shown, problem = explored(explorer, values)
+    shown, problem = explore_values(explorer, values)
     was, unread = unpack_state(explorer, query.get(WAS, ""))
-    before = explored(explorer, was)[0] if was else None
+    before = explore_values(explorer, was)[0] if was else None
     topic = course.topic(explorer.chapter)
     typed = query.get("guess", "").strip()[:LONGEST]
     fact = predicted_figure(explorer, shown)

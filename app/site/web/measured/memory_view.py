@@ -7,7 +7,7 @@ from app.core.errors import sentence
 from app.core.formulas.presets import Cluster, Gpu, Layout
 from app.core.measurements.memory_shortage import ShortageExplanation, explain_shortage, names_of
 from app.core.measurements.reports import MemoryShortage
-from app.core.translation import localized, noted, translate
+from app.core.translation import localize, noted, translate
 from app.core.units import Bytes, show_size
 from app.course.explorers.records import state_of_records
 from app.site.web.frame.renderer import Hyperlink
@@ -42,19 +42,19 @@ def memory_view(found: MemoryShortage, fields: Mapping[str, str]) -> MemoryView:
     try:
         told = explain_shortage(found, fields)
     except ValueError as error:
-        return MemoryView(doubts=doubts, problem=sentence(localized(str(error))))
+        return MemoryView(doubts=doubts, problem=sentence(localize(str(error))))
     except ArithmeticError:
         return MemoryView(doubts=doubts, problem=translate("A number of the model or the layout is too large."))
     view = MemoryView(
-        headline=localized(told.headline),
-        says=localized(told.says),
+        headline=localize(told.headline),
+        says=localize(told.says),
         doubts=doubts,
-        account=_with_header(_ACCOUNT, tuple((localized(name), _size(size)) for name, size in told.account)),
+        account=_with_header(_ACCOUNT, tuple((localize(name), _size(size)) for name, size in told.account)),
         tensors=_with_header(_TENSORS, tuple(_tensor_cells(told))),
         cures=_with_header(
-            _CURES, tuple((localized(one.says), localized(one.of), _size(one.saves)) for one in told.cures)
+            _CURES, tuple((localize(one.says), localize(one.of), _size(one.saves)) for one in told.cures)
         ),
-        notes=tuple(map(localized, told.notes)),
+        notes=tuple(map(localize, told.notes)),
     )
     if found.tokens:
         return replace(view, onward=Hyperlink(formula_url(_CACHE), translate("Compute the size of a cache")))
@@ -67,7 +67,7 @@ def _with_header(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> 
 
 def _tensor_cells(told: ShortageExplanation) -> list[tuple[str, ...]]:
     return [
-        (localized(one.name), localized(one.arithmetic), localized(one.match), localized(names_of(one)))
+        (localize(one.name), localize(one.arithmetic), localize(one.match), localize(names_of(one)))
         for one in told.candidates
     ]
 

@@ -83,7 +83,7 @@ _SUGGESTED = 8  # hits while one types
 
 
 @asynccontextmanager
-async def indexing(app: FastAPI) -> AsyncIterator[None]:
+async def build_index(app: FastAPI) -> AsyncIterator[None]:
     """While the app runs, each index is built or read at the first search in its language.
 
     That of English is built before the first request, not beside it, unless an earlier start left it in the cache.
