@@ -28,14 +28,14 @@ from app.server import metrics
 from app.server.aside.payer import Payer
 from app.server.config import Settings
 from app.server.db.exercise_histories import histories
-from app.server.db.idle import tidying
+from app.server.db.idle import keep_tidy
 from app.server.db.learner_cookie import Tokens, signing_secret
-from app.server.db.migrations import expiring, migrate
-from app.server.db.session import Gathered, connect, outage_of
+from app.server.db.migrations import migrate, remove_expired
+from app.server.db.session import BatchedLookup, connect, outage_of
 from app.server.db.writer import Writer
 from app.server.network.allowance import Allowances, Budget, BudgetItem, address_of
 from app.server.network.door import Door, Rules, note_fault, note_trouble
-from app.server.network.drain import Draining
+from app.server.network.drain import DrainState
 from app.server.network.guard import GUARD, Guard, Limits
 from app.server.network.hosts import Hosts, Languages
 from app.server.network.page_limit import PageLimit
@@ -83,9 +83,9 @@ def create_site(settings: Settings, parts: Sequence[SitePart] | None = None) -> 
         secret=secret,
         allowances=Allowances.of(settings, _shared_allowances()),
         tokens=Tokens(engine),
-        histories=Gathered(partial(histories, engine), outage),
+        histories=BatchedLookup(partial(histories, engine), outage),
         members=makers[0](settings, engine, secret) if makers else NoMembers(),
-        draining=Draining(settings.drain),
+        draining=DrainState(settings.drain),
     )
 
 
@@ -171,11 +171,11 @@ async def _lifespan(app: FastAPI) -> AsyncIterator[dict[str, object]]:
     await site.runner.start()
     if not site.settings.labs_apart:
         site.labs.start()
-    idle = tidying(site.engine, site.settings.anonymous_days)
-    copies = expiring(site.settings.database)
+    idle = keep_tidy(site.engine, site.settings.anonymous_days)
+    copies = remove_expired(site.settings.database)
     async with AsyncExitStack() as beside:
         tasks = [part.tasks(app) for part in app.state.parts if part.tasks]
-        for task in (web.indexing(app), *tasks, api.sampling(site), idle, copies):
+        for task in (web.build_index(app), *tasks, api.sample_queues(site), idle, copies):
             await beside.enter_async_context(task)
         with site.draining.watching(), app.state.stalls.watching():
             yield {GUARD: Guard(Limits.of(site.settings))}

@@ -4,9 +4,9 @@ from html import unescape
 
 import pytest
 
-from app.core.quotation import LITERAL, LONGEST, code_span, escape_markdown, quote_value, shortened, visible
+from app.core.quotation import LITERAL, LONGEST, code_span, escape_markdown, quote_value, shorten, visible
 from app.core.simulators.programs.instructions import ScheduleError, read_program
-from app.core.translation import localized, say, speaking, translate
+from app.core.translation import localize, say, speaking, translate
 from app.site.markdown import MathematicsError, check_mathematics, html, inline_html
 from tests.each import each
 from tests.hostile import TEXTS, troubles
@@ -49,7 +49,7 @@ def test_a_quotation_is_the_same_in_every_language(name: str) -> None:
     said = say("rank {rank}, instruction {place}: {problem}", rank=0, place=0, problem=problem)
     for code in ("de", "zh"):
         with speaking(code):
-            told = localized(said)
+            told = localize(said)
             assert quotation in told
             assert "instruction" not in told
 
@@ -78,6 +78,6 @@ def test_latex_that_cannot_be_converted_is_shown_and_refused_by_lint() -> None:
 
 
 def test_what_is_shortened_says_so() -> None:
-    assert shortened("a\u202eb" * 3_000, 100).endswith("…")
-    assert len(shortened("\0" * 3_000, 100)) == 100
-    assert shortened("as it is", 100) == "as it is"
+    assert shorten("a\u202eb" * 3_000, 100).endswith("…")
+    assert len(shorten("\0" * 3_000, 100)) == 100
+    assert shorten("as it is", 100) == "as it is"

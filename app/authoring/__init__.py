@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 
 from app.authoring.chapter_proofs import ClaimScript, prove_characters, prove_phrases, prove_shape
-from app.authoring.giveaways import cured, longest_is_right, prove_giveaways, prove_tolerances, too_long
+from app.authoring.giveaways import add_cure, longest_is_right, prove_giveaways, prove_tolerances, too_long
 from app.authoring.texts import SEEDS, Script, prove_displays, prove_numbers, prove_shown, prove_wholes
 from app.course.kinds import Exercise, Finding
 
-__all__ = ["SEEDS", "cured", "longest_is_right", "prove_characters", "prove_words", "too_long"]
+__all__ = ["SEEDS", "add_cure", "longest_is_right", "prove_characters", "prove_words", "too_long"]
 
 
 def prove_words(exercise: Exercise) -> Iterator[Finding]:

@@ -8,7 +8,7 @@ from functools import cached_property
 from app.authoring.proofs import Places, trouble_of_addresses
 from app.authoring.texts import Script, distinct
 from app.core.errors import nearest
-from app.core.expressions import BLANK, Branch, ExpressionError, blanked, holds, parts
+from app.core.expressions import BLANK, Branch, ExpressionError, blank_slots, holds, parts
 from app.core.formulas import FORMULAS
 from app.course.content.topic_file import ReadingQuestion, TopicFile, opening_parts
 from app.course.kinds import Exercise, Finding, Where
@@ -116,7 +116,7 @@ def prove_shape_of(where: Where, text: str) -> Iterator[Finding]:
         yield Finding(where, f"folds {what} into one line", _FENCE if "draw" in what else _KEEP)
     if quoted := _QUOTED.fullmatch(text.strip()):
         yield Finding(where, f"shows the quotation marks around it: {quoted[0][:20]!r}", _QUOTES)
-    if _DOLLAR.search(blanked(text)):
+    if _DOLLAR.search(blank_slots(text)):
         yield Finding(where, "has a $ that is not closed", _PRICE)
     if stray := stray_brace(text):
         yield Finding(where, f"shows a brace to students: {stray}", _BRACE)
@@ -140,7 +140,7 @@ def _is_row(line: str) -> bool:
 
 def stray_brace(text: str) -> str:
     """The words around a brace that students would see."""
-    found = re.search(r".{0,20}[{}].{0,20}", re.sub(r"\\[{}]", "", blanked(text)))
+    found = re.search(r".{0,20}[{}].{0,20}", re.sub(r"\\[{}]", "", blank_slots(text)))
     return repr(found[0].strip()) if found else ""
 
 
@@ -276,7 +276,7 @@ def unproven(exercise: Exercise) -> Iterator[tuple[Where, str]]:
         bare = "".join(part if isinstance(part, str) else _MASK for part in parts(text))
         for pattern in proven:
             bare = pattern.sub(_MASK, bare)
-        for sentence in _SENTENCE.split(blanked(bare)):
+        for sentence in _SENTENCE.split(blank_slots(bare)):
             if found := _COMPARING.search(sentence):
                 shown = " ".join(sentence.split())[:_LONGEST]
                 yield where, f"nothing proves {found[0]!r} in {shown!r}; {_PROVE}"

@@ -11,12 +11,12 @@ from app.core.expressions import ExpressionError, Quantity, evaluate, parse_expr
 from app.core.expressions.parser import Node, Number, nodes_in
 from app.core.expressions.template import without_tags
 from app.core.units import RATIO
-from app.course.content.errata import mark, marked, terms
+from app.course.content.errata import mark, marked_terms, terms
 from app.course.kinds import Exercise, Finding, Where
 from app.course.kinds.answer_key import AnswerKey
 from app.course.kinds.choice import Choice, LabExercise
 from app.course.kinds.drawn_values import Draw
-from app.course.kinds.numeric import ONLY, Asking
+from app.course.kinds.numeric import ONLY, QuantityExercise
 from app.course.kinds.schema_errors import cure_of_unit, unit_cure
 from app.site.markdown import html
 
@@ -44,7 +44,7 @@ def prove_giveaways(script: Script) -> Iterator[Finding]:
             yield Finding(("title",), says, "name the subject, not the result")
     prompt = html(script.exercise.variant(0).prompt)
     shown = mark(prompt, tuple(script.exercise.unmarked))
-    for key in marked(shown):
+    for key in marked_terms(shown):
         term = terms()[key]
         if why := _given_away(script, term.says, prompt):
             says = f"the tooltip of {term.term!r} gives the answer away: {why}"
@@ -171,7 +171,7 @@ _EXACT = "tolerance: exact"
 def prove_tolerances(script: Script) -> Iterator[Finding]:
     """Each answer whose tolerance accepts another value that the file names."""
     exercise = script.exercise
-    if not isinstance(exercise, Asking | LabExercise):
+    if not isinstance(exercise, QuantityExercise | LabExercise):
         return
     texts = _WrittenValues.of(script)
     found: dict[str, Finding] = {}
@@ -345,7 +345,7 @@ _ELSE = "compare it with the sample of its kind in /authoring"
 _NAME = re.compile(r"'([^']+)' is not known here")
 
 
-def cured(finding: Finding, exercise: Exercise | None = None) -> Finding:
+def add_cure(finding: Finding, exercise: Exercise | None = None) -> Finding:
     """*finding* with a cure, if one is known."""
     if exercise is not None and (circular := _circular(finding, exercise)):
         return circular

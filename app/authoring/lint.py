@@ -8,7 +8,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Literal
 
-from app.authoring import cured, longest_is_right, prove_characters, prove_words, too_long
+from app.authoring import add_cure, longest_is_right, prove_characters, prove_words, too_long
 from app.authoring.chapter_proofs import prove_chapter, prove_claims, prove_text, unproven
 from app.authoring.proofs import (
     Places,
@@ -32,17 +32,17 @@ from app.course.content.translations import (
     OF,
     Translation,
     exercise_texts,
+    find_stray,
     has_translation,
     is_translation,
     original_of,
     parse_exercise,
     read_exercise,
     read_topic,
-    stray,
     texts_digest,
     topic_of,
     topic_texts,
-    translated,
+    translate_exercise,
     translations_of,
 )
 from app.course.kinds import Exercise, Finding, Where
@@ -101,7 +101,7 @@ def _original(file: Path) -> tuple[Exercise | None, Mapping[Where, str], YamlDoc
 def stray_translations(files: Iterator[Path]) -> Iterator[Problem]:
     """The translations beside *files* that have no original."""
     for folder in sorted({file.parent for file in files}):
-        yield from stray(folder)
+        yield from find_stray(folder)
 
 
 def _problems(one: Translation, exercise: Exercise | None, original: YamlDocument) -> Iterator[Problem]:
@@ -109,7 +109,7 @@ def _problems(one: Translation, exercise: Exercise | None, original: YamlDocumen
         if exercise is None:
             yield from _of_text(one.document, where, text)
     if exercise is not None:
-        yield from _of_drawings(one, translated(exercise, original, one))
+        yield from _of_drawings(one, translate_exercise(exercise, original, one))
 
 
 def _of_text(document: YamlDocument, where: Where, text: str) -> Iterator[Problem]:
@@ -145,7 +145,7 @@ class Note:
 
 
 @dataclass(frozen=True, slots=True)
-class Linted:
+class LintReport:
     """The result of linting: the number of files, the problems, and the notes."""
 
     files: int
@@ -153,7 +153,9 @@ class Linted:
     notes: tuple[Note, ...]
 
 
-async def lint(paths: Sequence[Path], runner: Runner, beside: Sequence[Path] = (), *, links: bool = False) -> Linted:
+async def lint(
+    paths: Sequence[Path], runner: Runner, beside: Sequence[Path] = (), *, links: bool = False
+) -> LintReport:
     """Lint every exercise file in *paths*, which are files, chapters or folders of chapters.
 
     With *links*, check online that the sources still exist. Folders of chapters must be compatible
@@ -183,10 +185,10 @@ async def lint(paths: Sequence[Path], runner: Runner, beside: Sequence[Path] = (
     notes = [note for one in linted for note in one.notes]
     lagging = (one for one in spoken if isinstance(one, LaggingTranslation))
     notes += [Note(one.path, one.says, "warning") for one in lagging]
-    return Linted(len(files), tuple(dict.fromkeys(problems)), tuple(notes))
+    return LintReport(len(files), tuple(dict.fromkeys(problems)), tuple(notes))
 
 
-async def lint_file(file: Path, runner: Runner, places: Places | None = None, *, links: bool = False) -> Linted:
+async def lint_file(file: Path, runner: Runner, places: Places | None = None, *, links: bool = False) -> LintReport:
     """Lint one exercise file; its links may lead to *places*.
 
     Raises:
@@ -195,13 +197,13 @@ async def lint_file(file: Path, runner: Runner, places: Places | None = None, *,
     try:
         document = read_document(file)
     except ContentError as error:
-        return Linted(1, error.problems, ())
+        return LintReport(1, error.problems, ())
     return await lint_document(document, runner, places, links=links)
 
 
 async def lint_document(
     document: YamlDocument, runner: Runner, places: Places | None = None, *, links: bool = False
-) -> Linted:
+) -> LintReport:
     """Lint one exercise, which may not be stored yet; its links may lead to *places*.
 
     Raises:
@@ -211,7 +213,7 @@ async def lint_document(
     try:
         exercise = parse_exercise(document, topic_of(file))
     except ContentError as error:
-        return Linted(1, error.problems, ())
+        return LintReport(1, error.problems, ())
     findings = [
         *prove_characters(document.values),
         *prove_use(exercise, document.values),
@@ -224,17 +226,17 @@ async def lint_document(
     findings += await prove(exercise, runner)
     if links:
         findings += await asyncio.to_thread(lambda: list(prove_sources(exercise)))
-    complete = (cured(finding, exercise) for finding in findings)
+    complete = (add_cure(finding, exercise) for finding in findings)
     problems = [document.problem(one.where, one.says, one.cure) for one in complete]
-    return Linted(1, tuple(problems), () if problems else tuple(_notes(document, exercise)))
+    return LintReport(1, tuple(problems), () if problems else tuple(_notes(document, exercise)))
 
 
-def lint_topic(file: Path, places: Places | None = None) -> Linted:
+def lint_topic(file: Path, places: Places | None = None) -> LintReport:
     """Lint the texts and figures of a chapter's own file; its links may lead to *places*."""
     try:
         topic, document = read_topic(file)
     except ContentError as error:
-        return Linted(0, error.problems, ())
+        return LintReport(0, error.problems, ())
     findings = [
         *prove_characters(document.values),
         *prove_chapter(topic, topic_of(file), places or _places((), (file,))),
@@ -243,9 +245,9 @@ def lint_topic(file: Path, places: Places | None = None) -> Linted:
         state = {name: str(text) for name, text in figure.state.items()}
         if says := trouble_of_figure(figure, state):
             findings.append(Finding(("figures", index), says))
-    complete = (cured(finding) for finding in findings)
+    complete = (add_cure(finding) for finding in findings)
     problems = tuple(document.problem(one.where, one.says, one.cure) for one in complete)
-    return Linted(0, problems, ())
+    return LintReport(0, problems, ())
 
 
 def _words(exercise: Exercise) -> list[Finding]:
@@ -273,7 +275,7 @@ def _places(beside: Sequence[Path], files: Iterable[Path]) -> Places:
     return Places((ROOT / "exercises", *beside, *sorted(around)))
 
 
-async def _in_slot(file: Path, runner: Runner, slots: asyncio.Semaphore, places: Places, links: bool) -> Linted:
+async def _in_slot(file: Path, runner: Runner, slots: asyncio.Semaphore, places: Places, links: bool) -> LintReport:
     async with slots:
         return await lint_file(file, runner, places, links=links)
 
@@ -317,14 +319,14 @@ def problems_of_pack(path: Path) -> Iterator[Problem]:
         places = _places((), (pack.chapters / "a" / "b",))
         where: Where = ("home", "opening")
         for finding in prove_text(where, pack.file.home.opening, places):
-            yield pack.problem(finding.where, finding.says, cured(finding).cure)
+            yield pack.problem(finding.where, finding.says, add_cure(finding).cure)
 
 
 def _same(one: Path, other: Path) -> bool:
     return one.resolve() == other.resolve()
 
 
-def _chapters(paths: Sequence[Path], beside: Sequence[Path]) -> Iterator[Linted]:
+def _chapters(paths: Sequence[Path], beside: Sequence[Path]) -> Iterator[LintReport]:
     """The result of linting the chapters in each folder of *paths* as a whole."""
     for folder in paths:
         if not folder.is_dir() or (folder / TOPIC_FILE).exists():
@@ -332,7 +334,7 @@ def _chapters(paths: Sequence[Path], beside: Sequence[Path]) -> Iterator[Linted]
         try:
             catalog = Catalog.read([*(one for one in beside if not _same(one, folder)), folder])
         except ContentError as error:
-            yield Linted(0, error.problems, ())
+            yield LintReport(0, error.problems, ())
             continue
         notes = (
             Note(folder / topic.id, says, "warning")
@@ -340,4 +342,4 @@ def _chapters(paths: Sequence[Path], beside: Sequence[Path]) -> Iterator[Linted]
             if (folder / topic.id).is_dir()
             for says in longest_is_right(topic.id, topic.exercises)
         )
-        yield Linted(0, (), tuple(notes))
+        yield LintReport(0, (), tuple(notes))

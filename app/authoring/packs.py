@@ -11,7 +11,7 @@ from typing import Any
 from packaging.version import Version
 from pydantic import ValidationError
 
-from app.authoring.lint import Linted, Note, lint
+from app.authoring.lint import LintReport, Note, lint
 from app.core.errors import ContentError, InputError, Problem, nearest
 from app.core.expressions import ExpressionError, Quantity, parse_expression
 from app.core.expressions import evaluate as work_out
@@ -26,9 +26,9 @@ from app.course.content.course import (
     CoursePack,
     FormulaProof,
     ProofFile,
-    arranged,
+    arrange_catalog,
     files_digest,
-    loaded,
+    load_pack_formulas,
     read_pack,
     sources_of,
 )
@@ -36,7 +36,7 @@ from app.course.content.topic_file import TOPIC_FILE
 from app.course.content.translations import is_translation
 from app.course.kinds.schema_errors import faults
 from app.course.sandbox.runner import Runner
-from app.site.web.reference.formulas import documented, equation_lines
+from app.site.web.reference.formulas import document_formula, equation_lines
 
 PROOFS = "proofs.yaml"
 _NEEDED = 2  # proofs of a formula
@@ -88,7 +88,7 @@ def _troubles(formula: Formula, proofs: Sequence[FormulaProof]) -> Iterator[tupl
 
 
 def _troubles_of_docstring(formula: Formula) -> Iterator[tuple[str, str]]:
-    doc = documented(formula)
+    doc = document_formula(formula)
     if not doc.summary.endswith("."):
         yield "has no docstring that says what comes back", "write a sentence on its first line"
     if not equation_lines(formula):
@@ -169,7 +169,7 @@ class CheckedPack:
     """A pack and the result of its check; *digest* is that of its formulas, if it has any."""
 
     pack: CoursePack
-    linted: Linted
+    linted: LintReport
     digest: str
     formulas: int
 
@@ -190,16 +190,16 @@ async def check_pack(folder: Path, runner: Runner, *, loads: bool, against: Path
     notes: list[Note] = []
     formulas = 0
     if files and loads:
-        FORMULAS.add(functions := loaded(pack, files))
+        FORMULAS.add(functions := load_pack_formulas(pack, files))
         formulas = len(functions)
         problems += prove_formulas(pack, {name: FORMULAS[name] for name in functions})
     try:
-        arranged(Catalog.read([BUILT_IN, pack.chapters]), [pack])
+        arrange_catalog(Catalog.read([BUILT_IN, pack.chapters]), [pack])
         if against:
             problems += problems_of_version(pack, against, notes)
     except ContentError as error:
         problems += error.problems
-    linted = Linted(0, (), ())
+    linted = LintReport(0, (), ())
     if loads or not files:
         linted = await lint([folder], runner, [BUILT_IN])
     else:
@@ -207,7 +207,7 @@ async def check_pack(folder: Path, runner: Runner, *, loads: bool, against: Path
     found = tuple(dict.fromkeys([*problems, *linted.problems]))
     return CheckedPack(
         pack=pack,
-        linted=Linted(linted.files, found, (*linted.notes, *notes)),
+        linted=LintReport(linted.files, found, (*linted.notes, *notes)),
         digest=files_digest(files) if files else "",
         formulas=formulas,
     )

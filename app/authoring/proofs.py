@@ -23,9 +23,9 @@ from app.course.content.errata import errata, terms
 from app.course.content.images import is_image, read_image
 from app.course.content.translations import is_translation
 from app.course.explorers import EXPLORERS, open_explorer
-from app.course.illustrations import ILLUSTRATIONS, Sketch, illustrated, listed_inputs
+from app.course.illustrations import ILLUSTRATIONS, Sketch, illustrate, listed_inputs
 from app.course.kinds import Exercise, Finding, Where
-from app.course.kinds.base import Answer, Embedded, Illustrated, single_text
+from app.course.kinds.base import Answer, EmbeddedFigures, ExerciseFigure, single_text
 from app.course.kinds.choice import LabExercise
 from app.course.kinds.drawn_values import corners
 from app.course.sandbox.runner import Runner
@@ -238,7 +238,7 @@ def prove_figures(exercise: Exercise) -> Iterator[Finding]:
                 break
 
 
-def trouble_of_figure(figure: Embedded, state: Mapping[str, str]) -> str:
+def trouble_of_figure(figure: EmbeddedFigures, state: Mapping[str, str]) -> str:
     """Why *figure* cannot be drawn in *state*; empty where it can."""
     try:
         shown = open_explorer(EXPLORERS, figure.explorer, state).shown
@@ -421,7 +421,7 @@ def prove_illustration(exercise: Exercise) -> Iterator[Finding]:
         return
 
 
-def _trouble(exercise: Exercise, figure: Illustrated, seed: int) -> Finding | None:
+def _trouble(exercise: Exercise, figure: ExerciseFigure, seed: int) -> Finding | None:
     """What is wrong with *figure* as *seed* draws it.
 
     Raises:
@@ -445,12 +445,12 @@ def figure_texts(figure: Sketch) -> Sequence[str]:
     return sorted({figure.title, *found} - {""})
 
 
-def _told(exercise: Exercise, figure: Illustrated, seed: int) -> str:
+def _told(exercise: Exercise, figure: ExerciseFigure, seed: int) -> str:
     """A number that the figure shows and that is an answer; empty if there is none."""
     keys = Script(exercise).keys(exercise.draw(seed))
     rights = [Quantity(key.right, key.asked.scale.unit.dimension) for key in keys.values()]
     asked = list(written_numbers(exercise.variant(seed).prompt))
-    for text in figure_texts(illustrated(figure, exercise.draw(seed))):
+    for text in figure_texts(illustrate(figure, exercise.draw(seed))):
         for written in written_numbers(text):
             if any(_tells(written, right, asked) for right in rights):
                 return written.text
@@ -463,7 +463,7 @@ def _tells(written: WrittenNumber, right: Quantity, asked: Sequence[WrittenNumbe
     return counted and written.equals(right) and not any(one.equals(right) for one in asked)
 
 
-def _inputs(figure: Illustrated) -> str:
+def _inputs(figure: ExerciseFigure) -> str:
     if figure.draws in ILLUSTRATIONS:
         return f"{figure.draws} is drawn from {listed_inputs(ILLUSTRATIONS[figure.draws])}"
     return f"the figures are {', '.join(sorted(ILLUSTRATIONS))}"

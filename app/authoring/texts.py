@@ -8,7 +8,7 @@ from functools import cached_property
 from app.core.expressions import (
     ExpressionError,
     Quantity,
-    blanked,
+    blank_slots,
     evaluate,
     fill,
     names_in,
@@ -235,7 +235,7 @@ def written_numbers(text: str) -> Iterator[WrittenNumber]:
     >>> [(f.text, f.value, sorted(f.nouns)) for f in written_numbers("Four chunks at 1,024 GB/s")]
     [('Four chunks', 4.0, ['chunk']), ('1,024 GB/s', 1024000000000.0, ['gb/s'])]
     """
-    for match in _NUMBER.finditer(blanked(text)):
+    for match in _NUMBER.finditer(blank_slots(text)):
         number, unit = match["number"], match["unit"] or ""
         scale = scale_of("%" if unit == "per cent" else unit)
         large = (match["large"] or "").strip(" -")

@@ -21,7 +21,7 @@ from app.core.translation import translate
 from app.course.content.catalog import Catalog
 from app.server.config import Settings
 from app.server.db.history import Drawing, ExerciseHistory, LearnerDrawing
-from app.server.db.session import Gathered, open_session, outage_of
+from app.server.db.session import BatchedLookup, open_session, outage_of
 from app.site import Site
 from app.site.members import SignedIn
 from app.site.web.exercise.page_context import FREE, AssignmentBanner, AssignmentRules
@@ -204,7 +204,7 @@ class ClassMembers:
         self.proxy = ProxyHeader(settings)
         self.identities = Identities(engine)
         self._engine, self._secret = engine, secret
-        self._histories = Gathered(partial(student_histories, engine, secret), outage_of(engine))
+        self._histories = BatchedLookup(partial(student_histories, engine, secret), outage_of(engine))
         key_seat_codes(engine)
 
     async def sought(self, scope: Mapping[str, Any], cookie: str) -> SignedIn | None:

@@ -24,7 +24,7 @@ from app.course.sandbox.remote import RemotePool
 from app.course.sandbox.runner import Runner
 from app.server.config import Settings
 from app.server.config.problems import setting_problems
-from app.server.db.migrations import standing
+from app.server.db.migrations import pending_migrations
 from app.server.db.session import database_file
 
 State = Literal["ok", "note", "missing"]
@@ -59,7 +59,7 @@ def note(name: str, says: str, cure: str) -> Check:
     return Check(name, "note", says, cure)
 
 
-def missing(name: str, says: str, cure: str) -> Check:
+def report_missing(name: str, says: str, cure: str) -> Check:
     """The server, or a part that the settings ask for, does not work without it."""
     return Check(name, "missing", says, cure)
 
@@ -69,11 +69,11 @@ def checked_python() -> Check:
     found = sys.version_info[:3]
     shown = f"{'.'.join(map(str, found))} at {sys.executable}"
     if found < _NEEDED:
-        return missing("python", shown, "install Python 3.11 or newer")
+        return report_missing("python", shown, "install Python 3.11 or newer")
     try:
         ours = version("wallclock")
     except PackageNotFoundError:
-        return missing("python", f"{shown}; Wallclock is not installed in it", "pip install wallclock")
+        return report_missing("python", f"{shown}; Wallclock is not installed in it", "pip install wallclock")
     return ok("python", f"{shown}; Wallclock {ours}")
 
 
@@ -82,7 +82,7 @@ def checked_files() -> Check:
     needed = ("templates/home.html", "static/app.css", "exercises", "alembic/env.py")
     lacking = [name for name in needed if not (ROOT / name).exists()]
     if lacking:
-        return missing("files", f"{ROOT} lacks {', '.join(lacking)}", "install the package again, as a wheel")
+        return report_missing("files", f"{ROOT} lacks {', '.join(lacking)}", "install the package again, as a wheel")
     return ok("files", f"pages, exercises and migrations are in {ROOT}")
 
 
@@ -99,9 +99,9 @@ def _folder(name: str, folder: Path, variable: str) -> Check:
     around = next(one for one in (folder, *folder.absolute().parents) if one.exists())
     cure = f"set {variable} to a folder that this user may write to"
     if not around.is_dir():
-        return missing(name, f"{around} is not a folder", cure)
+        return report_missing(name, f"{around} is not a folder", cure)
     if not os.access(around, os.W_OK | os.X_OK):
-        return missing(name, f"{around} cannot be written to", cure)
+        return report_missing(name, f"{around} cannot be written to", cure)
     room = shutil.disk_usage(around).free
     if room < _SPACE:
         says = f"{folder}: {room / 1e6:,.0f} MB of disk are free"
@@ -153,7 +153,7 @@ def checked_site(settings: Settings) -> Iterator[Check]:
         yield (
             ok("slurm", f"sbatch is {found}")
             if found
-            else missing(
+            else report_missing(
                 "slurm",
                 "WALLCLOCK_LAB_LAUNCHER is slurm, and sbatch is not in PATH",
                 "install Slurm's client, or use WALLCLOCK_LAB_LAUNCHER=local",
@@ -170,7 +170,7 @@ def checked_extras(settings: Settings) -> Iterator[Check]:
             yield ok(name, what)
             continue
         says = f"{what} need {' and '.join(lacking)}"
-        tell = missing if asked[name] else note
+        tell = report_missing if asked[name] else note
         yield tell(name, says, f"pip install 'wallclock[{name}]'")
 
 
@@ -184,12 +184,12 @@ def checked_database(settings: Settings) -> Check:
         file = database_file(settings.database)
         if file is not None and not file.exists():
             return ok("database", f"{file} does not exist yet; the first start creates it")
-        migrations = standing(settings.database)
+        migrations = pending_migrations(settings.database)
     except UnavailableError as error:
         cause = f" ({' '.join(error.cause.split())})" if error.cause else ""
-        return missing("database", f"{error}{cause}", "")
+        return report_missing("database", f"{error}{cause}", "")
     except AppError as error:
-        return missing("database", str(error), "")
+        return report_missing("database", str(error), "")
     where = str(file) if file else "PostgreSQL"
     if migrations:
         count = f"{migrations} migration{'s' if migrations > 1 else ''}"
@@ -204,13 +204,13 @@ def checked_course(settings: Settings) -> Iterator[Check]:
     except ContentError as error:
         for problem in error.problems[:_SHOWN]:
             where = f"{problem.path}:{problem.line}"
-            yield missing("course", f"{where}: {problem.says}", problem.cure)
+            yield report_missing("course", f"{where}: {problem.says}", problem.cure)
         if len(error.problems) > _SHOWN:
             says = f"{len(error.problems) - _SHOWN} more problems"
-            yield missing("course", says, "wallclock lint lists them")
+            yield report_missing("course", says, "wallclock lint lists them")
         return
     except AppError as error:
-        yield missing("course", str(error), "")
+        yield report_missing("course", str(error), "")
         return
     says = f"{len(catalog.exercises)} exercises in {len(catalog.topics)} chapters"
     yield ok("course", says)
@@ -224,7 +224,7 @@ def checked_sandbox(settings: Settings) -> Check:
     try:
         return asyncio.run(_tried(settings.model_copy(update={"sandbox_workers": 1})))
     except AppError as error:
-        return missing("sandbox", str(error), "")
+        return report_missing("sandbox", str(error), "")
 
 
 async def _tried(settings: Settings) -> Check:
@@ -233,12 +233,12 @@ async def _tried(settings: Settings) -> Check:
     try:
         health = await runner.ready()
         if health.state != "ready":
-            return missing("sandbox", health.cause or health.says, "")
+            return report_missing("sandbox", health.cause or health.says, "")
         pool = runner.pool
         servers = pool.servers if isinstance(pool, RemotePool) else {}
         absent = [one.cause or one.says for one in servers.values() if one.state != "ready"]
         if absent:
-            return missing("sandbox", "; ".join(absent), "")
+            return report_missing("sandbox", "; ".join(absent), "")
         ran = await runner.run(_TRIAL, "answer", [[]])
     finally:
         await runner.close()
@@ -275,7 +275,7 @@ def checks() -> Iterator[Check]:
         settings = Settings()
     except ValidationError as error:
         for says in setting_problems(error):
-            yield missing("settings", says, "correct it or unset it; /docs/settings lists every setting")
+            yield report_missing("settings", says, "correct it or unset it; /docs/settings lists every setting")
         return  # everything else depends on them
     changed = sorted(name for name in settings.model_fields_set if name in type(settings).model_fields)
     yield ok("settings", f"from the environment: {', '.join(changed)}" if changed else "defaults")

@@ -7,7 +7,7 @@ from contextlib import closing
 from pathlib import Path
 
 from app.commands.lab_check_nodes import run_on_nodes
-from app.labs.check.steps import STEPS, checked, taken
+from app.labs.check.steps import STEPS, report_check, take_steps
 from app.labs.check.world import World, status
 from app.server.config import Settings
 
@@ -21,14 +21,14 @@ def run(arguments: Namespace) -> int:
     record = Path(arguments.record) if arguments.record else None
     steps = []
     with closing(World(Settings(), quick=arguments.quick, record=record)) as world:
-        for step in taken(world):
+        for step in take_steps(world):
             steps.append(step)
             if not arguments.json:
                 sys.stdout.write("\n".join(step.lines()) + "\n")
                 sys.stdout.flush()
             elif sys.stderr.isatty():
                 sys.stderr.write(f"{step.number} of {len(STEPS)}: {step.title}\n")
-    result = checked(tuple(steps), _command(arguments))
+    result = report_check(tuple(steps), _command(arguments))
     if arguments.json:
         sys.stdout.write(result.as_json() + "\n")
     else:

@@ -6,7 +6,7 @@ from argparse import Namespace
 
 from app.commands.lab_beside import write_rows
 from app.core.errors import InputError
-from app.labs.check.node_comparison import NodeCheck, check_nodes, compare_nodes, confirmed
+from app.labs.check.node_comparison import NodeCheck, check_nodes, compare_nodes, confirm_nodes
 from app.labs.check.steps import STEPS
 from app.server.config import Settings
 
@@ -20,7 +20,7 @@ def run_on_nodes(arguments: Namespace) -> int:
         raise InputError("--record is for one machine; take it without --nodes")
     found = compare_nodes(_checked(settings, arguments.nodes, arguments))
     if slow := sorted({one.node for one in found.outliers}):
-        found = confirmed(found, _checked(settings, ",".join(slow), arguments))
+        found = confirm_nodes(found, _checked(settings, ",".join(slow), arguments))
     if arguments.json:
         sys.stdout.write(found.as_json(_command(arguments)) + "\n")
         return found.worst

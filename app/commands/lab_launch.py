@@ -10,7 +10,7 @@ from tqdm import tqdm
 
 from app.commands.lab_beside import show_beside, write_rows
 from app.core.units import BYTE_PER_SECOND, SECOND, show
-from app.labs.launch.base import Launcher, LaunchPlan, Waiting, instructions, planned_elsewhere, prepared
+from app.labs.launch.base import Launcher, LaunchPlan, WaitingReason, instructions, planned_elsewhere, prepare_run
 from app.labs.launch.local import launcher_of
 from app.labs.machines.devices import find_devices
 from app.labs.results.analysis import report_of
@@ -67,7 +67,7 @@ def _follow(launcher: Launcher, run: LabRun, lab: str, *, quiet: bool) -> None:
                 match event:
                     case MeasureEvent():
                         bar.update()
-                    case Waiting(says):
+                    case WaitingReason(says):
                         bar.set_postfix_str(says)
         except KeyboardInterrupt:
             launcher.cancel(run)
@@ -88,7 +88,7 @@ def _prepare(arguments: Namespace) -> int:
     """Store a run, and print how to start its ranks."""
     given, settings = parameter_pairs(arguments.pairs), Settings()
     plan = planned_elsewhere(lab_called(arguments.name), given, arguments.backend, find_devices)
-    run = prepared(plan.job, settings.runs, plan.backend, plan.notes, settings.lab_network)
+    run = prepare_run(plan.job, settings.runs, plan.backend, plan.notes, settings.lab_network)
     say_notes(plan)
     sys.stdout.write(instructions(run))
     return 0

@@ -8,7 +8,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
 
-from app.authoring.lint import Linted, lint
+from app.authoring.lint import LintReport, lint
 from app.core.errors import UnavailableError
 from app.course.content.course import exercise_folders, load_formulas, pack_folders, read_packs
 from app.course.sandbox.runner import Runner
@@ -35,7 +35,7 @@ def run(arguments: Namespace) -> int:
     return print_findings(linted)
 
 
-def print_findings(linted: Linted) -> int:
+def print_findings(linted: LintReport) -> int:
     """Print every problem and note, one per line; 1 if there is a problem."""
     for problem in linted.problems:
         cure = f"; {problem.cure}" if problem.cure else ""
@@ -50,7 +50,7 @@ def print_findings(linted: Linted) -> int:
     return 1 if found else 0
 
 
-def findings_document(linted: Linted) -> dict[str, object]:
+def findings_document(linted: LintReport) -> dict[str, object]:
     """The findings as JSON, for editors."""
     return {
         "files": linted.files,
@@ -65,7 +65,7 @@ def findings_document(linted: Linted) -> dict[str, object]:
     }
 
 
-async def _lint(paths: Sequence[Path], settings: Settings, *, links: bool) -> Linted:
+async def _lint(paths: Sequence[Path], settings: Settings, *, links: bool) -> LintReport:
     runner = Runner(settings)
     await runner.start()
     try:

@@ -15,7 +15,7 @@ from app.core.measurements.file_reader import Report
 from app.core.measurements.logs.families import family_title
 from app.core.measurements.packed_files import UNPACKED_LIMIT
 from app.core.measurements.pieces import ABOVE_THE_WIRE, Comparison, compare_test
-from app.core.measurements.reports import CollectiveTest, SizeRow, TrainingLog, Unread
+from app.core.measurements.reports import CollectiveTest, SizeRow, TrainingLog, UnreadFile
 from app.core.measurements.step_prediction import RECORDS, guesses_of, predicted_step, records_of
 from app.core.measurements.trace.report import KindOfCollective, TraceReport, levers
 from app.core.units import BYTE_PER_SECOND, FLOP_PER_SECOND, RATIO, SECOND, show, show_size
@@ -106,7 +106,7 @@ def run(arguments: Namespace) -> int:
         given = {name: record_text(getattr(arguments, name) or "") for name in RECORDS}
         parts = ["\n".join(_lines(one, cluster, given)) for one in found]
         sys.stdout.write("\n\n".join(parts) + "\n")
-    return 1 if any(isinstance(one, Unread) for one in found) else 0
+    return 1 if any(isinstance(one, UnreadFile) for one in found) else 0
 
 
 @contextmanager
@@ -137,7 +137,7 @@ def _reports(paths: Sequence[Path]) -> list[Report]:
         return measured_apart(paths)
     except InputError as error:
         if len(paths) == 1:
-            return [Unread(f"{paths[0].name}: {error}")]
+            return [UnreadFile(f"{paths[0].name}: {error}")]
     return [one for path in paths for one in _reports([path])]
 
 

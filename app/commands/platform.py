@@ -164,13 +164,13 @@ def _rotate(arguments: Namespace, settings: Settings, session: Session) -> None:
 def _test(arguments: Namespace, settings: Settings, engine: Engine) -> int:
     try:
         from app.classes.federation.http_client import Outgoing
-        from app.classes.federation.lti.scores import Services, Tried, trials
+        from app.classes.federation.lti.scores import PlatformCheck, Services, trials
     except ModuleNotFoundError as error:
         raise UnavailableError(_MISSING, str(error)) from error
     with open_session(engine) as session:
         platform = platform_named(session, arguments.name)
 
-    async def tried() -> Sequence[Tried]:
+    async def tried() -> Sequence[PlatformCheck]:
         outgoing = Outgoing(private=settings.private_hosts)
         services = Services(outgoing, engine)
         return [trial async for trial in trials(outgoing, services, platform)]

@@ -10,7 +10,15 @@ from tqdm import tqdm
 from app.commands.files import STANDARD, add_output, line_count, output, record_text, source_of
 from app.core.errors import InputError
 from app.core.line_reader import short_lines
-from app.core.predicting.estimate import OPTIONS, RECORDS, Estimate, PredictionReader, called, estimate, why
+from app.core.predicting.estimate import (
+    OPTIONS,
+    RECORDS,
+    Estimate,
+    PredictionReader,
+    estimate,
+    explain_estimate,
+    part_name,
+)
 from app.core.predicting.lines import Predictor, prediction_row
 from app.core.units import BYTE, RATIO, SECOND, Unit, show
 from app.server.config import Settings
@@ -73,7 +81,7 @@ def _predict_one(given: Mapping[str, str], arguments: Namespace) -> int:
 
 
 def _table(found: Estimate) -> str:
-    return "\n".join([*_rows(found), "", why(found), ""])
+    return "\n".join([*_rows(found), "", explain_estimate(found), ""])
 
 
 def _rows(found: Estimate) -> Iterator[str]:
@@ -94,4 +102,4 @@ def _parts(title: str, parts: Mapping[str, float], unit: Unit) -> Iterator[str]:
     yield f"\n{title}"
     for part, amount in sorted(parts.items(), key=lambda item: -item[1]):
         if amount:
-            yield f"  {called(part):<26}{show(amount, unit):>10}{100 * amount / total:8.1f} %"
+            yield f"  {part_name(part):<26}{show(amount, unit):>10}{100 * amount / total:8.1f} %"

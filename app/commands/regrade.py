@@ -9,7 +9,14 @@ from collections.abc import Iterable, Iterator
 from sqlalchemy import Engine
 
 from app.classes.people.classes import number_of
-from app.classes.people.regrade_run import Judged, Regraded, Stale, classes_with_assignments, regraded, stale_answers
+from app.classes.people.regrade_run import (
+    NewJudgment,
+    RegradeResult,
+    StaleAnswer,
+    classes_with_assignments,
+    regrade_answers,
+    stale_answers,
+)
 from app.commands.people import class_called
 from app.course.content.catalog import Catalog
 from app.course.content.course import read_course
@@ -48,7 +55,7 @@ def run(arguments: Namespace) -> int:
 
 def _stale(
     engine: Engine, settings: Settings, catalog: Catalog, called: str, names: set[str]
-) -> Iterator[tuple[int, list[Stale]]]:
+) -> Iterator[tuple[int, list[StaleAnswer]]]:
     """The answers to judge, class by class."""
     secret = signing_secret(engine, settings.secret)
     with open_session(engine) as session:
@@ -60,21 +67,21 @@ def _stale(
 
 
 async def _regraded(
-    engine: Engine, stale: list[Stale], catalog: Catalog, settings: Settings, arguments: Namespace
-) -> Regraded:
+    engine: Engine, stale: list[StaleAnswer], catalog: Catalog, settings: Settings, arguments: Namespace
+) -> RegradeResult:
     runner = Runner(settings)
     starts = any(catalog.exercise(name).runs_code for name in {one.exercise for one in stale})
     if starts:
         await runner.start()
         await runner.ready()
     try:
-        return await regraded(engine, stale, catalog, runner, lower=arguments.lower, store=not arguments.dry_run)
+        return await regrade_answers(engine, stale, catalog, runner, lower=arguments.lower, store=not arguments.dry_run)
     finally:
         if starts:
             await runner.close()
 
 
-def _list(class_id: int, changes: Iterable[Judged], as_json: bool) -> None:
+def _list(class_id: int, changes: Iterable[NewJudgment], as_json: bool) -> None:
     for one in changes:
         row = {
             "class": class_id,
@@ -89,7 +96,7 @@ def _list(class_id: int, changes: Iterable[Judged], as_json: bool) -> None:
         sys.stdout.write(f"{text}\n")
 
 
-def _summary(found: Regraded, dry: bool) -> str:
+def _summary(found: RegradeResult, dry: bool) -> str:
     would = "would be " if dry else ""
     answers = "answer" if found.judged == 1 else "answers"
     return (

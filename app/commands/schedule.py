@@ -8,7 +8,7 @@ from argparse import ArgumentParser, Namespace
 
 from app.core.charts.svg import to_svg
 from app.core.charts.timeline import SAID, gantt, schedule_timeline
-from app.core.simulators.pipeline import Played, Times, build, simulate_schedule
+from app.core.simulators.pipeline import SimulatedSchedule, Times, build, simulate_schedule
 from app.core.units import SECOND, parse_or_base
 
 _WIDE = 2000  # columns, if there is no terminal
@@ -67,7 +67,7 @@ def _seconds(name: str, text: str) -> float:
         raise ValueError(f"--{name}: {error}") from None
 
 
-def _chart(played: Played) -> None:
+def _chart(played: SimulatedSchedule) -> None:
     terminal = sys.stdout.isatty()
     width = shutil.get_terminal_size((_WIDE, 24)).columns if terminal else _WIDE
     timeline = schedule_timeline(played)
@@ -76,7 +76,7 @@ def _chart(played: Played) -> None:
     sys.stdout.write(gantt(timeline, width, terminal and "NO_COLOR" not in os.environ))
 
 
-def _plain(played: Played) -> dict[str, object]:
+def _plain(played: SimulatedSchedule) -> dict[str, object]:
     """The schedule as JSON; times in seconds."""
     slots = [
         {

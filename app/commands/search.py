@@ -11,7 +11,7 @@ from typing import TypeVar
 from app.commands.files import record_text
 from app.core.errors import InputError
 from app.core.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe, Shares
-from app.core.searching import Ranked, SearchResult, Space, find_layouts, fixed_fields
+from app.core.searching import LayoutCandidate, SearchResult, Space, find_layouts, fixed_fields
 from app.core.units import BYTE, SECOND, figures, show
 
 G = TypeVar("G")
@@ -20,7 +20,7 @@ MOST = 1000  # layouts of a list
 _SEQUENCE = 8192  # tokens, where the model has no learned positions
 _SOON, _AGAIN = 1.0, 0.2  # seconds until progress is shown, and between two lines of it
 _SHOWN = 8  # of the front on a terminal
-_COLUMNS: Mapping[str, Callable[[Ranked], str]] = {
+_COLUMNS: Mapping[str, Callable[[LayoutCandidate], str]] = {
     "step": lambda one: show(one.step_time, SECOND),
     "MFU": lambda one: f"{figures(100 * one.mfu, 3)} %",
     "memory": lambda one: show(one.memory, BYTE, 3),
@@ -121,7 +121,7 @@ def _plain(found: SearchResult) -> dict[str, object]:
     }
 
 
-def _plain_layout(one: Ranked) -> dict[str, object]:
+def _plain_layout(one: LayoutCandidate) -> dict[str, object]:
     names = (field.name for field in fields(Layout) if field.name not in ("name", "source"))
     return {
         "layout": {name: getattr(one.layout, name) for name in names},
@@ -159,7 +159,7 @@ def _lines(space: Space, found: SearchResult) -> Iterator[str]:
         yield from _table(found.front[::-1][::stride])
 
 
-def _table(some: Sequence[Ranked]) -> Iterator[str]:
+def _table(some: Sequence[LayoutCandidate]) -> Iterator[str]:
     rows = [tuple(_COLUMNS), *(tuple(of(one) for of in _COLUMNS.values()) for one in some)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:

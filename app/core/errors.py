@@ -79,7 +79,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     return translate(offered) if offered else ""
 
 
-def capitalized(text: str) -> str:
+def capitalize(text: str) -> str:
     """*text* with a capital first letter; `str.capitalize` would lower all others.
 
     >>> capitalized("the GPUs of a node")
@@ -96,7 +96,7 @@ def sentence(text: str) -> str:
     >>> sentence("No such file.")
     'No such file.'
     """
-    return capitalized(text if text.endswith((".", "?", "!")) else text + ".")
+    return capitalize(text if text.endswith((".", "?", "!")) else text + ".")
 
 
 Where = tuple[str | int, ...]
@@ -173,7 +173,7 @@ class PlacedError(ValueError):
         super().__init__(says)
 
 
-def placed(error: ErrorDetails) -> PlacedError | None:
+def find_placed_error(error: ErrorDetails) -> PlacedError | None:
     """The error itself, if what refused the value knew its place."""
     found = error.get("ctx", {}).get("error")
     return found if isinstance(found, PlacedError) else None

@@ -50,7 +50,7 @@ def quote_value(value: object, longest: int = LONGEST) -> str:
 def quote_json(value: object, longest: int = 40) -> str:
     """The beginning of *value* as JSON."""
     try:
-        return shortened(json.dumps(value, ensure_ascii=False, default=str), longest)
+        return shorten(json.dumps(value, ensure_ascii=False, default=str), longest)
     except ValueError:  # an int of more digits than Python writes
         return "a very long number"
 
@@ -76,7 +76,7 @@ def escape_markdown(text: str) -> str:
     return _BLOCK.sub(_with_backslash, _MARKUP.sub(_with_backslash, line))
 
 
-def shortened(text: str, longest: int = 2_000) -> str:
+def shorten(text: str, longest: int = 2_000) -> str:
     """*text*, at most *longest* characters of it, without what cannot be seen."""
     shown = visible(text[:longest])
     return shown if len(text) <= longest else f"{shown[: longest - 1]}…"

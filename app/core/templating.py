@@ -10,7 +10,7 @@ from typing import Any
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
-from app.core.errors import capitalized, sentence
+from app.core.errors import capitalize, sentence
 from app.core.folders import ROOT
 from app.core.translation import SOURCE, Numeral, form_of, form_of_number, translate
 from app.core.translation.dates import short_day, short_moment
@@ -28,7 +28,7 @@ def template_environment(language: str = SOURCE) -> Environment:
         extensions=["jinja2.ext.i18n"],
     )
     made.policies["ext.i18n.trimmed"] = True
-    made.filters["capitalized"] = capitalized
+    made.filters["capitalized"] = capitalize
     made.filters["sentence"] = sentence
     made.filters["short_day"] = short_day
     made.filters["short_moment"] = short_moment

@@ -12,7 +12,7 @@ from app.core.measurements.exhibits import FILE as EXHIBITS
 from app.course import sandbox
 from app.course.content.catalog import Catalog
 from app.course.content.course import in_this_version
-from app.exporting.course_contents import mathematics, of_packs, resolved
+from app.exporting.course_contents import mathematics, of_packs, resolve_objects
 from app.exporting.python import BROWSER, modules, packages, packages_of
 from app.site.web.frame.renderer import templates
 
@@ -50,7 +50,7 @@ def _contents(catalog: Catalog, pages: Collection[str]) -> Iterator[tuple[str, b
     for module in {module for module, _ in of_packs().values()}:
         yield f"{module.replace('.', '/')}.py", in_this_version(Path(str(sys.modules[module].__file__)).read_bytes())
     yield "mathematics.json", mathematics(catalog)
-    for name, content in resolved(catalog, pages):
+    for name, content in resolve_objects(catalog, pages):
         yield f"resolved/{name}.pickle", content
     yield from _templates()
 

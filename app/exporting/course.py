@@ -16,7 +16,7 @@ from posixpath import relpath
 from app.core.translation import speaking
 from app.course.content.catalog import Catalog
 from app.exporting.archive import course_archive, programs_archive
-from app.exporting.pages import Page, as_file, crawled
+from app.exporting.pages import Page, as_file, crawl_pages
 from app.exporting.python import BROWSER, BrowserPython, licenses
 from app.exporting.site import exported_site
 from app.server.config import Settings
@@ -119,7 +119,7 @@ _DICTIONARY = 1 << 24  # bytes that a decompressor needs room for, on a phone as
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class ExportSummary:
     """What was written: the number of pages, the exercises among them, and the total of bytes.
 
     *compressed* are the bytes of what a device fetches that keeps all of it.
@@ -131,7 +131,7 @@ class Written:
     compressed: int
 
 
-def write_course(settings: Settings, python: BrowserPython, folder: Path) -> Written:
+def write_course(settings: Settings, python: BrowserPython, folder: Path) -> ExportSummary:
     """Write the course of *settings* into *folder*, for any place on any host.
 
     Raises:
@@ -139,7 +139,7 @@ def write_course(settings: Settings, python: BrowserPython, folder: Path) -> Wri
         UnavailableError: a page cannot be made.
     """
     with speaking(settings.language), exported_site(settings) as site:
-        pages = list(crawled(site))
+        pages = list(crawl_pages(site))
         files = course_files(site.catalog, python, pages)
     without_earlier(folder)
     for name, content in files.items():
@@ -147,7 +147,7 @@ def write_course(settings: Settings, python: BrowserPython, folder: Path) -> Wri
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
     sent = (len(_sent(name, files[name])) for name in files if not name.endswith(".html"))
-    return Written(
+    return ExportSummary(
         pages=len(pages),
         exercises=len(site.catalog.exercises),
         bytes=sum(map(len, files.values())),

@@ -21,9 +21,9 @@ from app.course.content.course import PACKAGE
 from app.course.content.errata import errata, question_file, terms
 from app.course.content.topic_file import opening_parts
 from app.course.kinds import Exercise
-from app.course.kinds.base import Remembered
+from app.course.kinds.base import ValueCache
 from app.course.kinds.design import Design, RunRequest, fastest_step
-from app.exporting.omissions import Known
+from app.exporting.omissions import ExportedPages
 from app.exporting.skeletons import NUMBER, SLOT, skeleton
 from app.labs.evidence.faults import known_faults
 from app.labs.results.analysis import shipped_runs
@@ -32,7 +32,7 @@ from app.site import markdown
 from app.site.markdown import MathematicsError, mathml
 from app.site.web.exercise.lab_tests import nccl_tests_on_file
 from app.site.web.frame.assets import assets
-from app.site.web.reference.formulas import documented
+from app.site.web.reference.formulas import document_formula
 from app.site.web.search.entries import entries
 
 SERVER = "/server"  # the page about what an export has not
@@ -42,7 +42,7 @@ _SEEDS = 24  # drawings whose mathematics is converted
 _PROTOCOL = 4
 
 
-def resolved(catalog: Catalog, pages: Collection[str]) -> Iterator[tuple[str, bytes]]:
+def resolve_objects(catalog: Catalog, pages: Collection[str]) -> Iterator[tuple[str, bytes]]:
     """Every object that the desk loads, by name, pickled."""
     found: Mapping[str, Callable[[], object]] = {
         "catalog": lambda: replace(catalog, images={}, translations={}),
@@ -59,7 +59,7 @@ def resolved(catalog: Catalog, pages: Collection[str]) -> Iterator[tuple[str, by
         "assets": lambda: {name: asset.hashed for name, asset in assets().items()},
         "trouble": lambda: TROUBLE,
         "fastest": lambda: fastest_steps(catalog),
-        "pages": lambda: Known(sorted(pages), SERVER),
+        "pages": lambda: ExportedPages(sorted(pages), SERVER),
     }
     for name, value in found.items():
         yield name, _pickled(value())
@@ -114,7 +114,7 @@ def _state(model: BaseModel) -> dict[str, Any]:
 
 def _emptied(value: object) -> object:
     """*value*; a cache without what is in it."""
-    return type(value)() if isinstance(value, Remembered) else value
+    return type(value)() if isinstance(value, ValueCache) else value
 
 
 def mathematics(catalog: Catalog) -> bytes:
@@ -149,7 +149,7 @@ def _equations(catalog: Catalog) -> Iterator[tuple[str, bool]]:
     noted: dict[tuple[str, bool], None] = {}
     with _noting(noted):
         for formula in FORMULAS.values():
-            documented(formula)
+            document_formula(formula)
         for text in _texts(catalog):
             markdown.html.__wrapped__(text)
     yield from noted

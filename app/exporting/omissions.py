@@ -110,7 +110,7 @@ _FILES = ("/static/", "/course/", "/images/")
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class ExportedPages:
     """What there is of the site without a server: its *pages*; *server* is that about the rest."""
 
     pages: Collection[str]
@@ -148,10 +148,10 @@ class Known:
 
         if text.startswith("/"):
             return write(text)
-        return rewritten(without_unserved(text, self.serves), write)
+        return rewrite_addresses(without_unserved(text, self.serves), write)
 
 
-def rewritten(html: str, write: Callable[[str], str]) -> str:
+def rewrite_addresses(html: str, write: Callable[[str], str]) -> str:
     """*html* in which *write* has written each address of the site.
 
     >>> rewritten('<a href="/errata?x=1#a">', lambda address: ".." + address)

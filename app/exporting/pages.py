@@ -8,7 +8,7 @@ from posixpath import relpath
 
 from app.core.errors import UnavailableError
 from app.exporting.course_contents import SERVER
-from app.exporting.omissions import Known, addresses_in, file_path, rewritten, without_unserved
+from app.exporting.omissions import ExportedPages, addresses_in, file_path, rewrite_addresses, without_unserved
 from app.exporting.site import ExportedSite, SiteResponse
 from app.site.web.frame.assets import asset_url
 from app.site.web.urls import BETTER
@@ -51,7 +51,7 @@ class Page:
     html: str
 
 
-def crawled(site: ExportedSite) -> Iterator[Page]:
+def crawl_pages(site: ExportedSite) -> Iterator[Page]:
     """Every page of *site* that is exported.
 
     Raises:
@@ -81,7 +81,7 @@ def as_file(page: Page, *, pages: Collection[str], core: Mapping[str, str], scri
     *core* names the files that the worker starts from, *scripts* the folder of the scripts.
     """
     here = file_path(page.path)
-    known = Known(pages, SERVER)
+    known = ExportedPages(pages, SERVER)
 
     def relative(address: str) -> str:
         found = known.placed(address)
@@ -93,7 +93,7 @@ def as_file(page: Page, *, pages: Collection[str], core: Mapping[str, str], scri
     whole = _CHOICES.sub("", page.html)
     html = without_unserved(whole, known.serves, prose=not page.path.startswith("/docs"))
     html = _with_worker(html, page.path, core, scripts)
-    return rewritten(html, relative)
+    return rewrite_addresses(html, relative)
 
 
 def _with_worker(html: str, path: str, core: Mapping[str, str], folder: str) -> str:

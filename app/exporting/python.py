@@ -488,7 +488,7 @@ def _imports(path: Path) -> Iterator[str]:
             yield from (one.name for one in node.names)
 
 
-def outside() -> set[str]:
+def outside_packages() -> set[str]:
     """The names of packages that the modules import, besides the standard library."""
     names = {name.partition(".")[0] for path in modules().values() for name in _imports(path)}
     return {name for name in names if name not in sys.stdlib_module_names and name != "app"}

@@ -25,7 +25,7 @@ router = Router()
 
 
 @router.get(SERVER)
-async def without(request: Request) -> Response:
+async def show_server_page(request: Request) -> Response:
     """What needs a server, and how to run one."""
     return render("exported/server.html", frame(request, "This needs a server", _SAYS), None)
 
@@ -39,7 +39,7 @@ class _Ready(Runner):
         return SandboxHealth("ready", "")
 
 
-class _Elsewhere(Dispatcher):
+class _ServerDispatcher(Dispatcher):
     """Labs run on a server."""
 
     @property
@@ -86,7 +86,7 @@ def exported_site(settings: Settings) -> Iterator[ExportedSite]:
             }
         )
         site = create_site(inside)
-        app = create_app(inside, replace(site, runner=_Ready(inside), labs=_Elsewhere(inside, site.engine)))
+        app = create_app(inside, replace(site, runner=_Ready(inside), labs=_ServerDispatcher(inside, site.engine)))
         app.router.routes.extend(router.routes)
         with asyncio.Runner() as runner:
             yield ExportedSite(site.catalog, lambda path: runner.run(_asked(app, path)))

@@ -42,7 +42,7 @@ _OUR_FAULT = "because of a bug, which the server has logged"
 
 
 @dataclass(slots=True)
-class _Followed:
+class _FollowedRun:
     """A run that this process follows; *final* is how it ended, until that is stored."""
 
     run: LabRun
@@ -63,7 +63,7 @@ class Dispatcher:
         self.most = settings.lab_queue
         self._engine = engine
         self._worker = f"{self.launcher.host}:{secrets.token_hex(8)}"
-        self._followed: dict[str, _Followed] = {}
+        self._followed: dict[str, _FollowedRun] = {}
         self._wake, self._closing = threading.Event(), threading.Event()
         self._thread: threading.Thread | None = None
         self._beat, self._silent, self._asking = beat, silent, asking
@@ -149,7 +149,7 @@ class Dispatcher:
             self.launcher.close()
 
     def _add(self, name: str, run: LabRun) -> None:
-        self._followed[name] = _Followed(run, Follower(self.launcher, run))
+        self._followed[name] = _FollowedRun(run, Follower(self.launcher, run))
 
     def _start(self, row: LabRunRow) -> None:
         try:
@@ -185,7 +185,7 @@ class Dispatcher:
             followed.is_canceled = True
             self.launcher.cancel(followed.run)
 
-    def _progress(self, followed: _Followed) -> Progress:
+    def _progress(self, followed: _FollowedRun) -> Progress:
         """What is to be recorded of a run."""
         if followed.final:
             return followed.final  # it could not be stored when the run ended
@@ -199,7 +199,7 @@ class Dispatcher:
             followed.final = progress
         return progress
 
-    def _news_of(self, followed: _Followed) -> Progress:
+    def _news_of(self, followed: _FollowedRun) -> Progress:
         news = followed.follower.look()
         report = report_of(followed.run).as_json() if news.has_grown else None
         if news.outcome is None:

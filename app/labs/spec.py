@@ -167,7 +167,7 @@ PROCESSORS_ONLY: Mapping[Links, str] = {
 _LONGEST = 500  # characters of a parameter
 
 
-class Measured(FrozenModel):
+class MeasuredQuantity(FrozenModel):
     """One measure: its unit, and the expression that predicts it.
 
     *exact*: it is counted, and must equal the prediction. *least*: the fastest sample is compared
@@ -203,7 +203,7 @@ class Lab(FrozenModel):
         "that tells how long a call takes, and the least number of samples",
     )
     parameters: dict[str, Parameter]
-    measures: dict[str, Measured]
+    measures: dict[str, MeasuredQuantity]
     let: dict[str, str] = {}
     alone: bool = Field(default=False, description="whether each rank does the same by itself, and sends nothing")
     asks: str = Field(description="the measure to predict; {parameter} is filled in")
@@ -449,5 +449,5 @@ def _parameter(one: Parameter) -> Parameter:
     return one.model_copy(update={"says": _said(one.says)})
 
 
-def _measured(one: Measured) -> Measured:
+def _measured(one: MeasuredQuantity) -> MeasuredQuantity:
     return one.model_copy(update={"says": _said(one.says)})

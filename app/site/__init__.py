@@ -16,11 +16,11 @@ from app.server.aside.payer import EarnedCookies
 from app.server.config import Settings
 from app.server.db.history import ExerciseHistory, LearnerDrawing
 from app.server.db.learner_cookie import Tokens
-from app.server.db.session import Gathered, Outage, outage_of
+from app.server.db.session import BatchedLookup, Outage, outage_of
 from app.server.db.tables import now
 from app.server.db.writer import Writer
 from app.server.network.allowance import Allowances
-from app.server.network.drain import Draining
+from app.server.network.drain import DrainState
 from app.site.members import Members
 
 
@@ -37,9 +37,9 @@ class Site:
     secret: str
     allowances: Allowances
     tokens: Tokens
-    histories: Gathered[LearnerDrawing, ExerciseHistory]
+    histories: BatchedLookup[LearnerDrawing, ExerciseHistory]
     members: Members
-    draining: Draining
+    draining: DrainState
     earned_cookies: EarnedCookies = field(default_factory=EarnedCookies)
     clock: Callable[[], datetime] = now
 

@@ -21,7 +21,7 @@ from sqlalchemy import Engine
 from sqlmodel import select
 
 from app.server.db.learner_cookie import create_token
-from app.server.db.replays import REMEMBERED, KeyTakenError, Once, replayed
+from app.server.db.replays import REMEMBERED, KeyTakenError, ReplayedAttempt, find_replay
 from app.server.db.session import connect, open_session
 from app.server.db.tables import AttemptRow, Replay, ReplayRow, now
 from app.server.db.writer import Writer, store
@@ -160,9 +160,9 @@ def test_the_longest_key_is_stored_whole(client: TestClient, bearer: Bearer) -> 
     assert ["idempotent-replayed" in answer.headers for answer in answers] == [False, False]
 
 
-def once(key: str, answer: str, **changes: object) -> Once:
+def once(key: str, answer: str, **changes: object) -> ReplayedAttempt:
     values: dict[str, object] = {"learner": "l", "key": key, "digest": "d", "verdict": answer}
-    return Once(attempt(answer=answer), Replay.model_validate({**values, **changes}))
+    return ReplayedAttempt(attempt(answer=answer), Replay.model_validate({**values, **changes}))
 
 
 def test_of_many_at_once_one_is_stored(engine: Engine) -> None:
@@ -179,7 +179,7 @@ def test_of_many_at_once_one_is_stored(engine: Engine) -> None:
     results = asyncio.run(write())
     assert results.count(None) == 1
     assert all(isinstance(result, KeyTakenError) for result in results if result)
-    found = replayed(engine, "l", "many")
+    found = find_replay(engine, "l", "many")
     assert found is not None
     assert found.verdict in {str(n) for n in range(10)}
 
@@ -195,9 +195,9 @@ def test_a_taken_key_does_not_sink_its_neighbors(engine: Engine) -> None:
 def test_a_key_is_forgotten_after_a_day(engine: Engine) -> None:
     old = now() - REMEMBERED - timedelta(seconds=1)
     store(engine, [once("old", "1", at=old)])
-    assert replayed(engine, "l", "old") is None
+    assert find_replay(engine, "l", "old") is None
     assert store(engine, [once("old", "2")]) == [None]
-    found = replayed(engine, "l", "old")
+    found = find_replay(engine, "l", "old")
     assert found is not None
     assert found.verdict == "2"
     with open_session(engine) as session:

@@ -10,7 +10,7 @@ import pytest
 from starlette.exceptions import HTTPException
 
 from app.server.aside import RequestAccount, Seats, aside, lift_ceiling, on_account
-from app.server.aside.ceiling import CEILING, end_overtime, within
+from app.server.aside.ceiling import CEILING, end_overtime, run_within
 from app.server.aside.payer import Payer
 
 
@@ -44,7 +44,7 @@ class Ending(threading.Thread):
 
 def test_work_beyond_its_seconds_is_ended_and_says_so() -> None:
     with Ending(), pytest.raises(HTTPException, match="10 s of processor time") as refusal:
-        within(0.1, lambda: work_for(60))
+        run_within(0.1, lambda: work_for(60))
     assert refusal.value.status_code == 503
     assert refusal.value.headers == {"Retry-After": "60"}
     assert work_for(0.05) == "done"  # nothing arrives later
@@ -52,16 +52,16 @@ def test_work_beyond_its_seconds_is_ended_and_says_so() -> None:
 
 def test_work_within_its_seconds_has_its_result_and_its_errors() -> None:
     with Ending():
-        assert within(5, lambda: work_for(0.1)) == "done"
+        assert run_within(5, lambda: work_for(0.1)) == "done"
         with pytest.raises(KeyError):
-            within(5, lambda: vars(math)["missing"])
+            run_within(5, lambda: vars(math)["missing"])
         with pytest.raises(HTTPException):
-            within(0, lambda: pytest.fail("has no seconds left"))
+            run_within(0, lambda: pytest.fail("has no seconds left"))
 
 
 def test_a_thread_that_waits_uses_nothing() -> None:
     with Ending():
-        assert within(0.1, lambda: time.sleep(0.3)) is None
+        assert run_within(0.1, lambda: time.sleep(0.3)) is None
 
 
 def test_an_error_that_came_too_late_reaches_nobody() -> None:
@@ -69,7 +69,7 @@ def test_an_error_that_came_too_late_reaches_nobody() -> None:
         ended = 0
         for _ in range(100):
             try:
-                within(0.002, lambda: work_for(0.01))
+                run_within(0.002, lambda: work_for(0.01))
             except HTTPException:
                 ended += 1
             work_for(0.0005)
@@ -83,7 +83,7 @@ def test_no_handler_of_errors_keeps_the_work_going() -> None:
                 work_for(1)
 
     with Ending(), pytest.raises(HTTPException):
-        within(0.1, stubborn)
+        run_within(0.1, stubborn)
 
 
 async def asked(spent: float, *, lifted: bool = False) -> str:

@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from app.authoring.lint import Linted, lint
+from app.authoring.lint import LintReport, lint
 from app.core.errors import Problem
 from app.course.sandbox.runner import Runner
 from app.server.config import Settings
 
-Look = Callable[[Path], Linted]
+Look = Callable[[Path], LintReport]
 Lint = Callable[[str], tuple[Problem, ...]]
 
 

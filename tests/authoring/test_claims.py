@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from app.authoring.lint import Linted
+from app.authoring.lint import LintReport
 from tests.authoring.conftest import Lint, Look
 from tests.content.test_catalog import GOOD
 from tests.each import each
@@ -25,7 +25,7 @@ def noted(exercise_file: Callable[[str], Path], look: Look) -> Notes:
     """The notes on a file with this text, which must be valid."""
 
     def notes(text: str) -> list[str]:
-        linted: Linted = look(exercise_file(text))
+        linted: LintReport = look(exercise_file(text))
         assert linted.problems == ()
         return [f"{note.line}: {note.says}" for note in linted.notes]
 

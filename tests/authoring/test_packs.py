@@ -12,7 +12,7 @@ from app.authoring.packs import CheckedPack, check_pack, problems_of_project, pr
 from app.core.errors import InputError
 from app.core.formulas import FORMULAS, Formula
 from app.core.formulas.signature import formula_of
-from app.course.content.course import loaded, read_pack, sources_of
+from app.course.content.course import load_pack_formulas, read_pack, sources_of
 from app.course.sandbox.runner import Runner
 
 Capture = pytest.CaptureFixture[str]
@@ -43,7 +43,7 @@ def checked(pack: Path, runner: Runner, loop: asyncio.AbstractEventLoop) -> Chec
 
 def formulas_of(pack: Path) -> dict[str, Formula]:
     read = read_pack(pack)
-    return {name: formula_of(name, one) for name, one in loaded(read, sources_of(read)).items()}
+    return {name: formula_of(name, one) for name, one in load_pack_formulas(read, sources_of(read)).items()}
 
 
 def told(pack: Path) -> str:

@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from app.course.sandbox.process import CallReturned, Stopped, WorkerProcess
+from app.course.sandbox.process import CallReturned, StoppedRun, WorkerProcess
 from app.course.sandbox.runner import Runner
 from app.server.config import Settings
 from tests.bench.figures import Figure
@@ -27,7 +27,7 @@ async def _honest(runner: Runner, learner: str = "") -> float:
 async def _attack(runner: Runner, name: str) -> None:
     while True:
         report = await runner.run(_LOOP, "f", [(1,)], name)
-        assert report.outcomes == (Stopped("time"),)
+        assert report.outcomes == (StoppedRun("time"),)
 
 
 async def _measure() -> list[Figure]:

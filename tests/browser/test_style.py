@@ -1,7 +1,7 @@
 import pytest
 from playwright.sync_api import Browser
 
-from app.site.web.frame.assets import FOLDER, minified
+from app.site.web.frame.assets import FOLDER, minify
 from tests.browser.accessible import assert_good_on_every_screen
 from tests.browser.conftest import MakePage
 
@@ -21,7 +21,7 @@ def test_a_browser_reads_the_same_rules_from_a_minified_style_sheet(browser: Bro
         css = path.read_text()
         rules = page.evaluate(RULES, css)
         assert rules
-        assert page.evaluate(RULES, minified(css)) == rules
+        assert page.evaluate(RULES, minify(css)) == rules
     page.close()
 
 

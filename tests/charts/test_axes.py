@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.charts.axes import Axis, even, percent_text, scale, text_width
+from app.core.charts.axes import Axis, even_ticks, percent_text, scale, text_width
 from app.core.units import BYTE, RATIO, SECOND
 from tests.each import each
 
@@ -20,14 +20,14 @@ SHARE = Axis(label="Share", unit=RATIO, percent=True)
 
 
 def test_even_marks_are_round_and_reach_both_ends() -> None:
-    assert even(0, 10, 6) == [0, 2, 4, 6, 8, 10]
-    assert even(0, 6, 6) == [0, 1, 2, 3, 4, 5, 6]
-    assert even(-3, 3, 3) == [-2, 0, 2]
+    assert even_ticks(0, 10, 6) == [0, 2, 4, 6, 8, 10]
+    assert even_ticks(0, 6, 6) == [0, 1, 2, 3, 4, 5, 6]
+    assert even_ticks(-3, 3, 3) == [-2, 0, 2]
 
 
 @given(st.floats(-1e9, 1e9), st.floats(1e-3, 1e9))
 def test_even_marks_are_equally_far_apart_and_about_as_many_as_asked(low: float, wide: float) -> None:
-    found = even(low, low + wide, 6)
+    found = even_ticks(low, low + wide, 6)
     assert 2 <= len(found) <= 7
     steps = [after - before for before, after in zip(found, found[1:], strict=False)]
     first = f"{steps[0]:.3g}".replace(".", "").strip("0") if wide > 1e-6 * abs(low) else "1"

@@ -14,7 +14,7 @@ from app.course.explorers import EXPLORERS, open_explorer
 from app.course.kinds import Exercise
 from app.course.kinds.code.function import Function
 from app.course.kinds.drawn_values import Draw
-from app.course.kinds.numeric import Asking
+from app.course.kinds.numeric import QuantityExercise
 
 SEEDS = range(60)
 SLACK = 1e-9  # of what floating-point numbers leave of a whole number
@@ -48,7 +48,7 @@ def texts(exercise: Exercise, seed: int) -> Iterator[str]:
     yield exercise.fill(exercise.solution, drawn)
     yield exercise.reveal(seed)
     yield from drawn.shown.values()
-    if isinstance(exercise, Asking):
+    if isinstance(exercise, QuantityExercise):
         for key in exercise.keys(seed).values():
             yield key.praise()
             yield from (key.asked.shown(value) for value, _ in key.mistakes)
@@ -169,14 +169,14 @@ def test_a_value_is_shown_with_the_digits_that_round_it(catalog: Catalog) -> Non
     found = [
         f"{exercise.id}, seed {seed}: {one}"
         for exercise in catalog.exercises
-        if isinstance(exercise, Asking)
+        if isinstance(exercise, QuantityExercise)
         for seed in distinct(exercise, SEEDS)
         for one in cut_values(exercise, exercise.solved(exercise.draw(seed)))
     ]
     assert not found, "\n".join(found)
 
 
-def cut_values(exercise: Asking, drawn: Draw) -> Iterator[str]:
+def cut_values(exercise: QuantityExercise, drawn: Draw) -> Iterator[str]:
     """The slots of the solution and the hints that show a whole number next to an exact answer."""
     rounded = {
         key.right / key.asked.scale.factor

@@ -3,7 +3,7 @@ from fastapi.testclient import TestClient
 from markupsafe import Markup
 
 from app.course.content.catalog import Catalog
-from app.course.content.errata import mark, marked, terms
+from app.course.content.errata import mark, marked_terms, terms
 from tests.each import each
 
 
@@ -105,5 +105,5 @@ def test_a_tooltip_that_would_be_the_answer_is_not_there(client: TestClient, exe
 
 def test_terms_are_left_unmarked_in_any_of_their_spellings() -> None:
     html = Markup("<p>Recomputation, then a bubble.</p>")
-    assert marked(mark(html)) == ["activation-checkpointing", "bubble"]
-    assert marked(mark(html, ("activation checkpointing",))) == ["bubble"]
+    assert marked_terms(mark(html)) == ["activation-checkpointing", "bubble"]
+    assert marked_terms(mark(html, ("activation checkpointing",))) == ["bubble"]

@@ -10,7 +10,7 @@ import pytest
 from app.core.errors import ContentError
 from app.core.formulas import FORMULAS, formula_value, lookup
 from app.course.content.catalog import Catalog
-from app.course.content.course import CoursePack, arranged, read_course, read_pack, read_packs
+from app.course.content.course import CoursePack, arrange_catalog, read_course, read_pack, read_packs
 from app.server.config import Settings
 from tests.content.test_catalog import GOOD
 
@@ -66,7 +66,7 @@ def course(catalog: Catalog, folder: Path) -> Catalog:
     pack = read_pack(folder)
     own = Catalog.read([pack.chapters])
     both = Catalog((*catalog.topics, *own.topics), {**catalog.by_id, **own.by_id})
-    return arranged(both, [pack])
+    return arrange_catalog(both, [pack])
 
 
 def refusal(folder: Path, catalog: Catalog) -> str:
@@ -154,8 +154,8 @@ def test_two_packs_of_one_name_or_two_front_pages_are_refused(make: Make, catalo
         read_packs([one, make(home, name="other")])
     both = [read_pack(one), read_pack(make(home, name="other"))]
     with pytest.raises(ContentError, match="brings a front page as well; remove `home`"):
-        arranged(catalog, both)
-    assert arranged(catalog, both[:1]).front == ("Hello", "Welcome.")
+        arrange_catalog(catalog, both)
+    assert arrange_catalog(catalog, both[:1]).front == ("Hello", "Welcome.")
 
 
 def test_python_of_a_pack_is_not_run_before_the_operator_agrees(make: Make, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.authoring.lint import Linted, lint, prove_translations
+from app.authoring.lint import LintReport, lint, prove_translations
 from app.core.errors import ContentError
 from app.core.folders import ROOT
 from app.course.content.catalog import Catalog
@@ -108,7 +108,7 @@ def test_what_does_not_fit_is_refused(chapter: Path, name: str, before: str, aft
     assert any(says in problem for problem in problems(chapter)), problems(chapter)
 
 
-def notes_on_translations(linted: Linted) -> list[str]:
+def notes_on_translations(linted: LintReport) -> list[str]:
     return [note.says for note in linted.notes if note.path.stem.startswith("points-or-percent.")]
 
 

@@ -4,9 +4,9 @@ import pytest
 from sqlalchemy import Engine
 from sqlmodel import Session
 
-from app.server.db.assessments import Assessed, KnownChapter, assessed_by, assessed_in, known_chapters, mark_known
+from app.server.db.assessments import AssessedAnswer, KnownChapter, assessed_by, assessed_in, known_chapters, mark_known
 from app.server.db.claims import claim_rows
-from app.server.db.personal import delete_everything, everything, merge
+from app.server.db.personal import collect_everything, delete_everything, merge
 from app.server.db.records import MergeResult, PersonalRows
 from app.server.db.session import open_session
 from app.server.db.tables import BoardRow
@@ -17,7 +17,7 @@ from tests.each import each
 LISTS = ("assessed", "known_chapters", "boards")
 
 
-def assessed(**changes: object) -> Assessed:
+def assessed(**changes: object) -> AssessedAnswer:
     values: dict[str, object] = {
         "learner": "l",
         "assessment": "final",
@@ -28,7 +28,7 @@ def assessed(**changes: object) -> Assessed:
         "outcome": "right",
         "at": NOON,
     }
-    return Assessed.model_validate({**values, **changes})
+    return AssessedAnswer.model_validate({**values, **changes})
 
 
 def test_the_first_answer_to_a_question_stays(engine: Engine) -> None:
@@ -78,10 +78,10 @@ def test_a_file_is_merged_once_and_brings_no_place_on_a_board(engine: Engine) ->
     with open_session(engine) as session:
         assert [one.outcome for one in assessed_in(session, "l", "final", 7)] == ["right", "wrong"]
         enter_schedule(session, "l")
-        stored = everything(session, "l")
+        stored = collect_everything(session, "l")
         assert [len(stored[name]) for name in LISTS] == [2, 1, 1]
         assert delete_everything(session, "l") == 4
-        assert [len(everything(session, "l")[name]) for name in LISTS] == [0, 0, 0]
+        assert [len(collect_everything(session, "l")[name]) for name in LISTS] == [0, 0, 0]
 
 
 def test_a_person_claims_what_a_browser_did(engine: Engine) -> None:
@@ -91,6 +91,6 @@ def test_a_person_claims_what_a_browser_did(engine: Engine) -> None:
         mark_known(session, "browser", ["memory"])
         enter_schedule(session, "browser")
         assert claim_rows(session, "browser", "l") == 3
-        own = everything(session, "l")
+        own = collect_everything(session, "l")
         assert [len(own[name]) for name in LISTS] == [2, 1, 1]
         assert [one.outcome for one in assessed_in(session, "l", "final", 7)] == ["wrong", "right"]

@@ -3,7 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Sequence
 
-from app.server.db.session import Gathered, Outage
+from app.server.db.session import BatchedLookup, Outage
 
 
 def looked_up(arrivals: Sequence[int], most: int = 100) -> list[list[int]]:
@@ -14,13 +14,13 @@ def looked_up(arrivals: Sequence[int], most: int = 100) -> list[list[int]]:
         calls.append(list(keys))
         return [key * key for key in keys]
 
-    async def ask(gathered: "Gathered[int, int]", key: int, turns: int) -> int:
+    async def ask(gathered: "BatchedLookup[int, int]", key: int, turns: int) -> int:
         for _ in range(turns):
             await asyncio.sleep(0)
         return await gathered.of(key)
 
     async def run() -> list[int]:
-        gathered = Gathered(squares, Outage(), most)
+        gathered = BatchedLookup(squares, Outage(), most)
         asked: list[Awaitable[int]] = [ask(gathered, key, at) for key, at in enumerate(arrivals)]
         return list(await asyncio.gather(*asked))
 

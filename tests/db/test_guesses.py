@@ -6,7 +6,7 @@ from datetime import date, timedelta
 import pytest
 from sqlalchemy import Engine
 
-from app.server.db.personal import delete_everything, everything, merge
+from app.server.db.personal import collect_everything, delete_everything, merge
 from app.server.db.queries import count_of_guesses
 from app.server.db.records import PersonalRows
 from app.server.db.session import open_session
@@ -36,11 +36,11 @@ def test_guesses_of_an_earlier_version_are_counted_exported_and_deleted(engine: 
     with open_session(engine) as session:
         assert count_of_guesses(session, "l") == 2
         assert count_of_guesses(session, "another") == 0
-        found = everything(session, "l")["guesses"]
+        found = collect_everything(session, "l")["guesses"]
         assert not isinstance(found, str)
         assert [(one["day"], one["answer"]) for one in found] == [("2026-03-01", "70 ms"), ("2026-03-02", "70 ms")]
         assert delete_everything(session, "l") == 2
-        assert everything(session, "l")["guesses"] == []
+        assert collect_everything(session, "l")["guesses"] == []
 
 
 @each(

@@ -17,10 +17,10 @@ from app.classes.people.policy import Policy
 from app.classes.people.work import StudentDrawing, StudentHistory, student_histories
 from app.core.errors import UnavailableError
 from app.server.db.exercise_histories import histories
-from app.server.db.history import ExerciseHistory, LearnerDrawing, Revealed
+from app.server.db.history import ExerciseHistory, LearnerDrawing, RevealedParts
 from app.server.db.learner_cookie import new_learner
 from app.server.db.people import PersonRow
-from app.server.db.session import Gathered, Outage, open_writing_session
+from app.server.db.session import BatchedLookup, Outage, open_writing_session
 from app.server.db.tables import Reveal, now
 from app.server.db.writer import NewRow, store
 from app.site.members import SignedIn
@@ -85,7 +85,7 @@ def test_what_is_read_together_is_what_each_would_read(engine: Engine) -> None:
     first, second = together
     assert (first.works[0].extended, second.works[0].extended) == (True, False)
     assert (set(first.last.right), set(first.known)) == ({7}, {"t/e"})
-    assert (second.seen, second.last.shown) == (Revealed(1, solution=False), ())
+    assert (second.seen, second.last.shown) == (RevealedParts(1, solution=False), ())
     assert [one.answer for one in third.last.shown] == ["1", "6", "5", "4", "3"]
     assert (set(third.last.right), third.known["t/e"].solved) == ({9}, False)
 
@@ -130,7 +130,7 @@ def test_a_class_that_asks_at_once_is_read_by_as_many_queries_as_one_student(eng
     event.listen(engine, "before_cursor_execute", lambda *call: asked.append(call[2]))
     _read(engine, those[:1])
     alone = len(asked)
-    gathered = Gathered[StudentDrawing, StudentHistory](lambda keys: _read(engine, keys), Outage())
+    gathered = BatchedLookup[StudentDrawing, StudentHistory](lambda keys: _read(engine, keys), Outage())
 
     async def together() -> Sequence[StudentHistory]:
         return await asyncio.gather(*map(gathered.of, those))
@@ -150,7 +150,7 @@ def test_look_ups_are_bounded_and_an_error_reaches_everyone_who_waits() -> None:
         return [2 * key for key in keys]
 
     async def ask(*keys: int) -> list[int | BaseException]:
-        gathered = Gathered[int, int](look_up, Outage(), most=2)
+        gathered = BatchedLookup[int, int](look_up, Outage(), most=2)
         together = await asyncio.gather(*map(gathered.of, keys), return_exceptions=True)
         return [*together, await gathered.of(7)]
 

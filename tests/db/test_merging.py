@@ -5,7 +5,7 @@ from datetime import date, timedelta, timezone
 
 from sqlalchemy import Engine
 
-from app.server.db.personal import everything, merge
+from app.server.db.personal import collect_everything, merge
 from app.server.db.queries import answers
 from app.server.db.records import MergeResult, PersonalRows
 from app.server.db.session import open_session
@@ -48,5 +48,5 @@ def test_the_same_file_sent_by_several_at_once_is_taken_once(engine: Engine) -> 
         merged = list(threads.map(lambda _: merge(engine, "l", rows), range(THREADS)))
     assert sorted(one.added for one in merged) == [0, 0, 0, 303]
     with open_session(engine) as session:
-        stored = everything(session, "l")
+        stored = collect_everything(session, "l")
     assert [len(stored[name]) for name in ("attempts", "reveals", "predictions", "guesses")] == [300, 1, 1, 1]

@@ -18,7 +18,7 @@ from app.server.config import Settings
 from app.server.db import session
 from app.server.db.learner_cookie import sign
 from app.server.db.migrations import migrate, probe
-from app.server.db.replays import Once
+from app.server.db.replays import ReplayedAttempt
 from app.server.db.session import connect, open_session, outage_of
 from app.server.db.tables import AttemptRow, Replay, ReplayRow, Reveal, RevealRow
 from app.server.db.writer import NewRow, store
@@ -209,8 +209,8 @@ def test_rows_whose_commit_was_not_acknowledged_are_stored_once(engine: Engine, 
         attempt(answer="a"),
         attempt(answer="b"),
         Reveal(learner="l", exercise="a/b", seed=0, number=1),
-        Once(attempt(answer="once"), replay),
-        Once(None, Replay(learner="k", key="two", digest="d", verdict="{}")),
+        ReplayedAttempt(attempt(answer="once"), replay),
+        ReplayedAttempt(None, Replay(learner="k", key="two", digest="d", verdict="{}")),
     ]
     lost = losing(engine, after=after)
     assert store(engine, rows) == [None] * len(rows)
@@ -223,10 +223,10 @@ def test_rows_whose_commit_was_not_acknowledged_are_stored_once(engine: Engine, 
 
 def test_of_a_commit_that_arrived_only_what_was_refused_is_refused(engine: Engine) -> None:
     known = Replay(learner="k", key="key", digest="d", verdict="{}")
-    store(engine, [Once(None, known)])
+    store(engine, [ReplayedAttempt(None, known)])
     lost = losing(engine, after=True)
     again = Replay(learner="k", key="key", digest="e", verdict="{}")
-    other = Once(attempt(answer="other"), again)
+    other = ReplayedAttempt(attempt(answer="other"), again)
     first, second = store(engine, [attempt(answer="a"), other])
     assert lost
     assert (first, type(second).__name__) == (None, "KeyTakenError")

@@ -15,10 +15,10 @@ from app.classes.people.erasure import all_about, delete_person
 from app.classes.people.persons import code_digest, key_seat_codes, read_code
 from app.classes.people.policy import Policy
 from app.classes.people.work import veils, works_at
-from app.server.db.claims import claim_rows, unclaimed
+from app.server.db.claims import claim_rows, find_unclaimed
 from app.server.db.learner_cookie import new_learner, signing_secret
 from app.server.db.people import ClassRow, MemberRow, PersonRow
-from app.server.db.personal import everything, merge
+from app.server.db.personal import collect_everything, merge
 from app.server.db.session import open_session, open_writing_session
 from app.server.db.tables import DailyGuess, Prediction, Reveal, now
 from app.server.db.writer import NewRow, store
@@ -51,12 +51,12 @@ def test_a_claim_moves_what_the_person_does_not_have(engine: Engine) -> None:
     store_guess(engine, anonymous, "theirs")
     store_guess(engine, person, "mine")
     with open_writing_session(engine) as session:
-        found = unclaimed(session, anonymous)
+        found = find_unclaimed(session, anonymous)
         assert found is not None
         assert (found.answers, found.guesses) == (1, 1)
         assert claim_rows(session, anonymous, person) == 2
     with open_session(engine) as session:
-        own, left = everything(session, person), everything(session, anonymous)
+        own, left = collect_everything(session, person), collect_everything(session, anonymous)
         assert [len(own[name]) for name in PERSONAL] == [2, 2, 1, 1, 0, 0]
         assert [len(left[name]) for name in PERSONAL] == [0, 1, 1, 1, 0, 0]
         assert "theirs" not in str(own["predictions"]) + str(own["guesses"])

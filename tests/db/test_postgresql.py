@@ -21,10 +21,10 @@ from app.core.errors import UnavailableError
 from app.server.db import session
 from app.server.db.backup import backup, move, restore, row_count, snapshot
 from app.server.db.exercise_histories import reveals_of
-from app.server.db.history import Revealed
+from app.server.db.history import RevealedParts
 from app.server.db.learner_cookie import Grant, Tokens, create_token
 from app.server.db.migrations import alembic_configuration, exclusive, migrate, probe
-from app.server.db.personal import delete_everything, everything, merge
+from app.server.db.personal import collect_everything, delete_everything, merge
 from app.server.db.queries import attempts_by_day, latest_attempts, standings
 from app.server.db.records import MergeResult
 from app.server.db.session import connect, open_session
@@ -147,9 +147,9 @@ def test_queries_give_the_same_results(server: Engine) -> None:
         }
         assert known["c"].last == NOON
         seen = reveals_of(session.connection(), ["l"], ["a/b"], [7])
-        assert seen == {("l", "a/b", 7): Revealed(1, True)}
+        assert seen == {("l", "a/b", 7): RevealedParts(1, True)}
         assert attempts_by_day(session, "l", date(2026, 3, 1)) == {date(2026, 3, 1): 3}
-        assert len(everything(session, "l")["attempts"]) == 3
+        assert len(collect_everything(session, "l")["attempts"]) == 3
         secret = create_token(session, "marie")
     assert Tokens(server).grant(secret) == Grant("marie")
     probe(server)

@@ -5,7 +5,7 @@ from sqlalchemy import Engine
 
 from app.core.errors import InputError, NotFoundError
 from app.server.db.exercise_histories import last_answers, reveals_of
-from app.server.db.history import Revealed, streak
+from app.server.db.history import RevealedParts, streak
 from app.server.db.lab_runs import enqueue
 from app.server.db.learner_cookie import (
     Grant,
@@ -17,7 +17,7 @@ from app.server.db.learner_cookie import (
     sign,
     unsign,
 )
-from app.server.db.personal import delete_everything, everything
+from app.server.db.personal import collect_everything, delete_everything
 from app.server.db.queries import attempts_by_day, latest_attempts, standings
 from app.server.db.session import open_session
 from app.server.db.tables import Attempt, Prediction, Reveal
@@ -81,7 +81,7 @@ def test_a_reveal_is_stored_once(engine: Engine) -> None:
         store(engine, [reveal])
     with engine.connect() as connection:
         seen = reveals_of(connection, ["l", "m"], ["a/b"], [7, 8])
-    assert seen == {("l", "a/b", 7): Revealed(2, True)}
+    assert seen == {("l", "a/b", 7): RevealedParts(2, True)}
 
 
 def test_attempts_come_newest_first(engine: Engine) -> None:
@@ -127,11 +127,11 @@ def test_everything_is_exported_and_deleted(engine: Engine) -> None:
     enqueue(engine, run(learner="l"), most=9)
     tables = ("attempts", "reveals", "predictions", "runs")
     with open_session(engine) as session:
-        kept = everything(session, "l")
+        kept = collect_everything(session, "l")
         assert [len(kept[k]) for k in tables] == [1, 1, 1, 1]
         assert delete_everything(session, "l") == 4
-        assert [len(everything(session, "l")[k]) for k in tables] == [0, 0, 0, 0]
-        assert len(everything(session, "other")["attempts"]) == 1
+        assert [len(collect_everything(session, "l")[k]) for k in tables] == [0, 0, 0, 0]
+        assert len(collect_everything(session, "other")["attempts"]) == 1
 
 
 def test_a_token_is_valid_until_it_is_revoked(engine: Engine) -> None:

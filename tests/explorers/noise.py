@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 
 from app.core.charts.svg import Figure
-from app.course.explorers import Explored
+from app.course.explorers import ExplorerOutput
 
 NOISE = re.compile(r"\d[eE]-(?:1[1-9]|[2-9]\d)\b|(?<![\d.,e^])-0(?:\.0*)?(?![\d.,])|\bnan\b|\binf\b")
 ONE_OF_SEVERAL = re.compile(
@@ -16,7 +16,7 @@ POWER = re.compile(r"\de\+\d")  # 1e+03 days
 SMALL = {"formats", "learning-rate"}
 
 
-def texts_of(shown: Explored) -> Iterator[str]:
+def texts_of(shown: ExplorerOutput) -> Iterator[str]:
     """The sentence and the key figures."""
     yield shown.says
     for fact in shown.facts:

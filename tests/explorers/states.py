@@ -5,7 +5,7 @@ import math
 import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from app.course.explorers import Explored, Explorer, Slider, Values, read_controls
+from app.course.explorers import Explorer, ExplorerOutput, Slider, Values, read_controls
 
 States = Callable[[Explorer], Iterator[dict[str, str]]]  # the settings that are tried
 _CORNERS = 24  # of an explorer with many controls
@@ -42,7 +42,7 @@ def states(explorer: Explorer) -> Iterator[dict[str, str]]:
     yield from _corners(controls, _PRODUCT)
 
 
-def explored_states(explorer: Explorer, which: States) -> Iterator[tuple[str, Explored]]:
+def explored_states(explorer: Explorer, which: States) -> Iterator[tuple[str, ExplorerOutput]]:
     """Each state that is tried and exists, in words, and what is shown there."""
     for state in which(explorer):
         values, _ = read_controls(explorer.controls, state)

@@ -20,7 +20,7 @@ from app.core.simulators.pipeline import SCHEDULES, Times, build, kept_over_time
 from app.course.content.catalog import Catalog
 from app.course.explorers import (
     EXPLORERS,
-    Explored,
+    ExplorerOutput,
     Select,
     Slider,
     Values,
@@ -37,7 +37,7 @@ from tests.oracles.sharding import parallel_mlp
 GARBAGE = ("", "0", "-1", "1e999", "nan", "1e9", "0x10", "<b>", "9" * 500, "1 parsec", "foo", "None", "½")
 
 
-def explored(name: str, **given: str) -> Explored:
+def explored(name: str, **given: str) -> ExplorerOutput:
     explorer = EXPLORERS[name]
     values, corrections = read_controls(explorer.controls, given)
     assert corrections == ()

@@ -9,9 +9,9 @@ from app.core.formulas.layout import fits, step_time, total_step_time
 from app.core.formulas.memory import memory_budget
 from app.core.formulas.presets import GPUS, Layout, ModelShape
 from app.core.units import SECOND
-from app.course.explorers import EXPLORERS, Explored, KeyFigure, Values, address_text, read_controls
-from app.course.explorers.explorer_translation import since, with_ghosts
-from app.course.explorers.projection import MOST, projected
+from app.course.explorers import EXPLORERS, ExplorerOutput, KeyFigure, Values, address_text, read_controls
+from app.course.explorers.explorer_translation import describe_change, with_ghosts
+from app.course.explorers.projection import MOST, project_run
 from app.course.explorers.published_runs import DEEPSEEK, LLAMA, RUNS, ExplorableRun
 from app.course.explorers.run_fit import FIT
 from tests.each import each
@@ -26,7 +26,7 @@ def preset(name: str) -> dict[str, str]:
     return dict(found.state)
 
 
-def exactly(shown: Explored) -> dict[str, float]:
+def exactly(shown: ExplorerOutput) -> dict[str, float]:
     return {fact.label: fact.exact for fact in shown.facts if fact.exact is not None}
 
 
@@ -97,7 +97,7 @@ def test_another_layout_on_the_same_gpus_is_held_against_the_published_one() -> 
 def test_the_shares_are_those_of_the_formula() -> None:
     placed = LLAMA.projected.placed
     shape = placed.model, placed.cluster, placed.layout
-    assert projected(placed, 1).times == step_time(*shape)
+    assert project_run(placed, 1).times == step_time(*shape)
     assert facts("fit", product="66") == facts("fit", product="0") == facts("fit")
     # Products at the full peak take less; nothing takes more than the peak.
     fastest = explored("fit", gpus="1", model="Llama-3-8B", product="100")
@@ -223,12 +223,12 @@ def test_a_limit_is_named() -> None:
 
 def test_a_number_is_compared_with_the_one_before() -> None:
     now, before = explored("fit", stage="3"), explored("fit")
-    changes = {fact.label: since(fact, before) for fact in now.facts}
+    changes = {fact.label: describe_change(fact, before) for fact in now.facts}
     assert changes["step"] == ("6.172 s", "+68 %")
     assert changes["MFU"] == ("42.5 %", "−17 points")
     assert changes["limited by"] == ("compute, 72.7 %", "")
-    assert since(KeyFigure("step", "1 s", 1.0, SECOND), before)[1] == "−84 %"
-    assert since(before.facts[0], before) == ("", "")
+    assert describe_change(KeyFigure("step", "1 s", 1.0, SECOND), before)[1] == "−84 %"
+    assert describe_change(before.facts[0], before) == ("", "")
     bars = with_ghosts(now, before)
     assert [row[0] for row in bars[0].table if row[1] == "total"] == ["memory", "before"]
     assert with_ghosts(before, before) == before.figures

@@ -17,7 +17,7 @@ from app.core.folders import ROOT
 from app.core.formulas import FORMULAS
 from app.core.translation import speaking
 from app.course.content.catalog import Catalog
-from app.course.content.course import CoursePack, loaded, read_pack, sources_of
+from app.course.content.course import CoursePack, load_pack_formulas, read_pack, sources_of
 from app.course.kinds import Exercise
 from app.exporting import course
 from app.exporting.course_contents import SERVER
@@ -117,7 +117,7 @@ def written(
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(course, "EFFORT", 0)
         patch.setattr(FORMULAS, "_functions", dict(FORMULAS._functions))
-        FORMULAS.add(loaded(pack, sources_of(pack)))
+        FORMULAS.add(load_pack_formulas(pack, sources_of(pack)))
         return dict(course.course_files(catalog, plain, pages))
 
 

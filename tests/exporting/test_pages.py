@@ -13,7 +13,7 @@ from app.__main__ import main
 from app.core.errors import InputError, UnavailableError
 from app.exporting import course
 from app.exporting import python as browser
-from app.exporting.omissions import Known, without_unserved
+from app.exporting.omissions import ExportedPages, without_unserved
 from app.exporting.python import BROWSER, VERSION, browser_python
 from tests.each import each
 
@@ -47,7 +47,7 @@ def test_nothing_on_a_page_leads_to_what_an_export_has_not(files: dict[str, byte
     assert b"Sign in" not in files["errata/index.html"]
 
 
-SERVED = Known({"/", "/errata", "/labs/x", "/labs/x/board", "/docs/a"}, "/server").serves
+SERVED = ExportedPages({"/", "/errata", "/labs/x", "/labs/x/board", "/docs/a"}, "/server").serves
 
 
 @each(
@@ -153,7 +153,7 @@ def test_a_script_says_its_sentences_in_the_language_of_the_page(files: dict[str
 
 def test_images_are_where_pages_look_for_them(files: dict[str, bytes]) -> None:
     assert files["images/mine/link.svg"].startswith(b"<svg")
-    known = Known({"/errata"}, "/server")
+    known = ExportedPages({"/errata"}, "/server")
     assert known.rebased('<img src="/images/mine/a.svg">', "/c/") == '<img src="/c/images/mine/a.svg">'
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from app.core.expressions import ExpressionError, Quantity, blanked, fill, slots
+from app.core.expressions import ExpressionError, Quantity, blank_slots, fill, slots
 from tests.each import each
 
 THREE = "It {when a > b}reads {a}{or when a == b}does both{otherwise}writes {b}{end}."
@@ -55,4 +55,4 @@ def test_the_names_of_a_text_are_in_its_conditions_too() -> None:
 
 
 def test_the_prose_of_a_text_has_its_pieces_and_no_tag() -> None:
-    assert blanked(THREE) == "It reads ◊does bothwrites ◊."
+    assert blank_slots(THREE) == "It reads ◊does bothwrites ◊."

@@ -11,7 +11,7 @@ import pytest
 from joserfc import jwk, jws, jwt
 
 from app.classes.federation.http_client import HttpAnswer, Outgoing
-from app.classes.federation.tokens import KeySets, verified
+from app.classes.federation.tokens import KeySets, verify_token
 from app.core.errors import RefusedError, UnavailableError
 from tests.each import each
 
@@ -55,7 +55,7 @@ def signed(claims: Mapping[str, Any] = GOOD, key: Any = KEY, algorithm: str = "E
 
 def claims_of(token: str, keys: KeySets | None = None, nonce: str | None = "n") -> Mapping[str, object]:
     return asyncio.run(
-        verified(
+        verify_token(
             token, keys or KeySets(Service(KEY, RSA)), URL,
             issuer="https://idp.example", audience="wallclock", nonce=nonce, now=NOW,
         )

@@ -11,9 +11,9 @@ from app.core.charts.axes import PAPERS, text_width
 from app.core.charts.svg import to_svg
 from app.core.units import BYTE, read
 from app.course.content.catalog import Catalog
-from app.course.illustrations import ILLUSTRATIONS, illustrated
+from app.course.illustrations import ILLUSTRATIONS, illustrate
 from app.course.kinds import Exercise
-from app.course.kinds.base import Illustrated
+from app.course.kinds.base import ExerciseFigure
 from app.course.kinds.numeric import Numeric
 from app.site.web.exercise.view import illustration_view
 
@@ -25,7 +25,7 @@ ROUNDED = 5e-4  # to four figures
 HEAVIEST = 60_000  # characters of a figure on both papers
 
 
-def pictured(catalog: Catalog) -> Iterator[tuple[Exercise, Illustrated]]:
+def pictured(catalog: Catalog) -> Iterator[tuple[Exercise, ExerciseFigure]]:
     """Every exercise that has a figure, and the figure."""
     for exercise in catalog.by_id.values():
         if exercise.figure:
@@ -47,7 +47,7 @@ def test_the_digits_of_an_answer_are_not_in_the_texts_of_its_figure(catalog: Cat
             continue
         for seed in SEEDS:
             given = set(NUMBER.findall(exercise.variant(seed).prompt))
-            texts = figure_texts(illustrated(figure, exercise.draw(seed)))
+            texts = figure_texts(illustrate(figure, exercise.draw(seed)))
             shown = {number for text in texts for number in NUMBER.findall(text)} - given
             for key in exercise.keys(seed).values():
                 digits = key.asked.shown(key.right).split()[0]
@@ -58,7 +58,7 @@ def test_a_size_in_a_figure_has_the_unit_of_the_prompt(catalog: Catalog) -> None
     for exercise, figure in pictured(catalog):
         for seed in SEEDS:
             prompt = sizes_in(exercise.variant(seed).prompt)
-            for text in figure_texts(illustrated(figure, exercise.draw(seed))):
+            for text in figure_texts(illustrate(figure, exercise.draw(seed))):
                 for size, unit in sizes_in(text) - prompt:
                     alike = {other for value, other in prompt if abs(value / size - 1) < ROUNDED}
                     assert not alike, f"{exercise.id}: {text} in {unit}, not in {alike}"
@@ -72,7 +72,7 @@ def sizes_in(text: str) -> set[tuple[float, str]]:
 
 def test_a_figure_is_light_and_its_texts_are_inside_its_edges(catalog: Catalog) -> None:
     for exercise, figure in pictured(catalog):
-        made = illustrated(figure, exercise.draw(3))
+        made = illustrate(figure, exercise.draw(3))
         drawn = [to_svg(made, alone=False, paper=paper) for paper in PAPERS.values()]
         assert sum(map(len, drawn)) < HEAVIEST, exercise.id
         for paper, svg in zip(PAPERS.values(), drawn, strict=True):
@@ -96,7 +96,7 @@ def test_a_page_shows_the_figure_of_its_own_variant(client: TestClient) -> None:
 def test_an_author_meets_the_problem_where_the_figure_would_be(catalog: Catalog) -> None:
     exercise = catalog.exercise("collectives/bytes-sent-by-a-ring")
     broken = exercise.model_copy(
-        update={"figure": Illustrated(draws="tree", **{"with": {"ranks": 0}}), "digest": "another"}
+        update={"figure": ExerciseFigure(draws="tree", **{"with": {"ranks": 0}}), "digest": "another"}
     )
     view = illustration_view(broken, 0)
     assert view

@@ -11,10 +11,10 @@ from app.core.errors import UnavailableError
 from app.course.content.catalog import Catalog
 from app.course.kinds.base import Verdict
 from app.course.kinds.code.buggy_line import BuggyLine
-from app.course.kinds.code.calls import Argument, outcome_sentence, plain_argument, python, rounded
+from app.course.kinds.code.calls import Argument, outcome_sentence, plain_argument, python, round_result
 from app.course.kinds.code.function import Function
 from app.course.kinds.code.mutants import alterations
-from app.course.sandbox.process import CallRaised, CallReturned, Execution, Outcome, Plain, Reason, Stopped
+from app.course.sandbox.process import CallRaised, CallReturned, Execution, Outcome, Plain, Reason, StoppedRun
 from app.course.sandbox.runner import Runner
 from app.site.markdown import inline_html
 from tests.each import each
@@ -99,7 +99,7 @@ def test_nobody_is_right_while_the_right_program_does_not_run_through(
 ) -> None:
     exercise = function(catalog, name)
     wrong = f"def {exercise.entry}(*_):\n    return 'anything'\n"
-    endings: list[Outcome] = [Stopped(reason) for reason in REASONS]
+    endings: list[Outcome] = [StoppedRun(reason) for reason in REASONS]
     endings.append(CallRaised("MemoryError", "", None))
     # Every ending comes before, at and after the first call in some exercise; each exercise has all three.
     first = list(WITHOUT_REFERENCE).index(name)
@@ -125,7 +125,7 @@ def test_a_program_that_did_not_run_is_neither_graded_nor_proven_wrong(
     assert isinstance(listed, BuggyLine)
 
     def busy_with(source: str) -> Busy:
-        return Busy(runner, source, calls, Stopped(reason))
+        return Busy(runner, source, calls, StoppedRun(reason))
 
     for work in (
         exercise.grade(0, exercise.right, busy_with(exercise.right)),
@@ -148,7 +148,7 @@ def test_where_nothing_can_be_drawn_the_examples_grade(catalog: Catalog, runner:
 def test_a_foreseen_mistake_that_was_stopped_is_tried_again(catalog: Catalog, runner: Runner, loop: Loop) -> None:
     exercise = function(catalog, "collectives/write-ring-time")
     wrong = exercise.wrong[0]
-    busy = Busy(runner, wrong.code, 2, Stopped("time"))
+    busy = Busy(runner, wrong.code, 2, StoppedRun("time"))
     other = wrong.code + "\n# somebody else's\n"
     assert wrong.says not in graded(loop, exercise, busy, other).feedback
     assert wrong.says.strip() in graded(loop, exercise, runner, other).feedback
@@ -377,7 +377,7 @@ def test_a_number_too_long_to_be_written_is_described() -> None:
     huge = 1 << 79_000
     values: list[Plain] = [huge, [huge], ({huge},), {1: [huge]}]
     for value in values:
-        assert "more than 4,300 digits" in rounded(value)
+        assert "more than 4,300 digits" in round_result(value)
 
 
 def test_an_argument_is_a_list_of_lists_of_lists_with_texts_and_no_deeper() -> None:

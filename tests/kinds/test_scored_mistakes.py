@@ -17,7 +17,7 @@ from app.core.errors import ContentError
 from app.core.folders import ROOT
 from app.course.content.catalog import Catalog
 from app.course.content.topic_file import ReadingQuestion
-from app.course.content.translations import exercise_texts, read_exercise, translated, translations_of
+from app.course.content.translations import exercise_texts, read_exercise, translate_exercise, translations_of
 from app.course.kinds import EXERCISE, Exercise
 from app.course.kinds.base import Answer, Verdict
 from app.course.sandbox.runner import Runner
@@ -143,7 +143,7 @@ def test_a_translation_says_the_sentence_and_keeps_the_score(catalog: Catalog, t
     exercise, document = read_exercise(path, "collectives")
     (german,) = translations_of(path, exercise_texts(exercise))
     assert german.is_fresh  # a score changes no text
-    made = translated(exercise, document, german)
+    made = translate_exercise(exercise, document, german)
     verdict = graded(made, "80 ms")
     assert verdict.score == 0.5
     assert "Das nimmt 2 S" in verdict.feedback[0]

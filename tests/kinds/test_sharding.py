@@ -14,7 +14,7 @@ from app.course.content.catalog import Catalog
 from app.course.illustrations.grids import played_sketch
 from app.course.kinds import Verdict
 from app.course.kinds.base import Answer
-from app.course.kinds.sharding import in_jax, placements, read_layout, read_plan, task_of, tolerated, trouble_of
+from app.course.kinds.sharding import in_jax, placements, read_layout, read_plan, task_of, tolerated_bytes, trouble_of
 from app.course.sandbox.runner import Runner
 from tests.each import each
 from tests.oracles.collectives import all_to_all, ring_all_gather, ring_all_reduce, ring_reduce_scatter
@@ -143,9 +143,9 @@ def test_layouts_are_written_as_in_jax_and_dtensor() -> None:
     }.items():
         with pytest.raises(ValueError, match=says):
             read_layout(wrong, mesh.axes)
-    assert tolerated("10 %") == pytest.approx(1.1)
+    assert tolerated_bytes("10 %") == pytest.approx(1.1)
     with pytest.raises(ValueError, match="10 %"):
-        tolerated("best")
+        tolerated_bytes("best")
 
 
 def test_what_is_drawn_is_what_the_ranks_hold() -> None:

@@ -12,7 +12,7 @@ import pytest
 from app.labs.machines import devices
 from app.labs.machines.devices import Devices, join_sources
 from app.labs.machines.vendor import GpuListing, ListedGpu
-from app.labs.runner.probe import Seen, SeenDevice
+from app.labs.runner.probe import SeenDevice, TorchProbe
 
 NO_GPUS = "No CUDA GPUs are available"
 TOO_OLD = "The NVIDIA driver on your system is too old (found version 12020). Please update it."
@@ -65,7 +65,7 @@ def listing(names: Sequence[str] = (H100,) * 8, profiles: Sequence[str] = ()) ->
     return GpuListing(tool="nvidia-smi", gpus=tuple(gpus), topology="GPU0 X NV18")
 
 
-def seen(numbers: Sequence[int] = (), error: str = "", **more: str) -> Seen:
+def seen(numbers: Sequence[int] = (), error: str = "", **more: str) -> TorchProbe:
     """What a torch with CUDA sees: the GPUs of these numbers, all peers of each other, or an error."""
     gpus = tuple(
         SeenDevice(
@@ -75,10 +75,10 @@ def seen(numbers: Sequence[int] = (), error: str = "", **more: str) -> Seen:
         for place, number in enumerate(numbers)
     )  # fmt: skip
     build = {"torch": "2.13.0", "cuda": "13.0", **more}
-    return Seen(**build, devices=gpus, error=error)
+    return TorchProbe(**build, devices=gpus, error=error)
 
 
-def faulty(found: Seen, number: int) -> Seen:
+def faulty(found: TorchProbe, number: int) -> TorchProbe:
     """*found*, with a GPU on which no kernel runs."""
     gpus = list(found.devices)
     gpus[number] = replace(gpus[number], fault=NO_KERNEL, peers=())
@@ -134,7 +134,7 @@ def plain(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(f"{module}.has_traces", lambda: False)
 
 
-def answering(found: Seen | str) -> Callable[[Path], int]:
+def answering(found: TorchProbe | str) -> Callable[[Path], int]:
     """Starts a process in the place of the one that asks torch; it has printed *found*."""
 
     def start(printed: Path) -> int:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache
 
-from app.labs.results.analysis import analyzed, shipped_runs
+from app.labs.results.analysis import analyze_report, shipped_runs
 from app.labs.results.report import Measure, Report
 from app.labs.spec import lab_called, read_job
 
@@ -18,7 +18,7 @@ def quiet_run(lab: str, word: str = "") -> Report:
     machine = replace(found.machine, load=0.5)
     quiet = replace(found, machine=machine, measures=tuple(_quiet(found.measures)), doubts=())
     job = read_job(lab_called(lab).run_over(found.backend), found.given)
-    report = analyzed(quiet, found.ranks, job.values)
+    report = analyze_report(quiet, found.ranks, job.values)
     if report.doubts:
         raise AssertionError(report.doubts)
     return report

@@ -17,7 +17,7 @@ import yaml
 
 from app import labs
 from app.__main__ import main
-from app.labs.launch.base import instructions, prepared
+from app.labs.launch.base import instructions, prepare_run
 from app.labs.results.analysis import report_of
 from app.labs.run import LabRun
 from app.labs.runner.job import note_start, stack_of
@@ -32,7 +32,7 @@ DOCUMENTATION = Path(labs.__file__).parents[1] / "docs" / "labs.md"
 
 
 def run_of(folder: Path, name: str, backend: str = "gloo", **given: str) -> LabRun:
-    return prepared(read_job(lab_called(name), given), folder, backend)
+    return prepare_run(read_job(lab_called(name), given), folder, backend)
 
 
 def started(commands: Sequence[Sequence[str]], *environments: Mapping[str, str]) -> Sequence[int]:

@@ -12,20 +12,20 @@ import pytest
 from app.__main__ import main
 from app.core.errors import InputError
 from app.core.units import scale_of
-from app.labs.check.steps import STEPS, checked, taken
+from app.labs.check.steps import STEPS, report_check, take_steps
 from app.labs.check.world import (
     CheckFinding,
+    CheckRun,
     CheckStep,
     CheckVerdict,
     Expectation,
-    Ran,
     What,
     World,
     _table,
     expectation,
     status,
 )
-from app.labs.machines.devices import Devices, join_sources, promised
+from app.labs.machines.devices import Devices, join_sources, promised_gpus
 from app.labs.machines.vendor import Output
 from app.labs.results.upload import read_sent_file
 from tests.each import each
@@ -38,7 +38,7 @@ UNKNOWN, PASSED, ODD, FAILED = CheckVerdict
 
 
 def steps_of(world: World) -> dict[int, CheckStep]:
-    return {step.number: step for step in taken(world)}
+    return {step.number: step for step in take_steps(world)}
 
 
 def only(world: World, number: int) -> list[CheckFinding]:
@@ -63,7 +63,7 @@ def test_a_healthy_dgx_passes_every_step_that_one_machine_can_take() -> None:
     assert {number for number, step in steps.items() if step.verdict is UNKNOWN} == {7, 12, 13}
     others = [step for number, step in steps.items() if number not in (7, 12, 13)]
     assert all(step.verdict is PASSED for step in others), [told(list(s.findings), ODD) for s in others]
-    assert not checked(tuple(steps.values()), "").has_failed
+    assert not report_check(tuple(steps.values()), "").has_failed
 
 
 SICK = Speeds(small=1e-3, bus=100e9, copy=1e12, products=dict.fromkeys(("bf16", "tf32", "fp32"), 1e12))
@@ -90,7 +90,7 @@ def test_what_is_disturbed_once_is_run_again() -> None:
 
 def test_a_dgx_is_run_as_the_first_hour_says() -> None:
     world = dgx()
-    list(taken(world))
+    list(take_steps(world))
     assert world.ran == [
         "products on 0 of 8 over gloo",
         "all-reduce gloo sizes=4KiB,1MiB ranks=2",
@@ -122,14 +122,14 @@ def test_the_large_sizes_and_the_kernels_are_left_out_of_a_quick_check() -> None
     assert "all-reduce nccl ranks=8 sizes=8KiB,64MiB" in world.ran
     assert not [command for command in world.ran if command.startswith(("matrix", "att", "mem-"))]
     assert [steps[number].verdict for number in (8, 9, 10)] == [UNKNOWN] * 3
-    assert not checked(tuple(steps.values()), "").has_failed
+    assert not report_check(tuple(steps.values()), "").has_failed
 
 
 def test_a_machine_without_gpus_fails_nothing_and_says_what_it_could_not_check() -> None:
     steps = steps_of(FakeWorld(cards=(), lockable=2.0**23))
     verdicts = {number: step.verdict for number, step in steps.items()}
     assert [number for number, one in verdicts.items() if one is PASSED] == [3, 4, 5, 11]
-    assert not checked(tuple(steps.values()), "").has_failed
+    assert not report_check(tuple(steps.values()), "").has_failed
     for number in (1, 2, 6, 8, 9, 10):
         assert "this machine has no GPU" in told(list(steps[number].findings), UNKNOWN)
 
@@ -353,7 +353,7 @@ def cluster(**more: Any) -> FakeWorld:
 
 
 def test_a_cluster_to_which_nobody_promised_gpus_says_so() -> None:
-    world = FakeWorld(gpus=promised(0, 2), is_slurm=True, nodes=2)
+    world = FakeWorld(gpus=promised_gpus(0, 2), is_slurm=True, nodes=2)
     for number in (5, 6, 7, 8):
         says = told(only(world, number), UNKNOWN)
         assert "WALLCLOCK_SLURM_GPUS, the number of GPUs of a node, is 0" in says
@@ -392,8 +392,8 @@ def test_what_belongs_to_the_nodes_of_a_cluster_is_left_to_them() -> None:
 class Disturbed(FakeWorld):
     """A machine that does something else whenever it is to measure."""
 
-    def run(self, lab: str, *_: object, **__: object) -> Ran:
-        return Ran(report=replace(quiet_run(lab), doubts=("The load was high.",)))
+    def run(self, lab: str, *_: object, **__: object) -> CheckRun:
+        return CheckRun(report=replace(quiet_run(lab), doubts=("The load was high.",)))
 
 
 def test_a_disturbed_run_is_not_written_to_a_file_for_a_board(tmp_path: Path) -> None:
@@ -421,10 +421,10 @@ def test_jobs_of_slurm_are_run_in_four_shapes_and_canceled() -> None:
 class Recorded(FakeWorld):
     """A machine on which every run is one of those that were recorded here."""
 
-    def run(self, lab: str, *_: object, **__: object) -> Ran:
+    def run(self, lab: str, *_: object, **__: object) -> CheckRun:
         if lab == "attention":
             raise InputError("attention has no form for this machine")
-        return Ran(report=quiet_run(lab))
+        return CheckRun(report=quiet_run(lab))
 
 
 def test_the_standard_runs_are_written_to_a_file_that_a_board_takes(tmp_path: Path) -> None:
@@ -440,14 +440,14 @@ def test_the_standard_runs_are_written_to_a_file_that_a_board_takes(tmp_path: Pa
 
 
 def test_the_report_can_be_read_by_people_and_by_programs() -> None:
-    steps = tuple(taken(dgx({MODES: queried(errors="3")})))
+    steps = tuple(take_steps(dgx({MODES: queried(errors="3")})))
     lines = list(steps[0].lines())
     assert lines[0].startswith(" 1. Driver and GPUs: failed  (")
     assert f"      passed                GPUs: 8 × {H100}, driver 580.65.06" in lines
     place = lines.index("      failed                uncorrected memory errors: 3 on GPU 0")
     assert lines[place + 1].strip() == "expected: none since the driver was loaded"
     assert lines[place + 2].strip().startswith("Reset the GPU")
-    result = checked(steps, "wallclock lab check")
+    result = report_check(steps, "wallclock lab check")
     assert result.has_failed
     assert result.summary().startswith("1 failed, ")
     plain = json.loads(result.as_json())

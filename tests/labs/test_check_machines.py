@@ -9,7 +9,7 @@ import pytest
 from app.labs.check.hardware import driver, links
 from app.labs.check.kernels import check_network, pcie_under_load, variables_without
 from app.labs.check.steps import after_the_load
-from app.labs.check.world import CheckFinding, CheckVerdict, Ran, compare_expected
+from app.labs.check.world import CheckFinding, CheckRun, CheckVerdict, compare_expected
 from app.labs.machines.devices import Devices
 from app.labs.machines.nvidia_output import query_gpus, read_gpu_sections
 from app.labs.machines.vendor import Output
@@ -162,7 +162,7 @@ def test_pcie_is_read_while_it_is_in_use() -> None:
     idle, busy = (Output(sections(generation=g, width=w)) for g, w in (("1", "8x"), ("5", "16x")))
 
     class Napping(FakeWorld):
-        def run_watched(self, lab: str, given: Mapping[str, str], *command: str) -> tuple[Ran, Sequence[Output]]:
+        def run_watched(self, lab: str, given: Mapping[str, str], *command: str) -> tuple[CheckRun, Sequence[Output]]:
             ran, _ = super().run_watched(lab, given, *command)
             return ran, [idle, busy, idle]
 
@@ -176,7 +176,7 @@ def test_pcie_is_read_while_it_is_in_use() -> None:
 
 def test_a_tool_is_asked_while_a_run_goes_on() -> None:
     class Slow(FakeWorld):
-        def run(self, *given: Any, **more: Any) -> Ran:
+        def run(self, *given: Any, **more: Any) -> CheckRun:
             wait_until(lambda: len(asked) > 2)
             return super().run(*given, **more)
 

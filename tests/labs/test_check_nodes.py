@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from app.__main__ import main
-from app.labs.check.node_comparison import NodeCheck, compare_nodes, confirmed, read_node_check
-from app.labs.check.world import CheckFinding, CheckReport, CheckStep, CheckVerdict, passed
+from app.labs.check.node_comparison import NodeCheck, compare_nodes, confirm_nodes, read_node_check
+from app.labs.check.world import CheckFinding, CheckReport, CheckStep, CheckVerdict, passed_finding
 from tests.each import each
 
 H100, A100 = "8 × NVIDIA H100 80GB HBM3", "4 × NVIDIA A100-SXM4-80GB"
@@ -34,7 +34,7 @@ def checked(
 ) -> NodeCheck:
     """A node whose step 2 ends with the verdict *worst*, and its two numbers."""
     steps = (
-        CheckStep(1, "Driver and GPUs", (passed("GPUs", gpus),), 1.0),
+        CheckStep(1, "Driver and GPUs", (passed_finding("GPUs", gpus),), 1.0),
         CheckStep(2, "GPUs as torch sees them", (CheckFinding("ECC", worst, "3", "0"),), 1.0),
         CheckStep(8, "Matrix products", (finding(RATE, rate, "TFLOP/s"),), 1.0),
         CheckStep(9, "Copies", (finding(COPY, copy, "TB/s"),), 1.0),
@@ -79,7 +79,10 @@ def test_each_kind_of_number_has_its_direction_and_its_limit(name: str, unit: st
 
 
 def of_numbers(node: str, found: list[CheckFinding]) -> NodeCheck:
-    steps = (CheckStep(1, "Driver and GPUs", (passed("GPUs", H100),), 1.0), CheckStep(8, "Numbers", tuple(found), 1.0))
+    steps = (
+        CheckStep(1, "Driver and GPUs", (passed_finding("GPUs", H100),), 1.0),
+        CheckStep(8, "Numbers", tuple(found), 1.0),
+    )
     return NodeCheck(node, CheckReport("2026-01-01", node, "wallclock lab check", steps))
 
 
@@ -124,7 +127,7 @@ def test_a_node_is_off_only_if_it_is_so_twice() -> None:
     assert len(first.outliers) == 0  # half of them: the median is in between
     first = compare_nodes(rated(700e12, 700e12, 700e12, 700e12, 600e12, 600e12))
     *_, well, still = rated(700e12, 700e12, 700e12, 700e12, 699e12, 610e12)
-    found = confirmed(first, [well, still])
+    found = confirm_nodes(first, [well, still])
     assert [(one.node, one.value) for one in found.outliers] == [(still.node, 610e12)]
     assert [found.health(one) for one in found.checks] == [0, 0, 0, 0, 0, 3]
 

@@ -15,11 +15,19 @@ import pytest
 
 from app.core.errors import UnavailableError
 from app.labs.machines import devices
-from app.labs.machines.devices import NO_DEVICES, Devices, find_devices, find_gpus, has_traces, join_sources, promised
-from app.labs.machines.torch_query import answer_of, spawned
+from app.labs.machines.devices import (
+    NO_DEVICES,
+    Devices,
+    find_devices,
+    find_gpus,
+    has_traces,
+    join_sources,
+    promised_gpus,
+)
+from app.labs.machines.torch_query import answer_of, spawn_query
 from app.labs.machines.vendor import GpuListing, ListedGpu, list_gpus, memory_in_use
 from app.labs.runner import probe
-from app.labs.runner.probe import Seen, SeenDevice
+from app.labs.runner.probe import SeenDevice, TorchProbe
 from tests.each import each
 from tests.labs.gpus import (
     H100,
@@ -49,7 +57,7 @@ def _nothing_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.delenv(name, raising=False)
 
 
-def mig(uuid: str) -> Seen:
+def mig(uuid: str) -> TorchProbe:
     """What CUDA shows of a GPU that is divided: one instance."""
     one = SeenDevice(name=f"{H100} MIG 1g.10gb", uuid=uuid, capability="9.0")
     return replace(seen(), devices=(one,))
@@ -70,7 +78,7 @@ def mig(uuid: str) -> Seen:
     ],
 )
 def test_names_belong_to_the_gpus_that_cuda_shows(
-    chosen: dict[str, str], found: Seen, gpus: GpuListing, names: str, note: str
+    chosen: dict[str, str], found: TorchProbe, gpus: GpuListing, names: str, note: str
 ) -> None:
     known = join_sources(found, gpus, chosen)
     assert [one.name for one in known.devices] == [H100] * len(found.devices)
@@ -123,7 +131,7 @@ def test_two_mig_instances_are_chosen_and_one_is_seen() -> None:
             "torch 2.13.0, built for CUDA 13.0, cannot use a GPU of this machine: Found no NVIDIA",
         ),
         (
-            Seen(error="the process that was to ask it died: Segmentation fault"),
+            TorchProbe(error="the process that was to ask it died: Segmentation fault"),
             listing(),
             "torch could not be asked which GPUs it can use: the process that was to ask it died",
         ),
@@ -134,7 +142,7 @@ def test_two_mig_instances_are_chosen_and_one_is_seen() -> None:
         ),
     ],
 )
-def test_why_torch_sees_no_gpu_is_said(found: Seen, gpus: GpuListing, note: str) -> None:
+def test_why_torch_sees_no_gpu_is_said(found: TorchProbe, gpus: GpuListing, note: str) -> None:
     known = join_sources(found, gpus, {})
     assert known.note.startswith(note)
     assert (known.kind, known.usable, known.error) == ("none", 0, found.error)
@@ -275,7 +283,7 @@ def fake_torch(count: int, **more: Any) -> SimpleNamespace:
 
 def test_torch_is_asked_for_each_gpu_and_runs_a_kernel_on_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", fake_torch(3, breaks="cuda:2"))
-    found = probe.seen()
+    found = probe.probe_torch()
     assert (found.torch, found.cuda, found.hip, found.error) == ("2.13.0", "13.0", "", "")
     assert [one.fault for one in found.devices] == ["", "", NO_KERNEL]
     assert [one.peers for one in found.devices] == [(1,), (0, 2), ()]
@@ -295,19 +303,19 @@ def test_a_torch_that_cannot_use_gpus_says_why(
     monkeypatch: pytest.MonkeyPatch, torch: SimpleNamespace, error: str
 ) -> None:
     monkeypatch.setitem(sys.modules, "torch", torch)
-    found = probe.seen()
+    found = probe.probe_torch()
     assert (found.devices, found.error) == ((), error)
 
 
 def test_a_gpu_that_adds_wrongly_does_not_work(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "torch", fake_torch(1, total=7, cuda=None, hip="6.4"))
-    (one,) = probe.seen().devices
+    (one,) = probe.probe_torch().devices
     assert (one.fault, one.capability) == ("it adds wrongly", "gfx942")
 
 
 @pytest.mark.needs("torch")
 def test_the_torch_that_is_installed_answers_from_another_process() -> None:
-    found = answer_of(spawned, 60)
+    found = answer_of(spawn_query, 60)
     assert found.torch.partition("+")[0] == version("torch").partition("+")[0]
     built_for_gpus = bool(found.cuda or found.hip)
     assert (found.error == "it was built without CUDA and without ROCm") == (not built_for_gpus)
@@ -322,7 +330,7 @@ def test_the_torch_that_is_installed_answers_from_another_process() -> None:
     ],
 )
 def test_a_process_that_does_not_answer_is_told_of(start: devices.Start, error: str) -> None:
-    assert answer_of(start, 0.05) == Seen(error=error)
+    assert answer_of(start, 0.05) == TorchProbe(error=error)
 
 
 # When it is asked.
@@ -373,7 +381,7 @@ def test_it_is_asked_again_for_other_variables(monkeypatch: pytest.MonkeyPatch) 
     ],
 )
 def test_what_may_have_passed_is_asked_again_after_a_while(
-    first: Seen | str, again: bool, monkeypatch: pytest.MonkeyPatch
+    first: TorchProbe | str, again: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = find_devices(answering(first))
     assert find_devices(answering(seen([7]))) is before
@@ -417,5 +425,5 @@ def test_without_a_trace_of_a_gpu_nothing_is_asked(tmp_path: Path, monkeypatch: 
 
 
 def test_gpus_of_a_cluster_are_counted_and_otherwise_unknown() -> None:
-    assert promised(3).usable == 3
-    assert replace(promised(0), setting="") == NO_DEVICES
+    assert promised_gpus(3).usable == 3
+    assert replace(promised_gpus(0), setting="") == NO_DEVICES

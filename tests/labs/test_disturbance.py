@@ -12,7 +12,7 @@ from app.core.translation import speaking
 from app.course.content.catalog import Catalog
 from app.course.kinds.choice import LabExercise
 from app.labs.machines.machine import MachineFacts
-from app.labs.results.analysis import analyzed, report_of, revise, shipped_runs
+from app.labs.results.analysis import analyze_report, report_of, revise, shipped_runs
 from app.labs.results.match import find_result, is_of
 from app.labs.results.notes import localized_note
 from app.labs.results.report import DOUBTS, WHAT_TO_DO, Measure, Report, disturbances_in, read_report
@@ -67,7 +67,7 @@ def report(lab: str, *points: Point, backend: str = "gloo", machine: MachineFact
         notes=(),
         given=job.given,
     )
-    return analyzed(plain, job.ranks, job.values)
+    return analyze_report(plain, job.ranks, job.values)
 
 
 def timed(*times: tuple[float, float], spread: float = 1.0) -> tuple[Point, ...]:

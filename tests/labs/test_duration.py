@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from app.core.errors import InputError
-from app.labs.launch.base import planned, planned_elsewhere
+from app.labs.launch.base import plan_job, planned_elsewhere
 from app.labs.results.duration import place_seconds, refuse_too_long
 from app.labs.spec import known_labs, lab_called, read_job
 from tests.each import each
@@ -36,7 +36,7 @@ TOO_LONG: Mapping[str, tuple[str, dict[str, str], str]] = {
 
 
 @each("what", TOO_LONG)
-@each("how", {"run": planned, "prepare": planned_elsewhere}.items(), ids=lambda how: how[0])
+@each("how", {"run": plan_job, "prepare": planned_elsewhere}.items(), ids=lambda how: how[0])
 def test_a_run_that_is_too_long_is_refused_with_what_fits(what: str, how: tuple[str, object]) -> None:
     name, given, cure = TOO_LONG[what]
     plan = how[1]

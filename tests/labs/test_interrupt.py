@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.labs.launch.base import prepared
+from app.labs.launch.base import prepare_run
 from app.labs.spec import lab_called, read_job
 from tests.each import each
 
@@ -48,13 +48,13 @@ START = "from app.labs.runner.__main__ import main; main()"
 
 @each("at", ["app.labs.runner.process", "app.labs.runner.job"])
 def test_a_rank_that_is_interrupted_early_says_nothing(at: str, tmp_path: Path) -> None:
-    run = prepared(read_job(lab_called("ring-bytes"), {"ranks": "2"}), tmp_path, "gloo")
+    run = prepare_run(read_job(lab_called("ring-bytes"), {"ranks": "2"}), tmp_path, "gloo")
     assert interrupted(at, START, [str(run.folder)], tmp_path) == (130, "")
 
 
 @pytest.mark.needs("torch")
 def test_a_rank_that_is_interrupted_as_it_imports_torch_is_told_without_a_traceback(tmp_path: Path) -> None:
-    run = prepared(read_job(lab_called("ring-bytes"), {"ranks": "2"}), tmp_path, "gloo")
+    run = prepare_run(read_job(lab_called("ring-bytes"), {"ranks": "2"}), tmp_path, "gloo")
     assert interrupted("torch", START, [str(run.folder)], tmp_path) == (1, "")
     assert run.outcome
     assert run.outcome.cause == "rank 0: KeyboardInterrupt: "

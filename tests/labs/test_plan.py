@@ -7,8 +7,8 @@ import pytest
 
 from app.core.errors import InputError
 from app.labs.launch import base
-from app.labs.launch.base import LaunchPlan, planned, planned_elsewhere
-from app.labs.machines.devices import NO_DEVICES, Devices, join_sources, promised
+from app.labs.launch.base import LaunchPlan, plan_job, planned_elsewhere
+from app.labs.machines.devices import NO_DEVICES, Devices, join_sources, promised_gpus
 from app.labs.spec import Lab, Parameter, known_labs, lab_called
 from tests.each import each
 from tests.labs.gpus import NO_GPUS, TOO_OLD, faulty, listing, machine, seen
@@ -19,7 +19,7 @@ WITHOUT_CUDA = join_sources(
 OLD_DRIVER = join_sources(seen(error=TOO_OLD), listing(), {})
 HIDDEN = join_sources(seen(error=NO_GPUS), listing(), {"CUDA_VISIBLE_DEVICES": "NoDevFiles"})
 BROKEN = join_sources(faulty(seen(range(8)), 3), listing(), {})
-PLANNING = {"run": planned, "prepare": planned_elsewhere}
+PLANNING = {"run": plan_job, "prepare": planned_elsewhere}
 
 
 @pytest.fixture(autouse=True)
@@ -29,7 +29,7 @@ def _traces(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def made(lab: Lab, devices: Devices, asked: str = "auto", **given: str) -> LaunchPlan:
-    return planned(lab, given, asked, lambda: devices)
+    return plan_job(lab, given, asked, lambda: devices)
 
 
 def reduce(devices: Devices, asked: str = "auto", **given: str) -> LaunchPlan:
@@ -70,8 +70,8 @@ def test_devices_are_found_only_where_they_matter() -> None:
     def find() -> Devices:
         raise AssertionError
 
-    assert planned(lab_called("all-reduce"), {}, "gloo", find).backend == "gloo"
-    assert planned(lab_called("ring-bytes"), {}, "auto", find).backend == "gloo"
+    assert plan_job(lab_called("all-reduce"), {}, "gloo", find).backend == "gloo"
+    assert plan_job(lab_called("ring-bytes"), {}, "auto", find).backend == "gloo"
     assert planned_elsewhere(lab_called("all-reduce"), {}, "nccl", find).backend == "nccl"
 
 
@@ -83,7 +83,7 @@ def test_devices_are_found_only_where_they_matter() -> None:
         (HIDDEN, "CUDA_VISIBLE_DEVICES is 'NoDevFiles', which hides every GPU."),
         (machine(1), "NCCL needs one GPU per rank: 2 ranks, and there is 1 GPU."),
         (NO_DEVICES, ""),
-        (promised(0), ""),
+        (promised_gpus(0), ""),
     ],
 )
 def test_auto_says_why_it_takes_processors(devices: Devices, note: str) -> None:
@@ -163,7 +163,7 @@ def test_the_form_for_gpus_has_its_own_defaults(two_forms: Lab) -> None:
         ({"sizes": "4KiB"}, machine(8), "gloo", "does not take these parameters (sizes must be from 8 KiB"),
         ({"sizes": "4KiB"}, NO_DEVICES, "gloo", ""),
         ({"format": "fp8"}, machine(8), "nccl", ""),
-        ({"ranks": "16"}, promised(16), "nccl", ""),
+        ({"ranks": "16"}, promised_gpus(16), "nccl", ""),
     ],
 )
 def test_parameters_choose_the_form_that_takes_them(

@@ -12,7 +12,7 @@ import pytest
 from app.core.charts.plot import Plot
 from app.core.formulas.collectives import bus_bandwidth
 from app.labs.machines.machine import MachineFacts, datasheet_of
-from app.labs.results.analysis import analyzed
+from app.labs.results.analysis import analyze_report
 from app.labs.results.report import Measure, Report
 from app.labs.spec import lab_called
 from app.server.db.run_state import RunState
@@ -60,7 +60,7 @@ def report(
     form = lab_called(lab).run_over(backend)
     texts = {**form.starts, **(given or {})}
     values = {name: one.read(name, texts[name]) for name, one in form.parameters.items()}
-    return analyzed(empty, ranks, values)
+    return analyze_report(empty, ranks, values)
 
 
 def published(run: str, sizes: list[float] | None = None, **more: Any) -> Report:

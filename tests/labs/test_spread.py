@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.labs.launch.base import planned
+from app.labs.launch.base import plan_job
 from app.labs.machines.machine import MachineFacts
 from app.labs.results.analysis import gpu_spread, note_on_spread
 from app.labs.results.report import Report, read_report
@@ -25,9 +25,9 @@ SLOW, EVEN = (1.0, 1.01, 1.08, 1.0), (1.0, 1.01, 1.02, 1.0)
 @each("name", ALONE)
 def test_labs_without_links_take_all_gpus_unless_told_otherwise(name: str) -> None:
     lab = lab_called(name)
-    assert planned(lab, {}, "auto", lambda: machine(8)).job.ranks == 8
-    assert planned(lab, {"ranks": "1"}, "nccl", lambda: machine(8)).job.ranks == 1
-    assert planned(lab, {}, "gloo", lambda: machine(8)).job.ranks == 1
+    assert plan_job(lab, {}, "auto", lambda: machine(8)).job.ranks == 8
+    assert plan_job(lab, {"ranks": "1"}, "nccl", lambda: machine(8)).job.ranks == 1
+    assert plan_job(lab, {}, "gloo", lambda: machine(8)).job.ranks == 1
 
 
 def test_only_labs_without_links_have_ranks_that_work_alone() -> None:

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from app.core.units import BYTE, parse
-from app.labs.check.world import Broke, Ran, TorchProcess, World
+from app.labs.check.world import CheckFailure, CheckRun, TorchProcess, World
 from app.labs.machines.devices import NO_DEVICES, Devices
 from app.labs.machines.machine import MachineFacts
 from app.labs.machines.vendor import Output
-from app.labs.results.report import Derived, Measure, Report
+from app.labs.results.report import DerivedValue, Measure, Report
 from app.server.config import Settings
 from app.server.db.run_state import RunState
 from tests.labs.gpus import H100, machine
@@ -131,27 +131,27 @@ class FakeWorld(World):
 
     def run_once(
         self, lab: str, given: Mapping[str, str], backend: str, variables: Mapping[str, str], site: str
-    ) -> Ran:
+    ) -> CheckRun:
         words = [lab, backend, *map("=".join, given.items()), *map("=".join, variables.items())]
         self.ran.append(" ".join([*words, site]).strip())
         cause = self.failing.get(site or lab, "")
         if cause:
-            return Ran(report=self._report(lab, given, (), RunState.FAILED, cause), seconds=1.0)
+            return CheckRun(report=self._report(lab, given, (), RunState.FAILED, cause), seconds=1.0)
         measures = tuple(self._measures(lab, given, variables))
         report = replace(self._report(lab, given, measures), doubts=self._doubts())
         for variable, way in self.detours.items():
             if variable in variables:
                 report = replace(report, details={**report.details, "transport": way})
-        return Ran(report=report, joined=self.joined, seconds=5.0)
+        return CheckRun(report=report, joined=self.joined, seconds=5.0)
 
-    def fail(self, what: str, rank: int, ranks: int, backend: str, seconds: float) -> Broke:
+    def fail(self, what: str, rank: int, ranks: int, backend: str, seconds: float) -> CheckFailure:
         self.ran.append(f"{what} on {rank} of {ranks} over {backend}")
         if what in ("nothing", "products"):
             cause = self.faults.get(what, "")
             state = RunState.FAILED if cause else RunState.DONE
-            return Broke(state=state, cause=cause, seconds=0.5)
+            return CheckFailure(state=state, cause=cause, seconds=0.5)
         cause = self.faults.get(what, f"rank {rank}: it went wrong, as rank 0 noticed")
-        return Broke(state=RunState.FAILED, cause=cause, seconds=self.lasting, left=self.left)
+        return CheckFailure(state=RunState.FAILED, cause=cause, seconds=self.lasting, left=self.left)
 
     def canceled(self) -> list[str]:
         return self.left_in_queue
@@ -213,7 +213,7 @@ def measure(name: str, where: Mapping[str, float], median: float, **derived: flo
     return Measure(
         name=name, where=where, count=1, least=median, median=median, p90=median,
         samples=(median,), predicted=None, ratio=None, right=None,
-        derived={key: Derived(value, str(value)) for key, value in derived.items()},
+        derived={key: DerivedValue(value, str(value)) for key, value in derived.items()},
     )  # fmt: skip
 
 

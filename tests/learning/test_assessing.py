@@ -12,7 +12,7 @@ from app.course.learning.reviews import (
     final_questions,
     place_learner,
     placement_question,
-    tallied,
+    tally_answers,
 )
 from tests.each import each
 
@@ -115,4 +115,4 @@ def test_a_small_course_has_a_final_of_what_there_is(catalog: Catalog) -> None:
 
 def test_a_tally_is_best_first() -> None:
     pairs = [("a", True), ("b", False), ("a", False), ("c", True), ("c", True)]
-    assert tallied(pairs) == (FinalTally("c", 2, 2), FinalTally("a", 1, 2), FinalTally("b", 0, 1))
+    assert tally_answers(pairs) == (FinalTally("c", 2, 2), FinalTally("a", 1, 2), FinalTally("b", 0, 1))

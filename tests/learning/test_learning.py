@@ -11,7 +11,7 @@ from app.course.learning import (
     mastery_by_skill,
     mastery_of,
     memories,
-    onward,
+    next_exercise,
     review_session,
 )
 
@@ -112,7 +112,7 @@ def test_a_review_comes_after_those_that_it_builds_on(catalog: Catalog) -> None:
 
 
 def chosen(catalog: Catalog, solved: set[str], chapter: str = "", current: str = "") -> str:
-    found = onward(catalog, solved, chapter, current)
+    found = next_exercise(catalog, solved, chapter, current)
     return found.exercise.id if found else ""
 
 
@@ -139,15 +139,15 @@ def test_after_a_path_comes_that_of_the_next_chapter(catalog: Catalog) -> None:
 
 def test_extras_come_when_every_path_is_finished(catalog: Catalog) -> None:
     paths = {name for topic in catalog.topics for name in path(catalog, topic.id)}
-    found = onward(catalog, paths, "memory")
+    found = next_exercise(catalog, paths, "memory")
     assert found
     assert found.exercise in catalog.topic("memory").extras
     assert found.reason == "Still open in ZeRO memory."
-    assert onward(catalog, set(catalog.by_id), "memory") is None
+    assert next_exercise(catalog, set(catalog.by_id), "memory") is None
 
 
 def test_the_place_on_the_path_is_said(catalog: Catalog) -> None:
-    found = onward(catalog, {"memory/state-of-data-parallelism"}, "memory")
+    found = next_exercise(catalog, {"memory/state-of-data-parallelism"}, "memory")
     assert found
     assert found.reason == "Number 2 of 6 on the path in ZeRO memory."
 
@@ -155,9 +155,9 @@ def test_the_place_on_the_path_is_said(catalog: Catalog) -> None:
 def test_a_known_chapter_comes_after_the_extras_of_all_others(catalog: Catalog) -> None:
     paths = {name for topic in catalog.topics for name in path(catalog, topic.id)}
     open_path = paths - {BYTES}
-    known = onward(catalog, open_path, "collectives", known={"collectives"})
+    known = next_exercise(catalog, open_path, "collectives", known={"collectives"})
     assert known
     assert known.exercise in catalog.topics[1].extras
-    last = onward(catalog, set(catalog.by_id) - {BYTES}, "memory", known={"collectives"})
+    last = next_exercise(catalog, set(catalog.by_id) - {BYTES}, "memory", known={"collectives"})
     assert last
     assert last.exercise.id == BYTES

@@ -5,7 +5,7 @@ from pathlib import Path
 from app.core.measurements.file_reader import read_files
 from app.core.measurements.logs.families import LOG_FAMILIES, LogFamily, family_titles
 from app.core.measurements.logs.reader import FOREIGN_FAMILIES, FOREIGN_TOOLS
-from app.core.measurements.reports import TrainingLog, Unread
+from app.core.measurements.reports import TrainingLog, UnreadFile
 from tests.each import each
 
 # Seconds of a step, tokens per second and GPU, FLOP/s and MFU, as the sample prints them.
@@ -70,7 +70,7 @@ def test_a_family_that_is_not_read_is_refused_by_name(name: str, tmp_path: Path)
     path = tmp_path / "printed.log"
     path.write_text(f"some other line\n{FOREIGN_FAMILIES[name].sample}\n" * 3)
     (found,) = read_files([path])
-    assert isinstance(found, Unread)
+    assert isinstance(found, UnreadFile)
     assert f"looks like a log of {name}, which is not read" in found.error
     assert "torchtitan" in found.error
 
@@ -80,7 +80,7 @@ def test_output_of_a_tool_that_is_not_read_is_refused_with_what_to_send(name: st
     path = tmp_path / "printed.txt"
     path.write_text(f"some other line\n{FOREIGN_TOOLS[name].sample}\n\n" * 3)
     (found,) = read_files([path])
-    assert isinstance(found, Unread)
+    assert isinstance(found, UnreadFile)
     assert f"looks like the output of {name}, which is not read" in found.error
     assert FOREIGN_TOOLS[name].instead in found.error
 

@@ -10,7 +10,7 @@ import pytest
 from app.core.errors import InputError
 from app.core.measurements import packed_files
 from app.core.measurements.file_reader import read_files
-from app.core.measurements.reports import CollectiveTest, Unread
+from app.core.measurements.reports import CollectiveTest, UnreadFile
 from app.server.aside import measured_files
 from app.server.aside.measured_files import measured_apart
 from tests.measurements.printing import rows, today
@@ -40,7 +40,7 @@ def test_a_file_that_cannot_be_read_is_one_sentence(name: str, tmp_path: Path) -
     path = tmp_path / "sent"
     path.write_bytes(content)
     (found,) = read_files([path])
-    assert isinstance(found, Unread)
+    assert isinstance(found, UnreadFile)
     assert found.error.startswith("sent")
     assert says in found.error
     assert "\n" not in found.error

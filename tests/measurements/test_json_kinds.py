@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 from app.core.measurements.file_reader import read_files
-from app.core.measurements.reports import TrainingLog, Unread
+from app.core.measurements.reports import TrainingLog, UnreadFile
 from tests.each import each
 
 KINDS: dict[str, tuple[object, str]] = {
@@ -34,7 +34,7 @@ def test_json_of_another_kind_is_told_what_it_is(name: str, tmp_path: Path) -> N
     for indent in (None, 1):
         path.write_text(json.dumps(value, indent=indent))
         (found,) = read_files([path])
-        assert isinstance(found, Unread)
+        assert isinstance(found, UnreadFile)
         assert says in found.error
         assert found.error.startswith(f"{name} is ")
 

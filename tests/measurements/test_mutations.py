@@ -13,7 +13,7 @@ import pytest
 from app.core.measurements.file_reader import Report, read_files
 from app.core.measurements.logs.reader import LogReader
 from app.core.measurements.logs.runs import LogRun
-from app.core.measurements.reports import CollectiveTest, TrainingLog, Unread
+from app.core.measurements.reports import CollectiveTest, TrainingLog, UnreadFile
 from tests.measurements.mutations import mutated, samples
 
 QUICK, ALL = 500, 10_000
@@ -90,7 +90,7 @@ def same_test(test: CollectiveTest, names: Iterable[str], folder: Path) -> str:
 
 def wrong_in(reports: Sequence[Report], names: Sequence[str], folder: Path) -> Iterable[str]:
     for report in reports:
-        if isinstance(report, Unread) or report.doubts:
+        if isinstance(report, UnreadFile) or report.doubts:
             continue
         if isinstance(report, TrainingLog):
             yield same_log(report, names, folder)

@@ -9,7 +9,7 @@ from app.__main__ import main
 from app.core.measurements.file_reader import read_files
 from app.core.measurements.readers import TEXT_READERS, TextReader
 from app.core.measurements.report_json import read_stored, saved_report
-from app.core.measurements.reports import Unread
+from app.core.measurements.reports import UnreadFile
 
 
 @pytest.fixture(params=TEXT_READERS, ids=lambda reader: reader.__name__)
@@ -36,7 +36,7 @@ def test_what_it_reads_is_shown_printed_and_stored(
     file = tmp_path / "printed.txt"
     file.write_text(reader.sample, encoding="utf-8")
     (report,) = read_files([file])
-    assert not isinstance(report, Unread)
+    assert not isinstance(report, UnreadFile)
     assert read_stored(saved_report(report)) == report
     assert main(["measured", str(file)]) == 0
     assert "cannot" not in capsys.readouterr().out

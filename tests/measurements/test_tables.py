@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.core.measurements.file_reader import read_files
-from app.core.measurements.reports import CollectiveTest, Unread
+from app.core.measurements.reports import CollectiveTest, UnreadFile
 from tests.measurements.printing import ALPHA, BANDWIDTH, FACTORS, SIZES, in_2016, in_2020, rows, time_of, today
 
 
@@ -231,7 +231,7 @@ def test_what_is_neither_says_what_is_expected(tmp_path: Path) -> None:
     path = tmp_path / "notes"
     path.write_text("size matters\n8 2\n")
     (found,) = read_files([path])
-    assert isinstance(found, Unread)
+    assert isinstance(found, UnreadFile)
     assert found.error.startswith("notes has no table of nccl-tests")
 
 

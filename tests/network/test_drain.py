@@ -11,7 +11,7 @@ from types import FrameType
 import pytest
 
 from app.server.config import Settings
-from app.server.network.drain import Draining
+from app.server.network.drain import DrainState
 from app.server.network.guard import Limits
 from tests.network.serving import GET, running
 from tests.sockets import connected, response, rest
@@ -38,7 +38,7 @@ def stopped() -> Iterator[list[float]]:
 
 async def drain(seconds: float, signals: int, stopped: list[float]) -> float:
     """The seconds from the first signal until the server was told to stop."""
-    draining = Draining(seconds)
+    draining = DrainState(seconds)
     with draining.watching():
         began = time.monotonic()
         for _ in range(signals):

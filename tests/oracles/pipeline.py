@@ -5,12 +5,12 @@ They read only the start and end times, and do not depend on how the schedule wa
 
 from collections.abc import Iterator
 
-from app.core.simulators.pipeline import Played, Slot
+from app.core.simulators.pipeline import SimulatedSchedule, Slot
 
 _SLACK = 1e-9  # of the step: sums of floats
 
 
-def violations(played: Played) -> list[str]:
+def violations(played: SimulatedSchedule) -> list[str]:
     """Every rule that *played* breaks, in words; none for a legal schedule."""
     slack = _SLACK * max(1.0, played.makespan)
     slots = [slot for own in played.slots for slot in own]
@@ -22,7 +22,7 @@ def violations(played: Played) -> list[str]:
     ]
 
 
-def _overlaps(played: Played, slack: float) -> Iterator[str]:
+def _overlaps(played: SimulatedSchedule, slack: float) -> Iterator[str]:
     for own in played.slots:
         in_time = sorted(own, key=lambda slot: slot.start)
         for before, after in zip(in_time, in_time[1:], strict=False):
@@ -30,7 +30,7 @@ def _overlaps(played: Played, slack: float) -> Iterator[str]:
                 yield f"{_named(after)} starts before {_named(before)} ends"
 
 
-def _places(played: Played, slots: list[Slot]) -> Iterator[str]:
+def _places(played: SimulatedSchedule, slots: list[Slot]) -> Iterator[str]:
     """A backward pass runs where its forward pass ran, and each device does its share."""
     homes = {(s.microbatch, s.stage): s.device for s in slots if s.kind == "F"}
     for slot in slots:
@@ -42,7 +42,7 @@ def _places(played: Played, slots: list[Slot]) -> Iterator[str]:
             yield f"device {device} does more or less than its share"
 
 
-def _missing(played: Played, slots: list[Slot]) -> Iterator[str]:
+def _missing(played: SimulatedSchedule, slots: list[Slot]) -> Iterator[str]:
     """Every micro-batch passes every stage forward once, and backward once, whole or in halves."""
     done: dict[tuple[int, int], list[str]] = {}
     for slot in slots:
@@ -55,7 +55,7 @@ def _missing(played: Played, slots: list[Slot]) -> Iterator[str]:
     yield from (f"micro-batch {m} has no stage {s}" for m, s in done)
 
 
-def _too_early(played: Played, slots: list[Slot], slack: float) -> Iterator[str]:
+def _too_early(played: SimulatedSchedule, slots: list[Slot], slack: float) -> Iterator[str]:
     ends: dict[tuple[str, int, int], Slot] = {(s.kind, s.microbatch, s.stage): s for s in slots}
     ends |= {("B", s.microbatch, s.stage): s for s in slots if s.kind == "I"}
     for slot in slots:

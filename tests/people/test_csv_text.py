@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from app.classes.people.csv_text import MOST_LINES, csv_text, decode_csv, guarded, read_csv, unguarded
+from app.classes.people.csv_text import MOST_LINES, csv_text, decode_csv, guard_cell, read_csv, unguard_cell
 from app.core.errors import InputError
 from tests.each import each
 
@@ -99,7 +99,7 @@ def test_no_cell_begins_a_formula_with_any_separator(cell: str) -> None:
 
 @given(some.text(max_size=8, alphabet="=+-@',;\t\"a \uff1d"))
 def test_what_guards_a_cell_is_taken_off_again(text: str) -> None:
-    assert unguarded(guarded(text)) == text
+    assert unguard_cell(guard_cell(text)) == text
 
 
 def test_a_large_table_is_read_in_time() -> None:

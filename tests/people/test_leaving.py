@@ -13,11 +13,11 @@ from app.classes.people.counted_answers import extend
 from app.classes.people.gradebook import cells_of
 from app.classes.people.work import own_seed
 from app.core.translation.dates import short_day
-from app.server.db.claims import claim_rows, unclaimed
+from app.server.db.claims import claim_rows, find_unclaimed
 from app.server.db.learner_cookie import new_learner, sign
 from app.server.db.migrations import copy_beside
 from app.server.db.people import ExtensionRow, IdentityRow, MemberRow, PersonRow, SessionRow
-from app.server.db.personal import everything
+from app.server.db.personal import collect_everything
 from app.server.db.session import open_session
 from app.server.db.tables import Attempt, Prediction, Reveal, now
 from app.server.db.writer import NewRow, store
@@ -43,7 +43,7 @@ def attempt(learner: str, exercise: str = RING, seed: int = 0) -> Attempt:
 
 def stored(site: Site, learner: str) -> dict[str, int]:
     with open_session(site.engine) as session:
-        rows = everything(session, learner)
+        rows = collect_everything(session, learner)
     return {name: len(rows[name]) for name in PERSONAL}
 
 
@@ -97,12 +97,12 @@ def test_where_both_have_one_of_which_there_is_one_nothing_is_lost(client: TestC
     store_guess(site.engine, mine, "2 s")
     with open_session(site.engine) as session:
         assert claim_rows(session, learner, mine) == 2
-        kept = everything(session, mine)
+        kept = collect_everything(session, mine)
         assert kept["predictions"][0]["answer"] == '{"a": "2"}'  # type: ignore[index]
         assert kept["guesses"][0]["answer"] == "2 s"  # type: ignore[index]
-        left = everything(session, learner)
+        left = collect_everything(session, learner)
         assert [len(left[name]) for name in PERSONAL] == [0, 1, 1, 1, 0, 0]
-        assert unclaimed(session, "") is None
+        assert find_unclaimed(session, "") is None
 
 
 def test_an_answer_that_came_in_a_file_counts_in_no_class(client: TestClient, site: Site, school: School) -> None:

@@ -28,7 +28,7 @@ from app.classes.people.merges import (
 from app.classes.people.persons import close_every_browser, code_digest, new_person, open_browser
 from app.core.errors import InputError, NotFoundError
 from app.server.db.people import ExtensionRow, IdentityRow, MemberRow, OverrideRow, PersonRow, SessionRow
-from app.server.db.personal import everything
+from app.server.db.personal import collect_everything
 from app.server.db.session import open_session
 from app.server.db.tables import AttemptRow, now
 from app.site import Site
@@ -83,7 +83,7 @@ def stored(site: Site, crowd: Crowd) -> list[object]:
             for row in session.exec(select(table))
             if not isinstance(row, MemberRow) or row.left is None
         )
-        return [*found, *(everything(session, one) for one in crowd.learners.values())]
+        return [*found, *(collect_everything(session, one) for one in crowd.learners.values())]
 
 
 def prepare(site: Site, crowd: Crowd) -> None:

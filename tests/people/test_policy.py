@@ -20,7 +20,7 @@ from app.classes.people.policy import (
     counts,
     dates_of,
     days_late,
-    unaided,
+    unaided_share,
     worth,
     worth_steps,
 )
@@ -165,7 +165,7 @@ def test_an_answer_counts_while_the_assignment_is_open_or_late_and_the_best_one_
             counting = [one for one, phase in zip(answers, phases, strict=True) if phase in ("open", "late")]
             assert [one for one in answers if counts(dates, policy, one.at)] == counting
             tried = counting[: policy.attempts or None]
-            worths = [one.score * unaided(policy, one) * worth(policy, dates, one.at) for one in tried]
+            worths = [one.score * unaided_share(policy, one) * worth(policy, dates, one.at) for one in tried]
             share = best_share(policy, dates, answers)
             assert share.earned == pytest.approx(max(worths, default=0.0))
             assert share.tries == len(tried)

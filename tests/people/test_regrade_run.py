@@ -19,7 +19,7 @@ from app.classes.people.classes import members_of
 from app.classes.people.counted_answers import variant_seed
 from app.classes.people.gradebook import cells_of
 from app.classes.people.policy import Policy
-from app.classes.people.regrade_run import Regraded, Stale, raised_for, regraded, stale_answers
+from app.classes.people.regrade_run import RegradeResult, StaleAnswer, raised_for, regrade_answers, stale_answers
 from app.core.errors import UnavailableError
 from app.course.kinds import KINDS
 from app.course.sandbox.runner import Runner
@@ -30,19 +30,19 @@ from app.site import Site
 from tests.people.crowd import RING, STAGE, Crowd, crowd_of
 from tests.people.test_grade_pages import as_, words
 
-Regrade = Callable[..., Regraded]
+Regrade = Callable[..., RegradeResult]
 
 
-def stale_in(site: Site, crowd: Crowd, *exercises: str) -> Sequence[Stale]:
+def stale_in(site: Site, crowd: Crowd, *exercises: str) -> Sequence[StaleAnswer]:
     with open_session(site.engine) as session:
         return stale_answers(session, site.secret, site.catalog, crowd.class_id, exercises)
 
 
 @pytest.fixture
 def regrade(site: Site, runner: Runner, loop: asyncio.AbstractEventLoop) -> Regrade:
-    def made(crowd: Crowd, *exercises: str, lower: bool = False, store: bool = True) -> Regraded:
+    def made(crowd: Crowd, *exercises: str, lower: bool = False, store: bool = True) -> RegradeResult:
         stale = stale_in(site, crowd, *exercises)
-        work = regraded(site.engine, stale, site.catalog, runner, lower=lower, store=store)
+        work = regrade_answers(site.engine, stale, site.catalog, runner, lower=lower, store=store)
         return loop.run_until_complete(work)
 
     return made
@@ -125,7 +125,7 @@ def test_a_program_runs_in_the_sandbox_and_without_it_nothing_changes(
     stale = stale_in(site, crowd, name)
     assert [one.attempt for one in stale] == [number]
     with pytest.raises(UnavailableError):
-        loop.run_until_complete(regraded(site.engine, stale, site.catalog, stopped))
+        loop.run_until_complete(regrade_answers(site.engine, stale, site.catalog, stopped))
     with open_session(site.engine) as session:
         assert not session.exec(select(RegradeRow).where(RegradeRow.attempt == number)).all()
     assert regrade(crowd, name).raised == 1
@@ -213,13 +213,13 @@ def test_a_step_ends_after_some_seconds(
     crowd = crowd_of(site, "Bo", "Cleo")
     numbers = [crowd.answers(name, RING, site.clock(), right=False, digest="old") for name in ("Bo", "Cleo")]
     stale = stale_in(site, crowd)
-    step = regraded(site.engine, stale, site.catalog, runner, store=False, enough=lambda: True)
+    step = regrade_answers(site.engine, stale, site.catalog, runner, store=False, enough=lambda: True)
     found = loop.run_until_complete(step)
     assert (found.judged, found.last) == (1, numbers[0])
 
 
 def test_reasons_stay_few_however_many_there_are() -> None:
-    step = Regraded(judged=60, last=9, kept=[f"reason {n}" + 400 * "x" for n in range(60)])
+    step = RegradeResult(judged=60, last=9, kept=[f"reason {n}" + 400 * "x" for n in range(60)])
     found = so_far(SoFar().with_step(step).with_step(step).text())
     assert (sum(found.kept.values()), found.judged, found.last) == (120, 120, 9)
     assert len(found.kept) == 20

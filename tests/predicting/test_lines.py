@@ -12,7 +12,7 @@ from app.core.folders import ROOT
 from app.core.formulas.layout import fits, projected_utilization, total_step_time
 from app.core.formulas.memory import memory_budget
 from app.core.formulas.presets import Cluster, Layout, ModelShape, Recipe
-from app.core.predicting.estimate import FIELDS, Estimate, PredictionReader, why
+from app.core.predicting.estimate import FIELDS, Estimate, PredictionReader, explain_estimate
 from app.core.predicting.lines import Predictor
 from tests.each import each
 
@@ -254,11 +254,11 @@ def estimated(**changed: object) -> Estimate:
 def test_why_names_what_limits_the_step_and_what_lacks() -> None:
     limits = "The largest part of the step is matrix products (60 %), then the pipeline bubble (30 %)."
     fit = "It fits: stage 1 of 3, the fullest, needs 70 GB of 80 GB."
-    assert why(estimated()) == f"{limits} {fit}"
-    assert why(estimated(room=67e9)) == (
+    assert explain_estimate(estimated()) == f"{limits} {fit}"
+    assert explain_estimate(estimated(room=67e9)) == (
         f"{limits} It does not fit: stage 1 of 3, the fullest, needs 70 GB, 3 GB more than the 67 GB"
         " available; the largest part is activations (50 GB)."
     )
-    alone = why(estimated(parts={"compute": 10.0, "data": 0.0}, stages=(70e9,)))
+    alone = explain_estimate(estimated(parts={"compute": 10.0, "data": 0.0}, stages=(70e9,)))
     assert alone == "The largest part of the step is computation (100 %). It fits: a GPU needs 70 GB of 80 GB."
-    assert "It takes 9 s to 12 s: not every share" in why(estimated(low=9.0, high=12.0))
+    assert "It takes 9 s to 12 s: not every share" in explain_estimate(estimated(low=9.0, high=12.0))

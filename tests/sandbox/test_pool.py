@@ -14,7 +14,7 @@ import pytest
 from app.core.errors import UnavailableError
 from app.course.sandbox import pool
 from app.course.sandbox.component import component_file
-from app.course.sandbox.process import CallReturned, Execution, Stopped, WorkerProcess
+from app.course.sandbox.process import CallReturned, Execution, StoppedRun, WorkerProcess
 from app.course.sandbox.runner import Runner
 from app.server.config import Settings
 from tests.each import each
@@ -99,7 +99,7 @@ def test_a_frozen_worker_gives_no_verdict_and_is_replaced(loop: Loop, runner: Ru
         return lost, await five(runner)
 
     lost, following = in_time(loop, freeze())
-    assert lost.outcomes == (Stopped("lost"),)
+    assert lost.outcomes == (StoppedRun("lost"),)
     assert following
 
 
@@ -166,7 +166,7 @@ def test_a_program_that_is_given_no_processor_is_not_graded(
         return starved, await five(runner)
 
     starved, following = in_time(loop, starve())
-    assert starved.outcomes == (Stopped("busy"),)
+    assert starved.outcomes == (StoppedRun("busy"),)
     assert following
 
 
@@ -217,7 +217,7 @@ def test_a_program_that_kills_its_worker_is_tried_twice_and_no_more(loop: Loop, 
         return answer
 
     report, dead, following = in_time(loop, deadly())
-    assert report.outcomes == (Stopped("lost"),)
+    assert report.outcomes == (StoppedRun("lost"),)
     assert dead == 2
     assert following
 
@@ -230,7 +230,7 @@ async def journey(runner: Runner) -> None:
             assert str(result) == runner.health.says or "sandbox" in str(result)
         else:
             assert isinstance(result, Execution), result
-            assert result.outcomes in [(CallReturned(5),), (Stopped("lost"),)]
+            assert result.outcomes in [(CallReturned(5),), (StoppedRun("lost"),)]
 
 
 @each("operation", OPERATIONS)

@@ -19,7 +19,7 @@ from app.__main__ import main
 from app.commands.doctor import checked_sandbox
 from app.core.errors import UnavailableError
 from app.course.sandbox import remote
-from app.course.sandbox.process import CallRaised, CallReturned, Stopped
+from app.course.sandbox.process import CallRaised, CallReturned, StoppedRun
 from app.course.sandbox.remote import RemotePool, SandboxServer, _choice, create_service
 from app.course.sandbox.runner import Runner
 from app.server.aside.fair_queue import Client, grader
@@ -89,7 +89,7 @@ def test_programs_run_on_a_sandbox_server(tmp_path: Path) -> None:
                 assert (first, second) == (CallReturned(3), CallReturned(float("inf")))
                 assert isinstance(third, CallRaised)
                 late = await runner.run(ENDLESS, "endless", [[]])
-                assert late.outcomes == (Stopped("time"),)
+                assert late.outcomes == (StoppedRun("time"),)
 
     asyncio.run(check())
 

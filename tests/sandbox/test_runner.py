@@ -16,7 +16,7 @@ from app.core.folders import ROOT
 from app.course.sandbox.component import check_owner
 from app.course.sandbox.guest.codec import decode, encode
 from app.course.sandbox.pool import SandboxHealth
-from app.course.sandbox.process import CallRaised, CallReturned, Execution, Plain, Stopped, WorkerProcess
+from app.course.sandbox.process import CallRaised, CallReturned, Execution, Plain, StoppedRun, WorkerProcess
 from app.course.sandbox.runner import Runner
 from app.server.config import Settings
 from tests.each import each
@@ -143,7 +143,7 @@ def test_an_endless_loop_ends_after_a_second_of_processor_time(loop: Loop, runne
     before = processor_times(runner)
     report = run(loop, runner, "def f(x):\n    while x:\n        pass\n    return 1\n", (0,), (1,), (0,))
     after = processor_times(runner)
-    assert report.outcomes == (CallReturned(1), Stopped("time"))
+    assert report.outcomes == (CallReturned(1), StoppedRun("time"))
     used = [after[worker] - before[worker] for worker in before.keys() & after.keys()]
     assert 1.0 <= sum(used) < 2.0  # a tenth to see whether it is short, then a second
     assert runner.pool.busy == 0
@@ -155,7 +155,7 @@ def processor_times(runner: Runner) -> dict[int, float]:
 
 
 def test_an_endless_body_ends_too(loop: Loop, runner: Runner) -> None:
-    assert run(loop, runner, "while True: pass\n", ()).body == Stopped("time")
+    assert run(loop, runner, "while True: pass\n", ()).body == StoppedRun("time")
 
 
 def test_memory_is_limited(loop: Loop, runner: Runner) -> None:
@@ -165,7 +165,7 @@ def test_memory_is_limited(loop: Loop, runner: Runner) -> None:
 
 
 def test_a_value_that_is_too_large_is_reported(loop: Loop, runner: Runner) -> None:
-    assert run(loop, runner, "def f():\n    return 'x' * 100_000\n", ()).outcomes == (Stopped("too large"),)
+    assert run(loop, runner, "def f():\n    return 'x' * 100_000\n", ()).outcomes == (StoppedRun("too large"),)
 
 
 @each("source", ["x" * 65_000, "s = '\ud800'"])

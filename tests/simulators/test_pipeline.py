@@ -1,6 +1,14 @@
 import pytest
 
-from app.core.simulators.pipeline import SCHEDULES, PipelineSchedule, Played, Slot, Times, build, simulate_schedule
+from app.core.simulators.pipeline import (
+    SCHEDULES,
+    PipelineSchedule,
+    SimulatedSchedule,
+    Slot,
+    Times,
+    build,
+    simulate_schedule,
+)
 from tests.each import each
 from tests.oracles.pipeline import violations
 
@@ -69,18 +77,18 @@ def test_a_pipeline_of_four_stages_and_twelve_microbatches(
     assert played.in_flight == in_flight
 
 
-def moved(played: Played, which: int, by: float) -> Played:
+def moved(played: SimulatedSchedule, which: int, by: float) -> SimulatedSchedule:
     """*played* with one slot of the second device at another time."""
     own = list(played.slots[1])
     slot = own[which]
     own[which] = slot._replace(start=slot.start + by, end=slot.end + by)
-    return Played(played.schedule, played.times, (played.slots[0], tuple(own)), played.sends)
+    return SimulatedSchedule(played.schedule, played.times, (played.slots[0], tuple(own)), played.sends)
 
 
-def replaced(played: Played, which: int, **changed: object) -> Played:
+def replaced(played: SimulatedSchedule, which: int, **changed: object) -> SimulatedSchedule:
     own = list(played.slots[1])
     own[which] = own[which]._replace(**changed)  # type: ignore[arg-type]
-    return Played(played.schedule, played.times, (played.slots[0], tuple(own)), played.sends)
+    return SimulatedSchedule(played.schedule, played.times, (played.slots[0], tuple(own)), played.sends)
 
 
 PLAYED = simulate_schedule(build("1f1b", 2, 3), Times(1, 1, 1, 0.5))
@@ -96,7 +104,7 @@ PLAYED = simulate_schedule(build("1f1b", 2, 3), Times(1, 1, 1, 0.5))
         (replaced(PLAYED, 0, stage=9), "micro-batch 0 has no stage 9"),
     ],
 )
-def test_the_checker_finds_what_is_wrong(broken: Played, says: str) -> None:
+def test_the_checker_finds_what_is_wrong(broken: SimulatedSchedule, says: str) -> None:
     assert any(says in violation for violation in violations(broken))
 
 

@@ -8,7 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.core.errors import AnswerError
-from app.core.translation import Numeral, localized, say, speaking, translate, unit_word
+from app.core.translation import Numeral, localize, say, speaking, translate, unit_word
 from app.core.units import (
     BYTE,
     COUNT,
@@ -61,14 +61,14 @@ DE = {"Accept-Language": "de"}
 )
 def test_a_number_is_written_as_the_language_writes_it(english: str, german: str | None) -> None:
     with speaking("de"):
-        found = localized(english)
+        found = localize(english)
         assert german is None or found == german
         assert translate("{value}", value=english) == found
         if isinstance(english, Numeral):
             assert english.__html__() == f"{english}" == "" + english == english + "" == found
     with speaking("zh"):
-        assert "," not in english or THIN not in localized(english)  # as in English
-    assert localized(english) == english
+        assert "," not in english or THIN not in localize(english)  # as in English
+    assert localize(english) == english
 
 
 @each(
@@ -92,8 +92,8 @@ def test_a_number_is_the_same_whatever_is_spoken_when_it_is_shown(value: float, 
     with speaking("de"):
         shown = show_in(value, scale_of(unit))
         assert shown == english
-        assert localized(shown) == localized(english)
-        assert not german or localized(shown) == german
+        assert localize(shown) == localize(english)
+        assert not german or localize(shown) == german
 
 
 def test_the_description_of_the_bill_is_in_the_language() -> None:
@@ -116,7 +116,7 @@ def test_the_description_of_the_bill_is_in_the_language() -> None:
 def test_large_numbers_are_counted_as_the_language_counts(english: str, german: str, chinese: str) -> None:
     for code, expected in (("de", german), ("zh", chinese)):
         with speaking(code):
-            assert localized(english) == expected
+            assert localize(english) == expected
             if "$" not in english:
                 assert read(expected, COUNT).value == read(english, COUNT).value
             assert "亿" not in unit_word("billion").replace("十亿", "")
@@ -154,9 +154,9 @@ def test_a_sentence_that_is_stored_has_english_numbers() -> None:
 @each("value", [0.07, 1234.5, 4096.0, 1.234e6, 26_120_000.0, 0.00012345, 999.96, 3.79e25])
 def test_what_is_shown_in_german_can_be_typed_back(value: float) -> None:
     with speaking("de"):
-        text = localized(figures(value))
+        text = localize(figures(value))
         assert read(text, COUNT).value == pytest.approx(value, rel=1e-3)
-        assert read(localized(show(value, BYTE)), BYTE).value == pytest.approx(value, rel=1e-3)
+        assert read(localize(show(value, BYTE)), BYTE).value == pytest.approx(value, rel=1e-3)
 
 
 @each("text", ["112.000 MB", "1.750", "2 * 112.000 MB", "~ 3.500 GB"])

@@ -8,7 +8,7 @@ import pytest
 from app.core.errors import AnswerError
 from app.core.expressions import read_answer
 from app.core.simulators.sharding import Move, MoveKind
-from app.core.translation import localized, speaking, translate, translate_known, unit_word
+from app.core.translation import localize, speaking, translate, translate_known, unit_word
 from app.core.units import SECOND, Unit, scale_of, show, show_in
 from app.course.content.catalog import Catalog
 from app.course.kinds.sharding import Sharding
@@ -29,9 +29,9 @@ from app.labs.spec import known_labs, lab_sentences, translate_lab
 )
 def test_a_unit_that_is_a_word_follows_the_language(code: str, value: float, unit: Unit, told_: str) -> None:
     with speaking(code):
-        assert localized(show(value, unit)) == told_
-        assert localized(show_in(7, scale_of("nodes"))) in ("7 Knoten", "7 个节点", "7 nodes")
-        assert localized("67.7 days") == "67.7 days"  # a stranger's
+        assert localize(show(value, unit)) == told_
+        assert localize(show_in(7, scale_of("nodes"))) in ("7 Knoten", "7 个节点", "7 nodes")
+        assert localize("67.7 days") == "67.7 days"  # a stranger's
 
 
 def test_a_sentence_says_its_quantities_in_its_language() -> None:
@@ -78,8 +78,8 @@ def test_moves_are_said_in_the_language_of_the_page(catalog: Catalog) -> None:
     assert len(asked) > 3
     for move in {str(move): move for one in asked for move in one.task(0).moves}.values():
         with speaking("de"):
-            assert not re.search(r"\b(over|along|keep|multiply)\b", localized(str(move)))
-        assert localized(str(move)) == str(move)
+            assert not re.search(r"\b(over|along|keep|multiply)\b", localize(str(move)))
+        assert localize(str(move)) == str(move)
     assert {str(kind) for kind in MoveKind} >= {str(Move(MoveKind.MULTIPLY))}
 
 

@@ -17,7 +17,7 @@ from app.core.formulas import FORMULAS, formula_value
 from app.core.formulas.records import Record
 from app.core.formulas.signature import Formula
 from app.core.simulators.pipeline import SCHEDULES, build
-from app.core.translation import joined, localized, noted, say, speaking, translate
+from app.core.translation import join_sentences, localize, noted, say, speaking, translate
 from app.core.translation.languages import catalog
 from app.core.translation.sentence import Sentence
 from app.core.units import BYTE, SECOND, read, show
@@ -76,7 +76,7 @@ def test_a_sentence_is_its_english_text() -> None:
 def test_a_sentence_stays_one_wherever_it_goes(make: object) -> None:
     said = make(say("{name} must be even, not {value}", name="ports", value=3))  # type: ignore[operator]
     with speaking("de"):
-        assert localized(said) == "ports muss gerade sein, nicht 3"
+        assert localize(said) == "ports muss gerade sein, nicht 3"
 
 
 def test_sentences_in_a_sentence_are_said_in_its_language() -> None:
@@ -84,7 +84,7 @@ def test_sentences_in_a_sentence_are_said_in_its_language() -> None:
     outer = say("rank {rank}, instruction {place}: {problem}", rank=1, place=2, problem=problem)
     with speaking("de"):
         assert translate(outer) == "Rank 1, Anweisung 2: ranks muss eine ganze Zahl sein, nicht 2.5"
-        assert translate(joined([noted("a plain number")] * 3)) == "; ".join(["eine reine Zahl"] * 3)
+        assert translate(join_sentences([noted("a plain number")] * 3)) == "; ".join(["eine reine Zahl"] * 3)
         assert translate("Right: {value}.", value=show(3 * 86400.0, SECOND)) == "Richtig: 3 Tage."
         assert translate("Right: {value}.", value="3 days") == "Richtig: 3 days."  # a stranger's
 
@@ -93,15 +93,15 @@ def test_what_a_stranger_wrote_is_quoted_and_never_translated() -> None:
     with pytest.raises(ValueError, match="cannot read 'a plain number'") as raised:
         read("a plain number", BYTE)
     with speaking("de"):
-        assert localized(str(raised.value)).startswith("'a plain number' kann nicht gelesen werden")
-        assert localized("a plain number") == "a plain number"
+        assert localize(str(raised.value)).startswith("'a plain number' kann nicht gelesen werden")
+        assert localize("a plain number") == "a plain number"
 
 
 def test_a_unit_that_is_close_is_offered_in_every_language() -> None:
     with pytest.raises(ValueError, match="did you mean GB or Gb") as raised:
         read("1 gb", BYTE)
     with speaking("de"):
-        assert localized(str(raised.value)) == (
+        assert localize(str(raised.value)) == (
             "'1 gb' kann nicht gelesen werden: 'gb' ist hier keine Einheit, erwartet wird B; "
             "gemeint vielleicht GB or Gb?"
         )
@@ -223,7 +223,7 @@ def test_a_simulator_refuses_in_every_language(name: str, sizes: tuple[int, int,
         build(name, *sizes)
     except ValueError as error:
         with speaking("de"):
-            assert not reads_english(localized(str(error))), str(error)
+            assert not reads_english(localize(str(error))), str(error)
 
 
 @each("path", SAMPLES.values())
@@ -241,8 +241,8 @@ def test_a_typical_mistake_is_said_in_every_language() -> None:
     said = [says for _, says in common_wordings()]
     assert len(said) > 1000
     with speaking("de"):
-        assert [one for one in said if localized(one) == one or reads_english(localized(one))] == []
-        assert localized("Your number is 1/8 of the right one.") == "Your number is 1/8 of the right one."
+        assert [one for one in said if localize(one) == one or reads_english(localize(one))] == []
+        assert localize("Your number is 1/8 of the right one.") == "Your number is 1/8 of the right one."
 
 
 def test_a_record_refuses_in_every_language() -> None:
@@ -252,7 +252,7 @@ def test_a_record_refuses_in_every_language() -> None:
                 kind.read(text)
             except ValueError as error:
                 with speaking("de"):
-                    assert not reads_english(localized(str(error))), str(error)
+                    assert not reads_english(localize(str(error))), str(error)
 
 
 def test_a_sentence_names_the_values_that_it_is_given() -> None:

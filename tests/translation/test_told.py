@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 from app.core.translation import speaking
 from app.course.content.catalog import Catalog
 from app.course.explorers import EXPLORERS, open_explorer, translate_explored
-from app.course.explorers.base import Explored, KeyFigure
+from app.course.explorers.base import ExplorerOutput, KeyFigure
 from tests.translation.test_terms import WHOLE
 
 ENGLISH = re.compile(r"\b(the|of|each|and|are|with|this|that|which|when|its|takes?|holds?|measured)\b")
@@ -120,7 +120,7 @@ def test_a_drawing_that_is_kept_is_kept_for_each_language(client: TestClient) ->
 
 
 def test_names_that_constants_hold_are_told_and_those_to_compare_are_kept() -> None:
-    shown = Explored("", (KeyFigure("network", "nothing"),), ())
+    shown = ExplorerOutput("", (KeyFigure("network", "nothing"),), ())
     assert translate_explored(shown) is shown
     with speaking("de"):
         (fact,) = translate_explored(shown).facts

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from app.core.formulas import FORMULAS, Formula, lookup
-from app.site.web.reference.formulas import documented
+from app.site.web.reference.formulas import document_formula
 from tests.each import each
 
 RING = lookup("collectives.ring_all_reduce_time")
@@ -20,7 +20,7 @@ def changed(doc: str) -> Formula:
 
 
 def test_the_sections_go_to_their_places() -> None:
-    found = documented(RING)
+    found = document_formula(RING)
     assert found.summary.endswith(".")
     assert set(found.arguments) == set(RING.inputs)
     assert found.source
@@ -28,7 +28,7 @@ def test_the_sections_go_to_their_places() -> None:
 
 
 def test_a_line_of_mathematics_becomes_mathml_and_prose_a_paragraph() -> None:
-    found = documented(changed("Time.\n\nPlain words.\n\n    T = 2 (ranks - 1) latency\n"))
+    found = document_formula(changed("Time.\n\nPlain words.\n\n    T = 2 (ranks - 1) latency\n"))
     prose, mathematics = found.body
     assert prose == "<p>Plain words.</p>"
     assert mathematics.startswith('<div class="math block"><math')
@@ -36,23 +36,23 @@ def test_a_line_of_mathematics_becomes_mathml_and_prose_a_paragraph() -> None:
 
 
 def test_what_is_not_mathematics_stays_as_it_was_written() -> None:
-    block, _ = documented(changed("Time.\n\n    for every rank: <sum>\n\nWords.\n")).body
+    block, _ = document_formula(changed("Time.\n\n    for every rank: <sum>\n\nWords.\n")).body
     assert block == "<pre>for every rank: &lt;sum&gt;</pre>"
 
 
 def test_words_of_a_docstring_are_text_and_not_markup() -> None:
-    (block,) = documented(changed("Time.\n\nA <b>bold</b> & brave claim.\n")).body
+    (block,) = document_formula(changed("Time.\n\nA <b>bold</b> & brave claim.\n")).body
     assert block == "<p>A &lt;b&gt;bold&lt;/b&gt; &amp; brave claim.</p>"
 
 
 def test_a_description_may_go_on_in_the_next_line() -> None:
     doc = "Time.\n\nArgs:\n    size: bytes of\n        the array.\n    ranks: many.\n"
-    assert documented(changed(doc)).arguments == {"size": "bytes of the array.", "ranks": "many."}
+    assert document_formula(changed(doc)).arguments == {"size": "bytes of the array.", "ranks": "many."}
 
 
 @each("name", FORMULAS)
 def test_every_formula_is_shown_whole(name: str) -> None:
     formula = FORMULAS[name]
-    found = documented(formula)
+    found = document_formula(formula)
     assert list(found.arguments) == list(formula.inputs)
     assert all((found.summary, found.body, found.source))

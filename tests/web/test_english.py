@@ -93,23 +93,23 @@ def untranslated(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.usefixtures("untranslated")
 @pytest.mark.parametrize(("sentence", "given", "marked"), CASES.values(), ids=CASES)
 def test_a_sentence_without_a_translation_says_that_it_is_english(sentence: str, given: str, marked: str) -> None:
-    assert english_marked(given, translation.untranslated()) == given  # nobody said it
+    assert english_marked(given, translation.list_untranslated()) == given  # nobody said it
     translate(sentence)
-    assert english_marked(given, translation.untranslated()) == marked
+    assert english_marked(given, translation.list_untranslated()) == marked
 
 
 @pytest.mark.usefixtures("untranslated")
 def test_a_sentence_is_found_in_whatever_the_page_makes_of_it() -> None:
     said = translate(say("'{what}' & the *rest* of `{code}`: {why}", what="a<b", code="x", why=say("no idea")))
     for shown in (str(escape(said)), str(html(said))):
-        assert english_marked(f"<p>{shown}</p>", translation.untranslated()).count('lang="en"') >= 1
+        assert english_marked(f"<p>{shown}</p>", translation.list_untranslated()).count('lang="en"') >= 1
 
 
 @pytest.mark.usefixtures("untranslated")
 def test_an_english_page_is_left_alone() -> None:
     translate("Fresh words")
     with speaking("en"):
-        assert english_marked("<p>Fresh words</p>", translation.untranslated()) == "<p>Fresh words</p>"
+        assert english_marked("<p>Fresh words</p>", translation.list_untranslated()) == "<p>Fresh words</p>"
 
 
 @pytest.fixture
@@ -142,4 +142,4 @@ def test_only_a_sentence_of_ours_is_ever_called_english(
     for code in ("de", "zh"):
         client.get(path, headers={"Accept-Language": code})
         with speaking(code):
-            assert translation.untranslated() <= ours
+            assert translation.list_untranslated() <= ours

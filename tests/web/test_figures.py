@@ -3,7 +3,7 @@ from html import unescape
 
 from fastapi.testclient import TestClient
 
-from app.course.kinds.base import Embedded
+from app.course.kinds.base import EmbeddedFigures
 from app.server.db.learner_cookie import unsign
 from app.server.db.queries import efforts, latest_attempts
 from app.server.db.session import open_session
@@ -86,7 +86,7 @@ def test_time_counts_once_for_each_drawing(client: TestClient, site: Site) -> No
 
 
 def test_an_embedded_figure_has_its_picture_its_table_and_files() -> None:
-    view = embedded_view(Embedded(explorer="pipeline"), {"stages": "3", "microbatches": "5"})
+    view = embedded_view(EmbeddedFigures(explorer="pipeline"), {"stages": "3", "microbatches": "5"})
     assert view.guess is None
     for number, figure in enumerate(view.figures):
         assert figure.svg.startswith("<svg")
@@ -98,15 +98,15 @@ def test_an_embedded_figure_has_its_picture_its_table_and_files() -> None:
 
 
 def test_where_a_prediction_comes_first_no_figure_tells_it() -> None:
-    view = embedded_view(Embedded(explorer="pipeline", predict=True), {"stages": "3"})
+    view = embedded_view(EmbeddedFigures(explorer="pipeline", predict=True), {"stages": "3"})
     assert view.figures == ()
     assert view.guess is not None
     assert ("stages", "3") in view.guess.state
 
 
 def test_one_figure_of_several_can_be_chosen() -> None:
-    whole = embedded_view(Embedded(explorer="ring"), {})
-    one = embedded_view(Embedded(explorer="ring", figure=1), {})
+    whole = embedded_view(EmbeddedFigures(explorer="ring"), {})
+    one = embedded_view(EmbeddedFigures(explorer="ring", figure=1), {})
     assert one.figures == whole.figures[1:2]
 
 

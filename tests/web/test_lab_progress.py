@@ -8,10 +8,10 @@ import pytest
 
 from app.core.charts.bars import Bars
 from app.core.charts.plot import Plot
-from app.labs.launch.base import prepared
+from app.labs.launch.base import prepare_run
 from app.labs.machines.machine import MachineFacts
 from app.labs.results.analysis import Samples, measure_statistics, report_of
-from app.labs.results.report import Measure, Report, Underway, read_report
+from app.labs.results.report import Measure, Report, RunProgress, read_report
 from app.labs.run import RunOutcome
 from app.labs.runner.events import MeasureEvent, RankEvent, ReadyEvent, TimingEvent, as_line
 from app.labs.runner.timer import Sampling, Timer
@@ -27,7 +27,7 @@ ALGORITHMS = {"algorithm": "ring", "sizes": "1MiB,4MiB,16MiB", "ranks": "2"}
 MIB = 2.0**20
 
 
-def report(lab: str, job: LabJob, taken: Sequence[Samples], underway: Underway | None) -> Report:
+def report(lab: str, job: LabJob, taken: Sequence[Samples], underway: RunProgress | None) -> Report:
     return Report(
         id="x",
         lab=lab,
@@ -65,7 +65,7 @@ def test_before_the_ranks_have_met_nothing_is_promised() -> None:
 
 
 def test_the_first_place_warms_up_until_its_samples_begin() -> None:
-    running = report("algorithms", job(), [], Underway(begun=BEGUN, measured=()))
+    running = report("algorithms", job(), [], RunProgress(begun=BEGUN, measured=()))
     found = underway_view(job(), running, BEGUN + 2)
     assert found.says == "Measuring 1 MiB, number 1 of 3 sizes, warming up."
     assert found.left == "It will be stopped within 118 s."
@@ -77,7 +77,7 @@ def test_the_first_place_warms_up_until_its_samples_begin() -> None:
 
 def test_what_is_left_shrinks_as_time_passes() -> None:
     """Ten samples of a second from the fifth on; the later places are 4 and 16 times as large."""
-    done = Underway(begun=BEGUN, measured=(), timing=BEGUN + 5, samples=10, each=1.0)
+    done = RunProgress(begun=BEGUN, measured=(), timing=BEGUN + 5, samples=10, each=1.0)
     running = report("algorithms", job(), [], done)
     views = [underway_view(job(), running, BEGUN + 5 + passed) for passed in (0.5, 3.5, 9.9, 60)]
     assert [one.says.rpartition(", ")[2] for one in views] == [
@@ -94,7 +94,7 @@ def test_what_is_left_shrinks_as_time_passes() -> None:
 
 def test_the_last_place_counts_down_to_nearly_done() -> None:
     taken = [at(MIB, 0.1), at(4 * MIB, 0.4)]
-    done = Underway(begun=BEGUN, measured=(BEGUN + 1, BEGUN + 5), timing=BEGUN + 10, samples=5, each=1.5)
+    done = RunProgress(begun=BEGUN, measured=(BEGUN + 1, BEGUN + 5), timing=BEGUN + 10, samples=5, each=1.5)
     running = report("algorithms", job(), taken, done)
     early, late = (underway_view(job(), running, BEGUN + 10 + passed) for passed in (1, 7))
     assert early.says == "Measuring 16 MiB, number 3 of 3 sizes, sample 1 of 5."
@@ -110,14 +110,14 @@ def test_a_place_with_two_measures_is_done_when_it_has_both() -> None:
         Samples("separate", {"length": 256.0}, (2e-3,)),
         Samples("fused", {"length": 1024.0}, (5e-3,)),
     ]
-    done = Underway(begun=BEGUN, measured=(BEGUN + 1, BEGUN + 2, BEGUN + 3))
+    done = RunProgress(begun=BEGUN, measured=(BEGUN + 1, BEGUN + 2, BEGUN + 3))
     found = underway_view(asked, report("attention", asked, taken, done), BEGUN + 3)
     assert found.says == "Measuring 1024, number 2 of 2 lengths, warming up."
 
 
 def test_a_lab_that_varies_nothing_counts_its_samples() -> None:
     asked = job("pipeline")
-    done = Underway(begun=BEGUN, measured=(), timing=BEGUN + 12, samples=4, each=3.0)
+    done = RunProgress(begun=BEGUN, measured=(), timing=BEGUN + 12, samples=4, each=3.0)
     found = underway_view(asked, report("pipeline", asked, [], done), BEGUN + 16)
     assert (found.says, found.left) == ("Sample 2 of 4.", "About 8 s left.")
     assert found.share == pytest.approx(16 / 24)
@@ -183,7 +183,7 @@ def test_one_chart_has_the_guess_the_formula_and_the_spread() -> None:
 
 
 def test_what_rank_0_reports_is_how_far_a_run_is(tmp_path: Path) -> None:
-    run = prepared(job(), tmp_path, "gloo")
+    run = prepare_run(job(), tmp_path, "gloo")
     assert report_of(run).underway is None
     events: tuple[RankEvent, ...] = (
         ReadyEvent(at=BEGUN, world=2, versions={}),
@@ -192,7 +192,7 @@ def test_what_rank_0_reports_is_how_far_a_run_is(tmp_path: Path) -> None:
         TimingEvent(at=BEGUN + 4, samples=5, each=0.4),
     )
     (run.folder / "events.jsonl").write_text("".join(as_line(one) for one in events))
-    found = Underway(begun=BEGUN, measured=(BEGUN + 2,), timing=BEGUN + 4, samples=5, each=0.4)
+    found = RunProgress(begun=BEGUN, measured=(BEGUN + 2,), timing=BEGUN + 4, samples=5, each=0.4)
     running = report_of(run)
     assert running.underway == read_report(running.as_json()).underway == found
     run.write_outcome(RunOutcome(RunState.DONE))

@@ -8,7 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.course.content.catalog import Catalog
-from app.course.content.course import arranged, read_pack
+from app.course.content.course import arrange_catalog, read_pack
 from app.site import Site
 from tests.content.test_images import SVG
 
@@ -30,7 +30,7 @@ def arranged_client(client: TestClient, site: Site, tmp_path: Path) -> Iterator[
     (tmp_path / "exercises").mkdir()
     (tmp_path / "pack.yaml").write_text(PACK)
     (tmp_path / "ring.svg").write_text(SVG.format("<path d='M0 0h1'/>"))
-    catalog = arranged(site.catalog, [read_pack(tmp_path)])
+    catalog = arrange_catalog(site.catalog, [read_pack(tmp_path)])
     catalog = replace(catalog, images={"mine/ring.svg": tmp_path / "ring.svg"})
     client.app.state.site = replace(site, course=catalog)  # type: ignore[attr-defined]
     try:

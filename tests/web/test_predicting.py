@@ -12,7 +12,7 @@ from app.core.units import BYTE, SECOND
 from app.course.content.catalog import Catalog
 from app.course.content.errata import mark
 from app.course.explorers import EXPLORERS, KeyFigure, Values, open_explorer, predicted_figure, read_controls
-from app.course.explorers.base import Foreseen, left, plain_figure, quantity_figure, share_figure
+from app.course.explorers.base import ExplainedMistakes, plain_figure, quantity_figure, remainder, share_figure
 from app.course.kinds.numeric import Numeric
 from app.site.markdown import inline_html
 from app.site.web.explore.prediction_check import PredictionVerdict, judge_prediction
@@ -30,7 +30,9 @@ NO_EXERCISES = Catalog((), {})
 def guessed(fact: KeyFigure, text: str) -> PredictionVerdict:
     """The verdict where no mistake is foreseen."""
     found = open_explorer(EXPLORERS, "ring")
-    return judge_prediction(NO_EXERCISES, replace(found.explorer, foreseen=Foreseen()), found.values, fact, text)
+    return judge_prediction(
+        NO_EXERCISES, replace(found.explorer, foreseen=ExplainedMistakes()), found.values, fact, text
+    )
 
 
 @each(
@@ -98,8 +100,8 @@ def test_a_fact_without_a_number_cannot_be_predicted() -> None:
 
 
 def test_the_rest_of_a_sum_is_nothing_and_not_its_noise() -> None:
-    assert left(0.1 + 0.2, 0.3) == 0
-    assert left(10, 4) == 6
+    assert remainder(0.1 + 0.2, 0.3) == 0
+    assert remainder(10, 4) == 6
 
 
 @each("name", WITH_EXERCISE)

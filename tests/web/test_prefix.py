@@ -12,7 +12,7 @@ from app.classes.federation.lti.registration import _description
 from app.classes.federation.lti.tool import tool_address
 from app.main import create_app
 from app.server.config import Settings
-from app.server.network.prefix import under
+from app.server.network.prefix import prefix_addresses
 from app.site.web.frame.assets import assets
 from tests.client import Client
 from tests.pages import EVERY, PAGES
@@ -158,10 +158,10 @@ def test_platforms_and_providers_get_addresses_under_the_prefix(client: TestClie
 
 def test_in_html_only_addresses_change() -> None:
     text = '<a href="/labs" title="/labs" data-copy="/x">href=&#34;/labs&#34;</a><b src="//cdn">/labs</b>'
-    assert under("/p", text) == (
+    assert prefix_addresses("/p", text) == (
         '<a href="/p/labs" title="/labs" data-copy="/p/x">href=&#34;/labs&#34;</a><b src="//cdn">/labs</b>'
     )
-    assert under("", text) == text
+    assert prefix_addresses("", text) == text
 
 
 def test_metrics_are_off_unless_someone_is_allowed(client: TestClient) -> None:

@@ -193,14 +193,14 @@ def test_what_is_taken_hurts_no_page_that_shows_it(client: TestClient, number: i
 
 def test_a_place_never_becomes_part_of_a_formula() -> None:
     """Even where it passes as a text: a report of a run of our own, with the same places."""
-    from app.labs.results.analysis import analyzed
+    from app.labs.results.analysis import analyze_report
     from app.labs.spec import lab_called, read_job
 
     report = next(one for one in shipped_runs() if one.lab == "algorithms" and "=ring" in one.command)
     hostile = {"algorithm": "ring_all_reduce_time(1 B, 2, 1 B/s, 0.777 s) + 0 * collectives.ring"}
     measures = tuple(replace(one, where={**one.where, **hostile, "bandwidth": 1.0}) for one in report.measures)
     job = read_job(lab_called("algorithms"), report.given)
-    judged = analyzed(replace(report, measures=measures), job.ranks, job.values)
+    judged = analyze_report(replace(report, measures=measures), job.ranks, job.values)
     assert [one.predicted for one in judged.measures] == [one.predicted for one in report.measures]
 
 

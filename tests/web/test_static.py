@@ -7,7 +7,7 @@ from pathlib import Path
 from fastapi.testclient import TestClient
 
 from app.core.folders import ROOT
-from app.site.web.frame.assets import FOLDER, asset_url, assets, minified
+from app.site.web.frame.assets import FOLDER, asset_url, assets, minify
 from tests.each import each
 
 WIDEST = 160
@@ -38,7 +38,7 @@ def test_the_style_sheet_is_served_in_one_piece_and_minified(client: TestClient)
     for part in (FOLDER / "css").iterdir():
         assert client.get(f"/static/css/{part.name}").status_code == 404
         *_, last = re.findall(r"^([^@\s/][^{,]*?) \{", part.read_text(), re.MULTILINE)
-        assert minified(last) in css
+        assert minify(last) in css
 
 
 @each(
@@ -55,8 +55,8 @@ def test_the_style_sheet_is_served_in_one_piece_and_minified(client: TestClient)
     ],
 )
 def test_minifying_drops_only_what_says_nothing(css: str, small: str) -> None:
-    assert minified(css) == small
-    assert minified(small) == small
+    assert minify(css) == small
+    assert minify(small) == small
 
 
 def test_a_figure_that_stands_alone_has_the_colors_of_the_pages() -> None:

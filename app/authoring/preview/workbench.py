@@ -22,7 +22,7 @@ from fastapi import FastAPI, Header, Request
 from markupsafe import Markup
 from starlette.exceptions import HTTPException
 
-from app.authoring.lint import Linted, lint_document
+from app.authoring.lint import LintReport, lint_document
 from app.core.errors import AppError, ContentError, InputError, NotFoundError, Problem, UnavailableError
 from app.core.expressions import ExpressionError
 from app.core.yaml_file import LARGEST, YamlDocument, parse_document, read_bytes
@@ -212,7 +212,7 @@ class Proof:
     *shown*: the exercise can be drawn, and is what the page shows.
     """
 
-    linted: Linted
+    linted: LintReport
     answers: tuple[GradedAnswer, ...]
     shown: bool
 
@@ -255,13 +255,13 @@ class Drafts:
         try:
             read = _read(path, source)
         except ContentError as error:
-            return Proof(Linted(1, error.problems, ()), (), shown=False)
+            return Proof(LintReport(1, error.problems, ()), (), shown=False)
         shown = read.exercise is not None and self._show(path, read.exercise)
         try:
             linted = await lint_document(read.document, runner)
         except UnavailableError as error:
             problem = Problem(path, 1, str(error), error.cause)
-            return Proof(Linted(1, (problem,), ()), (), shown=shown)
+            return Proof(LintReport(1, (problem,), ()), (), shown=shown)
         answers = await _graded(read.exercise, runner) if read.exercise and shown else ()
         return Proof(linted, answers, shown)
 
@@ -476,7 +476,7 @@ class AuthoringPreview:
         try:
             source = read_bytes(path)
         except ContentError as error:
-            return Proof(Linted(1, error.problems, ()), (), shown=False)
+            return Proof(LintReport(1, error.problems, ()), (), shown=False)
         return await self.proof(path, source, token_hex(8))
 
     async def admit(self, request: Request, x_preview_key: Annotated[str, Header()] = "") -> None:

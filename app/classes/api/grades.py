@@ -47,8 +47,8 @@ from app.classes.people.gradebook import (
     change_grade_rule,
     grade_rule_of,
     grades_of,
-    held,
     override,
+    overrides_in_force,
 )
 from app.classes.people.members import class_groups, dissolve_group, rename_group
 from app.core.errors import NotFoundError
@@ -256,7 +256,7 @@ def take_points_back(
 ) -> None:
     """The points of the answers hold again for the person with that number."""
     found = call.assignment(assignment)
-    if not any((row.person, row.exercise) == (person, exercise) for row in held(call.session, found.id)):
+    if not any((row.person, row.exercise) == (person, exercise) for row in overrides_in_force(call.session, found.id)):
         raise NotFoundError("this person was not given points by hand for that")
     override(call.session, found, [Override(person, exercise, None)], call.by, why)
 
@@ -298,7 +298,7 @@ def _held(call: ClassCall, assignment: int) -> list[OverrideDocument]:
             why=row.why,
             at=row.at,
         )
-        for row in held(call.session, assignment)
+        for row in overrides_in_force(call.session, assignment)
         if row.person in members
     ]
 

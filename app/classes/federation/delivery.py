@@ -24,7 +24,7 @@ from app.classes.federation.lti.scores import (
     send_score,
     terms_of,
 )
-from app.classes.federation.outbox import Due, shares_of
+from app.classes.federation.outbox import DueScore, shares_of
 from app.classes.people.assignments import assignment_with, assignments_with
 from app.core.errors import AppError, RefusedError, UnavailableError
 from app.server.db.people import AssignedRow, ExtensionRow, LinkRow, OverrideRow, PersonRow, PlatformRow, RegradeRow
@@ -245,7 +245,7 @@ class Courier:
                 self._everything_at = at
             else:
                 changed = {**self._changes.since(session, at)}
-                changed |= dict.fromkeys(outbox.unposted(session))
+                changed |= dict.fromkeys(outbox.find_unposted(session))
         for assignment, persons in changed.items():
             with open_session(self._engine) as session:  # computed without the lock of a writer
                 shares = shares_of(session, self._secret, assignment, at, persons)
@@ -266,12 +266,12 @@ class Courier:
         except AppError as error:
             _log.warning("scores of platform %d wait: %s", number, error)
 
-    def _due(self, number: int) -> tuple[Platform, Sequence[Due]] | None:
+    def _due(self, number: int) -> tuple[Platform, Sequence[DueScore]] | None:
         with open_session(self._engine) as session:
             some = outbox.due_scores(session, number, self._clock(), _MANY)
             return (platform_with(session, number), some) if some else None
 
-    async def _sent(self, platform: Platform, some: Sequence[Due]) -> bool:
+    async def _sent(self, platform: Platform, some: Sequence[DueScore]) -> bool:
         """Send *some* scores; whether the platform answers."""
         waiting, answers = list(reversed(some)), True
         pause = _DOWN
@@ -288,7 +288,7 @@ class Courier:
             await asyncio.to_thread(self._postpone, platform.id, pause)
         return answers
 
-    async def _try(self, platform: Platform, one: Due) -> timedelta | None:
+    async def _try(self, platform: Platform, one: DueScore) -> timedelta | None:
         """Send a score, and note what became of it; how long to leave a platform alone."""
         link = await asyncio.to_thread(self._taken, one)
         if link is None:
@@ -336,7 +336,7 @@ class Courier:
             await asyncio.to_thread(self._store_line_item, link.id, found)
             return found
 
-    def _taken(self, one: Due) -> ResourceLink | None:
+    def _taken(self, one: DueScore) -> ResourceLink | None:
         with open_writing_session(self._engine) as session:
             row = session.get(LinkRow, one.link)
             if row is None or not outbox.claim_score(session, one, self._clock()):
@@ -363,15 +363,15 @@ class Courier:
             session.connection().execute(changed)
             session.commit()
 
-    def _arrived(self, one: Due, sent: datetime) -> None:
+    def _arrived(self, one: DueScore, sent: datetime) -> None:
         with open_writing_session(self._engine) as session:
-            outbox.arrived(session, one, sent)
+            outbox.note_arrival(session, one, sent)
 
-    def _failed(self, one: Due, why: str) -> None:
+    def _failed(self, one: DueScore, why: str) -> None:
         with open_writing_session(self._engine) as session:
             outbox.mark_failed(session, one, why, self._clock(), refused=True)
 
-    def _unavailable(self, one: Due, why: str, after: timedelta | None) -> None:
+    def _unavailable(self, one: DueScore, why: str, after: timedelta | None) -> None:
         with open_writing_session(self._engine) as session:
             outbox.mark_failed(session, one, why, self._clock(), refused=False, after=after)
 

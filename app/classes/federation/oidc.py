@@ -15,7 +15,7 @@ from itsdangerous import BadSignature, URLSafeTimedSerializer
 from app.classes.federation.addresses import target_of
 from app.classes.federation.http_client import HttpAnswer, Outgoing, text_in
 from app.classes.federation.providers import Provider
-from app.classes.federation.tokens import KeySets, verified
+from app.classes.federation.tokens import KeySets, verify_token
 from app.core.errors import RefusedError, UnavailableError
 from app.core.translation import noted, translate
 
@@ -221,7 +221,7 @@ class SignIns:
                 translate("{name} sent no code; {again_says}", name=provider.name, again_says=translate(_AGAIN_SAYS))
             )
         token = await self._token(provider, about, flight, returned.code, back)
-        claims = await verified(
+        claims = await verify_token(
             token, self._keys, about.keys, issuer=about.issuer, audience=provider.client, nonce=flight.nonce
         )
         return Identity(about.issuer, str(claims["sub"]))

@@ -72,7 +72,7 @@ _COMMITTING = timedelta(seconds=10)  # a change may be dated that long before ot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Due:
+class DueScore:
     """A score on its way: *previous* is when the last one was sent, *answered* as it was earned."""
 
     link: int
@@ -90,7 +90,7 @@ def linked_assignments(session: Session) -> Sequence[int]:
     return sorted(session.exec(select(LinkRow.assignment).distinct()))
 
 
-def unposted(session: Session) -> Collection[int]:
+def find_unposted(session: Session) -> Collection[int]:
     """The assignments with a link whose points were computed before the last change, or never."""
     behind = or_(col(LinkRow.posted).is_(None), col(LinkRow.posted) <= col(AssignmentRow.changed))
     statement = (
@@ -120,7 +120,7 @@ def post(
     return changes
 
 
-def due_scores(session: Session, platform: int, at: datetime, most: int) -> Sequence[Due]:
+def due_scores(session: Session, platform: int, at: datetime, most: int) -> Sequence[DueScore]:
     """The scores of a platform that are due, those that wait longest first."""
     statement = (
         select(OutboxRow)
@@ -143,7 +143,7 @@ def waiting_platforms(session: Session, at: datetime) -> Sequence[int]:
     return sorted(session.connection().execute(statement).scalars())
 
 
-def claim_score(session: Session, one: Due, at: datetime) -> bool:
+def claim_score(session: Session, one: DueScore, at: datetime) -> bool:
     """Whether this server may send a score now: another may have taken it. Commits."""
     taken = update(OutboxRow).where(*_cell(one), col(OutboxRow.next) <= at).values(next=at + LEASE, tries=one.tries + 1)
     count = session.connection().execute(taken).rowcount
@@ -151,7 +151,7 @@ def claim_score(session: Session, one: Due, at: datetime) -> bool:
     return bool(count)
 
 
-def arrived(session: Session, one: Due, sent: datetime) -> None:
+def note_arrival(session: Session, one: DueScore, sent: datetime) -> None:
     """Note that the platform has a score; a newer one stays due. Commits."""
     connection = session.connection()
     connection.execute(update(OutboxRow).where(*_cell(one)).values(sent_points=one.share, sent_at=sent))
@@ -162,7 +162,7 @@ def arrived(session: Session, one: Due, sent: datetime) -> None:
 
 
 def mark_failed(
-    session: Session, one: Due, why: str, at: datetime, *, refused: bool, after: timedelta | None = None
+    session: Session, one: DueScore, why: str, at: datetime, *, refused: bool, after: timedelta | None = None
 ) -> None:
     """Note why a score did not arrive, and when it is sent again, if at all. Commits.
 
@@ -249,12 +249,12 @@ def _post_link(session: Session, link: LinkRow, shares: Mapping[int, EarnedShare
     return changes
 
 
-def _cell(one: Due) -> tuple[ColumnElement[bool], ...]:
+def _cell(one: DueScore) -> tuple[ColumnElement[bool], ...]:
     return (col(OutboxRow.link) == one.link, col(OutboxRow.person) == one.person)
 
 
-def _due(row: OutboxRow, platform: int) -> Due:
-    return Due(
+def _due(row: OutboxRow, platform: int) -> DueScore:
+    return DueScore(
         link=row.link,
         person=row.person,
         platform=platform,
@@ -299,7 +299,7 @@ class Tie:
 
 
 @dataclass(frozen=True, slots=True)
-class Sending:
+class DeliveryCounts:
     """How many scores of a class have arrived at platforms, wait, or were refused.
 
     Those of *computing* assignments are computed again, since something has just changed.
@@ -312,7 +312,7 @@ class Sending:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Unsent:
+class UndeliveredScore:
     """A score that has not arrived, and why."""
 
     person: int
@@ -357,7 +357,7 @@ def ties_of(session: Session, class_id: int) -> Sequence[Tie]:
     ]
 
 
-def sending_of(session: Session, class_id: int) -> Sending:
+def sending_of(session: Session, class_id: int) -> DeliveryCounts:
     """How far the scores of a class are."""
     failed = (col(OutboxRow.said) != "") & col(OutboxRow.next).is_(None)
     statement = (
@@ -372,10 +372,10 @@ def sending_of(session: Session, class_id: int) -> Sending:
         counts["refused" if refused else "arrived" if at_rest else "waiting"] += count
     own = columns(col(AssignmentRow.id)).where(col(AssignmentRow.class_id) == class_id)
     mine = set(session.connection().execute(own).scalars())
-    return Sending(**counts, computing=len(mine.intersection(unposted(session))))
+    return DeliveryCounts(**counts, computing=len(mine.intersection(find_unposted(session))))
 
 
-def unsent_of(session: Session, class_id: int, most: int) -> Sequence[Unsent]:
+def unsent_of(session: Session, class_id: int, most: int) -> Sequence[UndeliveredScore]:
     """The scores of a class that a platform has refused, or that failed and are tried again."""
     statement = (
         select(OutboxRow, PlatformRow, AssignmentRow)
@@ -391,7 +391,7 @@ def unsent_of(session: Session, class_id: int, most: int) -> Sequence[Unsent]:
     )
     names = {member.person: member.name for member in members_of(session, class_id)}
     return [
-        Unsent(
+        UndeliveredScore(
             person=row.person,
             name=names.get(row.person, translate("a former member")),
             assignment=assignment.id or 0,

@@ -41,7 +41,7 @@ Claims = Mapping[str, object]
 
 
 @dataclass(slots=True)
-class _Kept:
+class _KeySet:
     """The keys of an address; *tried* and *fetched* are moments of the clock."""
 
     keys: Sequence[Key] = ()
@@ -60,7 +60,7 @@ class KeySets:
     def __init__(self, outgoing: Outgoing, clock: Callable[[], float] = time.monotonic) -> None:
         self._outgoing = outgoing
         self._clock = clock
-        self._kept: dict[str, _Kept] = {}
+        self._kept: dict[str, _KeySet] = {}
         self._locks: dict[str, asyncio.Lock] = {}
 
     async def find(self, url: str, kid: str | None, algorithm: str) -> Key:
@@ -70,10 +70,10 @@ class KeySets:
             RefusedError: the key does not exist.
             UnavailableError: the set cannot be read.
         """
-        kept = self._kept.get(url) or _Kept()
+        kept = self._kept.get(url) or _KeySet()
         if self._is_due(kept, kid, algorithm):
             async with self._locks.setdefault(url, asyncio.Lock()):
-                kept = self._kept.get(url) or _Kept()  # another request may have fetched it
+                kept = self._kept.get(url) or _KeySet()  # another request may have fetched it
                 if self._is_due(kept, kid, algorithm):
                     kept = await self._fetched(url, kept)
         if kept.trouble and self._clock() - kept.fetched > _STALE:
@@ -91,12 +91,12 @@ class KeySets:
             )
         return fitting[0]
 
-    def _is_due(self, kept: _Kept, kid: str | None, algorithm: str) -> bool:
+    def _is_due(self, kept: _KeySet, kid: str | None, algorithm: str) -> bool:
         now = self._clock()
         missing = not _fitting(kept.keys, kid, algorithm)
         return (missing or now - kept.fetched > _FRESH) and now - kept.tried > _AGAIN
 
-    async def _fetched(self, url: str, kept: _Kept) -> _Kept:
+    async def _fetched(self, url: str, kept: _KeySet) -> _KeySet:
         if len(self._kept) >= _MOST_SETS and url not in self._kept:
             self._kept.clear()
             self._locks.clear()
@@ -104,14 +104,14 @@ class KeySets:
         try:
             keys = await _read_tokens(self._outgoing, url)
         except UnavailableError as error:
-            made = _Kept(kept.keys, kept.fetched, now, error)
+            made = _KeySet(kept.keys, kept.fetched, now, error)
         else:
-            made = _Kept(keys, now, now)
+            made = _KeySet(keys, now, now)
         self._kept[url] = made
         return made
 
 
-async def verified(
+async def verify_token(
     token: str,
     keys: KeySets,
     url: str,

@@ -19,7 +19,7 @@ from app.classes.people.persons import browsers_of, clean_name, close_every_brow
 from app.core.errors import InputError
 from app.core.translation import noted, translate
 from app.server.aside import aside
-from app.server.db.claims import Unclaimed
+from app.server.db.claims import UnclaimedWork
 from app.server.db.history import Drawing
 from app.server.db.people import ClassRow, MemberRow, MergeRow, PersonRow
 from app.server.db.session import open_session, open_writing_session
@@ -54,7 +54,7 @@ class MePage:
     name: str
     classes: tuple[MyClass, ...]
     browsers: int
-    work: Unclaimed | None
+    work: UnclaimedWork | None
     said: str
     accounts: tuple[SignInAccount, ...]
     doubted: bool
@@ -110,7 +110,7 @@ _SAID = {
 
 
 @router.get("")
-async def me(request: Request, site: Here, visiting: Visiting, done: str = "") -> Response:
+async def show_account(request: Request, site: Here, visiting: Visiting, done: str = "") -> Response:
     """The page of the person who is signed in; first what a teacher asks, if there is anything."""
     if visiting.person and (asked := await aside(asked_first, site, visiting.person, "/me")):
         return RedirectResponse(asked, 303)

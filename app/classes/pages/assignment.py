@@ -32,7 +32,7 @@ from app.classes.people.gradebook import cells_of
 from app.classes.people.policy import Dates, Phase, Policy, dates_of
 from app.classes.people.regrade_run import raised_for
 from app.classes.people.work import release_of
-from app.core.errors import InputError, capitalized
+from app.core.errors import InputError, capitalize
 from app.core.translation import noted, plural, translate
 from app.server.db.people import ExtensionRow, MemberRow, OverrideRow
 
@@ -304,7 +304,7 @@ def assignment_page(visit: AssignmentVisit) -> AssignmentPage:
     return AssignmentPage(
         title=assignment.title,
         phase=phase,
-        says=capitalized(" · ".join(one.dates_in_words())),
+        says=capitalize(" · ".join(one.dates_in_words())),
         why=one.why,
         points=f"{assignment.points:g} points" if looks else points_words(one),
         rules=tuple(rules_words(one)),

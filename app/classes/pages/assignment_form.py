@@ -15,7 +15,7 @@ from app.classes.people.assignments import MOST_POINTS, Assignment, AssignmentEn
 from app.classes.people.persons import clean_name
 from app.classes.people.policy import DATES, TYPED_RULES, USUAL, ChoiceRule, NumberRule, Policy, Rule
 from app.core.errors import InputError, nearest, sentence
-from app.core.translation import localized, noted, translate
+from app.core.translation import localize, noted, translate
 from app.core.units import in_english
 from app.course.content.catalog import Catalog, Topic
 from app.course.kinds import Exercise
@@ -129,7 +129,7 @@ def number_of_points(text: str) -> float:
     try:
         plain = in_english(text.strip())
     except ValueError as error:
-        raise InputError(localized(str(error))) from error
+        raise InputError(localize(str(error))) from error
     try:
         return float(plain)
     except ValueError:

@@ -18,7 +18,7 @@ from app.classes.people.policy import dates_of
 from app.core.errors import AppError, InputError, NotFoundError
 from app.core.translation import language, noted, translate
 from app.course.kinds import Exercise
-from app.course.kinds.base import Remembered
+from app.course.kinds.base import ValueCache
 from app.site import Site
 from app.site.markdown import inline_html
 from app.site.web.frame.renderer import Hyperlink
@@ -27,11 +27,11 @@ from app.site.web.urls import exercise_url
 _GONE = noted("A mistake that the exercise no longer lists")
 
 
-class _Shown(Remembered[tuple[str, str, str, int], Markup]):
+class _RenderedParts(ValueCache[tuple[str, str, str, int], Markup]):
     most = 4_096
 
 
-_shown = _Shown()
+_shown = _RenderedParts()
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ from app.classes.pages.sign_in import (
     welcome,
 )
 from app.classes.people.classes import (
-    Joined,
+    NewMember,
     class_of_code,
     invented_name,
     join_as,
@@ -41,7 +41,7 @@ from app.classes.people.persons import clean_name, is_own_browser, open_browser
 from app.core.errors import InputError, NotFoundError, RefusedError, UnavailableError, nearest, sentence
 from app.core.translation import noted, translate
 from app.server.aside import aside
-from app.server.db.claims import Unclaimed
+from app.server.db.claims import UnclaimedWork
 from app.server.db.people import ClassRow, PersonRow
 from app.server.db.session import open_session, open_writing_session
 from app.server.db.tables import NAME_LIMIT
@@ -298,7 +298,7 @@ class SeatPage:
     href: str
     code: str
     new: bool
-    work: Unclaimed | None
+    work: UnclaimedWork | None
 
 
 @_join_page_router.get("/{code}")
@@ -344,7 +344,7 @@ def _join(request: Request, site: Site, visiting: Visitor, code: str, name: str,
     return _seat(request, site, visiting, row, joined)
 
 
-def _joined(session: Session, site: Site, visiting: Visitor, row: ClassRow, name: str, form: str) -> Joined:
+def _joined(session: Session, site: Site, visiting: Visitor, row: ClassRow, name: str, form: str) -> NewMember:
     if visiting.person is not None:
         return join_as(session, row, visiting.person, name)
     return join_as_new(session, site.secret, row, name, form or new_form_id())
@@ -378,7 +378,7 @@ def _form(
     return render("people/join.html", frame(request, translate("Join {name}", name=row.name), here="me"), page, status)
 
 
-def _seat(request: Request, site: Site, visiting: Visitor, row: ClassRow, joined: Joined) -> Response:
+def _seat(request: Request, site: Site, visiting: Visitor, row: ClassRow, joined: NewMember) -> Response:
     page = SeatPage(
         name=joined.name or (visiting.person.name if visiting.person else ""),
         class_name=row.name,

@@ -18,7 +18,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from app.classes.pages.class_router import ClassHead, Membership, class_head, in_class
 from app.classes.pages.live import link_to
 from app.classes.people.classes import Role, members_of
-from app.classes.people.regrade_run import Regraded, Stale, regraded, stale_answers
+from app.classes.people.regrade_run import RegradeResult, StaleAnswer, regrade_answers, stale_answers
 from app.core.errors import InputError
 from app.core.translation import translate
 from app.server.aside import aside, current_payer
@@ -67,7 +67,7 @@ class SoFar(BaseModel):
         """As the text of a field."""
         return self.model_dump_json()
 
-    def with_step(self, step: Regraded) -> "SoFar":
+    def with_step(self, step: RegradeResult) -> "SoFar":
         """With what another step has judged."""
         found = [
             ChangedScore(person=one.stale.member.person, seed=one.stale.seed, before=one.stale.before, after=one.score)
@@ -156,7 +156,7 @@ class RegradePage:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _RegradeForm:
     """What a form asks for."""
 
     exercise: str
@@ -187,7 +187,7 @@ async def regrade(
 ) -> Response:
     """Show what judging again changes, step by step; once that was seen, change it."""
     member = await in_class(request, site, visiting, class_id, Role.TEACHER)
-    asked = _Asked(exercise, lower == "yes", sure == "yes", so_far(done))
+    asked = _RegradeForm(exercise, lower == "yes", sure == "yes", so_far(done))
     stale = await aside(_stale, site, class_id, exercise, asked.done.last)
     cost = 1 + min(len(stale), MOST) / _WORTH
     wait = math.ceil(site.allowances.answers.wait(current_payer(), cost))
@@ -201,10 +201,10 @@ async def regrade(
     return _render(request, await aside(_tried, site, member, asked))
 
 
-async def _judge_step(site: Site, member: Membership, asked: _Asked, stale: Sequence[Stale]) -> SoFar:
+async def _judge_step(site: Site, member: Membership, asked: _RegradeForm, stale: Sequence[StaleAnswer]) -> SoFar:
     """What was judged, with another step."""
     ends = time.monotonic() + _STEP
-    step = await regraded(
+    step = await regrade_answers(
         site.engine,
         stale,
         site.catalog,
@@ -216,7 +216,7 @@ async def _judge_step(site: Site, member: Membership, asked: _Asked, stale: Sequ
     return asked.done.with_step(step)
 
 
-def _stale(site: Site, class_id: int, exercise: str, after: int) -> Sequence[Stale]:
+def _stale(site: Site, class_id: int, exercise: str, after: int) -> Sequence[StaleAnswer]:
     if not exercise:
         return ()
     with open_session(site.engine) as session:
@@ -234,7 +234,7 @@ def _regrades_page(site: Site, member: Membership) -> RegradePage:
     )
 
 
-def _under_way(site: Site, member: Membership, asked: _Asked, left: int, wait: int) -> RegradePage:
+def _under_way(site: Site, member: Membership, asked: _RegradeForm, left: int, wait: int) -> RegradePage:
     done = asked.done
     return RegradePage(
         head=class_head(member, "Grades"),
@@ -246,7 +246,7 @@ def _under_way(site: Site, member: Membership, asked: _Asked, left: int, wait: i
     )
 
 
-def _tried(site: Site, member: Membership, asked: _Asked) -> RegradePage:
+def _tried(site: Site, member: Membership, asked: _RegradeForm) -> RegradePage:
     done = asked.done
     with open_session(site.engine) as session:
         names = {one.person: one.name for one in members_of(session, member.class_id)}

@@ -96,7 +96,7 @@ def people_page(visit: ClassVisit, q: str = "", page: str = "1") -> PeoplePage:
     """Everyone in a class, or those whose name or id contains *q*."""
     sought, place = " ".join(q.split())[:100], page_number(page)
     members = sorted(members_of(visit.session, visit.class_id), key=lambda one: -one.role)
-    found = matching(members, sought) if sought else members
+    found = find_matching(members, sought) if sought else members
     places = max(1, -(-len(found) // _AT_ONCE))
     place = min(max(1, place), places)
     shown = found[(place - 1) * _AT_ONCE : place * _AT_ONCE]
@@ -165,7 +165,7 @@ def renew_codes(visit: ClassVisit, sent: CodesForm) -> SlipsPage:
     return _slips_page(visit, [one for one in students if sent.which == "all" or not one.has_code])
 
 
-def matching(members: Sequence[Member], sought: str) -> Sequence[Member]:
+def find_matching(members: Sequence[Member], sought: str) -> Sequence[Member]:
     """Those of *members* whose name or id contains *sought*."""
     words = sought.casefold()
     return [one for one in members if words in f"{one.name} {one.outside_id}".casefold()]

@@ -23,7 +23,7 @@ from app.classes.people.persons import LENGTH, LIFETIME, close_browser, open_bro
 from app.core.errors import sentence
 from app.core.translation import noted, plural, translate
 from app.server.aside import aside, current_payer
-from app.server.db.claims import Unclaimed, claim_rows, unclaimed
+from app.server.db.claims import UnclaimedWork, claim_rows, find_unclaimed
 from app.server.db.people import ClassRow
 from app.server.db.session import open_session, open_writing_session
 from app.server.db.tables import now
@@ -163,7 +163,7 @@ class SignInPage:
 class ClaimPage:
     """Anonymous work, offered to a person who has signed in; *last*: when the last of it was."""
 
-    work: Unclaimed
+    work: UnclaimedWork
     last: str
     name: str
     next: str
@@ -238,13 +238,13 @@ async def decide(
     return response
 
 
-def offered_work(request: Request, site: Site, visiting: Visitor) -> Unclaimed | None:
+def offered_work(request: Request, site: Site, visiting: Visitor) -> UnclaimedWork | None:
     """The anonymous work of this browser that the person may claim, unless they declined it."""
     learner = visiting.anonymous
     if not learner or request.cookies.get(_DECLINED) == _short(learner):
         return None
     with open_session(site.engine) as session:
-        return unclaimed(session, learner)
+        return find_unclaimed(session, learner)
 
 
 def own_path(text: str) -> str:
@@ -270,7 +270,7 @@ def welcome(request: Request, site: Site, visiting: Visitor, cookie: str, to: st
     to = (asked_first(site, entered, to) if entered else "") or to
     anonymous = visiting.anonymous or ("" if visiting.person else visiting.learner)
     with open_session(site.engine) as session:
-        work = unclaimed(session, anonymous)
+        work = find_unclaimed(session, anonymous)
     asked = work and request.cookies.get(_DECLINED) != _short(anonymous)
     response = RedirectResponse(f"/me/claim?{urlencode({'next': to})}" if asked else to, 303)
     if (old := request.cookies.get(SESSION)) and old != cookie:

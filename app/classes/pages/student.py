@@ -16,7 +16,7 @@ from app.classes.people.assignment_copies import on_the_calendar
 from app.classes.people.assignments import Assignment, assignments_of
 from app.classes.people.cells import Cell
 from app.classes.people.classes import Member, Role, members_of
-from app.classes.people.counted_answers import Given, dates_for, given_in, group_policy
+from app.classes.people.counted_answers import CountedAnswer, dates_for, given_in, group_policy
 from app.classes.people.gradebook import WHOLE, Override, cells_of, override, overrides_of, total
 from app.core.errors import NotFoundError
 from app.core.translation import plural, translate
@@ -233,7 +233,7 @@ def exercise_cells(
     )
 
 
-def _cell_row(site: Site, exercise: str, one: Given, most: float, zone: ZoneInfo, now: datetime) -> GivenRow:
+def _cell_row(site: Site, exercise: str, one: CountedAnswer, most: float, zone: ZoneInfo, now: datetime) -> GivenRow:
     known = site.catalog.by_id.get(exercise)
     why = [one.why] if one.why else []
     if one.before is not None and one.before != one.score:

@@ -304,7 +304,7 @@ _ANIMALS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Joined:
+class NewMember:
     """A person who has joined a class.
 
     *code* is their seat code, shown this once; empty if they have had one. *cookie* is that of a
@@ -333,7 +333,7 @@ def may_join(row: ClassRow) -> bool:
     return row.joining == "open" and row.archived is None
 
 
-def join_as_new(session: Session, secret: str, row: ClassRow, name: str, form: str) -> Joined:
+def join_as_new(session: Session, secret: str, row: ClassRow, name: str, form: str) -> NewMember:
     """Make a person called *name*, a student of the class. Commits.
 
     A form that is sent twice, as by a double click, makes one person.
@@ -348,10 +348,10 @@ def join_as_new(session: Session, secret: str, row: ClassRow, name: str, form: s
     code = renew_seat_code(session, member)
     cookie = open_browser(session, number)
     session.commit()
-    return Joined(member.class_id, person.name, code, cookie)
+    return NewMember(member.class_id, person.name, code, cookie)
 
 
-def join_as(session: Session, row: ClassRow, person: SignedIn, name: str = "") -> Joined:
+def join_as(session: Session, row: ClassRow, person: SignedIn, name: str = "") -> NewMember:
     """Make *person* a student of the class, where they may be called *name*. Commits.
 
     They stay signed in where they are, and nowhere else.
@@ -363,7 +363,7 @@ def join_as(session: Session, row: ClassRow, person: SignedIn, name: str = "") -
     member = enroll(session, number_of(row), person.person, name=called, way=WayIn(browser=person.browser))
     code = renew_seat_code(session, member) if member.code_digest is None else ""
     session.commit()
-    return Joined(member.class_id, called, code)
+    return NewMember(member.class_id, called, code)
 
 
 def seat_with(session: Session, code: str, class_id: int | None = None) -> MemberRow | None:

@@ -16,7 +16,7 @@ from sqlmodel import Session, col, select
 from app.classes.people.assignment_copies import on_the_calendar
 from app.classes.people.assignments import Assignment
 from app.classes.people.classes import Member, members_of
-from app.classes.people.policy import CountableAnswer, Dates, Policy, counts, dates_of, unaided, worth
+from app.classes.people.policy import CountableAnswer, Dates, Policy, counts, dates_of, unaided_share, worth
 from app.core.errors import InputError
 from app.core.translation import noted, translate
 from app.course.kinds import SEEDS
@@ -269,7 +269,7 @@ _NOT_BEGUN = noted("before the exam was begun")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Given:
+class CountedAnswer:
     """An answer to a drawing that counts.
 
     *score* is that of the latest regrade, if there is one: then *before* is what it had been.
@@ -290,7 +290,9 @@ class Given:
     why: str
 
 
-def given_in(session: Session, secret: str, assignment: Assignment, member: Member) -> Mapping[str, Sequence[Given]]:
+def given_in(
+    session: Session, secret: str, assignment: Assignment, member: Member
+) -> Mapping[str, Sequence[CountedAnswer]]:
     """The answers of *member* in *assignment*, by exercise; the first one first."""
     drawings = Drawings(secret, assignment, former_learners(session))
     dates = dates_for(session, assignment, member.person)
@@ -314,7 +316,7 @@ def given_in(session: Session, secret: str, assignment: Assignment, member: Memb
 
 def _judged(
     policy: Policy, dates: Dates, rows: Sequence[AttemptRow], regraded: Mapping[int, RegradeRow]
-) -> Sequence[Given]:
+) -> Sequence[CountedAnswer]:
     found, counted = [], 0
     for row in rows:
         new = regraded.get(row.id or 0)
@@ -323,7 +325,7 @@ def _judged(
         counted += counts(dates, policy, row.at)
         part, why = _part(policy, dates, answered, counted)
         found.append(
-            Given(
+            CountedAnswer(
                 seed=row.seed,
                 answer=row.answer,
                 at=row.at,
@@ -350,7 +352,7 @@ def _part(policy: Policy, dates: Dates, one: CountableAnswer, counted: int) -> t
         return 0.0, translate("beyond the {attempts} that count", attempts=policy.attempts)
     if one.revealed:
         return 0.0, translate("after the solution was shown")
-    in_time, alone = worth(policy, dates, one.at), unaided(policy, one)
+    in_time, alone = worth(policy, dates, one.at), unaided_share(policy, one)
     why = []
     if in_time < 1:
         why.append(translate("late: {percent:.3g} % less", percent=100 * (1 - in_time)))

@@ -175,7 +175,7 @@ def points_difference(
     lines = _grade_lines(file, identity, columns, left_out)
     changes: list[PointsChange] = []
     same = 0
-    for line, member in _matched(lines, _Whose(members), left_out):
+    for line, member in _matched(lines, _StudentFinder(members), left_out):
         for column, given in line.points:
             points = float(given) + 0.0  # no minus before 0
             before = _now(book, member, column)
@@ -341,7 +341,7 @@ def _now(book: Book, member: Member, column: FileColumn) -> float | None:
     return points_in(cells, member.person, column.assignment)
 
 
-class _Whose:
+class _StudentFinder:
     """Finds the student of a line: by number, by the id in other systems, or by a name."""
 
     def __init__(self, members: Sequence[Member]) -> None:
@@ -376,7 +376,9 @@ class _Whose:
         )
 
 
-def _matched(lines: Sequence[GradeLine], whose: _Whose, left_out: list[str]) -> Iterator[tuple[GradeLine, Member]]:
+def _matched(
+    lines: Sequence[GradeLine], whose: _StudentFinder, left_out: list[str]
+) -> Iterator[tuple[GradeLine, Member]]:
     """Each line with its student; those without one, and second ones, are *left_out*."""
     seen: dict[int, int] = {}
     for line in lines:

@@ -93,7 +93,7 @@ def _require_size(size: int) -> None:
         raise InputError(translate("this file is larger than {file_limit} MiB, the limit", file_limit=limit))
 
 
-def guarded(text: str) -> str:
+def guard_cell(text: str) -> str:
     """*text* as a cell that no spreadsheet takes for a formula: an apostrophe comes first.
 
     Source:
@@ -107,8 +107,8 @@ def guarded(text: str) -> str:
     return text
 
 
-def unguarded(cell: str) -> str:
-    """The text that `guarded` was given.
+def unguard_cell(cell: str) -> str:
+    """The text that `guard_cell` was given.
 
     >>> unguarded("'=HYPERLINK(1)"), unguarded("'tis"), unguarded("''=1")
     ('=HYPERLINK(1)', "'tis", "'=1")
@@ -121,7 +121,7 @@ def unguarded(cell: str) -> str:
 def csv_text(rows: Iterable[Sequence[str]], separator: str = ",") -> str:
     """*rows* as CSV (RFC 4180), each cell guarded."""
     text = io.StringIO(newline="")
-    csv.writer(text, delimiter=separator).writerows([guarded(cell) for cell in row] for row in rows)
+    csv.writer(text, delimiter=separator).writerows([guard_cell(cell) for cell in row] for row in rows)
     return text.getvalue()
 
 
@@ -185,4 +185,4 @@ def _plain_cell(cell: str) -> str:
     as_text = _AS_TEXT.fullmatch(cell)
     if as_text:
         return as_text[1].strip()
-    return unguarded(cell) if "'" in cell else cell
+    return unguard_cell(cell) if "'" in cell else cell

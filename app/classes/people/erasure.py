@@ -31,7 +31,7 @@ from app.server.db.people import (
     SessionRow,
     SittingRow,
 )
-from app.server.db.personal import delete_learners, everything
+from app.server.db.personal import collect_everything, delete_learners
 from app.server.db.tables import AttemptRow, BoardRow, DailyGuessRow, LabRunRow, PredictionRow, RevealRow, now
 
 _LEARNERS = 500  # of a query: databases limit its parameters
@@ -201,7 +201,7 @@ def all_about(session: Session, person: PersonRow) -> Mapping[str, object]:
         {"id": row.id, "name": row.name, "role": role.word} for row, role in classes_of(session, number)
     ]
     about["merged"] = sorted(merged_into(session, number))
-    return {**about, **everything(session, person.learner)}
+    return {**about, **collect_everything(session, person.learner)}
 
 
 def about_member(session: Session, secret: str, row: MemberRow) -> Mapping[str, object]:

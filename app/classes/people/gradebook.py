@@ -337,7 +337,7 @@ def _refuse_undrawn(session: Session, assignment: Assignment, one: Override) -> 
         raise InputError(translate("{exercise} was not drawn for this student", exercise=one.exercise))
 
 
-def held(session: Session, assignment: int) -> Sequence[OverrideRow]:
+def overrides_in_force(session: Session, assignment: int) -> Sequence[OverrideRow]:
     """The overrides of an assignment that hold, by person and exercise."""
     rows = session.exec(select(OverrideRow).where(OverrideRow.assignment == assignment).order_by(col(OverrideRow.id)))
     last = {(row.person, row.exercise): row for row in rows}

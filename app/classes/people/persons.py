@@ -17,7 +17,7 @@ from app.core.errors import InputError, RefusedError
 from app.core.translation import noted, translate
 from app.server.db.learner_cookie import new_learner, secret_of
 from app.server.db.people import DIGEST_LENGTH, IdentityRow, MemberRow, PersonRow, SessionRow
-from app.server.db.session import Gathered, connected, open_writing_session, outage_of
+from app.server.db.session import BatchedLookup, open_connection, open_writing_session, outage_of
 from app.server.db.tables import NAME_LIMIT, now
 from app.site.members import SignedIn
 
@@ -253,7 +253,7 @@ class Sessions:
         self._clock = clock
         self._known: dict[str, tuple[SignedIn, float]] = {}
         self._persons: dict[str, SignedIn] = {}
-        self._gathered = Gathered(self._look_up, outage_of(engine))
+        self._gathered = BatchedLookup(self._look_up, outage_of(engine))
         event.listen(engine, "commit", self._forget_closed)
 
     async def sought(self, cookie: str) -> SignedIn | None:
@@ -308,7 +308,7 @@ class Sessions:
 
     def _look_up(self, digests: Sequence[str]) -> Sequence[SignedIn | None]:
         moment = now()
-        with connected(self._engine) as connection:
+        with open_connection(self._engine) as connection:
             rows = connection.execute(_FIND, {"digests": [*digests]}).all()
         found = {
             digest: SignedIn(person or 0, learner, name, made, digest)

@@ -362,7 +362,7 @@ def best_share(policy: Policy, dates: Dates, answers: Iterable[CountableAnswer])
         counted += 1
         if best == 0.0:
             given = max(given, answer.at)
-        earned = answer.score * unaided(policy, answer)
+        earned = answer.score * unaided_share(policy, answer)
         if earned > best:  # it can be: no answer is worth more than its score
             part = worth(policy, dates, answer.at)
             if earned * part > best:
@@ -376,7 +376,7 @@ def counts(dates: Dates, policy: Policy, at: datetime) -> bool:
     return first <= at <= last
 
 
-def unaided(policy: Policy, answer: CountableAnswer) -> float:
+def unaided_share(policy: Policy, answer: CountableAnswer) -> float:
     """The share of the points that is left after the hints, and nothing after the solution."""
     if answer.revealed:
         return 0.0

@@ -28,7 +28,7 @@ _LEARNERS = 1_000  # of a query
 
 
 @dataclass(frozen=True, slots=True)
-class Stale:
+class StaleAnswer:
     """An answer of *member* that another version of its exercise judged; *before*: its score."""
 
     member: Member
@@ -41,10 +41,10 @@ class Stale:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Judged:
+class NewJudgment:
     """What the present version says of an answer; *why* is said where its score stays."""
 
-    stale: Stale
+    stale: StaleAnswer
     score: float
     correct: bool
     digest: str
@@ -57,7 +57,7 @@ class Judged:
 
 
 @dataclass(slots=True)
-class Regraded:
+class RegradeResult:
     """How many answers were judged again, and what became of them; *kept*: why scores stay.
 
     The *last* attempt is where to go on, if there was not enough time for all.
@@ -68,9 +68,9 @@ class Regraded:
     raised: int = 0
     lowered: int = 0
     kept: list[str] = field(default_factory=list)
-    changes: list[Judged] = field(default_factory=list)
+    changes: list[NewJudgment] = field(default_factory=list)
 
-    def count(self, one: Judged) -> None:
+    def count(self, one: NewJudgment) -> None:
         """Add an answer."""
         self.judged += 1
         self.last = one.stale.attempt
@@ -83,14 +83,14 @@ class Regraded:
 
 def stale_answers(
     session: Session, secret: str, catalog: Catalog, class_id: int, exercises: Collection[str] = (), after: int = 0
-) -> Sequence[Stale]:
+) -> Sequence[StaleAnswer]:
     """The answers in a class that another version of their exercise judged; the first one first.
 
     Those to drawings that count in no assignment are left out. With *exercises*, only those to
     these; and only those that came after an attempt.
     """
     students = [one for one in members_of(session, class_id) if one.role is Role.STUDENT]
-    found: dict[int, Stale] = {}
+    found: dict[int, StaleAnswer] = {}
     for assignment in assignments_of(session, class_id):
         for entry in assignment.entries:
             exercise = catalog.by_id.get(entry.exercise)
@@ -100,16 +100,16 @@ def stale_answers(
     return [found[number] for number in sorted(found)]
 
 
-async def regraded(
+async def regrade_answers(
     engine: Engine,
-    stale: Sequence[Stale],
+    stale: Sequence[StaleAnswer],
     catalog: Catalog,
     runner: Runner,
     *,
     lower: bool = False,
     store: bool = True,
     enough: Callable[[], bool] = lambda: False,
-) -> Regraded:
+) -> RegradeResult:
     """Judge *stale* answers again, and store scores that rise; with *lower*, those that fall, too.
 
     A score never falls where the exercise draws other values now. Programs run in the sandbox. A
@@ -119,7 +119,7 @@ async def regraded(
     Raises:
         UnavailableError: the sandbox or the database is unavailable.
     """
-    result = Regraded()
+    result = RegradeResult()
     async for some in _judged(stale, catalog, runner, lower=lower):
         for one in some:
             result.count(one)
@@ -165,7 +165,7 @@ def raised_for(session: Session, assignment: Assignment, learner: str) -> Sequen
 
 def _stale(
     session: Session, secret: str, assignment: Assignment, exercise: Exercise, students: Sequence[Member], after: int
-) -> Iterator[Stale]:
+) -> Iterator[StaleAnswer]:
     drawings = Drawings(secret, assignment, former_learners(session))
     whose = {one.learner: one for one in students}
     learners = sorted(whose)
@@ -187,7 +187,7 @@ def _stale(
             digest, score = scores.get(number, (row.digest, row.score))
             if digest != exercise.digest and drawings.counts(row.learner, exercise.id, row.seed):
                 member = whose[row.learner]
-                yield Stale(member, number, exercise.id, row.seed, row.answer, row.drawn, score)
+                yield StaleAnswer(member, number, exercise.id, row.seed, row.answer, row.drawn, score)
 
 
 def _latest(session: Session, rows: Sequence[AttemptRow]) -> Mapping[int, tuple[str, float]]:
@@ -202,11 +202,11 @@ def _latest(session: Session, rows: Sequence[AttemptRow]) -> Mapping[int, tuple[
 
 
 async def _judged(
-    stale: Sequence[Stale], catalog: Catalog, runner: Runner, *, lower: bool
-) -> AsyncIterator[Sequence[Judged]]:
+    stale: Sequence[StaleAnswer], catalog: Catalog, runner: Runner, *, lower: bool
+) -> AsyncIterator[Sequence[NewJudgment]]:
     runs = asyncio.Semaphore(_RUNS)
 
-    async def judge(one: Stale) -> Judged:
+    async def judge(one: StaleAnswer) -> NewJudgment:
         async with runs:
             return await _judge(one, catalog.exercise(one.exercise), runner, lower=lower)
 
@@ -214,23 +214,23 @@ async def _judged(
         yield await asyncio.gather(*map(judge, stale[start : start + _AT_ONCE]))
 
 
-async def _judge(one: Stale, exercise: Exercise, runner: Runner, *, lower: bool) -> Judged:
+async def _judge(one: StaleAnswer, exercise: Exercise, runner: Runner, *, lower: bool) -> NewJudgment:
     """What *exercise* says now."""
     try:
         answer = stored_answer(one.answer, exercise.right_answer(one.seed))
         verdict = await exercise.grade(one.seed, answer, runner, one.member.learner)
     except AnswerError as error:
         kept = translate("cannot be read anymore: {error}", error=error)
-        return Judged(stale=one, score=one.before, correct=False, digest="", why=kept)
+        return NewJudgment(stale=one, score=one.before, correct=False, digest="", why=kept)
     drawn = json.dumps(dict(exercise.draw(one.seed).shown), ensure_ascii=False)
     why = ""
     if verdict.score < one.before:
         why = "" if lower else translate("would be lower")
         why = translate("the exercise draws other values now") if drawn != one.drawn else why
-    return Judged(stale=one, score=verdict.score, correct=verdict.correct, digest=exercise.digest, why=why)
+    return NewJudgment(stale=one, score=verdict.score, correct=verdict.correct, digest=exercise.digest, why=why)
 
 
-def _store(engine: Engine, changed: Sequence[Judged]) -> None:
+def _store(engine: Engine, changed: Sequence[NewJudgment]) -> None:
     with open_writing_session(engine) as session:
         for one in changed:
             session.merge(

@@ -161,7 +161,7 @@ MOST_MEMBERS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class ChangedMember:
     """A member, and how a roster lists them."""
 
     member: Member
@@ -169,7 +169,7 @@ class Changed:
 
 
 @dataclass(frozen=True, slots=True)
-class Doubled:
+class DuplicateLine:
     """A line of a roster that is left out, because an earlier one is the same person."""
 
     listed: RosterEntry
@@ -195,10 +195,10 @@ class RosterChanges:
     """
 
     added: tuple[RosterEntry, ...]
-    changed: tuple[Changed, ...]
-    found: tuple[Changed, ...]
+    changed: tuple[ChangedMember, ...]
+    found: tuple[ChangedMember, ...]
     missing: tuple[Member, ...]
-    doubled: tuple[Doubled, ...]
+    doubled: tuple[DuplicateLine, ...]
     same: int
     known: tuple[FormerStudent, ...] = ()
 
@@ -228,8 +228,8 @@ def roster_difference(members: Sequence[Member], roster: Sequence[RosterEntry]) 
     once, doubled = _without_doubles(roster)
     find = _Finder(members, once)
     added: list[RosterEntry] = []
-    changed: list[Changed] = []
-    found: list[Changed] = []
+    changed: list[ChangedMember] = []
+    found: list[ChangedMember] = []
     same = 0
     claimed: dict[int, RosterEntry] = {}
     for one in once:
@@ -239,13 +239,13 @@ def roster_difference(members: Sequence[Member], roster: Sequence[RosterEntry]) 
         if member is None:
             added.append(one)
         elif member.person in claimed:
-            doubled.append(Doubled(one, claimed[member.person]))
+            doubled.append(DuplicateLine(one, claimed[member.person]))
         else:
             claimed[member.person] = one
             differs = _differs(member, one)
             same += not differs
             if differs:
-                (found if by_name and one.outside_id else changed).append(Changed(member, one))
+                (found if by_name and one.outside_id else changed).append(ChangedMember(member, one))
     if len(members) + len(added) > MOST_MEMBERS:
         total = len(members) + len(added)
         raise InputError(
@@ -441,7 +441,7 @@ class _Finder:
         return member
 
 
-def _without_doubles(roster: Sequence[RosterEntry]) -> tuple[list[RosterEntry], list[Doubled]]:
+def _without_doubles(roster: Sequence[RosterEntry]) -> tuple[list[RosterEntry], list[DuplicateLine]]:
     """The first line of each person, and the others. Namesakes with ids of their own are two."""
     first: dict[str, RosterEntry] = {}
     doubled = []
@@ -449,7 +449,7 @@ def _without_doubles(roster: Sequence[RosterEntry]) -> tuple[list[RosterEntry], 
         key = f"id {one.outside_id}" if one.outside_id else f"name {one.name.casefold()}"
         key = key if one.number is None else f"number {one.number}"
         if key in first:
-            doubled.append(Doubled(one, first[key]))
+            doubled.append(DuplicateLine(one, first[key]))
         else:
             first[key] = one
     return list(first.values()), doubled

@@ -8,7 +8,7 @@ from enum import StrEnum
 from functools import lru_cache
 from itertools import pairwise
 
-from app.core.translation import localized
+from app.core.translation import localize
 from app.core.units import BYTE, DOLLAR, RATIO, SECOND, Unit, figures, scale_of, show, show_in, show_size
 
 
@@ -128,7 +128,7 @@ def widest(texts: Sequence[str]) -> float:
     return max(map(text_width, texts), default=0.0)
 
 
-def wrapped(text: str, width: float) -> tuple[str, ...]:
+def wrap_text(text: str, width: float) -> tuple[str, ...]:
     """*text* in lines of at most *width* pixels; a longer word has a line of its own.
 
     >>> wrapped("from the first pass to the last", 100)
@@ -333,12 +333,12 @@ def money_text(dollars: float) -> str:
     >>> money_text(53_235_591), money_text(931_622)
     ('$53.2 million', '$932,000')
     """
-    return localized(show(float(f"{dollars:.3g}"), DOLLAR, 3))
+    return localize(show(float(f"{dollars:.3g}"), DOLLAR, 3))
 
 
 def time_text(seconds: float) -> str:
     """*seconds* with a unit, which may be a word: days."""
-    return localized(_shown_axes(seconds))
+    return localize(_shown_axes(seconds))
 
 
 @lru_cache(maxsize=16_384)
@@ -398,7 +398,7 @@ class PixelScale:
         if self.axis.unit is not SECOND or self.axis.log:
             return self.axis.text(value)
         symbol, size = _clock(self.high)
-        return localized(show_in(value, scale_of(symbol))) if size > 1 else time_text(value)
+        return localize(show_in(value, scale_of(symbol))) if size > 1 else time_text(value)
 
     def _choices(self) -> Iterator[Sequence[float]]:
         """Values for ticks, the best ones first."""
@@ -449,7 +449,7 @@ def is_count_axis(axis: Axis, values: Collection[float]) -> bool:
     return plain and bool(values) and all(value == round(value) for value in values)
 
 
-def even(low: float, high: float, count: int) -> list[float]:
+def even_ticks(low: float, high: float, count: int) -> list[float]:
     """About *count* round values from *low* to *high*."""
     rough = (high - low) / count
     power = 10.0 ** math.floor(math.log10(rough))
@@ -463,7 +463,7 @@ def even_on(axis: Axis, low: float, high: float, count: int) -> list[float]:
     unit = _clock(high)[1] if axis.unit is SECOND else 1.0
     if axis.is_binary and high >= _KIB:
         unit = _KIB ** math.floor(math.log(high, _KIB))
-    return [value * unit for value in even(low / unit, high / unit, count)]
+    return [value * unit for value in even_ticks(low / unit, high / unit, count)]
 
 
 def _clock(high: float) -> tuple[str, float]:

@@ -22,7 +22,7 @@ from app.core.charts.axes import (
     scale,
     text_width,
     widest,
-    wrapped,
+    wrap_text,
 )
 from app.core.translation import translate
 
@@ -310,7 +310,7 @@ def _sheet(panels: Panels, paper: Paper) -> Sheet:
     beside = paper.width >= _SIDE_BY_SIDE
     across = len(panels.labels) if beside else 1
     width = (paper.width - names - (across - 1) * _BETWEEN) / across
-    heads = [wrapped(label, width if beside else paper.width) for label in panels.labels]
+    heads = [wrap_text(label, width if beside else paper.width) for label in panels.labels]
     high = max(map(len, heads)) * _LINE + _HEAD
     rects: list[Rect] = []
     words: list[Words] = []

@@ -19,9 +19,9 @@ from app.core.charts.axes import (
     percent_text,
     text_width,
     widest,
-    wrapped,
+    wrap_text,
 )
-from app.core.simulators.pipeline import Played, Slot
+from app.core.simulators.pipeline import SimulatedSchedule, Slot
 from app.core.translation import noted, plural, translate, translate_known
 from app.core.units import SECOND, show
 
@@ -87,7 +87,7 @@ class Timeline:
         return ((translate("Device"), translate("Holds"), translate("In order")), *lines)
 
 
-def schedule_timeline(played: Played, until: float = math.inf) -> Timeline:
+def schedule_timeline(played: SimulatedSchedule, until: float = math.inf) -> Timeline:
     """The chart of a pipeline schedule, or of its passes that begin before *until*."""
     schedule = played.schedule
     stages = plural("{number} stage", "{number} stages", schedule.devices)
@@ -111,13 +111,13 @@ def schedule_timeline(played: Played, until: float = math.inf) -> Timeline:
     )
 
 
-def moment_when(every: Sequence[Played], most: int) -> float:
+def moment_when(every: Sequence[SimulatedSchedule], most: int) -> float:
     """When *most* passes of all schedules have begun; infinite if there are fewer."""
     starts = sorted(slot.start for played in every for own in played.slots for slot in own)
     return starts[most] if len(starts) > most else math.inf
 
 
-def _note(played: Played, until: float) -> str:
+def _note(played: SimulatedSchedule, until: float) -> str:
     """What is left out, or why the rows begin and end at different times, if steps overlap."""
     if until < played.makespan:
         return translate("Only the beginning is drawn: there are too many passes.")
@@ -129,7 +129,7 @@ def _note(played: Played, until: float) -> str:
     )
 
 
-def summary(played: Played) -> str:
+def summary(played: SimulatedSchedule) -> str:
     """Step time, ideal time and both bubbles in words."""
     step, ideal = (show(t, SECOND) for t in (played.step_time, played.ideal_time))
     return translate(
@@ -141,7 +141,7 @@ def summary(played: Played) -> str:
     )
 
 
-def _bars(played: Played, own: Sequence[Slot], until: float) -> tuple[TimeBar, ...]:
+def _bars(played: SimulatedSchedule, own: Sequence[Slot], until: float) -> tuple[TimeBar, ...]:
     """The passes of a device; a letter tells the chunks apart, if it holds several."""
     devices, chunked = played.schedule.devices, played.schedule.depth > played.schedule.devices
     form = translate("{kind} of micro-batch {microbatch}{where}, {start} to {end}")
@@ -292,7 +292,7 @@ def timeline_picture(timeline: Timeline, paper: Paper = WIDE) -> TimelinePicture
     lines = tuple(LaneLabel(_TOP + place * (row + _GAP), one.name, one.note) for place, one in enumerate(timeline.rows))
     foot = _TOP + len(timeline.rows) * (row + _GAP)
     own = legend([(kind, says) for kind, says in timeline.kinds], left, paper.width)
-    note = wrapped(timeline.note, paper.width)
+    note = wrap_text(timeline.note, paper.width)
     times = PixelScale(_AXIS, low=0.0, high=timeline.end or 1.0, start=left, end=right)
     return TimelinePicture(
         timeline=timeline,

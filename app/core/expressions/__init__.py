@@ -10,7 +10,7 @@ from app.core.expressions.parser import ExpressionError, Node, names_in, parse_e
 from app.core.expressions.template import (
     BLANK,
     Branch,
-    blanked,
+    blank_slots,
     fill,
     fill_known,
     latex,
@@ -28,7 +28,7 @@ __all__ = [
     "PAD_LIMIT",
     "PadLine",
     "Quantity",
-    "blanked",
+    "blank_slots",
     "evaluate",
     "fill",
     "fill_known",

@@ -22,8 +22,8 @@ from app.core.expressions.parser import (
     numbers_in,
 )
 from app.core.formulas import Input
-from app.core.translation import language, localized, translate
-from app.core.units import Reading, check_clear, read, spelled
+from app.core.translation import language, localize, translate
+from app.core.units import Reading, check_clear, read, spell_dimension
 from app.core.units.parser import CALL, asks_for_physics, join_digits, plain_signs, without_commas
 from app.core.units.scales import PLAIN as NUMBER
 from app.core.units.scales import SCALES, TYPED, Scale, before_unit, close_symbols, physical_scale, takes_prefix
@@ -75,7 +75,7 @@ class TypedReader(Reader):
     def _unknown(self, name: str, *, called: bool) -> str:
         name = name[:_PLAIN_SHOWN]
         if not called and not self.symbols:
-            near = localized(close_symbols(name)) or nearest(name, SCALES)
+            near = localize(close_symbols(name)) or nearest(name, SCALES)
             return translate("{name!r} is not a unit here{near}", name=name, near=near)
         if called:
             return translate(
@@ -169,7 +169,7 @@ def _read_in(_language: str, text: str, shown: Scale) -> Reading:
     try:
         return read(text, shown.unit, shown)
     except ValueError as error:
-        refused = localized(str(error))
+        refused = localize(str(error))
     try:
         return work_out(text, shown)
     except ExpressionError as error:
@@ -207,14 +207,14 @@ def work_out(text: str, shown: Scale) -> Reading:
     if len(text) > _LONGEST:
         raise ExpressionError(translate("cannot read an answer of {text} characters: it is too long", text=len(text)))
     try:
-        return _worked_out(simplified(text, shown), shown)
+        return _worked_out(simplify_numbers(text, shown), shown)
     except ExpressionError as error:
         raise ExpressionError(
             translate("cannot read {text!r}: {error}", text=text.strip()[:_SHOWN], error=error)
         ) from None
 
 
-def simplified(text: str, shown: Scale) -> str:
+def simplify_numbers(text: str, shown: Scale) -> str:
     """*text* with numbers in one spelling: no grouping, a decimal point, 72.9k as 72.9e3."""
     typed = _PER_SECOND.sub("/s", join_digits(plain_signs(text.strip())).lstrip("~≈= "))
     if shown.unit.symbol.startswith("$"):
@@ -318,7 +318,9 @@ def _as_it_stands(typed: str, shown: Scale) -> Reading:
         raise ExpressionError(translate("the result is a plain number, but {unit} is expected", unit=shown.unit))
     raise ExpressionError(
         translate(
-            "the result is in {dimension}, but {unit} is expected", dimension=spelled(found.dimension), unit=shown.unit
+            "the result is in {dimension}, but {unit} is expected",
+            dimension=spell_dimension(found.dimension),
+            unit=shown.unit,
         )
     )
 
@@ -394,7 +396,7 @@ def _pad_line(line: str, names: dict[str, Quantity]) -> PadLine:
         value = _value(sum_, names)
     except ValueError as error:
         is_note = not any(character.isdigit() for character in line)
-        says = _unknown_in(sum_, names) or localized(str(error))
+        says = _unknown_in(sum_, names) or localize(str(error))
         return PadLine(line) if is_note and not named else PadLine(line, problem=says)
     names[name] = names[_LAST] = value
     return PadLine(line, result=str(value))
@@ -410,7 +412,7 @@ def _unknown_in(text: str, names: Collection[str]) -> str:
 
 
 def _value(text: str, names: dict[str, Quantity]) -> Quantity:
-    typed = simplified(DOLLARS_FIRST.sub(r"\1 $", text), NUMBER)
+    typed = simplify_numbers(DOLLARS_FIRST.sub(r"\1 $", text), NUMBER)
     found = in_the_last_unit(typed)
     if found is None or (found.scale.unit.dimension == PLAIN and found.is_sum):
         return evaluate(parse_plain(typed, names), names)

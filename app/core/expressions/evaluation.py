@@ -20,8 +20,8 @@ from app.core.expressions.parser import (
     parse_expression,
 )
 from app.core.formulas import FORMULAS, Argument, Formula
-from app.core.translation import localized, translate
-from app.core.units import FLOP, RATIO, Dimension, figures, show, spelled, unit_of
+from app.core.translation import localize, translate
+from app.core.units import FLOP, RATIO, Dimension, figures, show, spell_dimension, unit_of
 
 SLACK = 1e-9  # of a comparison: 1/3 * 3 is 1
 PLAIN: Dimension = RATIO.dimension
@@ -46,7 +46,7 @@ class Quantity:
     def __str__(self) -> str:
         unit = unit_of(self.dimension)
         if unit is None:
-            return f"{figures(self.value)} {spelled(self.dimension)}"
+            return f"{figures(self.value)} {spell_dimension(self.dimension)}"
         return show(self.value, unit)
 
 
@@ -309,7 +309,7 @@ def _result(formula: Formula, arguments: Mapping[str, Argument], part: str = "")
     try:
         value = formula.function(**formula.read(arguments))
     except ValueError as error:
-        raise ExpressionError(localized(str(error))) from None
+        raise ExpressionError(localize(str(error))) from None
     if isinstance(value, tuple):
         value = _picked(formula, value, part)
     elif part:

@@ -16,7 +16,7 @@ from app.core.expressions.parser import (
     Number,
     Word,
 )
-from app.core.translation import localized, translate
+from app.core.translation import localize, translate
 from app.core.units import Scale, scale_of, show_in, singular
 
 _GREEK = {
@@ -277,7 +277,7 @@ def slots(text: str) -> list[str]:
     return found
 
 
-def blanked(text: str) -> str:
+def blank_slots(text: str) -> str:
     """The prose of *text*: without code and mathematics, a blank in place of every slot.
 
     >>> blanked("Each of {ranks} ranks sends `x`.").split()
@@ -299,10 +299,10 @@ def words_after_slots(text: str) -> list[tuple[str, str]]:
 def _slot(slot: str, names: Names, shown: Mapping[str, str]) -> str:
     expression, _, form = (part.strip() for part in slot.partition("|"))
     if expression in shown and not form:
-        return localized(shown[expression])
+        return localize(shown[expression])
     quantity = evaluate(expression, names)
     if not form:
-        return localized(str(quantity))
+        return localize(str(quantity))
     match = _FORMAT.fullmatch(form)
     unit, digits = (match["unit"].rstrip(), match["digits"]) if match else (form, None)
     try:
@@ -313,7 +313,7 @@ def _slot(slot: str, names: Names, shown: Mapping[str, str]) -> str:
         raise ExpressionError(
             translate("{{{slot}}} is {quantity}, not in {unit}", slot=slot, quantity=quantity, unit=unit)
         )
-    return localized(show_in(quantity.value, scale, int(digits or 4)))
+    return localize(show_in(quantity.value, scale, int(digits or 4)))
 
 
 def _in_math(text: str) -> str:

@@ -10,7 +10,7 @@ from app.core.errors import InputError
 from app.core.measurements.json_output import from_json
 from app.core.measurements.packed_files import file_head, text_lines, unwrapped_lines
 from app.core.measurements.readers import TEXT_READERS, TextReader
-from app.core.measurements.reports import CollectiveTest, TrainingLog, Unread
+from app.core.measurements.reports import CollectiveTest, TrainingLog, UnreadFile
 from app.core.measurements.trace.reader import read_rank, reports
 from app.core.measurements.trace.report import RankTrace, TraceReport
 
@@ -128,8 +128,8 @@ def _refusal(name: str, readers: Sequence[TextReader]) -> str:
 
 
 # What the readers return; each has `record`, which is what `wallclock measured --json` prints.
-REPORTS = (CollectiveTest, TrainingLog, TraceReport, Unread)
-Report: TypeAlias = CollectiveTest | TrainingLog | TraceReport | Unread
+REPORTS = (CollectiveTest, TrainingLog, TraceReport, UnreadFile)
+Report: TypeAlias = CollectiveTest | TrainingLog | TraceReport | UnreadFile
 
 
 def read_files(paths: Sequence[Path]) -> list[Report]:
@@ -142,7 +142,7 @@ def read_files(paths: Sequence[Path]) -> list[Report]:
         try:
             found += _read_file_reader(path)
         except InputError as error:
-            found.append(Unread(str(error)))
+            found.append(UnreadFile(str(error)))
     of_traces = iter(reports([one for one in found if isinstance(one, RankTrace)]))
     return [next(of_traces) if isinstance(one, RankTrace) else one for one in found]
 

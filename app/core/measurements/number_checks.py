@@ -100,7 +100,7 @@ def far_apart(one: float, other: float) -> bool:
 # d. A physical limit.
 
 
-def above(value: float, limit: float | None) -> bool:
+def exceeds(value: float, limit: float | None) -> bool:
     """Whether *value* is above *limit*, if there is one, by more than rounding."""
     return limit is not None and value > limit * _ALMOST
 

@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from app.core.measurements.number_checks import above, far_apart, highest_bus_bandwidth
+from app.core.measurements.number_checks import exceeds, far_apart, highest_bus_bandwidth
 from app.core.measurements.pieces import cluster_named_in, pieces
 from app.core.measurements.reports import CollectiveTest, SizeRow, join_doubts
 from app.core.measurements.table import (
@@ -46,12 +46,12 @@ def checked_rows(table: CollectiveTable, rows: Sequence[SizeRow], ranks: int | N
         return CheckedRows((), (*doubts, _about_one_rank(rows)))
     consistent = [row for row in rows if not _contradicts(row)]
     limit = _limit(hardware)
-    possible = [row for row in consistent if not above(row.busbw, limit)]
+    possible = [row for row in consistent if not exceeds(row.busbw, limit)]
     if len(rows) - len(possible) > _MOST_WRONG * len(rows):
         possible = []  # the others are of the same kind, if less so
     if len(consistent) < len(rows):
         doubts.append(_about_contradiction(rows, len(rows) - len(consistent)))
-    if any(above(row.busbw, limit) for row in consistent):
+    if any(exceeds(row.busbw, limit) for row in consistent):
         doubts.append(_about_limit(consistent, len(consistent) - len(possible), limit, hardware))
     if any(b.size < a.size for a, b in zip(rows, rows[1:], strict=False)):
         doubts.append("the sizes do not rise: rows of several tests, or in another order")

@@ -98,7 +98,7 @@ class TrainingLog:
 
 
 @dataclass(frozen=True, slots=True)
-class Unread:
+class UnreadFile:
     """A file in which nothing was found, and why."""
 
     error: str

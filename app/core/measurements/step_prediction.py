@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from app.core.errors import capitalized
+from app.core.errors import capitalize
 from app.core.formulas.layout import step_time
 from app.core.formulas.presets import Cluster, Layout, ModelShape, Shares
 from app.core.measurements.reports import TrainingLog
@@ -86,7 +86,7 @@ def _compared(log: TrainingLog, model: ModelShape, cluster: Cluster, layout: Lay
     else:
         says += _first(parts, found.total)
     rows = [
-        (capitalized(name.replace("_", " ")), show(time, SECOND, 3), f"{100 * time / found.total:.1f} %")
+        (capitalize(name.replace("_", " ")), show(time, SECOND, 3), f"{100 * time / found.total:.1f} %")
         for name, time in parts
         if time > 0
     ]

@@ -169,12 +169,12 @@ _CALLED = {
 _NAMED = 0.01  # of the step: smaller parts limit nothing
 
 
-def why(found: Estimate) -> str:
+def explain_estimate(found: Estimate) -> str:
     """What limits the step of *found*, and whether and where it fits."""
     return " ".join(text for text in (_of_time(found), _of_interval(found), _of_memory(found), found.scores) if text)
 
 
-def called(part: str) -> str:
+def part_name(part: str) -> str:
     """The part of a step or of its memory, as a person calls it."""
     return _CALLED.get(part, part.replace("_", " "))
 
@@ -189,7 +189,7 @@ def _largest(parts: Mapping[str, float], total: float) -> list[str]:
     """The largest *parts* that count, with their shares of *total*."""
     order = sorted(parts, key=lambda part: -parts[part])
     counts = [part for part in order[1:] if parts[part] >= _NAMED * total]
-    return [f"{called(part)} ({100 * parts[part] / total:.3g} %)" for part in (order[0], *counts)]
+    return [f"{part_name(part)} ({100 * parts[part] / total:.3g} %)" for part in (order[0], *counts)]
 
 
 def _of_interval(found: Estimate) -> str:
@@ -211,7 +211,7 @@ def _of_memory(found: Estimate) -> str:
     largest = max(found.memory, key=lambda part: found.memory[part])
     return (
         f"It does not fit: {stage} needs {needs}, {lacking} more than the {has} available;"
-        f" the largest part is {called(largest)} ({show(found.memory[largest], BYTE, 3)})."
+        f" the largest part is {part_name(largest)} ({show(found.memory[largest], BYTE, 3)})."
     )
 
 

@@ -16,8 +16,8 @@ from app.core.predicting.estimate import (
     PredictionReader,
     Reference,
     estimate,
+    explain_estimate,
     line_reference,
-    why,
 )
 from app.core.units import Bytes, Seconds
 
@@ -359,7 +359,7 @@ def prediction_row(ref: Reference, found: Estimate) -> bytes:
                 "parts": found.memory,
             },
             "fits": found.fits,
-            "why": why(found),
+            "why": explain_estimate(found),
         }
     )
 

@@ -4,7 +4,7 @@ It is not a formula, which returns numbers: a search returns layouts. Every numb
 by the core of the formulas, `app.core.formulas.step`, over columns of NumPy.
 """
 
-from app.core.searching.search import Ranked, SearchResult, find_layouts, search_in_time
+from app.core.searching.search import LayoutCandidate, SearchResult, find_layouts, search_in_time
 from app.core.searching.space import Space, fixed_fields
 
-__all__ = ["SearchResult", "Ranked", "Space", "fixed_fields", "find_layouts", "search_in_time"]
+__all__ = ["SearchResult", "LayoutCandidate", "Space", "fixed_fields", "find_layouts", "search_in_time"]

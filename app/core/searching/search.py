@@ -11,7 +11,7 @@ from app.core.formulas.presets import GIVEN, Layout, Recipe, Shares
 from app.core.formulas.step.speeds import reduced_by, speeds_of
 from app.core.searching.ranking import RankedLayout, Ranking
 from app.core.searching.space import Space, Terms
-from app.core.translation import joined, localized, noted, say
+from app.core.translation import join_sentences, localize, noted, say
 from app.core.units import Bytes, Ratio, Seconds
 
 LARGEST = 100_000_000  # layouts of a search: a minute or two with NumPy
@@ -32,7 +32,7 @@ Progress = Callable[[int, int], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ranked:
+class LayoutCandidate:
     """A layout, the time of its step, the memory of its fullest GPU, and what the time goes to.
 
     *limits* are shares of the step, the largest first.
@@ -58,9 +58,9 @@ class SearchResult:
     seconds: Seconds
     fit: int
     rejected: Mapping[str, int]
-    top: tuple[Ranked, ...]
-    front: tuple[Ranked, ...]
-    least: Ranked | None
+    top: tuple[LayoutCandidate, ...]
+    front: tuple[LayoutCandidate, ...]
+    least: LayoutCandidate | None
 
 
 def find_layouts(
@@ -107,13 +107,13 @@ def find_layouts(
     )
 
 
-def _ranked(space: Space, shares: Shares, recipe: Recipe | None, one: RankedLayout) -> Ranked:
+def _ranked(space: Space, shares: Shares, recipe: Recipe | None, one: RankedLayout) -> LayoutCandidate:
     layout = space.layout(one.key._asdict())
     given = space.model, space.cluster, layout, shares, recipe or _SENT
     parts = step_time(*given)
     spent = {name: sum(getattr(parts, part) for part in some) / parts.total for name, some in _SPENT.items()}
     most = sorted(spent.items(), key=lambda item: -item[1])
-    return Ranked(
+    return LayoutCandidate(
         layout=layout,
         step_time=parts.total,
         memory=memory_budget(space.model, layout, recipe or _KEPT, space.kernels).total,
@@ -141,7 +141,7 @@ def _too_large(space: Space, size: int, largest: int) -> str:
         "there are {count} layouts, and a search takes at most {most}{offer}",
         count=f"{size:,}",
         most=f"{largest:,}",
-        offer=_offer(", ".join(space.free), joined(offers, more)) if offers else "",
+        offer=_offer(", ".join(space.free), join_sentences(offers, more)) if offers else "",
     )
 
 
@@ -176,4 +176,4 @@ def search_in_time(space: Callable[[], Space], seconds: float, clock: Callable[[
     try:
         return find_layouts(space(), top=_TOP, largest=_LARGEST, progress=hurry)
     except ValueError as error:
-        return localized(str(error))
+        return localize(str(error))

@@ -11,7 +11,7 @@ from app.core.formulas.parallelism.rules import PLAIN, WITHOUT_A_LAYER, Degrees,
 from app.core.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe, Shares
 from app.core.formulas.presets.layouts import Precision
 from app.core.formulas.records import Single, field_value, hints_of
-from app.core.formulas.step.speeds import Reduced, Speeds, attention_kernels
+from app.core.formulas.step.speeds import ReducedBytes, Speeds, attention_kernels
 from app.core.translation import noted, offer, say
 from app.core.units import Count
 
@@ -39,7 +39,7 @@ class Terms(NamedTuple):
     """What all layouts have in common: speeds, bytes that are sent, the recipe of the memory."""
 
     speeds: Speeds
-    sent: Reduced
+    sent: ReducedBytes
     recipe: Recipe
 
 

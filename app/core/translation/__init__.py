@@ -2,7 +2,7 @@
 
 Sentences are written in English where they are used and serve as the keys of one catalog for each
 other language (`catalogs/LANGUAGE.po`, GNU gettext). A sentence that a catalog lacks stays English,
-and is noted as `untranslated`, so that a page can say so where it says it.
+and is noted as `list_untranslated`, so that a page can say so where it says it.
 """
 
 import json
@@ -18,13 +18,13 @@ from app.core.translation.sentence import (
     FORMS,
     LocalizedNumber,
     Sentence,
-    filled,
+    fill_form,
     has_own_numerals,
     numeral_in,
     with_large_numbers,
 )
 from app.core.translation.sentence import Numeral as Numeral
-from app.core.translation.sentence import joined as joined
+from app.core.translation.sentence import join_sentences as join_sentences
 from app.core.translation.sentence import noted as noted
 from app.core.translation.sentence import offer as offer
 from app.core.translation.sentence import say as say
@@ -75,7 +75,7 @@ def translate(sentence: str, /, **values: object) -> str:
     if isinstance(sentence, Sentence):
         form, values = sentence.form, {**sentence.values, **values}
     found = form_of(form)
-    return with_large_numbers(SPOKEN.get(), filled(found, _spelled(values))) if values else found
+    return with_large_numbers(SPOKEN.get(), fill_form(found, _spelled(values))) if values else found
 
 
 def form_of(english: str) -> str:
@@ -87,7 +87,7 @@ def form_of(english: str) -> str:
     return _left_in_english(code, english) if found is None else found
 
 
-def localized(text: str) -> str:
+def localize(text: str) -> str:
     """*text* in the current language if it is a sentence or a number of ours, else as it is."""
     if isinstance(text, Numeral):
         return numeral_in(SPOKEN.get(), text)
@@ -100,7 +100,7 @@ def translate_known(text: str) -> str:
     Unlike a sentence, it need not be English, and nobody misses its translation.
     """
     if isinstance(text, Sentence | Numeral):
-        return localized(text)
+        return localize(text)
     code = SPOKEN.get()
     return text if code == SOURCE else catalog(code).sentence(text) or text
 
@@ -108,7 +108,7 @@ def translate_known(text: str) -> str:
 def plural(one: str, many: str, number: int, /, **values: object) -> str:
     """*one* or *many* for *number*, in the current language; `{number}` is filled in as well."""
     found = form_of_number(one, many, number)
-    return filled(found, _spelled({**values, "number": number}))
+    return fill_form(found, _spelled({**values, "number": number}))
 
 
 def form_of_number(one: str, many: str, number: int) -> str:
@@ -121,7 +121,7 @@ def form_of_number(one: str, many: str, number: int) -> str:
     return _left_in_english(code, english) if found is None else found
 
 
-def untranslated() -> frozenset[str]:
+def list_untranslated() -> frozenset[str]:
     """The sentences without a translation that were said in the current language so far."""
     return frozenset(_untranslated.get(SPOKEN.get(), ()))
 
@@ -151,7 +151,7 @@ def _spelled_value(code: str, value: object) -> object:
     if isinstance(value, int | float):
         return LocalizedNumber(code, value) if has_own_numerals(code) else value
     text = value if isinstance(value, str) else str(value)
-    return localized(text) if isinstance(text, Sentence | Numeral) else value
+    return localize(text) if isinstance(text, Sentence | Numeral) else value
 
 
 @cache

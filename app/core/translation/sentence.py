@@ -125,7 +125,7 @@ class Sentence(str):
 
     def __new__(cls, form: str, values: Mapping[str, object]) -> "Sentence":
         """The sentence of *form* with *values*."""
-        made = super().__new__(cls, filled(form, values) if values else form)
+        made = super().__new__(cls, fill_form(form, values) if values else form)
         made.form = form
         made.values = values
         return made
@@ -163,13 +163,13 @@ def short_value(value: object) -> str:
     return _short_repr(plain(value))
 
 
-def joined(sentences: Sequence[str], form: str = noted("{first}; {others}")) -> str:
+def join_sentences(sentences: Sequence[str], form: str = noted("{first}; {others}")) -> str:
     """*sentences*, at least one, in a row of this *form*."""
     first, *others = sentences
-    return say(form, first=first, others=joined(others, form)) if others else first
+    return say(form, first=first, others=join_sentences(others, form)) if others else first
 
 
-def filled(form: str, values: Mapping[str, object]) -> str:
+def fill_form(form: str, values: Mapping[str, object]) -> str:
     """*form* with *values* for its names."""
     values = {name: v[:] if isinstance(v, Numeral) else plain(v) for name, v in values.items()}
     if "!r}" in form:

@@ -7,7 +7,7 @@ text, and no other module multiplies by a power of ten, two or eight to change a
 bytes, GiB is 2**30.
 """
 
-from app.core.units.formatter import figures, inward, show, show_in, show_size, show_typed
+from app.core.units.formatter import figures, round_inward, show, show_in, show_size, show_typed
 from app.core.units.parser import (
     Reading,
     check_clear,
@@ -57,7 +57,7 @@ from app.core.units.scales import (
     Watts,
     scale_of,
     singular,
-    spelled,
+    spell_dimension,
     spelling,
     unit_of,
 )
@@ -69,6 +69,6 @@ __all__ = [
     "Dimension", "Dollars", "DollarsPerHour", "DollarsPerJoule", "DollarsPerKwh",
     "DollarsPerSecond", "Flops", "FlopsPerByte", "FlopsPerSecond", "Joules", "PerSecond", "Ratio",
     "Reading", "Scale", "Seconds", "Unit", "Watts", "check_clear", "clear_text", "figures",
-    "in_english", "inward", "list_in_english", "parse", "parse_or_base", "read", "scale_of",
-    "show", "show_in", "show_size", "show_typed", "singular", "spelled", "spelling", "unit_of",
+    "in_english", "round_inward", "list_in_english", "parse", "parse_or_base", "read", "scale_of",
+    "show", "show_in", "show_size", "show_typed", "singular", "spell_dimension", "spelling", "unit_of",
 ]  # fmt: skip

@@ -191,7 +191,7 @@ def _written(number: float, digits: int) -> str:
     return f"{mantissa}e{int(exponent)}"
 
 
-def inward(low: float, high: float, digits: int) -> tuple[float, float]:
+def round_inward(low: float, high: float, digits: int) -> tuple[float, float]:
     """The ends of a range to *digits* significant digits, rounded into the range.
 
     >>> inward(35.1364, 35.1436, 4), inward(35.1364, 35.1436, 5)

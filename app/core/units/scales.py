@@ -125,7 +125,7 @@ _BASES = (
 _WITH_MASS = tuple(("kg" if base == "J" else base, at) for base, at in _BASES)
 
 
-def spelled(dimension: Dimension) -> str:
+def spell_dimension(dimension: Dimension) -> str:
     """*dimension* written in base units, also if it has no name.
 
     >>> spelled(BYTE_PER_SECOND.dimension), spelled(_dimension(byte=2, second=-1, flop=-1))
@@ -241,7 +241,7 @@ def physical_unit(text: str) -> tuple[Unit, float] | None:
             powers = [a + exponent * b for a, b in zip(powers, unit.dimension, strict=True)]
             factor *= size**exponent
     dimension = tuple(powers)
-    return unit_of(dimension) or Unit(spelled(dimension), dimension), float(factor)
+    return unit_of(dimension) or Unit(spell_dimension(dimension), dimension), float(factor)
 
 
 def physical_spelling(symbol: str) -> str:

@@ -15,8 +15,8 @@ from app.core.yaml_file import YamlDocument, read_document
 from app.course.content.images import images_in
 from app.course.content.topic_file import TOPIC_FILE, ChapterFact, ReadingQuestion, Route
 from app.course.content.translations import (
+    LanguageTexts,
     ReadTopic,
-    Spoken,
     is_translation,
     merge_texts,
     read_exercise,
@@ -25,7 +25,7 @@ from app.course.content.translations import (
     translations_of,
 )
 from app.course.kinds import Exercise, Where
-from app.course.kinds.base import Embedded, Strict
+from app.course.kinds.base import EmbeddedFigures, Strict
 from app.course.kinds.drawn_values import ChapterParameter
 from app.course.kinds.schema_errors import faults
 
@@ -129,7 +129,7 @@ class Topic:
     opening: str = ""
     closing: str = ""
     facts: tuple[ChapterFact, ...] = ()
-    figures: tuple[Embedded, ...] = ()
+    figures: tuple[EmbeddedFigures, ...] = ()
     questions: tuple[ReadingQuestion, ...] = ()
     needs: tuple[str, ...] = ()
     routes: tuple[Route, ...] = ()
@@ -173,7 +173,7 @@ class Catalog:
     hidden: tuple[Topic, ...] = ()
     images: Mapping[str, Path] = field(default_factory=dict)
     front: tuple[str, str] | None = None
-    translations: Mapping[str, Spoken] = field(default_factory=dict)
+    translations: Mapping[str, LanguageTexts] = field(default_factory=dict)
     parts: CourseParts = field(default_factory=CourseParts)
     _spoken: dict[str, "Catalog"] = field(default_factory=dict, init=False, compare=False)
 
@@ -274,7 +274,7 @@ class Catalog:
         return part.title if part else ""
 
 
-def _spoken(topic: Topic, ours: Spoken) -> Topic:
+def _spoken(topic: Topic, ours: LanguageTexts) -> Topic:
     """*topic* in a language, as far as it is translated; a title that a pack gave it stays."""
     exercises = tuple(ours.exercises.get(one.id, one) for one in topic.exercises)
     if topic.id not in ours.topics:

@@ -307,7 +307,7 @@ def refused_formulas(pack: CoursePack, files: Sequence[FormulaSource]) -> Proble
     )
 
 
-def loaded(pack: CoursePack, files: Sequence[FormulaSource]) -> Mapping[str, FunctionType]:
+def load_pack_formulas(pack: CoursePack, files: Sequence[FormulaSource]) -> Mapping[str, FunctionType]:
     """The formulas in *files*, by name; this runs them.
 
     Raises:
@@ -383,7 +383,7 @@ def read_course(settings: Settings) -> Catalog:
     """
     packs = read_packs(pack_folders(settings))
     load_formulas(settings, packs)
-    return arranged(Catalog.read([BUILT_IN, *(pack.chapters for pack in packs)]), packs)
+    return arrange_catalog(Catalog.read([BUILT_IN, *(pack.chapters for pack in packs)]), packs)
 
 
 def load_formulas(settings: Settings, packs: Sequence[CoursePack]) -> None:
@@ -409,10 +409,10 @@ def _agreed(settings: Settings, pack: CoursePack) -> Mapping[str, FunctionType]:
     files = sources_of(pack)
     if files and not is_agreed(settings, pack, files):
         raise ContentError([refused_formulas(pack, files)])
-    return loaded(pack, files)
+    return load_pack_formulas(pack, files)
 
 
-def arranged(catalog: Catalog, packs: Sequence[CoursePack]) -> Catalog:
+def arrange_catalog(catalog: Catalog, packs: Sequence[CoursePack]) -> Catalog:
     """*catalog* in the order, with the names and without the chapters that *packs* say.
 
     Raises:

@@ -244,7 +244,7 @@ def meaning(term: Term) -> str:
     return translate(term.says.strip()) + term.says[len(term.says.rstrip()) :]
 
 
-def marked(html: Markup) -> list[str]:
+def marked_terms(html: Markup) -> list[str]:
     """The keys of the terms that are marked in *html*."""
     return _LINK.findall(html)
 

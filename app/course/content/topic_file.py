@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import Field, field_validator
 
 from app.course.kinds.answer_key import AnswerKey, AskedQuantity, Mistake, keys_of
-from app.course.kinds.base import Embedded, Strict
+from app.course.kinds.base import EmbeddedFigures, Strict
 from app.course.kinds.drawn_values import ChapterParameters
 
 TOPIC_FILE = "topic.yaml"
@@ -63,7 +63,7 @@ class TopicFile(Strict):
     )
     closing: str = Field(default="", description="Markdown: what one can now compute, shown when the path is finished")
     facts: list[ChapterFact] = Field(default=[], description="formulas and constants, shown beside the exercises")
-    figures: list[Embedded] = Field(
+    figures: list[EmbeddedFigures] = Field(
         default=[], description="explorers: where the opening has a place for them, else below it"
     )
     questions: list[ReadingQuestion] = Field(
@@ -107,7 +107,7 @@ def opening_parts(opening: str) -> Iterator[OpeningPart]:
         yield OpeningPart(text)
 
 
-def misplaced(topic: TopicFile) -> Iterator[tuple[str, str]]:
+def find_misplaced(topic: TopicFile) -> Iterator[tuple[str, str]]:
     """What is wrong with the places in the opening of *topic*, each with its cure."""
     parts = list(opening_parts(topic.opening))
     figures = [part.figure for part in parts if part.figure is not None]

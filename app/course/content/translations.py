@@ -16,7 +16,7 @@ from app.core.errors import ContentError, Problem, nearest
 from app.core.translation import LANGUAGES, SOURCE
 from app.core.yaml_file import YamlDocument, read_document
 from app.course.content.images import with_images
-from app.course.content.topic_file import TOPIC_FILE, TopicFile, misplaced
+from app.course.content.topic_file import TOPIC_FILE, TopicFile, find_misplaced
 from app.course.kinds import EXERCISE, Exercise, Where
 from app.course.kinds.drawn_values import ChapterParameter
 from app.course.kinds.schema_errors import faults
@@ -43,7 +43,7 @@ def read_topic(path: Path) -> tuple[TopicFile, YamlDocument]:
     except ValidationError as error:
         found = faults(error, document.values, TopicFile)
         raise ContentError([document.problem(*fault) for fault in found]) from error
-    if problems := [document.problem(("opening",), says, cure) for says, cure in misplaced(topic)]:
+    if problems := [document.problem(("opening",), says, cure) for says, cure in find_misplaced(topic)]:
         raise ContentError(problems)
     return topic, document
 
@@ -143,7 +143,7 @@ def _translations_beside(path: Path) -> Iterator[tuple[Path, str]]:
             yield other, code
 
 
-def stray(folder: Path) -> Iterator[Problem]:
+def find_stray(folder: Path) -> Iterator[Problem]:
     """A problem for each translation in *folder* whose original is not there."""
     for path in sorted(folder.glob("*.yaml")):
         if is_translation(path):
@@ -166,7 +166,7 @@ def texts_digest(texts: Mapping[Where, str]) -> str:
     return hashlib.sha256(told.encode()).hexdigest()[:_DIGITS]
 
 
-def translated(exercise: Exercise, original: YamlDocument, translation: Translation) -> Exercise:
+def translate_exercise(exercise: Exercise, original: YamlDocument, translation: Translation) -> Exercise:
     """*exercise*, read from the file *original*, with the texts of *translation*.
 
     Raises:
@@ -263,7 +263,7 @@ _SUFFIX = ".yaml"
 
 
 @dataclass(frozen=True, slots=True)
-class Spoken:
+class LanguageTexts:
     """What is translated to one language: exercises and chapters by their ids.
 
     Beside a chapter is the title of its original, which a course pack may have replaced.
@@ -274,14 +274,14 @@ class Spoken:
     topics: dict[str, tuple[str, TopicFile]] = field(default_factory=dict)
 
 
-def read_spoken(folders: Iterable[Path], read: ReadTopic, problems: list[Problem]) -> Mapping[str, Spoken]:
+def read_spoken(folders: Iterable[Path], read: ReadTopic, problems: list[Problem]) -> Mapping[str, LanguageTexts]:
     """The translations in *folders*, which are chapters, by language; adds to the *problems*.
 
     *read* reads the files of chapters.
     """
-    found: dict[str, Spoken] = {}
+    found: dict[str, LanguageTexts] = {}
     for folder in folders:
-        problems += stray(folder)
+        problems += find_stray(folder)
         paths = sorted(folder.glob(f"*{_SUFFIX}"))
         with_translation = {original_of(path) for path in paths if is_translation(path)}
         for path in paths:
@@ -304,7 +304,7 @@ def topic_texts(topic: TopicFile) -> dict[Where, str]:
     return {where: text for where, text in texts.items() if text.strip()}
 
 
-def _add(path: Path, found: dict[str, Spoken], read: ReadTopic, problems: list[Problem]) -> None:
+def _add(path: Path, found: dict[str, LanguageTexts], read: ReadTopic, problems: list[Problem]) -> None:
     add = _add_topic if path.name == TOPIC_FILE else _add_exercise
     try:
         add(path, found, read, problems)
@@ -312,20 +312,20 @@ def _add(path: Path, found: dict[str, Spoken], read: ReadTopic, problems: list[P
         return  # the catalog reports what is wrong with the original
 
 
-def _add_topic(path: Path, found: dict[str, Spoken], read: ReadTopic, problems: list[Problem]) -> None:
+def _add_topic(path: Path, found: dict[str, LanguageTexts], read: ReadTopic, problems: list[Problem]) -> None:
     topic, document = read(path)
     for one in _fresh(path, topic_texts(topic), problems):
         with _collected(problems):
-            spoken = found.setdefault(one.language, Spoken(one.language))
+            spoken = found.setdefault(one.language, LanguageTexts(one.language))
             spoken.topics[path.parent.name] = (topic.title, _topic(document, one))
 
 
-def _add_exercise(path: Path, found: dict[str, Spoken], read: ReadTopic, problems: list[Problem]) -> None:
+def _add_exercise(path: Path, found: dict[str, LanguageTexts], read: ReadTopic, problems: list[Problem]) -> None:
     exercise, document = read_exercise(path, path.parent.name, read)
     for one in _fresh(path, exercise_texts(exercise), problems):
         with _collected(problems):
-            made = translated(exercise, document, one)
-            found.setdefault(one.language, Spoken(one.language)).exercises[made.id] = made
+            made = translate_exercise(exercise, document, one)
+            found.setdefault(one.language, LanguageTexts(one.language)).exercises[made.id] = made
 
 
 def _fresh(path: Path, texts: Mapping[Where, str], problems: list[Problem]) -> Sequence[Translation]:

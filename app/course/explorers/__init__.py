@@ -7,10 +7,10 @@ from types import MappingProxyType
 
 from app.core.charts.svg import Figure
 from app.course.explorers.base import (
-    Explored,
+    ExplainedMistakes,
     Explorer,
+    ExplorerOutput,
     Explorers,
-    Foreseen,
     KeyFigure,
     StateTable,
     Values,
@@ -18,7 +18,7 @@ from app.course.explorers.base import (
     guess_question,
     predicted_figure,
     settings_text,
-    untold,
+    untold_figures,
 )
 from app.course.explorers.controls import (
     Control,
@@ -33,8 +33,8 @@ from app.course.explorers.controls import (
 )
 from app.course.explorers.explorer_translation import (
     OpenExplorer,
+    describe_change,
     open_explorer,
-    since,
     translate_explored,
     with_ghosts,
 )
@@ -56,10 +56,10 @@ def explorer_pages() -> tuple[Explorer, ...]:
 
 
 __all__ = [
-    "EXPLORERS", "Control", "ControlValue", "Explored", "Explorer", "Figure", "Foreseen",
+    "EXPLORERS", "Control", "ControlValue", "ExplorerOutput", "Explorer", "Figure", "ExplainedMistakes",
     "KeyFigure", "OpenExplorer", "Select", "Slider", "StateTable", "Values", "address_text",
     "explorer_pages",
     "group_controls", "open_explorer", "predicted_figure", "guess_question", "read_controls",
-    "settings_text", "shown_text", "since", "slider_place", "translate_explored", "untold",
+    "settings_text", "shown_text", "describe_change", "slider_place", "translate_explored", "untold_figures",
     "YesOrNo", "with_ghosts",
 ]  # fmt: skip

@@ -64,13 +64,13 @@ def share_figure(label: str, value: float) -> KeyFigure:
     return KeyFigure(label, percent_text(value), value)
 
 
-def left(whole: float, part: float) -> float:
+def remainder(whole: float, part: float) -> float:
     """*whole* minus *part*; 0 if they differ only by rounding, as sums in different orders do."""
     rest = whole - part
     return rest if abs(rest) > _NOISE * abs(whole) else 0.0
 
 
-def counted(number: float, noun: str, plural: str = "") -> str:
+def counted_noun(number: float, noun: str, plural: str = "") -> str:
     """*number* of a thing, in words that agree with it.
 
     >>> counted(1, "GPU"), counted(16384, "GPU"), counted(0, "copy", "copies")
@@ -139,7 +139,7 @@ class StateTable:
 
 
 @dataclass(frozen=True, slots=True)
-class Explored:
+class ExplorerOutput:
     """An explorer's output for some values: a text (Markdown), numbers and figures.
 
     *ended*: a control that plays has reached its last value. *notice*: the values do not go
@@ -164,7 +164,7 @@ def _none(values: Values) -> Iterable[tuple[float, str]]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Foreseen:
+class ExplainedMistakes:
     """Wrong predictions whose cause is known.
 
     *exercise* asks for the same number (for one of several, its name is in *answer*), so that its
@@ -209,10 +209,10 @@ class Explorer:
     chapter: str
     formulas: Sequence[str]
     controls: Sequence[Control]
-    explore: Callable[[Values], Explored]
+    explore: Callable[[Values], ExplorerOutput]
     asks: str = ""
     open: tuple[int, ...] = ()
-    foreseen: Foreseen = Foreseen()
+    foreseen: ExplainedMistakes = ExplainedMistakes()
     presets: tuple[Preset, ...] = ()
     compares: bool = False
     part_of: str = ""
@@ -221,7 +221,7 @@ class Explorer:
 Explorers = Mapping[str, Explorer]
 
 
-def predicted_figure(explorer: Explorer, shown: Explored) -> KeyFigure | None:
+def predicted_figure(explorer: Explorer, shown: ExplorerOutput) -> KeyFigure | None:
     """The number to predict, if there is one."""
     return next((fact for fact in shown.facts if fact.label == explorer.predicts), None)
 
@@ -248,7 +248,7 @@ def _changed(explorer: Explorer, values: Values) -> Iterator[tuple[bool, str]]:
             yield control.aside, f"{translate(control.label)} {shown_text(control, value)}"
 
 
-def untold(explorer: Explorer, shown: Explored) -> Iterator[Figure]:
+def untold_figures(explorer: Explorer, shown: ExplorerOutput) -> Iterator[Figure]:
     """The figures that are shown before the prediction, without their summaries."""
     for place in explorer.open:
         yield replace(shown.figures[place], summary="")

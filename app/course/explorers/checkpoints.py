@@ -7,9 +7,9 @@ from app.core.simulators.faults import run_until
 from app.core.translation import noted, translate
 from app.core.units import RATIO, SECOND, show
 from app.course.explorers.base import (
-    Explored,
+    ExplainedMistakes,
     Explorer,
-    Foreseen,
+    ExplorerOutput,
     Values,
     figure_summary,
     quantity_figure,
@@ -23,7 +23,7 @@ _AROUND, _POINTS = 8, 24  # a curve goes from 1/8 of Young's interval to 8 times
 _PLACES = (1 / 4, 1 / 2, 1, 2, 4)  # simulated intervals, in Young's intervals
 
 
-def _checkpoints(values: Values) -> Explored:
+def _checkpoints(values: Values) -> ExplorerOutput:
     cost, mtbf, restart = (values.number(name) for name in ("checkpoint", "mtbf", "restart"))
     interval = values.number("interval")
     young, daly = young_interval(cost, mtbf), daly_interval(cost, mtbf)
@@ -69,7 +69,7 @@ def _checkpoints(values: Values) -> Explored:
         series=tuple(series),
         marks=marks,
     )
-    return Explored(says, facts, (plot,))
+    return ExplorerOutput(says, facts, (plot,))
 
 
 def _simulated(interval: float, cost: float, mtbf: float, restart: float) -> float:
@@ -94,5 +94,5 @@ CHECKPOINTS = Explorer(
     ),
     explore=_checkpoints,
     asks=noted("What is the best interval between checkpoints, by Young's formula?"),
-    foreseen=Foreseen(exercise="checkpoints/young-interval", answer="interval"),
+    foreseen=ExplainedMistakes(exercise="checkpoints/young-interval", answer="interval"),
 )

@@ -16,7 +16,14 @@ from app.core.formulas.collectives import (
 )
 from app.core.translation import noted, translate
 from app.core.units import BYTE, SECOND, show
-from app.course.explorers.base import Explored, Explorer, Foreseen, Values, figure_summary, quantity_figure
+from app.course.explorers.base import (
+    ExplainedMistakes,
+    Explorer,
+    ExplorerOutput,
+    Values,
+    figure_summary,
+    quantity_figure,
+)
 from app.course.explorers.controls import Slider
 
 _SIZES = tuple(10 ** (3 + place / 4) for place in range(33))  # 1 kB to 100 GB
@@ -30,7 +37,7 @@ _COLORS = {
 _TimeOfSize = Callable[[float], float]
 
 
-def _race(values: Values) -> Explored:
+def _race(values: Values) -> ExplorerOutput:
     ranks, size = values.count("ranks"), values.number("size")
     algorithms = _algorithms(values)
     own = {name: time(size) for name, time in algorithms.items()}
@@ -71,7 +78,7 @@ def _race(values: Values) -> Explored:
         ),
         marks=tuple(marks),
     )
-    return Explored(says, facts, (plot,))
+    return ExplorerOutput(says, facts, (plot,))
 
 
 def _algorithms(values: Values) -> dict[str, _TimeOfSize]:
@@ -149,5 +156,5 @@ RACE = Explorer(
     ),
     explore=_race,
     asks=noted("Above which size does a ring beat the double tree?"),
-    foreseen=Foreseen(others=_not_the_crossover),
+    foreseen=ExplainedMistakes(others=_not_the_crossover),
 )

@@ -13,7 +13,7 @@ from app.core.charts.svg import Figure
 from app.core.charts.timeline import Timeline
 from app.core.errors import nearest
 from app.core.translation import SOURCE, language, noted, translate, translate_known
-from app.course.explorers.base import Explored, Explorer, Explorers, KeyFigure, Values, change_words
+from app.course.explorers.base import Explorer, ExplorerOutput, Explorers, KeyFigure, Values, change_words
 from app.course.explorers.controls import read_controls
 
 # Names of facts are compared, and translated where they are shown; controls are not words.
@@ -21,11 +21,11 @@ _KEPT = {KeyFigure: {"label"}}
 _NOT_WORDS = {"unit", "sets", "grip", "state"}
 
 
-def translate_explored(shown: Explored) -> Explored:
+def translate_explored(shown: ExplorerOutput) -> ExplorerOutput:
     """*shown* with every name that is a sentence of the catalog in the current language."""
     if language() == SOURCE:
         return shown
-    made: Explored = _told(shown)
+    made: ExplorerOutput = _told(shown)
     return made
 
 
@@ -64,7 +64,7 @@ class OpenExplorer:
 
     explorer: Explorer
     values: Values
-    shown: Explored
+    shown: ExplorerOutput
 
 
 def open_explorer(explorers: Explorers, name: str, state: Mapping[str, str] = MappingProxyType({})) -> OpenExplorer:
@@ -93,7 +93,7 @@ _BEFORE = noted("before")
 _PERCENT = " %"
 
 
-def since(now: KeyFigure, before: Explored) -> tuple[str, str]:
+def describe_change(now: KeyFigure, before: ExplorerOutput) -> tuple[str, str]:
     """The value of *now* in the state *before*, and the difference; empty if it is the same."""
     old = next((fact for fact in before.facts if fact.label == now.label), None)
     if old is None or old.value == now.value:
@@ -107,7 +107,7 @@ def since(now: KeyFigure, before: Explored) -> tuple[str, str]:
     return old.value, change_words(now.exact, old.exact)
 
 
-def with_ghosts(now: Explored, before: Explored) -> tuple[Figure, ...]:
+def with_ghosts(now: ExplorerOutput, before: ExplorerOutput) -> tuple[Figure, ...]:
     """The figures of *now*; under the first bar of each, how long it was *before*."""
     earlier = {figure.title: figure for figure in before.figures}
     return tuple(_beside(figure, earlier.get(figure.title)) for figure in now.figures)

@@ -7,7 +7,15 @@ from app.core.charts.plot import LabeledPoint, Plot, Series
 from app.core.formulas.presets import GPUS, Gpu
 from app.core.translation import noted, translate
 from app.core.units import FLOP_PER_BYTE, RATIO, figures, show
-from app.course.explorers.base import Explored, Explorer, Foreseen, KeyFigure, Values, figure_summary, plain_figure
+from app.course.explorers.base import (
+    ExplainedMistakes,
+    Explorer,
+    ExplorerOutput,
+    KeyFigure,
+    Values,
+    figure_summary,
+    plain_figure,
+)
 from app.course.explorers.controls import Select
 
 _LINE = ("K40", "V100 SXM2", "A100 SXM 80GB", "H100 SXM", "B200 SXM", "B300 SXM")
@@ -17,7 +25,7 @@ _DENSE_ONLY = 2019  # structured sparsity came with the A100
 _YEAR = Axis(noted("year"), RATIO, year=True)
 
 
-def _generations(values: Values) -> Explored:
+def _generations(values: Values) -> ExplorerOutput:
     first, last = GPUS[values.word("since")], GPUS[_LATEST]
     cards = [GPUS[name] for name in _LINE if GPUS[name].year >= first.year]
     sparse = values.word("peak") == "sparse"
@@ -45,7 +53,7 @@ def _generations(values: Values) -> Explored:
         *(plain_figure(f"{name}", factor, 3) for name, factor in grown.items() if name != "peak"),
         KeyFigure(noted("ridge"), f"{show(ridges[1], FLOP_PER_BYTE, 3)}", ridges[1], FLOP_PER_BYTE),
     )
-    return Explored(says, facts, (_over_the_years(cards, figure_summary(says), sparse=sparse), _ridges()))
+    return ExplorerOutput(says, facts, (_over_the_years(cards, figure_summary(says), sparse=sparse), _ridges()))
 
 
 def _shown_generations(card: Gpu) -> str:
@@ -135,7 +143,7 @@ GENERATIONS = Explorer(
     ),
     explore=_generations,
     asks=noted("How many times the peak of the first GPU is the peak of a B300?"),
-    foreseen=Foreseen(
+    foreseen=ExplainedMistakes(
         exercise="hardware/a-decade",
         answer="compute",
         given=lambda _: {"peak": GPUS[_LATEST].peak},

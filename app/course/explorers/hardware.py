@@ -9,9 +9,9 @@ from app.core.formulas.presets import GPUS, Gpu
 from app.core.translation import noted, translate, translate_known
 from app.core.units import BYTE, BYTE_PER_SECOND, SECOND, figures, show
 from app.course.explorers.base import (
-    Explored,
+    ExplainedMistakes,
     Explorer,
-    Foreseen,
+    ExplorerOutput,
     Values,
     figure_summary,
     quantity_figure,
@@ -34,7 +34,7 @@ _TONES = {"HBM": Tone.HBM, "NVLink": Tone.NVLINK, "network": Tone.NETWORK, "acro
 GPU = Select("gpu", noted("GPU"), _CARDS)
 
 
-def _hierarchy(values: Values) -> Explored:
+def _hierarchy(values: Values) -> ExplorerOutput:
     card, ways = GPUS[values.word("gpu")], 2 if values.word("direction") == "both" else 1
     gpus = _NODE if values.word("of") == "node" else 1
     network = values.number("network") * ways
@@ -61,7 +61,7 @@ def _hierarchy(values: Values) -> Explored:
         axis=Axis(translate("bandwidth"), BYTE_PER_SECOND),
         bars=_rate_bars(rates, values.word("zoom")),
     )
-    return Explored(says, facts, (_race(rates, values.number("message"), says), chart))
+    return ExplorerOutput(says, facts, (_race(rates, values.number("message"), says), chart))
 
 
 def _race(rates: dict[str, float], size: float, says: str) -> Plot:
@@ -159,5 +159,5 @@ HIERARCHY = Explorer(
     ),
     explore=_hierarchy,
     asks=noted("How fast is NVLink?"),
-    foreseen=Foreseen(others=_not_nvlink),
+    foreseen=ExplainedMistakes(others=_not_nvlink),
 )

@@ -18,12 +18,12 @@ from app.core.formulas.step.speeds import attention_kernels
 from app.core.translation import noted, translate
 from app.core.units import BYTE, SECOND, show
 from app.course.explorers.base import (
-    Explored,
+    ExplainedMistakes,
     Explorer,
-    Foreseen,
+    ExplorerOutput,
     KeyFigure,
     Values,
-    counted,
+    counted_noun,
     figure_summary,
     plain_figure,
     quantity_figure,
@@ -137,7 +137,7 @@ MORE_MODELS = tuple(
 _NEIGHBORS = 3  # faster layouts that are named
 
 
-def _explored(values: Values) -> Explored:
+def _explored(values: Values) -> ExplorerOutput:
     placed = placement(values)
     model, cluster, layout = placed.model, placed.cluster, placed.layout
     memory, times = placed.memory, step_time(model, cluster, layout)
@@ -157,8 +157,8 @@ def _explored(values: Values) -> Explored:
         "{data_parallel_rank}, {micro_batch} each. {verdict} A step of {tokens:,} "
         "tokens takes {total}, **{used}** of the peak.{better}\n\n[How far to trust "
         "this](/trust): the same formulas against published runs.",
-        data_parallel_rank=counted(layout.data, "data-parallel rank"),
-        micro_batch=counted(layout.microbatches, "micro-batch", "micro-batches"),
+        data_parallel_rank=counted_noun(layout.data, "data-parallel rank"),
+        micro_batch=counted_noun(layout.microbatches, "micro-batch", "micro-batches"),
         verdict=verdict,
         tokens=layout.tokens,
         total=show(times.total, SECOND),
@@ -178,7 +178,7 @@ def _explored(values: Values) -> Explored:
         _time_bars(model, cluster, layout),
         traffic_bars(model, cluster, layout),
     )
-    return Explored(says, facts, figures, notice=placed.notice)
+    return ExplorerOutput(says, facts, figures, notice=placed.notice)
 
 
 def _measured(placed: Placement) -> Iterator[KeyFigure]:
@@ -302,6 +302,6 @@ CONFIGURATOR = Explorer(
     ),
     explore=_explored,
     asks=noted("What MFU does the layout reach?"),
-    foreseen=Foreseen(others=_not_the_utilization),
+    foreseen=ExplainedMistakes(others=_not_the_utilization),
     part_of="fit",
 )

@@ -8,7 +8,15 @@ from app.core.formulas.checks import ZeroStage
 from app.core.formulas.memory import hybrid_shard_state_bytes, hybrid_shard_traffic, zero_state_bytes
 from app.core.translation import noted, translate
 from app.core.units import BYTE, SECOND, figures, show
-from app.course.explorers.base import Explored, Explorer, Foreseen, Values, counted, figure_summary, quantity_figure
+from app.course.explorers.base import (
+    ExplainedMistakes,
+    Explorer,
+    ExplorerOutput,
+    Values,
+    counted_noun,
+    figure_summary,
+    quantity_figure,
+)
 from app.course.explorers.controls import Select, Slider
 
 _RECIPES = {"16": noted("16 bytes, Adam"), "18": noted("18, FP32 gradients"), "12": noted("12, no master copy")}
@@ -26,7 +34,7 @@ _LIMITS = 4  # times the memory of a GPU: what is longer is torn off
 _BYTES = Axis(noted("bytes on each GPU"), BYTE)
 
 
-def _state(values: Values) -> Explored:
+def _state(values: Values) -> ExplorerOutput:
     parameters, ranks = round(values.number("parameters")), values.count("ranks")
     memory, split = values.number("memory"), _SPLIT[values.word("recipe")]
     bars, fits = [], []
@@ -43,7 +51,7 @@ def _state(values: Values) -> Explored:
     says = translate(
         "{parameters} billion parameters on {gpu} of {memory}. {verdict} Activations are not included.",
         parameters=figures(parameters / 1e9),
-        gpu=counted(ranks, "GPU"),
+        gpu=counted_noun(ranks, "GPU"),
         memory=show(memory, BYTE),
         verdict=verdict,
     )
@@ -57,7 +65,7 @@ def _state(values: Values) -> Explored:
         limit_says=translate("{memory} of memory", memory=show(memory, BYTE)),
         end=_LIMITS * memory,
     )
-    return Explored(says, facts, (chart,))
+    return ExplorerOutput(says, facts, (chart,))
 
 
 def _parts(parameters: int, ranks: int, stage: ZeroStage, split: tuple[float, float, float]) -> Iterator[Part]:
@@ -75,7 +83,7 @@ def _parts(parameters: int, ranks: int, stage: ZeroStage, split: tuple[float, fl
     yield Part(Tone.SECOND_MOMENT, "v", moment)
 
 
-def _hybrid(values: Values) -> Explored:
+def _hybrid(values: Values) -> ExplorerOutput:
     weights, gpus = values.number("weights"), values.count("gpus")
     group = min(values.count("group"), gpus)
     groups = max(1, gpus // group)
@@ -93,7 +101,7 @@ def _hybrid(values: Values) -> Explored:
         group=group,
         intra_bytes=show(own.intra_bytes, BYTE),
         inter_bytes=show(own.inter_bytes, BYTE),
-        other_group=counted(groups - 1, "other group"),
+        other_group=counted_noun(groups - 1, "other group"),
         inside=show(inside + across, SECOND),
         state=show(state, BYTE),
         fastest=fastest,
@@ -122,7 +130,7 @@ def _hybrid(values: Values) -> Explored:
             for size, (ins, out) in times.items()
         ),
     )
-    return Explored(says, facts, (chart,))
+    return ExplorerOutput(says, facts, (chart,))
 
 
 def _times(values: Values, group: int, groups: int) -> tuple[float, float]:
@@ -181,7 +189,7 @@ STATE = Explorer(
     ),
     explore=_state,
     asks=noted("How much state does each GPU hold at ZeRO stage 3?"),
-    foreseen=Foreseen(exercise="memory/stage-3", others=_not_stage_three),
+    foreseen=ExplainedMistakes(exercise="memory/stage-3", others=_not_stage_three),
 )
 HYBRID = Explorer(
     name="hybrid-sharding",
@@ -218,5 +226,5 @@ HYBRID = Explorer(
     ),
     explore=_hybrid,
     asks=noted("How much does a GPU send inside its group?"),
-    foreseen=Foreseen(exercise="sharding/hybrid-traffic", answer="within", given=_groups),
+    foreseen=ExplainedMistakes(exercise="sharding/hybrid-traffic", answer="within", given=_groups),
 )

@@ -11,12 +11,12 @@ from app.core.formulas.sharding.tensor import Shard
 from app.core.translation import noted, translate
 from app.core.units import BYTE, figures, show
 from app.course.explorers.base import (
-    Explored,
+    ExplainedMistakes,
     Explorer,
-    Foreseen,
+    ExplorerOutput,
     KeyFigure,
     Values,
-    counted,
+    counted_noun,
     divisor,
     plain_figure,
     quantity_figure,
@@ -34,7 +34,7 @@ _ORDERS = {
 SPLITS = (noted("rows"), noted("columns"))
 
 
-def _split(values: Values) -> Explored:
+def _split(values: Values) -> ExplorerOutput:
     hidden, wide = values.count("hidden"), values.count("wide")
     tokens = values.count("tokens")
     ranks = _ranks(values)
@@ -46,7 +46,7 @@ def _split(values: Values) -> Explored:
     up, down = (_shape(shard) for shard in shards)
     says = translate(
         "Each of {gpu} holds **{up}** of the first matrix and **{down}** of the second. ",
-        gpu=counted(ranks, "GPU"),
+        gpu=counted_noun(ranks, "GPU"),
         up=up,
         down=down,
     ) + (" ".join(steps) if ranks > 1 else translate("A single GPU holds everything and sends nothing."))
@@ -68,7 +68,7 @@ def _split(values: Values) -> Explored:
         _drawing((first, second), shards, hidden, wide, ranks),
         _costs(values.word("order"), between, after, ranks),
     )
-    return Explored(says, facts, figures, notice=notice)
+    return ExplorerOutput(says, facts, figures, notice=notice)
 
 
 def _ranks(values: Values) -> int:
@@ -216,7 +216,7 @@ SPLITTER = Explorer(
     ),
     explore=_split,
     asks=noted("How much does each GPU send in the forward pass?"),
-    foreseen=Foreseen(
+    foreseen=ExplainedMistakes(
         exercise="tensor/all-reduce-of-a-layer",
         answer="sent",
         given=lambda values: {

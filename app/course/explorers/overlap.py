@@ -8,7 +8,16 @@ from app.core.formulas.overlap import exposed_gather_time
 from app.core.simulators.overlap import Span, buckets, gathers
 from app.core.translation import noted, translate
 from app.core.units import SECOND, show
-from app.course.explorers.base import Explored, Explorer, Foreseen, Values, counted, left, quantity_figure, share_figure
+from app.course.explorers.base import (
+    ExplainedMistakes,
+    Explorer,
+    ExplorerOutput,
+    Values,
+    counted_noun,
+    quantity_figure,
+    remainder,
+    share_figure,
+)
 from app.course.explorers.controls import Select, Slider
 
 _BACKWARD = (("B", noted("backward pass of a layer")), ("C", noted("all-reduce of a bucket's gradients")))
@@ -18,11 +27,11 @@ _FORWARD = (("F", noted("forward pass of a layer")), ("C", noted("all-gather of 
 _SENT = {"gradients": noted("gradients, in buckets"), "weights": noted("weights, prefetched")}
 
 
-def _overlap(values: Values) -> Explored:
+def _overlap(values: Values) -> ExplorerOutput:
     return _gradients(values) if values.word("what") == "gradients" else _weights(values)
 
 
-def _gradients(values: Values) -> Explored:
+def _gradients(values: Values) -> ExplorerOutput:
     layers, bucket = values.count("layers"), values.count("bucket")
     compute, message = values.number("compute"), values.number("reduce")
     latency = values.number("latency")
@@ -35,14 +44,14 @@ def _gradients(values: Values) -> Explored:
     ]
     works = _bars("B", _after(layers, compute), _down(layers), translate("backward pass of layer"))
     sends = _bars("C", sent, names, _reduced(bucket))
-    exposed = left(sent[-1][1], backward)
+    exposed = remainder(sent[-1][1], backward)
     says = _says(exposed, talk, backward, noted("backward")) + (
         translate("A bucket takes less time to reduce than the next one to compute, so only the last one is exposed.")
         if latency + bucket * message <= bucket * compute
         else translate("A bucket takes longer to reduce than the next one to compute, so buckets queue up.")
     )
     if asked > layers:
-        says += translate(" There are {layer}, so a single bucket holds them all.", layer=counted(layers, "layer"))
+        says += translate(" There are {layer}, so a single bucket holds them all.", layer=counted_noun(layers, "layer"))
     rows = (Lane(translate("compute"), "", works), Lane(translate("network"), "", sends))
     return _shown_overlap(says, translate("A backward pass"), rows, sent[-1][1], exposed, talk, backward, _BACKWARD)
 
@@ -51,12 +60,12 @@ def _reduced(bucket: int) -> str:
     return translate("all-reduce of layers") if bucket > 1 else translate("all-reduce of layer")
 
 
-def _weights(values: Values) -> Explored:
+def _weights(values: Values) -> ExplorerOutput:
     layers, ahead = values.count("layers"), values.count("ahead")
     compute, gather = values.number("compute"), values.number("reduce") + values.number("latency")
     fetched, worked = gathers(layers, ahead, compute, gather)
     forward, talk = layers * compute, layers * gather
-    exposed = left(worked[-1][1], forward)
+    exposed = remainder(worked[-1][1], forward)
     names = [str(layer + 1) for layer in range(layers)]
     works = _bars("F", worked, names, translate("forward pass of layer"))
     sends = _bars("C", fetched, names, translate("all-gather of layer"))
@@ -94,7 +103,7 @@ def _shown_overlap(
     talk: float,
     work: float,
     kinds: tuple[tuple[str, str], ...],
-) -> Explored:
+) -> ExplorerOutput:
     hidden = 1 - exposed / talk
     facts = (
         share_figure(noted("hidden"), hidden),
@@ -107,7 +116,7 @@ def _shown_overlap(
     )
     said = tuple((kind, translate(name)) for kind, name in kinds)
     timeline = Timeline(title=title, summary=summary, rows=rows, end=end, kinds=said)
-    return Explored(says, facts, (timeline,))
+    return ExplorerOutput(says, facts, (timeline,))
 
 
 def _after(layers: int, compute: float) -> list[Span]:
@@ -170,6 +179,6 @@ OVERLAP = Explorer(
     ),
     explore=_overlap,
     asks=noted("What share of the communication is hidden?"),
-    foreseen=Foreseen(exercise="overlap/buckets", answer="hidden", others=_not_hidden),
+    foreseen=ExplainedMistakes(exercise="overlap/buckets", answer="hidden", others=_not_hidden),
     open=(0,),
 )

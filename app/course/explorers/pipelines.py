@@ -8,15 +8,22 @@ from app.core.charts.axes import Axis, Color, percent_text
 from app.core.charts.plot import Plot, Series
 from app.core.charts.timeline import SCHEDULE_NAMES, moment_when, schedule_timeline
 from app.core.formulas.pipeline import bubble_fraction
-from app.core.simulators.pipeline import PipelineSchedule, Played, Times, build, kept_over_time, simulate_schedule
+from app.core.simulators.pipeline import (
+    PipelineSchedule,
+    SimulatedSchedule,
+    Times,
+    build,
+    kept_over_time,
+    simulate_schedule,
+)
 from app.core.translation import noted, translate, translate_known
 from app.core.units import RATIO, SECOND, show
 from app.course.explorers.base import (
-    Explored,
+    ExplainedMistakes,
     Explorer,
-    Foreseen,
+    ExplorerOutput,
     Values,
-    counted,
+    counted_noun,
     plain_figure,
     quantity_figure,
     share_figure,
@@ -33,7 +40,7 @@ _MOST_BARS = 2_000  # that a figure shows
 _TWICE = ("dualpipe", "dualpipe_v")
 
 
-def _played(name: str, values: Values) -> tuple[Played, str]:
+def _played(name: str, values: Values) -> tuple[SimulatedSchedule, str]:
     """The schedule with the nearest numbers that it supports, and a sentence if they differ."""
     stages, microbatches, virtual = (values.count(n) for n in ("stages", "microbatches", "virtual"))
     asked = (stages, microbatches)
@@ -59,7 +66,7 @@ def _played(name: str, values: Values) -> tuple[Played, str]:
 
 
 @lru_cache(maxsize=4)
-def _run(name: str, stages: int, microbatches: int, virtual: int, times: Times) -> Played:
+def _run(name: str, stages: int, microbatches: int, virtual: int, times: Times) -> SimulatedSchedule:
     return simulate_schedule(_built(name, stages, microbatches, virtual), times)
 
 
@@ -68,7 +75,7 @@ def _built(name: str, stages: int, microbatches: int, virtual: int) -> PipelineS
     return build(name, stages, microbatches, virtual)
 
 
-def _says(name: str, played: Played, changed: str) -> str:
+def _says(name: str, played: SimulatedSchedule, changed: str) -> str:
     tail = (
         translate(
             " From the first pass to the last, {makespan} go by: a device that is done "
@@ -89,13 +96,13 @@ def _says(name: str, played: Played, changed: str) -> str:
         bubble_fraction=percent_text(played.bubble_fraction),
         bubble_ratio=percent_text(played.bubble_ratio),
         ideal_time=show(played.ideal_time, SECOND),
-        micro_batch=counted(max(played.in_flight), "micro-batch", "micro-batches"),
+        micro_batch=counted_noun(max(played.in_flight), "micro-batch", "micro-batches"),
         changed=changed,
         tail=tail,
     )
 
 
-def _schedules(values: Values) -> Explored:
+def _schedules(values: Values) -> ExplorerOutput:
     names = [values.word("schedule")]
     if values.word("against") not in ("none", names[0]):
         names.append(values.word("against"))
@@ -116,10 +123,10 @@ def _schedules(values: Values) -> Explored:
     timelines = tuple(
         replace(schedule_timeline(played, until), end=end, traced=_followed(played, values)) for _, played, _ in runs
     )
-    return Explored(says, tuple(facts), (*timelines, *(_held(n, p) for n, p, _ in runs)))
+    return ExplorerOutput(says, tuple(facts), (*timelines, *(_held(n, p) for n, p, _ in runs)))
 
 
-def _followed(played: Played, values: Values) -> str:
+def _followed(played: SimulatedSchedule, values: Values) -> str:
     """The label of the highlighted micro-batch."""
     count = played.schedule.microbatches
     return {"first": "0", "middle": str(count // 2), "last": str(count - 1)}.get(values.word("follow"), "")
@@ -129,7 +136,7 @@ def _on(device: int, held: float) -> str:
     return translate("{held:g} on GPU {device}", held=held, device=device)
 
 
-def _held(name: str, played: Played) -> Plot:
+def _held(name: str, played: SimulatedSchedule) -> Plot:
     """Micro-batches whose activations the first, the middle and the last GPU hold."""
     devices = played.schedule.devices
     most = played.in_flight
@@ -201,6 +208,6 @@ SCHEDULES_SHOWN = Explorer(
     ),
     explore=_schedules,
     asks=noted("What share of the step is bubble?"),
-    foreseen=Foreseen(exercise="pipelines/bubble-two-ways", answer="fraction", others=_not_the_bubble),
+    foreseen=ExplainedMistakes(exercise="pipelines/bubble-two-ways", answer="fraction", others=_not_the_bubble),
     open=(0,),
 )

@@ -14,7 +14,7 @@ from app.core.formulas.presets import GPUS, Cluster, Layout, ModelShape
 from app.core.formulas.presets.layouts import Again, Precision
 from app.core.formulas.step.memory import StageMemory
 from app.core.formulas.step.speeds import attention_kernels
-from app.core.translation import localized, noted, translate
+from app.core.translation import localize, noted, translate
 from app.core.units import BytesPerSecond, figures
 from app.course.explorers.base import Values
 from app.course.explorers.controls import Control, Select, Slider, in_group
@@ -82,7 +82,7 @@ def placement(values: Values) -> Placement:
         except ValueError:
             continue
         notice = translate(
-            "{problem} Shown with {changes}.", problem=sentence(localized(str(why))), changes=_changes(asked, other)
+            "{problem} Shown with {changes}.", problem=sentence(localize(str(why))), changes=_changes(asked, other)
         )
         return Placement(model=model, cluster=cluster, layout=layout, notice=notice)
     raise why

@@ -10,7 +10,7 @@ from app.core.formulas.precision import epsilon, largest_finite, round_to, spaci
 from app.core.formulas.precision.formats import Format, NumberFormat
 from app.core.translation import noted, translate
 from app.core.units import RATIO, figures
-from app.course.explorers.base import Explored, Explorer, Foreseen, Values, figure_summary, plain_figure
+from app.course.explorers.base import ExplainedMistakes, Explorer, ExplorerOutput, Values, figure_summary, plain_figure
 from app.course.explorers.controls import Select, Slider
 
 _FORMATS: Mapping[Format, str] = {
@@ -34,7 +34,7 @@ _BETWEEN = 10  # pixels between groups of bits
 _PLACES = 6  # significant digits of a spacing
 
 
-def _formats(values: Values) -> Explored:
+def _formats(values: Values) -> ExplorerOutput:
     name = next(known for known in _FORMATS if known == values.word("format"))
     weight, update = _weight(values, name), values.number("update")
     notice = ""
@@ -72,7 +72,7 @@ def _formats(values: Values) -> Explored:
         series=series,
         marks=(LabeledPoint(weight, step, f"{figures(weight)}: {figures(step)}", Grip("weight")),),
     )
-    return Explored(says, facts, (plot, _bits(name, kept)), notice=notice)
+    return ExplorerOutput(says, facts, (plot, _bits(name, kept)), notice=notice)
 
 
 def _weight(values: Values, name: Format) -> float:
@@ -215,5 +215,5 @@ FORMATS_SHOWN = Explorer(
     ),
     explore=_formats,
     asks=noted("What is the spacing of the format's numbers at this weight?"),
-    foreseen=Foreseen(exercise="precision/does-an-update-survive", answer="spacing", others=_not_the_spacing),
+    foreseen=ExplainedMistakes(exercise="precision/does-an-update-survive", answer="spacing", others=_not_the_spacing),
 )

@@ -26,7 +26,7 @@ from app.core.units import (
     figures,
     show,
 )
-from app.course.explorers.base import StateRow, Values, change_words, counted
+from app.course.explorers.base import StateRow, Values, change_words, counted_noun
 from app.course.explorers.controls import Control, Select, Slider, address_text
 from app.course.explorers.placements import Placement, exact_placement
 
@@ -122,7 +122,7 @@ class Projection:
 
 def projection(values: Values, placed: Placement) -> Projection:
     """The run that the controls describe, laid out as in *placed*."""
-    return projected(
+    return project_run(
         placed,
         tokens=round(values.number("tokens")),
         shares=Shares(product=values.number("product") / 100),
@@ -130,7 +130,7 @@ def projection(values: Values, placed: Placement) -> Projection:
     )
 
 
-def projected(placed: Placement, tokens: Count, shares: Shares = GIVEN, price: DollarsPerHour = 0.0) -> Projection:
+def project_run(placed: Placement, tokens: Count, shares: Shares = GIVEN, price: DollarsPerHour = 0.0) -> Projection:
     """A run over *tokens*; kernels and links reach *shares* of their peaks.
 
     Raises:
@@ -260,14 +260,14 @@ def _named(name: str, value: str, layout: Layout) -> str:
         "context": translate(
             "Context parallelism {context}, data parallelism {data}", context=layout.context, data=layout.data
         ),
-        "virtual": counted(layout.virtual, "pipeline chunk") + translate(" per GPU"),
+        "virtual": counted_noun(layout.virtual, "pipeline chunk") + translate(" per GPU"),
         "pipeline": translate(
             "{pipeline_stage}, data parallelism {data}",
-            pipeline_stage=counted(layout.pipeline, "pipeline stage"),
+            pipeline_stage=counted_noun(layout.pipeline, "pipeline stage"),
             data=layout.data,
         ),
-        "gpus": translate("{gpu}: data parallelism {data}", gpu=counted(layout.gpus, "GPU"), data=layout.data),
-        "micro": translate("Micro-batches of {sequence}", sequence=counted(layout.micro_batch, "sequence")),
+        "gpus": translate("{gpu}: data parallelism {data}", gpu=counted_noun(layout.gpus, "GPU"), data=layout.data),
+        "micro": translate("Micro-batches of {sequence}", sequence=counted_noun(layout.micro_batch, "sequence")),
         "stage": translate("ZeRO stage {value}", value=value),
         "recompute": _AGAIN.get(value, ""),
     }[name]

@@ -10,7 +10,7 @@ from app.core.translation import Numeral, language, noted, translate, translate_
 from app.core.units import FLOP_PER_SECOND, figures, show
 from app.course.explorers.base import StateRow, StateTable, change_words
 from app.course.explorers.placements import Placement, named_cluster
-from app.course.explorers.projection import Projection, projected
+from app.course.explorers.projection import Projection, project_run
 
 _GIGA, _TRILLION = 1e9, 1e12
 _TOKENS = 160e9  # of a run of 8 billion parameters whose length was not published
@@ -136,7 +136,7 @@ class ExplorableRun:
         """What the formulas say of it."""
         cluster = named_cluster(self.gpu, self.layout.gpus, self.network * _GIGA)
         placed = Placement(model=ModelShape.named(self.model), cluster=cluster, layout=self.layout)
-        return projected(placed, round(self.tokens * _TRILLION))
+        return project_run(placed, round(self.tokens * _TRILLION))
 
     def is_of(self, placed: Placement) -> bool:
         """Whether it is the run that is laid out like that."""

@@ -7,14 +7,22 @@ from app.core.charts.plot import Grip, LabeledPoint, Plot, Series
 from app.core.formulas.batching import cosine_rate, linear_scaled_rate, square_root_scaled_rate, steps_to_target
 from app.core.translation import noted, translate
 from app.core.units import RATIO, figures
-from app.course.explorers.base import Explored, Explorer, Foreseen, Values, figure_summary, plain_figure, share_figure
+from app.course.explorers.base import (
+    ExplainedMistakes,
+    Explorer,
+    ExplorerOutput,
+    Values,
+    figure_summary,
+    plain_figure,
+    share_figure,
+)
 from app.course.explorers.controls import Slider
 
 _POINTS = 80
 _AROUND = 7  # doublings of the critical batch, up and down, unless the batch is farther away
 
 
-def _rates(values: Values) -> Explored:
+def _rates(values: Values) -> ExplorerOutput:
     base, start, batch = (values.number(name) for name in ("rate", "base", "batch"))
     steps, warmup = values.count("steps"), min(values.count("warmup"), values.count("steps") - 1)
     relative = _relative(values)
@@ -53,7 +61,7 @@ def _rates(values: Values) -> Explored:
         y=Axis(translate("learning rate"), RATIO),
         series=series,
     )
-    return Explored(says, facts, (_batches(values), plot))
+    return ExplorerOutput(says, facts, (_batches(values), plot))
 
 
 def _relative(values: Values) -> tuple[float, float]:
@@ -114,5 +122,5 @@ RATES = Explorer(
     ),
     explore=_rates,
     asks=noted("What is the new rate by the linear rule?"),
-    foreseen=Foreseen(exercise="rates/linear-rule"),
+    foreseen=ExplainedMistakes(exercise="rates/linear-rule"),
 )

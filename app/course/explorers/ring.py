@@ -3,12 +3,20 @@
 import math
 from dataclasses import dataclass
 
-from app.core.charts.axes import NARROW, Arrow, Color, Drawing, Paper, Rect, Sheet, Tone, Words, widest, wrapped
+from app.core.charts.axes import NARROW, Arrow, Color, Drawing, Paper, Rect, Sheet, Tone, Words, widest, wrap_text
 from app.core.formulas.collectives import ring_all_reduce_bytes, ring_all_reduce_steps
 from app.core.simulators.ring import RingStep, play_ring_all_reduce
 from app.core.translation import noted, translate
 from app.core.units import BYTE, SECOND, figures, show
-from app.course.explorers.base import Explored, Explorer, Foreseen, KeyFigure, Values, plain_figure, quantity_figure
+from app.course.explorers.base import (
+    ExplainedMistakes,
+    Explorer,
+    ExplorerOutput,
+    KeyFigure,
+    Values,
+    plain_figure,
+    quantity_figure,
+)
 from app.course.explorers.controls import Slider
 
 
@@ -56,7 +64,7 @@ def phase_of(step: int, ranks: int) -> str:
     return "reduce-scatter" if step < ranks else "all-gather"
 
 
-def holding(share: frozenset[int], ranks: int) -> str:
+def describe_holding(share: frozenset[int], ranks: int) -> str:
     """What a rank holds of a chunk, if it has the values of those in *share*."""
     if len(share) == ranks:
         return translate("the sum of all")
@@ -73,7 +81,7 @@ _PAIR = 12  # pixels from the middle to each of the two arrows between a pair of
 _OVER_A_PAIR = 64  # pixels that the phase is moved up, from between the two
 
 
-def _ring(values: Values) -> Explored:
+def _ring(values: Values) -> ExplorerOutput:
     ranks, size = values.count("ranks"), values.number("size")
     asked = values.count("step")
     link = values.number("bandwidth"), values.number("latency")
@@ -94,7 +102,7 @@ def _ring(values: Values) -> Explored:
         plain_figure(noted("total steps"), last),
     )
     figures = (_circle(now, step, ranks), _grid(now, step, ranks))
-    return Explored(says, facts, figures, ended=step == last)
+    return ExplorerOutput(says, facts, figures, ended=step == last)
 
 
 def _circle(now: RingStep, step: int, ranks: int) -> Drawing:
@@ -209,7 +217,7 @@ def _grid(now: RingStep, step: int, ranks: int) -> Drawing:
     """What each rank holds of each chunk."""
     table = [(translate("Rank"), *(translate("chunk {chunk}", chunk=chunk) for chunk in range(ranks)))]
     table += [
-        (translate("rank {rank}", rank=rank), *(holding(share, ranks) for share in now.held[rank]))
+        (translate("rank {rank}", rank=rank), *(describe_holding(share, ranks) for share in now.held[rank]))
         for rank in range(ranks)
     ]
     return Drawing(
@@ -231,7 +239,7 @@ def _cells(now: RingStep, ranks: int, paper: Paper) -> Sheet:
     for rank in range(ranks):
         words.append(Words(left - 10, _ring_row(rank) + 17, translate("rank {rank}", rank=rank), anchor="end"))
     says = translate("Number of ranks whose values are summed; outlined: received in this step.")
-    notes = wrapped(says, paper.width)
+    notes = wrap_text(says, paper.width)
     below = _ring_row(ranks) + 18
     words += [Words(0, below + 17 * at, line, quiet=True) for at, line in enumerate(notes)]
     return Sheet(
@@ -257,7 +265,9 @@ def _cell(now: RingStep, rank: int, chunk: int, x: float, width: float) -> Rect:
         _CELL,
         color=Tone.IDLE if own else Tone.COMMUNICATION,
         label=translate("all") if full else str(len(share)),
-        says=translate("rank {rank}, chunk {chunk}: {holds}", rank=rank, chunk=chunk, holds=holding(share, ranks)),
+        says=translate(
+            "rank {rank}, chunk {chunk}: {holds}", rank=rank, chunk=chunk, holds=describe_holding(share, ranks)
+        ),
         outlined=not full and not own,
         marked=bool(now.sent) and chunk == now.sent[rank - 1],
     )
@@ -296,5 +306,5 @@ RING = Explorer(
     explore=_ring,
     asks=noted("How much does each rank send until every rank has the sum?"),
     open=(0, 1),
-    foreseen=Foreseen(exercise="collectives/bytes-sent-by-a-ring"),
+    foreseen=ExplainedMistakes(exercise="collectives/bytes-sent-by-a-ring"),
 )

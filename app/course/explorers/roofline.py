@@ -13,7 +13,7 @@ from app.core.formulas.throughput import (
 )
 from app.core.translation import Numeral, noted, translate, translate_known
 from app.core.units import FLOP_PER_BYTE, FLOP_PER_SECOND, figures, show
-from app.course.explorers.base import Explored, Explorer, Foreseen, KeyFigure, Values, figure_summary
+from app.course.explorers.base import ExplainedMistakes, Explorer, ExplorerOutput, KeyFigure, Values, figure_summary
 from app.course.explorers.controls import Slider
 from app.course.explorers.hardware import GPU
 
@@ -21,7 +21,7 @@ _INTENSITIES = tuple(10 ** (place / 4 - 1) for place in range(21))  # 0.1 to 10,
 _HEAD = 128  # size of an attention head
 
 
-def _roofline(values: Values) -> Explored:
+def _roofline(values: Values) -> ExplorerOutput:
     card = GPUS[values.word("gpu")]
     peak, bandwidth = card.peak, card.memory_bandwidth
     size = values.count("size")
@@ -59,7 +59,7 @@ def _roofline(values: Values) -> Explored:
             LabeledPoint(ridge, peak, translate("ridge {intensity}", intensity=_intensity(ridge))),
         ),
     )
-    return Explored(says, facts, (plot,))
+    return ExplorerOutput(says, facts, (plot,))
 
 
 def _grip(kernel: str, intensity: float, size: int) -> Grip | None:
@@ -115,5 +115,5 @@ ROOFLINE = Explorer(
     ),
     explore=_roofline,
     asks=noted("From which arithmetic intensity on is a kernel on this GPU compute-bound?"),
-    foreseen=Foreseen(exercise="hardware/ridge-point", given=_rates_of),
+    foreseen=ExplainedMistakes(exercise="hardware/ridge-point", given=_rates_of),
 )

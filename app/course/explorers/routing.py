@@ -11,11 +11,11 @@ from app.core.simulators.sharding.routing import route
 from app.core.translation import noted, translate
 from app.core.units import BYTE, figures, show
 from app.course.explorers.base import (
-    Explored,
+    ExplainedMistakes,
     Explorer,
-    Foreseen,
+    ExplorerOutput,
     Values,
-    counted,
+    counted_noun,
     divisor,
     figure_summary,
     plain_figure,
@@ -30,7 +30,7 @@ _TOP, _DEEP = 28, 230  # pixels above the bins, and of the deepest one
 _THIN, _ROOMY = 4, 18  # pixels of an expert: without a gap below, with its number above
 
 
-def _routing(values: Values) -> Explored:
+def _routing(values: Values) -> ExplorerOutput:
     experts, tokens = values.count("experts"), values.count("tokens")
     active, ranks = min(values.count("active"), experts), divisor(experts, values.count("ranks"))
     chosen = _chosen(tokens, experts, active, values.number("skew"))
@@ -49,7 +49,7 @@ def _routing(values: Values) -> Explored:
         "copies are dropped. In one all-to-all the busiest GPU sends {sent}; with even "
         "routing it would be {even}.",
         imbalance=figures(imbalance, 3),
-        copy=counted(capacity, "copy", "copies"),
+        copy=counted_noun(capacity, "copy", "copies"),
         dropped=percent_text(dropped),
         sent=show(sent, BYTE),
         even=show(even, BYTE),
@@ -63,7 +63,7 @@ def _routing(values: Values) -> Explored:
     )
     notice = _notice(values, experts, active, ranks)
     bins = _bins(unlimited.loads, capacity, figure_summary(says))
-    return Explored(says, facts, (bins,), notice=notice)
+    return ExplorerOutput(says, facts, (bins,), notice=notice)
 
 
 def _notice(values: Values, experts: int, active: int, ranks: int) -> str:
@@ -113,7 +113,10 @@ def _placed_bins(loads: Sequence[int], capacity: int, paper: Paper) -> Sheet:
     for expert, load in enumerate(loads):
         x, kept, over = left + expert * step, min(load, capacity), max(0, load - capacity)
         says = translate(
-            "expert {expert}: {copy}, {over:,} dropped", expert=expert, copy=counted(load, "copy", "copies"), over=over
+            "expert {expert}: {copy}, {over:,} dropped",
+            expert=expert,
+            copy=counted_noun(load, "copy", "copies"),
+            over=over,
         )
         for count, below, tone in (
             (capacity - kept, kept, Tone.IDLE),
@@ -191,7 +194,7 @@ ROUTING = Explorer(
     ),
     explore=_routing,
     asks=noted("What is the capacity of an expert, in copies of tokens?"),
-    foreseen=Foreseen(
+    foreseen=ExplainedMistakes(
         exercise="experts/capacity",
         answer="capacity",
         given=lambda values: {

@@ -10,16 +10,16 @@ from app.core.formulas.presets import Layout
 from app.core.translation import noted, translate, translate_known
 from app.core.units import BYTE, DOLLAR, FLOP, JOULE, SECOND, show
 from app.course.explorers.base import (
-    Explored,
+    ExplainedMistakes,
     Explorer,
-    Foreseen,
+    ExplorerOutput,
     KeyFigure,
     Preset,
     StateTable,
     Values,
     YesOrNo,
     change_words,
-    counted,
+    counted_noun,
     figure_summary,
     quantity_figure,
     share_figure,
@@ -181,7 +181,7 @@ _PRESETS = (
 )
 
 
-def _explored(values: Values) -> Explored:
+def _explored(values: Values) -> ExplorerOutput:
     placed = placement(values)
     run, paper = projection(values, placed), published_as(placed)
     others = best_neighbors(FIT.controls, values, run)
@@ -191,7 +191,7 @@ def _explored(values: Values) -> Explored:
         traffic_bars(placed.model, placed.cluster, placed.layout),
         _bill(run, values.number("electricity") / 100),
     )
-    return Explored(
+    return ExplorerOutput(
         says=said_of(run, paper),
         facts=tuple(_facts(run, paper)),
         figures=figures,
@@ -257,7 +257,7 @@ def _bill_of_time(run: Projection) -> Iterator[tuple[str, str]]:
         translate("{flops} per token", flops=show(run.token_flops, FLOP, 3)),
         show(run.token_flops * run.tokens, FLOP, 3),
     )
-    gpu, shown = counted(run.gpus, "GPU"), percent_text(run.utilization)
+    gpu, shown = counted_noun(run.gpus, "GPU"), percent_text(run.utilization)
     yield translate("{gpu} at {shown}", gpu=gpu, shown=shown), show(run.duration, SECOND, 3)
     yield translate("GPU-hours"), HOURS.text(run.hours)
     price = money_text(run.price)
@@ -340,7 +340,7 @@ FIT = Explorer(
     ),
     explore=_explored,
     asks=noted("How much memory does a GPU need?"),
-    foreseen=Foreseen(others=_not_the_memory),
+    foreseen=ExplainedMistakes(others=_not_the_memory),
     presets=_PRESETS,
     compares=True,
 )

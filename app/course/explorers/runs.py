@@ -7,15 +7,15 @@ from app.core.charts.plot import Grip, LabeledPoint, Plot, Series
 from app.core.formulas.cost import electricity_cost, energy, gpu_hours, rental_cost
 from app.core.formulas.throughput import training_time
 from app.core.formulas.transformer import training_flops
-from app.core.translation import Numeral, localized, noted, translate
+from app.core.translation import Numeral, localize, noted, translate
 from app.core.units import DOLLAR, FLOP, JOULE, RATIO, SECOND, figures, show
 from app.course.explorers.base import (
-    Explored,
+    ExplainedMistakes,
     Explorer,
-    Foreseen,
+    ExplorerOutput,
     KeyFigure,
     Values,
-    counted,
+    counted_noun,
     figure_summary,
     quantity_figure,
     share_figure,
@@ -30,7 +30,7 @@ _RENT = 3  # the line of the bill that sums up
 _DAY = 24 * 3600.0
 
 
-def _run(values: Values) -> Explored:
+def _run(values: Values) -> ExplorerOutput:
     gpus, peak, used = values.count("gpus"), values.number("peak"), values.number("mfu") / 100
     flops = training_flops(round(values.number("parameters")), values.number("tokens"))
     took = values.number("days") * _DAY
@@ -52,7 +52,7 @@ def _run(values: Values) -> Explored:
         "{flops} on {gpu} at {used} of the peak take **{time}** and cost {rent} to "
         "rent. They use {energy_text}, {power} of electricity.",
         flops=show(flops, FLOP),
-        gpu=counted(gpus, "GPU"),
+        gpu=counted_noun(gpus, "GPU"),
         used=percent_text(used),
         time=show(time, SECOND, 3),
         rent=money_text(rent),
@@ -79,7 +79,7 @@ def _run(values: Values) -> Explored:
             LabeledPoint(used, time, f"{percent_text(used)}: {time_text(time)}", None if took else Grip("mfu", 100)),
         ),
     )
-    return Explored(says, facts, (plot, _bill(values, facts)), notice=notice)
+    return ExplorerOutput(says, facts, (plot, _bill(values, facts)), notice=notice)
 
 
 def _beyond(used: float) -> Iterator[float]:
@@ -91,12 +91,12 @@ def _beyond(used: float) -> Iterator[float]:
 
 def _bill(values: Values, facts: Sequence[KeyFigure]) -> Drawing:
     """The run as a bill, line by line."""
-    shown = {fact.label: localized(fact.value) for fact in facts}
+    shown = {fact.label: localize(fact.value) for fact in facts}
     flops = training_flops(round(values.number("parameters")), values.number("tokens"))
     lines = (
         (translate("6 FLOP per parameter and token"), show(flops, FLOP)),
         (
-            translate("{gpu} at {shown}", gpu=counted(values.count("gpus"), "GPU"), shown=shown["utilization"]),
+            translate("{gpu} at {shown}", gpu=counted_noun(values.count("gpus"), "GPU"), shown=shown["utilization"]),
             shown["time"],
         ),
         (translate("GPU-hours"), shown["GPU-hours"]),
@@ -114,7 +114,7 @@ def bill_drawing(lines: Sequence[tuple[str, str]]) -> Drawing:
     """A bill of *lines*, of which the fourth is the rent."""
     return Drawing(
         title=translate("The bill"),
-        summary=", ".join(f"{what}: {localized(amount)}" for what, amount in lines),
+        summary=", ".join(f"{what}: {localize(amount)}" for what, amount in lines),
         on=lambda paper: _receipt(lines, paper),
         table=((translate("Line"), translate("Amount")), *lines),
     )
@@ -185,7 +185,7 @@ RUN = Explorer(
     ),
     explore=_run,
     asks=noted("How many days does the run take?"),
-    foreseen=Foreseen(
+    foreseen=ExplainedMistakes(
         exercise="capstone/days-of-the-run",
         answer="days",
         given=lambda values: {

@@ -12,10 +12,10 @@ from app.core.expressions import ExpressionError, evaluate, fill
 from app.core.formulas import Argument, Input, Single
 from app.core.translation import say
 from app.course.illustrations.base import Illustration, Sketch
-from app.course.kinds.base import Illustrated
+from app.course.kinds.base import ExerciseFigure
 from app.course.kinds.drawn_values import Draw
 
-__all__ = ["ILLUSTRATIONS", "Illustration", "Sketch", "illustrated", "listed_inputs"]
+__all__ = ["ILLUSTRATIONS", "Illustration", "Sketch", "illustrate", "listed_inputs"]
 
 
 def _written() -> Iterator[Illustration]:
@@ -28,7 +28,7 @@ def _written() -> Iterator[Illustration]:
 ILLUSTRATIONS: Mapping[str, Illustration] = MappingProxyType({one.name: one for one in _written()})
 
 
-def illustrated(figure: Illustrated, drawn: Draw) -> Sketch:
+def illustrate(figure: ExerciseFigure, drawn: Draw) -> Sketch:
     """The *figure* of an exercise, drawn with its values.
 
     Raises:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from app.core.charts.axes import Arrow, Color, Drawing, Paper, Rect, Sheet, Tone, Words, legend, text_width, wrapped
+from app.core.charts.axes import Arrow, Color, Drawing, Paper, Rect, Sheet, Tone, Words, legend, text_width, wrap_text
 from app.core.charts.timeline import Timeline
 from app.core.formulas.checks import ZeroStage, positive, whole
 from app.core.formulas.signature import Input, inputs_of
@@ -103,7 +103,7 @@ def gaps(pieces: Sequence[Piece], left: float, right: float, y: float, height: f
     return found
 
 
-def few(count: int, most: int) -> list[int | None]:
+def first_numbers(count: int, most: int) -> list[int | None]:
     """The numbers below *count*; with more than *most*, the first ones, None, and the last.
 
     >>> few(4, 5), few(100, 5)
@@ -181,7 +181,7 @@ def _sheet(played: PlayedSchedule, spans: Sequence[PlayedSpan], end: int, says: 
     words: list[Words] = []
     lines: list[Arrow] = []
     y = 0.0
-    for text in wrapped(says, paper.width):
+    for text in wrap_text(says, paper.width):
         words.append(Words(0, y + 13, text))
         y += _LINE
     y += 6
@@ -334,7 +334,7 @@ def _memory_memory(memory: Bytes, activations: Bytes | None = None, state: Bytes
 
 def _batch(batch: Count, context: Count) -> Sketch:
     sequences, tokens = whole("batch", batch), whole("context", context)
-    shown = few(sequences, 6)
+    shown = first_numbers(sequences, 6)
 
     def on(paper: Paper) -> Sheet:
         across = [Piece(1, GAP if one is None else str(one + 1), Tone.ACTIVATIONS) for one in shown]

@@ -5,12 +5,12 @@ from fractions import Fraction
 from itertools import groupby
 from typing import Literal
 
-from app.core.charts.axes import NARROW, Arrow, Color, Drawing, Paper, Rect, Sheet, Tone, Words, wrapped
+from app.core.charts.axes import NARROW, Arrow, Color, Drawing, Paper, Rect, Sheet, Tone, Words, wrap_text
 from app.core.formulas.checks import whole
 from app.core.simulators.sharding import Block, Blocks, PlayedPlan
 from app.core.translation import noted, translate
 from app.core.units import BYTE_PER_SECOND, BytesPerSecond, Count, figures, show
-from app.course.illustrations.base import GAP, Illustration, Sketch, box, few, key, note_lines, sketch
+from app.course.illustrations.base import GAP, Illustration, Sketch, box, first_numbers, key, note_lines, sketch
 
 _CELL = 20  # pixels
 _SQUARE = 120
@@ -35,7 +35,7 @@ def _mesh(tensor: Count, pipeline: Count = 1, data: Count | None = None, context
 
 
 def _copies(wide: int, high: int, data: int | None, says: str, paper: Paper) -> Sheet:
-    columns, rows = few(wide, 10), few(high, 6)
+    columns, rows = first_numbers(wide, 10), first_numbers(high, 6)
     across = len(columns) * _CELL
     copies = min(_COPIES, int((paper.width + 24) // (across + 24)), data or _COPIES)
     rects: list[Rect] = []
@@ -87,12 +87,12 @@ def _nodes(
 
 
 def _racks(nodes: int, gpus: int, one: str, links: list[str], paper: Paper) -> Sheet:
-    shown = few(nodes, 3 if paper is NARROW else 5)
+    shown = first_numbers(nodes, 3 if paper is NARROW else 5)
     wide = min(150.0, paper.width / len(shown) - 14)
     step = wide + 14
     columns = min(4, gpus)
     cell = (wide - 12) / 4
-    cells = few(gpus, 8)
+    cells = first_numbers(gpus, 8)
     deep = -(-len(cells) // columns) * cell + 12
     rects: list[Rect] = []
     words: list[Words] = []
@@ -204,7 +204,7 @@ def _dispatch(nodes: Count, experts: Count) -> Sketch:
     whole("experts", experts)
 
     def on(paper: Paper) -> Sheet:
-        shown = few(nodes, 5)
+        shown = first_numbers(nodes, 5)
         step = paper.width / len(shown)
         rects = [box(paper.width / 2 - 34, 2, 68, 26, translate("token"), Color.GRAY, outlined=True)]
         arrows: list[Arrow] = []
@@ -360,7 +360,7 @@ def _sheet(played: PlayedPlan, lines: Sequence[tuple[str, str, Blocks]], paper: 
         words.append(Words(middle, 13, ",".join(map(str, rank)), anchor="middle", quiet=True))
     y = 1.0 * _LINE
     for title, name, held in lines:
-        for text in wrapped(title, paper.width):
+        for text in wrap_text(title, paper.width):
             words.append(Words(0, y + 13, text))
             y += _LINE
         words.append(Words(0, y + side / 2 + 5, name, strong=True))

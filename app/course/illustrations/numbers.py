@@ -4,7 +4,7 @@ from app.core.charts.axes import NARROW, Arrow, Color, Paper, Rect, Sheet, Tone,
 from app.core.formulas.checks import positive, whole
 from app.core.translation import plural, translate
 from app.core.units import BYTE_PER_SECOND, FLOP_PER_SECOND, BytesPerSecond, Count, FlopsPerSecond, Ratio, figures, show
-from app.course.illustrations.base import GAP, Illustration, Piece, Sketch, box, few, key, row, sketch
+from app.course.illustrations.base import GAP, Illustration, Piece, Sketch, box, first_numbers, key, row, sketch
 
 _LEFT, _FOOT, _TOP = 24.0, 150.0, 40.0
 
@@ -225,7 +225,7 @@ def _between(flows: int, links: int, paper: Paper) -> Sheet:
         (flows, 4.0, _CABLES_TOP, Color.BLUE),
         (links, _CABLES_TOP + _CABLES_HIGH, _CABLES_FOOT, Color.GRAY),
     ):
-        shown = few(many, _MOST)
+        shown = first_numbers(many, _MOST)
         step = paper.width / len(shown)
         for at, number in enumerate(shown):
             x = round((at + 0.5) * step, 2)

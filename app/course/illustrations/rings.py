@@ -17,7 +17,7 @@ from app.core.units import (
     show,
     show_size,
 )
-from app.course.illustrations.base import GAP, Illustration, Sketch, few, note_lines, sketch
+from app.course.illustrations.base import GAP, Illustration, Sketch, first_numbers, note_lines, sketch
 
 _MOST = 12  # ranks in a circle
 _SHOWN = 9  # of more
@@ -49,7 +49,7 @@ def _size_as_given(size: float) -> str:
 
 
 def _circle(ranks: int, notes: list[str], paper: Paper) -> Sheet:
-    shown = few(ranks, _MOST if ranks <= _MOST else _SHOWN)
+    shown = first_numbers(ranks, _MOST if ranks <= _MOST else _SHOWN)
     middle, center = paper.width / 2, _RADIUS + _HALF + 2
     across = min(250.0, middle - 40)
     places = [
@@ -152,7 +152,7 @@ def _root(ranks: Count, size: Bytes | None = None) -> Sketch:
 
 
 def _spokes(ranks: int, note: str, paper: Paper) -> Sheet:
-    others = [None if n is None else n + 1 for n in few(ranks - 1, 7 if paper is NARROW else 11)]
+    others = [None if n is None else n + 1 for n in first_numbers(ranks - 1, 7 if paper is NARROW else 11)]
     step = paper.width / len(others)
     top, bottom = (paper.width / 2, _HALF + 2.0), 120.0
     rects, arrows, words = [_node(top, translate("rank 0"), marked=True)], [], []

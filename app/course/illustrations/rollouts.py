@@ -6,7 +6,7 @@ from app.core.charts.axes import NARROW, Arrow, Color, Paper, Rect, Sheet, Tone,
 from app.core.formulas.checks import at_least, positive, several, whole
 from app.core.translation import say, translate
 from app.core.units import BYTE, Bytes, Count, figures, show
-from app.course.illustrations.base import GAP, Illustration, Piece, Sketch, box, few, gaps, key, row, sketch
+from app.course.illustrations.base import GAP, Illustration, Piece, Sketch, box, first_numbers, gaps, key, row, sketch
 
 _ROW, _BAR, _STEP = 30.0, 14.0, 19.0
 
@@ -77,8 +77,8 @@ def _copies(trainers: Count, ranks: Count) -> Sketch:
     whole("ranks", ranks)
 
     def on(paper: Paper) -> Sheet:
-        above = [Piece(1, "" if k is not None else GAP, Tone.BACKWARD) for k in few(trainers, 24)]
-        parts = [Piece(1, "", Tone.WEIGHTS) for _ in few(ranks, 16)]
+        above = [Piece(1, "" if k is not None else GAP, Tone.BACKWARD) for k in first_numbers(trainers, 24)]
+        parts = [Piece(1, "", Tone.WEIGHTS) for _ in first_numbers(ranks, 16)]
         half = paper.width * 0.42
         rects = row(above, 0, paper.width, 20, 18)
         words = [

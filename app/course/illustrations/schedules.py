@@ -6,13 +6,24 @@ from typing import Literal
 
 from app.core.charts.axes import NARROW, Arrow, Color, Paper, Sheet, Tone, Words
 from app.core.charts.timeline import SAID, SCHEDULE_NAMES, Lane, TimeBar, Timeline
-from app.core.errors import capitalized
+from app.core.errors import capitalize
 from app.core.formulas.checks import positive, whole
 from app.core.simulators.overlap import buckets
-from app.core.simulators.pipeline import Played, Times, build, simulate_schedule
+from app.core.simulators.pipeline import SimulatedSchedule, Times, build, simulate_schedule
 from app.core.translation import say, translate, translate_known
 from app.core.units import SECOND, Count, Ratio, Seconds, figures, show
-from app.course.illustrations.base import GAP, Illustration, Piece, Sketch, few, gaps, key, note_lines, row, sketch
+from app.course.illustrations.base import (
+    GAP,
+    Illustration,
+    Piece,
+    Sketch,
+    first_numbers,
+    gaps,
+    key,
+    note_lines,
+    row,
+    sketch,
+)
 
 _MOST = 160  # passes of a schedule; with more, its beginning is drawn
 _STAGES = 64
@@ -35,7 +46,7 @@ def _pipeline(
     end = played.makespan * min(1.0, _MOST / bars)
     cut = microbatches > _enough(stages) or end < played.makespan
     return Timeline(
-        title=capitalized(translate_known(SCHEDULE_NAMES[schedule]))
+        title=capitalize(translate_known(SCHEDULE_NAMES[schedule]))
         + (translate(", the beginning of a step") if cut else ""),
         summary=translate(
             "{stages:,} stages, {microbatches:,} micro-batches; gray is idle", stages=stages, microbatches=microbatches
@@ -56,13 +67,13 @@ def _enough(stages: int) -> int:
 
 
 @lru_cache(maxsize=16)
-def _played(schedule: str, stages: int, microbatches: int, virtual: int) -> Played:
+def _played(schedule: str, stages: int, microbatches: int, virtual: int) -> SimulatedSchedule:
     if virtual > 1:
         microbatches = -(-microbatches // stages) * stages
     return simulate_schedule(build(schedule, stages, microbatches, virtual), _EQUAL)
 
 
-def _bars(played: Played, device: int, end: float) -> Iterator[TimeBar]:
+def _bars(played: SimulatedSchedule, device: int, end: float) -> Iterator[TimeBar]:
     """The passes of *device* that start before *end*; both halves of a backward pass are one."""
     for slot in played.slots[device]:
         if slot.start < end and slot.kind != "W":
@@ -108,7 +119,7 @@ def _accumulation(compute: Seconds | None = None, reduce: Seconds | None = None,
 
     def on(paper: Paper) -> Sheet:
         most = 6 if paper is NARROW else 9
-        names = [GAP if n is None else str(n + 1) for n in few(many or most + 1, most)]
+        names = [GAP if n is None else str(n + 1) for n in first_numbers(many or most + 1, most)]
         if not many:
             names = [*names[: names.index(GAP) + 1], translate("last")]
         cells = [Piece(work, name, Tone.COMPUTE) for name in names]
@@ -187,7 +198,7 @@ def _layers(layers: Count, stages: Count) -> Sketch:
     def on(paper: Paper) -> Sheet:
         left, right = 0.0, float(paper.width)
         cells = [Piece(1, "", Tone.WEIGHTS) for _ in range(min(layers, 200))]
-        shown = few(stages, 6 if paper is NARROW else 16)
+        shown = first_numbers(stages, 6 if paper is NARROW else 16)
         boxes = [Piece(1, GAP if at is None else str(at), Color.GRAY, outlined=True) for at in shown]
         rects = row(cells, left, right, 20, 18)
         rects += row(boxes, left, right, 76, 30)

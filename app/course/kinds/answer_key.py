@@ -11,8 +11,8 @@ from pydantic import BeforeValidator, Field, field_validator
 
 from app.core.errors import AnswerError
 from app.core.expressions import ExpressionError, Names, Quantity, evaluate, read_answer
-from app.core.translation import localized, noted, translate
-from app.core.units import RATIO, Reading, Scale, inward, scale_of, show_in
+from app.core.translation import localize, noted, translate
+from app.core.units import RATIO, Reading, Scale, round_inward, scale_of, show_in
 from app.core.units import parse as parse_quantity
 from app.course.kinds.base import Markdown, PartVerdict, Strict, key_told
 from app.course.kinds.common_mistakes import common_mistake, in_another_unit, in_the_wrong_unit
@@ -417,10 +417,10 @@ class AnswerKey:
         if self.holds(reading):
             return PartVerdict(True, self.praise() + self.asked.echo(reading))
         says = self.blame(reading)
-        is_said = says.startswith(localized(self.asked.shown(reading.value)))
+        is_said = says.startswith(localize(self.asked.shown(reading.value)))
         wordings = (mistake.says for mistake in self.asked.mistakes.values())
         told = key_told(says, (text for _, text in self.mistakes), wordings)
-        says = localized(says)
+        says = localize(says)
         says = says if is_said else says + self.asked.echo(reading)
         return PartVerdict(False, says, told, self._worth(reading))
 
@@ -455,7 +455,7 @@ class AnswerKey:
         factor = self.asked.scale.factor
         least, most = self.low / factor, self.high / factor
         for digits in range(_FIGURES, _ALL_FIGURES):
-            low, high = inward(least, most, digits)
+            low, high = round_inward(least, most, digits)
             if high - low >= _SHOWN_OF_RANGE * (most - least):
                 break
         scale = self.asked.scale

@@ -24,7 +24,7 @@ from app.core.errors import AnswerError, InputError
 from app.core.expressions import fill
 from app.core.simulators.programs import PlayedSchedule
 from app.core.simulators.sharding import PlayedPlan
-from app.core.translation import SOURCE, localized, speaking, translate
+from app.core.translation import SOURCE, localize, speaking, translate
 from app.course.kinds.common_mistakes import common_wordings
 from app.course.kinds.drawn_values import ChapterParameter, Draw, DrawnChoices, DrawnValue, draw, refuse_others, values
 from app.course.sandbox.runner import Runner
@@ -169,10 +169,10 @@ def first_mistake(parts: Iterable[PartVerdict]) -> str:
 
 def common_diagnosis(key: str) -> str:
     """The sentence about a common mistake with that *key*; empty if there is none."""
-    return localized(_common().get(key, ""))
+    return localize(_common().get(key, ""))
 
 
-class Worded(BaseModel):
+class LocalizedModel(BaseModel):
     """What has texts in one language, made from an original in English."""
 
     _language: str = PrivateAttr("en")
@@ -231,7 +231,7 @@ _K = TypeVar("_K")
 _V = TypeVar("_V")
 
 
-class Remembered(dict[_K, _V]):
+class ValueCache(dict[_K, _V]):
     """A cache of values by key; it starts over when there are too many."""
 
     most: ClassVar[int] = _REMEMBERED
@@ -249,7 +249,7 @@ class Remembered(dict[_K, _V]):
         return value
 
 
-class Embedded(Strict):
+class EmbeddedFigures(Strict):
     """Figures of an explorer in a state that is fixed, or filled with an exercise's values."""
 
     explorer: str = Field(description="its name, as in /explore/pipeline")
@@ -262,7 +262,7 @@ class Embedded(Strict):
     predict: bool = Field(default=False, description="ask for a number before it is shown")
 
 
-class Illustrated(Strict):
+class ExerciseFigure(Strict):
     """A figure of what is asked, drawn with the values of an exercise; it shows no result."""
 
     draws: str = Field(description="its name: /authoring lists them")
@@ -297,7 +297,7 @@ class Variant:
     solution: str
 
 
-class Base(Strict, Worded, ABC):
+class Base(Strict, LocalizedModel, ABC):
     """One exercise; everything it shows and every verdict depend on its file and a seed alone.
 
     Each kind sets the class variables; the rest of the site asks them, never the kind's name.
@@ -338,8 +338,10 @@ class Base(Strict, Worded, ABC):
     hints: list[Markdown] = Field(min_length=2, description="from a nudge to nearly all")
     solution: Markdown = Field(description="the argument, step by step, with the drawn values")
     sources: list[HttpUrl] = Field(min_length=1, description="one or more URLs")
-    figures: list[Embedded] = Field(default_factory=list, description="explorers, shown once it is solved")
-    figure: Illustrated | None = Field(default=None, description="drawn under the prompt: what is given, and its shape")
+    figures: list[EmbeddedFigures] = Field(default_factory=list, description="explorers, shown once it is solved")
+    figure: ExerciseFigure | None = Field(
+        default=None, description="drawn under the prompt: what is given, and its shape"
+    )
     skills: list[str] = Field(default_factory=list, description="search terms")
     claims: dict[str, Quotes] = Field(
         default_factory=dict, description="condition that holds in every drawing: the words in texts that rely on it"
@@ -375,12 +377,12 @@ class Base(Strict, Worded, ABC):
         return frozenset(_DOTTED.findall(repr(self)))
 
     @cached_property  # Pydantic's private attributes are looked up twenty times as slowly
-    def _draws(self) -> Remembered[int, Draw]:
-        return Remembered()
+    def _draws(self) -> ValueCache[int, Draw]:
+        return ValueCache()
 
     @cached_property
-    def _variants(self) -> Remembered[int, Variant]:
-        return Remembered()
+    def _variants(self) -> ValueCache[int, Variant]:
+        return ValueCache()
 
     def draw(self, seed: int) -> Draw:
         """The values that *seed* draws."""
@@ -415,7 +417,7 @@ class Base(Strict, Worded, ABC):
             self.fill(self.solution, self.solved(drawn)),
         )
 
-    def state_of(self, figure: Embedded, seed: int) -> Mapping[str, str]:
+    def state_of(self, figure: EmbeddedFigures, seed: int) -> Mapping[str, str]:
         """The controls of *figure* as *seed* sets them."""
         drawn = self.draw(seed)
         with speaking(SOURCE):

@@ -24,15 +24,15 @@ from app.course.kinds.base import (
     Finding,
     Markdown,
     PartVerdict,
-    Remembered,
     Slug,
     Strict,
+    ValueCache,
     Verdict,
     Where,
     first_mistake,
     mistake_key,
 )
-from app.course.kinds.drawn_values import Draw, shuffled
+from app.course.kinds.drawn_values import Draw, shuffle_things
 from app.course.kinds.numeric import TELL, Box, question_numbers
 from app.course.sandbox.runner import Runner
 
@@ -55,7 +55,7 @@ class ChoiceQuestion:
     many: bool
 
 
-class Offered(Strict):
+class OptionText(Strict):
     """An option as its author writes it."""
 
     text: Markdown
@@ -63,7 +63,7 @@ class Offered(Strict):
     when: str = Field(default="", description="with correct: first, when this one is right")
 
 
-class ScoredOption(Offered):
+class ScoredOption(OptionText):
     """An option that may be worth a part of the points where it is not right."""
 
     score: float = Field(
@@ -125,7 +125,7 @@ class Choice(Base):
         """The options, in the order that *seed* shuffles them to."""
         drawn = self.draw(seed)
         options = [Option(key, self.fill(o.text, drawn)) for key, o in self.options.items()]
-        return ChoiceQuestion(tuple(shuffled(seed, options)), self.many)
+        return ChoiceQuestion(tuple(shuffle_things(seed, options)), self.many)
 
     def right(self, seed: int) -> set[str]:
         """The keys of the right options.
@@ -244,7 +244,7 @@ class LabQuestion:
     cause: CauseQuestion
 
 
-class Predicted(AskedQuantity):
+class PredictedQuantity(AskedQuantity):
     """One quantity that is predicted by a formula, and that the lab measures."""
 
     measured: str = Field(
@@ -261,7 +261,7 @@ class Cause(Strict):
     """Why the measurement differs from the formula, or does not."""
 
     prompt: Markdown = Field(description="the question about the measurement")
-    options: dict[Slug, Offered] = Field(min_length=2, description="key: text and says")
+    options: dict[Slug, OptionText] = Field(min_length=2, description="key: text and says")
     correct: str = Field(description="the key of the right one")
 
     @model_validator(mode="after")
@@ -287,9 +287,9 @@ class LabExercise(Base):
         default="gloo", description="nccl: the form of the lab with one GPU per rank"
     )
     any_ranks: bool = Field(default=False, description="a published test may be taken whatever its number of ranks")
-    predict: dict[str, Predicted] = Field(min_length=1, description="name: what is predicted")
+    predict: dict[str, PredictedQuantity] = Field(min_length=1, description="name: what is predicted")
     cause: Cause = Field(description="prompt, options and correct: why the measurement came out as it did")
-    _keys: Remembered[int, Mapping[str, AnswerKey]] = PrivateAttr(default_factory=Remembered)
+    _keys: ValueCache[int, Mapping[str, AnswerKey]] = PrivateAttr(default_factory=ValueCache)
 
     @model_validator(mode="after")
     def _keeps_names_apart(self) -> Self:
@@ -327,7 +327,7 @@ class LabExercise(Base):
         )
         options = [Option(key, self.fill(o.text, drawn)) for key, o in self.cause.options.items()]
         prompt = self.fill(self.cause.prompt, drawn)
-        cause = CauseQuestion(prompt, tuple(shuffled(seed, options)))
+        cause = CauseQuestion(prompt, tuple(shuffle_things(seed, options)))
         return LabQuestion(tuple(boxes), cause)
 
     def solved(self, drawn: Draw) -> Draw:

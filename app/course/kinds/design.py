@@ -21,7 +21,7 @@ from app.core.searching import Space, find_layouts, fixed_fields
 from app.core.translation import noted, translate
 from app.core.units import BYTE, SECOND, check_clear, figures, scale_of, show_typed
 from app.core.units.parser import without_commas
-from app.course.kinds.base import Answer, Base, Finding, Markdown, Remembered, Strict, Verdict, Where, mistake_key
+from app.course.kinds.base import Answer, Base, Finding, Markdown, Strict, ValueCache, Verdict, Where, mistake_key
 from app.course.kinds.drawn_values import Draw, DrawnValue
 from app.course.sandbox.runner import Runner
 
@@ -228,7 +228,7 @@ class Design(Base):
     within: float = Field(default=0.001, gt=0, lt=1, description="how close to the best still counts, 0.05")
     better: Markdown = Field(default=BETTER, description="feedback on a design that works but is not the best")
     shows: dict[str, str] = Field(default_factory=dict, description="label: text with values, shown with every verdict")
-    _works: Remembered[int, list[tuple[float, Chosen]]] = PrivateAttr(default_factory=Remembered)
+    _works: ValueCache[int, list[tuple[float, Chosen]]] = PrivateAttr(default_factory=ValueCache)
 
     def question(self, seed: int) -> DesignQuestion:
         """The values to choose, and the options for each."""

@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from app.core.errors import InputError, nearest
 from app.core.expressions import ExpressionError, Quantity, evaluate, fill, holds, read_answer
 from app.core.measurements.exhibits import Exhibit, exhibit_called
-from app.core.translation import Numeral, localized, say, translate
+from app.core.translation import Numeral, localize, say, translate
 from app.core.translation.sentence import FORMS
 from app.core.units import figures, in_english, scale_of, show_in, show_typed
 
@@ -68,7 +68,7 @@ def draw(
     raise ExpressionError(f"no drawing meets {where!r}")
 
 
-def redrawn(drawn: Draw, values: Mapping[str, float], let: Mapping[str, DrawnValue]) -> Draw:
+def redraw(drawn: Draw, values: Mapping[str, float], let: Mapping[str, DrawnValue]) -> Draw:
     """*drawn* with *values*, in base units, in place of some of its own.
 
     Raises:
@@ -129,7 +129,7 @@ def _quantities(found: Exhibit) -> dict[str, Quantity]:
     return {key: Quantity(value, scale_of(unit).unit.dimension) for key, (value, unit) in found.quantities.items()}
 
 
-def shuffled(seed: int, things: Sequence[_Item]) -> list[_Item]:
+def shuffle_things(seed: int, things: Sequence[_Item]) -> list[_Item]:
     """*things* in the order that belongs to *seed*."""
     source = random.Random(f"order {seed}")
     keyed = [(source.random(), thing) for thing in things]
@@ -285,7 +285,7 @@ class ChapterParameter(BaseModel):
             typed = in_english(text[: 2 * _LONGEST], whole=True)
             return read_answer(typed, scale).value / scale.factor
         except ValueError as error:
-            raise InputError(f"{name}: {localized(str(error))}") from None
+            raise InputError(f"{name}: {localize(str(error))}") from None
 
     def _number(self, place: int) -> int:
         if self.by:

@@ -10,16 +10,16 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from app.core.errors import AnswerError, PlacedError
 from app.core.expressions import ExpressionError, Names, Node, Quantity, evaluate, latex, parse_plain, same_kind
-from app.core.translation import localized, noted, translate
-from app.core.units import FLOP, RATIO, Dimension, Scale, scale_of, show, spelled, unit_of
+from app.core.translation import localize, noted, translate
+from app.core.units import FLOP, RATIO, Dimension, Scale, scale_of, show, spell_dimension, unit_of
 from app.course.kinds.answer_key import MISTAKES, Mistake, ScoredMistake, worth_sentence
 from app.course.kinds.base import (
     Answer,
     Base,
     Finding,
     Markdown,
-    Remembered,
     Strict,
+    ValueCache,
     Verdict,
     Where,
     key_told,
@@ -50,7 +50,7 @@ def why_none(node: Node, names: Names) -> str:
     return translate("it is always zero")
 
 
-def near(value: Quantity, other: Quantity) -> bool:
+def is_near(value: Quantity, other: Quantity) -> bool:
     """Whether two values differ by no more than rounding."""
     return math.isclose(value.value, other.value, rel_tol=_CLOSE, abs_tol=0)
 
@@ -58,7 +58,7 @@ def near(value: Quantity, other: Quantity) -> bool:
 def same_values(values: Sequence[Quantity | None], others: Sequence[Quantity]) -> bool:
     """Whether two formulas have the same values; 6 FLOP a token is 6 of them, with unit or not."""
     return len(values) == len(others) and all(
-        value is not None and same_kind(value.dimension, other.dimension) and near(value, other)
+        value is not None and same_kind(value.dimension, other.dimension) and is_near(value, other)
         for value, other in zip(values, others, strict=True)
     )
 
@@ -69,7 +69,7 @@ def of_another_kind(values: Sequence[Quantity | None], right: Sequence[Quantity]
         if value is None or not value.value or same_kind(value.dimension, expected.dimension):
             continue
         cure = [
-            translate(_CURES[do], unit=spelled(part))
+            translate(_CURES[do], unit=spell_dimension(part))
             for do, part in _missing(value.dimension, expected.dimension).items()
             if part != RATIO.dimension
         ]
@@ -98,7 +98,7 @@ def dimension_words(quantity: Quantity) -> str:
     """The dimension of *quantity* in words."""
     if quantity.dimension == RATIO.dimension:
         return translate("a plain number")
-    return translate("a value in {unit}", unit=spelled(quantity.dimension))
+    return translate("a value in {unit}", unit=spell_dimension(quantity.dimension))
 
 
 _POINTS = 12
@@ -163,7 +163,7 @@ class Expression(Base):
         min_length=1, description="symbol: says and range, such as [1 MB, 4 GB] or [2, 1024]"
     )
     wrong: dict[str, Mistake] = Field(min_length=2, alias="mistakes", description=MISTAKES)
-    _points: Remembered[int, tuple[Names, ...]] = PrivateAttr(default_factory=Remembered)
+    _points: ValueCache[int, tuple[Names, ...]] = PrivateAttr(default_factory=ValueCache)
 
     @model_validator(mode="after")
     def _symbols_have_ranges(self) -> Self:
@@ -229,7 +229,7 @@ class Expression(Base):
         wordings = [mistake.says for mistake in self.wrong.values()]
         mistake = key_told(says, (self.fill(text, drawn) for text in wordings), wordings)
         score = known.score if known else 0.0
-        told = (localized(says), shown, worth_sentence(score)) if score else (localized(says), shown)
+        told = (localize(says), shown, worth_sentence(score)) if score else (localize(says), shown)
         return Verdict(False, score, told, mistake=mistake)
 
     def points(self, seed: int) -> tuple[Names, ...]:
@@ -267,7 +267,7 @@ class Expression(Base):
 
     def _counterexample(self, seed: int, values: Sequence[Quantity | None], right: Sequence[Quantity]) -> str:
         for names, value, expected in zip(self.points(seed), values, right, strict=True):
-            if value is None or not near(value, expected):
+            if value is None or not is_near(value, expected):
                 where = ", ".join(f"{name} = {quantity}" for name, quantity in names.items())
                 right_one = self._shown(expected)
                 if value is None:

@@ -12,7 +12,7 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from app.core.errors import AnswerError, nearest
 from app.core.expressions import ExpressionError, Names, Quantity, names_in, parse_expression, slots
-from app.core.translation import localized, noted, translate
+from app.core.translation import localize, noted, translate
 from app.core.units import Dimension, Reading, check_clear, spelling
 from app.course.kinds.answer_key import (
     MISTAKES,
@@ -32,12 +32,12 @@ from app.course.kinds.base import (
     CountedParts,
     Finding,
     PartVerdict,
-    Remembered,
+    ValueCache,
     Verdict,
     Where,
     first_mistake,
 )
-from app.course.kinds.drawn_values import Draw, UnitName, redrawn
+from app.course.kinds.drawn_values import Draw, UnitName, redraw
 from app.course.sandbox.runner import Runner
 
 _LATER = {"says", "hints", "mistakes", "solution", "elsewhere", "bound", "cause"}  # after an answer
@@ -116,7 +116,7 @@ class Box:
     tolerance: str
 
 
-class Asking(Base):
+class QuantityExercise(Base):
     """An exercise that asks for one quantity or several."""
 
     asks_for_numbers = True
@@ -190,11 +190,11 @@ class Asking(Base):
         Raises:
             ExpressionError: an expression has no value for them.
         """
-        return self._keys_of(redrawn(self.draw(0), values, self.let))
+        return self._keys_of(redraw(self.draw(0), values, self.let))
 
     @cached_property  # Pydantic's private attributes are looked up twenty times as slowly
-    def _keys(self) -> Remembered[int, Mapping[str, AnswerKey]]:
-        return Remembered()
+    def _keys(self) -> ValueCache[int, Mapping[str, AnswerKey]]:
+        return ValueCache()
 
     def _keys_of(self, drawn: Draw) -> Mapping[str, AnswerKey]:
         def filled(text: str, names: Names) -> str:
@@ -268,7 +268,7 @@ def refuse_unclear(text: str) -> None:
     try:
         check_clear(text)
     except ValueError as error:
-        raise AnswerError(localized(str(error))) from error
+        raise AnswerError(localize(str(error))) from error
 
 
 def refuse_unclear_answers(
@@ -295,7 +295,7 @@ class NumericQuestion:
     fields: tuple[Box, ...]
 
 
-class Numeric(Asking):
+class Numeric(QuantityExercise):
     """One number with a unit, or several."""
 
     kind_title = noted("Number")

@@ -24,7 +24,7 @@ from app.course.kinds.base import (
     first_mistake,
     mistake_key,
 )
-from app.course.kinds.drawn_values import Draw, shuffled
+from app.course.kinds.drawn_values import Draw, shuffle_things
 from app.course.sandbox.runner import Runner
 
 _BEFORE = " before "
@@ -119,7 +119,7 @@ class Order(Base):
     def _mixed(self, seed: int, items: list[Item]) -> list[Item]:
         """*items*, shuffled until their order is not a right one."""
         for turn in range(len(items) + 2):
-            mixed = shuffled(seed + turn, items)
+            mixed = shuffle_things(seed + turn, items)
             if self._wrong_pairs([item.key for item in mixed]):
                 return mixed
         return items[::-1]
@@ -298,7 +298,7 @@ class Match(Base):
         drawn = self.draw(seed)
         things = [Side(key, self.fill(thing.text, drawn)) for key, thing in self.things.items()]
         partners = [Side(key, self.fill(text, drawn)) for key, text in self.partners.items()]
-        return MatchQuestion(tuple(shuffled(seed, things)), tuple(shuffled(seed + 1, partners)))
+        return MatchQuestion(tuple(shuffle_things(seed, things)), tuple(shuffle_things(seed + 1, partners)))
 
     def right_answer(self, seed: int) -> Answer:
         """The first right partner of each thing."""

@@ -10,11 +10,11 @@ from app.core.errors import (
     SENTENCES,
     TYPES,
     bounds_of,
+    find_placed_error,
     model_at,
     model_keys,
     nearest,
     own_words,
-    placed,
     unknown_key,
     without_branches,
 )
@@ -79,7 +79,7 @@ def faults(
         where: Where = tuple(found["loc"])
         if model is None and where and where[0] in KINDS:  # the tag is not a key of the file
             where = where[1:]
-        inner = placed(found)
+        inner = find_placed_error(found)
         where = (*without_branches(where), *(inner.where if inner else ()))
         fault = _fault(found, where, values, model or KINDS.get(str(values.get("kind"))))
         if fault not in seen:
@@ -99,7 +99,7 @@ def _fault(
     if kind == "missing":
         return where, "is missing", _meaning(where, model) or f"add {where[-1]}"
     if kind not in _SAYS:
-        inner, says = placed(found), own_words(found)
+        inner, says = find_placed_error(found), own_words(found)
         cure = inner.cure if inner else unit_cure(says)
         return where, says, cure or _meaning(where, model) or _ELSEWHERE
     given = found["input"] if kind in TYPES else plain(found["input"])

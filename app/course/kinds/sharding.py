@@ -22,7 +22,7 @@ from app.core.simulators.sharding import (
     play_plan,
     working_plans,
 )
-from app.core.translation import localized, noted, translate
+from app.core.translation import localize, noted, translate
 from app.core.units import BYTE, Reading, figures, show
 from app.course.kinds.answer_key import AskedQuantity, part_sentences
 from app.course.kinds.base import (
@@ -30,14 +30,14 @@ from app.course.kinds.base import (
     Finding,
     Markdown,
     PartVerdict,
-    Remembered,
+    ValueCache,
     Verdict,
     Where,
     first_mistake,
     mistake_key,
 )
 from app.course.kinds.drawn_values import Draw
-from app.course.kinds.numeric import Asking, Box, refuse_unclear_answers
+from app.course.kinds.numeric import Box, QuantityExercise, refuse_unclear_answers
 from app.course.sandbox.runner import Runner
 
 _LARGEST_COUNT = 2**53  # above, floating-point numbers skip whole ones
@@ -192,7 +192,7 @@ def trouble_of(played: PlayedPlan) -> str:
         return translate(
             "Move {move} cannot be made: {problem}.",
             move=len(played.steps) + 1,
-            problem=escape_markdown(localized(played.problem)),
+            problem=escape_markdown(localize(played.problem)),
         )
     if name not in played.arrays:
         return translate("There is no {name} at the end: the plan never multiplies.", name=name)
@@ -229,7 +229,7 @@ def _differs(rank: str, name: str, found: BlockDifference) -> str:
     )
 
 
-def tolerated(accept: str) -> float | None:
+def tolerated_bytes(accept: str) -> float | None:
     """How many times the bytes of the cheapest plan a plan may send; None for any.
 
     Raises:
@@ -243,7 +243,7 @@ def tolerated(accept: str) -> float | None:
     return 1 + float(number) / 100
 
 
-def dearer(own: float, best: float) -> str:
+def dearer_feedback(own: float, best: float) -> str:
     """What is said of a plan that works and sends *own* bytes, where *best* would do."""
     if not best:
         return translate("It works, but it sends, unlike the cheapest plan.")
@@ -269,7 +269,7 @@ class ShardingQuestion:
     fields: tuple[Box, ...]
 
 
-class Sharding(Asking):
+class Sharding(QuantityExercise):
     """Choose moves that bring arrays into a layout, and say what they send."""
 
     kind_title = noted("Sharding plan")
@@ -291,7 +291,7 @@ class Sharding(Asking):
     )
     answers: dict[str, AskedQuantity] = Field(min_length=1, description="numbers beside the plan")
     sent: str = Field(description="the answer that is what each rank sends in the cheapest plan")
-    _tasks: Remembered[int, Resharding] = PrivateAttr(default_factory=Remembered)
+    _tasks: ValueCache[int, Resharding] = PrivateAttr(default_factory=ValueCache)
 
     @property
     def asked(self) -> Mapping[str, AskedQuantity]:
@@ -305,7 +305,7 @@ class Sharding(Asking):
             raise ValueError(f"sent: no answer is called {self.sent!r}")
         if PLAN in self.answers:
             raise ValueError(f"answers: {PLAN} is the plan itself")
-        tolerated(self.accept)
+        tolerated_bytes(self.accept)
         return self
 
     def task(self, seed: int) -> Resharding:
@@ -403,11 +403,11 @@ class Sharding(Asking):
             return PartVerdict(False, told or trouble_of(played), mistake)
         sizes = self.array_sizes(seed)
         own = sum(part * sizes[name] for name, part in played.sent.items())
-        most, best = tolerated(self.accept), self.plans(seed)[0].bytes(sizes)
+        most, best = tolerated_bytes(self.accept), self.plans(seed)[0].bytes(sizes)
         if most is None or own <= best * most:
             told = translate("Right: every rank ends with the block of the target.")
             return PartVerdict(True, told)
-        return PartVerdict(False, told or dearer(own, best), mistake, _HALF)
+        return PartVerdict(False, told or dearer_feedback(own, best), mistake, _HALF)
 
     def _said(self, seed: int, plan: Sequence[Move]) -> str:
         """The author's sentence about *plan*; else nothing."""

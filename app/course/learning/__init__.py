@@ -11,7 +11,7 @@ from app.course.learning.reviews import (
     mastery_by_skill,
     mastery_of,
     memories,
-    onward,
+    next_exercise,
     review_session,
 )
 
@@ -26,6 +26,6 @@ __all__ = [
     "mastery_by_skill",
     "mastery_of",
     "memories",
-    "onward",
+    "next_exercise",
     "review_session",
 ]

@@ -205,7 +205,7 @@ class FinalTally:
     total: int
 
 
-def tallied(pairs: Sequence[tuple[str, bool]]) -> tuple[FinalTally, ...]:
+def tally_answers(pairs: Sequence[tuple[str, bool]]) -> tuple[FinalTally, ...]:
     """A tally for each name in *pairs* of names and whether the answer was right, best first."""
     totals = Counter(name for name, _ in pairs)
     right = Counter(name for name, is_right in pairs if is_right)
@@ -328,7 +328,7 @@ def due_exercises(catalog: Catalog, memories: Mapping[str, Memory], today: date)
     return tuple(Suggestion(exercise, _why(memories[exercise.id], today)) for _, exercise in waiting)
 
 
-def onward(
+def next_exercise(
     catalog: Catalog,
     solved: Collection[str],
     chapter: str = "",

@@ -46,7 +46,7 @@ def slots_of(settings: Settings) -> int:
     return settings.sandbox_workers or _PER_CORE * (os.cpu_count() or 1)
 
 
-def off(cause: str) -> SandboxHealth:
+def sandbox_off(cause: str) -> SandboxHealth:
     """The health of a sandbox that cannot run code because of *cause*."""
     says = "This server cannot run programs right now; its log says why. Everything else works."
     return SandboxHealth("off", says, cause)
@@ -159,12 +159,12 @@ class Pool:
     def _note_end(self, supervisor: asyncio.Task[None]) -> None:
         if not supervisor.cancelled() and (error := supervisor.exception()):
             _log.error("the sandbox's supervisor has crashed", exc_info=error)
-            self._become(off(f"a fault of the server: {error!r}"))
+            self._become(sandbox_off(f"a fault of the server: {error!r}"))
 
     async def _fill(self) -> None:
         """Start the missing workers; those that start serve even if others fail."""
         if self._health.state == "ready" and not self.workers and not self.file.exists():
-            self._become(off(_GONE))
+            self._become(sandbox_off(_GONE))
         await ensure(self.file)
         starts = (self._start() for _ in range(self._slots - len(self.workers)))
         results = await asyncio.gather(*starts, return_exceptions=True)
@@ -208,7 +208,7 @@ class Pool:
             for worker in list(self.workers):
                 self._retire(worker)
         if not self.workers:
-            self._become(off(cause))
+            self._become(sandbox_off(cause))
 
     def _become(self, health: SandboxHealth) -> None:
         self._health = health

@@ -51,21 +51,21 @@ class CallRaised:
 
 
 @dataclass(frozen=True, slots=True)
-class Stopped:
+class StoppedRun:
     """A limit of the sandbox stopped the run."""
 
     reason: Reason
     printed: str = ""
 
 
-Outcome = CallReturned | CallRaised | Stopped
+Outcome = CallReturned | CallRaised | StoppedRun
 
 
 @dataclass(frozen=True, slots=True)
 class Execution:
     """A program's run: what its body did, and what each call did, in order, until one stopped."""
 
-    body: CallRaised | Stopped | None
+    body: CallRaised | StoppedRun | None
     printed: str
     outcomes: tuple[Outcome, ...]
     seconds: float
@@ -101,13 +101,13 @@ def execution_of(answer: dict[str, object], calls: int) -> Execution:
     replies, stopped, seconds = answer.get("replies"), answer.get("stopped"), answer.get("seconds")
     texts = replies if isinstance(replies, list) else []
     outcomes = [_outcome(text, body=index == 0) for index, text in enumerate(texts[: calls + 1])]
-    while any(isinstance(outcome, Stopped) for outcome in outcomes[:-1]):
+    while any(isinstance(outcome, StoppedRun) for outcome in outcomes[:-1]):
         outcomes.pop()
-    complete = bool(outcomes) and isinstance(outcomes[-1], Stopped)
+    complete = bool(outcomes) and isinstance(outcomes[-1], StoppedRun)
     if isinstance(stopped, str) and not complete:
         outcomes.append(_stopped(stopped))
     elif not outcomes or (not complete and len(outcomes) <= calls and _ran(outcomes[0])):
-        outcomes.append(Stopped("refused"))  # forged replies
+        outcomes.append(StoppedRun("refused"))  # forged replies
     body, *rest = outcomes
     took = float(seconds) if isinstance(seconds, int | float) else 0.0
     if isinstance(body, CallReturned):
@@ -119,29 +119,29 @@ def _ran(body: Outcome) -> bool:
     return isinstance(body, CallReturned)
 
 
-def _stopped(reason: str) -> Stopped:
+def _stopped(reason: str) -> StoppedRun:
     for known in _REASONS:
         if reason == known:
-            return Stopped(known)  # type: ignore[arg-type]
-    return Stopped("refused")
+            return StoppedRun(known)  # type: ignore[arg-type]
+    return StoppedRun("refused")
 
 
 def _outcome(text: object, *, body: bool) -> Outcome:
     """Parse one reply, which learner code may have forged."""
     try:
         if not isinstance(text, str) or len(text) > _REPLY:
-            return Stopped("too large")
+            return StoppedRun("too large")
         inner, printed = json.loads(text)
         reply = json.loads(inner)
         printed = _clean(printed, _PRINTED)
         if "stopped" in reply:
             # The guest gives no other reason itself, and a claim of learner code is not trusted.
-            return Stopped("too large" if reply["stopped"] == "too large" else "refused", printed)
+            return StoppedRun("too large" if reply["stopped"] == "too large" else "refused", printed)
         if "raised" in reply:
             return _raised(reply["raised"], printed)
         value = None if body else decode(reply["value"])
     except (ValueError, TypeError, KeyError, RecursionError, OverflowError):
-        return Stopped("refused")
+        return StoppedRun("refused")
     return CallReturned(value, printed)  # type: ignore[arg-type]
 
 
@@ -389,10 +389,10 @@ async def verify_isolation(ask: Ask) -> None:
         raise UnavailableError("the sandbox fails its self-test: an honest program does not run")
     for what, source in _REFUSED.items():
         execution = await run(source)
-        if not all(isinstance(outcome, CallRaised | Stopped) for outcome in execution.outcomes):
+        if not all(isinstance(outcome, CallRaised | StoppedRun) for outcome in execution.outcomes):
             raise UnavailableError(f"the sandbox fails its self-test: a program could {what}")
     execution = await run(_ENDLESS, _SHORT_WALL)
-    if execution.outcomes != (Stopped("time"),):
+    if execution.outcomes != (StoppedRun("time"),):
         raise UnavailableError("the sandbox fails its self-test: an endless loop was not stopped")
 
 

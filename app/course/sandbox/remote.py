@@ -19,7 +19,7 @@ from starlette.responses import JSONResponse, PlainTextResponse, Response, Strea
 from starlette.routing import Route
 
 from app.core.errors import UnavailableError
-from app.course.sandbox.pool import READY, STARTING, Pool, SandboxHealth, off
+from app.course.sandbox.pool import READY, STARTING, Pool, SandboxHealth, sandbox_off
 from app.course.sandbox.process import SOURCE_LIMIT, DiedError, StarvedError, WorkerLostError
 from app.server import metrics
 from app.server.aside.fair_queue import Client
@@ -150,7 +150,7 @@ class SandboxServer:
         try:
             self.health = self._judged(await self._sent("GET", STATE, b"", _PROMPT))
         except GoneError as error:
-            self.health = off(f"{self.address}: {error}")
+            self.health = sandbox_off(f"{self.address}: {error}")
 
     async def ask(self, order: bytes) -> dict[str, object]:
         """What its worker answers.
@@ -226,7 +226,7 @@ class RemotePool(Pool):
             try:
                 return await server.ask(order)
             except GoneError as error:
-                server.health = off(f"{server.address}: {error}")
+                server.health = sandbox_off(f"{server.address}: {error}")
         raise UnavailableError(_LOST)
 
     async def _supervise(self) -> None:
@@ -274,7 +274,7 @@ class RemotePool(Pool):
             if time.monotonic() >= end:
                 break
             await asyncio.sleep(_PAUSE)
-        raise UnavailableError(off("").says if self._health is READY else self._health.says)
+        raise UnavailableError(sandbox_off("").says if self._health is READY else self._health.says)
 
 
 def _choice(client: Client, servers: list[SandboxServer]) -> SandboxServer:

@@ -11,7 +11,7 @@ from app.course.sandbox.process import (
     Plain,
     Reason,
     StarvedError,
-    Stopped,
+    StoppedRun,
     WorkerLostError,
     WorkerProcess,
     execution_of,
@@ -78,7 +78,7 @@ class Runner:
         except WorkerLostError as error:
             reason: Reason = "busy" if isinstance(error, StarvedError) else "lost"
             SANDBOX_RUNS.labels(reason).inc()
-            return Execution(None, "", (Stopped(reason),), self._wall)
+            return Execution(None, "", (StoppedRun(reason),), self._wall)
         SANDBOX_RUNS.labels(_outcome(answer)).inc()
         if _length(answer) > _LARGE:
             return await aside(execution_of, answer, len(calls))

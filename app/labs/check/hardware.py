@@ -12,8 +12,8 @@ from app.labs.check.world import (
     compare_expected,
     expectation,
     failed_finding,
-    odd,
-    passed,
+    odd_finding,
+    passed_finding,
     unknown,
 )
 from app.labs.evidence.faults import fault_cure
@@ -48,7 +48,7 @@ def driver(world: World) -> Iterator[CheckFinding]:
     if devices.kind == "none":
         yield _without(devices)
         return
-    yield passed("GPUs", _described(devices))
+    yield passed_finding("GPUs", _described(devices))
     if devices.kind == "rocm":
         yield _list_of_amd(world)
         return
@@ -80,7 +80,7 @@ def _other_lines(table: GpuTable) -> Iterator[CheckFinding]:
                 "The GPU computes, but its serial number and its counts of memory errors may be "
                 "missing. If the warning is there after a restart, ask the vendor."
             )
-            yield odd("InfoROM", line, "no warning", cure)
+            yield odd_finding("InfoROM", line, "no warning", cure)
         else:
             yield unknown("nvidia-smi also says", line)
 
@@ -108,7 +108,7 @@ def _without(devices: Devices) -> CheckFinding:
 def _list_of_amd(world: World) -> CheckFinding:
     said = world.ask("amd-smi", "list")
     count = len(re.findall(r"^GPU: *\d+", said.text, re.MULTILINE))
-    return unknown("amd-smi", said.trouble) if said.trouble else passed("amd-smi", f"{count} GPUs")
+    return unknown("amd-smi", said.trouble) if said.trouble else passed_finding("amd-smi", f"{count} GPUs")
 
 
 def _modes(table: GpuTable, devices: Devices) -> Iterator[CheckFinding]:
@@ -120,18 +120,18 @@ def _modes(table: GpuTable, devices: Devices) -> Iterator[CheckFinding]:
         cure = fault_cure("uncorrectable ECC error")
         yield failed_finding("uncorrected memory errors", found, "none since the driver was loaded", cure)
     elif any(text.isdigit() for text in errors):
-        yield passed("uncorrected memory errors", "none")
+        yield passed_finding("uncorrected memory errors", "none")
     modes = sorted(set(table.column("compute_mode")) - {""})
     if modes == ["Default"]:
-        yield passed("compute mode", "Default")
+        yield passed_finding("compute mode", "Default")
     elif modes:
         cure = "Let several processes share a GPU (nvidia-smi -c DEFAULT)."
-        yield odd("compute mode", ", ".join(modes), "Default", cure)
+        yield odd_finding("compute mode", ", ".join(modes), "Default", cure)
     if any(persistence := table.column("persistence_mode")):
         idle = _numbers(persistence, "Disabled")
         cure = "Turn it on (nvidia-smi -pm 1): without it, the first use of a GPU takes seconds."
-        off = odd("persistence", f"off for {idle}", "on", cure)
-        yield off if idle else passed("persistence", "on")
+        off = odd_finding("persistence", f"off for {idle}", "on", cure)
+        yield off if idle else passed_finding("persistence", "on")
     yield _power(table)
 
 
@@ -139,11 +139,11 @@ def _mig(modes: Sequence[str], devices: Devices) -> CheckFinding:
     """Whether GPUs are divided although a run would use them whole."""
     divided = _numbers(modes, "Enabled")
     if not divided:
-        return passed("MIG", "off")
+        return passed_finding("MIG", "off")
     if is_instance(devices.devices[0]):
-        return passed("MIG", f"on for {divided}, and runs use {devices.devices[0].name}")
+        return passed_finding("MIG", f"on for {divided}, and runs use {devices.devices[0].name}")
     cure = "Turn it off (nvidia-smi -mig 0) to use whole GPUs; an instance has room for one rank."
-    return odd("MIG", f"on for {divided}", "off", cure)
+    return odd_finding("MIG", f"on for {divided}", "off", cure)
 
 
 def _power(table: GpuTable) -> CheckFinding:
@@ -158,10 +158,10 @@ def _power(table: GpuTable) -> CheckFinding:
     if low:
         cure = "Raise it (nvidia-smi -pl), or expect lower clocks."
         more = f" and {len(low) - 1} more" if low[1:] else ""
-        return odd("power limit", f"{low[0]}{more}, {clock}", "that of the datasheet", cure)
+        return odd_finding("power limit", f"{low[0]}{more}, {clock}", "that of the datasheet", cure)
     known = [limit for limit in limits if _is_number(limit)]
     shown = f"{float(known[0]):g} W" if known else "not told"
-    return passed("power limit", f"{shown}, {clock}")
+    return passed_finding("power limit", f"{shown}, {clock}")
 
 
 def _others(world: World) -> CheckFinding:
@@ -173,16 +173,16 @@ def _others(world: World) -> CheckFinding:
     cure = "Measure when they have ended: they take time and memory of the GPUs."
     if processes:
         found = "; ".join(", ".join(row) for row in processes[:3])
-        return odd("other processes", found, "none", cure)
+        return odd_finding("other processes", found, "none", cure)
     if used:
         why = "its processes are not listed here, as in a container"
-        return odd("other processes", f"{used[0]}; {why}", "none", cure)
+        return odd_finding("other processes", f"{used[0]}; {why}", "none", cure)
     if said.trouble:
         return unknown("other processes", said.trouble)
     if not world.sees_all_processes():
         found = "none is listed, but those outside of this container would not be"
         return unknown("other processes", found, "Run this on the host, or in its PID namespace.")
-    return passed("other processes", "none")
+    return passed_finding("other processes", "none")
 
 
 def _in_use(world: World) -> Sequence[str]:
@@ -208,14 +208,14 @@ def torch_devices(world: World) -> Iterator[CheckFinding]:
         yield unknown("GPUs of torch", devices.why_none)
         return
     build = f"ROCm {devices.hip}" if devices.hip else f"CUDA {devices.cuda}"
-    yield passed("build", f"torch {devices.torch}, for {build}")
+    yield passed_finding("build", f"torch {devices.torch}, for {build}")
     yield _count(world, devices)
     for number, one in enumerate(devices.devices):
         if not one.works:
             yield failed_finding(f"GPU {number}", one.fault, "a kernel runs on it", fault_cure(one.fault))
     if all(one.works for one in devices.devices):
         capabilities = ", ".join(sorted({one.capability for one in devices.devices}))
-        yield passed("kernels", f"one ran on each GPU, of capability {capabilities}")
+        yield passed_finding("kernels", f"one ran on each GPU, of capability {capabilities}")
     if len(devices.devices) > 1:
         yield _peers(devices)
 
@@ -223,24 +223,24 @@ def torch_devices(world: World) -> Iterator[CheckFinding]:
 def _count(world: World, devices: Devices) -> CheckFinding:
     seen = len(devices.devices)
     if devices.kind == "rocm":
-        return passed("GPUs of torch", str(seen))
+        return passed_finding("GPUs of torch", str(seen))
     said = world.ask("nvidia-smi", "-L")
     listed = sum(line.startswith("GPU ") for line in said.text.splitlines())
     if said.trouble or listed == seen:
-        return passed("GPUs of torch", str(seen))
+        return passed_finding("GPUs of torch", str(seen))
     cure = "Unset CUDA_VISIBLE_DEVICES, or give the container or the job all GPUs."
-    return odd("GPUs of torch", f"{seen}; {devices.note}", f"{listed}, as nvidia-smi lists", cure)
+    return odd_finding("GPUs of torch", f"{seen}; {devices.note}", f"{listed}, as nvidia-smi lists", cure)
 
 
 def _peers(devices: Devices) -> CheckFinding:
     count = len(devices.devices)
     pairs = sum(len(one.peers) for one in devices.devices)
     if pairs == count * (count - 1):
-        return passed("peers", "each GPU can access the memory of every other")
+        return passed_finding("peers", "each GPU can access the memory of every other")
     if not pairs and _CONSUMER.search(devices.devices[0].name):
-        return passed("peers", "none, as is usual for this GPU")
+        return passed_finding("peers", "none, as is usual for this GPU")
     cure = "See nvidia-smi topo -p2p r; turn off the IOMMU or ACS if the GPUs are behind them."
-    return odd("peers", f"{pairs} of {count * (count - 1)} pairs", "all pairs", cure)
+    return odd_finding("peers", f"{pairs} of {count * (count - 1)} pairs", "all pairs", cure)
 
 
 def _numbers(column: Sequence[str], word: str) -> str:
@@ -275,7 +275,7 @@ def links(world: World) -> Iterator[CheckFinding]:
     elif devices.kind == "none":
         yield unknown("links between GPUs", devices.why_none)
     elif devices.topology:
-        yield passed("links between GPUs", "XGMI" if "XGMI" in devices.topology else "PCIe")
+        yield passed_finding("links between GPUs", "XGMI" if "XGMI" in devices.topology else "PCIe")
     yield _shared_memory(world, len(devices.devices))
     yield _locked_memory(world)
 
@@ -301,16 +301,16 @@ def _without_links(devices: Devices, trouble: str) -> CheckFinding:
     count, name = len(devices.devices), "links between GPUs"
     known = expectation("NVLinks", devices.devices[0].name)
     if count == 1:
-        return passed(name, "none, and one GPU needs none")
+        return passed_finding(name, "none, and one GPU needs none")
     if trouble:
         return unknown("NVLinks", trouble)
     if known is None and not _BETWEEN.search(devices.topology):
-        return passed(name, "PCIe")
+        return passed_finding(name, "PCIe")
     expected = known.shown() if known else "as in the matrix of nvidia-smi topo -m"
     if count >= _SWITCHED or _BETWEEN.search(devices.topology):
         return failed_finding("NVLinks", "none", expected, _NO_LINKS)
     cure = f"{_NO_LINKS} A virtual machine may have been given GPUs without their links."
-    return odd("NVLinks", "none", expected, cure)
+    return odd_finding("NVLinks", "none", expected, cure)
 
 
 def _is_linked_throughout(topology: str) -> bool:
@@ -344,10 +344,10 @@ def _joined(gpus: Sequence[GpuSections], *, is_alone: bool) -> CheckFinding:
     states = [state.removesuffix(", ") for state in states]
     late = [number for number, one in enumerate(states) if one != "Completed, Success"]
     if not late:
-        return passed("fabric", "every GPU has joined it")
+        return passed_finding("fabric", "every GPU has joined it")
     found = f"{states[late[0]]} on GPU {', '.join(map(str, late))}"
     if is_alone:
-        return passed("fabric", f"{found}; one GPU does not need it")
+        return passed_finding("fabric", f"{found}; one GPU does not need it")
     cure = f"{fault_cure('system not yet initialized')} On GB200, see nvidia-imex-ctl too."
     return failed_finding("fabric", found, "Completed, Success", cure)
 
@@ -358,14 +358,14 @@ def _health(gpus: Sequence[GpuSections]) -> Iterator[CheckFinding]:
         bad = [f"{name}: {text}" for name, text in health.items() if _BAD_HEALTH.search(text)]
         if bad:
             cure = "Some links of the fabric are down: see nvidia-smi nvlink -s and -e."
-            yield odd("health of the fabric", f"{bad[0]} on GPU {number}", "full", cure)
+            yield odd_finding("health of the fabric", f"{bad[0]} on GPU {number}", "full", cure)
 
 
 def _fabric_manager(world: World) -> CheckFinding:
     """The service, where the driver says nothing about the fabric: kernels have run without it."""
     said = world.ask("systemctl", "is-active", "nvidia-fabricmanager")
     if said.text.strip() == "active":
-        return passed("fabric manager", "active")
+        return passed_finding("fabric manager", "active")
     why = said.trouble or "inactive"
     return unknown("fabric manager", f"{why}; it may run in a container, or on the host")
 
@@ -374,8 +374,8 @@ def _shared_memory(world: World, gpus: int) -> CheckFinding:
     size = world.size_of("/dev/shm")
     found = show(size, BYTE) if size else "not there"
     if size >= _SHARED_MEMORY:
-        return passed("/dev/shm", found)
-    verdict = failed_finding if gpus > 1 else odd
+        return passed_finding("/dev/shm", found)
+    verdict = failed_finding if gpus > 1 else odd_finding
     return verdict("/dev/shm", found, "1 GiB or more", fault_cure(_SHM))
 
 
@@ -384,8 +384,8 @@ def _locked_memory(world: World) -> CheckFinding:
     limit = world.locked_memory()
     found = "unlimited" if limit == math.inf else show(limit, BYTE)
     if not cards:
-        return passed("locked memory", f"{found}; there is no InfiniBand")
+        return passed_finding("locked memory", f"{found}; there is no InfiniBand")
     if limit == math.inf:
-        return passed("locked memory", found)
+        return passed_finding("locked memory", found)
     cure = fault_cure("Call to ibv_reg_mr failed")
     return failed_finding("locked memory", found, f"unlimited, for {', '.join(cards[:2])}", cure)

@@ -7,13 +7,13 @@ from app.core.units import BYTE, BYTE_PER_SECOND, scale_of, show
 from app.labs.check.world import (
     NO_VARIABLES,
     CheckFinding,
-    Ran,
+    CheckRun,
     What,
     World,
     compare_expected,
     failed_finding,
-    odd,
-    passed,
+    odd_finding,
+    passed_finding,
     unknown,
 )
 from app.labs.machines.devices import Devices
@@ -52,10 +52,10 @@ def check_network(chosen: str) -> CheckFinding:
     if slow:
         name = slow[0]["name"]
         cure = next((says for part, says in _CURES.items() if part in name), _OTHER)
-        return odd("network", chosen, _EXPECTED, cure)
+        return odd_finding("network", chosen, _EXPECTED, cure)
     if networks or _NVLINK in chosen:
-        return passed("network", chosen, _EXPECTED)
-    return odd("network", chosen or "unknown", _EXPECTED, _CURES["Socket"])
+        return passed_finding("network", chosen, _EXPECTED)
+    return odd_finding("network", chosen or "unknown", _EXPECTED, _CURES["Socket"])
 
 
 def variables_without(chosen: str) -> Mapping[str, str]:
@@ -72,10 +72,10 @@ def compare_with_tcp(value: float, slow: float, variables: Mapping[str, str]) ->
     name = "InfiniBand off" if "NCCL_IB_DISABLE" in variables else "network off"
     found = f"{show(slow, BYTE_PER_SECOND, 3)} with {with_them}"
     if slow < _TENTH * value:
-        return passed(name, found, "about a tenth")
+        return passed_finding(name, found, "about a tenth")
     network = name.removesuffix(" off")
     cure = f"So the run before did not use {network if network[0].isupper() else 'it'} either."
-    return odd(name, found, "about a tenth", cure)
+    return odd_finding(name, found, "about a tenth", cure)
 
 
 def without_tcp() -> CheckFinding:
@@ -117,20 +117,20 @@ def nccl(world: World) -> Iterator[CheckFinding]:
             yield _transport(f"transport of {ranks} ranks", ran.report, devices)
 
 
-def _sums(name: str, ran: Ran) -> CheckFinding:
+def _sums(name: str, ran: CheckRun) -> CheckFinding:
     report = ran.report
     if not ran.is_done:
         return failed_finding(name, report.cause or report.state.word, "the sums are right", "")
     versions = ", ".join(f"{key} {text}" for key, text in report.versions.items())
-    return passed(name, f"the sums of {report.world} ranks are right; {versions}")
+    return passed_finding(name, f"the sums of {report.world} ranks are right; {versions}")
 
 
-def _joined(name: str, ran: Ran) -> CheckFinding:
+def _joined(name: str, ran: CheckRun) -> CheckFinding:
     found, expected = f"{ran.joined:.1f} s", f"less than {_JOINING:g} s"
     if ran.joined < _JOINING:
-        return passed(name, found, expected)
+        return passed_finding(name, found, expected)
     cure = "Turn persistence mode on, and see what NCCL waits for in its log (nccl0.log of the run)."
-    return odd(name, found, expected, cure)
+    return odd_finding(name, found, expected, cure)
 
 
 def _transport(name: str, report: Report, devices: Devices) -> CheckFinding:
@@ -145,8 +145,8 @@ def _transport(name: str, report: Report, devices: Devices) -> CheckFinding:
         return failed_finding(name, chosen, expected, cure)
     if "SHM" in chosen and have_peers:
         cure = "Unset NCCL_P2P_DISABLE and NCCL_P2P_LEVEL; see nvidia-smi topo -p2p r."
-        return odd(name, chosen, expected, cure)
-    return passed(name, chosen, expected)
+        return odd_finding(name, chosen, expected, cure)
+    return passed_finding(name, chosen, expected)
 
 
 def bandwidth(world: World) -> Iterator[CheckFinding]:
@@ -177,7 +177,7 @@ def bandwidth(world: World) -> Iterator[CheckFinding]:
     yield ran.judged(_beside_nccl_tests(world, ran.report, ranks))
 
 
-def _run(world: World, ranks: int, sizes: str, variables: Mapping[str, str] = NO_VARIABLES) -> Ran:
+def _run(world: World, ranks: int, sizes: str, variables: Mapping[str, str] = NO_VARIABLES) -> CheckRun:
     return world.run(LAB, {"ranks": str(ranks), "sizes": sizes}, "nccl", variables)
 
 
@@ -225,8 +225,8 @@ def _beside_nccl_tests(world: World, report: Report, ranks: int) -> CheckFinding
     found = f"{show(value, BYTE_PER_SECOND, 3)} here, {show(theirs, BYTE_PER_SECOND, 3)} there"
     expected = f"a difference of less than {_NEAR:.0%}"
     if abs(value / theirs - 1) < _NEAR:
-        return passed("beside nccl-tests", found, expected)
-    return odd("beside nccl-tests", found, expected, "Report this, with both outputs.")
+        return passed_finding("beside nccl-tests", found, expected)
+    return odd_finding("beside nccl-tests", found, expected, "Report this, with both outputs.")
 
 
 def two_nodes(world: World) -> Iterator[CheckFinding]:
@@ -302,8 +302,8 @@ def _link(
         return unknown(name, "the driver does not tell it")
     less = [f"{now} of {most} on GPU {number}" for number, now, most in known if now != most]
     if not less:
-        return passed(name, f"{known[0][1]} under load")
-    verdict = failed_finding if _SERVERS.search(gpu) else odd
+        return passed_finding(name, f"{known[0][1]} under load")
+    verdict = failed_finding if _SERVERS.search(gpu) else odd_finding
     return verdict(name, f"{', '.join(less)} under load", all_of, cure)
 
 
@@ -335,7 +335,7 @@ def products(world: World) -> Iterator[CheckFinding]:
         yield from _spread(f"GPUs at {form.upper()}", ran)
         held_down = ran.report.details.get("throttled", "")
         if any(reason in held_down for reason in _FAULTY):
-            yield odd(f"clock during {form.upper()}", f"held down {held_down}", "free", _COOLER)
+            yield odd_finding(f"clock during {form.upper()}", f"held down {held_down}", "free", _COOLER)
 
 
 def check_copies(world: World) -> Iterator[CheckFinding]:
@@ -365,7 +365,7 @@ def check_attention(world: World) -> Iterator[CheckFinding]:
         yield finding
     if not {"flash", "cudnn"} & set(have):
         cure = "Install a build of PyTorch with FlashAttention for this GPU."
-        yield odd("fused kernels", ", ".join(have) or "none", "flash or cudnn", cure)
+        yield odd_finding("fused kernels", ", ".join(have) or "none", "flash or cudnn", cure)
 
 
 def _fused(world: World, kernel: str) -> CheckFinding:
@@ -381,24 +381,24 @@ def _fused(world: World, kernel: str) -> CheckFinding:
     if chosen != kernel:
         return failed_finding(name, f"torch chose {chosen}", kernel, "Report this, with the run.")
     if "fused" not in medians or "separate" not in medians:
-        return passed(name, report.details.get("left out", "there was no room for it"))
+        return passed_finding(name, report.details.get("left out", "there was no room for it"))
     ratio = medians["separate"] / medians["fused"]
     return ran.judged(compare_expected(f"{name}, times faster", ratio, "", "speedup of attention", gpu_of(report)))
 
 
-def _spread(name: str, ran: Ran) -> Iterator[CheckFinding]:
+def _spread(name: str, ran: CheckRun) -> Iterator[CheckFinding]:
     """How much the GPUs differ, each doing the same; those that are slower are named."""
     times = ran.report.measures[0].by_rank
     if len(times) <= 1:
         return
     spread, expected = gpu_spread(times), f"within {OUTLIER:.0%} of their median"
     if spread.slow:
-        yield ran.judged(odd(name, slow_gpus(spread, ran.report.machine), expected, _SLOWER))
+        yield ran.judged(odd_finding(name, slow_gpus(spread, ran.report.machine), expected, _SLOWER))
     else:
-        yield ran.judged(passed(name, f"the {len(times)} differ by {spread.width:.1%}", expected))
+        yield ran.judged(passed_finding(name, f"the {len(times)} differ by {spread.width:.1%}", expected))
 
 
-def _not_run(name: str, ran: Ran) -> CheckFinding:
+def _not_run(name: str, ran: CheckRun) -> CheckFinding:
     report = ran.report
     if ran.is_done:
         return unknown(name, report.details.get("left out", "nothing was measured"))

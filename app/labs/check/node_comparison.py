@@ -156,7 +156,7 @@ class NodeComparison:
         return [check.node, str(int(self.health(check))), *marks, *cells]
 
 
-def confirmed(first: NodeComparison, again: Sequence[NodeCheck]) -> NodeComparison:
+def confirm_nodes(first: NodeComparison, again: Sequence[NodeCheck]) -> NodeComparison:
     """The nodes of *first*, with what is off in the second check of some nodes, too."""
     later = {one.node: one for one in again}
     second = compare_nodes([later.get(one.node, one) for one in first.checks])

@@ -13,15 +13,15 @@ from app.core.errors import InputError, UnavailableError
 from app.labs.check.hardware import driver, links, on_the_nodes, torch_devices
 from app.labs.check.kernels import LAB, bandwidth, check_attention, check_copies, nccl, products, two_nodes
 from app.labs.check.world import (
-    Broke,
+    CheckFailure,
     CheckFinding,
     CheckReport,
     CheckStep,
     TorchProcess,
     World,
     failed_finding,
-    odd,
-    passed,
+    odd_finding,
+    passed_finding,
     unknown,
 )
 from app.labs.evidence.faults import fault_cure
@@ -88,7 +88,7 @@ def _xids(world: World) -> Iterator[CheckFinding]:
         if int(one["number"]) not in _BY_PROGRAMS
     ]
     if not found:
-        yield passed("Xids", "none that a program cannot cause")
+        yield passed_finding("Xids", "none that a program cannot cause")
     for is_new in (True, False):
         if of_then := [f"{number} on {gpu}" for when, number, gpu in found if when is is_new]:
             yield _reported(of_then, is_new, [number for when, number, _ in found if when is is_new])
@@ -100,7 +100,7 @@ def _reported(found: Sequence[str], is_new: bool, numbers: Sequence[int]) -> Che
     when = "during the check" if is_new else "before the check"
     text = f"{'; '.join(dict.fromkeys(found[:3]))}{f': {known[0]}' if known else ''}"
     cure = fault_cure("Xid (PCI:0): 1")
-    verdict = failed_finding if is_new and known else odd
+    verdict = failed_finding if is_new and known else odd_finding
     return verdict(f"Xids {when}", text, "none that a program cannot cause", cure)
 
 
@@ -113,7 +113,7 @@ def _memory(gpus: Sequence[GpuSections]) -> CheckFinding:
     if lost:
         return failed_finding("memory errors", f"uncorrected {lost}", "none uncorrected", _RESET)
     corrected = _with_errors(counts, "Correctable")
-    return passed("memory errors", f"none uncorrected{f', corrected {corrected}' if corrected else ''}")
+    return passed_finding("memory errors", f"none uncorrected{f', corrected {corrected}' if corrected else ''}")
 
 
 def _with_errors(counts: Sequence[Mapping[str, str]], kind: str) -> str:
@@ -134,7 +134,7 @@ def _rows(gpus: Sequence[GpuSections]) -> CheckFinding:
     )
     if waiting:
         return failed_finding(name, f"replaced at the next reset of {waiting}", expected, _RESET)
-    return passed(name, "none pending")
+    return passed_finding(name, "none pending")
 
 
 def _recovery(gpus: Sequence[GpuSections]) -> Iterator[CheckFinding]:
@@ -174,14 +174,14 @@ def jobs(world: World) -> Iterator[CheckFinding]:
     if left:
         yield failed_finding("a canceled job", "; ".join(left), "nothing is left of it", "See squeue --me.")
     else:
-        yield passed("a canceled job", "nothing is left of it")
+        yield passed_finding("a canceled job", "nothing is left of it")
 
 
 def _job(world: World, name: str, ranks: int, backend: str, option: str) -> CheckFinding:
     ran = world.run(LAB, {"ranks": str(ranks), "sizes": _SIZES}, backend, site=option)
     report = ran.report
     if ran.is_done:
-        return passed(name, f"the sums of {report.world} ranks are right ({ran.seconds:.0f} s)")
+        return passed_finding(name, f"the sums of {report.world} ranks are right ({ran.seconds:.0f} s)")
     return failed_finding(name, report.cause or report.state.word, "the sums are right", "")
 
 
@@ -217,7 +217,7 @@ def record_standard_runs(world: World) -> Iterator[CheckFinding]:
         if not ran.is_done:
             yield failed_finding(name, ran.report.cause, "it runs, and its data is right", "")
         elif ran.report.doubts:
-            yield odd(name, " ".join(ran.report.doubts), "nothing disturbs it", WHAT_TO_DO)
+            yield odd_finding(name, " ".join(ran.report.doubts), "nothing disturbs it", WHAT_TO_DO)
         else:
             reports.append(ran.report)
     yield _written(world.record, reports)
@@ -230,7 +230,7 @@ def _written(path: Path, reports: list[Report]) -> CheckFinding:
         write_whole(path, "".join(f"{report.as_json()}\n" for report in reports).encode())
     except OSError as error:
         return failed_finding("file", f"{path}: {error.strerror}", "it can be written", "")
-    return passed("file", f"{len(reports)} runs in {path}")
+    return passed_finding("file", f"{len(reports)} runs in {path}")
 
 
 def _as_a_board_reads_it(sent: Report) -> CheckFinding:
@@ -241,7 +241,7 @@ def _as_a_board_reads_it(sent: Report) -> CheckFinding:
     except (InputError, UnavailableError) as error:
         return failed_finding(name, str(error), "a board takes it", "Report this, with the file.")
     if read.backend != "nccl":
-        return passed(name, f"{read.size} over {read.backend}")
+        return passed_finding(name, f"{read.size} over {read.backend}")
     machine, versions = read.machine, read.versions
     shown = {
         "GPU": bool(machine.gpus),
@@ -250,8 +250,8 @@ def _as_a_board_reads_it(sent: Report) -> CheckFinding:
         "times without launch": any("with launch" in one.name for one in read.measures),
     }
     if missing := [what for what, is_there in shown.items() if not is_there]:
-        return odd(name, f"without {', '.join(missing)}", f"with {', '.join(shown)}", "Report this.")
-    return passed(name, f"{read.size}, {machine.gpus[0]}, driver {machine.driver}")
+        return odd_finding(name, f"without {', '.join(missing)}", f"with {', '.join(shown)}", "Report this.")
+    return passed_finding(name, f"{read.size}, {machine.gpus[0]}, driver {machine.driver}")
 
 
 _DEVICE = re.compile(r"/dev/(?:nvidia\d|nvidia-uvm|nvidiactl|kfd|dri/)")
@@ -276,10 +276,10 @@ def forks(world: World) -> Iterator[CheckFinding]:
 def _process_with_torch(process: TorchProcess) -> Iterator[CheckFinding]:
     found = f"torch {process.version}, imported in {process.seconds:.1f} s"
     if process.seconds < _STARTING:
-        yield passed("process with torch", found)
+        yield passed_finding("process with torch", found)
     else:
         cure = "Install PyTorch on a local disk; a network file system takes this long at each start."
-        yield odd("process with torch", found, f"less than {_STARTING:g} s", cure)
+        yield odd_finding("process with torch", found, f"less than {_STARTING:g} s", cure)
     if opened := sorted({path for path in process.files if _DEVICE.match(path)}):
         yield failed_finding(
             "its open files",
@@ -289,7 +289,7 @@ def _process_with_torch(process: TorchProcess) -> Iterator[CheckFinding]:
             "torch and the installed packages.",
         )
     else:
-        yield passed("its open files", "no GPU among them")
+        yield passed_finding("its open files", "no GPU among them")
 
 
 def _products(world: World) -> CheckFinding:
@@ -302,9 +302,9 @@ def _products(world: World) -> CheckFinding:
     return _as_expected("forks", done, each if gpus > 1 else "a fork multiplied matrices of BF16")
 
 
-def _as_expected(name: str, broke: Broke, says: str) -> CheckFinding:
+def _as_expected(name: str, broke: CheckFailure, says: str) -> CheckFinding:
     if broke.state is RunState.DONE:
-        return passed(name, f"{says}, in {broke.seconds:.1f} s")
+        return passed_finding(name, f"{says}, in {broke.seconds:.1f} s")
     return failed_finding(name, broke.cause or broke.state.word, says, "")
 
 
@@ -358,13 +358,13 @@ def _detours(world: World) -> Iterator[CheckFinding]:
         if not ran.is_done:
             yield failed_finding(name, ran.report.cause or ran.report.state.word, f"it runs over {way}", "")
         elif way in chosen:
-            yield passed(name, f"it runs over {chosen}")
+            yield passed_finding(name, f"it runs over {chosen}")
         else:
             cure = "The variable had no effect; see /etc/nccl.conf and ~/.nccl.conf."
-            yield odd(name, chosen or "unknown", way, cure)
+            yield odd_finding(name, chosen or "unknown", way, cure)
 
 
-def _judged(name: str, broke: Broke, rank: int, most: float) -> CheckFinding:
+def _judged(name: str, broke: CheckFailure, rank: int, most: float) -> CheckFinding:
     """Whether a run *broke* as it should: *rank* is to blame, in time, and nothing is left."""
     found = f"{broke.cause} ({broke.seconds:.1f} s)"
     within = "" if most == math.inf else f", within {most:g} s"
@@ -377,8 +377,8 @@ def _judged(name: str, broke: Broke, rank: int, most: float) -> CheckFinding:
         cure = "End them; a GPU that they hold cannot be used."
         return failed_finding(name, f"{found}; processes left: {pids}", "nothing is left", cure)
     if broke.seconds > most:
-        return odd(name, found, expected, "The driver takes long to free a GPU; see dmesg.")
-    return passed(name, found, expected)
+        return odd_finding(name, found, expected, "The driver takes long to free a GPU; see dmesg.")
+    return passed_finding(name, found, expected)
 
 
 STEPS: tuple[tuple[str, Callable[[World], Iterator[CheckFinding]]], ...] = (
@@ -399,7 +399,7 @@ STEPS: tuple[tuple[str, Callable[[World], Iterator[CheckFinding]]], ...] = (
 )
 
 
-def taken(world: World) -> Iterator[CheckStep]:
+def take_steps(world: World) -> Iterator[CheckStep]:
     """Each step, once it has been taken."""
     for number, (title, look) in enumerate(STEPS, 1):
         begun = time.monotonic()
@@ -407,7 +407,7 @@ def taken(world: World) -> Iterator[CheckStep]:
         yield CheckStep(number, title, findings, time.monotonic() - begun)
 
 
-def checked(steps: tuple[CheckStep, ...], command: str) -> CheckReport:
+def report_check(steps: tuple[CheckStep, ...], command: str) -> CheckReport:
     """The report of *steps*, which *command* has taken."""
     at = datetime.now(UTC).isoformat(timespec="seconds")
     return CheckReport(at, platform.node(), command, steps)

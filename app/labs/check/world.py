@@ -21,7 +21,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from app.core.errors import UnavailableError, capitalized
+from app.core.errors import UnavailableError, capitalize
 from app.core.units import scale_of, show_in
 from app.core.yaml_file import read_document
 from app.labs.check.failing_job import failing_job
@@ -112,7 +112,7 @@ class CheckReport:
         """How many findings have each verdict, as a sentence."""
         verdicts = [one.verdict for step in self.steps for one in step.findings]
         counts = (f"{verdicts.count(one)} {one}" for one in reversed(_ORDER) if one in verdicts)
-        return f"{capitalized(', '.join(counts))}."
+        return f"{capitalize(', '.join(counts))}."
 
     def as_json(self) -> str:
         """Everything as JSON."""
@@ -120,12 +120,12 @@ class CheckReport:
         return json.dumps({**asdict(self), "steps": steps}, ensure_ascii=False)
 
 
-def passed(name: str, found: str, expected: str = "") -> CheckFinding:
+def passed_finding(name: str, found: str, expected: str = "") -> CheckFinding:
     """A finding that is as expected."""
     return CheckFinding(name, CheckVerdict.PASSED, found, expected)
 
 
-def odd(name: str, found: str, expected: str, cure: str) -> CheckFinding:
+def odd_finding(name: str, found: str, expected: str, cure: str) -> CheckFinding:
     """A finding that is not as expected, though runs may work."""
     return CheckFinding(name, CheckVerdict.ODD, found, expected, cure)
 
@@ -236,7 +236,7 @@ NO_VARIABLES: Mapping[str, str] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ran:
+class CheckRun:
     """How a run went: its report, and the *seconds* until its ranks had met and until it ended."""
 
     report: Report
@@ -257,7 +257,7 @@ class Ran:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Broke:
+class CheckFailure:
     """How a run went that failed on purpose; *left* are its processes that still ran after it."""
 
     state: RunState
@@ -372,7 +372,7 @@ class World:
         backend: str = "auto",
         variables: Mapping[str, str] = NO_VARIABLES,
         site: str = "",
-    ) -> Ran:
+    ) -> CheckRun:
         """Run *lab* to its end, and once more if something disturbed it.
 
         It has environment *variables*, and one more option of sbatch.
@@ -386,7 +386,7 @@ class World:
 
     def run_once(
         self, lab: str, given: Mapping[str, str], backend: str, variables: Mapping[str, str], site: str
-    ) -> Ran:
+    ) -> CheckRun:
         """Run *lab* to its end."""
         with self._launching(variables, site) as launcher:
             plan = launcher.plan(lab_called(lab), given, backend)
@@ -396,9 +396,9 @@ class World:
             seconds = time.time() - begun
         met = [event.at - begun for event in run.events() if isinstance(event, ReadyEvent)]
         joined = met[0] if met else seconds
-        return Ran(report=report_of(run), joined=joined, seconds=seconds)
+        return CheckRun(report=report_of(run), joined=joined, seconds=seconds)
 
-    def run_watched(self, lab: str, given: Mapping[str, str], *command: str) -> tuple[Ran, Sequence[Output]]:
+    def run_watched(self, lab: str, given: Mapping[str, str], *command: str) -> tuple[CheckRun, Sequence[Output]]:
         """Run *lab* over nccl, and what a tool prints meanwhile, again and again."""
         ended = threading.Event()
 
@@ -416,7 +416,7 @@ class World:
                 ended.set()
             return ran, asked.result()
 
-    def fail(self, what: str, rank: int, ranks: int, backend: str, seconds: float) -> Broke:
+    def fail(self, what: str, rank: int, ranks: int, backend: str, seconds: float) -> CheckFailure:
         """Let *rank* of *ranks* go wrong in a run that may take *seconds*; `nothing`: none does.
 
         Raises:
@@ -427,7 +427,7 @@ class World:
         _wait(self._launcher, run)
         lasted = time.monotonic() - begun
         outcome = self._launcher.outcome_of(run)
-        return Broke(
+        return CheckFailure(
             state=outcome.state if outcome else RunState.LOST,
             cause=outcome.cause if outcome else "it has no outcome",
             seconds=lasted,

@@ -102,7 +102,7 @@ _ENQUEUED = re.compile(r"last enqueued (?:NCCL )?work: (?P<number>-?\d+)", re.IG
 
 
 @dataclass(frozen=True, slots=True)
-class Awaited:
+class AwaitedCollective:
     """A collective that a rank waited for: its *number* in the order of its calls."""
 
     number: int
@@ -114,10 +114,10 @@ class Awaited:
         return f"number {self.number}, {self.kind}{size}"
 
 
-def awaited_in(log: str) -> Awaited | None:
+def awaited_in(log: str) -> AwaitedCollective | None:
     """The first collective that timed out, according to the *log* of a rank; None if none did."""
     found = (
-        Awaited(int(match["number"]), match["kind"], int(match["size"]) if match["size"] else None)
+        AwaitedCollective(int(match["number"]), match["kind"], int(match["size"]) if match["size"] else None)
         for match in _CAUGHT.finditer(log)
     )
     return min(found, key=lambda awaited: awaited.number, default=None)
@@ -140,7 +140,9 @@ def all_await_their_first(logs: Mapping[int, str]) -> bool:
     return len(found) == 1 and all(one and one.number <= 1 for one in found)
 
 
-def _never_called(logs: Mapping[int, str], awaited: Mapping[int, Awaited], last: Awaited) -> list[int]:
+def _never_called(
+    logs: Mapping[int, str], awaited: Mapping[int, AwaitedCollective], last: AwaitedCollective
+) -> list[int]:
     """The ranks that had not called the collective *last*; none if most ranks are silent."""
     behind = [rank for rank, one in awaited.items() if one.number < last.number]
     silent = [rank for rank in logs if rank not in awaited]
@@ -155,7 +157,7 @@ def _called_less_than(log: str, number: int) -> bool:
     return bool(called) and max(called) < number
 
 
-def _odd_ones(awaited: Mapping[int, Awaited]) -> str:
+def _odd_ones(awaited: Mapping[int, AwaitedCollective]) -> str:
     """The ranks whose collective differs from that of most; empty if all are the same."""
     (usual, _), *rest = Counter(awaited.values()).most_common()
     if not rest:

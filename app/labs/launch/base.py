@@ -37,7 +37,7 @@ class LaunchPlan:
     notes: tuple[str, ...] = ()
 
 
-def planned(lab: Lab, given: Mapping[str, str], asked: str, find: Find) -> LaunchPlan:
+def plan_job(lab: Lab, given: Mapping[str, str], asked: str, find: Find) -> LaunchPlan:
     """The job of *lab* with the parameters *given*, over nccl, gloo or, if *asked* is auto, either.
 
     Over nccl, ranks that are not given are all GPUs of one node, or of the nodes that are given,
@@ -65,7 +65,7 @@ def planned_elsewhere(lab: Lab, given: Mapping[str, str], asked: str, find: Find
     """
     if asked == "nccl":
         return LaunchPlan(read_job(lab.on("nccl"), given), "nccl")
-    plan = planned(lab, given, asked, find)
+    plan = plan_job(lab, given, asked, find)
     if asked == "gloo" or lab.gpu is None:
         return plan
     return LaunchPlan(plan.job, plan.backend, (*plan.notes, _ELSEWHERE[plan.backend]))
@@ -167,7 +167,7 @@ class Launcher(ABC):
             InputError: a parameter is not valid, the lab has no form for GPUs, or GPUs or nodes
                 are missing.
         """
-        plan = planned(lab, given, asked, lambda: self.devices(patience))
+        plan = plan_job(lab, given, asked, lambda: self.devices(patience))
         return replace(plan, job=self.with_nodes(plan.job, plan.backend))
 
     def with_nodes(self, job: LabJob, backend: str) -> LabJob:
@@ -215,13 +215,13 @@ class Launcher(ABC):
         """What *run* waits for, in a few words."""
         return ""
 
-    def follow(self, run: LabRun) -> Iterator["Event | Waiting"]:
+    def follow(self, run: LabRun) -> Iterator["Event | WaitingReason"]:
         """The events of *run* as they come, and what it waits for, until it has ended."""
         follower, seen = Follower(self, run), 0
         while True:
             news = follower.look()
             if news.says is not None:
-                yield Waiting(news.says)
+                yield WaitingReason(news.says)
             if news.has_grown:
                 events = run.events()
                 yield from events[seen:]
@@ -243,7 +243,7 @@ class Launcher(ABC):
 
 
 @dataclass(frozen=True, slots=True)
-class Waiting:
+class WaitingReason:
     """What a run waits for now."""
 
     says: str
@@ -341,7 +341,7 @@ _STARTING = 1800.0  # seconds until all nodes are free, and have the image
 _PROGRAM = "app.labs.runner"
 
 
-def prepared(job: LabJob, folder: Path, backend: str, notes: Sequence[str] = (), network: str = "") -> LabRun:
+def prepare_run(job: LabJob, folder: Path, backend: str, notes: Sequence[str] = (), network: str = "") -> LabRun:
     """The run of *job*, which begins when its ranks are started; it needs no leader.
 
     Raises:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from app.labs.machines.devices import NO_DEVICES, Devices, find_gpus, has_traces
 from app.labs.machines.machine import describe_machine
-from app.labs.machines.torch_query import spawned
+from app.labs.machines.torch_query import spawn_query
 from app.labs.run import LabRun, MachineEvent
 
 
@@ -24,7 +24,7 @@ def main() -> None:
 
 def _devices(ranks: int) -> Devices:
     """The GPUs that *ranks* use on this node."""
-    found = find_gpus(spawned)
+    found = find_gpus(spawn_query)
     return replace(found, devices=found.devices[:ranks])
 
 

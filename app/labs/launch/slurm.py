@@ -18,7 +18,7 @@ from pydantic import TypeAdapter
 from app.core.errors import InputError, UnavailableError
 from app.labs.evidence.blame import blame, codes_of_srun
 from app.labs.launch.base import Launcher, write_run
-from app.labs.machines.devices import Devices, promised
+from app.labs.machines.devices import Devices, promised_gpus
 from app.labs.run import LabRun, RunOutcome
 from app.labs.runner.job import write_whole
 from app.labs.spec import LabJob
@@ -262,14 +262,14 @@ class Pace:
 
 
 @dataclass(frozen=True, slots=True)
-class _Submitted:
+class _SlurmSubmission:
     """`slurm.json`: the number of a run's Slurm job, and when it was submitted."""
 
     job: str
     at: float
 
 
-_SUBMITTED: TypeAdapter[_Submitted] = TypeAdapter(_Submitted)
+_SUBMITTED: TypeAdapter[_SlurmSubmission] = TypeAdapter(_SlurmSubmission)
 
 
 class SlurmLauncher(Launcher):
@@ -297,7 +297,7 @@ class SlurmLauncher(Launcher):
 
     def devices(self, patience: float | None = None) -> Devices:
         """The GPUs of the nodes that a run may use, as the settings promise them."""
-        return promised(self._settings.slurm_gpus, self._settings.slurm_nodes)
+        return promised_gpus(self._settings.slurm_gpus, self._settings.slurm_nodes)
 
     def pool_of(self, name: str, backend: str) -> str:
         """A pool of its own: Slurm gives devices to one job at a time."""
@@ -335,7 +335,7 @@ class SlurmLauncher(Launcher):
             cause = f"Slurm rejected it: {last_line(done.stderr)}"
             _end(run, RunOutcome(RunState.FAILED, cause))
             raise UnavailableError(cause)
-        submitted = _Submitted(done.stdout.strip().split(";")[0], time.time())
+        submitted = _SlurmSubmission(done.stdout.strip().split(";")[0], time.time())
         write_whole(run.folder / "slurm.json", _SUBMITTED.dump_json(submitted))
         self._looked = -math.inf
         return run
@@ -404,7 +404,7 @@ class SlurmLauncher(Launcher):
         return _end(run, RunOutcome(RunState.FAILED, why))
 
 
-def _submitted(run: LabRun) -> _Submitted:
+def _submitted(run: LabRun) -> _SlurmSubmission:
     return _SUBMITTED.validate_json((run.folder / "slurm.json").read_bytes())
 
 

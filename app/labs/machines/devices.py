@@ -17,9 +17,9 @@ from pathlib import Path
 from typing import Literal
 
 from app.core.errors import UnavailableError
-from app.labs.machines.torch_query import answer_of, spawned
+from app.labs.machines.torch_query import answer_of, spawn_query
 from app.labs.machines.vendor import GpuListing, ListedGpu, list_gpus, tool
-from app.labs.runner.probe import Seen, SeenDevice
+from app.labs.runner.probe import SeenDevice, TorchProbe
 
 _NODES = ("/dev/nvidia[0-9]*", "/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
 _CHOICES = ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES")
@@ -112,7 +112,7 @@ _ASKED: dict[tuple[str | None, ...], MachineQuery] = {}
 _ASKING = threading.Lock()
 
 
-def find_devices(start: Start = spawned, patience: float | None = None) -> Devices:
+def find_devices(start: Start = spawn_query, patience: float | None = None) -> Devices:
     """The GPUs of this machine; the first call takes seconds, unless there is no trace of one.
 
     *start* starts a process that runs `app.labs.runner.probe` into a file. With *patience*, the
@@ -137,7 +137,7 @@ def has_traces() -> bool:
     return sys.platform == "linux" and (any(map(glob, _NODES)) or bool(tool()))
 
 
-def promised(count: int, nodes: int = 1) -> Devices:
+def promised_gpus(count: int, nodes: int = 1) -> Devices:
     """*count* GPUs on each of a cluster's *nodes*; nothing else is known of them."""
     if not count:
         return Devices(setting=_NONE_PROMISED, nodes=nodes)
@@ -151,11 +151,11 @@ def find_gpus(start: Start, seconds: float = _CHILD, tool_seconds: float = _TOOL
         try:
             found = answer_of(start, seconds)
         except UnavailableError as error:  # torch is not installed
-            found = Seen(error=str(error))
+            found = TorchProbe(error=str(error))
         return join_sources(found, listing.result(), os.environ)
 
 
-def join_sources(seen: Seen, listing: GpuListing, environment: Mapping[str, str]) -> Devices:
+def join_sources(seen: TorchProbe, listing: GpuListing, environment: Mapping[str, str]) -> Devices:
     """What torch sees, with what the vendor's tool knows about the same GPUs."""
     chosen = {name: environment[name] for name in _CHOICES if name in environment}
     known = [_listed_as(number, seen, listing, chosen) for number in range(len(seen.devices))]
@@ -191,7 +191,7 @@ def _bare(uuid: str) -> str:
     return plain
 
 
-def _listed_as(number: int, seen: Seen, listing: GpuListing, chosen: Mapping[str, str]) -> ListedGpu | None:
+def _listed_as(number: int, seen: TorchProbe, listing: GpuListing, chosen: Mapping[str, str]) -> ListedGpu | None:
     """The GPU *number* in the listing: that of its UUID, or of its number if all are visible."""
     own = _bare(seen.devices[number].uuid)
     for gpu in listing.gpus:
@@ -233,7 +233,7 @@ def _oddity(devices: tuple[Device, ...], listing: GpuListing, chosen: Mapping[st
     return cut[0] if cut else ""
 
 
-def _why_none(seen: Seen, listing: GpuListing, chosen: Mapping[str, str]) -> str:
+def _why_none(seen: TorchProbe, listing: GpuListing, chosen: Mapping[str, str]) -> str:
     """Why torch sees no GPU, although there is a trace of one."""
     if chosen and _NONE_VISIBLE.search(seen.error):
         name, text = next(iter(chosen.items()))

@@ -12,13 +12,13 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from app.labs.runner import probe
-from app.labs.runner.probe import Seen
+from app.labs.runner.probe import TorchProbe
 
-_SEEN: TypeAdapter[Seen] = TypeAdapter(Seen)
+_SEEN: TypeAdapter[TorchProbe] = TypeAdapter(TorchProbe)
 _LONGEST = 300  # characters of what a process that failed has printed
 
 
-def answer_of(start: Callable[[Path], int], seconds: float) -> Seen:
+def answer_of(start: Callable[[Path], int], seconds: float) -> TorchProbe:
     """What torch sees, or why it could not be asked.
 
     *start* starts a process that prints the answer into a file; it has *seconds* to do so.
@@ -30,11 +30,11 @@ def answer_of(start: Callable[[Path], int], seconds: float) -> Seen:
         printed = Path(folder) / "answer"
         pid = start(printed)
         if not _has_exited(pid, seconds):
-            return Seen(error=f"it did not answer within {seconds:g} s")
+            return TorchProbe(error=f"it did not answer within {seconds:g} s")
         return _answer(printed)
 
 
-def spawned(printed: Path) -> int:
+def spawn_query(printed: Path) -> int:
     """A new process that imports torch, and prints into the file *printed*."""
     write = os.O_CREAT | os.O_WRONLY | os.O_TRUNC
     return os.posix_spawn(
@@ -64,7 +64,7 @@ def _has_exited(pid: int, seconds: float) -> bool:
     return True
 
 
-def _answer(printed: Path) -> Seen:
+def _answer(printed: Path) -> TorchProbe:
     try:
         lines = printed.read_text(errors="replace").splitlines()
     except FileNotFoundError:
@@ -73,4 +73,4 @@ def _answer(printed: Path) -> Seen:
         with suppress(ValidationError):
             return _SEEN.validate_json(line)
     last = next((line.strip() for line in reversed(lines) if line.strip()), "it printed nothing")
-    return Seen(error=f"the process that was to ask it died: {last[:_LONGEST]}")
+    return TorchProbe(error=f"the process that was to ask it died: {last[:_LONGEST]}")

@@ -28,7 +28,7 @@ class _Nap(torch.autograd.Function):
         return gradient, None, None
 
 
-class Sleeping(nn.Module):
+class SleepingLayer(nn.Module):
     """A linear layer that takes *forward* and *backward* seconds longer than its computation."""
 
     def __init__(self, width: int, forward: float, backward: float) -> None:

@@ -25,11 +25,11 @@ from app.labs.results.notes import (
     pair_matrices,
 )
 from app.labs.results.report import (
-    Derived,
+    DerivedValue,
     LatencyFit,
     Measure,
     Report,
-    Underway,
+    RunProgress,
     disturbances_in,
     doubts_about,
     held_of,
@@ -166,13 +166,13 @@ def report_of(run: LabRun) -> Report:
     return replace(report, notes=(*job.notes, *report.notes), each_gpu=rows)
 
 
-def _underway(events: Sequence[Event]) -> Underway | None:
+def _underway(events: Sequence[Event]) -> RunProgress | None:
     """How far the ranks are; None while they have not met."""
     ready = next((one for one in events if isinstance(one, ReadyEvent)), None)
     if ready is None:
         return None
     last = next((one for one in reversed(events) if isinstance(one, TimingEvent)), None)
-    return Underway(
+    return RunProgress(
         begun=ready.at,
         measured=tuple(one.at for one in events if isinstance(one, MeasureEvent)),
         timing=last.at if last else 0.0,
@@ -181,7 +181,7 @@ def _underway(events: Sequence[Event]) -> Underway | None:
     )
 
 
-def analyzed(report: Report, ranks: int, values: Mapping[str, Value]) -> Report:
+def analyze_report(report: Report, ranks: int, values: Mapping[str, Value]) -> Report:
     """*report* with everything that follows from its samples computed here."""
     taken = [Samples(one.name, one.where, one.samples, one.by_rank) for one in report.measures]
     return _with(replace(report, ranks=ranks), taken, values)
@@ -308,7 +308,7 @@ def _all_equal(samples: Sequence[float], expected: float) -> bool:
 
 def _derived(
     lab: Lab, name: str, median: float, known: Mapping[str, Quantity], words: Mapping[str, str]
-) -> Mapping[str, Derived]:
+) -> Mapping[str, DerivedValue]:
     """The values derived from the median of the measure *name*."""
     says = lab.measures[name]
     at = {**_with_let(lab, known, words), "value": _quantity(lab, name, median)}
@@ -318,7 +318,7 @@ def _derived(
         for key, text in texts.items()
         if not is_unknown(text, at) and not _lacks_measure(lab, text, at)
     }
-    return {key: Derived(value.value, str(value)) for key, value in found.items()}
+    return {key: DerivedValue(value.value, str(value)) for key, value in found.items()}
 
 
 def _placed(lab: Lab, where: Mapping[str, float | str], names: Mapping[str, Quantity]) -> dict[str, Quantity]:

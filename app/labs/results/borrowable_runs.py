@@ -9,7 +9,7 @@ from functools import cache
 from app.core.measurements.published import published_tests
 from app.core.measurements.reports import CollectiveTest
 from app.labs.machines.machine import MachineFacts
-from app.labs.results.analysis import analyzed
+from app.labs.results.analysis import analyze_report
 from app.labs.results.match import BORROWING
 from app.labs.results.report import Measure, Report
 from app.labs.spec import RANKS
@@ -25,7 +25,7 @@ _OPERATIONS = {
 }
 
 
-def borrowed(test: CollectiveTest, name: str, hardware: str = "") -> Report | None:
+def borrow_run(test: CollectiveTest, name: str, hardware: str = "") -> Report | None:
     """*test* as a run of the lab, called *name*; None if the lab has no such collective."""
     operation = _OPERATIONS.get(test.collective or "")
     if not operation or not test.ranks or not test.rows:
@@ -52,7 +52,7 @@ def borrowed(test: CollectiveTest, name: str, hardware: str = "") -> Report | No
         given={RANKS: str(test.ranks), "operation": operation},
         nodes=test.hosts or 1,
     )
-    return analyzed(report, test.ranks, {"operation": operation, "sizes": sizes})
+    return analyze_report(report, test.ranks, {"operation": operation, "sizes": sizes})
 
 
 def _measure(size: float, time: float) -> Measure:
@@ -76,7 +76,7 @@ def _measure(size: float, time: float) -> Measure:
 def nccl_tests_runs() -> Mapping[str, Report]:
     """The published tests of nccl-tests as runs, by the names of their pages."""
     found = {
-        one.name: borrowed(one.report, one.name, one.hardware)
+        one.name: borrow_run(one.report, one.name, one.hardware)
         for one in published_tests().values()
         if isinstance(one.report, CollectiveTest)
     }

@@ -43,7 +43,7 @@ class LatencyFit:
 
 
 @dataclass(frozen=True, slots=True)
-class Derived:
+class DerivedValue:
     """A value derived from a median, in base units and as a person would write it."""
 
     value: float
@@ -71,11 +71,11 @@ class Measure:
     predicted: float | None
     ratio: float | None
     right: bool | None
-    derived: Mapping[str, Derived]
+    derived: Mapping[str, DerivedValue]
     trouble: str = ""
     held: float = 0.0
     by_rank: tuple[float, ...] = ()
-    derived_by_rank: tuple[Mapping[str, Derived], ...] = ()
+    derived_by_rank: tuple[Mapping[str, DerivedValue], ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +87,7 @@ class GpuRow:
 
     rank: int
     uuid: str = ""
-    rates: Mapping[str, Derived] = field(default_factory=dict)
+    rates: Mapping[str, DerivedValue] = field(default_factory=dict)
     clock: float | None = None
     temperature: float | None = None
     power: float | None = None
@@ -113,7 +113,7 @@ class PairMatrix:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Underway:
+class RunProgress:
     """How far a run has come: when its ranks had met, and when each measure was there.
 
     Since *timing*, *samples* are being taken, each of which takes about *each* seconds. All times
@@ -158,7 +158,7 @@ class Report:
     nodes: int = 1
     lines: tuple[LatencyFit, ...] = ()
     details: Mapping[str, str] = field(default_factory=dict)
-    underway: Underway | None = None
+    underway: RunProgress | None = None
     doubts: tuple[str, ...] = ()
     pairs: tuple[PairMatrix, ...] = ()
     each_gpu: tuple[GpuRow, ...] = ()
@@ -316,7 +316,7 @@ DOUBTS = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Judged:
+class _JudgedMeasures:
     """The measures of time of a run, in the form of *lab* that ran over *backend*."""
 
     lab: Lab
@@ -337,7 +337,7 @@ def doubts_about(report: Report, lab: Lab) -> tuple[str, ...]:
     times = [one for one in report.measures if one.name in known and known[one.name].unit == "s"]
     if not times or report.state is RunState.RUNNING:
         return ()
-    judged = _Judged(lab, report.backend, times)
+    judged = _JudgedMeasures(lab, report.backend, times)
     found = [*_counted(report), *(says for look in _LOOKS for says in look(judged))]
     return tuple(dict.fromkeys(found))
 
@@ -368,7 +368,7 @@ def _counted(report: Report) -> Iterator[str]:
         yield _LOADED.format(load=f"{load:g}", cores=f"{cores:g}")
 
 
-def _spreads(judged: _Judged) -> Iterator[str]:
+def _spreads(judged: _JudgedMeasures) -> Iterator[str]:
     """Medians far above the fastest sample."""
     for name, points in _by_name(judged.times):
         if name.endswith(_WITH_LAUNCH):
@@ -379,7 +379,7 @@ def _spreads(judged: _Judged) -> Iterator[str]:
             yield _SPREADS.format(name=name, count=len(wide), points=len(points), times=f"{max(wide):.2g}")
 
 
-def _outliers(judged: _Judged) -> Iterator[str]:
+def _outliers(judged: _JudgedMeasures) -> Iterator[str]:
     """One of a few samples that took far longer than the others."""
     for one in judged.times:
         is_few = _FEWEST <= one.count < _FEW and not one.name.endswith(_WITH_LAUNCH)
@@ -388,7 +388,7 @@ def _outliers(judged: _Judged) -> Iterator[str]:
             yield _OUTLIES.format(name=one.name, count=one.count, times=times)
 
 
-def _falls(judged: _Judged) -> Iterator[str]:
+def _falls(judged: _JudgedMeasures) -> Iterator[str]:
     """Medians that fall where there is more to do."""
     for name, points in _by_name(judged.times):
         for place in sorted({key for one in points for key in one.where}):
@@ -397,7 +397,7 @@ def _falls(judged: _Judged) -> Iterator[str]:
                 yield from _falling(judged, name, place, points)
 
 
-def _falling(judged: _Judged, name: str, place: str, points: Sequence[Measure]) -> Iterator[str]:
+def _falling(judged: _JudgedMeasures, name: str, place: str, points: Sequence[Measure]) -> Iterator[str]:
     """The steepest fall of the medians called *name* along *place*."""
     several = [one for one in points if one.count > 1 and place in one.where]
     ordered = sorted(several, key=lambda one: float(one.where[place]))
@@ -423,7 +423,7 @@ def _beside(one: Measure, place: str) -> Mapping[str, float | str]:
     return {key: value for key, value in one.where.items() if key not in (place, _FOUND)}
 
 
-def _parts(judged: _Judged) -> Iterator[str]:
+def _parts(judged: _JudgedMeasures) -> Iterator[str]:
     """A whole that is faster than one of its parts, or slower than all of them in a row."""
     for one in judged.times:
         parts = [found[-1] for name in judged.lab.measures[one.name].contains
@@ -436,7 +436,7 @@ def _parts(judged: _Judged) -> Iterator[str]:
             yield _LONG.format(name=one.name, times=f"{one.median / together:.2g}")
 
 
-def _impossible(judged: _Judged) -> Iterator[str]:
+def _impossible(judged: _JudgedMeasures) -> Iterator[str]:
     """Times below a bound, above an emulated link, or that a datasheet does not allow."""
     for one in judged.times:
         says, ratio = judged.lab.measures[one.name], one.ratio
@@ -449,7 +449,7 @@ def _impossible(judged: _Judged) -> Iterator[str]:
                 yield _ABOVE.format(name=one.name, share=share, times=f"{value:.2g}")
 
 
-_LOOKS: tuple[Callable[[_Judged], Iterator[str]], ...] = (
+_LOOKS: tuple[Callable[[_JudgedMeasures], Iterator[str]], ...] = (
     _spreads, _outliers, _falls, _parts, _impossible,
 )  # fmt: skip
 

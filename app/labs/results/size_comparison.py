@@ -8,7 +8,7 @@ from app.core.errors import InputError
 from app.core.measurements.reports import CollectiveTest
 from app.core.translation import noted, translate
 from app.core.units import BYTE_PER_SECOND, SECOND, Bytes, Ratio, show, show_size
-from app.labs.results.borrowable_runs import borrowed
+from app.labs.results.borrowable_runs import borrow_run
 from app.labs.results.match import BORROWING
 from app.labs.results.report import Measure, Report
 
@@ -57,7 +57,7 @@ def compare_sizes(report: Report, test: CollectiveTest) -> Sequence[SizePair]:
     Raises:
         InputError: they measured different things, or no size in common.
     """
-    theirs = borrowed(test, "")
+    theirs = borrow_run(test, "")
     if report.lab != BORROWING or theirs is None:
         raise InputError(translate("only runs of the lab {lab} can be put beside nccl-tests", lab=BORROWING))
     ours, others = _what(report), _what(theirs)
@@ -71,7 +71,7 @@ def compare_sizes(report: Report, test: CollectiveTest) -> Sequence[SizePair]:
 
 def is_same_test(report: Report, test: CollectiveTest) -> bool:
     """Whether *test* is of the collective of *report*, on as many ranks."""
-    theirs = borrowed(test, "")
+    theirs = borrow_run(test, "")
     return report.lab == BORROWING and theirs is not None and _what(report) == _what(theirs)
 
 

@@ -25,7 +25,7 @@ from pydantic_core import CoreSchema, core_schema
 from app.core.errors import SENTENCES, InputError, NotFoundError, problems_of
 from app.core.translation import translate
 from app.labs.machines.machine import MachineFacts
-from app.labs.results.analysis import analyzed
+from app.labs.results.analysis import analyze_report
 from app.labs.results.notes import refuse_disturbed, refuse_impossible
 from app.labs.results.report import Measure, Report
 from app.labs.spec import MOST_RANKS, LabJob, lab_called, parameters_in, read_job
@@ -114,7 +114,7 @@ def _limited(_: object, handler: GetCoreSchemaHandler) -> CoreSchema:
     return core_schema.no_info_after_validator_function(lambda found: MachineFacts(**dict(found)), handler(_Limits))
 
 
-class _Measured(_UploadedPart):
+class _UploadedSamples(_UploadedPart):
     """Samples of one measure at one place."""
 
     name: _Name
@@ -142,7 +142,7 @@ class _UploadedRun(_UploadedPart):
     versions: dict[_Name, _Text] = Field(max_length=_VERSIONS)
     checks: dict[_Name, Literal[True]] = Field(min_length=1, max_length=_CHECKS)
     details: dict[_Name, _Shortened] = Field(default={}, max_length=_DETAILS)
-    measures: list[_Measured] = Field(min_length=1, max_length=_MEASURES)
+    measures: list[_UploadedSamples] = Field(min_length=1, max_length=_MEASURES)
 
 
 def read_sent_file(text: str) -> list[Report]:
@@ -193,7 +193,7 @@ def read_sent(text: str) -> Report:
         raise InputError(_first_problem(error)) from None
     try:
         job = _job_of(sent)
-        report = analyzed(_report_of(sent, job), job.ranks, job.values)
+        report = analyze_report(_report_of(sent, job), job.ranks, job.values)
         refuse_impossible(report)
     except (NotFoundError, ValueError, ArithmeticError) as error:
         raise InputError(translate("this run cannot be read here: {error}", error=error)) from None
@@ -258,7 +258,7 @@ def _report_of(sent: _UploadedRun, job: LabJob) -> Report:
     )
 
 
-def _measure_of(one: _Measured) -> Measure:
+def _measure_of(one: _UploadedSamples) -> Measure:
     return Measure(
         name=one.name,
         where=dict(one.where),

@@ -35,7 +35,7 @@ class SeenDevice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Seen:
+class TorchProbe:
     """Torch's version, the CUDA or HIP that it was built for, and its GPUs, or the error."""
 
     torch: str = ""
@@ -45,11 +45,11 @@ class Seen:
     error: str = ""
 
 
-def seen() -> Seen:
+def probe_torch() -> TorchProbe:
     """What torch sees; this initializes CUDA, unless torch was built without it."""
     import torch
 
-    found, version = Seen(torch=str(torch.__version__)), torch.version
+    found, version = TorchProbe(torch=str(torch.__version__)), torch.version
     if not version.cuda and not version.hip:
         return replace(found, error="it was built without CUDA and without ROCm")
     found = replace(found, cuda=version.cuda or "", hip=version.hip or "")
@@ -64,7 +64,7 @@ def seen() -> Seen:
 
 def main() -> int:
     """Print what torch sees, as a line of JSON."""
-    found = seen()
+    found = probe_torch()
     os.write(1, f"\n{json.dumps(asdict(found))}\n".encode())  # after whatever a driver has printed
     return 0
 

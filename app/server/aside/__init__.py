@@ -20,7 +20,7 @@ from starlette.exceptions import HTTPException
 
 from app.core.errors import UnavailableError
 from app.core.translation import noted, translate
-from app.server.aside.ceiling import CEILING, within
+from app.server.aside.ceiling import CEILING, run_within
 from app.server.aside.fair_queue import FairQueue, Lease
 from app.server.aside.payer import NOBODY, Payer
 
@@ -118,7 +118,7 @@ async def aside(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     if account is None:
         return await asyncio.to_thread(run)
     async with account.seats.seat() as lease:
-        timed = _Timed(partial(within, min(CEILING, account.ceiling - account.spent), run))
+        timed = _TimedCall(partial(run_within, min(CEILING, account.ceiling - account.spent), run))
         try:
             return await asyncio.get_running_loop().run_in_executor(_POOL, timed)
         finally:
@@ -126,7 +126,7 @@ async def aside(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
             account.spent += timed.seconds
 
 
-class _Timed:
+class _TimedCall:
     """A call that knows afterwards how much processor time it took."""
 
     def __init__(self, run: Callable[[], Any]) -> None:
@@ -145,13 +145,13 @@ async def on_account(account: RequestAccount, work: Coroutine[Any, Any, T]) -> T
     """The result of *work*, whose time in the event loop is added to *account*."""
     before = _ACCOUNT.set(account)
     try:
-        found: T = await _Metered(work, account)
+        found: T = await _MeteredCoroutine(work, account)
         return found
     finally:
         _ACCOUNT.reset(before)
 
 
-class _Metered:
+class _MeteredCoroutine:
     """A coroutine that measures each of its steps in the event loop."""
 
     __slots__ = ("_account", "_inner")
@@ -180,10 +180,10 @@ class _Metered:
         """End it."""
         self._inner.close()
 
-    def __await__(self) -> "_Metered":
+    def __await__(self) -> "_MeteredCoroutine":
         return self
 
-    def __iter__(self) -> "_Metered":
+    def __iter__(self) -> "_MeteredCoroutine":
         return self
 
     def __next__(self) -> Any:

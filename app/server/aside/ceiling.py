@@ -37,7 +37,7 @@ _LOCK = Lock()
 _AT_WORK: dict[int, _TimedThread] = {}  # by the thread
 
 
-def within(seconds: float, work: Callable[[], T]) -> T:
+def run_within(seconds: float, work: Callable[[], T]) -> T:
     """The result of *work*, which `end_overtime` ends when it has used more *seconds* of processor time.
 
     Raises:

@@ -23,7 +23,7 @@ class _FrozenAssessment(SQLModel):
     model_config = {"frozen": True, "strict": True, "extra": "forbid"}
 
 
-class Assessed(_FrozenAssessment):
+class AssessedAnswer(_FrozenAssessment):
     """A learner's answer to a question of an assessment: the first one stays.
 
     The questions of an assessment follow from *draw*, its random number.

@@ -21,8 +21,16 @@ from sqlmodel import SQLModel
 from app.core.errors import InputError, UnavailableError
 from app.server.db import tables
 from app.server.db.learner_cookie import refuse_other_secret
-from app.server.db.migrations import appearing, copy_beside, copy_sqlite, migrate, refuse_newer, unused, upgrade
-from app.server.db.session import BEGIN, connect, connected, database_file
+from app.server.db.migrations import (
+    copy_beside,
+    copy_sqlite,
+    migrate,
+    publish_whole,
+    refuse_newer,
+    unused_file_uri,
+    upgrade,
+)
+from app.server.db.session import BEGIN, connect, database_file, open_connection
 
 FILES = "sqlar"
 _LARGEST = 512 << 20  # bytes of a file; it is compressed in memory
@@ -64,7 +72,7 @@ def unpack_files(database: Path, folder: Path) -> int:
         UnavailableError: a file cannot be written.
     """
     count = 0
-    with closing(sqlite3.connect(unused(database), uri=True)) as archive:
+    with closing(sqlite3.connect(unused_file_uri(database), uri=True)) as archive:
         found = archive.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (FILES,)).fetchone()
         rows = archive.execute(f"SELECT name, sz, data FROM {FILES}") if found else ()
         for name, size, content in rows:
@@ -190,7 +198,7 @@ def snapshot(database: str) -> Iterator[Connection]:
     """A connection that sees *database* as it was at one moment, while others write to it."""
     engine = connect(database)
     try:
-        with connected(engine) as connection:
+        with open_connection(engine) as connection:
             if engine.dialect.name == "postgresql":
                 connection.execution_options(isolation_level="REPEATABLE READ")
             yield connection
@@ -208,7 +216,7 @@ def alone_with(database: str) -> Iterator[Connection]:
     engine = connect(database)
     immediate = {BEGIN: "BEGIN IMMEDIATE"}
     try:
-        with connected(engine) as connection:
+        with open_connection(engine) as connection:
             refuse_in_use(connection)
             connection.execution_options(**immediate)
             if engine.dialect.name == "postgresql":
@@ -315,7 +323,7 @@ def backup(database: str, target: Path, finish: Callable[[Path], None] | None = 
     if target.exists():
         raise InputError(f"{target} already exists; choose another name")
     # Unlike a rename, a link never replaces a file.
-    with appearing(target, os.link) as partial:
+    with publish_whole(target, os.link) as partial:
         if source is None:
             _copy_postgresql(database, partial)
         else:
@@ -338,7 +346,7 @@ def restore(file: Path, database: str, secret: str, *, replace: bool = False, si
     _refuse_others(file)
     with TemporaryDirectory(prefix="wallclock-") as folder:
         prepared = Path(folder) / "prepared.db"
-        copy_sqlite(file, prepared, unused(file))
+        copy_sqlite(file, prepared, unused_file_uri(file))
         url = f"sqlite:///{prepared}"
         _trim(prepared, sign_out=sign_out)
         upgrade(url)
@@ -387,7 +395,7 @@ def _refuse_others(file: Path) -> None:
     if not file.is_file():
         raise InputError(f"the file {file} does not exist")
     try:
-        with closing(sqlite3.connect(unused(file), uri=True)) as found:
+        with closing(sqlite3.connect(unused_file_uri(file), uri=True)) as found:
             applied = [name for (name,) in found.execute("SELECT version_num FROM alembic_version")]
             found.execute("SELECT count(*) FROM attempt")
     except sqlite3.Error as error:

@@ -30,7 +30,7 @@ _AT_ONCE = 500  # numbers in one statement
 
 
 @dataclass(frozen=True, slots=True)
-class Unclaimed:
+class UnclaimedWork:
     """The work of a learner without a person: answers and guesses, and when the last one was."""
 
     answers: int
@@ -38,7 +38,7 @@ class Unclaimed:
     last: datetime
 
 
-def unclaimed(session: Session, learner: str) -> Unclaimed | None:
+def find_unclaimed(session: Session, learner: str) -> UnclaimedWork | None:
     """The work of *learner*; None if there is none."""
     if not learner:
         return None
@@ -48,7 +48,7 @@ def unclaimed(session: Session, learner: str) -> Unclaimed | None:
         found.append(session.connection().execute(own).one())
     (answers, last), (guesses, guessed) = found
     dates = [date for date in (last, guessed) if date is not None]
-    return Unclaimed(answers, guesses, max(dates)) if dates else None
+    return UnclaimedWork(answers, guesses, max(dates)) if dates else None
 
 
 def claim_rows(session: Session, anonymous: str, learner: str) -> int:

@@ -15,7 +15,7 @@ from app.server.db.history import (
     LastAnswer,
     LastAnswers,
     LearnerDrawing,
-    Revealed,
+    RevealedParts,
     Standing,
     join_histories,
 )
@@ -73,13 +73,15 @@ Cell = tuple[str, str]  # a learner, an exercise
 
 def reveals_of(
     connection: Connection, learners: Collection[str], exercises: Collection[str], seeds: Collection[int]
-) -> Mapping[tuple[str, str, int], Revealed]:
+) -> Mapping[tuple[str, str, int], RevealedParts]:
     """What *learners* were shown of drawings, by learner, exercise and seed; nothing: no entry."""
     wanted = {"learners": [*learners], "exercises": [*exercises], "seeds": [*seeds]}
     found: dict[tuple[str, str, int], set[int]] = {}
     for learner, exercise, seed, number in connection.execute(_REVEALED, wanted):
         found.setdefault((learner, exercise, seed), set()).add(number)
-    return {drawing: Revealed(len(numbers - {SOLUTION}), SOLUTION in numbers) for drawing, numbers in found.items()}
+    return {
+        drawing: RevealedParts(len(numbers - {SOLUTION}), SOLUTION in numbers) for drawing, numbers in found.items()
+    }
 
 
 def last_answers(

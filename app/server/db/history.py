@@ -29,7 +29,7 @@ def join_histories(one: Standing | None, other: Standing) -> Standing:
 
 
 @dataclass(frozen=True, slots=True)
-class Revealed:
+class RevealedParts:
     """The hints, and whether the solution, that a learner has seen of one drawing."""
 
     hints: int
@@ -136,7 +136,7 @@ class ExerciseHistory:
     first; *veil*: the drawings whose verdicts are hidden, which *known* leaves out.
     """
 
-    seen: Revealed = Revealed(0, solution=False)
+    seen: RevealedParts = RevealedParts(0, solution=False)
     last: LastAnswers = LastAnswers()
     known: Mapping[str, Standing] = field(default_factory=dict)
     veil: frozenset[Drawing] = frozenset()
@@ -152,8 +152,8 @@ class ExerciseHistory:
     def after_reveal(self, number: int) -> Self:
         """The history after the hint with that *number*, or the solution, was shown."""
         if number:
-            return replace(self, seen=Revealed(max(number, self.seen.hints), self.seen.solution))
-        return replace(self, seen=Revealed(self.seen.hints, solution=True))
+            return replace(self, seen=RevealedParts(max(number, self.seen.hints), self.seen.solution))
+        return replace(self, seen=RevealedParts(self.seen.hints, solution=True))
 
     def after_answer(self, attempt: StoredAnswer) -> Self:
         """The history after one more answer."""

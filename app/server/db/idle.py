@@ -17,7 +17,7 @@ from app.server.db.assessments import AssessedRow, KnownChapterRow
 from app.server.db.measurements import MeasurementRow
 from app.server.db.people import PersonRow, SessionRow
 from app.server.db.personal import delete_learners
-from app.server.db.session import connected, open_writing_session
+from app.server.db.session import open_connection, open_writing_session
 from app.server.db.tables import AttemptRow, BoardRow, DailyGuessRow, LabRunRow, PredictionRow, RevealRow, now
 
 _log = logging.getLogger(__name__)
@@ -38,7 +38,7 @@ _DATED = (
 
 
 @asynccontextmanager
-async def tidying(engine: Engine, days: int) -> AsyncIterator[None]:
+async def keep_tidy(engine: Engine, days: int) -> AsyncIterator[None]:
     """Once a day, delete what is older than *days* without a person, and sessions that are over."""
     task = asyncio.create_task(_tidy_daily(engine, days))
     yield
@@ -65,7 +65,7 @@ def delete_idle(engine: Engine, before: datetime) -> int:
 
     Returns how many there were. One who comes back meanwhile stays.
     """
-    with connected(engine) as connection:
+    with open_connection(engine) as connection:
         found = connection.execute(_idle(before)).scalars().all()
     count = 0
     for some in _parts(found):

@@ -12,7 +12,7 @@ from sqlmodel import Session, col, select
 
 from app.core.errors import UnavailableError
 from app.server.db.run_state import UNFINISHED, RunState
-from app.server.db.session import connected, open_session, open_writing_session
+from app.server.db.session import open_connection, open_session, open_writing_session
 from app.server.db.tables import LabRunRow, now
 
 _OWN = 3  # unfinished runs that one learner may have
@@ -108,7 +108,7 @@ def claim_run(engine: Engine, host: str, worker: str) -> LabRunRow | None:
         .values(state=RunState.RUNNING, worker=worker, beat=now())
         .returning(col(LabRunRow.name))
     )
-    with connected(engine) as connection:
+    with open_connection(engine) as connection:
         with connection.begin():  # usually the queue is empty, and nothing needs to be locked
             if connection.execute(following).scalar() is None:
                 return None
@@ -128,7 +128,7 @@ def record_progress(engine: Engine, name: str, worker: str, progress: Progress |
     mine = (col(LabRunRow.name) == name, col(LabRunRow.worker) == worker)
     changes = progress.changes if progress else {}
     change = update(LabRunRow).where(*mine).values(beat=now(), **changes)
-    with connected(engine) as connection, connection.begin():
+    with open_connection(engine) as connection, connection.begin():
         return connection.execute(change.returning(col(LabRunRow.cancel))).scalar()
 
 
@@ -137,7 +137,7 @@ def request_cancel(engine: Engine, name: str) -> None:
     own = col(LabRunRow.name) == name
     waits, runs = col(LabRunRow.state) == RunState.QUEUED, col(LabRunRow.state) == RunState.RUNNING
     ended = {"state": RunState.CANCELED, "says": "taken out of the queue before it started"}
-    with connected(engine) as connection, connection.begin():
+    with open_connection(engine) as connection, connection.begin():
         connection.execute(update(LabRunRow).where(own, waits).values(**ended))
         connection.execute(update(LabRunRow).where(own, runs).values(cancel=True))
 
@@ -155,7 +155,7 @@ def adopt(engine: Engine, host: str, worker: str, silent: float) -> Sequence[Lab
         .values(worker=worker, beat=now())
         .returning(col(LabRunRow.name))
     )
-    with connected(engine) as connection, connection.begin():
+    with open_connection(engine) as connection, connection.begin():
         names = [str(name) for (name,) in connection.execute(change).all()]
     rows = (lab_run(engine, name) for name in names)
     return [row for row in rows if row]

@@ -17,7 +17,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col, select
 
 from app.core.errors import InputError, NotFoundError, UnavailableError, nearest
-from app.server.db.session import BEGIN, connect, connected, database_file
+from app.server.db.session import BEGIN, connect, database_file, open_connection
 from app.server.db.tables import NAME_LIMIT, SecretRow, TokenRow, now
 
 _LEARNER_BYTES = 16
@@ -67,7 +67,7 @@ def signing_secret(engine: Engine, given: str = "") -> str:
         UnavailableError: the database has another secret, or cannot be used.
     """
     writing = {BEGIN: "BEGIN IMMEDIATE"}  # SQLite: serializes two servers that start at once
-    with connected(engine) as connection, connection.execution_options(**writing).begin():
+    with open_connection(engine) as connection, connection.execution_options(**writing).begin():
         found = _stored_or_made(connection, given)
     engine.update_execution_options(**{_OPTION: found})
     return found
@@ -87,7 +87,7 @@ def refuse_other_secret(database: str, given: str) -> None:
     """Raise an `UnavailableError` if *database* has a secret that is not the one *given*."""
     engine = connect(database)
     try:
-        with connected(engine) as connection:
+        with open_connection(engine) as connection:
             if (stored := _stored(connection)) is not None:
                 _agreed(stored, given)
     finally:
@@ -256,7 +256,7 @@ class Tokens:
 
 def grant_of_digest(engine: Engine, digest: str) -> Grant | None:
     """What the token that has *digest* allows; None if there is none that is valid."""
-    with connected(engine) as connection:
+    with open_connection(engine) as connection:
         row = connection.execute(_FIND, {"digest": digest}).first()
     if row is None or (row.until is not None and row.until <= now()):
         return None

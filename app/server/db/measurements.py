@@ -11,7 +11,7 @@ from sqlmodel import Field, Session, SQLModel, col, select
 
 from app.core.errors import InputError
 from app.server.db.columns import RowNumber, UtcDateTime
-from app.server.db.session import connected, open_session, open_writing_session
+from app.server.db.session import open_connection, open_session, open_writing_session
 from app.server.db.tables import LEARNER_LIMIT, NAME_LIMIT, now
 
 MOST = 100  # of one learner
@@ -107,5 +107,5 @@ def titles_of_measurements(engine: Engine, learner: str) -> Sequence[Measurement
 def delete_measurement(engine: Engine, name: str, learner: str) -> bool:
     """Delete the measurement with that name if it is of *learner*; whether it was."""
     own = (col(MeasurementRow.name) == name, col(MeasurementRow.learner) == learner)
-    with connected(engine) as connection, connection.begin():
+    with open_connection(engine) as connection, connection.begin():
         return connection.execute(delete(MeasurementRow).where(*own)).rowcount > 0

@@ -18,7 +18,7 @@ from sqlalchemy import Connection, Engine, inspect, text
 
 from app.core.errors import InputError, UnavailableError
 from app.core.folders import ROOT
-from app.server.db.session import BEGIN, connect, connected, database_file, translated_errors
+from app.server.db.session import BEGIN, connect, database_file, open_connection, translated_errors
 from app.server.db.tables import now
 
 if TYPE_CHECKING:
@@ -42,14 +42,14 @@ def copy_beside(database: str, why: str) -> Path | None:
         return None
     target = source.with_name(f"{source.name}{BEFORE}{why}")
     try:
-        with appearing(target, os.replace) as partial:
+        with publish_whole(target, os.replace) as partial:
             copy_sqlite(source, partial)
     except InputError as error:
         raise UnavailableError(f"nothing was changed: {error}") from error
     return target
 
 
-def unused(file: Path) -> str:
+def unused_file_uri(file: Path) -> str:
     """The URI to read the SQLite *file*, which no one writes to and which may be read-only."""
     is_whole = not file.with_name(f"{file.name}-wal").exists()
     return f"{file.resolve().as_uri()}?mode=ro{'&immutable=1' if is_whole else ''}"
@@ -73,7 +73,7 @@ def copy_sqlite(source: Path, target: Path, address: str = "") -> None:
 
 
 @contextmanager
-def appearing(target: Path, publish: _Publish) -> Iterator[Path]:
+def publish_whole(target: Path, publish: _Publish) -> Iterator[Path]:
     """A file that becomes *target* when the block ends without an error; *publish* renames it.
 
     Raises:
@@ -112,7 +112,7 @@ def remove_expired_copies(database: str, at: datetime) -> None:
 
 
 @asynccontextmanager
-async def expiring(database: str) -> AsyncIterator[None]:
+async def remove_expired(database: str) -> AsyncIterator[None]:
     """Remove expired copies now and every day, for as long as the block runs."""
     looking = asyncio.create_task(_look(database))
     try:
@@ -198,14 +198,14 @@ def probe(engine: Engine) -> None:
     """
     # Takes the lock that a write needs, and releases it.
     writing = {BEGIN: "BEGIN IMMEDIATE"}
-    with connected(engine) as connection, connection.execution_options(**writing).begin():
+    with open_connection(engine) as connection, connection.execution_options(**writing).begin():
         applied = _applied(connection)
     # A newer version only adds to the tables: this one still works, until it is restarted.
     if applied != _heads() and applied <= _revisions("revision"):
         raise UnavailableError("the database lacks tables of this version; restart the server")
 
 
-def standing(database: str) -> int:
+def pending_migrations(database: str) -> int:
     """How many migrations the next start would apply to *database*, which is not changed.
 
     Raises:
@@ -215,7 +215,7 @@ def standing(database: str) -> int:
 
     engine = connect(database)
     try:
-        with connected(engine) as connection:
+        with open_connection(engine) as connection:
             applied = _applied(connection)
             _refuse_foreign(connection, applied)
     finally:
@@ -228,7 +228,7 @@ def _is_current(database: str) -> bool:
     """Whether there is nothing to do, which the processes of one server need no lock to see."""
     engine = connect(database, _LOCK_WAIT)
     try:
-        with connected(engine) as connection:
+        with open_connection(engine) as connection:
             if engine.dialect.name == "sqlite":
                 mode = connection.exec_driver_sql("PRAGMA journal_mode").scalar()
                 return mode == "wal" and _applied(connection) == _heads()

@@ -10,12 +10,12 @@ from sqlalchemy import select as columns
 from sqlmodel import Session, SQLModel, col, select
 
 from app.core.errors import InputError
-from app.server.db.assessments import Assessed, AssessedRow, KnownChapter, KnownChapterRow
+from app.server.db.assessments import AssessedAnswer, AssessedRow, KnownChapter, KnownChapterRow
 from app.server.db.lab_runs import SENT, SENT_LIMIT
 from app.server.db.measurements import MOST as MOST_MEASUREMENTS
 from app.server.db.measurements import MeasurementRow
 from app.server.db.records import MergeResult, PersonalRows
-from app.server.db.session import BEGIN, connected
+from app.server.db.session import BEGIN, open_connection
 from app.server.db.tables import (
     Attempt,
     AttemptRow,
@@ -58,7 +58,7 @@ _TABLES: Mapping[str, _PersonalTable] = {
 }
 
 
-def everything(session: Session, learner: str) -> Mapping[str, str | Sequence[Mapping[str, object]]]:
+def collect_everything(session: Session, learner: str) -> Mapping[str, str | Sequence[Mapping[str, object]]]:
     """Everything stored about *learner*, ready for JSON."""
     stored: dict[str, str | Sequence[Mapping[str, object]]] = {"learner": learner}
     for name, table in _TABLES.items():
@@ -93,7 +93,7 @@ def merge(engine: Engine, learner: str, rows: PersonalRows) -> MergeResult:
         UnavailableError: the database cannot store them.
     """
     immediate = engine.execution_options(**{BEGIN: "BEGIN IMMEDIATE"})
-    with connected(immediate) as connection, connection.begin():
+    with open_connection(immediate) as connection, connection.begin():
         _lock(connection, learner)
         attempts = _new(rows.attempts, _of_attempt, _stored(connection, AttemptRow, learner))
         reveals = _new(rows.reveals, _of_reveal, _stored(connection, RevealRow, learner))
@@ -160,7 +160,7 @@ def _of_guess(row: DailyGuess) -> Key:
     return (row.day,)
 
 
-def _of_question(row: Assessed) -> Key:
+def _of_question(row: AssessedAnswer) -> Key:
     return row.assessment, row.draw, row.number
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Protocol
 
-from app.server.db.assessments import Assessed, KnownChapter
+from app.server.db.assessments import AssessedAnswer, KnownChapter
 from app.server.db.history import Effort, PastAnswer, Standing
 from app.server.db.measurements import MeasurementRow
 from app.server.db.tables import Attempt, DailyGuess, LabRunRow, Prediction, Reveal
@@ -21,7 +21,7 @@ class PersonalRows:
     guesses: Sequence[DailyGuess]
     runs: Sequence[LabRunRow]
     measurements: Sequence[MeasurementRow] = ()
-    assessed: Sequence[Assessed] = ()
+    assessed: Sequence[AssessedAnswer] = ()
     known_chapters: Sequence[KnownChapter] = ()
 
     @property

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from sqlalchemy import Connection, Engine, delete, exists, insert, select
 from sqlmodel import col
 
-from app.server.db.session import connected
+from app.server.db.session import open_connection
 from app.server.db.tables import Attempt, AttemptRow, Replay, ReplayRow, now
 
 REMEMBERED = timedelta(hours=24)
@@ -17,7 +17,7 @@ class KeyTakenError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Once:
+class ReplayedAttempt:
     """An attempt and its replay, stored atomically; no attempt if the answer was unreadable."""
 
     attempt: Attempt | None
@@ -25,14 +25,14 @@ class Once:
 
 
 @dataclass(frozen=True, slots=True)
-class Replayed:
+class StoredReplay:
     """The request that was sent with a key, as a digest, and the verdict that answered it."""
 
     digest: str
     verdict: str
 
 
-def replayed(engine: Engine, learner: str, key: str) -> Replayed | None:
+def find_replay(engine: Engine, learner: str, key: str) -> StoredReplay | None:
     """The request and verdict of *learner* for *key* within the last day, if any.
 
     Raises:
@@ -41,12 +41,12 @@ def replayed(engine: Engine, learner: str, key: str) -> Replayed | None:
     statement = select(col(ReplayRow.digest), col(ReplayRow.verdict)).where(
         col(ReplayRow.learner) == learner, col(ReplayRow.key) == key, col(ReplayRow.at) > _oldest()
     )
-    with connected(engine) as connection:
+    with open_connection(engine) as connection:
         found = connection.execute(statement).first()
-    return Replayed(*found) if found else None
+    return StoredReplay(*found) if found else None
 
 
-def insert_once(connection: Connection, once: list[Once]) -> None:
+def insert_once(connection: Connection, once: list[ReplayedAttempt]) -> None:
     """Delete expired replays, then store all of *once*.
 
     Raises:
@@ -61,7 +61,7 @@ def insert_once(connection: Connection, once: list[Once]) -> None:
         connection.execute(insert(AttemptRow), attempts)
 
 
-def is_replayed(connection: Connection, once: Once) -> bool:
+def is_replayed(connection: Connection, once: ReplayedAttempt) -> bool:
     """Whether exactly this one was stored."""
     names = ("learner", "key", "digest", "at")
     same = [col(getattr(ReplayRow, name)) == getattr(once.replay, name) for name in names]

@@ -110,7 +110,7 @@ def translated_errors() -> Iterator[None]:
 
 
 @contextmanager
-def connected(engine: Engine) -> Iterator[Connection]:
+def open_connection(engine: Engine) -> Iterator[Connection]:
     """A connection; one that failed is discarded, so that the next use opens a new one.
 
     A connection that SQLite opened while the file was read-only stays read-only.
@@ -382,7 +382,7 @@ K = TypeVar("K")
 V = TypeVar("V")
 
 
-class Gathered(Generic[K, V]):
+class BatchedLookup(Generic[K, V]):
     """Looks up keys together with those that others ask for in the same few turns of the loop."""
 
     def __init__(self, look_up: Callable[[Sequence[K]], Sequence[V]], outage: Outage, most: int = _MOST) -> None:

@@ -71,7 +71,7 @@ class StoredRecords:
 
     def everything(self) -> Mapping[str, object]:
         """As `personal.everything`."""
-        return personal.everything(self.session, self.learner)
+        return personal.collect_everything(self.session, self.learner)
 
     def delete_everything(self) -> None:
         """As `personal.delete_everything`."""

@@ -17,13 +17,13 @@ from sqlalchemy.exc import DataError, IntegrityError
 from sqlmodel import col
 
 from app.core.errors import UnavailableError
-from app.server.db.assessments import Assessed, AssessedRow
-from app.server.db.replays import KeyTakenError, Once, insert_once, is_replayed
-from app.server.db.session import ConnectionLostError, connected
+from app.server.db.assessments import AssessedAnswer, AssessedRow
+from app.server.db.replays import KeyTakenError, ReplayedAttempt, insert_once, is_replayed
+from app.server.db.session import ConnectionLostError, open_connection
 from app.server.db.tables import Attempt, AttemptRow, Prediction, PredictionRow, Reveal, RevealRow
 from app.server.metrics import WRITER_ROWS, WRITER_SECONDS
 
-NewRow = Attempt | Reveal | Prediction | Assessed | Once
+NewRow = Attempt | Reveal | Prediction | AssessedAnswer | ReplayedAttempt
 _First = type[RevealRow | PredictionRow | AssessedRow]
 _Waiting = tuple[NewRow, asyncio.Future[None]]
 
@@ -32,10 +32,10 @@ _PAUSES = (0.1, 0.2, 0.4)  # seconds until rows are sent again whose connection 
 _OF_ONE_ATTEMPT = ("learner", "exercise", "seed", "answer", "at")  # at: in microseconds
 _OF_THE_ROW = (IntegrityError, DataError)
 # Rows of which the first one stays, and their tables.
-_FIRST_STAYS: tuple[tuple[type[Reveal | Prediction | Assessed], _First], ...] = (
+_FIRST_STAYS: tuple[tuple[type[Reveal | Prediction | AssessedAnswer], _First], ...] = (
     (Reveal, RevealRow),
     (Prediction, PredictionRow),
-    (Assessed, AssessedRow),
+    (AssessedAnswer, AssessedRow),
 )
 
 
@@ -145,7 +145,7 @@ def store(engine: Engine, rows: Sequence[NewRow]) -> list[ValueError | None]:
 
 def _store_missing(engine: Engine, rows: Sequence[NewRow]) -> list[ValueError | None]:
     """The same after a commit that may have arrived."""
-    with connected(engine) as connection:
+    with open_connection(engine) as connection:
         stored = [_is_stored(connection, row) for row in rows]
     missing = [row for row, is_there in zip(rows, stored, strict=True) if not is_there]
     refusals = iter(_store(engine, missing))
@@ -154,7 +154,7 @@ def _store_missing(engine: Engine, rows: Sequence[NewRow]) -> list[ValueError | 
 
 def _is_stored(connection: Connection, row: NewRow) -> bool:
     """Whether *row* was stored by an earlier try; False if storing it twice is storing it once."""
-    if isinstance(row, Once):
+    if isinstance(row, ReplayedAttempt):
         return is_replayed(connection, row)
     if not isinstance(row, Attempt):
         return False
@@ -163,7 +163,7 @@ def _is_stored(connection: Connection, row: NewRow) -> bool:
 
 
 def _store(engine: Engine, rows: Sequence[NewRow]) -> list[ValueError | None]:
-    with connected(engine) as connection:
+    with open_connection(engine) as connection:
         try:
             with connection.begin():
                 _insert(connection, rows)
@@ -178,7 +178,7 @@ def _refusal(connection: Connection, row: NewRow) -> ValueError | None:
         with connection.begin_nested():
             _insert(connection, [row])
     except _OF_THE_ROW as error:
-        if isinstance(row, Once) and isinstance(error, IntegrityError):
+        if isinstance(row, ReplayedAttempt) and isinstance(error, IntegrityError):
             return KeyTakenError("this key was used a moment ago")
         return ValueError(f"this row cannot be stored: {error.orig}")
     return None
@@ -186,7 +186,7 @@ def _refusal(connection: Connection, row: NewRow) -> ValueError | None:
 
 def _insert(connection: Connection, rows: Sequence[NewRow]) -> None:
     attempts = [vars(row) for row in rows if isinstance(row, Attempt)]
-    once = [row for row in rows if isinstance(row, Once)]
+    once = [row for row in rows if isinstance(row, ReplayedAttempt)]
     if attempts:
         connection.execute(insert(AttemptRow), attempts)
     for kind, table in _FIRST_STAYS:

@@ -18,9 +18,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.core.translation import noted, translate
 from app.server.network.allowance import Budget
-from app.server.network.drain import Draining
-from app.server.network.head import announced, check_head, form_in, without_cookies
-from app.server.network.response_policy import BEYOND, Beyond
+from app.server.network.drain import DrainState
+from app.server.network.head import announced_length, check_head, form_in, without_cookies
+from app.server.network.response_policy import BEYOND, ForeignOrigins
 from app.server.network.watch import REQUEST_ID, StallWatch, Watch, public_path, request_id
 
 _NUL_OVERLAP = 2  # bytes of an encoded NUL that may be in the previous chunk of a form
@@ -50,7 +50,7 @@ class LimitedBody:
         self._nul = b"%00" if self._encoded else b"\0" if form and not file else b""
         self._received = self._coded = self._fields = 0
         self._last = b""
-        if announced(scope) > self._limit:
+        if announced_length(scope) > self._limit:
             raise self._too_large()
 
     async def __call__(self) -> Message:
@@ -128,7 +128,7 @@ class Rules:
     framed: bool = False
     private: Callable[[str], object] = lambda path: False
     admits: Callable[[Scope], bool] = lambda scope: True  # by the name that it was asked for
-    draining: Draining = field(default_factory=partial(Draining, 0.0))
+    draining: DrainState = field(default_factory=partial(DrainState, 0.0))
     ready: Callable[[], Awaitable[None]] | None = None  # returns when requests may be handled
     budget: Budget | None = None  # of processor time
     stalls: StallWatch = field(default_factory=StallWatch)
@@ -162,7 +162,7 @@ class _ResponseSender:
                 await asyncio.sleep(_PAUSE)
             inside = message["headers"]
             if _moves(message):
-                beyond: Beyond | None = self._scope.get("state", {}).get(BEYOND)
+                beyond: ForeignOrigins | None = self._scope.get("state", {}).get(BEYOND)
                 inside = _inside(inside, beyond.location if beyond else "")
             if self._private:
                 inside = [*(one for one in inside if one[0] != _CACHING), (_CACHING, b"no-store")]
@@ -251,7 +251,7 @@ class Door:
         frames = "'self'" if self._rules.framed else "'none'"
 
         def headers() -> _Headers:
-            beyond: Beyond | None = scope["state"].get(BEYOND)
+            beyond: ForeignOrigins | None = scope["state"].get(BEYOND)
             forms = " ".join(("'self'", *sorted(beyond.forms))) if beyond else "'self'"
             ancestors = " ".join(sorted(beyond.frames)) if beyond else ""
             policy = _POLICY.format(nonce=nonce, frames=frames, forms=forms, ancestors=ancestors or frames)

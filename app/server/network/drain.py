@@ -13,7 +13,7 @@ from types import FrameType
 _LOOK = 0.2  # seconds
 
 
-class Draining:
+class DrainState:
     """Whether this process is about to stop; it still serves for *seconds* after a SIGTERM.
 
     Meanwhile `/readyz` returns 503, so that a load balancer sends requests elsewhere, and each

@@ -60,7 +60,7 @@ class Limits:
         )
 
 
-class Guarded(Protocol):
+class GuardedConnection(Protocol):
     """A connection, as the guard sees it."""
 
     address: str
@@ -74,7 +74,7 @@ class Guard:
 
     def __init__(self, limits: Limits) -> None:
         self.limits = limits
-        self._open: set[Guarded] = set()
+        self._open: set[GuardedConnection] = set()
         self._looks = False
         self._by_address: Counter[str] = Counter()
         self._proxies = [
@@ -83,7 +83,7 @@ class Guard:
             if name not in {"", "*"}
         ]
 
-    def admits(self, connection: Guarded) -> bool:
+    def admits(self, connection: GuardedConnection) -> bool:
         """Count *connection* until it leaves; whether it is within the limits."""
         if not self._looks:
             self._looks = True
@@ -93,7 +93,7 @@ class Guard:
         crowded = self._by_address[connection.address] > self.limits.each
         return len(self._open) <= self.limits.all and not (crowded and not self.is_proxy(connection.address))
 
-    def leave(self, connection: Guarded) -> None:
+    def leave(self, connection: GuardedConnection) -> None:
         """Stop counting *connection*, which is closed."""
         self._open.discard(connection)
         self._by_address[connection.address] -= 1
@@ -126,7 +126,7 @@ _TOO_LARGE = "the headers are too large"
 _MAPPED = "::ffff:"  # before the IPv4 address of a client, if one socket listens for both
 
 
-class _Awaits(Enum):
+class _AwaitedPart(Enum):
     """The part of a request that the server waits for."""
 
     REQUEST = auto()
@@ -148,7 +148,7 @@ class Connection(HttpToolsProtocol):
         super().__init__(config, server_state, app_state, _loop)
         self._guard: Guard = app_state[GUARD]
         self.address = ""
-        self._awaits, self._since = _Awaits.REQUEST, self.loop.time()
+        self._awaits, self._since = _AwaitedPart.REQUEST, self.loop.time()
         self._head = self._named = self._body = 0  # bytes of this request
         self._unread, self._flowed = 0, self._since
         self._refusal: tuple[int, str] | None = None
@@ -171,18 +171,18 @@ class Connection(HttpToolsProtocol):
         if self.transport.is_closing():
             return
         self._flowed = self.loop.time()
-        if self._awaits is _Awaits.HEAD:
+        if self._awaits is _AwaitedPart.HEAD:
             self._head += len(data)
         super().data_received(data)
         # The parser reports a header only once it is complete.
-        if self._awaits is _Awaits.HEAD and self._head > _MANY:
+        if self._awaits is _AwaitedPart.HEAD and self._head > _MANY:
             self._refuse(431, _TOO_LARGE)
 
     def on_message_begin(self) -> None:
         """Handle the first byte of a request."""
         super().on_message_begin()
         self.scope["state"][PEER] = self.address
-        self._await(_Awaits.HEAD)
+        self._await(_AwaitedPart.HEAD)
         self._head = self._named = self._body = 0
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -195,7 +195,7 @@ class Connection(HttpToolsProtocol):
 
     def on_headers_complete(self) -> None:
         """Handle the end of the head."""
-        self._await(_Awaits.BODY)
+        self._await(_AwaitedPart.BODY)
         super().on_headers_complete()
 
     def on_body(self, body: bytes) -> None:
@@ -206,18 +206,18 @@ class Connection(HttpToolsProtocol):
     def on_message_complete(self) -> None:
         """Handle the end of the request."""
         answered = self.cycle is None or self.cycle.response_complete
-        self._await(_Awaits.REQUEST if answered else _Awaits.NOTHING)
+        self._await(_AwaitedPart.REQUEST if answered else _AwaitedPart.NOTHING)
         super().on_message_complete()
 
     def on_response_complete(self) -> None:
         """Handle the end of the response; the rest of the body is still awaited."""
-        if self._awaits is _Awaits.NOTHING:
-            self._await(_Awaits.REQUEST)
+        if self._awaits is _AwaitedPart.NOTHING:
+            self._await(_AwaitedPart.REQUEST)
         super().on_response_complete()
 
     def shutdown(self) -> None:
         """Close once the response is sent; an idle connection, once no request is on its way."""
-        if self._awaits is _Awaits.REQUEST and not self.transport.is_closing():
+        if self._awaits is _AwaitedPart.REQUEST and not self.transport.is_closing():
             self.loop.call_later(_LINGER, super().shutdown)
         else:
             super().shutdown()
@@ -243,9 +243,9 @@ class Connection(HttpToolsProtocol):
 
     def _is_late(self, now: float) -> bool:
         limits, waited = self._guard.limits, now - self._since
-        if self._awaits is _Awaits.NOTHING or self.transport.is_closing():
+        if self._awaits is _AwaitedPart.NOTHING or self.transport.is_closing():
             return False
-        if self._awaits is not _Awaits.BODY:
+        if self._awaits is not _AwaitedPart.BODY:
             return waited > limits.patience
         if self.cycle.response_started and not self.cycle.response_complete:  # a stream
             return now - self._flowed > limits.still
@@ -253,11 +253,11 @@ class Connection(HttpToolsProtocol):
 
     def _may_tell(self) -> bool:
         """Whether a response can be written: a request has begun, and no response has."""
-        if self._awaits is _Awaits.HEAD:
+        if self._awaits is _AwaitedPart.HEAD:
             return self.cycle is None or self.cycle.response_complete
-        return self._awaits is _Awaits.BODY and not self.cycle.response_started
+        return self._awaits is _AwaitedPart.BODY and not self.cycle.response_started
 
-    def _await(self, what: _Awaits) -> None:
+    def _await(self, what: _AwaitedPart) -> None:
         self._awaits, self._since = what, self.loop.time()
 
     def _refuse(self, status: int, says: str) -> None:

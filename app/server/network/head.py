@@ -36,7 +36,7 @@ def check_head(scope: Scope) -> None:
         raise HTTPException(431, f"the cookies are too large: at most {_COOKIES:,} bytes are read; delete some")
 
 
-def announced(scope: Scope) -> int:
+def announced_length(scope: Scope) -> int:
     """The Content-Length; 0 if there is none."""
     for name, value in scope["headers"]:
         if name == b"content-length":

@@ -29,13 +29,13 @@ class PageLimit:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        limited = _Limited(send, self._most)
+        limited = _LimitedResponse(send, self._most)
         await self._app(scope, receive, limited)
         if limited.size:
             raise HTTPException(422, translate("the page would have {size:,} bytes: ask for less", size=limited.size))
 
 
-class _Limited:
+class _LimitedResponse:
     """Holds the start of a response back until the size of its page is known."""
 
     def __init__(self, send: Send, most: int) -> None:

@@ -2,7 +2,7 @@
 
 The application lives at the root: routes, templates and handlers write addresses that begin with
 one slash and know nothing of the prefix. Two places translate. `Prefix` takes the prefix off the
-addresses of requests and puts it on the headers of responses; `under` puts it on the addresses in
+addresses of requests and puts it on the headers of responses; `prefix_addresses` puts it on the addresses in
 HTML. What is absolute begins with `Settings.url`, which ends with the prefix.
 """
 
@@ -20,7 +20,7 @@ _COOKIE_PATH = re.compile(rb"(;\s*path=)/", re.IGNORECASE)
 _LINK = re.compile(rb"</(?!/)")
 
 
-def under(prefix: str, html: str) -> str:
+def prefix_addresses(prefix: str, html: str) -> str:
     """*html* with its addresses under *prefix*.
 
     >>> under("/wallclock", '<a href="/labs">Labs</a> <a href="//elsewhere.example">Else</a>')

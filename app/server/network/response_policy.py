@@ -21,7 +21,7 @@ _ORIGIN = re.compile(r"https?://([a-z0-9_.-]{1,253}|\[[0-9a-f:.]+\])(:[0-9]{1,5}
 
 
 @dataclass(slots=True)
-class Beyond:
+class ForeignOrigins:
     """Where a redirect may go, and the origins of pages that frame ours or that ours posts to.
 
     *opener*: the window that opened the page stays known to it.
@@ -78,9 +78,9 @@ def _origins(addresses: Iterable[str]) -> set[str]:
     return {origin for address in addresses if (origin := origin_of(address))}
 
 
-def _beyond(request: Request) -> Beyond:
+def _beyond(request: Request) -> ForeignOrigins:
     state: State = request.state
-    if not isinstance(getattr(state, BEYOND, None), Beyond):
-        setattr(state, BEYOND, Beyond())
+    if not isinstance(getattr(state, BEYOND, None), ForeignOrigins):
+        setattr(state, BEYOND, ForeignOrigins())
     found = getattr(state, BEYOND)
-    return found if isinstance(found, Beyond) else Beyond()
+    return found if isinstance(found, ForeignOrigins) else ForeignOrigins()

@@ -7,9 +7,9 @@ from fastapi import FastAPI
 from starlette.routing import Route
 
 from app.site.api import checks, documents, exercises, formulas, health
-from app.site.api.documents import OWNED, describing, problem_for
+from app.site.api.documents import OWNED, describe_api, problem_for
 from app.site.api.headers import token_name
-from app.site.api.health import sampling
+from app.site.api.health import sample_queues
 
 PARTS = (checks, exercises, formulas, documents, health)
 
@@ -23,10 +23,10 @@ def install_api(app: FastAPI, further: Sequence[ModuleType] = ()) -> None:
     app.router.routes.append(Route(checks.ONE, checks.check_one, methods=["POST"]))
     for part in (*PARTS, *further):
         app.router.routes.extend(part.router.routes)
-    app.openapi = describing(app)  # type: ignore[method-assign]
+    app.openapi = describe_api(app)  # type: ignore[method-assign]
 
 
 STREAMED = frozenset({checks.BATCH, formulas.PREDICT})  # paths whose bodies are unlimited
 HEALTH = health.PATHS
 
-__all__ = ["HEALTH", "OWNED", "PARTS", "STREAMED", "install_api", "problem_for", "sampling", "token_name"]
+__all__ = ["HEALTH", "OWNED", "PARTS", "STREAMED", "install_api", "problem_for", "sample_queues", "token_name"]

@@ -20,7 +20,7 @@ from app.course.kinds.base import TooLongError
 from app.server.aside import aside, lift_ceiling
 from app.server.aside.fair_queue import grader
 from app.server.db.learner_cookie import Grant
-from app.server.db.replays import KeyTakenError, Once
+from app.server.db.replays import KeyTakenError, ReplayedAttempt
 from app.server.db.tables import Replay
 from app.server.network.routes import Router
 from app.site import Here, Site, site_in
@@ -255,7 +255,7 @@ async def _judge(
     except AnswerError as error:
         result = unreadable_result(submission, error)
         if once:
-            await site.writer.put(Once(None, once(result)))
+            await site.writer.put(ReplayedAttempt(None, once(result)))
         return result
     return as_sent(checked.verdict)
 

@@ -26,7 +26,7 @@ from app.core.errors import (
     problem_text,
     problems_of,
 )
-from app.core.quotation import shortened
+from app.core.quotation import shorten
 from app.server.network.routes import Router
 from app.server.network.watch import request_id
 from app.site import site_in
@@ -76,7 +76,7 @@ def problem_for(request: Request, error: Exception) -> Response:
 def problem(status: int, detail: str, headers: dict[str, str] | None = None) -> Response:
     """A response with a problem document."""
     title = HTTPStatus(status).phrase
-    document = ProblemDocument(title=title, status=status, detail=shortened(detail))
+    document = ProblemDocument(title=title, status=status, detail=shorten(detail))
     return JSONResponse(document.model_dump(), status, headers, media_type="application/problem+json")
 
 
@@ -182,7 +182,7 @@ def openapi(request: Request) -> Response:
     return Response(state.openapi, media_type="application/json")
 
 
-def describing(app: FastAPI) -> Callable[[], dict[str, Any]]:
+def describe_api(app: FastAPI) -> Callable[[], dict[str, Any]]:
     """A function for `app.openapi`: FastAPI's description of *app*, corrected."""
     described = app.openapi
 

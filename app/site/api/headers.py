@@ -12,7 +12,7 @@ from fastapi.security import HTTPBearer
 
 from app.core.errors import UnavailableError
 from app.server.db.learner_cookie import Grant
-from app.server.db.replays import Replayed, replayed
+from app.server.db.replays import StoredReplay, find_replay
 from app.server.db.tables import KEY_LIMIT, LEARNER_LIMIT, Replay
 from app.site import Here, Site
 from app.site.grading.offline import CheckResult, Submission
@@ -31,7 +31,7 @@ def grader_named(token: str) -> str:
     return _whole_or_digest(_GRADER + _escaped(token), "")
 
 
-def labeled(token: str, label: str) -> str:
+def labeled_learner(token: str, label: str) -> str:
     """The learner for whom answers with a token are stored under a label: token:NAME/LABEL.
 
     No two tokens and labels have the same: where that is too long, it ends with a digest.
@@ -105,7 +105,7 @@ def answer_learner(site: Site, grant: Grant, submission: Submission) -> str:
     if label is None:
         return grader_of(grant)
     if grant.scope == "check":
-        return labeled(grant.name, label)
+        return labeled_learner(grant.name, label)
     return site.members.learner_called(label, grant.class_id)
 
 
@@ -139,7 +139,7 @@ def sent_before(site: Site, learner: str, key: str, submission: Submission) -> s
     Raises:
         HTTPException: 422, the key was used for a different answer.
     """
-    found = replayed(site.engine, learner, key)
+    found = find_replay(site.engine, learner, key)
     return _same(found, submission) if found else None
 
 
@@ -157,7 +157,7 @@ def replay_of(learner: str, key: str, submission: Submission, result: CheckResul
     return Replay(learner=learner, key=key, digest=_digest(submission), verdict=text)
 
 
-def _same(found: Replayed, submission: Submission) -> str:
+def _same(found: StoredReplay, submission: Submission) -> str:
     if found.digest != _digest(submission):
         raise HTTPException(422, f"this {IDEMPOTENCY} was used for a different answer; use a new one")
     return found.verdict

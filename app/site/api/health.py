@@ -87,7 +87,7 @@ async def read_metrics(request: Request, site: Here) -> Response:
 
 
 @asynccontextmanager
-async def sampling(site: Site) -> AsyncIterator[None]:
+async def sample_queues(site: Site) -> AsyncIterator[None]:
     """Look at the queues of this process at intervals, if another may answer for it."""
     if not (site.settings.metrics and metrics.is_shared()):
         yield

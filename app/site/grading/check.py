@@ -9,7 +9,7 @@ from app.core.errors import AnswerError
 from app.course.kinds import Answer, Exercise, Verdict
 from app.course.kinds.base import refuse_longer
 from app.server.aside.fair_queue import Client
-from app.server.db.replays import Once
+from app.server.db.replays import ReplayedAttempt
 from app.server.db.tables import Attempt, Replay
 from app.server.metrics import verdicts
 from app.site import Site
@@ -56,7 +56,7 @@ async def check(
         raise
     async with turn or nullcontext():
         attempt = _attempt(exercise, seed, answer, learner, verdict, hints=hints, revealed=revealed, seconds=seconds)
-        stored = site.writer.enqueue(Once(attempt, once(verdict)) if once else attempt)
+        stored = site.writer.enqueue(ReplayedAttempt(attempt, once(verdict)) if once else attempt)
     await stored
     verdicts(exercise.kind, "correct" if verdict.correct else "incorrect").inc()
     return StoredVerdict(verdict, attempt)

@@ -15,7 +15,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictInt, S
 
 from app.core.errors import AnswerError, AppError, InputError, first_problem
 from app.core.line_reader import Numbered, short_line, short_lines
-from app.core.quotation import escape_markdown, shortened
+from app.core.quotation import escape_markdown, shorten
 from app.course.content.catalog import Catalog
 from app.course.kinds import SEEDS, Answer, Exercise, Verdict
 from app.course.kinds.base import refuse_longer, stored_answer
@@ -137,7 +137,7 @@ def unreadable_result(submission: Submission, error: AnswerError) -> CheckResult
 
 def error_row(number: int, line: bytes | None, error: Exception | str) -> bytes:
     """The line of JSON for line *number*, which cannot be graded."""
-    row: dict[str, object] = {"error": shortened(str(error)), "line": number}
+    row: dict[str, object] = {"error": shorten(str(error)), "line": number}
     if line is not None and (reference := _reference(line)) is not None:
         row["ref"] = reference
     return json.dumps(row).encode() + b"\n"

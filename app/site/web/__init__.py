@@ -30,7 +30,7 @@ from app.site.web.measured.views import ADDRESS as MEASURED
 from app.site.web.progress import page as progress_page
 from app.site.web.reference import docs, errata, formulas
 from app.site.web.search import page as search_page
-from app.site.web.search.page import indexing
+from app.site.web.search.page import build_index
 
 # In this order: an address that more than one could answer goes to the first.
 PARTS = (
@@ -67,7 +67,7 @@ PRIVATE = r"/measured(?:/|\Z)"
 STATIC = r"/static/|/favicon\.ico\Z"
 
 
-class Squeezed(GZipMiddleware):
+class CompressedAnswers(GZipMiddleware):
     """Answers are compressed, but for those to programs that send something: they are short."""
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -103,7 +103,7 @@ def install_pages(app: FastAPI, further: Sequence[ModuleType] = ()) -> None:
         routes.extend(part.router.routes)
     app.state.layout_searches = layout_searches()
     app.state.upload_reader = UploadReader()
-    app.add_middleware(Squeezed, minimum_size=1000, compresslevel=3)
+    app.add_middleware(CompressedAnswers, minimum_size=1000, compresslevel=3)
 
 
 __all__ = [
@@ -112,7 +112,7 @@ __all__ = [
     "PRIVATE",
     "STATIC",
     "fixed_addresses",
-    "indexing",
+    "build_index",
     "install_pages",
     "page_for",
     "payer_of",

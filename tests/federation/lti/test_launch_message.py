@@ -11,11 +11,11 @@ from sqlalchemy import Engine
 from sqlmodel import Session, select
 
 from app.classes.federation.lti.enrollment import enroll_launch, new_class, tie
-from app.classes.federation.lti.launch_message import Launch, read_launch, seal_ticket, unsealed, use_once
+from app.classes.federation.lti.launch_message import Launch, read_launch, seal_ticket, unseal_launch, use_once
 from app.classes.federation.lti.platforms import (
     Platform,
     allow_deployment,
-    begun,
+    begin_launch,
     check_deployment,
     is_same_browser,
     new_registration,
@@ -165,18 +165,18 @@ def test_a_message_that_is_not_one_of_ours_is_refused(given: dict[str, Any], say
 def test_a_ticket_is_ours_and_ends() -> None:
     launch = read_launch(1, chooses(accept_multiple=False), SERVICE)
     ticket = seal_ticket(SECRET, launch)
-    assert unsealed(SECRET, ticket) == launch
+    assert unseal_launch(SECRET, ticket) == launch
     assert not launch.several
     assert ticket != seal_ticket(SECRET, launch), "two windows need two tickets"
     for wrong, life in ((ticket[:-2] + "xx", 600), ("", 600), (ticket, -1)):
         with pytest.raises(RefusedError, match="open it again"):
-            unsealed(SECRET, wrong, timedelta(seconds=life))
+            unseal_launch(SECRET, wrong, timedelta(seconds=life))
     with pytest.raises(RefusedError):
-        unsealed(SECRET + "?", ticket)
+        unseal_launch(SECRET + "?", ticket)
 
 
 def test_a_state_is_ours_and_belongs_to_one_browser() -> None:
-    opening = begun(SECRET, platform(), {"login_hint": "h", "lti_message_hint": "m"}, f"{SERVICE}/lti/launch")
+    opening = begin_launch(SECRET, platform(), {"login_hint": "h", "lti_message_hint": "m"}, f"{SERVICE}/lti/launch")
     sent = opening.address.partition("state=")[2].partition("&")[0]
     state = read_login_state(SECRET, sent)
     assert is_same_browser(state, opening.browser)
@@ -186,7 +186,7 @@ def test_a_state_is_ours_and_belongs_to_one_browser() -> None:
     with pytest.raises(RefusedError):
         read_login_state(SECRET, seal_ticket(SECRET, read_launch(1, claims(), SERVICE)))
     with pytest.raises(RefusedError, match="login_hint"):
-        begun(SECRET, platform(), {}, SERVICE)
+        begin_launch(SECRET, platform(), {}, SERVICE)
 
 
 def test_what_is_used_on_two_servers_at_once_is_used_once(engine: Engine, tmp_path: Path) -> None:

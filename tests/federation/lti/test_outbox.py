@@ -412,7 +412,7 @@ def test_a_score_that_changes_on_its_way_is_sent_again(engine: Engine, platform:
         assert outbox.claim_score(session, one, held.now)
         assert not outbox.claim_score(session, one, held.now), "another server may not take it"
         outbox.post(session, held.assignment, {held.persons[0]: EarnedShare(0.5, None)}, held.now)
-        outbox.arrived(session, one, held.now)
+        outbox.note_arrival(session, one, held.now)
         (receipt,) = receipts(session, held.assignment, held.persons[0])
     assert (receipt.state, receipt.share, receipt.sent) == ("waiting", 0.5, 0.25)
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from app.core.formulas.pipeline import in_flight_microbatches, schedule_bubble, stage_activation_bytes
 from app.core.formulas.pipeline.schedules import ScheduleName, Waits
-from app.core.simulators.pipeline import SCHEDULES, Played, Times, build, simulate_schedule
+from app.core.simulators.pipeline import SCHEDULES, SimulatedSchedule, Times, build, simulate_schedule
 from tests.each import each
 from tests.oracles.pipeline import violations
 from tests.tables import Row, rows
@@ -16,7 +16,9 @@ from tests.tables import Row, rows
 NAMES: tuple[ScheduleName, ...] = get_args(ScheduleName)
 
 
-def step(name: str, p: int, m: int, times: tuple[float, ...], virtual: int = 1, waits: Waits = "every") -> Played:
+def step(
+    name: str, p: int, m: int, times: tuple[float, ...], virtual: int = 1, waits: Waits = "every"
+) -> SimulatedSchedule:
     return simulate_schedule(build(name, p, m, virtual, waits), Times(*times))
 
 

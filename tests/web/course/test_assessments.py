@@ -9,7 +9,7 @@ from app.classes.people.policy import Policy
 from app.course.content.catalog import Catalog
 from app.course.kinds import Exercise
 from app.course.learning.reviews import PLACEMENT_QUESTIONS, final_questions, placement_question
-from app.server.db.assessments import Assessed, assessed_in
+from app.server.db.assessments import AssessedAnswer, assessed_in
 from app.server.db.learner_cookie import new_learner, sign
 from app.server.db.queries import latest_attempts
 from app.server.db.session import open_session
@@ -64,7 +64,7 @@ def test_a_final_is_answered_left_and_gone_on_with(
     assert f"You have answered 2 of {len(questions)} questions" in half
     assert f"{len(questions) - 2} left to answer" in words(client.get("/final").text)
     skips = [
-        Assessed(
+        AssessedAnswer(
             learner=learner, assessment="final", draw=41, number=one.number,
             exercise=one.exercise.id, seed=one.seed, outcome="skipped",
         )

@@ -45,7 +45,7 @@ _OUTSIDERS = frozenset({
 })  # fmt: skip
 
 
-class _Named(NamedTuple):
+class _NamedRole(NamedTuple):
     """A role that a platform names: in what, and the *sub* role, if it is a narrower one."""
 
     where: str
@@ -73,7 +73,7 @@ def role_of(given: object) -> Role | None:
     return None if any(one.name in _OUTSIDERS for one in roles) else Role.STUDENT
 
 
-def _in_course(roles: Collection[_Named]) -> Role | None:
+def _in_course(roles: Collection[_NamedRole]) -> Role | None:
     """The role of one who has *roles* in the course."""
     if any(_ASSISTANT.match(one.sub or one.name) for one in roles):
         return Role.ASSISTANT  # platforms list it beside the role of an instructor
@@ -83,18 +83,18 @@ def _in_course(roles: Collection[_Named]) -> Role | None:
     return Role.STUDENT if names & _STUDENTS else None
 
 
-def _parsed(text: str) -> _Named | None:
+def _parsed(text: str) -> _NamedRole | None:
     if found := _URI.fullmatch(text):
         if found["where"]:
-            return _Named(found["where"], found["name"])
+            return _NamedRole(found["where"], found["name"])
         principal = found["principal"]
-        return _Named(_CONTEXT, principal or found["name"], found["name"] if principal else "")
+        return _NamedRole(_CONTEXT, principal or found["name"], found["name"] if principal else "")
     if found := _URN.fullmatch(text):
         where = {"": _CONTEXT, "inst": _INSTITUTION, "sys": _SYSTEM}[found["where"]]
-        return _Named(where, found["name"], found["sub"] or "")
+        return _NamedRole(where, found["name"], found["sub"] or "")
     found = _SHORT.fullmatch(text)
     if found and found["name"] in _TEACHERS | _STUDENTS | _OTHERS:
-        return _Named(_CONTEXT, found["name"], found["sub"] or "")
+        return _NamedRole(_CONTEXT, found["name"], found["sub"] or "")
     return None
 
 
@@ -353,7 +353,7 @@ def seal_ticket(secret: str, launch: Launch) -> str:
     return URLSafeTimedSerializer(secret, salt=_SALT).dumps([serial, asdict(launch)])
 
 
-def unsealed(secret: str, ticket: str, life: timedelta = TICKET_LIFE) -> Launch:
+def unseal_launch(secret: str, ticket: str, life: timedelta = TICKET_LIFE) -> Launch:
     """The launch that a ticket was made for; the ticket is not used up.
 
     Raises:

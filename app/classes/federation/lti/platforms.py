@@ -223,7 +223,7 @@ class Opening:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Begun:
+class LaunchState:
     """The launch that a state was sent with; with its *hint* it can be begun again."""
 
     platform: int
@@ -235,7 +235,7 @@ class Begun:
     message: str
 
 
-def begun(secret: str, platform: Platform, asked: Mapping[str, str], back: str) -> Opening:
+def begin_launch(secret: str, platform: Platform, asked: Mapping[str, str], back: str) -> Opening:
     """The begin of a launch of *platform*, which answers to the address *back*.
 
     Raises:
@@ -266,7 +266,7 @@ def begun(secret: str, platform: Platform, asked: Mapping[str, str], back: str) 
     return Opening(address=address, name=_name(state), browser=browser, target=target)
 
 
-def read_login_state(secret: str, state: str) -> Begun:
+def read_login_state(secret: str, state: str) -> LaunchState:
     """The launch that was begun with *state*.
 
     Raises:
@@ -281,7 +281,7 @@ def read_login_state(secret: str, state: str) -> Begun:
                 "this launch was begun more than ten minutes ago, or elsewhere; go back to the course and open it again"
             )
         ) from None
-    return Begun(
+    return LaunchState(
         platform=int(platform),
         nonce=nonce,
         browser=browser,
@@ -292,7 +292,7 @@ def read_login_state(secret: str, state: str) -> Begun:
     )
 
 
-def is_same_browser(state: Begun, browser: str) -> bool:
+def is_same_browser(state: LaunchState, browser: str) -> bool:
     """Whether *browser* is the number that was given to the browser that began a launch."""
     return hmac.compare_digest(code_digest(browser), state.browser)
 

@@ -23,7 +23,7 @@ _CREATED = (HTTPStatus.OK, HTTPStatus.CREATED)
 
 
 @dataclass(frozen=True, slots=True)
-class Registered:
+class PlatformRegistration:
     """A platform that has registered, and its deployment, if it named one."""
 
     platform: Platform
@@ -32,7 +32,7 @@ class Registered:
 
 async def register_at_platform(
     outgoing: Outgoing, name: str, configuration: str, token: str, service: str
-) -> Registered:
+) -> PlatformRegistration:
     """Register at the platform whose OpenID configuration is at an address.
 
     Raises:
@@ -67,7 +67,7 @@ async def register_at_platform(
         await outgoing.check(url)
     tool = given.get(_TOOL)
     found = _optional(tool, "deployment_id", SUBJECT_LIMIT) if isinstance(tool, dict) else ""
-    return Registered(platform, found)
+    return PlatformRegistration(platform, found)
 
 
 def _is_canvas(about: Mapping[str, object]) -> bool:

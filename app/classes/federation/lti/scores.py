@@ -430,7 +430,7 @@ def _items(answer: HttpAnswer) -> Sequence[Mapping[str, object]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Tried:
+class PlatformCheck:
     """One thing that was tried with a platform, and what came out."""
 
     what: str
@@ -438,19 +438,19 @@ class Tried:
     says: str
 
 
-async def trials(outgoing: Outgoing, services: Services, platform: Platform) -> AsyncIterator[Tried]:
+async def trials(outgoing: Outgoing, services: Services, platform: Platform) -> AsyncIterator[PlatformCheck]:
     """Try what a launch and a score need, one after the other."""
     try:
-        yield Tried("keys", right=True, says=await _keys(outgoing, platform))
+        yield PlatformCheck("keys", right=True, says=await _keys(outgoing, platform))
     except AppError as error:
-        yield Tried("keys", right=False, says=_said(error))
+        yield PlatformCheck("keys", right=False, says=_said(error))
     for scope in SCOPES:
         name = f"token for {scope.rpartition('/')[2]}"
         try:
             await services.token(platform, scope)
-            yield Tried(name, right=True, says=f"given by {platform.token_url}")
+            yield PlatformCheck(name, right=True, says=f"given by {platform.token_url}")
         except AppError as error:
-            yield Tried(name, right=False, says=_said(error))
+            yield PlatformCheck(name, right=False, says=_said(error))
 
 
 async def _keys(outgoing: Outgoing, platform: Platform) -> str:

@@ -20,9 +20,9 @@ from app.classes.federation.lti.launch_message import (
     read_launch,
     use_once,
 )
-from app.classes.federation.lti.platforms import OPENING_LIFE, Begun, Platform, check_deployment, platform_with
+from app.classes.federation.lti.platforms import OPENING_LIFE, LaunchState, Platform, check_deployment, platform_with
 from app.classes.federation.lti.scores import Services, key_set, sign_claims, signing_key, terms_of
-from app.classes.federation.tokens import KeySets, verified
+from app.classes.federation.tokens import KeySets, verify_token
 from app.classes.people.assignments import Assignment
 from app.core.errors import UnavailableError
 from app.server.config import Settings
@@ -99,7 +99,7 @@ class Tool:
         with open_writing_session(self._engine) as session:
             return key_set(session)
 
-    async def launched(self, state: Begun, token: str) -> Launch:
+    async def launched(self, state: LaunchState, token: str) -> Launch:
         """The launch that *token* is the message of; it can be used once.
 
         Raises:
@@ -108,7 +108,7 @@ class Tool:
         """
         with open_session(self._engine) as session:
             platform = platform_with(session, state.platform)
-        claims = await verified(
+        claims = await verify_token(
             token, self._keys, platform.jwks_url, issuer=platform.issuer, audience=platform.client_id, nonce=state.nonce
         )
         launch = read_launch(platform.id, claims, self.address)

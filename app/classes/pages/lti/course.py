@@ -25,9 +25,9 @@ from app.classes.federation.lti.platforms import (
     use_registration,
 )
 from app.classes.federation.outbox import (
-    Sending,
+    DeliveryCounts,
     Tie,
-    Unsent,
+    UndeliveredScore,
     send_again,
     send_refused_again,
     sending_of,
@@ -50,7 +50,7 @@ from app.site.web.frame.renderer import frame, render
 from app.site.web.frame.visitor import FromHere, Visiting
 
 if TYPE_CHECKING:
-    from app.classes.federation.lti.registration import Registered
+    from app.classes.federation.lti.registration import PlatformRegistration
 
 router = Router()
 _SHOWN = 100  # scores that did not arrive, and changes of a roster
@@ -87,8 +87,8 @@ class CoursePage:
     head: ClassHead
     href: str
     ties: tuple[Tie, ...]
-    sending: Sending
-    unsent: tuple[Unsent, ...]
+    sending: DeliveryCounts
+    unsent: tuple[UndeliveredScore, ...]
     roster: Roster | None
     again: int
 
@@ -342,7 +342,7 @@ def _named(site: Site, code: str) -> str:
         return registration_with(session, code)
 
 
-def _store(site: Site, code: str, found: "Registered") -> None:
+def _store(site: Site, code: str, found: "PlatformRegistration") -> None:
     with open_writing_session(site.engine) as session:
         if not use_registration(session, code):
             raise RefusedError(translate("this registration link was used a moment ago"))

@@ -8,7 +8,7 @@ from fastapi import Form, Request, Response
 from sqlmodel import Session
 
 from app.classes.federation.lti.enrollment import class_of, enroll_launch, new_class, tie
-from app.classes.federation.lti.launch_message import CHOICE_LIFE, Launch, seal_ticket, unsealed, use_once
+from app.classes.federation.lti.launch_message import CHOICE_LIFE, Launch, seal_ticket, unseal_launch, use_once
 from app.classes.people.assignments import (
     Assignment,
     AssignmentEntry,
@@ -145,15 +145,15 @@ async def choose_links(
 ) -> Response:
     """Add the chosen assignments to the course; *again*: only show the list as it is now."""
     try:
-        launch = unsealed(site.secret, ticket, CHOICE_LIFE)
+        launch = unseal_launch(site.secret, ticket, CHOICE_LIFE)
         if again:
-            return await choosing(request, site, launch)
+            return await show_exercise_choice(request, site, launch)
         try:
             topics = tuple(site.catalog.topic(name) for name in chapter)
             wishes = Wishes(assignment, topics, zone)
             chosen = await aside(_chosen, site, launch, ticket, wishes)
         except InputError as problem:
-            return await choosing(request, site, launch, str(problem))
+            return await show_exercise_choice(request, site, launch, str(problem))
         token = await aside(tool_in(request).choice, launch, chosen)
     except AppError as problem:
         return refused_launch(request, problem)
@@ -164,7 +164,7 @@ async def choose_links(
     return render("lti/return.html", frame(request, translate("Adding to your course")), page)
 
 
-async def choosing(request: Request, site: Site, launch: Launch, problem: str = "") -> Response:
+async def show_exercise_choice(request: Request, site: Site, launch: Launch, problem: str = "") -> Response:
     """The page on which a teacher chooses."""
     own = await aside(_own, site, launch)
     page = ChoosePage(

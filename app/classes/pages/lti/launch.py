@@ -16,23 +16,23 @@ from app.classes.federation.lti.launch_message import (
     TICKET_LIFE,
     Launch,
     seal_ticket,
-    unsealed,
+    unseal_launch,
     use_once,
 )
 from app.classes.federation.lti.platforms import (
     OPENING_LIFE,
-    Begun,
+    LaunchState,
     Opening,
     Platform,
-    begun,
+    begin_launch,
     is_same_browser,
     platform_for,
     platform_with,
     read_login_state,
 )
 from app.classes.federation.outbox import linked_assignments
-from app.classes.pages.lti.deep_link import choosing, refused_launch, tool_for, tool_in
-from app.classes.pages.lti.launch_entry import Said, entered
+from app.classes.pages.lti.deep_link import refused_launch, show_exercise_choice, tool_for, tool_in
+from app.classes.pages.lti.launch_entry import TeacherChoice, answer_launch
 from app.classes.people.assignment_copies import MOST_WEEKS
 from app.core.errors import AppError, RefusedError, UnavailableError
 from app.core.translation import noted, translate
@@ -66,7 +66,7 @@ _BEGUN_ELSEWHERE = noted(
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Storing:
+class PlatformStorage:
     """What the platform's page is asked to remember, or for; see static/lti.js."""
 
     asks: str
@@ -153,16 +153,16 @@ async def open_window(
     weeks: Annotated[int, Form(ge=-MOST_WEEKS, le=MOST_WEEKS)] = 0,
 ) -> Response:
     """The window of a launch: signs in, and goes to the assignment."""
-    found = unsealed(site.secret, ticket)
+    found = unseal_launch(site.secret, ticket)
     await aside(_use, site, ticket)
-    return await entered(request, site, visiting, found, Said(chosen, zone, weeks))
+    return await answer_launch(request, site, visiting, found, TeacherChoice(chosen, zone, weeks))
 
 
 async def _login(request: Request, site: Site, asked: dict[str, str]) -> Response:
     try:
         tool = tool_in(request)
         platform = await aside(_platform, site, asked.get("iss", ""), asked.get("client_id", ""))
-        opening = begun(site.secret, platform, asked, tool.address + LAUNCH)
+        opening = begin_launch(site.secret, platform, asked, tool.address + LAUNCH)
         await tool.outgoing.check(platform.jwks_url)
     except AppError as problem:
         return refused_launch(request, problem)
@@ -185,7 +185,7 @@ def _cookie(opening: Opening) -> str:
 
 def _remembered(request: Request, platform: Platform, opening: Opening) -> Response:
     """The page that asks the platform's page to remember this browser, then goes on."""
-    page = Storing(
+    page = PlatformStorage(
         asks="put",
         key=opening.name,
         value=opening.browser,
@@ -196,10 +196,10 @@ def _remembered(request: Request, platform: Platform, opening: Opening) -> Respo
     return _storing_page(request, page)
 
 
-async def _asked_for(request: Request, site: Site, sent: Begun, token: str, state: str) -> Response:
+async def _asked_for(request: Request, site: Site, sent: LaunchState, token: str, state: str) -> Response:
     """The page that asks the platform's page what it remembers, then sends the message again."""
     platform = await aside(_platform_with, site, sent.platform)
-    page = Storing(
+    page = PlatformStorage(
         asks="get",
         key=sent.name,
         value="",
@@ -212,18 +212,18 @@ async def _asked_for(request: Request, site: Site, sent: Begun, token: str, stat
     return _storing_page(request, page)
 
 
-def _storing_page(request: Request, page: Storing) -> Response:
+def _storing_page(request: Request, page: PlatformStorage) -> Response:
     let_anyone_frame(request)
     keep_opener(request)  # the platform's page, if this is a window
     return render("lti/storing.html", frame(request, translate("Opening")), page)
 
 
-def _told(request: Request, sent: Begun, kept: str) -> str:
+def _told(request: Request, sent: LaunchState, kept: str) -> str:
     """What the platform's page has *kept*, if our page asked for it: any other page may lie."""
     return kept if sent.stored and is_from_here(request) else ""
 
 
-async def _begin_again(request: Request, site: Site, sent: Begun) -> Response:
+async def _begin_again(request: Request, site: Site, sent: LaunchState) -> Response:
     """The page in a frame without cookies: a window of its own has them."""
     again = await _fields_again(request, site, sent)
     if not again:
@@ -234,13 +234,13 @@ async def _begin_again(request: Request, site: Site, sent: Begun) -> Response:
     return render("lti/open.html", frame(request, title), page)
 
 
-async def _begun_elsewhere(request: Request, site: Site, sent: Begun) -> Response:
+async def _begun_elsewhere(request: Request, site: Site, sent: LaunchState) -> Response:
     """The page for a browser that did not begin this launch, from which it can begin one."""
     again = await _fields_again(request, site, sent)
     return refused_launch(request, RefusedError(translate(_BEGUN_ELSEWHERE)), again)
 
 
-async def _fields_again(request: Request, site: Site, sent: Begun) -> tuple[tuple[str, str], ...]:
+async def _fields_again(request: Request, site: Site, sent: LaunchState) -> tuple[tuple[str, str], ...]:
     """What begins the launch again; nothing, if its hints were too long to be remembered."""
     if not sent.hint:
         return ()
@@ -265,9 +265,9 @@ def _is_window(request: Request) -> bool:
 
 async def _answer(request: Request, site: Site, visiting: Visiting, found: Launch) -> Response:
     if found.answer_to:
-        return await choosing(request, site, found)
+        return await show_exercise_choice(request, site, found)
     if _is_window(request):
-        return await entered(request, site, visiting, found, Said())
+        return await answer_launch(request, site, visiting, found, TeacherChoice())
     platform = await aside(_platform_with, site, found.platform)
     let_frame(request, {*found.origins, platform.auth_url})
     page = OpenPage(

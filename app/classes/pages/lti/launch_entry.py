@@ -77,7 +77,7 @@ class AskPage:
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class TeacherChoice:
     """What a teacher answered: the candidate, the time zone of a new class, the weeks of copies."""
 
     chosen: str = ""
@@ -85,7 +85,9 @@ class Said:
     weeks: int = 0
 
 
-async def entered(request: Request, site: Site, visiting: Visitor, launch: Launch, said: Said) -> Response:
+async def answer_launch(
+    request: Request, site: Site, visiting: Visitor, launch: Launch, said: TeacherChoice
+) -> Response:
     """The response to a launch in its own window: a question, or the way to its assignment.
 
     Raises:
@@ -102,7 +104,7 @@ async def entered(request: Request, site: Site, visiting: Visitor, launch: Launc
     return response
 
 
-def _entered(site: Site, visiting: Visitor, launch: Launch, said: Said) -> tuple[AskPage | str, str]:
+def _entered(site: Site, visiting: Visitor, launch: Launch, said: TeacherChoice) -> tuple[AskPage | str, str]:
     """A question, or the address to go to; and the cookie of a new session, if there is one."""
     here = visiting.person
     before = here.person if here else None
@@ -130,7 +132,7 @@ def _entered(site: Site, visiting: Visitor, launch: Launch, said: Said) -> tuple
         return found or _which_assignment(session, site, launch, arrival), cookie
 
 
-def _opened(session: Session, site: Site, launch: Launch, arrival: Arrival, said: Said) -> str | None:
+def _opened(session: Session, site: Site, launch: Launch, arrival: Arrival, said: TeacherChoice) -> str | None:
     """The address of what a link opens; None if its teacher has to say what it is."""
     assignment, class_id = arrival.assignment, arrival.class_id
     asks = launch.teaches and launch.link and said.chosen != _NONE
@@ -198,7 +200,7 @@ def _who(session: Session, launch: Launch, person: int | None) -> Collection[int
     return {one for one in (person, known.id if known else None) if one is not None}
 
 
-def _copy(session: Session, site: Site, said: Said, before: Sequence[ClassRow], class_id: int) -> None:
+def _copy(session: Session, site: Site, said: TeacherChoice, before: Sequence[ClassRow], class_id: int) -> None:
     """Copy the chosen one of the classes *before* into another class.
 
     Raises:
@@ -235,7 +237,7 @@ def _which_person(site: Site, visiting: Visitor, launch: Launch) -> AskPage:
     )
 
 
-def _tie(session: Session, site: Site, launch: Launch, said: Said, here: SignedIn | None) -> None:
+def _tie(session: Session, site: Site, launch: Launch, said: TeacherChoice, here: SignedIn | None) -> None:
     person = here.person if here else None
     if said.chosen == _NEW:
         tie(session, launch, new_class(session, site.secret, launch, said.zone))

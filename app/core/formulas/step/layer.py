@@ -177,7 +177,7 @@ class LayerBytes(NamedTuple):
     def of(cls, shape: ModelShape, recipe: Recipe, on: Degrees, by: Numbers = PLAIN) -> "LayerBytes":
         """The bytes of the layers of *shape*."""
         tokens, size, wide = on.tokens, recipe.element_bytes, 2 if shape.gated else 1
-        outside = shape.hidden * along(on, by)
+        outside = shape.hidden * sequence_share(on, by)
         chosen, inner = shape.active_experts, shape.expert_feed_forward
         routed = chosen * shape.hidden * on.expert_tensor / on.tensor  # copies sent to experts
         attended = _layer_bytes_attention(shape, on, size, by) + size * 4 * outside
@@ -210,11 +210,11 @@ def _every_second(shape: ModelShape, width: int, on: Degrees, size: Value, by: N
     kept = sum(one.size / on.tensor if one.split else one.size for one in results)
     found = shape.heads * shape.head_size / on.tensor
     reduced = by.where((on.tensor > 1) & (on.sequence_parallel > 0), 2 * shape.hidden / on.tensor, 0)
-    kept = kept + found + reduced + shape.hidden * along(on, by)
+    kept = kept + found + reduced + shape.hidden * sequence_share(on, by)
     return size * kept + _SUM * shape.heads / on.tensor
 
 
-def along(on: Degrees, by: Numbers = PLAIN) -> Value:
+def sequence_share(on: Degrees, by: Numbers = PLAIN) -> Value:
     """The share of the tokens that a rank has between attention and feed-forward."""
     return by.where(on.sequence_parallel, 1 / on.tensor, 1)
 
@@ -239,7 +239,7 @@ _CORE = 0.75  # of a product's share, in attention: a prior
 _FLASH_BACKWARD = 2.5  # FlashAttention computes the scores again: 5 products for 2
 
 
-class Spent(NamedTuple):
+class KernelTime(NamedTuple):
     """Seconds forward and backward."""
 
     forward: Value
@@ -258,7 +258,7 @@ class Products:
         self._units = speeds.units
         self._seen: dict[tuple[Width | None, Width | None], Value] = {}
 
-    def seconds(self, linears: tuple[Linear, ...], rate: float) -> Spent:
+    def seconds(self, linears: tuple[Linear, ...], rate: float) -> KernelTime:
         """Forward; backward for the input and for the weight."""
         forward, backward = 0.0, 0.0
         for result, taken in linears:
@@ -267,7 +267,7 @@ class Products:
             forward = forward + work / self._reached(None, result)
             backward = backward + work / self._reached(None, taken)
             backward = backward + work / self._reached(result, taken)
-        return Spent(forward, backward)
+        return KernelTime(forward, backward)
 
     def _side(self, width: Width | None) -> Value:
         if width is None:
@@ -299,18 +299,18 @@ def moved_time(speeds: Speeds, size: Value) -> Value:
     return size / speeds.memory
 
 
-def scores(speeds: Speeds, rows: Value, heads: Value, keys: Value) -> Spent:
+def scores(speeds: Speeds, rows: Value, heads: Value, keys: Value) -> KernelTime:
     """Softmax and dropout of scores that are written: 4 + 5 bytes forward, 6 + 5 backward.
 
     Of *heads* on the rank; nothing where attention is fused.
     """
     if speeds.fused:
-        return Spent(0.0, 0.0)
+        return KernelTime(0.0, 0.0)
     size = moved_time(speeds, rows * heads * keys)
-    return Spent(9 * size, 11 * size)
+    return KernelTime(9 * size, 11 * size)
 
 
-def attention_time(speeds: Speeds, on: Numbers, rows: Value, keys: Value, wide: Value, heads: Value) -> Spent:
+def attention_time(speeds: Speeds, on: Numbers, rows: Value, keys: Value, wide: Value, heads: Value) -> KernelTime:
     """Scores with keys and values, *wide* elements of both on the rank.
 
     Fused: half of the products, as the mask is causal, and backward 2.5 times as much. Written: two
@@ -318,9 +318,9 @@ def attention_time(speeds: Speeds, on: Numbers, rows: Value, keys: Value, wide: 
     """
     flops = 2 * rows * keys * wide / (_CORE * speeds.exact)
     if speeds.fused:
-        return Spent(flops / 2, _FLASH_BACKWARD * flops / 2)
+        return KernelTime(flops / 2, _FLASH_BACKWARD * flops / 2)
     forward = on.larger(flops, moved_time(speeds, 4 * rows * heads * keys))
-    return Spent(forward, 2 * forward)
+    return KernelTime(forward, 2 * forward)
 
 
 ELEMENT = 2  # bytes of an activation
@@ -413,13 +413,13 @@ class _Layer:
         copies = self.rows * split / self.tensor * shape.active_experts
         routed = Products(self.speeds, self.on, copies * degrees.expert / shape.experts, split, held)
         grouped = routed.seconds(widths.expert, self.speeds.products * self.speeds.grouped)
-        spent = Spent(plain.forward + grouped.forward, plain.backward + grouped.backward)
+        spent = KernelTime(plain.forward + grouped.forward, plain.backward + grouped.backward)
         moves = self._moves(widths.inside_shared, linears)
         bent = moved_time(self.speeds, copies * (1 / split))
         permuted = moved_time(self.speeds, _ROUTED * copies * shape.hidden)
         cast = self._casts(widths.expert, copies, split)
         inside = widths.inside_expert
-        moves = Spent(
+        moves = KernelTime(
             moves.forward + bent * inside.split_forward + permuted + cast.forward,
             moves.backward + bent * inside.split_backward + permuted + cast.backward,
         )
@@ -428,14 +428,14 @@ class _Layer:
         again = self._again(widths.again_mixture, moves, grouped.forward)
         return self._time(spent, moves, weights, self._sent(copies / split), again)
 
-    def _again(self, linears: tuple[Linear, ...], moves: Spent, experts: Value = 0.0) -> Value:
+    def _again(self, linears: tuple[Linear, ...], moves: KernelTime, experts: Value = 0.0) -> Value:
         """Every second product, all *experts*, and what is not a product, computed again."""
         if is_plain_zero(self.degrees.operations):
             return 0.0
         spent = self.products.seconds(linears, self.speeds.products)
         return self.degrees.operations * (spent.forward + experts + moves.forward)
 
-    def _time(self, products: Spent, moves: Spent, weights: Value, expert: Value, some: Value) -> LayerTime:
+    def _time(self, products: KernelTime, moves: KernelTime, weights: Value, expert: Value, some: Value) -> LayerTime:
         degrees, speeds, on, full = self.degrees, self.speeds, self.on, self.degrees.full
         heads = self.shape.heads / self.tensor
         keys = degrees.sequence
@@ -461,28 +461,28 @@ class _Layer:
             backward=backward + again,
         )
 
-    def _moves(self, inside: Bytes, linears: tuple[Linear, ...]) -> Spent:
+    def _moves(self, inside: Bytes, linears: tuple[Linear, ...]) -> KernelTime:
         around, rows, split, tensor = self.widths.around, self.rows, self.split, self.tensor
         cast = self._casts(linears, rows, tensor)
         forward = around.whole_forward * split
         forward = forward + (around.split_forward + inside.split_forward) / tensor
         backward = around.whole_backward * split
         backward = backward + (around.split_backward + inside.split_backward) / tensor
-        return Spent(
+        return KernelTime(
             moved_time(self.speeds, rows * forward) + cast.forward,
             moved_time(self.speeds, rows * backward) + cast.backward,
         )
 
-    def _casts(self, linears: tuple[Linear, ...], rows: Value, tensor: Value) -> Spent:
+    def _casts(self, linears: tuple[Linear, ...], rows: Value, tensor: Value) -> KernelTime:
         """Inputs forward, gradients of results backward, cast to the bits of the products."""
         if not self.speeds.casts:
-            return Spent(0.0, 0.0)
+            return KernelTime(0.0, 0.0)
         each = moved_time(self.speeds, self.speeds.casts * rows)
         sides = [
             sum(width.size / tensor if width.split else width.size for width in widths)
             for widths in ([one.taken for one in linears], [one.result for one in linears])
         ]
-        return Spent(each * sides[0], each * sides[1])
+        return KernelTime(each * sides[0], each * sides[1])
 
     def _launches(self, busy: Value) -> Value:
         if self.speeds.fused:

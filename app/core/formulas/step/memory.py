@@ -17,7 +17,7 @@ from app.core.formulas.parallelism.rules import (
     stage_of,
 )
 from app.core.formulas.presets import ModelShape, Recipe
-from app.core.formulas.step.layer import LayerBytes, along
+from app.core.formulas.step.layer import LayerBytes, sequence_share
 from app.core.formulas.transformer.parameters import LayerParts
 from app.core.units import Bytes
 
@@ -200,7 +200,7 @@ class RankMemoryTerms(NamedTuple):
         """A rank of a layout; *parts* are those of the shape's layers."""
         size, rows = recipe.element_bytes, padded_vocabulary(shape, on.tensor, by) / on.tensor
         gathered = by.where((on.sequence_parallel > 0) & (on.tensor > 1), 2, 0)
-        norm = 3 * along(on, by)  # in and out of the last norm, and its gradient
+        norm = 3 * sequence_share(on, by)  # in and out of the last norm, and its gradient
         weights = by.where(on.zero_stage > 2, _GATHERED * size, 0)  # noqa: PLR2004
         return cls(
             middle=Middle.of(shape.layers, on),
@@ -214,7 +214,7 @@ class RankMemoryTerms(NamedTuple):
             sharding=weights + by.where(on.zero_stage > 1, recipe.reduced_bytes, 0),
             kinds=_one_of_each(shape, size, on, by),
             joined=(
-                by.where(on.full, _JOINED_AGAIN, _JOINED) * (size * on.tokens * shape.hidden * along(on, by)),
+                by.where(on.full, _JOINED_AGAIN, _JOINED) * (size * on.tokens * shape.hidden * sequence_share(on, by)),
                 size * 2 * shape.hidden**2 / on.tensor,
             ),
         )

@@ -51,7 +51,7 @@ class Speeds(NamedTuple):
     skew: float
 
 
-class Reduced(NamedTuple):
+class ReducedBytes(NamedTuple):
     """Bytes of a gradient as it is reduced, and of a weight as it is gathered."""
 
     gradient: float = 2.0
@@ -107,7 +107,7 @@ def _in_a_domain(net: Net, on: Numbers, ranks: Value, stride: Value) -> Value:
 Side = Literal["fast", "middle", "slow"]
 
 
-class _Seen(NamedTuple):
+class _PlausibleShare(NamedTuple):
     """A share without a source: the fastest and the slowest that is plausible, and one between."""
 
     fast: float
@@ -115,22 +115,22 @@ class _Seen(NamedTuple):
     slow: float
 
 
-_PRODUCT = _Seen(0.87, 0.68, 0.49)  # the most on an A100, the least on a B200
-_PRODUCT_OF_BLACKWELL = _Seen(0.70, 0.595, 0.49)
-_MEMORY = _Seen(0.90, 0.75, 0.60)
-_GROUPED = _Seen(1.0, 0.75, 0.5)
-_HIDDEN_EXPERT = _Seen(1.0, 0.5, 0.0)
+_PRODUCT = _PlausibleShare(0.87, 0.68, 0.49)  # the most on an A100, the least on a B200
+_PRODUCT_OF_BLACKWELL = _PlausibleShare(0.70, 0.595, 0.49)
+_MEMORY = _PlausibleShare(0.90, 0.75, 0.60)
+_GROUPED = _PlausibleShare(1.0, 0.75, 0.5)
+_HIDDEN_EXPERT = _PlausibleShare(1.0, 0.5, 0.0)
 # Of tensor and context parallelism: exposed in published runs in 16 bits; recipes in 8 and 4 bits
 # overlap some of it.
-_HIDDEN = _Seen(1.0, 0.0, 0.0)
+_HIDDEN = _PlausibleShare(1.0, 0.0, 0.0)
 _INTER = 0.90  # of a node's network: a prior
 _INTRA = 0.80  # where a link has no effective bandwidth: NCCL's overhead, nccl-tests issue 212
 _INTER_START = 30e-6
 _FLASH = 2022  # FlashAttention, arXiv:2205.14135
-_FEWER_BITS = _Seen(1.0, 1.0, 0.7)  # of a share in 8 bits, which depends on the recipe
+_FEWER_BITS = _PlausibleShare(1.0, 1.0, 0.7)  # of a share in 8 bits, which depends on the recipe
 # Bytes per element that is cast: none if the kernel before does it; 2 read and the result written
 # twice, as is and transposed; as much again for a pass that looks for the largest.
-_CASTS = {"16-bit": _Seen(0, 0, 0), "8-bit": _Seen(0, 4, 8), "4-bit": _Seen(0, 3, 6)}
+_CASTS = {"16-bit": _PlausibleShare(0, 0, 0), "8-bit": _PlausibleShare(0, 4, 8), "4-bit": _PlausibleShare(0, 3, 6)}
 
 
 @lru_cache(maxsize=512)
@@ -142,7 +142,7 @@ def speeds_of(
     precision = _supported(gpu, precision)
     exact = gpu.peak * _product(gpu, shares, "16-bit", side)
     fused = is_fused(shape, gpu, shares)
-    exposed = _HIDDEN if precision != "16-bit" else _Seen(0.0, 0.0, 0.0)
+    exposed = _HIDDEN if precision != "16-bit" else _PlausibleShare(0.0, 0.0, 0.0)
     overlap = -1.0 if fused else 0.0
     return Speeds(
         products=peak_of(gpu, precision) * _product(gpu, shares, precision, side),
@@ -226,6 +226,6 @@ def _net(cluster: Cluster, shares: Shares) -> Net:
     )
 
 
-def reduced_by(recipe: Recipe) -> Reduced:
+def reduced_by(recipe: Recipe) -> ReducedBytes:
     """Bytes that data parallelism sends with *recipe*: weights are gathered as they are used."""
-    return Reduced(recipe.reduced_bytes, recipe.element_bytes)
+    return ReducedBytes(recipe.reduced_bytes, recipe.element_bytes)

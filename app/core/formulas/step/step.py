@@ -5,7 +5,7 @@ from typing import NamedTuple
 from app.core.formulas.parallelism.rules import Degrees, Numbers, Value
 from app.core.formulas.presets import ModelShape
 from app.core.formulas.step.layer import ELEMENT, LayerTime, Linear, Products, Width, Widths, layer_times, moved_time
-from app.core.formulas.step.speeds import Reduced, Speeds, message, ring
+from app.core.formulas.step.speeds import ReducedBytes, Speeds, message, ring
 from app.core.units import Seconds
 
 _LOGIT_BYTES, _EMBEDDING_BYTES = 30, 20  # bytes that are moved: of a logit; of a token's element
@@ -104,7 +104,7 @@ def end_times(shape: ModelShape, speeds: Speeds, degrees: Degrees, on: Numbers) 
     rows = degrees.tokens
     padded = on.ceil(shape.vocabulary / (_PADDED * tensor)) * _PADDED * tensor
     table = Linear(Width(1, split=True), Width(shape.hidden))
-    spent = _Padded(speeds, on, rows, tensor, padded).seconds((table,), speeds.exact)
+    spent = _PaddedProducts(speeds, on, rows, tensor, padded).seconds((table,), speeds.exact)
     logits = moved_time(speeds, _LOGIT_BYTES * rows * padded / tensor)
     size = ELEMENT * rows * shape.hidden
     each = (1 - speeds.hidden_tensor) * ring(speeds.net, on, size, tensor, 1, 2)
@@ -117,7 +117,7 @@ def end_times(shape: ModelShape, speeds: Speeds, degrees: Degrees, on: Numbers) 
     return Ends(embedding, head, 2 * each, passed.forward + passed.backward)
 
 
-class _Padded(Products):
+class _PaddedProducts(Products):
     """Products with the vocabulary, whose size depends on the number of ranks."""
 
     def __init__(self, speeds: Speeds, on: Numbers, rows: Value, tensor: Value, padded: Value) -> None:
@@ -171,7 +171,7 @@ def step_parts(
     speeds: Speeds,
     degrees: Degrees,
     on: Numbers,
-    sent: Reduced = Reduced(),  # noqa: B008
+    sent: ReducedBytes = ReducedBytes(),  # noqa: B008
     one: StagesTime | None = None,
 ) -> StepTime:
     """The parts of a step; *one* is the result of `stages_time`, if it is known."""
@@ -209,7 +209,7 @@ def total_time(speeds: Speeds, busy: Value, messages: Value, exposed: Value, opt
     return (1 + speeds.skew) * (busy + messages + (exposed + optimizer))
 
 
-class Held(NamedTuple):
+class RankParameters(NamedTuple):
     """Parameters of the fullest rank, and the ranks that hold the same; experts may be None."""
 
     dense: Value
@@ -219,7 +219,7 @@ class Held(NamedTuple):
     same_experts: Value
 
 
-def held_parameters(shape: ModelShape, degrees: Degrees, most: Value, on: Numbers) -> Held:
+def held_parameters(shape: ModelShape, degrees: Degrees, most: Value, on: Numbers) -> RankParameters:
     """The parameters of a stage of *most* layers, the fullest.
 
     With the embedding if it is alone on its stage, with both tables if there is one stage.
@@ -237,7 +237,7 @@ def held_parameters(shape: ModelShape, degrees: Degrees, most: Value, on: Number
     same = degrees.data * degrees.context
     same_experts = same * tensor / (degrees.expert * degrees.expert_tensor)
     routed = mixtures * expert if shape.experts else None
-    return Held(dense, table, routed, same, same_experts)
+    return RankParameters(dense, table, routed, same, same_experts)
 
 
 def message_time(shape: ModelShape, speeds: Speeds, degrees: Degrees, on: Numbers) -> Value:
@@ -261,7 +261,7 @@ class Traffic(NamedTuple):
     ends: _Rounds
 
 
-def traffic(speeds: Speeds, degrees: Degrees, on: Numbers, sent: Reduced, held: Held) -> Traffic:
+def traffic(speeds: Speeds, degrees: Degrees, on: Numbers, sent: ReducedBytes, held: RankParameters) -> Traffic:
     """What data parallelism sends in a step, before any of it is hidden."""
     return Traffic(
         _rounds(speeds, degrees, on, sent, held, held.dense),
@@ -292,7 +292,9 @@ def exposed_time(
     return shown + _TAKEN * on.larger(0.0, total - shown)
 
 
-def _rounds(speeds: Speeds, degrees: Degrees, on: Numbers, sent: Reduced, held: Held, dense: Value) -> _Rounds:
+def _rounds(
+    speeds: Speeds, degrees: Degrees, on: Numbers, sent: ReducedBytes, held: RankParameters, dense: Value
+) -> _Rounds:
     """Weights gathered and gradients reduced once, on all ranks that hold the same ones.
 
     Over *sharded* ranks where ZeRO shards over fewer of them, whose shards are reduced over the
@@ -321,7 +323,7 @@ def _shown_step(layers: Value, computing: Value, sending: Value, on: Numbers) ->
     return each + (layers - 1) * on.larger(0.0, each - computing)
 
 
-def optimizer_time(speeds: Speeds, degrees: Degrees, held: Held, on: Numbers) -> Value:
+def optimizer_time(speeds: Speeds, degrees: Degrees, held: RankParameters, on: Numbers) -> Value:
     """The update of the weights that are on the fullest rank."""
     sharded = degrees.zero_stage > 0
     within = on.smaller(degrees.sharded, held.same)

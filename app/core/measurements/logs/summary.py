@@ -10,7 +10,7 @@ from app.core.measurements.logs.families import family_title
 from app.core.measurements.logs.layout import printed_cluster, printed_layout, printed_model, world_of
 from app.core.measurements.logs.reader import LogReader
 from app.core.measurements.logs.runs import LogRun, SteadyRun, batch_of, measured_step_time
-from app.core.measurements.number_checks import above, highest_peak, unknown_units
+from app.core.measurements.number_checks import exceeds, highest_peak, unknown_units
 from app.core.measurements.reports import TrainingLog, join_doubts
 from app.core.units import FLOP_PER_SECOND, SECOND, FlopsPerSecond, Ratio, Seconds, show
 
@@ -36,7 +36,7 @@ def utilization(steady: SteadyRun) -> tuple[FlopsPerSecond | None, Ratio | None,
     """FLOP per second and GPU, the MFU on the dense peak, and doubts about both."""
     flops, printed = steady.median("flops_per_gpu"), steady.median("mfu")
     peaks = _peaks(steady, flops, printed)
-    if flops is not None and above(flops, peaks.highest):
+    if flops is not None and exceeds(flops, peaks.highest):
         return None, None, [_about_flops(flops, peaks)]
     if flops is None:
         return (None, *_without_flops(printed, peaks))
@@ -73,7 +73,7 @@ def _about_flops(flops: float, peaks: _Peaks) -> str:
 def _without_flops(printed: Ratio | None, peaks: _Peaks) -> tuple[Ratio | None, Doubts]:
     if printed is None:
         return None, []
-    if above(printed, 1.0):
+    if exceeds(printed, 1.0):
         return None, [f"{_percent(printed)} is printed: {_NOT_ONE}{_because(peaks.fault)}"]
     if peaks.used and peaks.dense and abs(peaks.used / peaks.dense - 1) > _NEAR:
         return _rescaled(printed, peaks.used, peaks.dense, peaks.gpu)
@@ -100,7 +100,7 @@ def _on_peak(flops: float, peaks: _Peaks) -> tuple[Ratio | None, Doubts]:
     """The MFU where the log prints none."""
     if peaks.dense is None:
         return None, []
-    if above(flops, peaks.dense):
+    if exceeds(flops, peaks.dense):
         return None, [_in_fewer_bits(flops, peaks.dense, peaks.gpu)]
     return flops / peaks.dense, []
 
@@ -122,7 +122,7 @@ def _checked(flops: float, printed: Ratio, peaks: _Peaks) -> tuple[Ratio | None,
             f" sparsity; of the dense {_shown(right)} it is {_percent(flops / right)}"
         ]
     if peaks.dense:
-        if above(flops, peaks.dense):
+        if exceeds(flops, peaks.dense):
             return None, [_in_fewer_bits(flops, peaks.dense, peaks.gpu)]
         if abs(used / peaks.dense - 1) <= _NEAR:
             return printed, []
@@ -138,10 +138,10 @@ def _unknown_gpu(printed: Ratio, used: float, peaks: _Peaks) -> tuple[Ratio | No
     """What holds where the peak of the GPU is not known here."""
     fallback = abs(used / _FALLBACK - 1) <= _NEAR
     whose = f"; the peak of {peaks.gpu} is not known here" if peaks.gpu else ""
-    if above(printed, 1.0) or (fallback and peaks.gpu and "A100" not in peaks.gpu):
+    if exceeds(printed, 1.0) or (fallback and peaks.gpu and "A100" not in peaks.gpu):
         of = f" divides by {_shown(used)}"
         named = ", the peak of an A100" if fallback else ""
-        not_one = f": {_NOT_ONE}" if above(printed, 1.0) else ""
+        not_one = f": {_NOT_ONE}" if exceeds(printed, 1.0) else ""
         says = f"the log's MFU of {_percent(printed)}{of}{named}{not_one}{whose}"
         return None, [says + _because(peaks.fault)]
     return printed, []

@@ -235,9 +235,9 @@ class Collector:
         the event began. The call for a graph launches as it goes: there, its beginning counts.
         """
         launched = array("d", [nan]) * len(self._correlation)
-        calls = ordered(self._call)
+        calls = sorted_positions(self._call)
         at = next(calls, None)
-        for event in ordered(self._correlation):
+        for event in sorted_positions(self._correlation):
             correlation = self._correlation[event]
             while at is not None and self._call[at] < correlation:
                 at = next(calls, None)
@@ -272,7 +272,7 @@ def may_launch(name: str) -> bool:
     return _IDLE_CALL.search(name) is None
 
 
-def ordered(column: array[int] | array[float]) -> Iterator[int]:
+def sorted_positions(column: array[int] | array[float]) -> Iterator[int]:
     """The positions of *column*, from its smallest entry to its largest, without a copy of it."""
     key = column.__getitem__
     runs = [

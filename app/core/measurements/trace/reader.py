@@ -36,7 +36,7 @@ from app.core.measurements.trace.tolls import (
     Window,
     computing_intervals,
     events_in_order,
-    exposed,
+    exposed_waits,
     tolls_of,
     whole_steps,
 )
@@ -150,7 +150,7 @@ def _exposed(rank: RankTrace, waits: Sequence[float]) -> float:
         (call.begin, call.begin + wait / MICRO) for call, wait in zip(rank.calls, waits, strict=True) if wait > 0
     )
     pairs = iter(rank.computing)
-    return min(exposed(intervals, zip(pairs, pairs, strict=True)), rank.tolls.exposed_communication)
+    return min(exposed_waits(intervals, zip(pairs, pairs, strict=True)), rank.tolls.exposed_communication)
 
 
 def _calls(source: EventFile, activity: Activity, window: Window) -> Iterator[CollectiveCall]:

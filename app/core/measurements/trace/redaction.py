@@ -33,14 +33,14 @@ _HEAD = b'{"schemaVersion":1,"traceEvents":['
 
 
 @dataclass(frozen=True, slots=True)
-class Slimmed:
+class RedactionCount:
     """How many events were kept, of how many."""
 
     kept: int
     seen: int
 
 
-def slim(source: BinaryIO, target: BinaryIO, *, packed: bool) -> Slimmed:
+def slim(source: BinaryIO, target: BinaryIO, *, packed: bool) -> RedactionCount:
     """Write the trace *source* to *target* without what is private; *packed* with gzip.
 
     Raises:
@@ -52,12 +52,12 @@ def slim(source: BinaryIO, target: BinaryIO, *, packed: bool) -> Slimmed:
         return _write(EventFile(source), out)
 
 
-def _write(source: EventFile, out: BinaryIO | gzip.GzipFile) -> Slimmed:
+def _write(source: EventFile, out: BinaryIO | gzip.GzipFile) -> RedactionCount:
     kept = seen = 0
     out.write(_HEAD)
     for events in source.events():
         seen += len(events)
-        some = [public(event) for event in events if needed(event)]
+        some = [public(event) for event in events if is_needed(event)]
         if some:
             out.write(b",\n" if kept else b"")
             out.write(msgspec.json.encode(some)[1:-1].replace(b"},{", b"},\n{"))
@@ -65,10 +65,10 @@ def _write(source: EventFile, out: BinaryIO | gzip.GzipFile) -> Slimmed:
     out.write(b'],"distributedInfo":' + msgspec.json.encode(_job(source.job.distributed or {})))
     names = [{"id": 0, "name": name} for name in _hardware(source)]
     out.write(b',"deviceProperties":' + msgspec.json.encode(names) + b"}\n")
-    return Slimmed(kept, seen)
+    return RedactionCount(kept, seen)
 
 
-def needed(event: Event) -> bool:
+def is_needed(event: Event) -> bool:
     """Whether the report needs *event*."""
     if event.ph != "X":
         return bool(device_process(event))

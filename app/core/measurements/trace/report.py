@@ -13,7 +13,7 @@ from app.core.measurements.reports import Json
 from app.core.measurements.trace.activity import COMPUTE, MOST, MOST_COLLECTIVES, Activity
 from app.core.measurements.trace.communication import CollectiveCall, Skew
 from app.core.measurements.trace.events import EventFile
-from app.core.measurements.trace.tolls import Tolls, Window, unlaunched
+from app.core.measurements.trace.tolls import Tolls, Window, find_unlaunched
 from app.core.units import SECOND, BytesPerSecond, Seconds, show
 
 
@@ -249,7 +249,7 @@ def _about_the_steps(activity: Activity, window: Window) -> Iterator[str]:
 
 def _about_launches(activity: Activity, window: Window, kernels: Sequence[Kernel]) -> Iterator[str]:
     """Whether kernels are tied to the calls that launched them."""
-    missing, events = unlaunched(activity), len(activity)
+    missing, events = find_unlaunched(activity), len(activity)
     if missing == events:
         yield (
             "the trace has no launches, so how much of the idle time is due to the host is unknown"

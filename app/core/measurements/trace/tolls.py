@@ -6,7 +6,7 @@ from heapq import merge
 from math import inf, isnan, nan
 
 from app.core.errors import InputError
-from app.core.measurements.trace.activity import COMMUNICATION, COMPUTE, COPY, Activity, ordered
+from app.core.measurements.trace.activity import COMMUNICATION, COMPUTE, COPY, Activity, sorted_positions
 from app.core.units import Seconds
 
 MICRO = 1e-6  # seconds; the times of a trace are microseconds
@@ -66,13 +66,13 @@ def whole_steps(activity: Activity) -> Window:
         steps = [step for step in steps if step[0] <= last]
     if len(steps) < 2:  # noqa: PLR2004 - one whole step, and the last
         return Window(len(steps))
-    by_launch = 2 * unlaunched(activity) <= len(activity)
+    by_launch = 2 * find_unlaunched(activity) <= len(activity)
     window = Window(len(steps) - 1, steps[-1][0], by_launch)
     works = any(window.holds(activity, event) for event in range(len(activity)))
     return window if works else Window(0)
 
 
-def unlaunched(activity: Activity) -> int:
+def find_unlaunched(activity: Activity) -> int:
     """Events whose launch is unknown."""
     return sum(map(isnan, activity.launched))
 
@@ -102,7 +102,7 @@ def _nothing_read(activity: Activity) -> str:
     return "no GPU activity in this trace: profile with ProfilerActivity.CUDA"
 
 
-def exposed(waits: Iterable[tuple[float, float]], compute: Iterable[tuple[float, float]]) -> Seconds:
+def exposed_waits(waits: Iterable[tuple[float, float]], compute: Iterable[tuple[float, float]]) -> Seconds:
     """How much of the *waits* is not hidden by *compute*: intervals, each by their begin."""
     sweep = _Sweep()
     waiting = ((begin, end, COMMUNICATION) for begin, end in waits)
@@ -128,7 +128,7 @@ def computing_intervals(activity: Activity, window: Window) -> Iterator[tuple[fl
 
 def events_in_order(activity: Activity, window: Window) -> Iterator[int]:
     """The events in the *window* by the time when they begin."""
-    return (event for event in ordered(activity.begin) if window.holds(activity, event))
+    return (event for event in sorted_positions(activity.begin) if window.holds(activity, event))
 
 
 @dataclass

@@ -120,7 +120,7 @@ class Slot(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Played:
+class SimulatedSchedule:
     """A simulated schedule: the passes of every device, and the messages that it sent."""
 
     schedule: PipelineSchedule
@@ -186,7 +186,7 @@ def _peak(slots: tuple[Slot, ...], chunks: int) -> float:
     return most / chunks
 
 
-def kept_over_time(played: Played, device: int) -> tuple[tuple[float, float], ...]:
+def kept_over_time(played: SimulatedSchedule, device: int) -> tuple[tuple[float, float], ...]:
     """Corners of the curve of micro-batches whose activations *device* holds, over time.
 
     A pass that starts when another ends takes its place, and adds no corner.
@@ -211,7 +211,7 @@ def kept_over_time(played: Played, device: int) -> tuple[tuple[float, float], ..
     return tuple(corners)
 
 
-def simulate_schedule(schedule: PipelineSchedule, times: Times) -> Played:
+def simulate_schedule(schedule: PipelineSchedule, times: Times) -> SimulatedSchedule:
     """Simulate *schedule*: every device works through its order; messages take time.
 
     Raises:
@@ -239,7 +239,7 @@ class _Clock:
         self.slots: list[list[Slot]] = [[] for _ in range(schedule.devices)]
         self.sends = [0] * schedule.devices
 
-    def run(self) -> Played:
+    def run(self) -> SimulatedSchedule:
         awake = list(range(self.schedule.devices))
         while awake:
             device = awake.pop()
@@ -254,7 +254,7 @@ class _Clock:
         if any(p < len(o) for p, o in zip(self.place, self.schedule.orders, strict=True)):
             raise ValueError(say("{name}: the devices wait for one another forever", name=self.schedule.name))
         slots = tuple(tuple(own) for own in self.slots)
-        return Played(self.schedule, self.times, slots, tuple(self.sends))
+        return SimulatedSchedule(self.schedule, self.times, slots, tuple(self.sends))
 
     def earliest(self, device: int, block: Block) -> float | None:
         """When *block* can start; None, and the device sleeps, if an input is not ready."""

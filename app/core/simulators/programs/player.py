@@ -22,7 +22,7 @@ from app.core.simulators.programs.instructions import (
     memory_name,
     read_program,
 )
-from app.core.translation import joined, noted, say
+from app.core.translation import join_sentences, noted, say
 
 _LATEST = 10_000  # units of time
 
@@ -167,7 +167,7 @@ class _Game:
                 form = noted("it takes longer than {units} units of time")
                 raise ScheduleError(say(form, units=f"{_LATEST:,}"))
         if stuck := [text for one in self.ranks if (text := self._waiting(one))]:
-            raise ScheduleError(joined(stuck))
+            raise ScheduleError(join_sentences(stuck))
 
     def _settle(self) -> bool:
         """End and start what can be at this moment; whether anything changed."""

@@ -17,7 +17,7 @@ from app.core.simulators.sharding.player import (
     play_plan,
     working_plans,
 )
-from app.core.simulators.sharding.routing import Routed, route
+from app.core.simulators.sharding.routing import RoutingOutcome, route
 
 __all__ = [
     "Block",
@@ -31,7 +31,7 @@ __all__ = [
     "PlayedPlan",
     "RankMesh",
     "Resharding",
-    "Routed",
+    "RoutingOutcome",
     "ShardedLayout",
     "WorkingPlan",
     "play_plan",

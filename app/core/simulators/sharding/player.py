@@ -136,7 +136,7 @@ def numbers_of(order: int, dims: int, small: int) -> tuple[int, ...]:
     return tuple(a * i * i + b * sum(rest) + c + (i + 1) * sum(rest) for i, *rest in cells)
 
 
-def gathered(mesh: RankMesh, held: Blocks, axis: str) -> Blocks:
+def gather_blocks(mesh: RankMesh, held: Blocks, axis: str) -> Blocks:
     """Each rank has the blocks of all ranks along *axis*.
 
     Raises:
@@ -157,7 +157,7 @@ def _same(cells: Sequence[int | None]) -> int | None:
     return found.pop() if found else None
 
 
-def reduced(mesh: RankMesh, held: Blocks, axis: str) -> Blocks:
+def reduce_blocks(mesh: RankMesh, held: Blocks, axis: str) -> Blocks:
     """Each rank has the sums of the blocks along *axis*.
 
     Raises:
@@ -178,7 +178,7 @@ def _sum(cells: Sequence[int | None]) -> int | None:
     return sum(there) if there else None
 
 
-def kept(mesh: RankMesh, held: Blocks, axis: str, dim: int, dims: int) -> Blocks:
+def keep_part(mesh: RankMesh, held: Blocks, axis: str, dim: int, dims: int) -> Blocks:
     """Each rank drops all but its own part along *axis* of what it holds, split by *dim*."""
     at, ways, small = mesh.axes.index(axis), mesh.along(axis), mesh.small
     step = small ** (dims - 1 - dim)
@@ -191,7 +191,7 @@ def kept(mesh: RankMesh, held: Blocks, axis: str, dim: int, dims: int) -> Blocks
     return tuple(new)
 
 
-def multiplied(left: Blocks, right: Blocks, small: int) -> Blocks:
+def multiply_blocks(left: Blocks, right: Blocks, small: int) -> Blocks:
     """The product of what each rank holds: a cell needs one number of each at least."""
     return tuple(_product(a, b, small) for a, b in zip(left, right, strict=True))
 
@@ -218,7 +218,7 @@ def is_lost(held: Blocks) -> bool:
     return any(all(cell is None for cell in cells) for cells in zip(*held, strict=True))
 
 
-def sent(kind: MoveKind, held: Blocks, ranks: int) -> float:
+def sent_parts(kind: MoveKind, held: Blocks, ranks: int) -> float:
     """What each rank sends, as a part of the array: around a ring, as the collectives do.
 
     An all-gather passes on every block but one; an all-reduce is a reduce-scatter and an
@@ -240,15 +240,15 @@ def apply_move(mesh: RankMesh, held: Blocks, move: Move, dims: Sequence[str]) ->
         IllegalMoveError: it cannot be made.
     """
     if move.kind is MoveKind.ALL_GATHER:
-        return gathered(mesh, held, move.axis)
+        return gather_blocks(mesh, held, move.axis)
     if move.kind is MoveKind.ALL_REDUCE:
-        return reduced(mesh, held, move.axis)
+        return reduce_blocks(mesh, held, move.axis)
     before = held
     if move.kind is MoveKind.REDUCE_SCATTER:
-        before = reduced(mesh, held, move.axis)
+        before = reduce_blocks(mesh, held, move.axis)
     elif move.kind is MoveKind.ALL_TO_ALL:
-        before = gathered(mesh, held, move.axis)
-    return kept(mesh, before, move.axis, dims.index(move.along), len(dims))
+        before = gather_blocks(mesh, held, move.axis)
+    return keep_part(mesh, before, move.axis, dims.index(move.along), len(dims))
 
 
 Sent = Mapping[str, float]  # what each rank sends, as parts of each array
@@ -412,13 +412,13 @@ def _make(task: Resharding, arrays: dict[str, Blocks], move: Move) -> float:
         if task.want[0] in arrays:
             raise IllegalMoveError(say("the product is there already"))
         left, right = (arrays[name] for name, _ in task.have)
-        arrays[task.want[0]] = multiplied(left, right, task.mesh.small)
+        arrays[task.want[0]] = multiply_blocks(left, right, task.mesh.small)
         return 0.0
     if move.array not in arrays:
         raise IllegalMoveError(say("{array} is not there yet: multiply first", array=move.array))
     before = arrays[move.array]
     arrays[move.array] = apply_move(task.mesh, before, move, task.dims[move.array])
-    return sent(move.kind, before, task.mesh.along(move.axis))
+    return sent_parts(move.kind, before, task.mesh.along(move.axis))
 
 
 LONGEST = 3  # moves of the plans that are searched, beside the product
@@ -470,7 +470,7 @@ def _with_product(task: Resharding, longest: int) -> Iterator[WorkingPlan]:
             room = longest - least - shortest[right]
             if room < 0:
                 continue
-            made = multiplied(left, right, task.mesh.small)
+            made = multiply_blocks(left, right, task.mesh.small)
             if (made, room) not in later:
                 ends = {} if is_lost(made) else _reached(task, name, made, room)
                 later[made, room] = ends.get(task.goal, [])
@@ -524,4 +524,4 @@ def _after(task: Resharding, name: str, held: Blocks) -> Iterator[tuple[Move, fl
         except IllegalMoveError:
             continue
         if new != held and not is_lost(new):
-            yield move, sent(move.kind, held, task.mesh.along(move.axis)), new
+            yield move, sent_parts(move.kind, held, task.mesh.along(move.axis)), new

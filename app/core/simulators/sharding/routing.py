@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 
 @dataclass(slots=True)
-class Routed:
+class RoutingOutcome:
     """Copies that each expert accepted, copies dropped, and copies sent by each rank."""
 
     loads: list[int]
@@ -12,10 +12,10 @@ class Routed:
     sent: list[int]
 
 
-def route(choices: list[list[list[int]]], experts: int, room: int | None = None) -> Routed:
+def route(choices: list[list[list[int]]], experts: int, room: int | None = None) -> RoutingOutcome:
     """Send each token of each rank to its chosen experts, spread evenly over ranks."""
     ranks = len(choices)
-    routed = Routed([0] * experts, 0, [0] * ranks)
+    routed = RoutingOutcome([0] * experts, 0, [0] * ranks)
     for rank, tokens in enumerate(choices):
         for chosen in tokens:
             for expert in chosen:

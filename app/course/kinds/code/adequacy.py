@@ -19,8 +19,8 @@ from app.course.kinds.base import Finding
 from app.course.kinds.code import agreement
 from app.course.kinds.code.calls import Argument, plain_argument, python
 from app.course.kinds.code.feedback import refuse_lost
-from app.course.kinds.code.mutants import Altered, alterations
-from app.course.sandbox.process import CallReturned, Outcome, Plain, Stopped
+from app.course.kinds.code.mutants import AlteredProgram, alterations
+from app.course.sandbox.process import CallReturned, Outcome, Plain, StoppedRun
 from app.course.sandbox.runner import Runner
 
 _ROWS = 2000  # combinations of arguments that are looked at
@@ -57,7 +57,7 @@ class Adequacy:
     """How many of the programs that differ from the right one fail, and those that do not."""
 
     differing: int
-    survivors: tuple[Altered, ...]
+    survivors: tuple[AlteredProgram, ...]
 
     @property
     def share(self) -> float:
@@ -105,7 +105,7 @@ class Contest:
                 survivors.append(one)
         return Adequacy(count, tuple(survivors))
 
-    def _changed_too(self) -> list[Altered]:
+    def _changed_too(self) -> list[AlteredProgram]:
         """Some of the other right programs with one small change.
 
         One that searches without end would take a second, so none with a `while` is changed.
@@ -173,7 +173,7 @@ class Contest:
                 pairs.append(((program, other), f"wrong program {late} from {early}"))
         return pairs
 
-    async def _cure(self, survivors: Sequence[Altered], runner: Runner) -> str:
+    async def _cure(self, survivors: Sequence[AlteredProgram], runner: Runner) -> str:
         """A few calls that tell apart what the others do not, ready to paste."""
         changed = [(one.source, "") for one in survivors]
         others = [(program, "") for program in self.wrong_too]
@@ -238,12 +238,12 @@ def sensible(
 def _found(outcomes: Sequence[Outcome]) -> Iterator[Plain]:
     """The result of each call, up to one that was stopped: the next run starts with it."""
     for index, outcome in enumerate(outcomes):
-        if isinstance(outcome, Stopped) and index:
+        if isinstance(outcome, StoppedRun) and index:
             return
         yield outcome.value if isinstance(outcome, CallReturned) else None
 
 
-def _alterations(source: str) -> list[Altered]:
+def _alterations(source: str) -> list[AlteredProgram]:
     return [one for one in alterations(source) if _compiles(one.source)]
 
 
@@ -276,5 +276,5 @@ def _cover(differing: Sequence[int], rows: Sequence[Sequence[Argument]]) -> list
     return sorted(chosen)
 
 
-def _listed(survivors: Sequence[Altered]) -> str:
+def _listed(survivors: Sequence[AlteredProgram]) -> str:
     return "; ".join(map(str, survivors[:_SHOWN]))

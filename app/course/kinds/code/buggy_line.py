@@ -20,16 +20,23 @@ from app.course.kinds.base import (
     Answer,
     Finding,
     Markdown,
-    Remembered,
     Strict,
+    ValueCache,
     Verdict,
     Where,
     mistake_key,
     single_text,
 )
 from app.course.kinds.code.adequacy import sensible
-from app.course.kinds.code.agreement import alike, combinations
-from app.course.kinds.code.calls import Argument, CodeExercise, TrialCall, function_in, refuse_absent_lines, rounded
+from app.course.kinds.code.agreement import combinations, counts_as_equal
+from app.course.kinds.code.calls import (
+    Argument,
+    CodeExercise,
+    TrialCall,
+    function_in,
+    refuse_absent_lines,
+    round_result,
+)
 from app.course.kinds.code.feedback import refuse_lost
 from app.course.kinds.code.interpreter import CompiledListing, ListingError
 from app.course.kinds.code.mutants import TreePlace
@@ -44,9 +51,9 @@ from app.course.kinds.code.mutation import (
     cured_by,
     dead_lines,
     effect_of,
-    walked,
+    walk_statements,
 )
-from app.course.kinds.drawn_values import Draw, shuffled
+from app.course.kinds.drawn_values import Draw, shuffle_things
 from app.course.sandbox.process import CallReturned
 from app.course.sandbox.runner import Runner
 
@@ -88,7 +95,7 @@ def _cure_elsewhere(
     function = next(node for node in tree.body if isinstance(node, ast.FunctionDef))
     known = [argument.arg for argument in function.args.args]
     program = CompiledListing(tree, listing.entry)  # each run reads the tree again
-    for statement in walked(function.body):
+    for statement in walk_statements(function.body):
         if statement.lineno != line and statement.lineno not in argued:
             for place, value in candidates(statement, known):
                 place.put(value)
@@ -241,7 +248,7 @@ class BuggyLine(CodeExercise):
     )
     elsewhere: dict[int, Markdown] = Field(default_factory=dict, description="feedback on a line that is right")
     entry: str = Field(default="", description="the function to call; the first one if empty")
-    _drawn_bugs: Remembered[int, Bug] = PrivateAttr(default_factory=Remembered)
+    _drawn_bugs: ValueCache[int, Bug] = PrivateAttr(default_factory=ValueCache)
 
     @model_validator(mode="after")
     def _lines_exist(self) -> Self:
@@ -292,7 +299,7 @@ class BuggyLine(CodeExercise):
             ExpressionError: it is more than arithmetic.
         """
         try:
-            yield from self._mutants.drawn(lambda edits: shuffled(seed, edits))
+            yield from self._mutants.drawn(lambda edits: shuffle_things(seed, edits))
         except ListingError as error:
             raise ExpressionError(f"no bugs can be drawn from the code: {error}") from error
 
@@ -446,8 +453,8 @@ class BuggyLine(CodeExercise):
         for call, outcome in zip(calls, report.outcomes, strict=False):
             if not isinstance(outcome, CallReturned):
                 return f"{call.text}: {outcome}"
-            if not alike(outcome.value, call.expected):
-                return f"{call.text} gives {rounded(outcome.value)}, not {rounded(call.expected)}"
+            if not counts_as_equal(outcome.value, call.expected):
+                return f"{call.text} gives {round_result(outcome.value)}, not {round_result(call.expected)}"
         if len(report.outcomes) < len(calls):
             raise UnavailableError("the sandbox lost a run")
         return ""

@@ -15,10 +15,10 @@ from app.core.expressions import ExpressionError, Quantity, evaluate, holds
 from app.core.quotation import code_span
 from app.core.translation import noted, translate
 from app.core.units import scale_of
-from app.course.kinds.base import Answer, Base, Remembered, Strict, single_text
+from app.course.kinds.base import Answer, Base, Strict, ValueCache, single_text
 from app.course.kinds.code.agreement import as_float
 from app.course.kinds.drawn_values import Draw, UnitName, draw
-from app.course.sandbox.process import CallRaised, CallReturned, Outcome, Plain, Stopped
+from app.course.sandbox.process import CallRaised, CallReturned, Outcome, Plain, StoppedRun
 
 Scalar = bool | int | float | str
 Row = list[Scalar]
@@ -76,7 +76,7 @@ def python(value: Plain) -> str:
     return repr(value)
 
 
-def rounded(value: Plain) -> str:
+def round_result(value: Plain) -> str:
     """A result as Python writes it: numbers to six figures."""
     text = _rounded(value)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
@@ -182,12 +182,12 @@ def returns_nothing(calls: Sequence[TrialCall], outcomes: Sequence[Outcome]) -> 
 
 def says_of_call(call: TrialCall, outcome: Outcome) -> str:
     """What went wrong in one call, and what it should return."""
-    made, right = code_span(call.text), rounded(call.expected)
+    made, right = code_span(call.text), round_result(call.expected)
     if not isinstance(outcome, CallReturned):
         should = translate("{call} should return **{right}**.", call=made, right=right)
         return f"{should} {outcome_sentence(outcome)}"
     value = outcome.value
-    got = code_span(rounded(value))
+    got = code_span(round_result(value))
     told = {"call": made, "right": right, "got": got}
     if value is None:
         return translate(_OTHER, **told)
@@ -203,7 +203,7 @@ def says_of_call(call: TrialCall, outcome: Outcome) -> str:
 def says_of_nothing(call: TrialCall, outcome: Outcome) -> str:
     """That a program has no `return`, and what a call should return."""
     made = code_span(call.text)
-    return translate(_NOTHING, call=made, right=rounded(call.expected))
+    return translate(_NOTHING, call=made, right=round_result(call.expected))
 
 
 def says_of_secret(call: TrialCall, outcome: Outcome) -> str:
@@ -212,7 +212,7 @@ def says_of_secret(call: TrialCall, outcome: Outcome) -> str:
     if not isinstance(outcome, CallReturned):
         return f"{made}: {outcome_sentence(outcome)}"
     return translate(
-        "{call} should not return {got}: work it out by hand.", call=made, got=code_span(rounded(outcome.value))
+        "{call} should not return {got}: work it out by hand.", call=made, got=code_span(round_result(outcome.value))
     )
 
 
@@ -263,7 +263,7 @@ def outcome_sentence(outcome: Outcome) -> str:
     match outcome:
         case CallRaised(kind, message, line):
             return _raised(kind, message, line)
-        case Stopped(reason):
+        case StoppedRun(reason):
             return translate(_STOPPED[reason])
         case CallReturned():
             return translate("It returned a value.")
@@ -278,7 +278,7 @@ def _raised(kind: str, message: str, line: int | None) -> str:
     return f"{where}{code_span(what)}"
 
 
-class _Calls(Remembered[str, TrialCall]):
+class _Calls(ValueCache[str, TrialCall]):
     """Calls by their text: many, since the same rows come again at other seeds."""
 
     most = 4096
@@ -293,7 +293,7 @@ class Reference(Strict):
     arguments: dict[str, Annotated[list[Argument], Field(min_length=1)]] = Field(
         min_length=1, description="values of each argument; every one occurs in a drawn call"
     )
-    _made: Remembered[str, TrialCall] = PrivateAttr(default_factory=_Calls)
+    _made: ValueCache[str, TrialCall] = PrivateAttr(default_factory=_Calls)
 
 
 class CodeExercise(Reference, Base):

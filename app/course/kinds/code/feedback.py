@@ -12,8 +12,8 @@ from app.core.errors import PlacedError, UnavailableError
 from app.core.quotation import visible_lines
 from app.core.translation import noted, translate
 from app.core.units import Scale
-from app.course.kinds.base import Markdown, Remembered, Strict
-from app.course.kinds.code.agreement import CLOSE, alike, as_float
+from app.course.kinds.base import Markdown, Strict, ValueCache
+from app.course.kinds.code.agreement import CLOSE, as_float, counts_as_equal
 from app.course.kinds.code.argument_classes import ArgumentClasses, ArgumentKindError, read_kinds
 from app.course.kinds.code.calls import (
     Argument,
@@ -25,14 +25,14 @@ from app.course.kinds.code.calls import (
     in_line,
     plain_argument,
     returns_nothing,
-    rounded,
+    round_result,
     says_of_call,
     says_of_nothing,
     says_of_secret,
     says_of_secret_nothing,
 )
 from app.course.kinds.common_mistakes import common_mistake
-from app.course.sandbox.process import CallRaised, CallReturned, Execution, Outcome, Plain, Stopped
+from app.course.sandbox.process import CallRaised, CallReturned, Execution, Outcome, Plain, StoppedRun
 from app.course.sandbox.runner import Runner
 
 _NOT_RUN = {
@@ -81,14 +81,14 @@ class Trial:
     runs: tuple[TrialRun, ...]
 
 
-class Wrong(Strict):
+class WrongProgram(Strict):
     """A typical wrong program, and the feedback on programs with the same results."""
 
     code: str = Field(min_length=1)
     says: Markdown
 
 
-class Worked(Strict):
+class WorkedCall(Strict):
     """A visible call with its result, where no formula is the reference."""
 
     call: list[Argument] = Field(description="arguments in order")
@@ -96,7 +96,7 @@ class Worked(Strict):
 
 
 @dataclass(frozen=True, slots=True)
-class Hidden:
+class HiddenCalls:
     """The calls that grade: the examples and *drawn* ones, then other calls of every seed.
 
     The right results of the latter stay secret: they cannot be collected from seed to seed.
@@ -120,14 +120,14 @@ class Hidden:
         return f"{call_place(index, len(self.calls))}: {says(call, outcome)}"
 
 
-def returned(example: Worked) -> Plain:
+def returned_value(example: WorkedCall) -> Plain:
     """What *example* says that its call returns."""
     return None if example.returns is None else plain_argument(example.returns)
 
 
 def passes(call: TrialCall, outcome: Outcome) -> bool:
     """Whether *outcome* is what *call* should return."""
-    return isinstance(outcome, CallReturned) and alike(outcome.value, call.expected)
+    return isinstance(outcome, CallReturned) and counts_as_equal(outcome.value, call.expected)
 
 
 def trial_runs(calls: Sequence[TrialCall], outcomes: Sequence[Outcome]) -> tuple[TrialRun, ...]:
@@ -140,8 +140,8 @@ def _trial_run(call: TrialCall, outcome: Outcome, says: Says) -> TrialRun:
     passed = passes(call, outcome)
     return TrialRun(
         call=call.text,
-        expected=rounded(call.expected),
-        got=rounded(outcome.value) if isinstance(outcome, CallReturned) else exception_kind(outcome),
+        expected=round_result(call.expected),
+        got=round_result(outcome.value) if isinstance(outcome, CallReturned) else exception_kind(outcome),
         printed=visible_lines(outcome.printed),
         passed=passed,
         says="" if passed else says(call, outcome),
@@ -163,12 +163,12 @@ def same_results(some: Sequence[Outcome], others: Sequence[Outcome]) -> bool:
 def _same_result(one: Outcome, other: Outcome) -> bool:
     if isinstance(one, CallRaised) and isinstance(other, CallRaised):
         return one.type == other.type
-    return isinstance(one, CallReturned) and isinstance(other, CallReturned) and alike(one.value, other.value)
+    return isinstance(one, CallReturned) and isinstance(other, CallReturned) and counts_as_equal(one.value, other.value)
 
 
 def was_stopped(report: Execution) -> bool:
     """Whether a limit stopped the run: on a busy machine another run may get further."""
-    return any(isinstance(outcome, Stopped) for outcome in (report.body, *report.outcomes))
+    return any(isinstance(outcome, StoppedRun) for outcome in (report.body, *report.outcomes))
 
 
 def refuse_lost(report: Execution) -> None:
@@ -178,7 +178,7 @@ def refuse_lost(report: Execution) -> None:
         UnavailableError: the server lost it, or was too busy to run it.
     """
     for outcome in (report.body, *report.outcomes):
-        if isinstance(outcome, Stopped) and outcome.reason in _NOT_RUN:
+        if isinstance(outcome, StoppedRun) and outcome.reason in _NOT_RUN:
             raise UnavailableError(translate(_NOT_RUN[outcome.reason]))
 
 
@@ -206,7 +206,7 @@ def _number(outcome: Outcome) -> float | None:
     return number if math.isfinite(number) else None
 
 
-class _Results(Remembered[str, tuple[Plain]]):
+class _Results(ValueCache[str, tuple[Plain]]):
     """What the right program returns, by the text of the call."""
 
     most = 4096
@@ -224,7 +224,7 @@ class CalledFunction(CodeExercise):
     )
     starter: str = Field(min_length=1, description="the first line, a docstring, and ...")
     right: str = Field(min_length=1, description="a whole right program")
-    examples: list[list[Argument] | Worked] = Field(
+    examples: list[list[Argument] | WorkedCall] = Field(
         min_length=1, max_length=6, description="visible calls: their arguments in order, or call and returns"
     )
     always: list[list[Argument]] = Field(
@@ -242,15 +242,15 @@ class CalledFunction(CodeExercise):
         default_factory=dict, description="a class of arguments that makes no sense here, and why: n is 1"
     )
     _entry: str = PrivateAttr(default="")
-    _results: Remembered[str, tuple[Plain]] = PrivateAttr(default_factory=_Results)
-    _expected: Remembered[int, Hidden] = PrivateAttr(default_factory=Remembered)
+    _results: ValueCache[str, tuple[Plain]] = PrivateAttr(default_factory=_Results)
+    _expected: ValueCache[int, HiddenCalls] = PrivateAttr(default_factory=ValueCache)
 
     @model_validator(mode="after")
     def _examples_fit(self) -> Self:
         self._entry = function_in(self.starter)
         for example in self.examples:
-            row = example.call if isinstance(example, Worked) else example
-            if isinstance(example, Worked) == bool(self.reference):
+            row = example.call if isinstance(example, WorkedCall) else example
+            if isinstance(example, WorkedCall) == bool(self.reference):
                 raise ValueError(
                     f"the example {row} needs no `returns`: the reference says it"
                     if self.reference
@@ -290,7 +290,7 @@ class CalledFunction(CodeExercise):
         return {one.name: one.column if self.takes else one.given for one in self.classes.arguments}
 
     def _example_rows(self) -> list[list[Argument]]:
-        return [one.call if isinstance(one, Worked) else one for one in self.examples]
+        return [one.call if isinstance(one, WorkedCall) else one for one in self.examples]
 
     def _fits(self, what: str, row: Sequence[Argument]) -> None:
         if len(row) != len(self.arguments):
@@ -304,13 +304,13 @@ class CalledFunction(CodeExercise):
     def visible_calls(self) -> tuple[TrialCall, ...]:
         """The calls of the examples."""
         return tuple(
-            replace(self.call(self.entry, example.call), expected=returned(example))
-            if isinstance(example, Worked)
+            replace(self.call(self.entry, example.call), expected=returned_value(example))
+            if isinstance(example, WorkedCall)
             else self.call(self.entry, example)
             for example in self.examples
         )
 
-    async def hidden_calls(self, seed: int, runner: Runner) -> Hidden:
+    async def hidden_calls(self, seed: int, runner: Runner) -> HiddenCalls:
         """The calls that grade, with what the reference or the right program returns.
 
         Raises:
@@ -319,7 +319,7 @@ class CalledFunction(CodeExercise):
         known = self._expected.get(seed)
         return known or self._expected.keep(seed, await self._worked_out(seed, runner))
 
-    async def _worked_out(self, seed: int, runner: Runner) -> Hidden:
+    async def _worked_out(self, seed: int, runner: Runner) -> HiddenCalls:
         always = [self.call(self.entry, row) for row in (*self.always, *self.class_rows)]
         secret = {call.text for call in always}
         told = [*self.visible_calls(), *self.calls(self.entry, seed)]
@@ -327,7 +327,7 @@ class CalledFunction(CodeExercise):
         calls = [*told, *always]
         if not self.reference:
             calls = await self._with_results(calls, runner)
-        return Hidden(tuple(calls[: len(told)]), tuple(calls[len(told) :]))
+        return HiddenCalls(tuple(calls[: len(told)]), tuple(calls[len(told) :]))
 
     async def _with_results(self, calls: Sequence[TrialCall], runner: Runner) -> list[TrialCall]:
         """*calls* with what the right program returns, which is worked out once for each."""

@@ -14,9 +14,9 @@ from pydantic import Field, PrivateAttr
 from app.core.errors import UnavailableError
 from app.core.expressions import ExpressionError
 from app.core.quotation import visible_lines
-from app.core.translation import localized, noted, translate
+from app.core.translation import localize, noted, translate
 from app.core.units import scale_of
-from app.course.kinds.base import Answer, Finding, Remembered, Verdict, Where, mistake_key
+from app.course.kinds.base import Answer, Finding, ValueCache, Verdict, Where, mistake_key
 from app.course.kinds.code import agreement, boundaries
 from app.course.kinds.code.adequacy import Contest, sensible
 from app.course.kinds.code.argument_classes import find_unmet, guess_kind
@@ -27,16 +27,16 @@ from app.course.kinds.code.calls import (
     in_line,
     outcome_sentence,
     plain_argument,
-    rounded,
+    round_result,
     source_in,
 )
 from app.course.kinds.code.feedback import (
     CalledFunction,
     Example,
     FunctionQuestion,
-    Hidden,
+    HiddenCalls,
     Trial,
-    Wrong,
+    WrongProgram,
     common_mistake_in,
     paired_outcomes,
     passes,
@@ -70,7 +70,7 @@ class WatchedProgram:
 
 def watched_program(source: str) -> WatchedProgram:
     """*source*, with all that is compared or divided in it watched."""
-    watching = _Watching()
+    watching = _TraceInserter()
     tree = ast.fix_missing_locations(watching.visit(ast.parse(source)))
     return WatchedProgram(ast.unparse(tree), tuple(watching.places))
 
@@ -119,7 +119,7 @@ async def _searched(
     return outcome.value  # type: ignore[return-value]
 
 
-class _Watching(ast.NodeTransformer):
+class _TraceInserter(ast.NodeTransformer):
     def __init__(self) -> None:
         self.places: list[tuple[int, str]] = []
 
@@ -158,7 +158,7 @@ class Function(CalledFunction):
     pace = 5.0
     runs_code = True
     kind: Literal["function"]
-    wrong: list[Wrong] = Field(
+    wrong: list[WrongProgram] = Field(
         min_length=1, description="code and says of typical mistakes; each must fail a drawn call"
     )
     right_too: list[str] = Field(
@@ -169,11 +169,11 @@ class Function(CalledFunction):
         description="wrong programs without words of their own: the usual off-by-one, shift or clip; "
         "each must fail at every seed",
     )
-    _foreseen: Remembered[int, Foreseen] = PrivateAttr(default_factory=Remembered)
+    _foreseen: ValueCache[int, Foreseen] = PrivateAttr(default_factory=ValueCache)
 
     def question(self, seed: int) -> FunctionQuestion:
         """The function to write, and visible examples of it."""
-        examples = tuple(Example(call.text, rounded(call.expected)) for call in self.visible_calls())
+        examples = tuple(Example(call.text, round_result(call.expected)) for call in self.visible_calls())
         return FunctionQuestion(self.entry, self.starter, examples)
 
     def right_answer(self, seed: int) -> Answer:
@@ -205,7 +205,7 @@ class Function(CalledFunction):
         told = [hidden.says_of(passed.index(False), report.outcomes)]
         diagnosis = await self._diagnosis(seed, hidden, report, runner)
         if diagnosis:
-            told.append(localized(self.fill(diagnosis, self.draw(seed))))
+            told.append(localize(self.fill(diagnosis, self.draw(seed))))
         known = mistake_key(diagnosis) if diagnosis else ""
         return Verdict(False, sum(passed) / len(calls), tuple(told), mistake=known)
 
@@ -225,7 +225,7 @@ class Function(CalledFunction):
         runs = trial_runs(calls, report.outcomes)
         return Trial(problem="", line=None, printed=visible_lines(report.printed), runs=runs)
 
-    async def _diagnosis(self, seed: int, hidden: Hidden, report: Execution, runner: Runner) -> str:
+    async def _diagnosis(self, seed: int, hidden: HiddenCalls, report: Execution, runner: Runner) -> str:
         """The wording of the listed mistake with the same results, or of a common one."""
         if was_stopped(report):
             return ""
@@ -241,7 +241,7 @@ class Function(CalledFunction):
         return common_mistake_in(hidden.calls, outcomes, scale_of(self.unit))
 
     async def _agrees(
-        self, wrong: Wrong, drawn: Sequence[TrialCall], outcomes: Sequence[Outcome], runner: Runner
+        self, wrong: WrongProgram, drawn: Sequence[TrialCall], outcomes: Sequence[Outcome], runner: Runner
     ) -> bool:
         """Whether a typical wrong program has the results *outcomes* in the *drawn* calls, too."""
         other = await self.run_calls(wrong.code, drawn, runner, "")

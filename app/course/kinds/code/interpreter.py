@@ -28,7 +28,7 @@ def assigned_names(function: ast.FunctionDef) -> Iterator[str]:
             nodes.extend(node)
 
 
-def imported(tree: ast.Module) -> frozenset[str]:
+def imported_names(tree: ast.Module) -> frozenset[str]:
     """The names imported at the top, unless renamed."""
     found: set[str] = set()
     for node in tree.body:
@@ -144,7 +144,7 @@ class CompiledListing:
         self._function = function
         self._names = [argument.arg for argument in rest.args]
         self._assigned = frozenset(assigned_names(function))
-        self._imported = imported(tree)
+        self._imported = imported_names(tree)
 
     def run(self, arguments: Sequence[Plain]) -> Plain:
         """The result of the function for *arguments*.

@@ -21,7 +21,7 @@ _DROPPED = (ast.Assign, ast.AugAssign, ast.Expr, ast.Continue, ast.Break)
 
 
 @dataclass(frozen=True, slots=True)
-class Altered:
+class AlteredProgram:
     """A program that is the right one but for one place."""
 
     line: int
@@ -50,14 +50,14 @@ class TreePlace:
             getattr(self.parent, self.field)[self.index] = node
 
 
-def alterations(source: str) -> list[Altered]:
+def alterations(source: str) -> list[AlteredProgram]:
     """Every program that one small change makes of *source*, each once.
 
     Operators, comparisons, constants, operands, names, conditions, bounds and starting values are
     exchanged or lost, statements and parts dropped, results clamped or cut to whole numbers.
     """
     tree = ast.parse(source)
-    found: dict[str, Altered] = {}
+    found: dict[str, AlteredProgram] = {}
     right = ast.unparse(tree)
     for function in tree.body:
         if isinstance(function, ast.FunctionDef):
@@ -73,9 +73,9 @@ def alterations(source: str) -> list[Altered]:
     return list(found.values())
 
 
-def _altered(node: ast.AST, new: ast.AST, text: str) -> Altered:
+def _altered(node: ast.AST, new: ast.AST, text: str) -> AlteredProgram:
     line = getattr(node, "lineno", 0)
-    return Altered(line, " ".join(ast.unparse(node).split()), " ".join(ast.unparse(new).split()), text)
+    return AlteredProgram(line, " ".join(ast.unparse(node).split()), " ".join(ast.unparse(new).split()), text)
 
 
 def _names(function: ast.FunctionDef) -> list[str]:

@@ -362,13 +362,13 @@ def _statements(listing: Listing) -> Iterator[ast.stmt]:
     tree = ast.parse("\n".join(listing.lines))
     for function in tree.body:
         if isinstance(function, ast.FunctionDef):
-            yield from walked(function.body)
+            yield from walk_statements(function.body)
 
 
-def walked(statements: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
+def walk_statements(statements: Sequence[ast.stmt]) -> Iterator[ast.stmt]:
     """*statements*, and those inside loops and conditions."""
     for statement in statements:
         yield statement
         if isinstance(statement, ast.For | ast.If):
-            yield from walked(statement.body)
-            yield from walked(statement.orelse)
+            yield from walk_statements(statement.body)
+            yield from walk_statements(statement.orelse)

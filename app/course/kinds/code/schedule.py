@@ -9,10 +9,10 @@ from pydantic import Field, PrivateAttr, model_validator
 
 from app.core.quotation import escape_markdown
 from app.core.simulators.programs import Name, PlayedSchedule, ScheduleMachine, Summed, memory_name, play_schedule
-from app.core.translation import localized, noted, plural, translate
-from app.course.kinds.base import Answer, Base, Finding, Markdown, Remembered, Strict, Verdict, Where, mistake_key
+from app.core.translation import localize, noted, plural, translate
+from app.course.kinds.base import Answer, Base, Finding, Markdown, Strict, ValueCache, Verdict, Where, mistake_key
 from app.course.kinds.code.calls import outcome_sentence, source_in
-from app.course.kinds.code.feedback import Wrong, refuse_lost
+from app.course.kinds.code.feedback import WrongProgram, refuse_lost
 from app.course.sandbox.process import CallReturned, Plain
 from app.course.sandbox.runner import Runner
 from app.server.aside import aside
@@ -134,9 +134,9 @@ class Schedule(Base):
     bound: Markdown = Field(description="why no schedule is faster, shown once it is solved")
     starter: str = Field(min_length=1, description="def program(rank): and a first attempt")
     right: str = Field(min_length=1, description="a program that meets the targets")
-    wrong: list[Wrong] = Field(min_length=2, description="code and says of typical schedules that miss a target")
+    wrong: list[WrongProgram] = Field(min_length=2, description="code and says of typical schedules that miss a target")
     published: dict[str, str] = Field(default_factory=dict, description="a known schedule to start from: its program")
-    _foreseen: Remembered[str, list[tuple[Key, str]]] = PrivateAttr(default_factory=Remembered)
+    _foreseen: ValueCache[str, list[tuple[Key, str]]] = PrivateAttr(default_factory=ValueCache)
 
     @property
     def entry(self) -> str:
@@ -209,7 +209,7 @@ class Schedule(Base):
     def judge(self, played: PlayedSchedule) -> tuple[str, float]:
         """What is wrong with a schedule, and its score; nothing if it meets the targets."""
         if played.problem:
-            problem = escape_markdown(localized(played.problem))  # it quotes what the program returned
+            problem = escape_markdown(localize(played.problem))  # it quotes what the program returned
             return translate("It stops at {time}: {problem}.", time=played.time, problem=problem), 0.0
         if missing := self.machine.missing(played):
             return missing, 0.0

@@ -11,7 +11,7 @@ from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
 from app.labs.library.ddp_overlap.computation import measure_ddp
-from app.labs.ranks.sleep_layers import Sleeping, sleep_until
+from app.labs.ranks.sleep_layers import SleepingLayer, sleep_until
 from app.labs.runner.rank import WorkerRank
 
 _LAYERS, _WIDTH, _BATCH = 8, 512, 4
@@ -59,7 +59,7 @@ def main(rank: WorkerRank) -> None:
         return
     torch.manual_seed(0)
     forward, backward = rank.number("forward"), rank.number("backward")
-    net = nn.Sequential(*(Sleeping(_WIDTH, forward, backward) for _ in range(_LAYERS)))
+    net = nn.Sequential(*(SleepingLayer(_WIDTH, forward, backward) for _ in range(_LAYERS)))
     # A bucket closes once it has reached its cap.
     model = DistributedDataParallel(net, bucket_cap_mb=size - 0.5, gradient_as_bucket_view=True)
     line = _Line(rank.number("latency"), rank.number("reduce"), rank.world)

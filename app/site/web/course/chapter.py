@@ -14,7 +14,7 @@ from app.course.content.errata import mark
 from app.course.content.topic_file import ReadingQuestion, opening_parts
 from app.course.explorers import explorer_pages
 from app.course.kinds.answer_key import AnswerKey
-from app.course.kinds.base import Embedded
+from app.course.kinds.base import EmbeddedFigures
 from app.server.db.history import Effort
 from app.server.db.tables import Attempt
 from app.server.network.routes import Router
@@ -79,7 +79,7 @@ def unplaced_figures(topic: Topic) -> tuple[EmbeddedView, ...]:
     return tuple(fixed_figure(figure) for index, figure in enumerate(topic.figures) if index not in placed)
 
 
-def fixed_figure(figure: Embedded) -> EmbeddedView:
+def fixed_figure(figure: EmbeddedFigures) -> EmbeddedView:
     """*figure* of a chapter, whose state is fixed."""
     return embedded_view(figure, {name: str(text) for name, text in figure.state.items()})
 

@@ -6,11 +6,11 @@ from dataclasses import replace
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 
-from app.core.errors import AnswerError, UnavailableError, capitalized
+from app.core.errors import AnswerError, UnavailableError, capitalize
 from app.core.translation import noted, translate
 from app.course.kinds.base import TooLongError
 from app.course.learning.reviews import AssessmentQuestion
-from app.server.db.assessments import Assessed, Outcome
+from app.server.db.assessments import AssessedAnswer, Outcome
 from app.server.db.history import ExerciseHistory
 from app.server.network.door import note_trouble
 from app.server.network.routes import Router
@@ -176,7 +176,7 @@ def _no_hints(sitting: Sitting) -> str:
 
 async def _store(site: Site, sitting: Sitting, question: AssessmentQuestion, learner: str, outcome: Outcome) -> None:
     await site.writer.put(
-        Assessed(
+        AssessedAnswer(
             learner=learner,
             assessment=sitting.sort,
             draw=sitting.draw,
@@ -220,7 +220,7 @@ async def _response(
 def _banner(sitting: Sitting, question: AssessmentQuestion, *, is_over: bool) -> AssignmentBanner:
     return AssignmentBanner(
         kind=translate("Questions of"),
-        title=capitalized(sitting.title),
+        title=capitalize(sitting.title),
         href=sitting.href,
         place=translate("question {number} of {total}", number=question.number, total=sitting.total),
         says=() if is_over else (sitting.about,),

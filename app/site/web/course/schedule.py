@@ -10,11 +10,11 @@ from markupsafe import Markup
 from app.core.charts.bars import PanelRow, Panels, panels_drawing
 from app.core.charts.svg import to_svg
 from app.core.charts.timeline import SCHEDULE_NAMES
-from app.core.errors import capitalized
+from app.core.errors import capitalize
 from app.core.simulators.programs import COMPUTE, PlayedSchedule, known_schedules
 from app.core.translation import plural, translate, translate_known
 from app.core.units import scale_of, show_in
-from app.course.kinds.base import Remembered
+from app.course.kinds.base import ValueCache
 from app.course.kinds.code.schedule import Schedule, TargetMachine
 from app.server.network.routes import Router
 from app.site import Here
@@ -61,7 +61,7 @@ def measures_of(played: PlayedSchedule) -> ScheduleMeasures:
     return ScheduleMeasures(time=played.time, memory=max(played.peaks), sends=played.sends)
 
 
-_known: Remembered[tuple[str, str], Mapping[str, ScheduleMeasures]] = Remembered()
+_known: ValueCache[tuple[str, str], Mapping[str, ScheduleMeasures]] = ValueCache()
 
 
 def known_measures(exercise: Schedule) -> Sequence[NamedMeasures]:
@@ -76,7 +76,7 @@ def known_measures(exercise: Schedule) -> Sequence[NamedMeasures]:
         },
     )
     return [
-        NamedMeasures(capitalized(translate_known(SCHEDULE_NAMES[name])), measures) for name, measures in found.items()
+        NamedMeasures(capitalize(translate_known(SCHEDULE_NAMES[name])), measures) for name, measures in found.items()
     ]
 
 

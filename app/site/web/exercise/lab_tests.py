@@ -7,7 +7,7 @@ from app.core.measurements.published import published_tests
 from app.core.measurements.report_json import read_stored
 from app.core.measurements.reports import CollectiveTest
 from app.core.translation import noted, translate
-from app.labs.results.borrowable_runs import borrowed, nccl_tests_runs
+from app.labs.results.borrowable_runs import borrow_run, nccl_tests_runs
 from app.labs.results.report import Report
 from app.server.db.measurements import saved_measurements
 from app.site import Site
@@ -40,4 +40,4 @@ def _own(name: str, text: str) -> Report | None:
         test = read_stored(text)
     except InputError:
         return None
-    return borrowed(test, name) if isinstance(test, CollectiveTest) else None
+    return borrow_run(test, name) if isinstance(test, CollectiveTest) else None

@@ -32,7 +32,7 @@ async def show_pad(request: Request) -> Response:
 
 
 @router.post("", dependencies=[FromHere])
-async def worked(request: Request, site: Here, text: Annotated[str, Form()] = "") -> Response:
+async def show_worked_pad(request: Request, site: Here, text: Annotated[str, Form()] = "") -> Response:
     """The pad with its results; only those for a script."""
     spend(site.allowances.answers, "calculations", _COST)
     return _shown_pad(request, text[:PAD_LIMIT].replace("\r\n", "\n"))

@@ -16,7 +16,7 @@ from app.course.content.catalog import Catalog, Topic
 from app.course.content.errata import errata_of
 from app.course.content.topic_file import ChapterFact
 from app.course.kinds import Exercise
-from app.course.kinds.base import PlayedAnswer, Remembered, TooLongError, Verdict
+from app.course.kinds.base import PlayedAnswer, TooLongError, ValueCache, Verdict
 from app.course.kinds.code.feedback import Trial
 from app.server.aside.fair_queue import Client
 from app.server.db.history import ExerciseHistory
@@ -320,7 +320,7 @@ class _ChapterPart:
     here: str
 
 
-class _Stretches(Remembered[tuple[object, ...], Markup]):
+class _Stretches(ValueCache[tuple[object, ...], Markup]):
     """Those of many learners are the same."""
 
     most = _STRETCHES

@@ -44,7 +44,7 @@ from app.site.web.exercise.views import view_of
 from app.site.web.frame.origin import from_here
 from app.site.web.frame.renderer import LearningResource, frame, render, render_part
 from app.site.web.frame.visitor import Visiting, Visitor, remember, spend, spend_storage, visitor, visitor_learner
-from app.site.web.labs.results import RunResult, finished
+from app.site.web.labs.results import RunResult, list_finished_runs
 from app.site.web.standing.chapter_choice import kept_seed
 from app.site.web.standing.history import read_learner_history
 from app.site.web.standing.next_steps import chosen_route, next_steps, review_place
@@ -102,7 +102,7 @@ class ServerTools:
 
     def runs(self, lab: str) -> Sequence[RunResult]:
         """The runs of a lab that are finished."""
-        return finished(self.site, lab)
+        return list_finished_runs(self.site, lab)
 
     def tests(self) -> Mapping[str, tuple[Report, str, str]]:
         """Tests that may be taken for a measurement: by name, as runs, what they are, and whose."""
@@ -166,7 +166,7 @@ async def show_exercise_page(
 
 
 @router.get("/{topic}/{slug}/another")
-async def another(site: Here, topic: str, slug: str) -> Response:
+async def draw_another(site: Here, topic: str, slug: str) -> Response:
     """A new drawing."""
     exercise = site.catalog.exercise(f"{topic}/{slug}")
     seed = 1 + secrets.randbelow(_NEW_SEEDS)

@@ -5,7 +5,7 @@ from dataclasses import replace
 from app.core.charts.axes import Drawing
 from app.core.errors import NotFoundError
 from app.core.simulators.programs import PlayedSchedule, play_schedule, read_schedule_code
-from app.core.translation import localized, plural, translate
+from app.core.translation import localize, plural, translate
 from app.course.content.catalog import Catalog
 from app.course.illustrations.base import schedule_sketch
 from app.course.kinds.code.schedule import Schedule
@@ -33,7 +33,7 @@ def shared_schedule(exercise: Schedule, code: str) -> PlayedSchedule:
     try:
         programs = read_schedule_code(code)
     except ValueError as error:
-        raise NotFoundError(localized(str(error))) from None
+        raise NotFoundError(localize(str(error))) from None
     ranks = len(machine.start)
     if len(programs) != ranks:
         raise NotFoundError(

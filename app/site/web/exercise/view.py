@@ -9,14 +9,14 @@ from markupsafe import Markup
 from app.core.errors import sentence
 from app.core.expressions import PAD_LIMIT
 from app.core.simulators.programs import PlayedSchedule
-from app.core.translation import foreign, language, localized, noted, translate
+from app.core.translation import foreign, language, localize, noted, translate
 from app.course.content.catalog import Catalog, Topic
 from app.course.content.errata import mark
-from app.course.illustrations import Sketch, illustrated
+from app.course.illustrations import Sketch, illustrate
 from app.course.illustrations.base import counted_sketch, schedule_sketch
 from app.course.illustrations.grids import played_sketch
 from app.course.kinds import Exercise
-from app.course.kinds.base import CountedParts, Illustrated, PlayedAnswer, Remembered, Verdict
+from app.course.kinds.base import CountedParts, ExerciseFigure, PlayedAnswer, ValueCache, Verdict
 from app.course.kinds.code.feedback import Trial, TrialRun
 from app.course.kinds.drawn_values import Draw
 from app.server.db.history import ExerciseHistory
@@ -77,7 +77,7 @@ class IllustrationView:
     problem: str = ""
 
 
-_views: Remembered[tuple[str, str, str, int], IllustrationView] = Remembered()
+_views: ValueCache[tuple[str, str, str, int], IllustrationView] = ValueCache()
 
 
 def illustration_view(exercise: Exercise, seed: int) -> IllustrationView | None:
@@ -90,11 +90,11 @@ def illustration_view(exercise: Exercise, seed: int) -> IllustrationView | None:
     return _views.get(key)
 
 
-def _view(figure: Illustrated, drawn: Draw) -> IllustrationView:
+def _view(figure: ExerciseFigure, drawn: Draw) -> IllustrationView:
     try:
-        return _drawn(illustrated(figure, drawn))
+        return _drawn(illustrate(figure, drawn))
     except ValueError as error:
-        return IllustrationView("", Markup(""), sentence(localized(str(error))))
+        return IllustrationView("", Markup(""), sentence(localize(str(error))))
 
 
 def counted_view(counted: CountedParts, *, finished: bool) -> IllustrationView:

@@ -16,8 +16,8 @@ from app.site import Here, Site
 from app.site.web.explore.figures import BOTH, figure_file
 from app.site.web.explore.layout_searches import LayoutSearches, search_layouts
 from app.site.web.explore.layouts import FIT, found_layouts, held_controls, layout_figures, layout_search_form, space_of
-from app.site.web.explore.merged_pages import moved
-from app.site.web.explore.state import control_values, explored, explorer_called, url_state
+from app.site.web.explore.merged_pages import redirect_moved
+from app.site.web.explore.state import control_values, explore_values, explorer_called, url_state
 from app.site.web.explore.view import ExploreList, explorer_cards, explorer_page
 from app.site.web.frame.renderer import frame, render
 from app.site.web.frame.visitor import spend
@@ -70,7 +70,7 @@ def explore(request: Request, site: Here, name: str) -> Response:
     """One explorer, in the state given by the URL."""
     explorer = explorer_called(name)
     if explorer.part_of:
-        return moved(explorer, request.query_params)
+        return redirect_moved(explorer, request.query_params)
     found = explorer_page(site.catalog, explorer, query_as_wanted(request, explorer), _papers(request))
     page = found.page
     fragment = request.headers.get("x-fragment") == "1"
@@ -91,7 +91,7 @@ def download_explorer_figure(request: Request, name: str, number: int, form: str
     """One figure as a standalone SVG file, or its values as CSV."""
     explorer = explorer_called(name)
     values, _ = control_values(explorer, request.query_params)
-    shown, problem = explored(explorer, values)
+    shown, problem = explore_values(explorer, values)
     if problem:
         raise InputError(problem)
     return figure_file(shown.figures, number, form, explorer.name)

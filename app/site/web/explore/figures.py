@@ -18,8 +18,8 @@ from app.core.translation import language, translate
 from app.course.content.errata import mark
 from app.course.explorers import (
     EXPLORERS,
-    Explored,
     Explorer,
+    ExplorerOutput,
     Figure,
     OpenExplorer,
     Values,
@@ -27,7 +27,7 @@ from app.course.explorers import (
     open_explorer,
     predicted_figure,
 )
-from app.course.kinds.base import Embedded
+from app.course.kinds.base import EmbeddedFigures
 from app.site.markdown import inline_html
 from app.site.web.explore.merged_pages import page_url
 from app.site.web.explore.state import url_state
@@ -71,7 +71,7 @@ class EmbeddedView:
     guess: GuessForm | None
 
 
-def embedded_view(figure: Embedded, state: Mapping[str, str]) -> EmbeddedView:
+def embedded_view(figure: EmbeddedFigures, state: Mapping[str, str]) -> EmbeddedView:
     """*figure* with its controls set to *state*."""
     return _embedded(language(), figure.explorer, tuple(state.items()), figure.figure, figure.predict)
 
@@ -131,7 +131,7 @@ def figure_views(
     return tuple(replace(view, href=page) for view in views)
 
 
-def guess_form(explorer: Explorer, values: Values, shown: Explored) -> GuessForm | None:
+def guess_form(explorer: Explorer, values: Values, shown: ExplorerOutput) -> GuessForm | None:
     """The form for a prediction, if there is something to predict."""
     fact = predicted_figure(explorer, shown)
     if fact is None:

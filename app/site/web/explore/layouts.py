@@ -6,17 +6,17 @@ from dataclasses import dataclass
 from app.core.charts.axes import Axis, Tone, percent_text
 from app.core.charts.plot import LabeledPoint, Plot, Series
 from app.core.formulas.presets import Layout, ModelShape
-from app.core.searching import Ranked, SearchResult, Space
-from app.core.translation import localized, noted, translate, translate_known
+from app.core.searching import LayoutCandidate, SearchResult, Space
+from app.core.translation import localize, noted, translate, translate_known
 from app.core.units import BYTE, SECOND, show
 from app.course.explorers import EXPLORERS, Explorer, Values, read_controls
 from app.course.explorers.placements import named_cluster
 from app.site.web.explore.figures import FigureView, figure_view
-from app.site.web.explore.state import unbroken, url_state
+from app.site.web.explore.state import unbreak_numbers, url_state
 from app.site.web.urls import BETTER, better_url, explorer_url
 
 
-def limits_of(one: Ranked, between: str = ", ") -> str:
+def limits_of(one: LayoutCandidate, between: str = ", ") -> str:
     """What the step is spent on: the largest part and the next."""
     some = list(one.limits.items())[:2]
     return between.join(f"{percent_text(round(share, 2))} {name}" for name, share in some)
@@ -163,13 +163,13 @@ def found_layouts(found: SearchResult | str, values: Values, held: Sequence[str]
         tables=tuple(_tables(found, values)),
         figures=_views(found, values, held),
         rejected=tuple(
-            (localized(rule), f"{count:,}", percent_text(count / found.layouts))
+            (localize(rule), f"{count:,}", percent_text(count / found.layouts))
             for rule, count in found.rejected.items()
         ),
     )
 
 
-def _facts(best: Ranked) -> tuple[tuple[str, str], ...]:
+def _facts(best: LayoutCandidate) -> tuple[tuple[str, str], ...]:
     return (
         (translate("step"), show(best.step_time, SECOND)),
         ("MFU", percent_text(best.mfu)),
@@ -199,10 +199,10 @@ def _header() -> tuple[str, ...]:
     return tuple(translate_known(heading) for heading in _HEADER)
 
 
-def _layouts_row(one: Ranked, values: Values) -> FoundLayoutRow:
+def _layouts_row(one: LayoutCandidate, values: Values) -> FoundLayoutRow:
     cells = (show(one.step_time, SECOND), percent_text(one.mfu), show(one.memory, BYTE, 3), limits_of(one))
     address = _address(one.layout, values)
-    return FoundLayoutRow(layout_name(one.layout), address, tuple(map(unbroken, cells)))
+    return FoundLayoutRow(layout_name(one.layout), address, tuple(map(unbreak_numbers, cells)))
 
 
 def _address(layout: Layout, values: Values) -> str:
@@ -214,7 +214,7 @@ def _address(layout: Layout, values: Values) -> str:
     return "" if corrections else explorer_url(FIT.name, state)
 
 
-def _front(found: SearchResult) -> tuple[Ranked, ...]:
+def _front(found: SearchResult) -> tuple[LayoutCandidate, ...]:
     """The front, from the fastest, as far as it is of use."""
     every = found.front[::-1]
     return tuple(one for one in every if one.step_time <= _SLOWEST * every[0].step_time)

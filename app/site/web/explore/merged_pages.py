@@ -31,7 +31,7 @@ def page_url(explorer: Explorer, query: Mapping[str, str]) -> str:
     return explorer_url(page.name, state or {"show": "1"})
 
 
-def moved(explorer: Explorer, query: Mapping[str, str]) -> RedirectResponse:
+def redirect_moved(explorer: Explorer, query: Mapping[str, str]) -> RedirectResponse:
     """An answer that leads to the page that shows *explorer*."""
     return RedirectResponse(page_url(explorer, query), _MOVED)
 

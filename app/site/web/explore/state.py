@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from app.core.errors import InputError, NotFoundError, nearest, sentence
-from app.core.translation import localized, translate, translate_known
+from app.core.translation import localize, translate, translate_known
 from app.course.content.errata import mark
 from app.course.explorers import (
     EXPLORERS,
-    Explored,
     Explorer,
+    ExplorerOutput,
     StateTable,
     Values,
     address_text,
+    describe_change,
     read_controls,
-    since,
     translate_explored,
 )
 from app.course.explorers.configured_states import configured_state
@@ -67,7 +67,7 @@ def _configured(explorer: Explorer, text: str, given: Mapping[str, str]) -> tupl
     try:
         return read_apart(configured_state, text, Values(values).count("gpus")), ""
     except ValueError as error:
-        return {}, sentence(localized(str(error)))
+        return {}, sentence(localize(str(error)))
     except InputError as error:  # it takes too much
         return {}, sentence(translate("the pasted configuration was not read: {problem}", problem=str(error)))
 
@@ -77,12 +77,12 @@ def url_state(explorer: Explorer, values: Values) -> dict[str, str]:
     return {c.name: address_text(c, values[c.name]) for c in explorer.controls}
 
 
-def explored(explorer: Explorer, values: Values) -> tuple[Explored, str]:
+def explore_values(explorer: Explorer, values: Values) -> tuple[ExplorerOutput, str]:
     """The output of *explorer*, and why there is none if the values are not compatible."""
     try:
         return translate_explored(explorer.explore(values)), ""
     except ValueError as error:
-        return Explored("", (), ()), localized(str(error))
+        return ExplorerOutput("", (), ()), localize(str(error))
 
 
 def waits(explorer: Explorer, query: Mapping[str, str]) -> bool:
@@ -141,16 +141,16 @@ class StatesView:
     packed: str
 
 
-def states_view(explorer: Explorer, values: Values, shown: Explored, hidden: bool) -> StatesView:
+def states_view(explorer: Explorer, values: Values, shown: ExplorerOutput, hidden: bool) -> StatesView:
     """What leads on from *values*; as long as the answer is *hidden*, only presets do."""
     return StatesView(
         tuple(_presets(explorer, values, hidden)),
         () if hidden else tuple(_table(explorer, values, table) for table in shown.tables),
-        packed(explorer, values) if explorer.compares else "",
+        pack_state(explorer, values) if explorer.compares else "",
     )
 
 
-def packed(explorer: Explorer, values: Values) -> str:
+def pack_state(explorer: Explorer, values: Values) -> str:
     """The state of all controls as one short text."""
     return _BETWEEN.join(url_state(explorer, values).values())
 
@@ -168,16 +168,19 @@ def unpack_state(explorer: Explorer, text: str) -> tuple[Values | None, str]:
     return None, translate("The earlier state in the address cannot be read, so nothing is compared with it.")
 
 
-def unbroken(text: str) -> str:
+def unbreak_numbers(text: str) -> str:
     """*text* whose numbers stay on one line with their units."""
-    return _UNIT.sub("\N{NO-BREAK SPACE}", localized(text))
+    return _UNIT.sub("\N{NO-BREAK SPACE}", localize(text))
 
 
-def fact_views(shown: Explored, before: Explored | None) -> tuple[ComparedFact, ...]:
+def fact_views(shown: ExplorerOutput, before: ExplorerOutput | None) -> tuple[ComparedFact, ...]:
     """The numbers of *shown*, compared with those of the state *before*."""
     return tuple(
         ComparedFact(
-            translate_known(fact.label), fact.value, fact.beside, *(since(fact, before) if before else ("", ""))
+            translate_known(fact.label),
+            fact.value,
+            fact.beside,
+            *(describe_change(fact, before) if before else ("", "")),
         )
         for fact in shown.facts
     )
@@ -186,7 +189,7 @@ def fact_views(shown: Explored, before: Explored | None) -> tuple[ComparedFact, 
 def _address(explorer: Explorer, values: Values, state: Mapping[str, str], hidden: bool) -> str:
     further = {"predict": "1"} if hidden else {}
     if explorer.compares and not hidden:
-        further = {WAS: packed(explorer, values)}
+        further = {WAS: pack_state(explorer, values)}
     return explorer_url(explorer.name, {**url_state(explorer, values), **state, **further})
 
 
@@ -205,7 +208,10 @@ def _table(explorer: Explorer, values: Values, table: StateTable) -> TableView:
         says=mark(inline_html(table.says)),
         header=table.header,
         rows=tuple(
-            (Hyperlink(_address(explorer, values, row.state, hidden=False), row.name), tuple(map(unbroken, row.cells)))
+            (
+                Hyperlink(_address(explorer, values, row.state, hidden=False), row.name),
+                tuple(map(unbreak_numbers, row.cells)),
+            )
             for row in table.rows
         ),
         folded=table.folded,

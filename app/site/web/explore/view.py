@@ -29,7 +29,7 @@ from app.course.explorers import (
     settings_text,
     shown_text,
     slider_place,
-    untold,
+    untold_figures,
     with_ghosts,
 )
 from app.site.markdown import first_sentence, html, inline_html, plain_words
@@ -42,7 +42,7 @@ from app.site.web.explore.state import (
     ComparedFact,
     StatesView,
     control_values,
-    explored,
+    explore_values,
     fact_views,
     states_view,
     takes_configurations,
@@ -199,9 +199,9 @@ def explorer_page(
 ) -> ExplorerInState:
     """The page of *explorer* in the state that *query* gives, its figures on *papers*."""
     values, corrections = control_values(explorer, query)
-    shown, problem = explored(explorer, values)
+    shown, problem = explore_values(explorer, values)
     was, unread = unpack_state(explorer, query.get(WAS, ""))
-    before = explored(explorer, was)[0] if was else None
+    before = explore_values(explorer, was)[0] if was else None
     topic = course.topic(explorer.chapter)
     typed = query.get("guess", "").strip()[:LONGEST]
     fact = predicted_figure(explorer, shown)
@@ -211,7 +211,7 @@ def explorer_page(
     hidden = asks and not is_settled and waits(explorer, query)
     figures = with_ghosts(shown, before) if before else shown.figures
     if hidden and not problem:
-        figures = tuple(untold(explorer, shown))
+        figures = tuple(untold_figures(explorer, shown))
     title = translate(explorer.title)
     page = ExplorePage(
         name=explorer.name,

@@ -77,7 +77,7 @@ def asset_url(name: str) -> str:
     return f"/static/{assets()[name].hashed}"
 
 
-def minified(css: str) -> str:
+def minify(css: str) -> str:
     """*css* without comments and without the whitespace that says nothing.
 
     >>> minified("/* Notes */ .note > p, a :hover { margin: 0 .4rem; width: calc(1px + 2%); }")
@@ -107,7 +107,7 @@ def _load(name: str, loaded: dict[str, Asset]) -> Asset:
     path = FOLDER / name
     body = path.read_bytes()
     if path.suffix == ".css":
-        body = minified(in_both_themes(_named(name, path.parent, loaded))).encode()
+        body = minify(in_both_themes(_named(name, path.parent, loaded))).encode()
     elif path.suffix == ".js" and not name.startswith("vendor/"):
         body = _named(name, path.parent, loaded).encode()
     kind = _TYPES.get(path.suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"

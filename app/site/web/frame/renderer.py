@@ -12,9 +12,9 @@ from markupsafe import Markup
 
 from app.core.errors import UnavailableError
 from app.core.templating import template_environment
-from app.core.translation import LANGUAGES, language, of_scripts, tag, translate, untranslated
+from app.core.translation import LANGUAGES, language, list_untranslated, of_scripts, tag, translate
 from app.server.config import Settings
-from app.server.network.prefix import under
+from app.server.network.prefix import prefix_addresses
 from app.site import Site
 from app.site.markdown import html, inline_html
 from app.site.web.frame.assets import asset_url
@@ -300,11 +300,11 @@ def render_part(name: str, page: object, status: int = 200) -> HTMLResponse:
 
 def render(name: str, frame: Frame, page: object, status: int = 200, **parts: object) -> HTMLResponse:
     """The template *name*, rendered with *page* and other *parts*; its addresses are under the prefix of the site."""
-    text = under(frame.prefix, _rendered(name, frame=frame, page=page, **parts))
+    text = prefix_addresses(frame.prefix, _rendered(name, frame=frame, page=page, **parts))
     return HTMLResponse(text, status, _HEADERS[language()])
 
 
 def _rendered(name: str, **given: object) -> str:
     """The template *name*, in which sentences without a translation are marked as English."""
     text = templates().get_template(name).render(given)
-    return english_marked(text, missing) if (missing := untranslated()) else text
+    return english_marked(text, missing) if (missing := list_untranslated()) else text

@@ -16,7 +16,7 @@ from fastapi.responses import RedirectResponse
 from starlette.exceptions import HTTPException
 
 from app.core.errors import AppError, InputError, NotFoundError, RefusedError, UnavailableError, sentence
-from app.core.quotation import shortened
+from app.core.quotation import shorten
 from app.core.translation import LANGUAGES, noted, translate
 from app.course.content.images import read_image
 from app.server.network.hosts import COOKIE, VISIT, without_language
@@ -71,7 +71,7 @@ class TroublePage:
 def page_for(request: Request, error: Exception) -> Response:
     """The page for a request that failed with *error*."""
     status = _status(error)
-    says = shortened(_says(request, error, status))
+    says = shorten(_says(request, error, status))
     lines = error.lines if isinstance(error, ReplacedHostError) else ""
     title = translate(_TITLES.get(status) or HTTPStatus(status).phrase)
     page = TroublePage(status, title, says, lines, _words(request) if status == HTTPStatus.NOT_FOUND else "")

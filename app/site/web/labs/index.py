@@ -10,7 +10,7 @@ from markupsafe import Markup
 from app.core.errors import InputError, UnavailableError, sentence
 from app.core.translation import Numeral, foreign, noted, translate, translate_known
 from app.course.content.errata import mark
-from app.labs.launch.base import planned, ranks_on
+from app.labs.launch.base import plan_job, ranks_on
 from app.labs.machines.devices import Devices
 from app.labs.results.match import BORROWING
 from app.labs.results.notes import localized_note
@@ -37,7 +37,7 @@ from app.site.web.labs.predictions import (
     read_typed_parameter,
     recorded_run,
 )
-from app.site.web.labs.results import RunResult, finished
+from app.site.web.labs.results import RunResult, list_finished_runs
 from app.site.web.urls import exercise_url, lab_url, run_url
 
 _PROCESSORS = noted("Processors, over gloo")
@@ -81,7 +81,7 @@ def run_form(site: Site, lab: Lab, values: Mapping[str, str]) -> RunForm:
     """The form for *lab* with the *values* that were typed or are in the address."""
     devices = site.labs.devices() if lab.gpu else Devices()
     if lab.gpu is None or devices.usable < lab.gpu.ranks[0]:
-        notes = () if site.labs.trouble else planned(lab, {}, "auto", lambda: devices).notes
+        notes = () if site.labs.trouble else plan_job(lab, {}, "auto", lambda: devices).notes
         fields = tuple(_fields(site, lab, values, lab.ranks))
         return RunForm(lab=lab, backend="", choices=(), notes=tuple(map(localized_note, notes)), fields=fields)
     on_gpus = values.get(BACKEND) != "gloo"
@@ -91,7 +91,7 @@ def run_form(site: Site, lab: Lab, values: Mapping[str, str]) -> RunForm:
         lab=form,
         backend="nccl" if on_gpus else "gloo",
         choices=_choices(lab, lab.gpu, devices, on_gpus=on_gpus),
-        notes=tuple(map(localized_note, planned(lab, {}, "nccl", lambda: devices).notes)) if on_gpus else (),
+        notes=tuple(map(localized_note, plan_job(lab, {}, "nccl", lambda: devices).notes)) if on_gpus else (),
         fields=tuple(_fields(site, form, values, ranks if on_gpus else form.ranks, on_gpus=on_gpus)),
     )
 
@@ -226,7 +226,7 @@ def lab_view(site: Site, lab: Lab, values: Mapping[str, str], problem: str = "")
     form = run_form(site, lab, {} if site.labs.trouble else values)  # then it lists the defaults
     shown = form.lab
     asked = shown.asked_of(shown.starts)
-    results = finished(site, lab.name)
+    results = list_finished_runs(site, lab.name)
     reports = [one.report for one in results if one.report]
     return LabPage(
         lab=shown,

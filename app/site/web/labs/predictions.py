@@ -7,7 +7,7 @@ from urllib.parse import urlencode
 from app.core.charts.axes import Axis
 from app.core.errors import InputError
 from app.core.expressions import read_answer
-from app.core.translation import localized, noted, plural, translate
+from app.core.translation import localize, noted, plural, translate
 from app.core.units import BYTE, Unit, check_clear, in_english, list_in_english, scale_of, show_size
 from app.labs.results.report import Held, Measure, Report, held_in, ratio_shown, show_measure
 from app.labs.spec import Lab
@@ -165,7 +165,7 @@ def read_run_prediction(lab: Lab, measure: str, text: str) -> float | None:
         check_clear(text)
         return read_answer(text, scale_of(lab.measures[measure].unit)).value
     except ValueError as error:
-        raise InputError(translate("your prediction: {error}", error=localized(str(error)))) from None
+        raise InputError(translate("your prediction: {error}", error=localize(str(error)))) from None
 
 
 def read_typed_parameter(lab: Lab, name: str, text: str) -> str:
@@ -182,7 +182,7 @@ def read_typed_parameter(lab: Lab, name: str, text: str) -> str:
             return list_in_english(text, whole=one.whole)
         return in_english(text, whole=one is None or one.whole)  # ranks and nodes are whole, too
     except ValueError as error:
-        raise InputError(f"{name}: {localized(str(error))}") from None
+        raise InputError(f"{name}: {localize(str(error))}") from None
 
 
 def recorded_run(of: Lab, reports: Sequence[Report]) -> RecordedRun | None:

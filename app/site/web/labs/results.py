@@ -51,7 +51,7 @@ class RunResult:
         return self.row.says if self.row else self.report.cause if self.report else ""
 
 
-def finished(site: Site, lab: str) -> Sequence[RunResult]:
+def list_finished_runs(site: Site, lab: str) -> Sequence[RunResult]:
     """The finished runs of *lab*, without samples: this server's, then the recorded ones."""
     with open_session(site.engine) as session:
         rows = finished_runs(session, lab)

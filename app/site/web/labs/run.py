@@ -37,7 +37,7 @@ from app.site.web.labs.predictions import (
     measured_in_words,
     query_of,
 )
-from app.site.web.labs.results import RunResult, finished, report_called, run_called
+from app.site.web.labs.results import RunResult, list_finished_runs, report_called, run_called
 from app.site.web.labs.tables import (
     LabGuess,
     MeasuredTable,
@@ -187,7 +187,7 @@ def _labs_run_page(site: Site, of: Lab, result: RunResult, name: str, learner: s
         rows=tuple(rows),
         tables=tuple(more_tables(report)) if report else (),
         line=line_in_words(report) if report else "",
-        has_board=len({machine_of(one.report) for one in finished(site, lab.name) if one.report}) > 1,
+        has_board=len({machine_of(one.report) for one in list_finished_runs(site, lab.name) if one.report}) > 1,
         figures=tuple(
             figure_view(figure, address, number)
             for number, figure in enumerate(lab_figures(lab, report, _guess(lab, row)))
@@ -221,7 +221,7 @@ def _underway(site: Site, lab: Lab, result: RunResult) -> UnderwayView | None:
     if not result.row:
         return None
     job = read_job(lab, result.row.parameters)
-    before = (one.report for one in finished(site, lab.name))
+    before = (one.report for one in list_finished_runs(site, lab.name))
     alike = (one.seconds for one in before if one and one.given == job.given and one.backend == result.row.backend)
     return underway_view(job, result.report, time.time(), next(filter(None, alike), None))
 

@@ -15,7 +15,7 @@ from app.labs.spec import Lab
 from app.site import Site
 from app.site.web.frame.renderer import Hyperlink
 from app.site.web.labs.predictions import axis_of, machine_of
-from app.site.web.labs.results import RunResult, finished
+from app.site.web.labs.results import RunResult, list_finished_runs
 from app.site.web.measured.figures import family
 from app.site.web.urls import run_url
 
@@ -28,7 +28,7 @@ _ORIGINS = (noted("recorded"), noted("this server"))  # ahead of runs that were 
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compared:
+class ComparedRun:
     """A run, the machine that it ran on, the *choice* that was made, and the measure to compare."""
 
     result: RunResult
@@ -44,7 +44,7 @@ class RunGroup:
 
     parameters: str
     held: Held
-    runs: tuple[Compared, ...]
+    runs: tuple[ComparedRun, ...]
 
     @property
     def varies(self) -> bool:
@@ -83,14 +83,14 @@ class MachineRow:
 
 def groups_of(site: Site, lab: Lab) -> Sequence[RunGroup]:
     """Groups of runs: those with runs of this server first, then those with most machines."""
-    found: dict[str, dict[tuple[str, str], Compared]] = {}
-    for result in finished(site, lab.name):
+    found: dict[str, dict[tuple[str, str], ComparedRun]] = {}
+    for result in list_finished_runs(site, lab.name):
         report = result.report
         if report is None or report.doubts:  # what was disturbed is compared with nothing
             continue
         if not (asked := _asked_of(lab, report)) or not _last(report, asked):
             continue
-        one = Compared(
+        one = ComparedRun(
             result=result,
             report=report,
             machine=f"{machine_of(report)}, {report.backend}",
@@ -192,7 +192,7 @@ def figure_of(lab: Lab, group: RunGroup) -> Figure:
     )
 
 
-def _group(lab: Lab, what: str, runs: list[Compared]) -> RunGroup:
+def _group(lab: Lab, what: str, runs: list[ComparedRun]) -> RunGroup:
     runs.sort(key=lambda run: _rank(run.result))
     first = runs[0]
     form = lab.run_over(first.report.backend)
@@ -206,7 +206,7 @@ def _rank(result: RunResult) -> int:
     return _ORIGINS.index(result.origin) if result.origin in _ORIGINS else len(_ORIGINS)
 
 
-def _worth(run: Compared) -> tuple[bool, int, str]:
+def _worth(run: ComparedRun) -> tuple[bool, int, str]:
     """Of a machine, prefer a run of this server, then more points, then the newer run."""
     return (_rank(run.result) < len(_ORIGINS), len(run.report.measures), run.report.at)
 

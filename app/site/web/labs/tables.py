@@ -8,14 +8,14 @@ from app.core.charts.axes import Color
 from app.core.charts.bars import Bar, Bars, Part
 from app.core.charts.plot import LabeledPoint, Plot, Series
 from app.core.charts.svg import Figure
-from app.core.errors import capitalized, sentence
+from app.core.errors import capitalize, sentence
 from app.core.expressions import ExpressionError, Quantity
 from app.core.translation import Numeral, noted, translate
 from app.core.units import BYTE, RATIO, scale_of, show
 from app.labs.machines.machine import Fact
 from app.labs.results.analysis import known_quantities, predict_measure
 from app.labs.results.notes import gpu_table, pair_table, pair_title, range_in_words
-from app.labs.results.report import Measure, Report, Underway, held_in, ratio_shown, show_measure
+from app.labs.results.report import Measure, Report, RunProgress, held_in, ratio_shown, show_measure
 from app.labs.spec import Lab, LabJob, Parameter, amount
 from app.site.web.labs.predictions import axis_of, gap, held_over, machine_of, size_label
 
@@ -35,7 +35,7 @@ def lab_table(lab: Lab, report: Report) -> Iterator[tuple[str, ...]]:
     mixed = len(which) > 1
     over = [held_over(one, noted("formula")) for one in which] if not mixed else [translate("Over formula")]
     yield (
-        *(capitalized(key) for key in report.places),
+        *(capitalize(key) for key in report.places),
         translate("Measure"),
         translate("Median"),
         translate("Min"),
@@ -175,7 +175,7 @@ def _bars(lab: Lab, one: Measure, guess: LabGuess | None) -> Bars:
             Bar(translate("yours"), (Part(Color.PURPLE, "", guess.value),), show_measure(lab, one.name, guess.value))
         )
     axis = axis_of(says.says, scale_of(says.unit).unit, (formula, one.held))
-    return Bars(title=capitalized(says.says), summary=one.name, axis=axis, bars=tuple(bars))
+    return Bars(title=capitalize(says.says), summary=one.name, axis=axis, bars=tuple(bars))
 
 
 def line_in_words(report: Report) -> str:
@@ -318,7 +318,7 @@ def _values(job: LabJob, varied: str) -> Sequence[float]:
     return [float(one) for one in values] if not isinstance(values, int | float | str) else [0.0]
 
 
-def _left(job: LabJob, report: Report, done: Underway, varied: str, number: int, at: float) -> float | None:
+def _left(job: LabJob, report: Report, done: RunProgress, varied: str, number: int, at: float) -> float | None:
     """Seconds until the end, from the samples so far; None if there are none to go by.
 
     A later place takes as long as this one, or what its calls take by the formula if that is more.

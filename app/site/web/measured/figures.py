@@ -80,7 +80,7 @@ def sizes_figure(pairs: Sequence[SizePair]) -> Plot:
 
 
 def _times(test: CollectiveTest) -> Plot:
-    rows = thinned(test.rows)
+    rows = thin_rows(test.rows)
     series = [Series(Color.BLUE, translate("measured"), tuple((row.size, row.time) for row in rows))]
     for color, piece in zip((Color.ORANGE, Color.GREEN, Color.PURPLE), test.pieces, strict=False):
         sizes = _between(piece.first, piece.last)
@@ -101,7 +101,7 @@ def _between(first: float, last: float) -> list[float]:
     return [first * (last / first) ** (step / count) for step in range(count)] + [last]
 
 
-def thinned(rows: Sequence[SizeRow]) -> list[SizeRow]:
+def thin_rows(rows: Sequence[SizeRow]) -> list[SizeRow]:
     """At most as many of *rows* as are drawn with their points, the largest size among them."""
     ordered = sorted(rows, key=lambda row: row.size)
     stride = -(-len(ordered) // _POINTS)
@@ -110,7 +110,7 @@ def thinned(rows: Sequence[SizeRow]) -> list[SizeRow]:
 
 def bandwidth_points(test: CollectiveTest) -> tuple[tuple[float, float], ...]:
     """Size and bus bandwidth; where that is printed as 0, there is nothing to draw."""
-    rows = thinned([row for row in test.rows if row.busbw > 0])
+    rows = thin_rows([row for row in test.rows if row.busbw > 0])
     return tuple((row.size, row.busbw) for row in rows)
 
 

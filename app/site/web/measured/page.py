@@ -25,11 +25,11 @@ from app.core.measurements.file_reader import Report
 from app.core.measurements.packed_files import PACKED_LIMIT
 from app.core.measurements.pieces import compare_test
 from app.core.measurements.published import PublishedMeasurement, published_logs, published_tests, text_of
-from app.core.measurements.reports import CollectiveTest, TrainingLog, Unread
+from app.core.measurements.reports import CollectiveTest, TrainingLog, UnreadFile
 from app.core.measurements.trace.reader import read_trace
 from app.core.measurements.trace.report import TraceReport
 from app.core.measurements.trace.samples import SAMPLES, TraceSample
-from app.core.translation import language, localized, noted, translate
+from app.core.translation import language, localize, noted, translate
 from app.core.units import BYTE_PER_SECOND, in_english, show
 from app.labs.results.analysis import own_runs, shipped_runs
 from app.server.aside import aside, current_payer, lift_ceiling
@@ -144,7 +144,7 @@ def _typed(text: str) -> str:
     try:
         return in_english(text)
     except ValueError as error:
-        raise InputError(localized(str(error))) from error
+        raise InputError(localize(str(error))) from error
 
 
 async def _spooled(file: UploadFile, folder: Path) -> Path:
@@ -230,7 +230,7 @@ def _traces_offered(
 
 
 def _problem(report: Report) -> str:
-    if isinstance(report, Unread):
+    if isinstance(report, UnreadFile):
         return sentence(report.error)
     return translate("A file is not a trace, but a table of nccl-tests or a training log.")
 
@@ -453,7 +453,7 @@ def _cluster(fields: dict[str, str]) -> Cluster | None:
     try:
         return Cluster.read(given) if given else None
     except ValueError as error:
-        raise InputError(localized(str(error))) from error
+        raise InputError(localize(str(error))) from error
 
 
 def _says(error: AppError) -> str:

@@ -14,7 +14,7 @@ from app.core.errors import InputError, NotFoundError
 from app.core.formulas.presets import Cluster
 from app.core.measurements.file_reader import Report
 from app.core.measurements.report_json import read_stored, saved_report
-from app.core.measurements.reports import Unread
+from app.core.measurements.reports import UnreadFile
 from app.core.translation import noted, translate
 from app.server.aside import aside
 from app.server.db.measurements import (
@@ -67,7 +67,7 @@ class SavedPage:
 
 def save_offer(site: Site, report: Report, view: V, fields: Mapping[str, str]) -> SaveOffer[V]:
     """The *report* with what it takes to save it: nothing is stored on the server before."""
-    if isinstance(report, Unread):
+    if isinstance(report, UnreadFile):
         return SaveOffer(view, "", "")
     title = view.title if isinstance(view, ReportView) else _title_of_trace(report)
     given = {name: fields[name] for name in RECORDS if fields.get(name)}

@@ -13,7 +13,7 @@ from app.core.formulas.presets import Cluster, Layout, ModelShape
 from app.core.measurements.pieces import wire_of
 from app.core.measurements.trace.activity import COMMUNICATION, COMPUTE, COPY
 from app.core.measurements.trace.report import KindOfCollective, Lever, TraceReport, levers
-from app.core.translation import localized, noted, translate
+from app.core.translation import localize, noted, translate
 from app.core.units import BYTE_PER_SECOND, SECOND, in_english, show, show_size
 from app.site.web.explore.figures import BOTH, drawn_on
 
@@ -110,7 +110,7 @@ def predicted_tolls(given: Mapping[str, str]) -> PredictedTolls | None:
         model, cluster = ModelShape.read(read["model"]), Cluster.read(read["cluster"])
         step = step_time(model, cluster, Layout.on(read["layout"], cluster.gpus, model.layers))
     except (ValueError, ArithmeticError) as error:
-        return PredictedTolls(asked, {}, sentence(localized(str(error))))
+        return PredictedTolls(asked, {}, sentence(localize(str(error))))
     return PredictedTolls(asked, dict(tolls_of_step(step)))
 
 

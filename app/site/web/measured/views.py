@@ -11,10 +11,10 @@ from app.core.measurements.file_reader import Report
 from app.core.measurements.logs.families import family_title
 from app.core.measurements.pieces import ABOVE_THE_WIRE, Comparison, compare_test, median_error
 from app.core.measurements.published import PublishedMeasurement
-from app.core.measurements.reports import CollectiveTest, SizeRow, TrainingLog, Unread
+from app.core.measurements.reports import CollectiveTest, SizeRow, TrainingLog, UnreadFile
 from app.core.measurements.step_prediction import RECORDS, guesses_of, predicted_step, records_of
 from app.core.measurements.trace.report import TraceReport
-from app.core.translation import Numeral, localized, noted, plural, translate, translate_known
+from app.core.translation import Numeral, localize, noted, plural, translate, translate_known
 from app.core.units import BYTE_PER_SECOND, FLOP_PER_SECOND, RATIO, SECOND, show, show_size
 from app.course.explorers.records import state_of_records
 from app.labs.results.report import Report as LabReport
@@ -47,7 +47,7 @@ def predict_log(log: TrainingLog, fields: Mapping[str, str]) -> StepComparison |
     try:
         found = predicted_step(log, fields)
     except ValueError as error:
-        return StepComparison(problem=sentence(localized(str(error))))
+        return StepComparison(problem=sentence(localize(str(error))))
     except ArithmeticError:
         return StepComparison(problem=translate("The predicted time is too large for a number."))
     if found is None:
@@ -122,7 +122,7 @@ def report_view(
             return view_of_log(report, fields)
         case TraceReport():
             return trace_view(report, report.name, predicted_tolls(fields))
-        case Unread(error):
+        case UnreadFile(error):
             return ReportView(title=translate("Not read"), problem=f"{error}.")  # a file's name stays
 
 

@@ -15,7 +15,7 @@ from app.core.quotation import quote_json
 from app.core.translation import noted, translate
 from app.labs.results.report import Report
 from app.labs.results.upload import read_sent
-from app.server.db.assessments import MOST_CHAPTERS, Assessed, KnownChapter
+from app.server.db.assessments import MOST_CHAPTERS, AssessedAnswer, KnownChapter
 from app.server.db.lab_runs import SENT
 from app.server.db.measurements import REPORT_LIMIT, MeasurementRow, is_measurement_name
 from app.server.db.records import PersonalRows
@@ -87,7 +87,7 @@ _LISTS = {
 _SHOWN = 5  # problems that are reported
 _LONGEST_GIVEN = 2_000  # characters of a cluster, a model and a layout
 _EXPECTED = noted("choose a file that Export wrote")
-_Row = TypeVar("_Row", Attempt, Reveal, Prediction, DailyGuess, Assessed, KnownChapter)
+_Row = TypeVar("_Row", Attempt, Reveal, Prediction, DailyGuess, AssessedAnswer, KnownChapter)
 
 
 class FileError(InputError):
@@ -136,7 +136,7 @@ def read_file(content: bytes, learner: str) -> ReadFile:
         guesses=_rows(DailyGuess, "guesses", lists["guesses"], learner, problems),
         runs=tuple(_runs(lists["runs"], learner)),
         measurements=tuple(_measurements(lists["measurements"], learner)),
-        assessed=_rows(Assessed, "assessed", lists["assessed"], learner, problems),
+        assessed=_rows(AssessedAnswer, "assessed", lists["assessed"], learner, problems),
         known_chapters=_rows(KnownChapter, "known_chapters", lists["known_chapters"], learner, problems),
     )
     if problems:

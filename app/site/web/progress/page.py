@@ -28,11 +28,11 @@ from app.server.network.routes import Router
 from app.site import Here, Site
 from app.site.markdown import inline_html
 from app.site.web.exercise.views import view_of
-from app.site.web.exercise.views.base import typed
+from app.site.web.exercise.views.base import typed_line
 from app.site.web.frame.database_copies import copies_until
 from app.site.web.frame.renderer import Hyperlink, frame, render
 from app.site.web.frame.visitor import COOKIE, FromHere, Visiting, remember, spend, spend_storage, visitor_learner
-from app.site.web.labs.results import finished
+from app.site.web.labs.results import list_finished_runs
 from app.site.web.progress.file import FILE_LIMIT, FileError, imported_run_name, progress_file, read_file, without_runs
 from app.site.web.standing.history import read_learner_history
 from app.site.web.standing.next_steps import NextSteps, chapter_on_route, chosen_route, next_steps
@@ -317,7 +317,7 @@ def _skill(name: str, mastery: Mastery, those: Iterable[Exercise], took: Mapping
 def _recent(course: Catalog, row: Attempt) -> Recent:
     exercise = course.by_id.get(row.exercise)
     if exercise is None:
-        return Recent(row.at, Hyperlink("", row.exercise), row.correct, (typed(row.answer),))
+        return Recent(row.at, Hyperlink("", row.exercise), row.correct, (typed_line(row.answer),))
     link = Hyperlink(exercise_url(row.exercise, row.seed), exercise.title)
     told = tuple(view_of(exercise).told(exercise, row.seed, row.answer))
     return Recent(row.at, link, row.correct, told)
@@ -347,7 +347,7 @@ class Notice:
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ProgressContext:
     """The progress, and the notice above it."""
 
     progress: ProgressPage
@@ -429,7 +429,7 @@ def _shown_progress(request: Request, site: Site, learner: str, notice: Notice, 
     today = site.clock().date()
     record = _read_progress(site, learner, today, chosen_route(request))
     found = progress_page(site.catalog, record, today)
-    page = Shown(found, notice, f"{FILE_LIMIT >> 20} MiB", around.person)
+    page = ProgressContext(found, notice, f"{FILE_LIMIT >> 20} MiB", around.person)
     return render("progress/progress.html", around, page, status)
 
 
@@ -469,7 +469,7 @@ async def _content(request: Request) -> bytes:
 def _merge(site: Site, learner: str, rows: PersonalRows) -> MergeResult:
     """Merge *rows*; a lab run that is on its board already is known, of any learner."""
     labs = {row.lab for row in rows.runs}
-    here = {imported_run_name(run.report) for lab in labs for run in finished(site, lab) if run.report}
+    here = {imported_run_name(run.report) for lab in labs for run in list_finished_runs(site, lab) if run.report}
     with open_records(site, learner) as records:
         merged = records.merge(without_runs(rows, here))
     return MergeResult(merged.added, rows.count - merged.added)

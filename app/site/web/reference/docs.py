@@ -282,7 +282,7 @@ class AuthoringPage:
 
 
 @router.get("/authoring")
-def authoring(request: Request) -> Response:
+def show_authoring(request: Request) -> Response:
     """How to write an exercise."""
     says = translate("One YAML file is one exercise: its keys, its kinds and a sample of each.")
     return render(

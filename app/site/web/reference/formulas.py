@@ -16,7 +16,7 @@ from app.core.expressions.template import symbol
 from app.core.formulas import FORMULAS, MOST_PARTS, Argument, Formula, Input, formula_value, lookup, shown_default
 from app.core.formulas.presets import CLUSTERS, GPUS, LAWS, LAYOUTS, LINKS, MODELS, RECIPES
 from app.core.formulas.records import Record, hints_of
-from app.core.translation import SOURCE, foreign, language, localized, noted, say, translate, translate_known
+from app.core.translation import SOURCE, foreign, language, localize, noted, say, translate, translate_known
 from app.core.units import COUNT, Unit, in_english, list_in_english, show
 from app.course.content.catalog import Catalog
 from app.course.content.errata import errata
@@ -32,7 +32,7 @@ _INDENTED = "    "
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Documented:
+class FormulaDocumentation:
     """The parts of a docstring."""
 
     summary: str
@@ -50,11 +50,11 @@ class _DocstringParts:
     sections: dict[str, list[str]] = field(default_factory=dict)
 
 
-def documented(formula: Formula) -> Documented:
+def document_formula(formula: Formula) -> FormulaDocumentation:
     """The docstring of *formula*, with its mathematics as MathML."""
     parts = _split(formula.doc)
     blocks = [(_block(block, formula), _is_mathematics(block)) for block in parts.body[1:]]
-    return Documented(
+    return FormulaDocumentation(
         summary=" ".join(parts.body[0]),
         body=tuple(block for block, _ in blocks),
         equations=tuple(block for block, is_mathematics in blocks if is_mathematics),
@@ -192,7 +192,7 @@ class FormulaPage:
     module: str
     short: str
     gives: str
-    documented: Documented
+    documented: FormulaDocumentation
     arguments: tuple[ArgumentView, ...]
     result: str
     parts: tuple[tuple[str, str], ...]
@@ -211,7 +211,7 @@ def formula_called(name: str) -> Formula:
     try:
         return lookup(name)
     except ValueError as error:
-        raise NotFoundError(localized(str(error))) from error
+        raise NotFoundError(localize(str(error))) from error
 
 
 @cache
@@ -228,7 +228,7 @@ def _title(module: str) -> str:
 
 def _entries(module: str) -> list[FormulaEntry]:
     return [
-        FormulaEntry(f.name, f.name.partition(".")[2], f.says, documented(f).equations)
+        FormulaEntry(f.name, f.name.partition(".")[2], f.says, document_formula(f).equations)
         for f in FORMULAS.values()
         if f.module == module
     ]
@@ -236,7 +236,7 @@ def _entries(module: str) -> list[FormulaEntry]:
 
 def formula_page(course: Catalog, formula: Formula, given: Mapping[str, str]) -> FormulaPage:
     """The page of *formula*, evaluated for the arguments *given*."""
-    doc = documented(formula)
+    doc = document_formula(formula)
     result, problem = "", ""
     worked: tuple[tuple[str, str], ...] = ()
     parts: tuple[tuple[str, str], ...] = ()
@@ -248,14 +248,14 @@ def formula_page(course: Catalog, formula: Formula, given: Mapping[str, str]) ->
             value = formula_value(formula, arguments, MOST_PARTS)
             result, parts = formula.text(value), formula.shown_parts(value)
         except ValueError as error:
-            problem = localized(str(error))
+            problem = localize(str(error))
     elif known:
         problem = translate("still needed: {missing}", missing=", ".join(missing))
     return FormulaPage(
         name=formula.name,
         module=_title(formula.module),
         short=formula.name.partition(".")[2],
-        gives=localized(formula.gives),
+        gives=localize(formula.gives),
         documented=doc,
         arguments=tuple(_argument(i, doc.arguments, known) for i in formula.inputs.values()),
         result=result,
@@ -322,7 +322,7 @@ def _argument(taken: Input, says: Mapping[str, str], given: Mapping[str, str]) -
 def _unit(taken: Input) -> str:
     """The unit shown after the field of *taken*."""
     if taken.record is not None:
-        return localized(taken.record.what)
+        return localize(taken.record.what)
     if taken.unit is None:
         return translate("list") if taken.many else ""
     unit = taken.unit.symbol or (translate("count") if taken.unit.whole else "")

@@ -20,7 +20,7 @@ from app.core.published import (
     outcomes,
     sources,
 )
-from app.core.translation import SOURCE, language, localized, noted, translate
+from app.core.translation import SOURCE, language, localize, noted, translate
 from app.core.units import BYTE, FLOP_PER_SECOND, SECOND, Unit, figures, show
 from app.course.explorers.base import change_words
 from app.site.web.explore.figures import FigureView, figure_view
@@ -125,7 +125,7 @@ def run_rows(found: Sequence[Outcome]) -> Iterator[RunRow]:
     for one in found:
         run = one.run
         yield RunRow(
-            name=said(run),
+            name=describe_run(run),
             layout=_layout(run),
             printed=_printed(run),
             measured=show(run.step_time, SECOND, 3),
@@ -137,7 +137,7 @@ def run_rows(found: Sequence[Outcome]) -> Iterator[RunRow]:
         )
 
 
-def said(run: PublishedRun) -> str:
+def describe_run(run: PublishedRun) -> str:
     """*run* in a few words."""
     return translate(
         "{model} on {gpus:,} {gpu}{note}",
@@ -170,7 +170,7 @@ def _printed(run: PublishedRun) -> str:
         (printed.rate, show(printed.rate, FLOP_PER_SECOND, 4)),
         (printed.utilization, translate("{utilization} MFU", utilization=percent_text(printed.utilization))),
     )
-    return ", ".join(localized(text) for value, text in texts if value)
+    return ", ".join(localize(text) for value, text in texts if value)
 
 
 def predicted_text(one: Outcome) -> str:
@@ -366,9 +366,9 @@ def _dots(source: Source) -> Iterator[Dot]:
             says = translate(
                 "{title}, {said}: measured {step_time}, predicted {predicted_text} ({error_text})",
                 title=source.title,
-                said=said(run),
+                said=describe_run(run),
                 step_time=show(run.step_time, SECOND, 3),
                 predicted_text=predicted_text(one),
                 error_text=error_text(one),
             )
-            yield Dot(run.step_time, found.middle, found.low, found.high, said(run), says)
+            yield Dot(run.step_time, found.middle, found.low, found.high, describe_run(run), says)

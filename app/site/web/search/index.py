@@ -213,7 +213,7 @@ class SearchResults:
 
 
 @dataclass(frozen=True, slots=True)
-class _Sought:
+class _SoughtWord:
     """A word that is looked for, or several that are one with hyphens, as all-reduce.
 
     *weight* is what it tells, and *scores* what it counts in each entry.
@@ -262,7 +262,7 @@ class Index:
         instead = " ".join(meant) if meant != asked and found else ""
         return SearchResults(entries, instead, partly and bool(found))
 
-    def _all_sought(self, words: list[str]) -> list[_Sought]:
+    def _all_sought(self, words: list[str]) -> list[_SoughtWord]:
         """*words*, of which two that are also written with a hyphen are one."""
         found, rest = [], list(words)
         while rest:
@@ -273,7 +273,7 @@ class Index:
             found.append(self._sought(parts))
         return found
 
-    def _ranks(self, sought: Sequence[_Sought], empty: frozenset[str], meaning: bool) -> dict[int, float]:
+    def _ranks(self, sought: Sequence[_SoughtWord], empty: frozenset[str], meaning: bool) -> dict[int, float]:
         """How well each entry answers that has enough of the words."""
         found: dict[int, float] = defaultdict(float)
         scores: dict[int, float] = defaultdict(float)
@@ -291,13 +291,13 @@ class Index:
             if found[number] >= enough
         }
 
-    def _first(self, number: int, sought: Sequence[_Sought], meaning: bool) -> float:
+    def _first(self, number: int, sought: Sequence[_SoughtWord], meaning: bool) -> float:
         kind, title = self._entries[number].kind, self._phrases[number][0]
         if kind == "Formula" and title == frozenset().union(*(one.words for one in sought)):
             return _FIRST[kind] * _NAMED
         return _FIRST[kind] * (_MEANING if meaning and kind == "Term" else 1.0)
 
-    def _likeness(self, number: int, sought: Sequence[_Sought], empty: frozenset[str]) -> float:
+    def _likeness(self, number: int, sought: Sequence[_SoughtWord], empty: frozenset[str]) -> float:
         """How much the query is like the title of an entry, or a question that it answers."""
         query = sum(one.weight for one in sought) + _EMPTY * len(empty)
         best = 0.0
@@ -332,7 +332,7 @@ class Index:
         rest = (self._sorted[n] for n in range(place, len(self._sorted)))
         return takewhile(lambda known: known.startswith(word), rest)
 
-    def _sought(self, parts: Sequence[str]) -> _Sought:
+    def _sought(self, parts: Sequence[str]) -> _SoughtWord:
         """*parts* as one word, with what it counts in each entry that has it, or its parts."""
         word = "".join(parts)
         found = dict(self._scored(word))
@@ -341,7 +341,7 @@ class Index:
         if word in self._alike:
             _raise_scores(found, [*map(self._scored, index_words(self._alike[word]))], _ALIAS)
         others = index_words(self._alike.get(word, ""))
-        return _Sought(frozenset({word, *parts, *others}), math.sqrt(self._rare(word)), found)
+        return _SoughtWord(frozenset({word, *parts, *others}), math.sqrt(self._rare(word)), found)
 
     def _scored(self, word: str) -> Mapping[int, float]:
         """What *word* counts in each entry that has it, or a word that it is part of."""

@@ -83,7 +83,7 @@ _SUGGESTED = 8  # hits while one types
 
 
 @asynccontextmanager
-async def indexing(app: FastAPI) -> AsyncIterator[None]:
+async def build_index(app: FastAPI) -> AsyncIterator[None]:
     """While the app runs, the index of English is built in the background, once.
 
     The one of another language is built at the first search in it.

@@ -10,7 +10,7 @@ from fastapi import Request, Response
 from app.core.translation import noted, translate
 from app.course.content.catalog import Catalog, CoursePart, Topic, sections_of
 from app.course.content.topic_file import Route
-from app.course.learning import Memory, Prerequisites, ReviewSession, Suggestion, onward, review_session
+from app.course.learning import Memory, Prerequisites, ReviewSession, Suggestion, next_exercise, review_session
 from app.site.web.frame.renderer import Hyperlink
 from app.site.web.standing.view import ChapterCard, LearnerHistory, card_of, path_of
 from app.site.web.urls import exercise_url, review_url
@@ -117,7 +117,7 @@ def next_steps(
     The exercises of a chapter with parameters are drawn with its *seed*.
     """
     solved = past.solved(course)
-    following = onward(course, solved, chapter, current, past.chapters, past.route)
+    following = next_exercise(course, solved, chapter, current, past.chapters, past.route)
     session = review_session(course, past.memories, today)
     review = next_review(session, past.memories[session.left[0].exercise.id]) if session.left else None
     return NextSteps(

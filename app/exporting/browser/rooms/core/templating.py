@@ -5,7 +5,7 @@ from functools import cache
 from jinja2 import Environment, ModuleLoader, StrictUndefined
 from markupsafe import Markup
 
-from app.core.errors import capitalized, sentence
+from app.core.errors import capitalize, sentence
 from app.core.folders import ROOT
 from app.core.translation import Numeral, form_of, form_of_number, translate
 from app.core.translation.dates import short_day, short_moment
@@ -22,7 +22,7 @@ def template_environment(language: str = "en") -> Environment:
         auto_reload=False,
         extensions=["jinja2.ext.i18n"],
     )
-    made.filters["capitalized"] = capitalized
+    made.filters["capitalized"] = capitalize
     made.filters["sentence"] = sentence
     made.filters["short_day"] = short_day
     made.filters["short_moment"] = short_moment

@@ -163,7 +163,7 @@ class KindView(ABC, Generic[E]):
 
     def told(self, exercise: E, seed: int, stored: str) -> Iterator[Markup]:
         """The parts of a *stored* answer, as its learner saw them."""
-        yield typed(stored)
+        yield typed_line(stored)
 
 
 class CodeView(KindView[E]):
@@ -196,7 +196,7 @@ class CodeView(KindView[E]):
         yield _folded_program(stored)
 
 
-def typed(text: str) -> Markup:
+def typed_line(text: str) -> Markup:
     """What was typed, on one line that is not too long."""
     line = visible(" ".join(text.split()))
     shown = line if len(line) <= _LINE else f"{line[: _LINE - 1].rstrip()}…"

@@ -8,7 +8,7 @@ from markupsafe import Markup
 from app.course.kinds.code.buggy_line import BuggyLine
 from app.site.markdown import python_html
 from app.site.web.exercise.page_context import first_value
-from app.site.web.exercise.views.base import Form, FormInput, KindView, typed
+from app.site.web.exercise.views.base import Form, FormInput, KindView, typed_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +41,7 @@ class BuggyLineView(KindView[BuggyLine]):
         """The line that was chosen, with its number."""
         lines = dict(enumerate(exercise.question(seed).lines, 1))
         known = next((text for n, text in lines.items() if str(n) == stored.strip()), None)
-        yield typed(stored) if known is None else Markup(f"line {stored.strip()}: ") + typed(known)
+        yield typed_line(stored) if known is None else Markup(f"line {stored.strip()}: ") + typed_line(known)
 
 
 def _lines(lines: Sequence[str], chosen: str) -> tuple[LineView, ...]:

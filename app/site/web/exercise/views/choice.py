@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from app.course.kinds.choice import Choice, Option
-from app.site.web.exercise.views.base import Form, FormInput, KindView, inline, stored_list, typed
+from app.site.web.exercise.views.base import Form, FormInput, KindView, inline, stored_list, typed_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class ChoiceView(KindView[Choice]):
         drawn = exercise.draw(seed)
         for key in stored_list(stored) or [stored]:
             option = exercise.options.get(key)
-            yield inline(exercise.fill(option.text, drawn)) if option else typed(key)
+            yield inline(exercise.fill(option.text, drawn)) if option else typed_line(key)
 
 
 def option_views(options: Sequence[Option], chosen: Sequence[str]) -> Iterator[OptionView]:

@@ -31,7 +31,7 @@ from app.site.web.exercise.views.base import (
     OtherForm,
     inline,
     stored_names,
-    typed,
+    typed_line,
 )
 from app.site.web.exercise.views.choice import OptionView, option_views
 from app.site.web.exercise.views.numeric import BoxView, box_views
@@ -287,10 +287,10 @@ class LabView(KindView[LabExercise]):
             if name == CAUSE and cause:
                 yield inline(exercise.fill(cause.text, drawn))
             else:
-                title = inline(exercise.fill(asked.prompt, drawn)) if asked else typed(name)
-                yield title + ": " + typed(text)
+                title = inline(exercise.fill(asked.prompt, drawn)) if asked else typed_line(name)
+                yield title + ": " + typed_line(text)
         if not texts:
-            yield typed(stored)
+            yield typed_line(stored)
 
 
 def _trouble(record: LabRecord, job: LabJob, exercise: LabExercise) -> str:

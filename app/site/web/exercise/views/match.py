@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from app.course.kinds.order import Match, Side
 from app.site.web.exercise.page_context import first_value
-from app.site.web.exercise.views.base import Form, FormInput, KindView, inline, stored_names, typed
+from app.site.web.exercise.views.base import Form, FormInput, KindView, inline, stored_names, typed_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,11 +47,11 @@ class MatchView(KindView[Match]):
         drawn, texts = exercise.draw(seed), stored_names(stored)
         for key, chosen in texts.items():
             thing, partner = exercise.things.get(key), exercise.partners.get(chosen)
-            left = inline(exercise.fill(thing.text, drawn)) if thing else typed(key)
-            right = inline(exercise.fill(partner, drawn)) if partner else typed(chosen)
+            left = inline(exercise.fill(thing.text, drawn)) if thing else typed_line(key)
+            right = inline(exercise.fill(partner, drawn)) if partner else typed_line(chosen)
             yield left + " → " + right
         if not texts:
-            yield typed(stored)
+            yield typed_line(stored)
 
 
 def _thing(thing: Side, filled: FormInput) -> ThingView:

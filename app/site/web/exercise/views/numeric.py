@@ -8,7 +8,7 @@ from markupsafe import Markup
 from app.core.translation import translate, unit_word
 from app.course.kinds.numeric import ONLY, Box, Numeric
 from app.site.web.exercise.page_context import first_value
-from app.site.web.exercise.views.base import Form, FormInput, KindView, inline, stored_names, typed
+from app.site.web.exercise.views.base import Form, FormInput, KindView, inline, stored_names, typed_line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,10 +45,10 @@ class NumericView(KindView[Numeric]):
         """What was typed into each box."""
         texts = stored_names(stored) if exercise.answers else {}
         for name, text in texts.items():
-            title = inline(exercise.title_of(name, seed)) if name in exercise.answers else typed(name)
-            yield title + ": " + typed(text)
+            title = inline(exercise.title_of(name, seed)) if name in exercise.answers else typed_line(name)
+            yield title + ": " + typed_line(text)
         if not texts:
-            yield typed(stored)
+            yield typed_line(stored)
 
 
 def box_views(boxes: Sequence[Box], filled: FormInput) -> Iterator[BoxView]:

@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from app.course.kinds.order import Item, Order
 from app.site.web.exercise.page_context import Fields, first_value
-from app.site.web.exercise.views.base import Form, FormInput, KindView, inline, stored_list, typed
+from app.site.web.exercise.views.base import Form, FormInput, KindView, inline, stored_list, typed_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +42,9 @@ class OrderView(KindView[Order]):
         items = {item.key: item.text for item in exercise.question(seed).items}
         keys = stored_list(stored)
         for place, key in enumerate(keys, 1):
-            yield Markup(f"{place}. ") + (inline(items[key]) if key in items else typed(key))
+            yield Markup(f"{place}. ") + (inline(items[key]) if key in items else typed_line(key))
         if not keys:
-            yield typed(stored)
+            yield typed_line(stored)
 
 
 def _items(items: Sequence[Item], given: Fields) -> tuple[ItemView, ...]:

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from app.core.translation import localized
+from app.core.translation import localize
 from app.course.kinds.sharding import MOVES, PLAN, THEN, Sharding
 from app.site.web.exercise.page_context import first_value
-from app.site.web.exercise.views.base import Form, FormInput, KindView, inline, stored_names, typed
+from app.site.web.exercise.views.base import Form, FormInput, KindView, inline, stored_names, typed_line
 from app.site.web.exercise.views.numeric import BoxView, box_views, marks_of
 
 
@@ -49,7 +49,7 @@ class ShardingView(KindView[Sharding]):
             mesh=question.mesh,
             layouts=tuple((inline(row.title), row.dtensor, row.size) for row in question.rows),
             places=tuple(MoveView(field, first_value(filled.given, field)) for field in fields),
-            moves=tuple((name, tuple((move, localized(move)) for move in moves)) for name, moves in question.moves),
+            moves=tuple((name, tuple((move, localize(move)) for move in moves)) for name, moves in question.moves),
             plan=filled.is_right(PLAN),
             boxes=tuple(box_views(question.fields, filled)),
         )
@@ -59,17 +59,17 @@ class ShardingView(KindView[Sharding]):
         texts = stored_names(stored)
         for name, text in texts.items():
             known = name == PLAN or name in exercise.answers
-            title = inline(exercise.title_of(name, seed)) if known else typed(name)
-            yield title + ": " + typed(_plan(exercise, seed, text) if name == PLAN else text)
+            title = inline(exercise.title_of(name, seed)) if known else typed_line(name)
+            yield title + ": " + typed_line(_plan(exercise, seed, text) if name == PLAN else text)
         if not texts:
-            yield typed(stored)
+            yield typed_line(stored)
 
 
 def _plan(exercise: Sharding, seed: int, text: str) -> str:
     """The moves of a plan in the current language, as many as it has."""
     known = {str(move): str(move) for move in exercise.task(seed).moves}
     moves = (move.strip() for move in text.split(THEN.strip()))
-    return THEN.join(localized(known.get(move, move)) for move in moves)
+    return THEN.join(localize(known.get(move, move)) for move in moves)
 
 
 VIEW = ShardingView()

@@ -1,5 +1,5 @@
 """In place of the replays of a server, in a browser, which has no programs to answer."""
 
 
-class Once:
+class ReplayedAttempt:
     """An answer to a program; there are none."""

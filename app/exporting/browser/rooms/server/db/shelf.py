@@ -15,7 +15,7 @@ from app.server.db.history import (
     LastAnswers,
     LearnerDrawing,
     PastAnswer,
-    Revealed,
+    RevealedParts,
     Standing,
 )
 from app.server.db.records import MergeResult, PersonalRows
@@ -70,7 +70,7 @@ class Shelf:
         reveals = (r.number for r in self.rows["reveals"] if (r.exercise, r.seed) == drawing)
         numbers = set(reveals)
         return ExerciseHistory(
-            seen=Revealed(len(numbers - {SOLUTION}), SOLUTION in numbers),
+            seen=RevealedParts(len(numbers - {SOLUTION}), SOLUTION in numbers),
             last=LastAnswers(shown, frozenset(row.seed for row in own if row.correct)),
             known=self.standings(),
         )

@@ -25,6 +25,6 @@ class RunResult:
         return "recorded"
 
 
-def finished(_: object, lab: str) -> Sequence[RunResult]:
+def list_finished_runs(_: object, lab: str) -> Sequence[RunResult]:
     """The recorded runs of *lab*, without samples."""
     return [RunResult(report) for report in resolved("runs") if report.lab == lab]

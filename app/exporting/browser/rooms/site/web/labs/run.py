@@ -10,7 +10,7 @@ from app.server.network.routes import Router
 from app.site import Here
 from app.site.web.frame.renderer import render_part
 from app.site.web.labs.predictions import GuessTable, guess_afterwards
-from app.site.web.labs.results import RunResult, finished
+from app.site.web.labs.results import RunResult, list_finished_runs
 
 router = Router(prefix="/labs")
 _LONGEST = 200  # characters of a prediction
@@ -28,7 +28,7 @@ class ComparedPrediction:
 async def run_page(request: Request, site: Here, name: str, run: str) -> Response:
     """What the page of a run shows for the prediction in its address."""
     lab = translate_lab(lab_called(name))
-    found = (one for one in finished(site, lab.name) if one.report and one.report.id == run)
+    found = (one for one in list_finished_runs(site, lab.name) if one.report and one.report.id == run)
     result = next(found, None)
     if result is None:
         raise NotFoundError(f"no run is called {run[:60]!r}")
