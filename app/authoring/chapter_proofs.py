@@ -288,10 +288,10 @@ def _refuted(script: ClaimScript, condition: str) -> str:
         refuting = next((one for one in script.drawings if not holds(condition, one.names)), None)
     except ExpressionError as error:
         return str(error)
-    return f"does not hold at seed {refuting.seed}{_values(refuting)}" if refuting else ""
+    return f"does not hold at seed {refuting.seed}{_drawn_values(refuting)}" if refuting else ""
 
 
-def _values(drawn: Draw) -> str:
+def _drawn_values(drawn: Draw) -> str:
     shown = ", ".join(f"{name} {text}" for name, text in drawn.shown.items() if text)
     return f" ({shown[:_LONGEST]})" if shown else ""
 

@@ -78,11 +78,11 @@ def _given_away(script: Script, says: str, prompt: str) -> str:
         correct = exercise.right(0) if isinstance(exercise, Choice) else {exercise.cause.correct}
         right = [option.text for key, option in offered.items() if key in correct]
         wrong = [option.text for key, option in offered.items() if key not in correct]
-        return _chosen(right, wrong, says, prompt)
+        return _telltale_words(right, wrong, says, prompt)
     return _factor(script, says, prompt)
 
 
-def _chosen(right: Sequence[str], wrong: Sequence[str], says: str, prompt: str) -> str:
+def _telltale_words(right: Sequence[str], wrong: Sequence[str], says: str, prompt: str) -> str:
     """The words of the tooltip that are in the right options and in none of the wrong ones."""
     for text in right:
         head = re.split(r"[.,;:]", text.lower())[0]

@@ -174,7 +174,7 @@ async def lint(
     linted = [
         *await asyncio.gather(*(_in_slot(file, runner, slots, places, links) for file in files)),
         *(lint_topic(file, places) for file in topics),
-        *_chapters(paths, beside),
+        *_lint_chapters(paths, beside),
     ]
     problems = packs + [problem for one in linted for problem in one.problems]
     texts = (*files, *topics, *_parts_files(paths))
@@ -326,7 +326,7 @@ def _same(one: Path, other: Path) -> bool:
     return one.resolve() == other.resolve()
 
 
-def _chapters(paths: Sequence[Path], beside: Sequence[Path]) -> Iterator[LintReport]:
+def _lint_chapters(paths: Sequence[Path], beside: Sequence[Path]) -> Iterator[LintReport]:
     """The result of linting the chapters in each folder of *paths* as a whole."""
     for folder in paths:
         if not folder.is_dir() or (folder / TOPIC_FILE).exists():

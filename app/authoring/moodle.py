@@ -56,7 +56,7 @@ def _element(name: str, text: str) -> Element:
     return made
 
 
-def _answer(fraction: str, text: str, says: str, *, html: bool = False) -> Element:
+def _answer_element(fraction: str, text: str, says: str, *, html: bool = False) -> Element:
     made = Element("answer", fraction=fraction, format="html" if html else "moodle_auto_format")
     SubElement(made, "text").text = text
     feedback = SubElement(made, "feedback", format="html")
@@ -98,7 +98,7 @@ def _graded(key: AnswerKey) -> Iterator[tuple[str, float, str]]:
 
 
 def _number(fraction: str, value: str, tolerance: str, says: str) -> Element:
-    made = _answer(fraction, value, says)
+    made = _answer_element(fraction, value, says)
     SubElement(made, "tolerance").text = tolerance
     return made
 
@@ -106,17 +106,17 @@ def _number(fraction: str, value: str, tolerance: str, says: str) -> Element:
 def _range(key: AnswerKey) -> tuple[str, str]:
     """The middle of what counts as right, and how far from it, in the unit that is asked for."""
     factor = key.asked.scale.factor
-    return _plain((key.low + key.high) / 2 / factor), _plain((key.high - key.low) / 2 / factor)
+    return _plain_number((key.low + key.high) / 2 / factor), _plain_number((key.high - key.low) / 2 / factor)
 
 
 def _around(key: AnswerKey, value: float) -> tuple[str, str]:
     """A wrong *value*, and how far from it an answer is told the same."""
     factor = key.asked.scale.factor
     near = min(key.asked.slack(value), abs(value) / 10)
-    return _plain(value / factor), _plain(near / factor)
+    return _plain_number(value / factor), _plain_number(near / factor)
 
 
-def _plain(number: float) -> str:
+def _plain_number(number: float) -> str:
     return f"{number:.15g}"
 
 
@@ -133,7 +133,7 @@ def _units(scale: Scale) -> Iterator[tuple[str, str]]:
             seen.add(symbol.casefold())
             multiplier = scale.factor / other.factor
             if _STORED[0] < multiplier < _STORED[1]:
-                yield symbol, _plain(multiplier)
+                yield symbol, _plain_number(multiplier)
 
 
 def _asked_in(scale: Scale) -> str:
@@ -165,7 +165,7 @@ def _bare(text: str) -> str:
     return "" if _MATHEMATICS.search(text) else escape(_MARKS.sub(r"\1", text), quote=False)
 
 
-def _choice(exercise: Exercise, seed: int) -> Answers:
+def _choice_answers(exercise: Exercise, seed: int) -> Answers:
     if not isinstance(exercise, Choice):
         raise TypeError(exercise.kind)
     right, drawn = exercise.right(seed), exercise.draw(seed)
@@ -174,7 +174,7 @@ def _choice(exercise: Exercise, seed: int) -> Answers:
         raise NotInMoodleError("choice: it has too many options for the grades of Moodle")
     worth = {True: _SHARES[len(right)], False: f"-{_SHARES[wrong]}" if exercise.many else ""}
     answers = [
-        _answer(
+        _answer_element(
             worth[option.key in right] or _part_of(exercise.options[option.key].score),
             portable_html(option.text),
             exercise.fill(exercise.options[option.key].says, drawn),
@@ -234,7 +234,7 @@ def _order(exercise: Exercise, seed: int) -> Answers:
     elements = [_element(name, text) for name, text in settings.items()]
     for place, step in enumerate(exercise.items.values(), 1):
         text = portable_html(exercise.fill(step.text, drawn))
-        elements.append(_answer(str(place), text, "", html=True))
+        elements.append(_answer_element(str(place), text, "", html=True))
     return Answers("ordering", elements)
 
 
@@ -250,7 +250,7 @@ def _buggy_line(exercise: Exercise, seed: int) -> Answers:
         says = exercise.bug(seed).says if is_bug else exercise.elsewhere.get(number, "")
         shown = f"<pre>{number:>2}  {escape(line)}</pre>"
         fraction = "100" if is_bug else _NONE
-        answers.append(_answer(fraction, shown, exercise.fill(says, drawn), html=True))
+        answers.append(_answer_element(fraction, shown, exercise.fill(says, drawn), html=True))
     settings = {"single": "true", "shuffleanswers": "false", "answernumbering": "none"}
     elements = [_element(name, text) for name, text in settings.items()]
     return Answers("multichoice", [*elements, *answers])
@@ -258,7 +258,7 @@ def _buggy_line(exercise: Exercise, seed: int) -> Answers:
 
 ANSWERS: Mapping[type[Base], Callable[[Exercise, int], Answers]] = {
     Numeric: _numeric,
-    Choice: _choice,
+    Choice: _choice_answers,
     Match: _match,
     Order: _order,
     BuggyLine: _buggy_line,
@@ -283,8 +283,8 @@ class MoodleWriter:
         """The category of the chapter of *exercise*, for what follows it in the file."""
         title = self.catalog.topic_of(exercise).title.replace("/", "//")
         question = Element("question", type="category")
-        _text(SubElement(question, "category"), f"$course$/top/Wallclock/{title}")
-        return _written(question)
+        _add_text(SubElement(question, "category"), f"$course$/top/Wallclock/{title}")
+        return _question_text(question)
 
     def question(self, exercise: Exercise, seed: int) -> str:
         """The drawing of *exercise* by *seed* as a question.
@@ -299,7 +299,7 @@ class MoodleWriter:
         variant = exercise.variant(seed)
         question = Element("question", type=answers.type)
         name = f"{exercise.title} ({seed})" if exercise.variation else exercise.title
-        _text(SubElement(question, "name"), name)
+        _add_text(SubElement(question, "name"), name)
         self._html(question, "questiontext", variant.prompt, answers.below)
         self._html(question, "generalfeedback", variant.solution)
         SubElement(question, "defaultgrade").text = "1"
@@ -312,8 +312,8 @@ class MoodleWriter:
             self._html(question, "hint", hint)
         tags = SubElement(question, "tags")
         for word in ("wallclock", exercise.id.partition("/")[0], *exercise.skills):
-            _text(SubElement(tags, "tag"), word)
-        return _written(question)
+            _add_text(SubElement(tags, "tag"), word)
+        return _question_text(question)
 
     def _html(self, around: Element, name: str, markdown: str, below: str = "") -> None:
         """Add the element *name* with *markdown* as HTML, and the images that it shows."""
@@ -321,7 +321,7 @@ class MoodleWriter:
         html = portable_html(markdown)
         images = {found[4]: found[3] for found in _IMAGE.finditer(html)}
         html = _INSIDE.sub(self._link, _IMAGE.sub(r'\1@@PLUGINFILE@@/\4"', html))
-        _text(element, html + below)
+        _add_text(element, html + below)
         for file, body in self._files(images).items():
             SubElement(element, "file", name=file, path="/", encoding="base64").text = body
 
@@ -337,9 +337,9 @@ class MoodleWriter:
         return {file: base64.b64encode(read_image(p)[0]).decode() for file, p in paths.items()}
 
 
-def _text(element: Element, text: str) -> None:
+def _add_text(element: Element, text: str) -> None:
     SubElement(element, "text").text = text
 
 
-def _written(question: Element) -> str:
+def _question_text(question: Element) -> str:
     return f"{tostring(question, encoding='unicode')}\n"

@@ -428,7 +428,7 @@ def _trouble(exercise: Exercise, figure: ExerciseFigure, seed: int) -> Finding |
         ExpressionError: an expression has no value.
     """
     try:
-        told = _told(exercise, figure, seed)
+        told = _told_answer(exercise, figure, seed)
     except ExpressionError:
         raise
     except ValueError as error:
@@ -445,7 +445,7 @@ def figure_texts(figure: Sketch) -> Sequence[str]:
     return sorted({figure.title, *found} - {""})
 
 
-def _told(exercise: Exercise, figure: ExerciseFigure, seed: int) -> str:
+def _told_answer(exercise: Exercise, figure: ExerciseFigure, seed: int) -> str:
     """A number that the figure shows and that is an answer; empty if there is none."""
     keys = Script(exercise).keys(exercise.draw(seed))
     rights = [Quantity(key.right, key.asked.scale.unit.dimension) for key in keys.values()]

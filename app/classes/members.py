@@ -59,9 +59,9 @@ def rules_of(works: Sequence[StudentWork], seed: int) -> AssignmentRules:
         return AssignmentRules(redirect_to=f"/assignments/{sealed[0].assignment.id}")
     return AssignmentRules(
         # In an exam, other drawings of its exercises would tell how to solve one's own.
-        hints=_first(map(_no_hints, [*exams, *opens])),
-        solution=_first(map(_no_solution, [*exams, *opens])),
-        verdict=_first(map(_no_verdict, opens)),
+        hints=_first_reason(map(_no_hints, [*exams, *opens])),
+        solution=_first_reason(map(_no_solution, [*exams, *opens])),
+        verdict=_first_reason(map(_no_verdict, opens)),
         exam=bool(exams),
     )
 
@@ -76,7 +76,7 @@ def _is_open(work: StudentWork) -> bool:
     return work.phase not in ("before", "unstarted")
 
 
-def _first(reasons: Iterator[str]) -> str:
+def _first_reason(reasons: Iterator[str]) -> str:
     return next(filter(None, reasons), "")
 
 
@@ -119,7 +119,7 @@ def _own_variant_banner(course: Catalog, secret: str, person: SignedIn, work: St
         title=one.title,
         href=f"/assignments/{one.id}",
         place=translate("{place} of {count}", place=place, count=len(entries)),
-        says=tuple(_says(work)),
+        says=tuple(_due_sentence(work)),
         warns=_warns(work),
         ends=work.dates.closes if work.is_exam else None,
         following=Hyperlink(href, title) if after else None,
@@ -140,7 +140,7 @@ def _other_variant_banner(secret: str, person: SignedIn, work: StudentWork) -> A
     )
 
 
-def _says(work: StudentWork) -> Iterator[str]:
+def _due_sentence(work: StudentWork) -> Iterator[str]:
     """When the exercise is due, and what may still be earned."""
     if work.dates.due:
         due = in_words(work.dates.due, work.assignment.policy.zone, work.now)

@@ -88,7 +88,7 @@ def run(arguments: Namespace) -> int:
     """Create, list or delete classes."""
     actions = {
         "create": _create,
-        "list": _list,
+        "list": _list_classes,
         "delete": _delete,
         "demo": _demo,
         "copy": _copy_assignments,
@@ -119,7 +119,7 @@ def _create(arguments: Namespace, here: OpenDatabase) -> None:
     sys.stderr.write("Copy the code now: it is not shown again.\n")
 
 
-def _list(arguments: Namespace, here: OpenDatabase) -> None:
+def _list_classes(arguments: Namespace, here: OpenDatabase) -> None:
     rows = here.session.exec(select(ClassRow).order_by(col(ClassRow.id))).all()
     found = [_described(row, here) for row in rows]
     if arguments.json:

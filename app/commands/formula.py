@@ -19,15 +19,15 @@ def add_options(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     """Print the value of a formula, or the list of formulas."""
     if not arguments.name:
-        sys.stdout.write(_list_json() if arguments.json else _list())
+        sys.stdout.write(_list_json() if arguments.json else _list_formulas())
         return 0
     formula = lookup(arguments.name)
-    value = formula_value(formula, _given(arguments.pairs))
+    value = formula_value(formula, _given_arguments(arguments.pairs))
     sys.stdout.write(f"{_json(formula, value) if arguments.json else formula.text(value)}\n")
     return 0
 
 
-def _given(pairs: Sequence[str]) -> Mapping[str, str]:
+def _given_arguments(pairs: Sequence[str]) -> Mapping[str, str]:
     given = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
@@ -45,7 +45,7 @@ def _json(formula: Formula, value: FormulaResult) -> str:
     )
 
 
-def _list() -> str:
+def _list_formulas() -> str:
     width = max(map(len, FORMULAS))
     return "".join(f"{name:<{width}}  {formula.says}\n" for name, formula in FORMULAS.items())
 

@@ -36,7 +36,7 @@ def run(arguments: Namespace) -> int:
     if arguments.json:
         print_json(grades.described())
         return 0
-    chosen = _chosen(grades, arguments.assignment) if arguments.assignment else None
+    chosen = _assignment_numbered(grades, arguments.assignment) if arguments.assignment else None
     columns = columns_of(grades.assignments, chosen)
     lowest = None if chosen else grades.lowest
     text = grades_file(columns, grades.members, grades.cells, arguments.format, lowest)
@@ -47,7 +47,7 @@ def run(arguments: Namespace) -> int:
     return 0
 
 
-def _chosen(grades: Grades, number: int) -> Assignment:
+def _assignment_numbered(grades: Grades, number: int) -> Assignment:
     found = next((one for one in grades.assignments if one.id == number), None)
     if found is None:
         known = ", ".join(f"{one.id} ({one.title})" for one in grades.assignments) or "none"

@@ -36,7 +36,7 @@ def add_options(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     """List the labs, run one, or show a run; what a listing does without is imported only for the others."""
     if arguments.action == "list":
-        return _list(as_json=arguments.json)
+        return _list_labs(as_json=arguments.json)
     modules = {"check": "lab_check", "record": "lab_record"}
     return int(load_command(modules.get(arguments.action, "lab_launch")).run(arguments))
 
@@ -66,7 +66,7 @@ def _add_record_options(parser: ArgumentParser) -> None:
     )
 
 
-def _list(*, as_json: bool) -> int:
+def _list_labs(*, as_json: bool) -> int:
     if as_json:
         plain = [lab.model_dump(by_alias=True) for lab in known_labs().values()]
         sys.stdout.write(json.dumps(plain) + "\n")

@@ -30,7 +30,7 @@ _PATIENCE = 600.0  # seconds to wait for the devices
 def run(arguments: Namespace) -> int:
     """Run a lab, prepare a run, or show one."""
     if arguments.action == "run":
-        return _run(arguments)
+        return _launch_run(arguments)
     if arguments.action == "prepare":
         return _prepare(arguments)
     launcher = launcher_of(Settings())
@@ -75,7 +75,7 @@ def _follow(launcher: Launcher, run: LabRun, lab: str, *, quiet: bool) -> None:
                 continue
 
 
-def _run(arguments: Namespace) -> int:
+def _launch_run(arguments: Namespace) -> int:
     given = parameter_pairs(arguments.pairs)
     with closing(launcher_of(Settings())) as launcher:
         name, backend = arguments.name, arguments.backend

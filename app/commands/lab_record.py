@@ -34,9 +34,9 @@ def run(arguments: Namespace) -> int:
     with closing(launcher_of(Settings())) as launcher:
         if requests and (trouble := launcher.trouble()):
             raise UnavailableError(trouble)
-        for result in record_runs(requests, lambda request: _run(launcher, request), folder):
+        for result in record_runs(requests, lambda request: _record_run(launcher, request), folder):
             results.append(result)
-            sys.stdout.write(_lines(result))
+            sys.stdout.write(_result_line(result))
             sys.stdout.flush()
     recorded = sum(result.path is not None for result in results)
     sys.stdout.write(f"{recorded} of {len(requests)} recorded in {folder}\n")
@@ -74,12 +74,12 @@ def _folder(path: Path) -> Path:
     return path
 
 
-def _run(launcher: Launcher, request: RecordingRequest) -> Report:
+def _record_run(launcher: Launcher, request: RecordingRequest) -> Report:
     run = run_to_end(launcher, request.lab, request.given, request.backend, quiet=False)
     return report_of(run)
 
 
-def _lines(result: RecordingResult) -> str:
+def _result_line(result: RecordingResult) -> str:
     if result.path:
         return f"recorded: {result.request.command}\n  {result.path}\n"
     reasons = "".join(f"  - {reason}\n" for reason in result.reasons)

@@ -104,7 +104,7 @@ def run(arguments: Namespace) -> int:
         sys.stdout.write(f"{json.dumps([one.record() for one in found], indent=1)}\n")
     else:
         given = {name: record_text(getattr(arguments, name) or "") for name in RECORDS}
-        parts = ["\n".join(_lines(one, cluster, given)) for one in found]
+        parts = ["\n".join(_report_lines(one, cluster, given)) for one in found]
         sys.stdout.write("\n\n".join(parts) + "\n")
     return 1 if any(isinstance(one, UnreadFile) for one in found) else 0
 
@@ -141,7 +141,7 @@ def _reports(paths: Sequence[Path]) -> list[Report]:
     return [one for path in paths for one in _reports([path])]
 
 
-def _lines(report: Report, cluster: Cluster | None, given: Mapping[str, str]) -> Iterator[str]:
+def _report_lines(report: Report, cluster: Cluster | None, given: Mapping[str, str]) -> Iterator[str]:
     match report:
         case CollectiveTest():
             yield from _test(report, cluster)
@@ -170,14 +170,14 @@ def _test(test: CollectiveTest, cluster: Cluster | None) -> Iterator[str]:
             f"  {show_size(piece.first)} to {show_size(piece.last)}:"
             f" {show(piece.alpha, SECOND, 3)} + size / {show(piece.bandwidth, BYTE_PER_SECOND, 3)}"
         )
-    yield from _beside(compare_test(test, cluster))
+    yield from _largest_size_beside(compare_test(test, cluster))
 
 
 def _of(count: int, name: str) -> str:
     return name if count == 1 else f"{name}s"
 
 
-def _beside(found: Comparison | None) -> Iterator[str]:
+def _largest_size_beside(found: Comparison | None) -> Iterator[str]:
     """The largest size beside the wire and the formulas."""
     if found is None:
         return

@@ -181,7 +181,7 @@ def run(arguments: Namespace) -> int:
     if arguments.kind not in kinds:
         near = nearest(arguments.kind, kinds)
         raise InputError(f"no kind is called {arguments.kind!r}: {', '.join(kinds)}{near}")
-    topic, slug = _names(arguments.name)
+    topic, slug = _topic_and_name(arguments.name)
     folder = _folder(arguments.into) / topic
     path = folder / f"{slug}.yaml"
     written = [write_starter(path, f"{arguments.kind}.yaml", slug), *write_missing_topic(folder)]
@@ -191,7 +191,7 @@ def run(arguments: Namespace) -> int:
     return 0
 
 
-def _names(name: str) -> tuple[str, str]:
+def _topic_and_name(name: str) -> tuple[str, str]:
     topic, slash, slug = name.removesuffix(".yaml").partition("/")
     if not (slash and _NAME.fullmatch(topic) and _NAME.fullmatch(slug)):
         raise InputError(f"a name must be TOPIC/SLUG in lowercase letters, digits and hyphens, not {name[:80]!r}")

@@ -36,7 +36,7 @@ def add_options(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     """List packs, or check one; 1 if it has a problem."""
-    return _list(arguments) if arguments.action == "list" else _check(arguments)
+    return _list(arguments) if arguments.action == "list" else _check_pack(arguments)
 
 
 def _list(arguments: Namespace) -> int:
@@ -67,12 +67,12 @@ def _pack_row(settings: Settings, pack: CoursePack) -> dict[str, object]:
     }
 
 
-def _check(arguments: Namespace) -> int:
+def _check_pack(arguments: Namespace) -> int:
     folder = Path(arguments.folder)
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder; name the one that has the pack.yaml")
     against = Path(arguments.against) if arguments.against else None
-    checked = asyncio.run(_checked(folder, against, loads=arguments.load_formulas))
+    checked = asyncio.run(_checked_pack(folder, against, loads=arguments.load_formulas))
     if arguments.json:
         row = findings_document(checked.linted) | {"digest": checked.digest}
         sys.stdout.write(f"{json.dumps(row, ensure_ascii=False, indent=1)}\n")
@@ -86,7 +86,7 @@ def _check(arguments: Namespace) -> int:
     return code
 
 
-async def _checked(folder: Path, against: Path | None, *, loads: bool) -> CheckedPack:
+async def _checked_pack(folder: Path, against: Path | None, *, loads: bool) -> CheckedPack:
     runner = Runner(Settings())
     await runner.start()
     try:

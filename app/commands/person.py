@@ -37,7 +37,7 @@ def run(arguments: Namespace) -> int:
     return 0
 
 
-def _person(here: OpenDatabase, number: int) -> PersonRow:
+def _person_numbered(here: OpenDatabase, number: int) -> PersonRow:
     row = here.session.get(PersonRow, number) if number <= _LARGEST else None
     if row is None:
         raise NotFoundError(f"person {number} does not exist; wallclock roster CLASS --json lists them")
@@ -45,11 +45,11 @@ def _person(here: OpenDatabase, number: int) -> PersonRow:
 
 
 def _export(arguments: Namespace, here: OpenDatabase) -> None:
-    print_json(all_about(here.session, _person(here, arguments.person)))
+    print_json(all_about(here.session, _person_numbered(here, arguments.person)))
 
 
 def _delete(arguments: Namespace, here: OpenDatabase) -> None:
-    row = _person(here, arguments.person)
+    row = _person_numbered(here, arguments.person)
     name = row.name or f"person {arguments.person}"
     if not arguments.yes:
         raise InputError(
@@ -62,7 +62,7 @@ def _delete(arguments: Namespace, here: OpenDatabase) -> None:
 
 
 def _merge(arguments: Namespace, here: OpenDatabase) -> None:
-    kept, gone = _person(here, arguments.kept), _person(here, arguments.gone)
+    kept, gone = _person_numbered(here, arguments.kept), _person_numbered(here, arguments.gone)
     number = merge_persons(here.session, kept.id or 0, gone.id or 0, _OPERATOR)
     here.session.commit()
     sys.stdout.write(f"{number}\n")

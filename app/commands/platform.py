@@ -102,7 +102,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _add(arguments: Namespace, settings: Settings, session: Session) -> None:
-    made = register_platform(session, _given(arguments, settings))
+    made = register_platform(session, _described_platform(arguments, settings))
     for deployment in arguments.deployment:
         allow_deployment(session, made, deployment)
     session.commit()
@@ -111,7 +111,7 @@ def _add(arguments: Namespace, settings: Settings, session: Session) -> None:
         sys.stderr.write("No deployment may launch yet: a first launch is refused with the command that allows it.\n")
 
 
-def _list(arguments: Namespace, settings: Settings, session: Session) -> None:
+def _list_platforms(arguments: Namespace, settings: Settings, session: Session) -> None:
     found = [(one, deployments(session, one)) for one in platforms(session)]
     if arguments.json:
         rows = [{**asdict(one), "deployments": list(allowed)} for one, allowed in found]
@@ -134,7 +134,7 @@ def _allow(arguments: Namespace, settings: Settings, session: Session) -> None:
 
 
 def _link(arguments: Namespace, settings: Settings, session: Session) -> None:
-    address = _address(settings)
+    address = _server_address(settings)
     if arguments.name in {platform.name for platform in platforms(session)}:
         raise InputError(f"a platform called {arguments.name!r} already exists; choose another name")
     code = new_registration(session, arguments.name)
@@ -184,10 +184,10 @@ def _test(arguments: Namespace, settings: Settings, engine: Engine) -> int:
     return 0 if all(trial.right for trial in found) else 1
 
 
-_ACTIONS = {"add": _add, "list": _list, "allow": _allow, "link": _link, "remove": _remove, "rotate": _rotate}
+_ACTIONS = {"add": _add, "list": _list_platforms, "allow": _allow, "link": _link, "remove": _remove, "rotate": _rotate}
 
 
-def _given(arguments: Namespace, settings: Settings) -> Platform:
+def _described_platform(arguments: Namespace, settings: Settings) -> Platform:
     """The platform that the options describe.
 
     Raises:
@@ -202,7 +202,7 @@ def _given(arguments: Namespace, settings: Settings) -> Platform:
             "only --moodle, and Canvas only --canvas"
         )
     for name in ("auth_url", "token_url", "jwks_url"):
-        _check(values[name], settings)
+        _check_platform(values[name], settings)
     return Platform(
         name=arguments.name,
         client_id=arguments.client,
@@ -221,14 +221,14 @@ def _known(arguments: Namespace) -> dict[str, str]:
     return _CANVAS if arguments.canvas else {}
 
 
-def _check(url: str, settings: Settings) -> None:
+def _check_platform(url: str, settings: Settings) -> None:
     try:
         target_of(url, settings.private_hosts)
     except RefusedError as error:
         raise InputError(f"{error} (a host in your own network: WALLCLOCK_PRIVATE_HOSTS)") from error
 
 
-def _address(settings: Settings) -> str:
+def _server_address(settings: Settings) -> str:
     if not settings.url:
         raise InputError("set WALLCLOCK_URL to the public address of the site, such as https://wallclock.example.org")
     return settings.url

@@ -76,15 +76,15 @@ def _predict_one(given: Mapping[str, str], arguments: Namespace) -> int:
         raise InputError("the result is too large for a number") from None
     for_people = arguments.output == STANDARD and sys.stdout.isatty() and not arguments.json
     with output(arguments.output) as target:
-        target.write(_table(found).encode() if for_people else prediction_row(None, found))
+        target.write(_prediction_table(found).encode() if for_people else prediction_row(None, found))
     return 0
 
 
-def _table(found: Estimate) -> str:
-    return "\n".join([*_rows(found), "", explain_estimate(found), ""])
+def _prediction_table(found: Estimate) -> str:
+    return "\n".join([*_prediction_rows(found), "", explain_estimate(found), ""])
 
 
-def _rows(found: Estimate) -> Iterator[str]:
+def _prediction_rows(found: Estimate) -> Iterator[str]:
     shown = show(found.total, SECOND)
     if found.low < found.high:
         shown += f" ({show(found.low, SECOND)} to {show(found.high, SECOND)})"
@@ -92,11 +92,11 @@ def _rows(found: Estimate) -> Iterator[str]:
     yield f"throughput  {show(found.token_rate, RATIO)} tokens per second and GPU"
     yield f"MFU         {100 * found.utilization:.1f} %"
     yield f"memory      {show(found.allocated, BYTE)} allocated, {show(found.room, BYTE)} available"
-    yield from _parts("time of a step", found.parts, SECOND)
-    yield from _parts("memory of the fullest GPU", found.memory, BYTE)
+    yield from _parts_table("time of a step", found.parts, SECOND)
+    yield from _parts_table("memory of the fullest GPU", found.memory, BYTE)
 
 
-def _parts(title: str, parts: Mapping[str, float], unit: Unit) -> Iterator[str]:
+def _parts_table(title: str, parts: Mapping[str, float], unit: Unit) -> Iterator[str]:
     """A table of the *parts* that are not 0, the largest first."""
     total = sum(parts.values())
     yield f"\n{title}"

@@ -23,12 +23,12 @@ def run(arguments: Namespace) -> int:
     if bool(arguments.name) == bool(arguments.learner):
         raise InputError("give a class, or --learner with a learner such as token:NAME")
     with open_database() as here, output(arguments.output) as file:
-        for row in _rows(arguments, here):
+        for row in _result_rows(arguments, here):
             file.write(json.dumps(row, ensure_ascii=False).encode() + b"\n")
     return 0
 
 
-def _rows(arguments: Namespace, here: OpenDatabase) -> Iterator[Mapping[str, object]]:
+def _result_rows(arguments: Namespace, here: OpenDatabase) -> Iterator[Mapping[str, object]]:
     if arguments.learner:
         return results_of_learner(here.session, arguments.learner)
     class_id = number_of(class_called(here.session, arguments.name))

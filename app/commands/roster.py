@@ -82,7 +82,7 @@ def _change(arguments: Namespace) -> None:
             here.session.commit()
     if arguments.column:
         _show_first_entries(roster)
-    for line in _lines(found, removes=arguments.remove_missing):
+    for line in _roster_lines(found, removes=arguments.remove_missing):
         sys.stdout.write(f"{line}\n")
     for says in roster.left_out:
         sys.stderr.write(f"Left out: {says}\n")
@@ -100,7 +100,7 @@ def _show_first_entries(roster: ReadRoster) -> None:
         sys.stderr.write(f"Line {one.line}: {says}\n")
 
 
-def _lines(found: RosterChanges, *, removes: bool) -> Iterator[str]:
+def _roster_lines(found: RosterChanges, *, removes: bool) -> Iterator[str]:
     for new in found.added:
         yield f"+ {new.name}{_id(new.outside_id)}"
     for known in found.known:

@@ -52,7 +52,7 @@ def run(arguments: Namespace) -> int:
     schedule = build(arguments.name, arguments.stages, arguments.microbatches, arguments.virtual, arguments.waits)
     played = simulate_schedule(schedule, times)
     if arguments.json:
-        sys.stdout.write(json.dumps(_plain(played)) + "\n")
+        sys.stdout.write(json.dumps(_schedule_json(played)) + "\n")
     elif arguments.svg:
         sys.stdout.write(to_svg(schedule_timeline(played), alone=True))
     else:
@@ -76,7 +76,7 @@ def _chart(played: SimulatedSchedule) -> None:
     sys.stdout.write(gantt(timeline, width, terminal and "NO_COLOR" not in os.environ))
 
 
-def _plain(played: SimulatedSchedule) -> dict[str, object]:
+def _schedule_json(played: SimulatedSchedule) -> dict[str, object]:
     """The schedule as JSON; times in seconds."""
     slots = [
         {

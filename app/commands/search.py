@@ -78,7 +78,7 @@ def run(arguments: Namespace) -> int:
         top=arguments.top,
         progress=_Progress() if sys.stderr.isatty() else None,
     )
-    sys.stdout.write(json.dumps(_plain(found)) + "\n" if arguments.json else _text(space, found))
+    sys.stdout.write(json.dumps(_search_json(found)) + "\n" if arguments.json else _search_text(space, found))
     return 0 if found.fit else 1
 
 
@@ -109,7 +109,7 @@ def limits_text(limits: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {figures(100 * share, 2)} %" for name, share in list(limits.items())[:2])
 
 
-def _plain(found: SearchResult) -> dict[str, object]:
+def _search_json(found: SearchResult) -> dict[str, object]:
     """The search as JSON, in base units."""
     return {
         "layouts": found.layouts,
@@ -132,11 +132,11 @@ def _plain_layout(one: LayoutCandidate) -> dict[str, object]:
     }
 
 
-def _text(space: Space, found: SearchResult) -> str:
-    return "".join(f"{line}\n" for line in _lines(space, found))
+def _search_text(space: Space, found: SearchResult) -> str:
+    return "".join(f"{line}\n" for line in _search_lines(space, found))
 
 
-def _lines(space: Space, found: SearchResult) -> Iterator[str]:
+def _search_lines(space: Space, found: SearchResult) -> Iterator[str]:
     yield (
         f"{space.model.name} on {space.cluster.gpus:,} {space.cluster.gpu.name}:"
         f" {space.batch:,} sequences of {space.sequence:,} tokens per step"
@@ -148,18 +148,18 @@ def _lines(space: Space, found: SearchResult) -> Iterator[str]:
     if found.least:
         room = show(space.cluster.gpu.memory, BYTE)
         yield f"None fits in {room}. This one needs the least memory:"
-        yield from _table([found.least])
+        yield from _layout_table([found.least])
         return
     yield "Fastest"
-    yield from _table(found.top)
+    yield from _layout_table(found.top)
     if len(found.front) > 1:
         yield ""
         yield "Less memory for more time"
         stride = -(-len(found.front) // _SHOWN)
-        yield from _table(found.front[::-1][::stride])
+        yield from _layout_table(found.front[::-1][::stride])
 
 
-def _table(some: Sequence[LayoutCandidate]) -> Iterator[str]:
+def _layout_table(some: Sequence[LayoutCandidate]) -> Iterator[str]:
     rows = [tuple(_COLUMNS), *(tuple(of(one) for of in _COLUMNS.values()) for one in some)]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for row in rows:

@@ -65,7 +65,7 @@ def _list(arguments: Namespace, here: OpenDatabase) -> None:
         return
     for token in tokens:
         scope = f"{token.scope} {token.class_id}" if token.class_id else token.scope
-        sys.stdout.write(f"{token.name}\t{token.created:%Y-%m-%d}\t{_state(token)}\t{scope}\n")
+        sys.stdout.write(f"{token.name}\t{token.created:%Y-%m-%d}\t{_token_state(token)}\t{scope}\n")
 
 
 def _described(token: TokenRow) -> Mapping[str, object]:
@@ -79,7 +79,7 @@ def _described(token: TokenRow) -> Mapping[str, object]:
     }
 
 
-def _state(token: TokenRow) -> str:
+def _token_state(token: TokenRow) -> str:
     if token.revoked:
         return f"revoked {token.revoked:%Y-%m-%d}"
     if token.until is None:

@@ -65,21 +65,21 @@ def browser_wheels(cache: Path, folder: Path | None = None) -> Mapping[str, byte
         UnavailableError: they cannot be fetched.
     """
     if folder:
-        return {name: _given(folder / name) for name in WHEELS}
+        return {name: _given_wheel(folder / name) for name in WHEELS}
     kept = cache / "wheels"
-    found = {name: _stored(kept / name) for name in WHEELS}
+    found = {name: _stored_wheel(kept / name) for name in WHEELS}
     if None in found.values():
         _fetch(kept)
-    return {name: content or _checked(kept / name) for name, content in found.items()}
+    return {name: content or _checked_wheel(kept / name) for name, content in found.items()}
 
 
-def _stored(path: Path) -> bytes | None:
+def _stored_wheel(path: Path) -> bytes | None:
     """The wheel at *path*, if it is there and the right one."""
     content = path.read_bytes() if path.is_file() else b""
     return content if _wheels_is_right(path.name, content) else None
 
 
-def _given(path: Path) -> bytes:
+def _given_wheel(path: Path) -> bytes:
     if not path.is_file():
         raise InputError(f"{path} is missing: `{_command('.')}` fetches it")
     content = path.read_bytes()
@@ -88,8 +88,8 @@ def _given(path: Path) -> bytes:
     return content
 
 
-def _checked(path: Path) -> bytes:
-    content = _stored(path)
+def _checked_wheel(path: Path) -> bytes:
+    content = _stored_wheel(path)
     if content is None:
         raise UnavailableError(f"what pip fetched as {path.name} has another digest: try again")
     return content
@@ -208,11 +208,11 @@ class Compiler:
                 )
             except (subprocess.SubprocessError, OSError) as error:
                 says = "Node cannot compile the course: use version 20 or newer"
-                raise UnavailableError(says, _said(error)) from error
+                raise UnavailableError(says, _node_error(error)) from error
             return (folder / "compiled.zip").read_bytes()
 
 
-def _said(error: Exception) -> str:
+def _node_error(error: Exception) -> str:
     said = getattr(error, "stderr", None)
     return said.decode(errors="replace")[-500:] if isinstance(said, bytes) else str(error)
 

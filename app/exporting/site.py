@@ -89,11 +89,11 @@ def exported_site(settings: Settings) -> Iterator[ExportedSite]:
         app = create_app(inside, replace(site, runner=_Ready(inside), labs=_ServerDispatcher(inside, site.engine)))
         app.router.routes.extend(router.routes)
         with asyncio.Runner() as runner:
-            yield ExportedSite(site.catalog, lambda path: runner.run(_asked(app, path)))
+            yield ExportedSite(site.catalog, lambda path: runner.run(_get_page(app, path)))
         site.engine.dispose()
 
 
-async def _asked(app: FastAPI, path: str) -> SiteResponse:
+async def _get_page(app: FastAPI, path: str) -> SiteResponse:
     """What *app* answers to a GET request for *path*."""
     scope: Scope = {
         "type": "http",

@@ -93,15 +93,15 @@ def _lines(form: NumericDraft) -> Iterator[str]:
     if form.given:
         yield "given:"
         for name, texts in form.given:
-            values = ", ".join(_value(text.strip()) for text in texts.split(",") if text.strip())
-            yield f"  {_key(name)}: [{values}]"
+            values = ", ".join(_list_value(text.strip()) for text in texts.split(",") if text.strip())
+            yield f"  {_yaml_key(name)}: [{values}]"
     for name in ("answer", "unit", "tolerance"):
         if text := getattr(form, name):
             yield _entry(name, text)
     if form.mistakes:
         yield "mistakes:"
         for wrong, says in form.mistakes:
-            yield f"  {_key(wrong)}: {_scalar(says)}"
+            yield f"  {_yaml_key(wrong)}: {_scalar(says)}"
     yield from _items("hints", form.hints)
     yield _entry("solution", form.solution)
     yield from _items("sources", form.sources)
@@ -129,11 +129,11 @@ def _scalar(text: str) -> str:
     return text if _read(f"a: {text}") == {"a": text} else _quoted(text)
 
 
-def _key(text: str) -> str:
+def _yaml_key(text: str) -> str:
     return text if _read(f"{text}: a") == {text: "a"} else _quoted(text)
 
 
-def _value(text: str) -> str:
+def _list_value(text: str) -> str:
     """One value of a list in brackets: a number, or a text with a unit."""
     return text if _PLAIN.fullmatch(text) and text not in _NO_TEXTS else _quoted(text)
 
@@ -226,17 +226,17 @@ def _created(preview: AuthoringPreview, sent: Mapping[str, Sequence[str]]) -> Re
     """Write the file of the form, and say where it is edited."""
     [name, *_] = sent.get("name", [""])
     if not is_exercise_name(name):
-        return _refusal(_NAME_CURE)
+        return _form_refusal(_NAME_CURE)
     try:
         path = write_new(preview.folder / f"{name}.yaml", numeric_text(NumericDraft.of(sent)))
         write_missing_topic(preview.folder)
     except InputError as error:
-        return _refusal(str(error))
+        return _form_refusal(str(error))
     preview.files[path.stem] = path
     return Response(name, HTTPStatus.CREATED, media_type="text/plain")
 
 
-def _refusal(says: str) -> Response:
+def _form_refusal(says: str) -> Response:
     return Response(says, HTTPStatus.UNPROCESSABLE_ENTITY, media_type="text/plain")
 
 

@@ -68,7 +68,7 @@ def files_of(path: Path) -> dict[str, Path]:
 
 def files_in(folder: Path) -> dict[str, Path]:
     """The exercise files in *folder* by their names, in the order of their chapter; maybe none."""
-    found = sorted(folder.glob("*.yaml"), key=_place)
+    found = sorted(folder.glob("*.yaml"), key=_sort_key)
     return {file.stem: file for file in found if not is_translation(file) and file.name != TOPIC_FILE}
 
 
@@ -100,7 +100,7 @@ def stamp_of(path: Path) -> str:
         return f"{found.st_mtime_ns:x}-{found.st_size:x}"
 
 
-def _place(path: Path) -> tuple[bool, float, str]:
+def _sort_key(path: Path) -> tuple[bool, float, str]:
     """The sort key of the exercise at *path* in its chapter; a file that cannot be read is last."""
     try:
         exercise = read_exercise(path, topic_of(path))[0]

@@ -75,7 +75,7 @@ def list_assignments(call: ClassCall, page: Paged) -> list[AssignmentDocument]:
 def make_assignment(call: ClassCall, body: NewAssignment, response: Response) -> AssignmentDocument:
     """Returns the assignment with its number."""
     _refuse_other_points(body)
-    entries, groups = _entries(call.site, body, ()), _groups(call, body)
+    entries, groups = _entries(call.site, body, ()), _group_dates(call, body)
     draws = [pool.draw for pool in body.pools]
     number = create_assignment(call.session, call.class_id, body.title, _policy(body), entries, groups, draws)
     return _versioned(response, assignment_with(call.session, number))
@@ -106,7 +106,7 @@ def put_assignment(
     before = assignment_to_change(call.session, assignment)
     _refuse_other_version(before, if_match)
     _refuse_other_points(body, before.points)
-    entries, groups = _entries(call.site, body, before.entries), _groups(call, body)
+    entries, groups = _entries(call.site, body, before.entries), _group_dates(call, body)
     draws = [pool.draw for pool in body.pools]
     change_assignment(call.session, assignment, body.title, _policy(body), entries, groups, draws)
     return _versioned(response, assignment_with(call.session, assignment))
@@ -251,7 +251,7 @@ def _moments(document: NewAssignment | GroupDatesDocument) -> dict[str, datetime
     return {name: at.astimezone(UTC) if at else None for name, at in given.items()}
 
 
-def _groups(call: ClassCall, body: NewAssignment) -> list[GroupDates]:
+def _group_dates(call: ClassCall, body: NewAssignment) -> list[GroupDates]:
     """The dates of groups in *body*; the class must have these groups."""
     found = [GroupDates(group=clean_name(one.group), **_moments(one)) for one in body.groups]
     refuse_unknown_groups(call.session, call.class_id, [one.group for one in found])

@@ -275,10 +275,10 @@ def _change(
             session.commit()
     return RosterDifference(
         applied=not dry_run,
-        added=[_sent(one) for one in found.added],
-        known=[_sent(replace(one.listed, number=one.person)) for one in found.known],
+        added=[_person_sent(one) for one in found.added],
+        known=[_person_sent(replace(one.listed, number=one.person)) for one in found.known],
         changed=[
-            PersonChange(before=_document(one.member), after=_sent(one.listed))
+            PersonChange(before=_document(one.member), after=_person_sent(one.listed))
             for one in (*found.changed, *found.found)
         ],
         missing=[_document(one) for one in found.missing],
@@ -302,7 +302,7 @@ def _listed(line: int, one: NewPerson) -> RosterEntry:
     )
 
 
-def _sent(one: RosterEntry) -> NewPerson:
+def _person_sent(one: RosterEntry) -> NewPerson:
     return NewPerson(
         name=one.name, id=one.outside_id, role=one.role.word if one.role else None, number=one.number, group=one.group
     )

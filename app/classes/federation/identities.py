@@ -26,7 +26,7 @@ def person_of(session: Session, issuer: str, subject: str, name: str = "") -> Pe
     if found is None:
         found = new_person(session, name)
         session.add(IdentityRow(issuer=issuer, subject=subject, person=number_of(found)))
-    return _stored(session, issuer, subject, found)
+    return _stored_person(session, issuer, subject, found)
 
 
 def connect_identity(
@@ -43,7 +43,7 @@ def connect_identity(
         if found is None or found.deleted:
             return None
         session.add(IdentityRow(issuer=issuer, subject=subject, person=person, own=own))
-    return _stored(session, issuer, subject, found)
+    return _stored_person(session, issuer, subject, found)
 
 
 def may_connect(session: Session, issuer: str, subject: str, person: int) -> bool:
@@ -60,7 +60,7 @@ def issuers_of(session: Session, person: int) -> list[str]:
     return list(session.exec(rows.order_by(col(IdentityRow.issuer))).all())
 
 
-def _stored(session: Session, issuer: str, subject: str, person: PersonRow) -> PersonRow:
+def _stored_person(session: Session, issuer: str, subject: str, person: PersonRow) -> PersonRow:
     """*person*, or the one whom another request stored for this identity at the same moment."""
     try:
         session.commit()

@@ -405,7 +405,7 @@ def unsent_of(session: Session, class_id: int, most: int) -> Sequence[Undelivere
 def _receipt(row: OutboxRow, platform: str) -> Receipt:
     return Receipt(
         platform=platform,
-        state=_state(row),
+        state=_arrival_state(row),
         share=row.points,
         sent=row.sent_points,
         at=row.sent_at,
@@ -414,7 +414,7 @@ def _receipt(row: OutboxRow, platform: str) -> Receipt:
     )
 
 
-def _state(row: OutboxRow) -> Arrived:
+def _arrival_state(row: OutboxRow) -> Arrived:
     if row.next is not None:
         return "waiting"
     return "refused" if row.said else "arrived"

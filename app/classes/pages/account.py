@@ -223,14 +223,14 @@ def _asked_merge(session: Session, person: SignedIn, row: MergeRow) -> AskedMerg
     return AskedMerge(
         number=row.id or 0,
         name=person.name or translate("someone without a name"),
-        other=_called(session, row.class_id, other),
+        other=_person_called(session, row.class_id, other),
         by=row.by,
         class_name=known.name if known else "",
         undoes=bool(row.moved),
     )
 
 
-def _called(session: Session, class_id: int | None, person: int) -> str:
+def _person_called(session: Session, class_id: int | None, person: int) -> str:
     """What a class calls a person."""
     member = session.get(MemberRow, (class_id, person)) if class_id is not None else None
     named = session.get(PersonRow, person)

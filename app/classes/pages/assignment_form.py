@@ -197,7 +197,7 @@ class AssignmentForm(ClassForm):
         ranks = {str(name): float(rank) for rank, name in enumerate(sent.getlist(ORDER))}
         listed = dict.fromkeys(str(name) for name in sent.getlist(CHOSEN))
         places = {name: text for name in listed if (text := str(sent.get(PLACE + name, "")).strip())}
-        typed = {name: _place(text) for name, text in places.items()}
+        typed = {name: _place_number(text) for name, text in places.items()}
         chosen = sorted(listed, key=lambda name: typed.get(name) or ranks.get(name, math.inf))
         return cls(
             **{name: str(sent.get(name, "")) for name in _PLAIN},
@@ -473,7 +473,7 @@ def _typed_worth(exercise: str, text: str) -> float:
     return points
 
 
-def _place(text: str) -> float | None:
+def _place_number(text: str) -> float | None:
     """A place from 1, or None if *text* is not one."""
     typed = text.replace(",", ".")
     plain = typed.isascii() and typed.replace(".", "", 1).isdecimal()

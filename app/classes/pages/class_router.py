@@ -352,7 +352,7 @@ class ClassRouter(Router):
 
             async def answer(request: Request, site: Site, visiting: Visiting, given: Mapping[str, Any]) -> Response:
                 member, found = await self._membership(request, site, visiting, given, least or self._least)
-                return await aside(self.show, view, request, site, (member, found), _known(view, given))
+                return await aside(self.show, view, request, site, (member, found), _known_arguments(view, given))
 
             self.get(path)(self._endpoint(path, view, answer, reads=False))
             return view
@@ -372,7 +372,7 @@ class ClassRouter(Router):
             async def answer(request: Request, site: Site, visiting: Visiting, given: Mapping[str, Any]) -> Response:
                 role = least or self._least
                 member = await self._membership(request, site, visiting, given, role, archived=archived)
-                sent = await _sent(request, change)
+                sent = await _form_fields(request, change)
                 return await aside(self._change, change, again, request, site, member, {**given, **sent})
 
             self.post(path, dependencies=[FromHere])(self._endpoint(path, change, answer, reads=True))
@@ -393,7 +393,7 @@ class ClassRouter(Router):
         try:
             with open_session(site.engine) as session:
                 visit = _visit(request, site, session, who, error)
-                return self._rendered(visit, view, view(visit, **_known(view, given)))
+                return self._rendered(visit, view, view(visit, **_known_arguments(view, given)))
         except InputError as found:
             if error:
                 raise
@@ -415,7 +415,7 @@ class ClassRouter(Router):
                     hold(session, member.class_id)
                 now = assignment_to_change(session, found.id) if found and member.role > Role.STUDENT else found
                 visit = _visit(request, site, session, (member, now))
-                result = change(visit, **_known(change, given))
+                result = change(visit, **_known_arguments(change, given))
                 if type(result) in self._templates or isinstance(result, str | Response):
                     session.commit()
                 if isinstance(result, str):
@@ -468,14 +468,14 @@ class ClassRouter(Router):
             name: inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, annotation=int)
             for name in _PLACE.findall(self.prefix + path)
         }
-        asked = {} if reads else dict(_asked(work))
+        asked = {} if reads else dict(_page_parameters(work))
         parameters = [*list(own.values())[:-1], *({**asked, **places}).values()]
         endpoint.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         endpoint.__name__, endpoint.__doc__ = work.__name__, work.__doc__
         return endpoint
 
 
-def _asked(view: Callable[..., object]) -> Iterable[tuple[str, inspect.Parameter]]:
+def _page_parameters(view: Callable[..., object]) -> Iterable[tuple[str, inspect.Parameter]]:
     """The parameters of a page that its address has; those by keyword alone are not, nor is what may be None."""
     for name, one in list(inspect.signature(view).parameters.items())[1:]:
         kind = inspect.Parameter.KEYWORD_ONLY
@@ -487,7 +487,7 @@ def _asked(view: Callable[..., object]) -> Iterable[tuple[str, inspect.Parameter
             yield name, one.replace(kind=kind, annotation=Annotated[one.annotation, Query()])
 
 
-def _known(work: Callable[..., object], given: Mapping[str, Any]) -> Mapping[str, Any]:
+def _known_arguments(work: Callable[..., object], given: Mapping[str, Any]) -> Mapping[str, Any]:
     """Those of the values *given* that a function takes."""
     names = inspect.signature(work).parameters
     known = {name: value for name, value in given.items() if name in names}
@@ -498,7 +498,7 @@ def _known(work: Callable[..., object], given: Mapping[str, Any]) -> Mapping[str
     return known
 
 
-async def _sent(request: Request, change: Callable[..., object]) -> Mapping[str, Any]:
+async def _form_fields(request: Request, change: Callable[..., object]) -> Mapping[str, Any]:
     """What a form function takes of the body of *request*.
 
     Raises:

@@ -252,7 +252,7 @@ class CopyPage:
 def copy_page(visit: ClassVisit, sent: CopyForm, *, moved: bool = False) -> CopyPage:
     """The form for copies; with weeks or a start, the dates that they would have."""
     asks = (sent.weeks or sent.start) and not visit.error
-    copies, weeks = _copies(visit, sent) if asks else ((), 0)
+    copies, weeks = _asked_copies(visit, sent) if asks else ((), 0)
     own = classes_of(visit.session, visit.member.person.person)
     return CopyPage(
         form=sent,
@@ -274,7 +274,7 @@ def store_copied_assignments(visit: ClassVisit, sent: CopyForm) -> str | CopyPag
     if not sent.into:
         refuse_new_class(visit.site)
         spend(visit.site.allowances.answers, "new classes", CLASS_COST)
-    copies, _ = _copies(visit, sent)
+    copies, _ = _asked_copies(visit, sent)
     if copies_digest(copies) != sent.digest:
         return copy_page(visit, sent, moved=True)
     target = number_of(_target(visit, sent.into) if sent.into else _class_like(visit, sent.name))
@@ -311,7 +311,7 @@ def _target(visit: ClassVisit, class_id: int) -> ClassRow:
     raise NotFoundError(translate("you do not teach a class with this number"))
 
 
-def _copies(visit: ClassVisit, form: CopyForm) -> tuple[Sequence[AssignmentCopy], int]:
+def _asked_copies(visit: ClassVisit, form: CopyForm) -> tuple[Sequence[AssignmentCopy], int]:
     """The copies that *form* asks for, and by how many weeks their dates are moved."""
     row = _target(visit, form.into) if form.into else visit.row
     chosen = chosen_assignments(visit.session, visit.class_id, form.assignment)

@@ -249,7 +249,7 @@ def class_table(found: Grades, asked: TableRequest) -> PointsTable:
         own = found.of(member.person)
         cells = [cell(member, one, points) for one, points in zip(found.assignments, own.points, strict=True)]
         rows.append(_Row(member, cells, own))
-    return _table(rows, columns, COLUMNS, asked, sum(one.points for one in found.assignments))
+    return _points_table(rows, columns, COLUMNS, asked, sum(one.points for one in found.assignments))
 
 
 def assignment_table(
@@ -281,7 +281,7 @@ def assignment_table(
         return _Row(member, own, points, (member.person, WHOLE) in cells)
 
     sums = [one for one in COLUMNS if not one.of_class]
-    return _table([row(one) for one in students], columns, sums, asked, assignment.points)
+    return _points_table([row(one) for one in students], columns, sums, asked, assignment.points)
 
 
 def exercise_rows(
@@ -313,7 +313,7 @@ def _table_request(href: str, sent: TableForm) -> TableRequest:
     return TableRequest(href, sent.sort, bool(sent.down), page_number(sent.page), sent.group)
 
 
-def _table(
+def _points_table(
     rows: list[_Row], columns: Mapping[str, Column], sums: Sequence[GradebookColumn], asked: TableRequest, whole: float
 ) -> PointsTable:
     means = [_mean([row.cells[place].points for row in rows if row.cells[place].has]) for place in range(len(columns))]

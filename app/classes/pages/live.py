@@ -124,7 +124,7 @@ class LivePage:
 def live_page(visit: ClassVisit, assignment: str = "", names: str = "") -> LivePage:
     """The screen of an assignment: the one that is named, else the one that is due next."""
     assignments, named = assignments_of(visit.session, visit.class_id), names == "yes"
-    chosen = _chosen(assignments, assignment, visit.now)
+    chosen = _chosen_assignment(assignments, assignment, visit.now)
     students = students_in(visit.session, visit.class_id)
     work = work_in(visit.session, visit.site.secret, chosen, students) if chosen else ()
     href = f"{visit.class_href}/live"
@@ -144,7 +144,7 @@ def live_page(visit: ClassVisit, assignment: str = "", names: str = "") -> LiveP
     )
 
 
-def _chosen(assignments: Sequence[Assignment], wanted: str, now: datetime) -> Assignment | None:
+def _chosen_assignment(assignments: Sequence[Assignment], wanted: str, now: datetime) -> Assignment | None:
     """The assignment that is *wanted*; else the open one that is due first, else the latest."""
     if wanted:
         for one in assignments:

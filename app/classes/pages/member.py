@@ -103,7 +103,7 @@ def member_page(visit: ClassVisit, person: int) -> MemberPage:
         role=one.role.word,
         has_code=one.has_code,
         is_visitor=person == visit.member.person.person,
-        others=_others(one, everyone),
+        others=_other_students(one, everyone),
         merges=tuple(_past(visit, row) for row in merges),
     )
 
@@ -144,7 +144,7 @@ def undo_member_merge(visit: ClassVisit, number: int) -> str:
     return f"{visit.class_href}/people"
 
 
-def _others(one: Member, everyone: Sequence[Member]) -> tuple[OtherStudent, ...]:
+def _other_students(one: Member, everyone: Sequence[Member]) -> tuple[OtherStudent, ...]:
     """The other students of the class, if *one* is a student."""
     students = [other for other in everyone if other.role is Role.STUDENT]
     return tuple(

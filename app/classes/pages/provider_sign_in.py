@@ -114,7 +114,7 @@ async def name(
         chosen = clean_name(name)
     except InputError as error:
         return _name_page(request, visiting, own_path(next), name, sentence(str(error)))
-    return await aside(_named, request, site, visiting, chosen, own_path(next))
+    return await aside(_answer_named, request, site, visiting, chosen, own_path(next))
 
 
 @router.get("/connect")
@@ -215,7 +215,7 @@ def _enter(request: Request, site: Site, visiting: Visitor, pending: Pending, co
     return response
 
 
-def _named(request: Request, site: Site, visiting: Visitor, name: str, to: str) -> Response:
+def _answer_named(request: Request, site: Site, visiting: Visitor, name: str, to: str) -> Response:
     if visiting.person is None:
         raise sign_in_first(request)
     with open_writing_session(site.engine) as session:

@@ -250,7 +250,7 @@ async def grades_csv(
                 near=nearest(given, FORMATS),
             )
         )
-    text = await aside(_written, site, member, chosen, assignment)
+    text = await aside(_import_roster, site, member, chosen, assignment)
     stem = re.sub(r"[^A-Za-z0-9]+", "-", member.row.name).strip("-") or "class"
     return Response(
         (_BOM if chosen in ("ours", "excel") else "") + text,
@@ -299,7 +299,7 @@ async def apply_grades(request: Request, site: Here, visiting: Visiting, class_i
     return await aside(_shown_grade_files, request, site, member, sent, moved=True)
 
 
-def _written(site: Site, member: Membership, form: Format, wanted: str) -> str:
+def _import_roster(site: Site, member: Membership, form: Format, wanted: str) -> str:
     with open_session(site.engine) as session:
         assignments = assignments_of(session, member.class_id)
         students = students_in(session, member.class_id)

@@ -85,7 +85,9 @@ def work_in(
     found: dict[Key, ExerciseActivity] = {}
     again = judged_again(session, assignment)
     single = persons.keys() & {one.learner for one in again.values()}
-    rows = chain(_rows(session, assignment, persons.keys() - single), _rows_again(session, assignment, single, again))
+    rows = chain(
+        _counted_mistakes(session, assignment, persons.keys() - single), _rows_again(session, assignment, single, again)
+    )
     for learner, exercise, seed, *answers in rows:
         if drawings.counts(learner, exercise, seed):
             person = persons[learner]
@@ -126,7 +128,7 @@ def _figures(those: Sequence[ExerciseActivity]) -> ExerciseFigures:
     )
 
 
-def _rows(session: Session, assignment: Assignment, learners: Collection[str]) -> Iterator[Sequence[Any]]:
+def _counted_mistakes(session: Session, assignment: Assignment, learners: Collection[str]) -> Iterator[Sequence[Any]]:
     """The answers to each drawing that were told the same mistake, counted."""
     own = col(AttemptRow.correct) & ~col(AttemptRow.revealed)
     counted = columns(
@@ -138,7 +140,7 @@ def _rows(session: Session, assignment: Assignment, learners: Collection[str]) -
         func.max(col(AttemptRow.seconds)),
         func.max(col(AttemptRow.at)),
     ).group_by(*_DRAWING, col(AttemptRow.mistake))
-    yield from _found(session, assignment, learners, counted)
+    yield from _mistake_rows(session, assignment, learners, counted)
 
 
 def _rows_again(
@@ -147,14 +149,14 @@ def _rows_again(
     """The answers of those who had one judged *again*, each by its latest verdict."""
     names = ("mistake", "id", "correct", "revealed", "seconds", "at")
     each = columns(*_DRAWING, *(getattr(AttemptRow, name) for name in names))
-    for row in _found(session, assignment, learners, each):
+    for row in _mistake_rows(session, assignment, learners, each):
         *drawing, mistake, number, correct, revealed, seconds, at = row
         right = again[number].correct if number in again else correct
         own = number if right and not revealed else None
         yield *drawing, None if right else mistake, 1, number, own, seconds, at
 
 
-def _found(
+def _mistake_rows(
     session: Session, assignment: Assignment, learners: Collection[str], statement: Select[*tuple[Any, ...]]
 ) -> Iterator[Sequence[Any]]:
     wanted, exercises = sorted(learners), [entry.exercise for entry in assignment.entries]

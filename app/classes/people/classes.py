@@ -342,7 +342,7 @@ def join_as_new(session: Session, secret: str, row: ClassRow, name: str, form: s
         InputError: the name is not valid.
     """
     learner = hmac.digest(secret.encode(), f"join:{number_of(row)}:{form}".encode(), "sha256")
-    person = _person(session, learner.hex()[:_LEARNER_LENGTH], clean_name(name))
+    person = _person_of_learner(session, learner.hex()[:_LEARNER_LENGTH], clean_name(name))
     number = number_of(person)
     member = enroll(session, number_of(row), number)
     code = renew_seat_code(session, member)
@@ -372,7 +372,7 @@ def seat_with(session: Session, code: str, class_id: int | None = None) -> Membe
     return found if found and class_id in (None, found.class_id) else None
 
 
-def _person(session: Session, learner: str, name: str) -> PersonRow:
+def _person_of_learner(session: Session, learner: str, name: str) -> PersonRow:
     """The person who was made with *learner* a moment ago, or a new one."""
     known = session.exec(select(PersonRow).where(PersonRow.learner == learner)).first()
     if known is not None and known.deleted is None and known.made > now() - _REPEATED:

@@ -107,7 +107,7 @@ def grades_file(
     """
     own = form in _OWN_FORMS
     titles, identity = _WRITTEN[form]
-    number = _with_comma if form == "excel" else _number
+    number = _with_comma if form == "excel" else _plain_points
     sums = [one for one in COLUMNS if own and (lowest is not None or not one.of_class)]
     table = [[*titles, *(column.name for column in columns), *(one.head for one in sums)]]
     if form == "canvas":
@@ -127,14 +127,14 @@ def is_taken(form: Format, outside_id: str) -> bool:
     return form in _OWN_FORMS or bool(outside_id)
 
 
-def _number(points: float | None) -> str:
+def _plain_points(points: float | None) -> str:
     """*points* in full, without the noise of sums in binary."""
     return "" if points is None else f"{round(points, 6):.12g}"
 
 
 def _with_comma(points: float | None) -> str:
     """*points* as a spreadsheet in German or French reads them."""
-    return _number(points).replace(".", ",")
+    return _plain_points(points).replace(".", ",")
 
 
 def _our_identity(member: Member) -> Sequence[str]:

@@ -138,7 +138,7 @@ def read_csv(content: bytes | str) -> CsvFile:
     if _MARKUP.match(text):
         raise InputError(translate("this is HTML, XML or JSON, not a table; save the table as CSV"))
     text, separator = _separated(text.removeprefix("\ufeff"))
-    rows = tuple(_rows(text, separator))
+    rows = tuple(_csv_rows(text, separator))
     if not rows:
         raise InputError(translate("this file is empty"))
     return CsvFile(separator, rows)
@@ -158,7 +158,7 @@ def _agreement(sign: str, lines: Sequence[str]) -> tuple[int, int]:
     return max(((often, count) for count, often in counts.items()), default=(0, 0))
 
 
-def _rows(text: str, separator: str) -> Iterator[CsvRow]:
+def _csv_rows(text: str, separator: str) -> Iterator[CsvRow]:
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator, strict=True)
     count = 0
     try:

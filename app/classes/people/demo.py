@@ -81,7 +81,7 @@ async def create_demo(session: Session, catalog: Catalog, secret: str, runner: R
         for assignment, begins in given:
             found = _answers(catalog, secret, assignment, student, luck)
             at = _start(assignment, student, begins, now, luck)
-            async for attempt in _judged(found, runner, student, at, now, luck):
+            async for attempt in _demo_answers(found, runner, student, at, now, luck):
                 rows.append(attempt)
     session.connection().execute(insert(AttemptRow), [vars(row) for row in rows])
     late = students[-1].person
@@ -164,7 +164,7 @@ def _start(assignment: Assignment, student: _Student, begins: datetime, now: dat
     return begins + (last - begins) * luck.triangular(0.0, 1.0, 0.9)
 
 
-async def _judged(
+async def _demo_answers(
     found: Iterator[tuple[Exercise, int, Answer]],
     runner: Runner,
     student: _Student,

@@ -79,15 +79,15 @@ def results_of_class(
     """The answers of the students of a class whose number is above *after*, at most *limit*."""
     students = [one for one in members_of(session, class_id) if one.role is Role.STUDENT]
     work = ClassWork(session, secret, class_id)
-    found = _rows(session, [one.learner for one in students], after, limit, work)
+    found = _member_rows(session, [one.learner for one in students], after, limit, work)
     members = {one.learner: one for one in students}
     for row in found:
-        yield {**answer_result(row), "learner": _named(members[row.learner])}
+        yield {**answer_result(row), "learner": _member_label(members[row.learner])}
 
 
 def results_of_learner(session: Session, learner: str) -> Iterator[Mapping[str, object]]:
     """The answers of one learner."""
-    for row in _rows(session, [learner], 0, None):
+    for row in _member_rows(session, [learner], 0, None):
         yield {**answer_result(row), "learner": learner}
 
 
@@ -97,7 +97,7 @@ def answer_result(row: AttemptRow) -> Mapping[str, object]:
         "number": row.id,
         "exercise": row.exercise,
         "seed": row.seed,
-        "answer": _answer(row.answer),
+        "answer": _sent_answer(row.answer),
         "verdict": "correct" if row.correct else "incorrect",
         "score": row.score,
         "hints": row.hints,
@@ -109,7 +109,7 @@ def answer_result(row: AttemptRow) -> Mapping[str, object]:
     }
 
 
-def _rows(
+def _member_rows(
     session: Session, learners: Sequence[str], after: int, limit: int | None, work: ClassWork | None = None
 ) -> Iterator[AttemptRow]:
     """The rows in order, those that a class caused; of many learners, those of a part of them at a time."""
@@ -134,7 +134,7 @@ def _rows(
         session.expunge_all()
 
 
-def _answer(text: str) -> object:
+def _sent_answer(text: str) -> object:
     """The answer as it is sent: a list or an object is stored as JSON."""
     if text[:1] not in "[{":
         return text
@@ -144,7 +144,7 @@ def _answer(text: str) -> object:
         return text
 
 
-def _named(member: Member) -> str:
+def _member_label(member: Member) -> str:
     """What a check calls a member: the id of the other system, or the person's number."""
     return member.outside_id or str(member.person)
 

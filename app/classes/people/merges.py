@@ -91,7 +91,7 @@ def merge_persons(
         "overrides": list(session.exec(select(OverrideRow.id).where(OverrideRow.person == gone))),
         **{name: _free(session, one, kept, gone) for name, one in _OF_AN_ASSIGNMENT.items()},
         "classes": [one.class_id for person in (kept, gone) for one in _present(session, person)],
-        "members": [_enter(session, row, kept) for row in _present(session, gone)],
+        "members": [_enter_merged(session, row, kept) for row in _present(session, gone)],
     }
     stays.entered = stays.entered or goes.entered
     session.add(stays)
@@ -333,7 +333,7 @@ def _give(session: Session, moved: Mapping[str, Any], before: int, after: int) -
     session.expire_all()
 
 
-def _enter(session: Session, row: MemberRow, kept: int) -> dict[str, Any]:
+def _enter_merged(session: Session, row: MemberRow, kept: int) -> dict[str, Any]:
     """Let *kept* take the place of a member, who leaves; what both were before."""
     before = {name: getattr(row, name) for name in _OF_MEMBERS}
     mine = session.get(MemberRow, (row.class_id, kept))

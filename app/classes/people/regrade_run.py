@@ -124,7 +124,7 @@ async def regrade_answers(
         for one in some:
             result.count(one)
         if store:
-            await asyncio.to_thread(_store, engine, [one for one in some if one.changes])
+            await asyncio.to_thread(_store_scores, engine, [one for one in some if one.changes])
         if enough():
             break
     return result
@@ -230,7 +230,7 @@ async def _judge(one: StaleAnswer, exercise: Exercise, runner: Runner, *, lower:
     return NewJudgment(stale=one, score=verdict.score, correct=verdict.correct, digest=exercise.digest, why=why)
 
 
-def _store(engine: Engine, changed: Sequence[NewJudgment]) -> None:
+def _store_scores(engine: Engine, changed: Sequence[NewJudgment]) -> None:
     with open_writing_session(engine) as session:
         for one in changed:
             session.merge(

@@ -130,13 +130,13 @@ def known_students(session: Session, class_id: int, ids: Iterable[str]) -> Mappi
     persons = [row.person for those in found.values() for row in those]
     barred = in_other_classes(session, persons, same) | _with_id(session, class_id, persons)
     chosen = {
-        outside: _place([one for one in those if one.person not in barred], class_id)
+        outside: _place_of_person([one for one in those if one.person not in barred], class_id)
         for outside, those in found.items()
     }
     return {outside: row for outside, row in chosen.items() if row is not None}
 
 
-def _place(rows: Collection[MemberRow], class_id: int) -> MemberRow | None:
+def _place_of_person(rows: Collection[MemberRow], class_id: int) -> MemberRow | None:
     """Where the one person of *rows* is, this class before others; None: there are several."""
     here = [row for row in rows if row.class_id == class_id] or list(rows)
     newest = max(here, key=lambda row: row.class_id, default=None)

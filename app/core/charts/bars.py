@@ -148,7 +148,7 @@ def bars_picture(chart: Bars, paper: Paper = WIDE) -> BarsPicture:
     names, said, torn = [], [], []
     for index, (bar, note) in enumerate(zip(chart.bars, notes, strict=True)):
         y = top + index * (form.name + form.row + form.gap)
-        boxes += _parts(bar, y + form.name, placed, limit)
+        boxes += _bar_parts(bar, y + form.name, placed, limit)
         if bar.value > placed.high * (1 + 1e-9):
             torn.append(_tear(placed.end, y + form.name, form.row))
         name, after = _texts(bar, note, y, placed, paper, limit)
@@ -169,7 +169,7 @@ def bars_picture(chart: Bars, paper: Paper = WIDE) -> BarsPicture:
         notes=tuple(said),
         ticks=placed.ticks(),
         limit=limit,
-        limit_says=None if limit is None else _beside(limit, chart.limit_says, paper),
+        limit_says=None if limit is None else _limit_text(limit, chart.limit_says, paper),
         legend=own,
     )
 
@@ -212,14 +212,14 @@ def _texts(
     return name, PlacedText(x, middle, note)
 
 
-def _beside(limit: float, says: str, paper: Paper) -> PlacedText:
+def _limit_text(limit: float, says: str, paper: Paper) -> PlacedText:
     """The text of the limit at its line, on the side that has room for it."""
     if limit + 5 + text_width(says) <= paper.width:
         return PlacedText(limit + 5, 13, says)
     return PlacedText(limit - 5, 13, says, "end")
 
 
-def _parts(bar: Bar, y: float, placed: PixelScale, limit: float | None) -> Iterator[PlacedPart]:
+def _bar_parts(bar: Bar, y: float, placed: PixelScale, limit: float | None) -> Iterator[PlacedPart]:
     """The parts of *bar* end to end; a part that is too narrow has no label."""
     begun = 0.0
     for part in bar.parts:
@@ -318,28 +318,28 @@ def _sheet(panels: Panels, paper: Paper) -> Sheet:
     for number, head in enumerate(heads):
         x = names + (number * (width + _BETWEEN) if beside else 0)
         top = high if beside else y + len(head) * _LINE + _HEAD
-        place = _place(panels, number, x, x + width, top)
+        place = _axis_panel(panels, number, x, x + width, top)
         at = x if beside else 0.0
         words += [
             Words(round(at, 2), top - _HEAD - (len(head) - 1 - line) * _LINE, text, strong=True)
             for line, text in enumerate(head)
         ]
-        rects += _bars(panels.rows, place)
-        words += _values(panels.rows, place)
+        rects += _bar_rects(panels.rows, place)
+        words += _bar_values(panels.rows, place)
         if number == 0 or not beside:
             words += _row_names(panels.rows, top)
         y = top + len(panels.rows) * _ROW + _GAP
     return Sheet(height=y, rects=tuple(rects), words=tuple(words))
 
 
-def _place(panels: Panels, number: int, left: float, right: float, top: float) -> _Place:
+def _axis_panel(panels: Panels, number: int, left: float, right: float, top: float) -> _Place:
     """The panel of the axis called *number*, with room for the texts after its bars."""
     texts = widest([row.texts[number] for row in panels.rows])
     most = max((row.values[number] or 0.0 for row in panels.rows), default=0.0)
     return _Place(number, left, right - texts - _PANELS_AFTER, top, most or 1.0)
 
 
-def _bars(rows: Sequence[PanelRow], place: _Place) -> Iterator[Rect]:
+def _bar_rects(rows: Sequence[PanelRow], place: _Place) -> Iterator[Rect]:
     for index, row in enumerate(rows):
         value = row.values[place.number]
         if value is not None:
@@ -355,7 +355,7 @@ def _bars(rows: Sequence[PanelRow], place: _Place) -> Iterator[Rect]:
             )
 
 
-def _values(rows: Sequence[PanelRow], place: _Place) -> Iterator[Words]:
+def _bar_values(rows: Sequence[PanelRow], place: _Place) -> Iterator[Words]:
     """The value after each bar."""
     for index, row in enumerate(rows):
         value = row.values[place.number]

@@ -288,7 +288,7 @@ def placed_name(
 ) -> PlacedName:
     """The *name* of a *curve*, best beside the point *at*, where there is *room* in *bounds*."""
     apart = [spot for other in others for spot in spots_along(other, _LOOKED)]
-    beside = list(_beside(name, at, bounds))
+    beside = list(_places_beside(name, at, bounds))
     spot = room.best(beside, apart) if beside else None
     if spot is None or not room.is_clear(spot, apart):
         spot = room.best([*beside, *_along(name, curve, at, bounds)], apart)
@@ -297,7 +297,7 @@ def placed_name(
     return PlacedName(round(spot.box[0], 2), round(spot.height, 2), room.take(spot, apart))
 
 
-def _beside(name: str, at: Point, bounds: Box) -> Iterator[LabelSpot]:
+def _places_beside(name: str, at: Point, bounds: Box) -> Iterator[LabelSpot]:
     """Places at the right of a point, if the name fits there."""
     for move in _MOVES:
         box = text_box(name, at[0] + _BESIDE, at[1] + _MIDDLE + move)

@@ -128,7 +128,7 @@ def scatter_picture(chart: Scatter, paper: Paper) -> ScatterPicture:
         bottom=bottom,
         band=_band(chart.band, across, up),
         diagonal=f"M{left} {bottom}L{right} {_TOP}",
-        groups=tuple(_groups(chart, across, up, names)),
+        groups=tuple(_placed_groups(chart, across, up, names)),
         x_ticks=across.ticks(),
         y_ticks=y_ticks,
     )
@@ -150,7 +150,7 @@ def _band(share: float, across: PixelScale, up: PixelScale) -> str:
     return "M" + "L".join(f"{across.at(x)} {up.at(y)}" for x, y in (*over, *under)) + "z"
 
 
-def _groups(chart: Scatter, across: PixelScale, up: PixelScale, names: Legend) -> Iterator[PlacedGroup]:
+def _placed_groups(chart: Scatter, across: PixelScale, up: PixelScale, names: Legend) -> Iterator[PlacedGroup]:
     for group, entry in zip(chart.groups, names.entries, strict=True):
         spots = [(across.at(dot.x), up.at(dot.y)) for dot in group.dots]
         wide = [dot for dot in group.dots if dot.high > dot.low]

@@ -101,7 +101,7 @@ def schedule_timeline(played: SimulatedSchedule, until: float = math.inf) -> Tim
             Lane(
                 translate("GPU {device}", device=device),
                 translate("{held:g} held", held=held),
-                _bars(played, own, until),
+                _pass_bars(played, own, until),
             )
             for device, (own, held) in enumerate(zip(played.slots, played.in_flight, strict=True))
         ),
@@ -141,7 +141,7 @@ def summary(played: SimulatedSchedule) -> str:
     )
 
 
-def _bars(played: SimulatedSchedule, own: Sequence[Slot], until: float) -> tuple[TimeBar, ...]:
+def _pass_bars(played: SimulatedSchedule, own: Sequence[Slot], until: float) -> tuple[TimeBar, ...]:
     """The passes of a device; a letter tells the chunks apart, if it holds several."""
     devices, chunked = played.schedule.devices, played.schedule.depth > played.schedule.devices
     form = translate("{kind} of micro-batch {microbatch}{where}, {start} to {end}")
@@ -342,12 +342,12 @@ def _text_line(row: Lane, end: float, scale: float, color: bool) -> str:
     for bar in row.bars:
         start, stop = round(bar.start * scale), round(bar.end * scale)
         pieces.append(_IDLE * (start - at))
-        pieces.append(_painted(_cell(bar.kind, bar.label, stop - start), bar.kind, color))
+        pieces.append(_painted(_timeline_cell(bar.kind, bar.label, stop - start), bar.kind, color))
         at = stop
     return "".join(pieces) + _IDLE * (round(end * scale) - at)
 
 
-def _cell(kind: str, label: str, columns: int) -> str:
+def _timeline_cell(kind: str, label: str, columns: int) -> str:
     text = f"{kind}{label}"
     if columns > len(text):
         return text + "-" * (columns - len(text) - 1) + " "

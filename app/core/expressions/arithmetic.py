@@ -313,7 +313,7 @@ def _as_it_stands(typed: str, shown: Scale) -> Reading:
     counted = len(numbers_in(node)) > 1 and not all(unit.symbol in _RATIOS for unit in units)
     counted = counted or expected == PLAIN
     if found.dimension == expected or (counted and same_kind(found.dimension, expected)):
-        return Reading(found.value, scale=_written(units, shown), worked_out=True)
+        return Reading(found.value, scale=_written_unit(units, shown), worked_out=True)
     if found.dimension == PLAIN:
         raise ExpressionError(translate("the result is a plain number, but {unit} is expected", unit=shown.unit))
     raise ExpressionError(
@@ -334,7 +334,7 @@ def _refuse_a_doubtful_sum(node: Node) -> None:
         raise ExpressionError(translate("add parentheses to show whether % applies to all of it"))
 
 
-def _written(units: list[Scale], shown: Scale) -> Scale:
+def _written_unit(units: list[Scale], shown: Scale) -> Scale:
     """The unit of the result: the one that was written, or the base unit if there are several."""
     alike = {unit for unit in units if unit.unit.dimension == shown.unit.dimension}
     return alike.pop() if len(alike) == 1 else Scale(shown.unit.symbol, shown.unit, 1.0)

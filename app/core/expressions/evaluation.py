@@ -59,7 +59,7 @@ def _without_flop(dimension: Dimension) -> Dimension:
     return tuple(power for power, flop in zip(dimension, FLOP.dimension, strict=True) if not flop)
 
 
-def _same(left: Quantity, right: Quantity) -> Dimension:
+def _same_dimension(left: Quantity, right: Quantity) -> Dimension:
     if left.dimension == right.dimension or not right.value:
         return left.dimension
     if not left.value:
@@ -102,7 +102,7 @@ def _over(left: Quantity, right: Quantity) -> Quantity:
 
 def _compare(test: Callable[[float, float], bool]) -> Callable[[Quantity, Quantity], Quantity]:
     def compared(left: Quantity, right: Quantity) -> Quantity:
-        _same(left, right)
+        _same_dimension(left, right)
         return Quantity(float(test(left.value, right.value)))
 
     return compared
@@ -113,8 +113,8 @@ def _close(left: float, right: float) -> bool:
 
 
 OPERATIONS: Mapping[str, Callable[[Quantity, Quantity], Quantity]] = {
-    "+": lambda left, right: Quantity(left.value + right.value, _same(left, right)),
-    "-": lambda left, right: Quantity(left.value - right.value, _same(left, right)),
+    "+": lambda left, right: Quantity(left.value + right.value, _same_dimension(left, right)),
+    "-": lambda left, right: Quantity(left.value - right.value, _same_dimension(left, right)),
     "*": _times,
     "/": _over,
     "^": _power,
@@ -127,7 +127,7 @@ OPERATIONS: Mapping[str, Callable[[Quantity, Quantity], Quantity]] = {
 }
 
 
-def _plain(function: Callable[[float], float]) -> Callable[[list[Quantity]], Quantity]:
+def _plain_function(function: Callable[[float], float]) -> Callable[[list[Quantity]], Quantity]:
     def applied(values: list[Quantity]) -> Quantity:
         if len(values) != 1 or values[0].dimension != PLAIN:
             raise ExpressionError(translate("this function takes one plain number"))
@@ -143,7 +143,7 @@ def _chosen(function: Callable[[list[float]], float]) -> Callable[[list[Quantity
     def applied(values: list[Quantity]) -> Quantity:
         telling = [value for value in values if value.value] or values
         for value in telling[1:]:
-            _same(telling[0], value)
+            _same_dimension(telling[0], value)
         return Quantity(function([value.value for value in values]), telling[0].dimension)
 
     return applied
@@ -162,7 +162,7 @@ def _logarithm(values: list[Quantity]) -> Quantity:
     """The logarithm of the first value to the base of the second."""
     if len(values) != 2:  # noqa: PLR2004
         raise ExpressionError(translate("log takes a value and a base, such as log(x, 2); or use ln(x)"))
-    number, base = (_plain(math.log)([value]).value for value in values)
+    number, base = (_plain_function(math.log)([value]).value for value in values)
     return Quantity(number / base)
 
 
@@ -171,15 +171,15 @@ def _slack(x: float) -> float:
 
 
 FUNCTIONS: Mapping[str, Callable[[list[Quantity]], Quantity]] = {
-    "ceil": _plain(lambda x: math.ceil(x - _slack(x))),
-    "floor": _plain(lambda x: math.floor(x + _slack(x))),
-    "round": _plain(lambda x: math.floor(x + 0.5)),
+    "ceil": _plain_function(lambda x: math.ceil(x - _slack(x))),
+    "floor": _plain_function(lambda x: math.floor(x + _slack(x))),
+    "round": _plain_function(lambda x: math.floor(x + 0.5)),
     "log": _logarithm,
-    "log2": _plain(math.log2),
-    "log10": _plain(math.log10),
-    "ln": _plain(math.log),
-    "exp": _plain(math.exp),
-    "exp2": _plain(lambda x: 2.0**x),
+    "log2": _plain_function(math.log2),
+    "log10": _plain_function(math.log10),
+    "ln": _plain_function(math.log),
+    "exp": _plain_function(math.exp),
+    "exp2": _plain_function(lambda x: 2.0**x),
     "sqrt": _of_one(lambda x: _power(x, Quantity(0.5))),
     "abs": _of_one(lambda x: Quantity(abs(x.value), x.dimension)),
     "min": _chosen(min),
@@ -232,7 +232,7 @@ def _value(node: Node, names: Names) -> Quantity:
         case Number(_, value, scale):
             return Quantity(value * scale.factor, scale.unit.dimension) if scale else Quantity(value)
         case Name(name):
-            return _named(name, names)
+            return _named_quantity(name, names)
         case Negative(term):
             inner = _value(term, names)
             return Quantity(-inner.value, inner.dimension)
@@ -244,7 +244,7 @@ def _value(node: Node, names: Names) -> Quantity:
             raise ExpressionError(translate("the word {text!r} has no value", text=text))
 
 
-def _named(name: str, names: Names) -> Quantity:
+def _named_quantity(name: str, names: Names) -> Quantity:
     if name in names:
         return names[name]
     if formula := FORMULAS.get(name):

@@ -172,7 +172,7 @@ def choose_branches(text: str, names: Names) -> str:
     """
     if "{when" not in text:
         return text
-    return "".join(part if isinstance(part, str) else _chosen(part, names) for part in parts(text))
+    return "".join(part if isinstance(part, str) else _chosen_branch(part, names) for part in parts(text))
 
 
 def parts(text: str) -> Iterator[str | tuple[Branch, ...]]:
@@ -212,7 +212,7 @@ def without_tags(text: str) -> str:
     return _TAG.sub("", text)
 
 
-def _chosen(group: tuple[Branch, ...], names: Names) -> str:
+def _chosen_branch(group: tuple[Branch, ...], names: Names) -> str:
     return next((b.text for b in group if not b.condition or holds(b.condition, names)), "")
 
 

@@ -41,7 +41,7 @@ class Record:
     @classmethod
     def has(cls, name: str) -> bool:
         """Whether a known record has this *name*; case, spaces and punctuation do not matter."""
-        return _plain(name) in _plain_names(cls)
+        return _plain_name(name) in _plain_names(cls)
 
     @classmethod
     def named(cls, name: str) -> Self:
@@ -51,7 +51,7 @@ class Record:
             ValueError: there is none; the message offers the closest name.
         """
         plain = _plain_names(cls)
-        if (key := plain.get(_plain(name))) is not None:
+        if (key := plain.get(_plain_name(name))) is not None:
             return cls.known()[key]
         raise ValueError(cls._unknown(name))
 
@@ -79,11 +79,11 @@ class Record:
             ValueError: a field is unknown or missing, or a value is not valid.
         """
         name = given.get("name")
-        known = _plain_names(cls).get(_plain(name)) if isinstance(name, str) else None
+        known = _plain_names(cls).get(_plain_name(name)) if isinstance(name, str) else None
         if known is not None:
             others = {key: value for key, value in given.items() if key != "name"}
             return cls._changed(cls.known()[known], others)
-        values = {key: _value(cls, key, value) for key, value in given.items()}
+        values = {key: _value_of_field(cls, key, value) for key, value in given.items()}
         needed = [key for key, form in _forms(cls).items() if form.needed and key not in values]
         if not needed:
             return cls(**values)
@@ -99,13 +99,13 @@ class Record:
 
     @classmethod
     def _changed(cls, known: Self, given: Mapping[str, object]) -> Self:
-        changed = {key: _value(cls, key, value) for key, value in given.items()}
+        changed = {key: _value_of_field(cls, key, value) for key, value in given.items()}
         return replace(known, **changed) if changed else known
 
     @classmethod
     def _unknown(cls, name: str) -> str:
         plain, name = _plain_names(cls), name[:_LONGEST_NAME]
-        closest = get_close_matches(_plain(name), plain, n=1, cutoff=0.5)
+        closest = get_close_matches(_plain_name(name), plain, n=1, cutoff=0.5)
         near = say("; did you mean {name!r}?", name=plain[closest[0]]) if closest else ""
         return say("no {what} is called {name!r}{offer}", what=cls.what, name=name, offer=near or _all(cls.known()))
 
@@ -123,13 +123,13 @@ def _all(known: Mapping[str, object]) -> str:
     return say("; known are {names}", names=", ".join(known)) if known else ""
 
 
-def _plain(name: str) -> str:
+def _plain_name(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def _plain_names(cls: type[Record]) -> Mapping[str, str]:
     if cls not in _NAMES:
-        _NAMES[cls] = {_plain(name): name for name in cls.known()}
+        _NAMES[cls] = {_plain_name(name): name for name in cls.known()}
     return _NAMES[cls]
 
 
@@ -167,7 +167,7 @@ def _form(needed: bool, hint: object) -> _FieldForm:
     return _FieldForm(needed, record, (True, False) if hint is bool else choices, unit)
 
 
-def _value(cls: type[Record], key: str, given: object) -> FieldValue:
+def _value_of_field(cls: type[Record], key: str, given: object) -> FieldValue:
     """The value of the field *key* that *given* stands for."""
     forms = _forms(cls)
     if key not in forms:
@@ -181,20 +181,20 @@ def _value(cls: type[Record], key: str, given: object) -> FieldValue:
     if isinstance(given, float) and given.is_integer() and form.unit in (COUNT, None):
         given = int(given)
     if form.choices:
-        return choice_named(key, given if isinstance(given, str) else _written(given), form.choices)
+        return choice_named(key, given if isinstance(given, str) else _written_short(given), form.choices)
     if isinstance(given, str):
-        return given if form.unit is None else _number(key, given, form.unit)
+        return given if form.unit is None else _field_number(key, given, form.unit)
     if form.unit is not None and isinstance(given, int | float):
         return given
     takes = noted("a number, or text with a unit") if form.unit else noted("text")
-    raise ValueError(say("{name} must be {takes}, not {value}", name=key, takes=takes, value=_written(given)))
+    raise ValueError(say("{name} must be {takes}, not {value}", name=key, takes=takes, value=_written_short(given)))
 
 
 def _offered(name: str | None) -> str:
     return say("; did you mean {name!r}?", name=name) if name else ""
 
 
-def _written(given: object) -> str:
+def _written_short(given: object) -> str:
     """*given* as JSON writes it, shortened."""
     if given is None:
         return "null"
@@ -211,12 +211,12 @@ def _nested(record: type[Record], key: str, given: object) -> Record:
             "{name} must be a {what}, its name or its fields, not {value}",
             name=key,
             what=record.what,
-            value=_written(given),
+            value=_written_short(given),
         )
     )
 
 
-def _number(key: str, text: str, unit: Unit) -> float:
+def _field_number(key: str, text: str, unit: Unit) -> float:
     return _number_in(language(), key, text, unit)
 
 
@@ -259,4 +259,4 @@ def field_value(cls: type[Record], key: str, text: str) -> FieldValue:
     Raises:
         ValueError: the field does not exist, or the text is not a value of it.
     """
-    return _value(cls, key, text)
+    return _value_of_field(cls, key, text)

@@ -174,7 +174,7 @@ def formula_of(name: str, function: Callable[..., FormulaResult]) -> Formula:
         TypeError: its signature leaves a unit open.
     """
     returned = get_type_hints(function, include_extras=True)["return"]
-    result, form, parts = _result(returned)
+    result, form, parts = _result_form(returned)
     return Formula(name, function, inputs_of(function), result, form, parts)
 
 
@@ -201,7 +201,7 @@ def shown_default(taken: Input) -> str:
     return str(taken.default).lower()
 
 
-def _unit(hint: object) -> Unit | None:
+def _unit_of(hint: object) -> Unit | None:
     return next((n for n in getattr(hint, "__metadata__", ()) if isinstance(n, Unit)), None)
 
 
@@ -219,23 +219,23 @@ def _input(parameter: inspect.Parameter, hint: object) -> Input:
         choices = get_args(hint)
     elif hint is bool:
         choices = (True, False)
-    unit = _unit(hint)
+    unit = _unit_of(hint)
     if unit is None and not choices and record is None:
         raise TypeError(f"argument {parameter.name} must name its unit or its choices")
     return Input(parameter.name, unit, choices, record, many, required, default)
 
 
-def _result(hint: object) -> tuple[Unit, ResultForm, tuple[str, ...]]:
+def _result_form(hint: object) -> tuple[Unit, ResultForm, tuple[str, ...]]:
     """The unit of a result; a NamedTuple has one unit in all its fields."""
-    if unit := _unit(hint):
+    if unit := _unit_of(hint):
         return unit, "number", ()
     if hint is bool:
         return RATIO, "yes or no", ()
     if get_origin(hint) is tuple:
         item, *_ = get_args(hint)
-        return (RATIO, "words", ()) if item is str else (_unit(item) or COUNT, "list", ())
+        return (RATIO, "words", ()) if item is str else (_unit_of(item) or COUNT, "list", ())
     fields = get_type_hints(hint, include_extras=True)
-    units = {_unit(field) for field in fields.values()}
+    units = {_unit_of(field) for field in fields.values()}
     if len(units) != 1 or None in units:
         raise TypeError(f"the result {hint} must name one unit")
     return units.pop() or COUNT, "parts", tuple(fields)

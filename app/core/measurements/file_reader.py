@@ -94,7 +94,7 @@ def from_text(path: Path) -> list[CollectiveTest | TrainingLog]:
         whole = _reports(again, "the lines were cut at one width, and are put together here")
         found = whole if any(map(_has_numbers, whole)) else found
     if not found:
-        raise InputError(cut or _refusal(path.name, readers))
+        raise InputError(cut or _unread_reason(path.name, readers))
     return found
 
 
@@ -119,7 +119,7 @@ def _has_numbers(report: CollectiveTest | TrainingLog) -> bool:
     return isinstance(report, TrainingLog) or bool(report.rows)
 
 
-def _refusal(name: str, readers: Sequence[TextReader]) -> str:
+def _unread_reason(name: str, readers: Sequence[TextReader]) -> str:
     """Why nothing was found: a tool that is known and not read, or what is expected."""
     missing = " and ".join(f"no {one.looks}" for one in TEXT_READERS if one.looks)
     seen = next((one.refusal for one in readers if one.refusal), "")

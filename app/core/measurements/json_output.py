@@ -249,7 +249,7 @@ def _table(found: Mapping[str, object]) -> CollectiveTable:
                 "cpu_time" in place and "time" not in place
                 for place in (_object(one.get("out_of_place")), _object(one.get("in_place")))
             )
-    table.wrong = _whole(_object(found.get("out_of_bounds")).get("count"))
+    table.wrong = _file_count(_object(found.get("out_of_bounds")).get("count"))
     average = _object(found.get("average_bus_bandwidth")).get("bandwidth")
     table.average = average if isinstance(average, float) else None
     return table
@@ -274,8 +274,8 @@ def _take_devices(table: CollectiveTable, devices: object, config: Mapping[str, 
     listed = [one for one in _listed(devices) if isinstance(one, dict)]
     if not listed:
         return
-    highest = max(_whole(one.get("rank")) for one in listed) + 1
-    each = (_whole(config.get("nthreads")) or 1) * (_whole(config.get("ngpus")) or 1)
+    highest = max(_file_count(one.get("rank")) for one in listed) + 1
+    each = (_file_count(config.get("nthreads")) or 1) * (_file_count(config.get("ngpus")) or 1)
     table.said = highest if len(listed) == highest and highest > 1 else len(listed) * each
     table.hosts = {str(one.get("hostname")) for one in listed if one.get("hostname")}
     table.listed = set(range(min(table.said, _MOST_RANKS)))
@@ -284,22 +284,22 @@ def _take_devices(table: CollectiveTable, devices: object, config: Mapping[str, 
 
 
 def _json_output_row(one: Mapping[str, object]) -> RawRow | None:
-    size, places = _whole(one.get("size")), (one.get("out_of_place"), one.get("in_place"))
-    if not size or not any(map(_place, places)):  # cut off
+    size, places = _file_count(one.get("size")), (one.get("out_of_place"), one.get("in_place"))
+    if not size or not any(map(_wire_place, places)):  # cut off
         return None
     root = str(one.get("root", "")).strip()
     return RawRow(
         size=size,
-        count=_whole(one.get("count")),
+        count=_file_count(one.get("count")),
         type=str(one.get("type", "")),
         redop=str(one.get("redop") or ""),
         root=int(root) if root.removeprefix("-").isdigit() and len(root) < 8 else None,  # noqa: PLR2004 (digits)
-        out_of_place=_place(one.get("out_of_place")),
-        in_place=_place(one.get("in_place")),
+        out_of_place=_wire_place(one.get("out_of_place")),
+        in_place=_wire_place(one.get("in_place")),
     )
 
 
-def _place(value: object) -> tuple[str, ...]:
+def _wire_place(value: object) -> tuple[str, ...]:
     place = _object(value)
     if not place:
         return ()
@@ -311,6 +311,6 @@ def _object(value: object) -> Mapping[str, object]:
     return value if isinstance(value, dict) else {}
 
 
-def _whole(value: object) -> int:
+def _file_count(value: object) -> int:
     """A count in a file; 0 where it has none."""
     return value if isinstance(value, int) and 0 <= value < 1 << 60 else 0

@@ -95,7 +95,7 @@ def _contradicts(row: SizeRow) -> bool:
 def _about_contradiction(rows: Sequence[SizeRow], count: int) -> str:
     row = next(row for row in rows if _contradicts(row))
     return (
-        f"{_rows(count)} left out: {row.size:.0f} bytes in {show(row.time, SECOND)} are"
+        f"{_count_of_rows(count)} left out: {row.size:.0f} bytes in {show(row.time, SECOND)} are"
         f" {show(row.size / row.time, BYTE_PER_SECOND)}, not"
         f" {show(row.algbw, BYTE_PER_SECOND)}: rows that were edited, or columns of something else"
     )
@@ -113,13 +113,13 @@ def _about_limit(rows: Sequence[SizeRow], count: int, limit: float, hardware: st
     known = cluster_named_in(hardware) is not None
     whose = f"NVLink of {hardware} carries" if known else "any link that is known here carries"
     return (
-        f"{_rows(count)} left out: {show(row.busbw, BYTE_PER_SECOND)} of bus bandwidth is more than"
+        f"{_count_of_rows(count)} left out: {show(row.busbw, BYTE_PER_SECOND)} of bus bandwidth is more than"
         f" {whose}, {show(limit, BYTE_PER_SECOND)} even with sums in the switch: times of the CPU,"
         " a copy within a GPU, or another unit"
     )
 
 
-def _rows(count: int) -> str:
+def _count_of_rows(count: int) -> str:
     return f"{count} {'row is' if count == 1 else 'rows are'}"
 
 

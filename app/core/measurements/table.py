@@ -228,7 +228,7 @@ def prints_bandwidths(table: CollectiveTable) -> bool:
 
 def _values_of(row: RawRow, table: CollectiveTable) -> tuple[float, float, float] | None:
     """Time, algorithm and bus bandwidth; what is not printed follows from the size."""
-    values = _values(row.out_of_place) or _values(row.in_place)
+    values = _printed_times(row.out_of_place) or _printed_times(row.in_place)
     time = number(row.out_of_place[0]) if row.out_of_place else None
     if values or not time or any(row.out_of_place[1:3]):
         return values
@@ -238,7 +238,7 @@ def _values_of(row: RawRow, table: CollectiveTable) -> tuple[float, float, float
     return time, algbw, algbw * (factor_of(table.collective, ranks) if ranks else 1.0)
 
 
-def _values(printed: tuple[str, ...]) -> tuple[float, float, float] | None:
+def _printed_times(printed: tuple[str, ...]) -> tuple[float, float, float] | None:
     numbers = [number(text) for text in printed[:3]]
     time, algbw, busbw = numbers if len(numbers) == 3 else (None,) * 3  # noqa: PLR2004 (columns)
     if not time or algbw is None or busbw is None:
@@ -248,7 +248,7 @@ def _values(printed: tuple[str, ...]) -> tuple[float, float, float] | None:
 
 def _rounding(row: RawRow) -> float:
     """Half a unit of the last digit that is printed of a bandwidth."""
-    printed = (row.out_of_place if _values(row.out_of_place) else row.in_place)[1:3]
+    printed = (row.out_of_place if _printed_times(row.out_of_place) else row.in_place)[1:3]
     return max((0.5 * 10.0 ** -_decimals(text) for text in printed if text), default=0.0)
 
 

@@ -273,7 +273,7 @@ class PredictionReader:
             InputError: one is missing, or cannot be read.
         """
         if missing := [name for name in RECORDS if name not in given]:
-            raise InputError(f"{_listed(missing)} must be given")
+            raise InputError(f"{_listed_names(missing)} must be given")
         model = self._record(ModelShape, "model", given["model"])
         cluster = self._record(Cluster, "cluster", given["cluster"])
         return PredictionRequest(
@@ -377,7 +377,7 @@ def _reference(given: object) -> Reference:
     return given
 
 
-def _listed(names: Sequence[str]) -> str:
+def _listed_names(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
 
 

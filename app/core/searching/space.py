@@ -317,7 +317,7 @@ def fixed_fields(pairs: Sequence[str]) -> Mapping[str, Single]:
         name, equals, text = (part.strip() for part in pair.partition("="))
         if not equals or not text:
             raise ValueError(say("{text!r} fixes nothing: write a field and its value, as in tensor=8", text=pair))
-        _known(name)
+        _check_fixable(name)
         if name in fixed:
             raise ValueError(say("{name} is fixed twice", name=name))
         value = cast(Single, field_value(Layout, name, text))
@@ -327,7 +327,7 @@ def fixed_fields(pairs: Sequence[str]) -> Mapping[str, Single]:
     return fixed
 
 
-def _known(name: str) -> None:
+def _check_fixable(name: str) -> None:
     known = (*SEARCHED, *CONSTANT)
     if name in known:
         return

@@ -198,7 +198,7 @@ def read(text: str, unit: Unit, shown: Scale | None = None) -> Reading:
     symbol = typed[match.end() :]
     scale = _multiple(text, symbol, unit, shown)
     scale = scale or _written_scale(text, symbol.strip(), unit, shown)
-    number, step = _number(match)
+    number, step = _number_and_digit(match)
     factor = Fraction(str(scale.factor))  # as written: 5 us is 5e-6, to the last bit
     try:
         value, precision = float(number * factor), float(step * factor)
@@ -244,7 +244,7 @@ def _tidy(text: str, unit: Unit) -> str:
     return re.sub(r"^([-+]?\s*+[~≈=]?\s*+\d*+),(?=\d)", r"\1.", typed).lstrip("~≈= ")
 
 
-def _number(match: re.Match[str]) -> tuple[Fraction, Fraction]:
+def _number_and_digit(match: re.Match[str]) -> tuple[Fraction, Fraction]:
     """The number, and the value of one unit in its last digit."""
     mantissa = match["mantissa"]
     exponent = int(match["e"] or match["ten"] or 0)

@@ -309,7 +309,7 @@ def _scales() -> dict[str, Scale]:
     """Every symbol; where two rows have the same symbol, the later one counts."""
     return {
         symbol: Scale(symbol, unit, factor)
-        for symbols, unit, factor in (*_prefixed(), *_times(), *_others())
+        for symbols, unit, factor in (*_prefixed(), *_time_rows(), *_others())
         for symbol in symbols.split()
     }
 
@@ -338,7 +338,7 @@ def _prefixed() -> Iterator[_Row]:
         yield f"{p}W", WATT, scale
 
 
-def _times() -> Iterator[_Row]:
+def _time_rows() -> Iterator[_Row]:
     yield "s sec secs second seconds", SECOND, 1.0
     for word, factor in {"milli": 1e-3, "micro": 1e-6, "nano": 1e-9}.items():
         yield f"{word}second {word}seconds", SECOND, factor

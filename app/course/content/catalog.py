@@ -70,7 +70,7 @@ def read_course_parts(folders: Iterable[Path], problems: list[Problem]) -> Cours
             file, document = read_parts_file(path)
             for one in translations_of(path, parts_texts(file)):
                 if one.is_fresh:
-                    ours = _parts(one.document, merge_texts(document.values, one.texts))
+                    ours = _parts_file(one.document, merge_texts(document.values, one.texts))
                     translated.setdefault(one.language, {}).update(ours.parts)
         except ContentError as error:
             problems += error.problems
@@ -94,7 +94,7 @@ def read_parts_file(path: Path) -> tuple[PartsFile, YamlDocument]:
         ContentError: with every problem of the file.
     """
     document = read_document(path)
-    return _parts(document, document.values), document
+    return _parts_file(document, document.values), document
 
 
 def parts_texts(file: PartsFile) -> dict[Where, str]:
@@ -102,7 +102,7 @@ def parts_texts(file: PartsFile) -> dict[Where, str]:
     return {("parts", name, key): getattr(part, key) for name, part in file.parts.items() for key in ("title", "says")}
 
 
-def _parts(document: YamlDocument, values: Mapping[str, object]) -> PartsFile:
+def _parts_file(document: YamlDocument, values: Mapping[str, object]) -> PartsFile:
     try:
         return PartsFile.model_validate(values)
     except ValidationError as error:
@@ -379,14 +379,14 @@ def sections_of(catalog: Catalog, topics: Sequence[Topic] | None = None) -> Iter
     A chapter of a course pack without a part that stands inside of one belongs to it.
     """
     found: dict[str, list[Topic]] = {}
-    names = _names(catalog.topics)
+    names = _parts_by_topic(catalog.topics)
     for topic in catalog.topics if topics is None else topics:
         found.setdefault(names[topic.id], []).append(topic)
     parts = catalog.parts.english
     yield from (CourseSection(parts.get(name), tuple(those)) for name, those in found.items())
 
 
-def _names(topics: Sequence[Topic]) -> dict[str, str]:
+def _parts_by_topic(topics: Sequence[Topic]) -> dict[str, str]:
     """The part in which each of *topics* stands, by the ids; empty: in none."""
     found: dict[str, str] = {}
     for place, topic in enumerate(topics):

@@ -40,14 +40,14 @@ from app.course.explorers.explorer_translation import (
 )
 
 
-def _written() -> Iterator[Explorer]:
+def _known_explorers() -> Iterator[Explorer]:
     """Every explorer that a module of this package defines: writing one is all it takes."""
     for found in iter_modules(__path__):
         module = import_module(f"{__name__}.{found.name}")
         yield from (value for value in vars(module).values() if isinstance(value, Explorer))
 
 
-EXPLORERS: Explorers = MappingProxyType({one.name: one for one in _written()})
+EXPLORERS: Explorers = MappingProxyType({one.name: one for one in _known_explorers()})
 
 
 def explorer_pages() -> tuple[Explorer, ...]:

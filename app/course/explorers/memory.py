@@ -34,13 +34,13 @@ _LIMITS = 4  # times the memory of a GPU: what is longer is torn off
 _BYTES = Axis(noted("bytes on each GPU"), BYTE)
 
 
-def _state(values: Values) -> ExplorerOutput:
+def _memory_output(values: Values) -> ExplorerOutput:
     parameters, ranks = round(values.number("parameters")), values.count("ranks")
     memory, split = values.number("memory"), _SPLIT[values.word("recipe")]
     bars, fits = [], []
     for stage, name in _STAGES.items():
         whole = zero_state_bytes(parameters, ranks, stage, *split)
-        parts = tuple(_parts(parameters, ranks, stage, split))
+        parts = tuple(_state_parts(parameters, ranks, stage, split))
         bars.append(Bar(name, parts, show(whole, BYTE)))
         fits += [name] if whole <= memory else []
     verdict = (
@@ -68,7 +68,7 @@ def _state(values: Values) -> ExplorerOutput:
     return ExplorerOutput(says, facts, (chart,))
 
 
-def _parts(parameters: int, ranks: int, stage: ZeroStage, split: tuple[float, float, float]) -> Iterator[Part]:
+def _state_parts(parameters: int, ranks: int, stage: ZeroStage, split: tuple[float, float, float]) -> Iterator[Part]:
     """The state on one GPU, the optimizer's state split into its parts."""
     weights, gradients, optimizer = (
         parameters * each / (ranks if stage >= sharded_from else 1)
@@ -88,10 +88,10 @@ def _hybrid(values: Values) -> ExplorerOutput:
     group = min(values.count("group"), gpus)
     groups = max(1, gpus // group)
     sizes = [2**power for power in range(gpus.bit_length()) if gpus % 2**power == 0]
-    times = {size: _times(values, size, gpus // size) for size in sizes}
+    times = {size: _sending_seconds(values, size, gpus // size) for size in sizes}
     fastest = min(times, key=lambda size: sum(times[size]))
     own = hybrid_shard_traffic(weights, group, groups)
-    inside, across = _times(values, group, groups)
+    inside, across = _sending_seconds(values, group, groups)
     state = hybrid_shard_state_bytes(round(weights / 2), group)
     says = translate(
         "In groups of **{group:,}**, a GPU sends {intra_bytes} inside its group and "
@@ -133,7 +133,7 @@ def _hybrid(values: Values) -> ExplorerOutput:
     return ExplorerOutput(says, facts, (chart,))
 
 
-def _times(values: Values, group: int, groups: int) -> tuple[float, float]:
+def _sending_seconds(values: Values, group: int, groups: int) -> tuple[float, float]:
     """Seconds that a GPU sends inside its group, and to other groups."""
     sent = hybrid_shard_traffic(values.number("weights"), group, groups)
     across = values.number("across")
@@ -161,7 +161,7 @@ def _not_stage_three(values: Values) -> Iterator[tuple[float, str]]:
         yield zero_state_bytes(parameters, ranks, stage, *split), says
 
 
-def _groups(values: Values) -> dict[str, float]:
+def _sharding_groups(values: Values) -> dict[str, float]:
     """The group size, the number of groups and the rest, as the exercise calls them."""
     group = min(values.count("group"), values.count("gpus"))
     return {
@@ -187,7 +187,7 @@ STATE = Explorer(
         Slider("memory", noted("Memory per GPU"), (8, 288), default=80, unit="GB", log=True, aside=True),
         Select("recipe", noted("Bytes per parameter"), _RECIPES),
     ),
-    explore=_state,
+    explore=_memory_output,
     asks=noted("How much state does each GPU hold at ZeRO stage 3?"),
     foreseen=ExplainedMistakes(exercise="memory/stage-3", others=_not_stage_three),
 )
@@ -226,5 +226,5 @@ HYBRID = Explorer(
     ),
     explore=_hybrid,
     asks=noted("How much does a GPU send inside its group?"),
-    foreseen=ExplainedMistakes(exercise="sharding/hybrid-traffic", answer="within", given=_groups),
+    foreseen=ExplainedMistakes(exercise="sharding/hybrid-traffic", answer="within", given=_sharding_groups),
 )

@@ -45,7 +45,7 @@ def _gradients(values: Values) -> ExplorerOutput:
     works = _bars("B", _after(layers, compute), _down(layers), translate("backward pass of layer"))
     sends = _bars("C", sent, names, _reduced(bucket))
     exposed = remainder(sent[-1][1], backward)
-    says = _says(exposed, talk, backward, noted("backward")) + (
+    says = _overlap_sentence(exposed, talk, backward, noted("backward")) + (
         translate("A bucket takes less time to reduce than the next one to compute, so only the last one is exposed.")
         if latency + bucket * message <= bucket * compute
         else translate("A bucket takes longer to reduce than the next one to compute, so buckets queue up.")
@@ -70,7 +70,7 @@ def _weights(values: Values) -> ExplorerOutput:
     works = _bars("F", worked, names, translate("forward pass of layer"))
     sends = _bars("C", fetched, names, translate("all-gather of layer"))
     steady = exposed_gather_time(gather, compute)
-    says = _says(exposed, talk, forward, noted("forward")) + (
+    says = _overlap_sentence(exposed, talk, forward, noted("forward")) + (
         translate("Nothing is prefetched, so every all-gather is exposed.")
         if ahead == 0
         else translate(
@@ -84,7 +84,7 @@ def _weights(values: Values) -> ExplorerOutput:
     return _shown_overlap(says, translate("A forward pass"), rows, end, exposed, talk, forward, _FORWARD)
 
 
-def _says(exposed: float, talk: float, work: float, which: str) -> str:
+def _overlap_sentence(exposed: float, talk: float, work: float, which: str) -> str:
     return translate(
         "**{exposed}** of the communication is hidden; {exposed_2} are exposed, {exposed_3} of the {which} pass. ",
         exposed=percent_text(1 - exposed / talk),

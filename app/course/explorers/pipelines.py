@@ -62,11 +62,11 @@ def _played(name: str, values: Values) -> tuple[SimulatedSchedule, str]:
             stages=stages,
             microbatches=microbatches,
         )
-    return _run(name, stages, microbatches, virtual, times), changed
+    return _simulated_run(name, stages, microbatches, virtual, times), changed
 
 
 @lru_cache(maxsize=4)
-def _run(name: str, stages: int, microbatches: int, virtual: int, times: Times) -> SimulatedSchedule:
+def _simulated_run(name: str, stages: int, microbatches: int, virtual: int, times: Times) -> SimulatedSchedule:
     return simulate_schedule(_built(name, stages, microbatches, virtual), times)
 
 
@@ -75,7 +75,7 @@ def _built(name: str, stages: int, microbatches: int, virtual: int) -> PipelineS
     return build(name, stages, microbatches, virtual)
 
 
-def _says(name: str, played: SimulatedSchedule, changed: str) -> str:
+def _pipeline_sentence(name: str, played: SimulatedSchedule, changed: str) -> str:
     tail = (
         translate(
             " From the first pass to the last, {makespan} go by: a device that is done "
@@ -109,7 +109,7 @@ def _schedules(values: Values) -> ExplorerOutput:
     runs = [(name, *_played(name, values)) for name in names]
     until = moment_when([played for _, played, _ in runs], _MOST_BARS)
     end = min(until, max(played.makespan for _, played, _ in runs))
-    says = " ".join(_says(name, played, changed) for name, played, changed in runs)
+    says = " ".join(_pipeline_sentence(name, played, changed) for name, played, changed in runs)
     facts = []
     for name, played, _ in runs:
         facts += [

@@ -74,7 +74,7 @@ def placement(values: Values) -> Placement:
         return _legal_placement(values)
     except ValueError as error:
         why = error
-    model, cluster, asked = ModelShape.read(values.word("model")), _cluster(values), _asked(values)
+    model, cluster, asked = ModelShape.read(values.word("model")), _cluster(values), _asked_degrees(values)
     for other in _alternatives(asked, cluster.gpus):
         try:
             layout = _layout(values, other)
@@ -95,7 +95,7 @@ def exact_placement(values: Values) -> Placement:
         ValueError: it does not divide the GPUs, or the batch.
     """
     model, cluster = ModelShape.read(values.word("model")), _cluster(values)
-    layout = _layout(values, _asked(values))
+    layout = _layout(values, _asked_degrees(values))
     return Placement(model=model, cluster=cluster, layout=layout)
 
 
@@ -105,7 +105,7 @@ def _legal_placement(values: Values) -> Placement:
     return placed
 
 
-def _asked(values: Values) -> Mapping[str, int]:
+def _asked_degrees(values: Values) -> Mapping[str, int]:
     return {name: values.count(name) if name in values else 1 for name in _NAMES}
 
 

@@ -222,7 +222,7 @@ def _as_placed(values: Values, placed: Placement) -> Values:
 
 
 def _neighbors(controls: Sequence[Control], values: Values) -> Iterator[Neighbor]:
-    state = _state(controls, values)
+    state = _projection_state(controls, values)
     for control in controls:
         for value in _steps(control, values):
             moved = Values(values | {control.name: value})
@@ -232,11 +232,11 @@ def _neighbors(controls: Sequence[Control], values: Values) -> Iterator[Neighbor
             except ValueError:
                 continue
             text = address_text(control, value)
-            changed = _named(control.name, str(value), placed.layout)
+            changed = _control_text(control.name, str(value), placed.layout)
             yield Neighbor(run, changed, {**state, control.name: text})
 
 
-def _state(controls: Sequence[Control], values: Values) -> Mapping[str, str]:
+def _projection_state(controls: Sequence[Control], values: Values) -> Mapping[str, str]:
     return {one.name: address_text(one, values[one.name]) for one in controls}
 
 
@@ -252,7 +252,7 @@ def _steps(control: Control, values: Values) -> Iterator[float | str]:
         yield from (value for value in (2 * now, *halved) if control.low <= value <= control.high)
 
 
-def _named(name: str, value: str, layout: Layout) -> str:
+def _control_text(name: str, value: str, layout: Layout) -> str:
     return {
         "tensor": translate(
             "Tensor parallelism {tensor}, data parallelism {data}", tensor=layout.tensor, data=layout.data

@@ -152,7 +152,9 @@ class ExplorableRun:
         return same == own and machine == (placed.model, placed.cluster.gpu)
 
 
-def _run(row: str, name: str, *measures: PublishedMeasure, gpu: str, apart: str = "", model: str = "") -> ExplorableRun:
+def _published_layout(
+    row: str, name: str, *measures: PublishedMeasure, gpu: str, apart: str = "", model: str = ""
+) -> ExplorableRun:
     """The published *row*, as the controls describe it: products in 16 bits."""
     run = published_run(row)
     if run.shape is None or run.layout is None:
@@ -170,14 +172,14 @@ def _run(row: str, name: str, *measures: PublishedMeasure, gpu: str, apart: str 
     )
 
 
-LLAMA = _run(
+LLAMA = _published_layout(
     "llama-3 table row 2",
     noted("Llama 3 405B on 16,384 H100s"),
     *(MFU, RATE, HOURS),
     gpu="H100",
     apart=noted("The GPU-hours are those of the model card, a total that may include other stages and interruptions."),
 )
-DEEPSEEK = _run(
+DEEPSEEK = _published_layout(
     "deepseek-v3 table row 1",
     noted("DeepSeek-V3 on 2,048 H800s"),
     *(HOURS_PER_TRILLION, HOURS),
@@ -189,9 +191,9 @@ DEEPSEEK = _run(
         "large."
     ),
 )
-LLAMA_LONG = _run("llama-3 table row 3", noted("Llama 3 405B, 128K tokens"), MFU, gpu="H100")
+LLAMA_LONG = _published_layout("llama-3 table row 3", noted("Llama 3 405B, 128K tokens"), MFU, gpu="H100")
 RUNS = (
-    _run(
+    _published_layout(
         "llama-3 table row 1",
         noted("Llama 3 405B on 8,192 H100s"),
         MFU,
@@ -200,7 +202,7 @@ RUNS = (
     ),
     LLAMA,
     LLAMA_LONG,
-    _run(
+    _published_layout(
         "torchtitan 2024 table 1 row 2",
         noted("Llama 3.1 8B on 8 H100s of 500 W (torchtitan)"),
         TOKEN_RATE,

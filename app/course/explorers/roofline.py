@@ -28,7 +28,7 @@ def _roofline(values: Values) -> ExplorerOutput:
     kernels = _kernels(size, values.count("sequence"))
     ridge = ridge_intensity(peak, bandwidth)
     reached = {name: attainable_flops(x, peak, bandwidth) for name, x in kernels.items()}
-    bound = [_named(name) for name, x in kernels.items() if x < ridge]
+    bound = [_kernel_name(name) for name, x in kernels.items() if x < ridge]
     says = translate(
         "On the {name} a kernel needs **{intensity}** to reach {peak}. ",
         name=card.name,
@@ -42,7 +42,7 @@ def _roofline(values: Values) -> ExplorerOutput:
     facts = (
         KeyFigure(noted("ridge"), _intensity(ridge), ridge, FLOP_PER_BYTE),
         *(
-            KeyFigure(_named(name), f"{_intensity(x)}, {show(reached[name], FLOP_PER_SECOND)}")
+            KeyFigure(_kernel_name(name), f"{_intensity(x)}, {show(reached[name], FLOP_PER_SECOND)}")
             for name, x in kernels.items()
         ),
     )
@@ -55,7 +55,7 @@ def _roofline(values: Values) -> ExplorerOutput:
         y=Axis(translate("attainable"), FLOP_PER_SECOND, log=True),
         series=(Series(Color.BLUE, card.name, roof),),
         marks=(
-            *(LabeledPoint(x, reached[name], _named(name), _grip(name, x, size)) for name, x in kernels.items()),
+            *(LabeledPoint(x, reached[name], _kernel_name(name), _grip(name, x, size)) for name, x in kernels.items()),
             LabeledPoint(ridge, peak, translate("ridge {intensity}", intensity=_intensity(ridge))),
         ),
     )
@@ -67,7 +67,7 @@ def _grip(kernel: str, intensity: float, size: int) -> Grip | None:
     return Grip("size", size / intensity) if kernel.endswith("product") else None
 
 
-def _named(kernel: str) -> str:
+def _kernel_name(kernel: str) -> str:
     size, product, _ = kernel.partition("³ product")
     return translate("{size}³ product", size=Numeral(size)) if product else translate_known(kernel)
 

@@ -33,7 +33,7 @@ _THIN, _ROOMY = 4, 18  # pixels of an expert: without a gap below, with its numb
 def _routing(values: Values) -> ExplorerOutput:
     experts, tokens = values.count("experts"), values.count("tokens")
     active, ranks = min(values.count("active"), experts), divisor(experts, values.count("ranks"))
-    chosen = _chosen(tokens, experts, active, values.number("skew"))
+    chosen = _chosen_experts(tokens, experts, active, values.number("skew"))
     per_rank = -(-tokens // ranks)
     batches = [chosen[at : at + per_rank] for at in range(0, tokens, per_rank)]
     batches += [[] for _ in range(ranks - len(batches))]
@@ -141,7 +141,7 @@ def _box(x: float, y: float, width: float, height: float, tone: Tone, says: str)
     return Rect(*sizes, color=tone, label="", says=says, fills=tone is not Tone.IDLE)
 
 
-def _chosen(tokens: int, experts: int, active: int, skew: float) -> list[list[int]]:
+def _chosen_experts(tokens: int, experts: int, active: int, skew: float) -> list[list[int]]:
     """The experts of each token; expert e is drawn with weight (e + 1) ** -skew."""
     if active == experts:
         return [list(range(experts)) for _ in range(tokens)]

@@ -30,7 +30,7 @@ _RENT = 3  # the line of the bill that sums up
 _DAY = 24 * 3600.0
 
 
-def _run(values: Values) -> ExplorerOutput:
+def _run_output(values: Values) -> ExplorerOutput:
     gpus, peak, used = values.count("gpus"), values.number("peak"), values.number("mfu") / 100
     flops = training_flops(round(values.number("parameters")), values.number("tokens"))
     took = values.number("days") * _DAY
@@ -183,7 +183,7 @@ RUN = Explorer(
             Slider("electricity", noted("Cents per kWh"), (1, 60), default=5, whole=False, aside=True),
         ),
     ),
-    explore=_run,
+    explore=_run_output,
     asks=noted("How many days does the run take?"),
     foreseen=ExplainedMistakes(
         exercise="capstone/days-of-the-run",

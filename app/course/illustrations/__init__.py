@@ -18,14 +18,14 @@ from app.course.kinds.drawn_values import Draw
 __all__ = ["ILLUSTRATIONS", "Illustration", "Sketch", "illustrate", "listed_inputs"]
 
 
-def _written() -> Iterator[Illustration]:
+def _known_illustrations() -> Iterator[Illustration]:
     """Every figure that a module of this package defines: writing one is all it takes."""
     for found in iter_modules(__path__):
         module = import_module(f"{__name__}.{found.name}")
         yield from (value for value in vars(module).values() if isinstance(value, Illustration))
 
 
-ILLUSTRATIONS: Mapping[str, Illustration] = MappingProxyType({one.name: one for one in _written()})
+ILLUSTRATIONS: Mapping[str, Illustration] = MappingProxyType({one.name: one for one in _known_illustrations()})
 
 
 def illustrate(figure: ExerciseFigure, drawn: Draw) -> Sketch:

@@ -137,11 +137,11 @@ def _matrix(rows: Count, columns: Count, ranks: Count, split: Literal["columns",
             columns=columns,
             ranks=ranks,
         ),
-        lambda paper: _parts(rows, columns, ranks, split, paper),
+        lambda paper: _grid_sheet(rows, columns, ranks, split, paper),
     )
 
 
-def _parts(rows: int, columns: int, ranks: int, split: str, paper: Paper) -> Sheet:
+def _grid_sheet(rows: int, columns: int, ranks: int, split: str, paper: Paper) -> Sheet:
     left, top = 60.0, 22.0
     scale = min((paper.width - left - 4) / columns, 170 / rows)
     wide, high = max(columns * scale, 24.0), max(rows * scale, 24.0)

@@ -25,7 +25,7 @@ def _answers(lengths: Sequence[Count]) -> Sketch:
     )
 
 
-def _groups(group: Count) -> Sketch:
+def _group_sketch(group: Count) -> Sketch:
     whole("group", group, 2)
     names = ((Tone.COMPUTE, translate("right")), (Tone.DROPPED, translate("wrong")))
     rows = (
@@ -100,7 +100,7 @@ def _copies(trainers: Count, ranks: Count) -> Sketch:
 
 
 ANSWERS = Illustration("answers", "the answers of a step, and how long they are", _answers)
-GROUPS = Illustration("groups", "groups of answers, right and wrong", _groups)
+GROUPS = Illustration("groups", "groups of answers, right and wrong", _group_sketch)
 POLICY_STEP = Illustration("policy-step", "writing and learning, in two ways", _policy_step)
 COPIES = Illustration("copies", "GPUs that train, and copies of the model that write", _copies)
 

@@ -51,7 +51,7 @@ class Knob(Strict):
     def place(self, text: str) -> int | None:
         """The place of the value that *text* says; None where it says none of them."""
         for place, value in enumerate(self.among):
-            if _plain(text) in (_plain(shown_value(value)), _plain(str(value))):
+            if _plain_choice(text) in (_plain_choice(shown_value(value)), _plain_choice(str(value))):
                 return place
         return self._equal(text)
 
@@ -78,7 +78,7 @@ def _unit(value: DrawnValue) -> str:
     return str(value).lstrip("0123456789.,e+- ")
 
 
-def _plain(text: str) -> str:
+def _plain_choice(text: str) -> str:
     plain = without_commas(text).replace(" ", "").casefold()
     return plain.removesuffix(".0")
 
@@ -150,7 +150,7 @@ def _laid_out(asked: RunRequest, degrees: tuple[tuple[str, int], ...]) -> Mappin
         "room": Quantity(space.cluster.gpu.memory, BYTE.dimension),
     }
     try:
-        layout = space.layout(_whole(space, given, data, count))
+        layout = space.layout(_layout_numbers(space, given, data, count))
         time = total_step_time(space.model, space.cluster, layout)
         kernels = attention_kernels(space.model, space.cluster.gpu)
         memory = memory_budget(space.model, layout, kernels=kernels).total
@@ -159,7 +159,7 @@ def _laid_out(asked: RunRequest, degrees: tuple[tuple[str, int], ...]) -> Mappin
     return {**found, "step": Quantity(time, _SECONDS), "memory": Quantity(memory, BYTE.dimension)}
 
 
-def _whole(space: Space, given: Mapping[str, int], data: float, count: float) -> dict[str, object]:
+def _layout_numbers(space: Space, given: Mapping[str, int], data: float, count: float) -> dict[str, object]:
     """The fields of the layout.
 
     Raises:

@@ -52,7 +52,7 @@ def driver(world: World) -> Iterator[CheckFinding]:
     if devices.kind == "rocm":
         yield _list_of_amd(world)
         return
-    table = _asked(world, _FIELDS)
+    table = _query_gpus(world, _FIELDS)
     yield from _other_lines(table)
     if table.columns:
         yield from _modes(table, devices)
@@ -61,7 +61,7 @@ def driver(world: World) -> Iterator[CheckFinding]:
         yield unknown("modes", table.trouble)
 
 
-def _asked(world: World, fields: Sequence[str]) -> GpuTable:
+def _query_gpus(world: World, fields: Sequence[str]) -> GpuTable:
     def ask(query: str) -> tuple[str, str]:
         said = world.ask("nvidia-smi", query, "--format=csv,noheader,nounits")
         return said.text or said.printed, said.trouble
@@ -187,7 +187,7 @@ def _others(world: World) -> CheckFinding:
 
 def _in_use(world: World) -> Sequence[str]:
     """The GPUs whose memory or time is in use, in words."""
-    table = _asked(world, _USAGE)
+    table = _query_gpus(world, _USAGE)
     memory, time = ([float(text) if _is_number(text) else 0.0 for text in table.column(name)] for name in _USAGE)
     found = [
         f"GPU {number} has {show(_MIB * used, BYTE)} in use"
@@ -333,13 +333,13 @@ def _fabric(world: World, devices: Devices) -> Iterator[CheckFinding]:
     joining = [one for one in read_gpu_sections(said.text) if one.said("Fabric", "State")]
     is_switched = len(devices.devices) >= _SWITCHED and _is_linked_throughout(devices.topology)
     if joining:
-        yield _joined(joining, is_alone=len(devices.devices) == 1)
+        yield _joined_finding(joining, is_alone=len(devices.devices) == 1)
         yield from _health(joining)
     elif is_switched:
         yield _fabric_manager(world)
 
 
-def _joined(gpus: Sequence[GpuSections], *, is_alone: bool) -> CheckFinding:
+def _joined_finding(gpus: Sequence[GpuSections], *, is_alone: bool) -> CheckFinding:
     states = [f"{one.said('Fabric', 'State')}, {one.said('Fabric', 'Status')}" for one in gpus]
     states = [state.removesuffix(", ") for state in states]
     late = [number for number, one in enumerate(states) if one != "Completed, Success"]

@@ -151,7 +151,7 @@ class NodeComparison:
         taken = {one.number: _MARKS[one.verdict] for one in check.report.steps} if check.report else {}
         off = {one.name: one.share for one in self.outliers if one.node == check.node}
         numbers = check.numbers
-        cells = (_number(numbers[name], off.get(name)) if name in numbers else "" for name in names)
+        cells = (_finding_number(numbers[name], off.get(name)) if name in numbers else "" for name in names)
         marks = (taken.get(number, "") for number in steps)
         return [check.node, str(int(self.health(check))), *marks, *cells]
 
@@ -202,7 +202,7 @@ def read_node_check(node: str, text: bytes, otherwise: str) -> NodeCheck:
         return NodeCheck(node, None, otherwise)
 
 
-def _number(finding: CheckFinding, share: float | None) -> str:
+def _finding_number(finding: CheckFinding, share: float | None) -> str:
     shown = show_in(finding.value or 0.0, scale_of(finding.unit), 3)
     return shown if share is None else f"{shown} ({share:+.1%})"
 

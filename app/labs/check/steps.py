@@ -70,7 +70,7 @@ def after_the_load(world: World) -> Iterator[CheckFinding]:
         yield unknown("state of the GPUs", said.trouble or "nvidia-smi -q names no GPU")
         return
     yield _memory(gpus)
-    yield _rows(gpus)
+    yield _memory_rows(gpus)
     yield from _recovery(gpus)
 
 
@@ -122,7 +122,7 @@ def _with_errors(counts: Sequence[Mapping[str, str]], kind: str) -> str:
     return ", ".join(f"{number} on GPU {gpu}" for gpu, number in enumerate(sums) if number)
 
 
-def _rows(gpus: Sequence[GpuSections]) -> CheckFinding:
+def _memory_rows(gpus: Sequence[GpuSections]) -> CheckFinding:
     """Whether rows or pages of memory wait for a reset, or could not be replaced."""
     name, expected = "rows of memory", "none pending, none that could not be replaced"
     broken = _those(gpus, ("Remapped Rows", "Remapping Failure Occurred"), "Yes")

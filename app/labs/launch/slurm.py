@@ -92,14 +92,14 @@ def allocation_of(job: LabJob, backend: str, settings: Settings) -> Allocation:
     on_gpus = backend == "nccl"
     nodes = job.nodes or (math.ceil(ranks / max(1, gpus)) if on_gpus else 1)
     if nodes > most:
-        why = "" if job.nodes else f", since a node has {_counted(gpus, 'GPU')}"
+        why = "" if job.nodes else f", since a node has {_counted_jobs(gpus, 'GPU')}"
         raise InputError(
-            f"{_counted(ranks, 'rank')} on {_counted(nodes, 'node')}{why}: a run may take "
-            f"{_counted(most, 'node')} here, by WALLCLOCK_SLURM_NODES"
+            f"{_counted_jobs(ranks, 'rank')} on {_counted_jobs(nodes, 'node')}{why}: a run may take "
+            f"{_counted_jobs(most, 'node')} here, by WALLCLOCK_SLURM_NODES"
         )
     if on_gpus and ranks > nodes * gpus:
         raise InputError(
-            f"{_counted(ranks, 'rank')} on {_counted(nodes, 'node')} need "
+            f"{_counted_jobs(ranks, 'rank')} on {_counted_jobs(nodes, 'node')} need "
             f"{math.ceil(ranks / nodes)} GPUs per node, and a node has {gpus}"
         )
     if ranks % nodes:
@@ -166,7 +166,7 @@ def resource_options(per_node: int, backend: str, settings: Settings, site: Site
         yield "--mem=0"
 
 
-def _counted(number: int, noun: str) -> str:
+def _counted_jobs(number: int, noun: str) -> str:
     return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
 
 

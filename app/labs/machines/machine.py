@@ -144,12 +144,12 @@ def describe_machine(devices: Devices = NO_DEVICES, nodes: int | None = None) ->
 
 def _about(devices: Iterable[Device]) -> Mapping[str, str | None]:
     """The facts that each GPU has, once if they are the same for all."""
-    rows = [_facts(one) for one in devices]
+    rows = [_machine_facts(one) for one in devices]
     names = rows[0] if rows else {}
     return {name: _once(row[name] for row in rows) for name in names}
 
 
-def _facts(one: Device) -> Mapping[str, str]:
+def _machine_facts(one: Device) -> Mapping[str, str]:
     said = one.listed or ListedGpu(name=one.name, instances={})
     clocks = [f"{said.clock} MHz" if said.clock else ""]
     clocks += [f"memory {said.memory_clock} MHz" if said.memory_clock else ""]

@@ -141,7 +141,7 @@ def run_vendor_tool(command: Sequence[str], seconds: float) -> Output:
 def _of_nvidia(path: str, seconds: float) -> GpuListing:
     questions = {"instances": (path, "-L"), "topology": (path, "topo", "-m")}
     with ThreadPoolExecutor(len(questions) + 1) as pool:
-        table = pool.submit(query_gpus, partial(_asked, path, seconds=seconds), tuple(_FIELDS.values()))
+        table = pool.submit(query_gpus, partial(_query_vendor, path, seconds=seconds), tuple(_FIELDS.values()))
         answers = pool.map(partial(run_vendor_tool, seconds=seconds), questions.values())
         said = dict(zip(questions, answers, strict=True))
     instances = dict(_instances(said["instances"].text))
@@ -154,7 +154,7 @@ def _of_nvidia(path: str, seconds: float) -> GpuListing:
     )
 
 
-def _asked(path: str, query: str, seconds: float) -> tuple[str, str]:
+def _query_vendor(path: str, query: str, seconds: float) -> tuple[str, str]:
     said = run_vendor_tool((path, query, "--format=csv,noheader,nounits"), seconds)
     return said.text, said.trouble
 

@@ -142,11 +142,11 @@ def _kind_of_link(report: Report, first: int, second: int) -> str:
     each = max(1, report.ranks // report.span)
     if first // each != second // each:
         return "another node"
-    links = _links(report.machine, each) if report.backend == "nccl" else ()
+    links = _link_words(report.machine, each) if report.backend == "nccl" else ()
     return links[first % each][second % each] if links else ""
 
 
-def _links(machine: MachineFacts, count: int) -> Sequence[Sequence[str]]:
+def _link_words(machine: MachineFacts, count: int) -> Sequence[Sequence[str]]:
     """The words of the matrix of links, if it has that many GPUs."""
     rows = [row.split()[:count] for row in _ROW.findall(str(machine.topology or ""))]
     return rows if len(rows) == count and all(len(row) == count for row in rows) else ()

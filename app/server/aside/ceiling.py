@@ -44,7 +44,7 @@ def run_within(seconds: float, work: Callable[[], T]) -> T:
         HTTPException: 503, it was ended, or there are no seconds left.
     """
     if seconds <= 0:
-        raise _refusal()
+        raise _overtime_refusal()
     thread, clock = get_ident(), _clock_of_thread()
     try:
         try:
@@ -55,7 +55,7 @@ def run_within(seconds: float, work: Callable[[], T]) -> T:
             _leave(thread)
     except OvertimeError:
         _leave(thread)  # the error may have come while it left
-        raise _refusal() from None
+        raise _overtime_refusal() from None
 
 
 def end_overtime() -> None:
@@ -69,7 +69,7 @@ def end_overtime() -> None:
                 _interrupt(thread)
 
 
-def _refusal() -> HTTPException:
+def _overtime_refusal() -> HTTPException:
     says = translate(
         "the request was ended: it has used {seconds:g} s of processor time, the most that one may; ask for less",
         seconds=CEILING,

@@ -29,7 +29,7 @@ class SandboxSettings(BaseSettings):
     def _addresses(cls, value: object) -> object:
         if not isinstance(value, str):
             return value
-        return tuple(_address(one) for one in map(str.strip, value.split(",")) if one)
+        return tuple(_sandbox_address(one) for one in map(str.strip, value.split(",")) if one)
 
     @field_validator("sandbox_token")
     @classmethod
@@ -50,7 +50,7 @@ class SandboxSettings(BaseSettings):
         return self
 
 
-def _address(text: str) -> str:
+def _sandbox_address(text: str) -> str:
     """*text* without a slash at its end, if a sandbox server can be there."""
     if text.startswith("unix:/") and text.isprintable():
         return text

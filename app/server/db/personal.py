@@ -99,8 +99,8 @@ def merge(engine: Engine, learner: str, rows: PersonalRows) -> MergeResult:
         reveals = _new(rows.reveals, _of_reveal, _stored(connection, RevealRow, learner))
         predictions = _new(rows.predictions, _of_prediction, _stored(connection, PredictionRow, learner))
         guesses = _new(rows.guesses, _of_guess, _guessed(connection, learner))
-        runs = _new(rows.runs, _named, _names(connection, LabRunRow, rows.runs))
-        saved = _new(rows.measurements, _named, _names(connection, MeasurementRow, rows.measurements))
+        runs = _new(rows.runs, _row_key, _names(connection, LabRunRow, rows.runs))
+        saved = _new(rows.measurements, _row_key, _names(connection, MeasurementRow, rows.measurements))
         assessed = _new(rows.assessed, _of_question, _keys(connection, AssessedRow, learner))
         chapters = _new(rows.known_chapters, _of_chapter, _keys(connection, KnownChapterRow, learner))
         _refuse_too_many(connection, learner, len(attempts), len(runs))
@@ -175,7 +175,7 @@ def _keys(connection: Connection, table: type[AssessedRow | KnownChapterRow], le
     return (tuple(row) for row in connection.execute(own))
 
 
-def _named(row: LabRunRow | MeasurementRow) -> Key:
+def _row_key(row: LabRunRow | MeasurementRow) -> Key:
     return (row.name,)
 
 

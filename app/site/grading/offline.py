@@ -23,7 +23,7 @@ from app.course.sandbox.runner import Runner
 from app.server.config import Settings
 
 
-def _whole(value: object) -> object:
+def _whole_json_number(value: object) -> object:
     """Accept 7.0, which is an integer in JSON."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
@@ -50,7 +50,7 @@ class Submission(BaseModel):
     )
 
     exercise: StrictStr = Field(max_length=200)
-    seed: Annotated[StrictInt, BeforeValidator(_whole), Field(ge=0, lt=SEEDS)] = 0
+    seed: Annotated[StrictInt, BeforeValidator(_whole_json_number), Field(ge=0, lt=SEEDS)] = 0
     answer: StrictStr | StrictInt | FiniteNumber | list[StrictStr] | dict[str, StrictStr | FiniteNumber]
     ref: StrictStr | StrictInt | None = Field(default=None, description="copied to the result")
     learner: Annotated[StrictStr, Field(min_length=1, max_length=255), BeforeValidator(_digits)] | None = Field(

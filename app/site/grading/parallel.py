@@ -162,7 +162,7 @@ def _here(
     with asyncio.Runner() as runner:
         try:
             for lines in pieces:
-                yield runner.run(_rows(grader, lines, tally))
+                yield runner.run(_graded_rows(grader, lines, tally))
         finally:
             runner.run(grader.close())
 
@@ -197,7 +197,7 @@ def _pieces(lines: Iterable[Numbered]) -> Iterator[list[Numbered]]:
         yield piece
 
 
-async def _rows(grader: FileGrader, lines: Iterable[Numbered], tally: VerdictTally) -> list[bytes]:
+async def _graded_rows(grader: FileGrader, lines: Iterable[Numbered], tally: VerdictTally) -> list[bytes]:
     return [row async for row in grader.grade(lines, tally)]
 
 
@@ -218,7 +218,7 @@ def _work(pipe: Connection, settings: Settings, catalog: Catalog | None) -> None
         try:
             while lines := pipe.recv():
                 tally = VerdictTally()
-                pipe.send((runner.run(_rows(grader, lines, tally)), tally))
+                pipe.send((runner.run(_graded_rows(grader, lines, tally)), tally))
         finally:
             runner.run(grader.close())
 

@@ -341,19 +341,19 @@ async def participants(services: "Services", platform: Platform, url: str) -> Se
 
 
 def _participant(given: Mapping[str, object]) -> Participant | None:
-    subject = _plain(given.get("user_id"))
+    subject = _fit_name(given.get("user_id"))
     if not subject:
         return None
     return Participant(
         subject=subject,
         role=role_of(given.get("roles")),
         name=name_in(given),
-        outside_id=_plain(given.get("lis_person_sourcedid")),
+        outside_id=_fit_name(given.get("lis_person_sourcedid")),
         active=given.get("status", "Active") == "Active",
     )
 
 
-def _plain(value: object) -> str:
+def _fit_name(value: object) -> str:
     """*value*, if a platform may call someone so; otherwise empty."""
     text = value if isinstance(value, str) and len(value) <= SUBJECT_LIMIT else ""
     return text if text.isprintable() else ""

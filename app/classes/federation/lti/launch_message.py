@@ -175,7 +175,7 @@ def read_launch(platform: int, claims: Fields, service: str) -> Launch:
     Raises:
         RefusedError: it is not a message of LTI 1.3 that we answer.
     """
-    kind = _text(claims, CLAIM + "message_type")
+    kind = _text_claim(claims, CLAIM + "message_type")
     if claims.get(CLAIM + "version") != VERSION or kind not in (RESOURCE_LINK, DEEP_LINK):
         raise RefusedError(
             translate(
@@ -188,49 +188,49 @@ def read_launch(platform: int, claims: Fields, service: str) -> Launch:
                 version=VERSION,
             )
         )
-    _check_target(_text(claims, CLAIM + "target_link_uri"), service)
+    _check_target(_text_claim(claims, CLAIM + "target_link_uri"), service)
     context, grades = _fields(claims, CLAIM + "context"), _fields(claims, GRADES)
     link = _fields(claims, CLAIM + "resource_link")
     choice = _fields(claims, DEEP_LINKING + "deep_linking_settings") if kind == DEEP_LINK else {}
-    lineitems = _address(grades, "lineitems")
-    memberships = _address(_fields(claims, ROSTER), "context_memberships_url")
-    answer_to = _address(choice, "deep_link_return_url")
+    lineitems = _address_claim(grades, "lineitems")
+    memberships = _address_claim(_fields(claims, ROSTER), "context_memberships_url")
+    answer_to = _address_claim(choice, "deep_link_return_url")
     role = role_of(claims.get(CLAIM + "roles"))
     launch = Launch(
         platform=platform,
         deployment=_short(claims, CLAIM + "deployment_id"),
-        subject=_text(claims, "sub"),
+        subject=_text_claim(claims, "sub"),
         role=role.word if role else "",
         name=name_in(claims),
         outside_id=_outside_id(claims),
-        group=_group(claims, _text(context, "title")),
+        group=_group(claims, _text_claim(context, "title")),
         context=_short(context, "id"),
-        title=_name(_text(context, "title") or _text(context, "label")),
+        title=_clean_name(_text_claim(context, "title") or _text_claim(context, "label")),
         link=_short(link, "id"),
-        link_title=_name(_text(link, "title")),
+        link_title=_clean_name(_text_claim(link, "title")),
         assignment=_number(_fields(claims, CLAIM + "custom").get("assignment")),
-        lineitem=_address(grades, "lineitem"),
+        lineitem=_address_claim(grades, "lineitem"),
         lineitems=lineitems,
         memberships=memberships,
         answer_to=answer_to,
         answer_data=_data(choice),
         several=choice.get("accept_multiple", True) is not False,
         origins=_origins(
-            (_address(_fields(claims, CLAIM + "launch_presentation"), "return_url"), answer_to),
-            (lineitems, memberships, _text(claims, "iss")),
+            (_address_claim(_fields(claims, CLAIM + "launch_presentation"), "return_url"), answer_to),
+            (lineitems, memberships, _text_claim(claims, "iss")),
         ),
     )
-    _check(launch, choice, kind)
+    _check_launch(launch, choice, kind)
     return launch
 
 
 def name_in(given: Fields) -> str:
     """The name of a person in claims or a roster; empty if the platform does not tell it."""
-    parts = (_text(given, "given_name"), _text(given, "family_name"))
-    return _name(_text(given, "name") or " ".join(part for part in parts if part))
+    parts = (_text_claim(given, "given_name"), _text_claim(given, "family_name"))
+    return _clean_name(_text_claim(given, "name") or " ".join(part for part in parts if part))
 
 
-def _check(launch: Launch, choice: Fields, kind: str) -> None:
+def _check_launch(launch: Launch, choice: Fields, kind: str) -> None:
     if not launch.deployment:
         raise RefusedError(translate("the platform sent no deployment_id"))
     if not launch.context:
@@ -273,14 +273,14 @@ def _fields(values: Fields, name: str) -> Fields:
     return found if isinstance(found, dict) else {}
 
 
-def _text(values: Fields, name: str) -> str:
+def _text_claim(values: Fields, name: str) -> str:
     found = values.get(name)
     return found if isinstance(found, str) else ""
 
 
 def _short(values: Fields, name: str) -> str:
     """A text that names something; one that is not plain is refused, never cut or cleaned."""
-    found = _text(values, name)
+    found = _text_claim(values, name)
     if len(found) > SUBJECT_LIMIT or not found.isprintable():
         raise RefusedError(
             translate(
@@ -292,12 +292,12 @@ def _short(values: Fields, name: str) -> str:
     return found
 
 
-def _address(values: Fields, name: str) -> str:
-    found = _text(values, name)
+def _address_claim(values: Fields, name: str) -> str:
+    found = _text_claim(values, name)
     return found if len(found) <= ADDRESS_LIMIT and origin_of(found) else ""
 
 
-def _name(text: str) -> str:
+def _clean_name(text: str) -> str:
     printable = "".join(letter if letter.isprintable() else " " for letter in text)
     return " ".join(printable.split())[:NAME_LIMIT].rstrip()
 
@@ -315,15 +315,15 @@ def _group(claims: Fields, title: str) -> str:
     Canvas fills it with a list of sections. Nobody is in several groups here; and the only section
     of a course has the name of the course, so it tells nobody apart.
     """
-    said = _text(_fields(claims, CLAIM + "custom"), "group")[:_LONGEST_GROUP]
+    said = _text_claim(_fields(claims, CLAIM + "custom"), "group")[:_LONGEST_GROUP]
     if said.startswith("["):
         try:
             names = json.loads(said)
         except ValueError:
             return ""
         said = names[0] if len(names) == 1 and isinstance(names[0], str) else ""
-    found = _name(said)
-    return "" if found.startswith("$") or found == _name(title) else found
+    found = _clean_name(said)
+    return "" if found.startswith("$") or found == _clean_name(title) else found
 
 
 def _number(value: object) -> int:
@@ -333,7 +333,7 @@ def _number(value: object) -> int:
 
 
 def _data(choice: Fields) -> str:
-    data = _text(choice, "data")
+    data = _text_claim(choice, "data")
     if len(data) > _LONGEST_DATA:
         raise RefusedError(
             translate("the platform sent more than {longest_data:,} characters of data", longest_data=_LONGEST_DATA)

@@ -263,7 +263,7 @@ def begin_launch(secret: str, platform: Platform, asked: Mapping[str, str], back
     }
     joined = "&" if "?" in platform.auth_url else "?"
     address = f"{platform.auth_url}{joined}{urlencode(query)}"
-    return Opening(address=address, name=_name(state), browser=browser, target=target)
+    return Opening(address=address, name=_state_cookie_name(state), browser=browser, target=target)
 
 
 def read_login_state(secret: str, state: str) -> LaunchState:
@@ -286,7 +286,7 @@ def read_login_state(secret: str, state: str) -> LaunchState:
         nonce=nonce,
         browser=browser,
         stored=stored,
-        name=_name(state),
+        name=_state_cookie_name(state),
         hint=hint,
         message=message,
     )
@@ -297,7 +297,7 @@ def is_same_browser(state: LaunchState, browser: str) -> bool:
     return hmac.compare_digest(code_digest(browser), state.browser)
 
 
-def _name(state: str) -> str:
+def _state_cookie_name(state: str) -> str:
     return hashlib.sha256(state.encode()).hexdigest()[:_NAME_LENGTH]
 
 

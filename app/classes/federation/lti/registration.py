@@ -41,12 +41,12 @@ async def register_at_platform(
     """
     bearer = {"Authorization": f"Bearer {token}"} if token else {}
     about = (await outgoing.get(configuration, bearer)).fields()
-    issuer = _text(about, "issuer", ISSUER_LIMIT)
+    issuer = _text_field(about, "issuer", ISSUER_LIMIT)
     if origin_of(issuer) != origin_of(configuration) and not hosts_issuer(issuer, configuration):
         raise RefusedError(f"the configuration at {host_in(configuration)} is that of another issuer, {issuer!r}")
     answer = await outgoing.send(
         "POST",
-        _text(about, "registration_endpoint", ADDRESS_LIMIT),
+        _text_field(about, "registration_endpoint", ADDRESS_LIMIT),
         headers={"Content-Type": "application/json", **bearer},
         body=json.dumps(_description(service, canvas=_is_canvas(about))).encode(),
     )
@@ -56,11 +56,11 @@ async def register_at_platform(
     platform = Platform(
         name=name,
         issuer=issuer,
-        client_id=_text(given, "client_id", ISSUER_LIMIT),
-        auth_url=_text(about, "authorization_endpoint", ADDRESS_LIMIT),
-        token_url=_text(about, "token_endpoint", ADDRESS_LIMIT),
+        client_id=_text_field(given, "client_id", ISSUER_LIMIT),
+        auth_url=_text_field(about, "authorization_endpoint", ADDRESS_LIMIT),
+        token_url=_text_field(about, "token_endpoint", ADDRESS_LIMIT),
         token_audience=_optional(about, "authorization_server", ADDRESS_LIMIT),
-        jwks_url=_text(about, "jwks_uri", ADDRESS_LIMIT),
+        jwks_url=_text_field(about, "jwks_uri", ADDRESS_LIMIT),
         active=False,
     )
     for url in (platform.auth_url, platform.token_url, platform.jwks_url):
@@ -106,7 +106,7 @@ def _description(service: str, *, canvas: bool) -> Mapping[str, object]:
     }
 
 
-def _text(fields: Mapping[str, object], name: str, most: int) -> str:
+def _text_field(fields: Mapping[str, object], name: str, most: int) -> str:
     found = _optional(fields, name, most)
     if not found:
         raise RefusedError(f"the platform's answer has no {name}, of at most {most:,} characters")

@@ -44,13 +44,13 @@ _ALGORITHM = "RS256"  # the one that LTI requires
 def signing_key(session: Session, at: datetime | None = None) -> jwk.RSAKey:
     """The key that signs at this moment; it is made the first time. Commits."""
     moment = at or now()
-    return _key([row for row in _current(session, moment) if row.signs_from <= moment][-1])
+    return _signing_key([row for row in _current(session, moment) if row.signs_from <= moment][-1])
 
 
 def key_set(session: Session, at: datetime | None = None) -> Mapping[str, object]:
     """The public keys that platforms should know, as a JSON Web Key Set. Commits."""
     rows = _current(session, at or now())
-    return {"keys": [_key(row).as_dict(private=False) for row in rows]}
+    return {"keys": [_signing_key(row).as_dict(private=False) for row in rows]}
 
 
 def rotate(session: Session) -> None:
@@ -100,7 +100,7 @@ def _new(session: Session, signs_from: datetime) -> ToolKeyRow:
     return row
 
 
-def _key(row: ToolKeyRow) -> jwk.RSAKey:
+def _signing_key(row: ToolKeyRow) -> jwk.RSAKey:
     return _imported(row.private)
 
 
@@ -443,14 +443,14 @@ async def trials(outgoing: Outgoing, services: Services, platform: Platform) -> 
     try:
         yield PlatformCheck("keys", right=True, says=await _keys(outgoing, platform))
     except AppError as error:
-        yield PlatformCheck("keys", right=False, says=_said(error))
+        yield PlatformCheck("keys", right=False, says=_platform_error(error))
     for scope in SCOPES:
         name = f"token for {scope.rpartition('/')[2]}"
         try:
             await services.token(platform, scope)
             yield PlatformCheck(name, right=True, says=f"given by {platform.token_url}")
         except AppError as error:
-            yield PlatformCheck(name, right=False, says=_said(error))
+            yield PlatformCheck(name, right=False, says=_platform_error(error))
 
 
 async def _keys(outgoing: Outgoing, platform: Platform) -> str:
@@ -461,6 +461,6 @@ async def _keys(outgoing: Outgoing, platform: Platform) -> str:
     return f"{len(keys)} read from {platform.jwks_url}"
 
 
-def _said(error: AppError) -> str:
+def _platform_error(error: AppError) -> str:
     cause = f" ({error.cause})" if isinstance(error, UnavailableError) and error.cause else ""
     return f"{error}{cause}"

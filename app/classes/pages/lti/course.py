@@ -293,7 +293,7 @@ async def ask(
 ) -> Response:
     """The page on which an administrator of a platform registers it."""
     try:
-        name = await aside(_named, site, code)
+        name = await aside(_name_class, site, code)
         page = _registration_page(name, code, openid_configuration, registration_token)
     except AppError as problem:
         return refused_launch(request, problem)
@@ -316,9 +316,9 @@ async def register_platform_page(
         tool = tool_in(request)
         from app.classes.federation.lti.registration import register_at_platform
 
-        name = await aside(_named, site, code)
+        name = await aside(_name_class, site, code)
         found = await register_at_platform(tool.outgoing, name, openid_configuration, registration_token, tool.address)
-        await aside(_store, site, code, found)
+        await aside(_store_course, site, code, found)
     except InputError as problem:
         return refused_launch(request, RefusedError(str(problem)))
     except AppError as problem:
@@ -337,12 +337,12 @@ def _registration_page(name: str, code: str, configuration: str, token: str) -> 
     return RegisterPage(name=name, host=host, code=code, configuration=configuration, token=token)
 
 
-def _named(site: Site, code: str) -> str:
+def _name_class(site: Site, code: str) -> str:
     with open_session(site.engine) as session:
         return registration_with(session, code)
 
 
-def _store(site: Site, code: str, found: "PlatformRegistration") -> None:
+def _store_course(site: Site, code: str, found: "PlatformRegistration") -> None:
     with open_writing_session(site.engine) as session:
         if not use_registration(session, code):
             raise RefusedError(translate("this registration link was used a moment ago"))

@@ -137,7 +137,7 @@ def _opened(session: Session, site: Site, launch: Launch, arrival: Arrival, said
     assignment, class_id = arrival.assignment, arrival.class_id
     asks = launch.teaches and launch.link and said.chosen != _NONE
     if asks and said.chosen.startswith(_ASSIGNMENT):
-        assignment = _number(said.chosen)
+        assignment = _chosen_weeks(said.chosen)
         name_link(session, launch, class_id, assignment)
     elif asks and not assignment:
         before = classes_before(session, launch, [arrival.person], class_id)
@@ -206,7 +206,7 @@ def _copy(session: Session, site: Site, said: TeacherChoice, before: Sequence[Cl
     Raises:
         NotFoundError: it is none of them.
     """
-    source = _number(said.chosen)
+    source = _chosen_weeks(said.chosen)
     if source not in {number_of(row) for row in before}:
         raise NotFoundError(translate("you do not teach a class with this number"))
     copy_course(session, source, class_id, said.weeks, site.catalog.by_id)
@@ -242,7 +242,7 @@ def _tie(session: Session, site: Site, launch: Launch, said: TeacherChoice, here
     if said.chosen == _NEW:
         tie(session, launch, new_class(session, site.secret, launch, said.zone))
         return
-    class_id = _number(said.chosen)
+    class_id = _chosen_weeks(said.chosen)
     if said.chosen.startswith(_COPY):
         before = classes_before(session, launch, _who(session, launch, person))
         like = next((row for row in before if number_of(row) == class_id), None)
@@ -274,7 +274,7 @@ def _which_assignment(session: Session, site: Site, launch: Launch, arrival: Arr
     )
 
 
-def _number(chosen: str) -> int:
+def _chosen_weeks(chosen: str) -> int:
     digits = chosen.rpartition(":")[2]
     if not (digits.isascii() and digits.isdecimal() and len(digits) < len(str(2**63))):
         raise RefusedError(translate("choose one of those that are listed"))

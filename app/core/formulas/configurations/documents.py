@@ -150,7 +150,7 @@ def count_in(given: Mapping[str, object], *names: str) -> int | None:
     """
     for name in names:
         if (value := given.get(name)) is not None:
-            return _whole(name, value)
+            return _whole_number(name, value)
     return None
 
 
@@ -211,7 +211,7 @@ def latent_attention(given: Mapping[str, object], heads: int, size: int, rope: i
     }
 
 
-def _whole(name: str, value: object) -> int:
+def _whole_number(name: str, value: object) -> int:
     if isinstance(value, list) and value:
         if any(one != value[0] for one in value):
             raise ValueError(say("{name} differs by layer, which a model shape cannot say", name=name))

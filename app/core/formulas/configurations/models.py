@@ -72,7 +72,7 @@ def hub_model(given: Mapping[str, object]) -> Mapping[str, object]:
     flat = {**inner}
     if "tie_word_embeddings" in given:
         flat.setdefault("tie_word_embeddings", given["tie_word_embeddings"])
-    found = {**_attention(kind, flat), **_feed_forward(kind, flat), **_mixture(kind, flat)}
+    found = {**_hub_attention(kind, flat), **_feed_forward(kind, flat), **_mixture(kind, flat)}
     notes = "; ".join(_notes(kind, given, inner))
     return {**found, "source": f"config.json, model_type {kind[:40] or 'not said'}" + notes}
 
@@ -95,7 +95,7 @@ def _refuse(kind: str, given: Mapping[str, object], inner: Mapping[str, object])
         )
 
 
-def _attention(kind: str, given: Mapping[str, object]) -> Mapping[str, object]:
+def _hub_attention(kind: str, given: Mapping[str, object]) -> Mapping[str, object]:
     layers = needed_count(given, "num_hidden_layers", "n_layer", "n_layers", "num_layers")
     hidden = needed_count(given, "hidden_size", "n_embd", "d_model")
     heads = needed_count(given, "num_attention_heads", "n_head", "n_heads")
@@ -213,7 +213,7 @@ def megatron_model(given: Mapping[str, object]) -> Mapping[str, object]:
         "layers": layers,
         "hidden": hidden,
         "heads": heads,
-        "key_value_heads": _groups(given, heads),
+        "key_value_heads": _megatron_groups(given, heads),
         "head_size": count_in(given, "kv_channels") or hidden // max(heads, 1),
         "feed_forward": count_in(given, "ffn_hidden_size") or 4 * hidden,
         "vocabulary": needed_count(given, "vocab_size", "padded_vocab_size"),
@@ -252,7 +252,7 @@ _NUMBERS = {
 }
 
 
-def _groups(given: Mapping[str, object], heads: int) -> int:
+def _megatron_groups(given: Mapping[str, object], heads: int) -> int:
     """Key-value heads. Megatron prints num_query_groups also where they are not in use."""
     used = flag_in(given, "group_query_attention", "num_query_groups" in given)
     return (count_in(given, "num_query_groups") or heads) if used else heads
@@ -380,7 +380,7 @@ class ConfiguredLayout:
             ValueError: the degrees do not divide the GPUs, or the batch.
         """
         found = dict(self.fields)
-        model = _product(found, "tensor", "pipeline", "context")
+        model = _degrees_product(found, "tensor", "pipeline", "context")
         if gpus % model:
             raise ValueError(
                 say(
@@ -391,7 +391,7 @@ class ConfiguredLayout:
             )
         found["data"] = gpus // model
         if self.layers_per_chunk and layers:
-            found["virtual"] = max(1, layers // (_product(found, "pipeline") * self.layers_per_chunk))
+            found["virtual"] = max(1, layers // (_degrees_product(found, "pipeline") * self.layers_per_chunk))
         if "sequence" not in found:
             found["source"] = f"{found['source']}, which says no sequence: 8,192 tokens are taken"
         if self.batch:
@@ -399,7 +399,7 @@ class ConfiguredLayout:
         return found
 
     def _microbatches(self, found: Mapping[str, Setting]) -> int:
-        each = _product(found, "data", "micro_batch")
+        each = _degrees_product(found, "data", "micro_batch")
         if self.batch % each:
             raise ValueError(
                 say("the batch of {batch} sequences does not divide into {each} at once", batch=self.batch, each=each)
@@ -407,7 +407,7 @@ class ConfiguredLayout:
         return self.batch // each
 
 
-def _product(found: Mapping[str, Setting], *names: str) -> int:
+def _degrees_product(found: Mapping[str, Setting], *names: str) -> int:
     return math.prod(int(found.get(name, 1)) for name in names)
 
 
@@ -452,7 +452,7 @@ def _deepspeed(given: Mapping[str, object]) -> ConfiguredLayout:
         "source": f"a DeepSpeed JSON{_not_said(given)}",
     }
     batch = 0 if steps else count_in(fixed, "train_batch_size") or 0
-    return ConfiguredLayout(_said(fields), batch)
+    return ConfiguredLayout(_known_settings(fields), batch)
 
 
 def _not_said(given: Mapping[str, object]) -> str:
@@ -492,7 +492,7 @@ def _torchtitan(given: Mapping[str, object]) -> ConfiguredLayout:
     shards = degrees.get("data_parallel_shard_degree", -1)
     if copies > 1 and isinstance(shards, int) and shards > 0:
         fields["shard_ranks"] = shards * (count_in(degrees, "context_parallel_degree") or 1)
-    return ConfiguredLayout(_said(fields), batch)
+    return ConfiguredLayout(_known_settings(fields), batch)
 
 
 def _titan_recompute(given: Mapping[str, object]) -> str:
@@ -521,7 +521,7 @@ def _megatron(given: Mapping[str, object]) -> ConfiguredLayout:
         "source": "arguments of Megatron-LM",
     }
     chunk = count_in(given, "num_layers_per_virtual_pipeline_stage") or 0
-    return ConfiguredLayout(_said(fields), count_in(given, "global_batch_size") or 0, chunk)
+    return ConfiguredLayout(_known_settings(fields), count_in(given, "global_batch_size") or 0, chunk)
 
 
 def _megatron_recompute(given: Mapping[str, object]) -> str:
@@ -530,6 +530,6 @@ def _megatron_recompute(given: Mapping[str, object]) -> str:
     return _RECOMPUTE.get(str(given.get("recompute_granularity")), "none")
 
 
-def _said(fields: Mapping[str, Setting | None]) -> Mapping[str, Setting]:
+def _known_settings(fields: Mapping[str, Setting | None]) -> Mapping[str, Setting]:
     """*fields* without those that the configuration does not say."""
     return {name: value for name, value in fields.items() if value is not None}

@@ -90,7 +90,7 @@ def plan_bytes(task: ShardingTask, plan: ShardingPlan) -> Bytes:
                     "{name} must find {lacking} for {step!r} as move {number}",
                     name="plan",
                     lacking=error,
-                    step=_text(step),
+                    step=_step_text(step),
                     number=number,
                 )
             ) from None
@@ -137,7 +137,7 @@ def cheapest_plan(task: ShardingTask) -> tuple[str, ...]:
     while heap:
         sent, length, _, state, moves = heappop(heap)
         if goal in state:
-            return tuple(map(_text, moves))
+            return tuple(map(_step_text, moves))
         if state in seen:
             continue
         seen.add(state)
@@ -239,7 +239,7 @@ def _product(task: ShardingTask, state: _State) -> _State:
     return ((task.target[0], _Array(cuts, frozenset(inner))),)
 
 
-def _text(step: Step) -> str:
+def _step_text(step: Step) -> str:
     kind, name, axis, dim = step
     words = [kind, name, *(["over", axis] if axis else []), *(["along", dim] if dim else [])]
     return " ".join(filter(None, words))

@@ -66,7 +66,7 @@ class Widths(NamedTuple):
         """The widths of *shape*."""
         wide, mixtures = shape.hidden, shape.expert_layers
         return cls(
-            attention=_attention(shape),
+            attention=_attention_linears(shape),
             dense=_feed_forward(shape, shape.feed_forward),
             shared=_feed_forward(shape, shape.shared * shape.expert_feed_forward),
             expert=_feed_forward(shape, shape.expert_feed_forward),
@@ -84,7 +84,7 @@ class Widths(NamedTuple):
         )
 
 
-def _attention(shape: ModelShape) -> tuple[Linear, ...]:
+def _attention_linears(shape: ModelShape) -> tuple[Linear, ...]:
     wide, queries = Width(shape.hidden), shape.heads * shape.head_size
     out = Linear(wide, Width(queries, split=True))
     if not shape.latent:
@@ -107,7 +107,7 @@ def one_by_one(shape: ModelShape, width: int) -> tuple[Linear, ...]:
     up = Linear(Width(width, split=True), wide)
     ups = (up, up) if shape.gated else (up,)
     bent = (*ups, Linear(wide, up.result)) if width else ()
-    return (*(_attention(shape) if shape.latent else heads), *bent)
+    return (*(_attention_linears(shape) if shape.latent else heads), *bent)
 
 
 def _feed_forward(shape: ModelShape, width: int) -> tuple[Linear, ...]:

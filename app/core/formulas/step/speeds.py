@@ -140,12 +140,12 @@ def speeds_of(
     """The speeds of a run; shares without a source are on the given *side* of what was seen."""
     gpu = cluster.gpu
     precision = _supported(gpu, precision)
-    exact = gpu.peak * _product(gpu, shares, "16-bit", side)
+    exact = gpu.peak * _product_share(gpu, shares, "16-bit", side)
     fused = is_fused(shape, gpu, shares)
     exposed = _HIDDEN if precision != "16-bit" else _PlausibleShare(0.0, 0.0, 0.0)
     overlap = -1.0 if fused else 0.0
     return Speeds(
-        products=peak_of(gpu, precision) * _product(gpu, shares, precision, side),
+        products=peak_of(gpu, precision) * _product_share(gpu, shares, precision, side),
         exact=exact,
         grouped=shares.grouped or getattr(_GROUPED, side),
         memory=gpu.memory_bandwidth * (shares.memory or gpu.memory_share or getattr(_MEMORY, side)),
@@ -154,10 +154,10 @@ def speeds_of(
         casts=getattr(_CASTS[precision], side),
         fused=fused,
         net=_net(cluster, shares),
-        hidden_tensor=_given(shares.hidden_tensor, getattr(exposed, side)),
-        hidden_context=_given(shares.hidden_context, getattr(exposed, side)),
-        hidden_expert=_given(shares.hidden_expert, getattr(_HIDDEN_EXPERT, side)),
-        hidden_data=_given(shares.hidden_data, overlap),
+        hidden_tensor=_share_or(shares.hidden_tensor, getattr(exposed, side)),
+        hidden_context=_share_or(shares.hidden_context, getattr(exposed, side)),
+        hidden_expert=_share_or(shares.hidden_expert, getattr(_HIDDEN_EXPERT, side)),
+        hidden_data=_share_or(shares.hidden_data, overlap),
         skew=shares.skew,
     )
 
@@ -174,7 +174,7 @@ def _supported(gpu: Gpu, precision: Precision) -> Precision:
     return "8-bit" if precision != "16-bit" and gpu.peak_8bit else "16-bit"
 
 
-def _product(gpu: Gpu, shares: Shares, precision: Precision, side: Side) -> float:
+def _product_share(gpu: Gpu, shares: Shares, precision: Precision, side: Side) -> float:
     own = {
         "16-bit": gpu.product_share,
         "8-bit": gpu.product_share_8bit * float(getattr(_FEWER_BITS, side)),
@@ -190,7 +190,7 @@ def _powered(gpu: Gpu) -> float:
     return min(1.0, gpu.power / max(alike, default=gpu.power)) if gpu.power else 1.0
 
 
-def _given(given: float, otherwise: float) -> float:
+def _share_or(given: float, otherwise: float) -> float:
     return given if given >= 0 else otherwise
 
 

@@ -39,7 +39,7 @@ def printed_model(said: LogSettings) -> PrintedModel:
     if needed:
         needed += [name for name in ("gated", "vocabulary") if name not in found]
         return _incomplete(found, needed)
-    return _whole(said, found)
+    return _whole_model(said, found)
 
 
 def _by_name(said: LogSettings) -> PrintedModel:
@@ -110,10 +110,10 @@ def _experts(said: LogSettings) -> Fields:
 def _incomplete(found: Fields, needed: list[str]) -> PrintedModel:
     if not {"layers", "hidden"} & set(found):
         return PrintedModel()
-    return PrintedModel(printed=_text(found), missing=tuple(dict.fromkeys(needed)))
+    return PrintedModel(printed=_layout_text(found), missing=tuple(dict.fromkeys(needed)))
 
 
-def _whole(said: LogSettings, found: Fields) -> PrintedModel:
+def _whole_model(said: LogSettings, found: Fields) -> PrintedModel:
     """A known model with all that is printed; else the shape, with guesses for the rest."""
     like = [one for one in dict.fromkeys(MODELS.values()) if _is_like(one, found)]
     sure = {"gated", "vocabulary", "key_value_heads"} <= found.keys()
@@ -123,9 +123,9 @@ def _whole(said: LogSettings, found: Fields) -> PrintedModel:
     if len({one.vocabulary for one in like}) == 1 and "vocabulary" in assumed:
         assumed["vocabulary"] = like[0].vocabulary
     if "gated" in assumed and found.get("feed_forward") != 4 * _whole_number(found, "hidden"):
-        return PrintedModel(printed=_text(found), missing=("gated",))
+        return PrintedModel(printed=_layout_text(found), missing=("gated",))
     shown = [f"{k}={v}" for k, v in assumed.items() if k in _OF_TIME]
-    return PrintedModel(_text(found | assumed), tuple(shown))
+    return PrintedModel(_layout_text(found | assumed), tuple(shown))
 
 
 _OF_TIME = ("key_value_heads", "gated", "vocabulary")  # of which a step's time depends
@@ -162,7 +162,7 @@ def _whole_number(found: Mapping[str, object], name: str) -> int:
     return value if isinstance(value, int) else 0
 
 
-def _text(found: Fields) -> str:
+def _layout_text(found: Fields) -> str:
     return " ".join(f"{name}={value}" for name, value in found.items())
 
 

@@ -48,7 +48,7 @@ def _inverse(value: float, behind: str, scale: float) -> float | None:
     return 1 / rate if rate else None
 
 
-def _times(word: str, form: str, scale: float = 1.0) -> LogField:
+def _scaled_field(word: str, form: str, scale: float = 1.0) -> LogField:
     return _field("step_time", word, form, in_seconds, scale)
 
 
@@ -61,19 +61,19 @@ def _tokens(word: str, form: str) -> LogField:
 
 
 _FIELDS = (
-    _times("elapsed", rf"elapsed time per iteration ?\(?ms\)?{_N}", _MILLI),
-    _times("elapsed", rf"elapsed time per iteration(?: ?\(?s\)?)?{_N}"),
-    _times("train step", rf"train step timing(?: in s)?{_N}"),
-    _times("iter time", rf"iter time \(s\){_N}"),
+    _scaled_field("elapsed", rf"elapsed time per iteration ?\(?ms\)?{_N}", _MILLI),
+    _scaled_field("elapsed", rf"elapsed time per iteration(?: ?\(?s\)?)?{_N}"),
+    _scaled_field("train step", rf"train step timing(?: in s)?{_N}"),
+    _scaled_field("iter time", rf"iter time \(s\){_N}"),
     _field("step_time", "iter time", rf"iter time:{_DIGITS}{_BEHIND}", in_named_seconds),
-    _times("seconds", rf"seconds{_N}"),
-    _times("step time", rf"step time{_N}"),
-    _times("end to end", rf"time metrics/end to end\(s\)\W{{0,9}}{_N}"),
-    _times("perf/time", rf"perf/time per step{_N}"),
-    _times("timing s/step", rf"timing s/step{_N}"),
+    _scaled_field("seconds", rf"seconds{_N}"),
+    _scaled_field("step time", rf"step time{_N}"),
+    _scaled_field("end to end", rf"time metrics/end to end\(s\)\W{{0,9}}{_N}"),
+    _scaled_field("perf/time", rf"perf/time per step{_N}"),
+    _scaled_field("timing s/step", rf"timing s/step{_N}"),
     _field("step_time", "dt:", rf"dt:{_DIGITS}{_BEHIND}", in_named_seconds),
     _field("step_time", ", time", rf", time {_DIGITS}{_BEHIND}", in_named_seconds),
-    _times("s/it", rf"{_FIRST}()s/it"),
+    _scaled_field("s/it", rf"{_FIRST}()s/it"),
     _field("step_time", "it/s", rf"{_FIRST}()it/s", _inverse),
     _flops("tflop/s/gpu", rf"(?:throughput|compute) per gpu \(tflop/s/gpu\){_N}"),
     _flops("approx flops", rf"approx flops per gpu{_N}"),

@@ -42,7 +42,7 @@ def utilization(steady: SteadyRun) -> tuple[FlopsPerSecond | None, Ratio | None,
         return (None, *_without_flops(printed, peaks))
     if printed is None:
         return (flops, *_on_peak(flops, peaks))
-    return (flops, *_checked(flops, printed, peaks))
+    return (flops, *_plausible_mfu(flops, printed, peaks))
 
 
 def _peaks(steady: SteadyRun, flops: float | None, printed: Ratio | None) -> _Peaks:
@@ -112,7 +112,7 @@ def _in_fewer_bits(flops: float, dense: float, gpu: str) -> str:
     )
 
 
-def _checked(flops: float, printed: Ratio, peaks: _Peaks) -> tuple[Ratio | None, Doubts]:
+def _plausible_mfu(flops: float, printed: Ratio, peaks: _Peaks) -> tuple[Ratio | None, Doubts]:
     """The MFU of the FLOP per second and the peak, where both are known, and what is printed."""
     used = flops / printed
     right = peaks.dense or _sparse_of(used)

@@ -8,7 +8,7 @@ from pkgutil import iter_modules
 from app.core.measurements.readers.nccl_tables import TextReader
 
 
-def _written() -> Iterator[type[TextReader]]:
+def _known_readers() -> Iterator[type[TextReader]]:
     for found in iter_modules(__path__):
         module = import_module(f"{__name__}.{found.name}")
         for value in vars(module).values():
@@ -17,6 +17,6 @@ def _written() -> Iterator[type[TextReader]]:
 
 
 # Those that take the lines of no other come last.
-TEXT_READERS = tuple(sorted(_written(), key=lambda reader: reader.takes_the_rest))
+TEXT_READERS = tuple(sorted(_known_readers(), key=lambda reader: reader.takes_the_rest))
 
 __all__ = ["TEXT_READERS", "TextReader"]

@@ -323,7 +323,7 @@ class RecordReader(CollectiveReader):
     def take_record(self, record: Mapping[str, object]) -> None:
         """Keep *record*, whose keys are those of rccl-tests."""
         ranks = _ranks_of(record)
-        size = _whole(record.get("size"))
+        size = _whole_or_none(record.get("size"))
         if size is None:
             return
         key = tuple(str(record.get(name, "")) for name in ("name", "type", "redop")) + (str(ranks),)
@@ -353,11 +353,11 @@ def _values(record: Mapping[str, object] | None) -> tuple[str, ...]:
 
 
 def _ranks_of(record: Mapping[str, object]) -> int | None:
-    ranks, gpus = _whole(record.get("ranks")), _whole(record.get("gpusPerRank"))
-    return ranks * (gpus or 1) if ranks else _whole(record.get("gpus"))
+    ranks, gpus = _whole_or_none(record.get("ranks")), _whole_or_none(record.get("gpusPerRank"))
+    return ranks * (gpus or 1) if ranks else _whole_or_none(record.get("gpus"))
 
 
-def _whole(value: object) -> int | None:
+def _whole_or_none(value: object) -> int | None:
     """A number of bytes or ranks; None for anything else."""
     text = str(value)
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else None  # noqa: PLR2004 (digits)

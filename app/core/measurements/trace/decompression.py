@@ -26,7 +26,7 @@ def blocks(file: BinaryIO, largest: int = UNPACKED_LIMIT) -> Iterator[bytes]:
     """
     total = 0
     first = file.read(_PACKED)
-    source = _unpacked(file, first) if first.startswith(_MAGIC) else _plain(file, first)
+    source = _unpacked(file, first) if first.startswith(_MAGIC) else _plain_chunks(file, first)
     for block in source:
         total += len(block)
         if total > largest:
@@ -34,7 +34,7 @@ def blocks(file: BinaryIO, largest: int = UNPACKED_LIMIT) -> Iterator[bytes]:
         yield block
 
 
-def _plain(file: BinaryIO, first: bytes) -> Iterator[bytes]:
+def _plain_chunks(file: BinaryIO, first: bytes) -> Iterator[bytes]:
     if first:
         yield first
     while block := file.read(BLOCK):

@@ -118,11 +118,11 @@ def _job(distributed: Mapping[str, object]) -> Mapping[str, object]:
     found: dict[str, object] = {name: _short(distributed[name]) for name in _JOB if name in distributed}
     listed = distributed.get("pg_config")
     if isinstance(listed, list):
-        found["pg_config"] = list(_groups(listed))
+        found["pg_config"] = list(_redacted_groups(listed))
     return found
 
 
-def _groups(listed: list[object]) -> Iterator[Mapping[str, object]]:
+def _redacted_groups(listed: list[object]) -> Iterator[Mapping[str, object]]:
     for one in listed:
         ranks = one.get("ranks") if isinstance(one, dict) else None
         if isinstance(one, dict) and isinstance(ranks, list):

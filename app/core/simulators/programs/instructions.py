@@ -108,7 +108,7 @@ def _read_instructions(
             after = place
 
 
-def _refusal(where: _Where, problem: str) -> ScheduleError:
+def _schedule_error(where: _Where, problem: str) -> ScheduleError:
     rank, place = where
     form = noted("rank {rank}, instruction {place}: {problem}")
     return ScheduleError(say(form, rank=rank, place=place, problem=problem))
@@ -117,14 +117,14 @@ def _refusal(where: _Where, problem: str) -> ScheduleError:
 def _split(where: _Where, step: object, known: Collection[str]) -> tuple[str, Sequence[object]]:
     if not isinstance(step, list | tuple) or not step or not isinstance(step[0], str):
         form = noted("{step} is not an instruction such as ('F', 0, 0)")
-        raise _refusal(where, say(form, step=_shown_instructions(step)))
+        raise _schedule_error(where, say(form, step=_shown_instructions(step)))
     op, *operands = step
     if op not in known:
         form = noted("{op} cannot be used here, only {known}")
-        raise _refusal(where, say(form, op=_shown_instructions(op), known=", ".join(sorted(known))))
+        raise _schedule_error(where, say(form, op=_shown_instructions(op), known=", ".join(sorted(known))))
     form = _FORMS[op].format(op)
     if len(operands) != form.count(","):
-        raise _refusal(where, say("{step} should be {form}", step=_shown_instructions(step), form=form))
+        raise _schedule_error(where, say("{step} should be {form}", step=_shown_instructions(step), form=form))
     return op, operands
 
 
@@ -136,13 +136,13 @@ def _instruction(
         peer, name = operands
         if not _is_whole(peer) or not 0 <= peer < ranks or peer == rank:
             form = noted("the rank must be another one, from 0 to {last}, not {rank}")
-            raise _refusal(where, say(form, last=ranks - 1, rank=_shown_instructions(peer)))
+            raise _schedule_error(where, say(form, last=ranks - 1, rank=_shown_instructions(peer)))
         return Instruction(op, place, after, peer=peer, name=_name(where, name))
     if op == "drop":
         return Instruction(op, place, after, name=_name(where, operands[0]))
     numbers = [one for one in operands if _is_whole(one)]
     if len(numbers) < len(operands):
-        raise _refusal(where, say("layers and micro-batches are whole numbers"))
+        raise _schedule_error(where, say("layers and micro-batches are whole numbers"))
     layer, batch = (*numbers, 0)[:2]
     return Instruction(op, place, after, layer, batch)
 
@@ -158,7 +158,7 @@ def _name(where: _Where, value: object) -> Name:
     numbers = [place for place in places if _is_whole(place)]
     if not is_one or len(numbers) < len(places):
         form = noted("{value} is not a name such as ('x', 0, 0)")
-        raise _refusal(where, say(form, value=_shown_instructions(value)))
+        raise _schedule_error(where, say(form, value=_shown_instructions(value)))
     return (kind, *numbers)
 
 

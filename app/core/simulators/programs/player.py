@@ -309,7 +309,7 @@ def schedule_code(played: PlayedSchedule) -> str:
     """
     if played.problem or not 0 < len(played.spans) <= MOST_INSTRUCTIONS:
         return ""
-    text = ";".join(" ".join(map(_text, own)) for own in _programs(played))
+    text = ";".join(" ".join(map(_instruction_text, own)) for own in _programs(played))
     code = base64.urlsafe_b64encode(zlib.compress(text.encode(), 9)).decode().rstrip("=")
     return code if len(code) <= LONGEST_CODE and len(text) <= _UNPACKED else ""
 
@@ -336,7 +336,7 @@ def _programs(played: PlayedSchedule) -> Iterator[list[Instruction]]:
         yield sorted(own, key=lambda step: step.place)
 
 
-def _text(step: Instruction) -> str:
+def _instruction_text(step: Instruction) -> str:
     """An instruction as its words and numbers: F.0.1, pass.1.x.1.0, drop.x.0.1, gather.2."""
     if step.op in TOGETHER:
         parts: Sequence[object] = (step.layer,)

@@ -454,7 +454,7 @@ def working_plans(task: Resharding, longest: int = LONGEST) -> tuple[WorkingPlan
         return tuple(_with_product(task, longest))
     name = task.want[0]
     ways = _reached(task, name, task.start[name], longest).get(task.goal, [])
-    return tuple(WorkingPlan(way.moves, _parts({name: way.sent})) for way in ways)
+    return tuple(WorkingPlan(way.moves, _sent_shares({name: way.sent})) for way in ways)
 
 
 def _with_product(task: Resharding, longest: int) -> Iterator[WorkingPlan]:
@@ -487,10 +487,10 @@ def _joined(
             if len(left.moves) + len(right.moves) + len(end.moves) <= longest:
                 moves = (*left.moves, *right.moves, MULTIPLY, *end.moves)
                 parts = (left.sent, right.sent, end.sent)
-                yield WorkingPlan(moves, _parts(dict(zip(names, parts, strict=True))))
+                yield WorkingPlan(moves, _sent_shares(dict(zip(names, parts, strict=True))))
 
 
-def _parts(sent: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
+def _sent_shares(sent: Mapping[str, float]) -> tuple[tuple[str, float], ...]:
     return tuple((name, part) for name, part in sent.items() if part)
 
 

@@ -195,7 +195,7 @@ class Contest:
             refuse_lost(report)
             if report.body or not report.outcomes:
                 raise UnavailableError(f"the sandbox did not run a search: {report.body}")
-            found += _found(report.outcomes)
+            found += _call_results(report.outcomes)
         return found
 
     @cached_property
@@ -235,7 +235,7 @@ def sensible(
     return [place for place, row in rows if makes_sense(row)]
 
 
-def _found(outcomes: Sequence[Outcome]) -> Iterator[Plain]:
+def _call_results(outcomes: Sequence[Outcome]) -> Iterator[Plain]:
     """The result of each call, up to one that was stopped: the next run starts with it."""
     for index, outcome in enumerate(outcomes):
         if isinstance(outcome, StoppedRun) and index:

@@ -193,12 +193,12 @@ def common_mistake_in(calls: Sequence[TrialCall], outcomes: Sequence[Outcome], s
 
 def _ratios(calls: Sequence[TrialCall], outcomes: Sequence[Outcome]) -> Iterator[float]:
     for call, outcome in zip(calls, outcomes, strict=False):
-        number = _number(outcome)
+        number = _returned_number(outcome)
         if (expected := as_float(call.expected)) and number is not None:
             yield number / expected
 
 
-def _number(outcome: Outcome) -> float | None:
+def _returned_number(outcome: Outcome) -> float | None:
     """The finite number that a call returned."""
     if not isinstance(outcome, CallReturned) or type(outcome.value) not in (int, float):
         return None

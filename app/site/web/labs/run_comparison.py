@@ -172,7 +172,7 @@ def figure_of(lab: Lab, group: RunGroup) -> Figure:
     title = f"{group.parameters}: {counted}"
     if not place:
         return Bars(
-            title=title, summary=says.says, axis=axis_of(says.says, unit, measured), bars=tuple(_bars(lab, group))
+            title=title, summary=says.says, axis=axis_of(says.says, unit, measured), bars=tuple(_run_bars(lab, group))
         )
     parameter = lab.parameters[f"{place}s"]
     series = [
@@ -224,7 +224,7 @@ def _last(report: Report, name: str) -> Measure | None:
     return next((one for one in reversed(report.measures) if one.name == name), None)
 
 
-def _bars(lab: Lab, group: RunGroup) -> Iterator[Bar]:
+def _run_bars(lab: Lab, group: RunGroup) -> Iterator[Bar]:
     """One per run, with its formula beside it; where all have the same formula, as a bar."""
     for number, (name, run) in enumerate(zip(group.names, group.runs, strict=False)):
         one = _last(run.report, run.asked)

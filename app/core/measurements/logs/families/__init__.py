@@ -7,13 +7,13 @@ from pkgutil import iter_modules
 from app.core.measurements.logs.families.small_trainers import LogFamily
 
 
-def _written() -> Iterator[LogFamily]:
+def _known_families() -> Iterator[LogFamily]:
     for found in iter_modules(__path__):
         module = import_module(f"{__name__}.{found.name}")
         yield from (value for value in vars(module).values() if isinstance(value, LogFamily))
 
 
-LOG_FAMILIES = tuple(sorted(_written(), key=lambda family: family.rank))
+LOG_FAMILIES = tuple(sorted(_known_families(), key=lambda family: family.rank))
 _TITLES = {family.name: family.title for family in LOG_FAMILIES}
 
 
