@@ -413,7 +413,7 @@ def modules() -> Mapping[str, Path]:
         if path is None:
             continue
         found[name] = path
-        waiting += [name.rpartition(".")[0], *_imports(path)]
+        waiting += [name.rpartition(".")[0], *imports_of(path)]
     return dict(sorted(found.items()))
 
 
@@ -479,16 +479,11 @@ def _inside(package: str) -> Iterator[str]:
         yield f"{package}.{name}".removesuffix(".__init__")
 
 
-def _imports(path: Path) -> Iterator[str]:
+def imports_of(path: Path) -> Iterator[str]:
+    """The names that the module at *path* imports."""
     for node in ast.walk(ast.parse(path.read_text("utf-8"))):
         if isinstance(node, ast.ImportFrom) and node.module:
             yield node.module
             yield from (f"{node.module}.{one.name}" for one in node.names)
         elif isinstance(node, ast.Import):
             yield from (one.name for one in node.names)
-
-
-def outside_packages() -> set[str]:
-    """The names of packages that the modules import, besides the standard library."""
-    names = {name.partition(".")[0] for path in modules().values() for name in _imports(path)}
-    return {name for name in names if name not in sys.stdlib_module_names and name != "app"}

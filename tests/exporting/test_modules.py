@@ -1,6 +1,8 @@
 """What an export takes along is all that its modules import."""
 
-from app.exporting.python import WHEELS, outside_packages, packages
+import sys
+
+from app.exporting.python import WHEELS, imports_of, modules, packages
 
 LATER = {"numpy", "torch"}  # imported inside of functions that only a server calls
 
@@ -8,4 +10,5 @@ LATER = {"numpy", "torch"}  # imported inside of functions that only a server ca
 def test_modules_of_an_export_import_only_packages_that_it_has() -> None:
     pure = {place.partition("/")[0].removesuffix(".py") for place, _ in packages()}
     compiled = {wheel.partition("-")[0] for wheel in WHEELS}
-    assert outside_packages() - LATER - pure - compiled == set()
+    names = {name.partition(".")[0] for path in modules().values() for name in imports_of(path)}
+    assert names - sys.stdlib_module_names - {"app"} - LATER - pure - compiled == set()

@@ -98,12 +98,12 @@ def numbered_rows(text: str, width: int) -> list[list[str]]:
 def read_gpu_sections(text: str) -> list[GpuSections]:
     """What `nvidia-smi -q` printed as *text*, GPU by GPU."""
     found: list[GpuSections] = []
-    for bus, lines in _parts(text.splitlines()):
+    for bus, lines in _output_parts(text.splitlines()):
         found.append(GpuSections(bus, dict(_values(lines))))
     return found
 
 
-def _parts(lines: Iterable[str]) -> Iterable[tuple[str, list[str]]]:
+def _output_parts(lines: Iterable[str]) -> Iterable[tuple[str, list[str]]]:
     found: list[tuple[str, list[str]]] = []
     for line in lines:
         if heading := _HEADING.match(line):

@@ -117,17 +117,17 @@ def _nvidia(cells: Mapping[str, str]) -> GpuReading:
     now = next((cells[name] for name in _NOW if name in cells), "")
     slowed: dict[str, float] = {}
     for name, reason in _COUNTED.items():
-        if (value := _number(cells.get(name, ""), _MICRO)) is not None:
+        if (value := _leading_number(cells.get(name, ""), _MICRO)) is not None:
             slowed[reason] = slowed.get(reason, 0.0) + value
     return GpuReading(
         uuid=cells["uuid"],
-        clock=_number(cells["clocks.sm"], _MEGA),
-        highest_clock=_number(cells["clocks.max.sm"], _MEGA),
-        power=_number(cells["power.draw"]),
-        power_limit=_number(cells["power.limit"]),
-        temperature=_number(cells["temperature.gpu"]),
-        memory_used=_number(cells["memory.used"], _MIB),
-        utilization=_number(cells["utilization.gpu"], _PERCENT),
+        clock=_leading_number(cells["clocks.sm"], _MEGA),
+        highest_clock=_leading_number(cells["clocks.max.sm"], _MEGA),
+        power=_leading_number(cells["power.draw"]),
+        power_limit=_leading_number(cells["power.limit"]),
+        temperature=_leading_number(cells["temperature.gpu"]),
+        memory_used=_leading_number(cells["memory.used"], _MIB),
+        utilization=_leading_number(cells["utilization.gpu"], _PERCENT),
         reasons=_reasons(now),
         slowed=slowed,
     )
@@ -142,7 +142,7 @@ def _reasons(mask: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(reason for bit, reason in _BITS.items() if bits & bit))
 
 
-def _number(text: str, scale: float = 1.0) -> float | None:
+def _leading_number(text: str, scale: float = 1.0) -> float | None:
     """The number that *text* begins with; None for [N/A] and the like."""
     try:
         return float(text.split()[0]) * scale
@@ -153,7 +153,7 @@ def _number(text: str, scale: float = 1.0) -> float | None:
 def _amd(gpu: Mapping[str, Any], *way: str, scale: float = 1.0) -> float | None:
     value = _at(gpu, *way)
     plain = value.get("value") if isinstance(value, dict) else value
-    return _number(str(plain), scale)
+    return _leading_number(str(plain), scale)
 
 
 def _at(found: Any, *way: str) -> Any:

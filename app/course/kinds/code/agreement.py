@@ -17,7 +17,7 @@ _NOTHING = 1e-12
 _FAILED = object()
 
 
-def counts_as_equal(value: object, expected: object) -> bool:
+def alike(value: object, expected: object) -> bool:
     """Whether *value* counts as equal to *expected*.
 
     Lists and tuples are compared part by part, and either may stand for the other. An int may be a
@@ -27,7 +27,7 @@ def counts_as_equal(value: object, expected: object) -> bool:
         return (
             isinstance(value, list | tuple)
             and len(value) == len(expected)
-            and all(counts_as_equal(part, other) for part, other in zip(value, expected, strict=True))
+            and all(alike(part, other) for part, other in zip(value, expected, strict=True))
         )
     if type(expected) is float:
         return type(value) in (int, float) and close(as_float(value), expected)
@@ -86,7 +86,7 @@ def _fresh(row: Row) -> Iterator[object]:
     return (copy.deepcopy(value) if isinstance(value, list) else value for value in row)
 
 
-def first_failure(found: Iterable[object]) -> int:
+def failing(found: Iterable[object]) -> int:
     """The place of the first call that failed; -1 if none did."""
     return next((place for place, value in enumerate(found) if value is _FAILED), -1)
 
@@ -103,7 +103,7 @@ def first(found: Iterable[object], expected: Iterable[object], alike: Alike) -> 
     return [first, int(ran)]
 
 
-def differing_bits(found: Iterable[object], expected: Iterable[object], alike: Alike) -> int:
+def differing(found: Iterable[object], expected: Iterable[object], alike: Alike) -> int:
     """A number whose n-th bit says whether the n-th result is not as *expected*."""
     pairs = zip(found, expected, strict=False)
     return sum(_differ(value, right, alike) << place for place, (value, right) in enumerate(pairs))

@@ -28,7 +28,7 @@ from app.course.kinds.base import (
     single_text,
 )
 from app.course.kinds.code.adequacy import sensible
-from app.course.kinds.code.agreement import combinations, counts_as_equal
+from app.course.kinds.code.agreement import alike, combinations
 from app.course.kinds.code.calls import (
     Argument,
     CodeExercise,
@@ -453,7 +453,7 @@ class BuggyLine(CodeExercise):
         for call, outcome in zip(calls, report.outcomes, strict=False):
             if not isinstance(outcome, CallReturned):
                 return f"{call.text}: {outcome}"
-            if not counts_as_equal(outcome.value, call.expected):
+            if not alike(outcome.value, call.expected):
                 return f"{call.text} gives {round_result(outcome.value)}, not {round_result(call.expected)}"
         if len(report.outcomes) < len(calls):
             raise UnavailableError("the sandbox lost a run")

@@ -13,7 +13,7 @@ from app.core.quotation import visible_lines
 from app.core.translation import noted, translate
 from app.core.units import Scale
 from app.course.kinds.base import Markdown, Strict, ValueCache
-from app.course.kinds.code.agreement import CLOSE, as_float, counts_as_equal
+from app.course.kinds.code.agreement import CLOSE, alike, as_float
 from app.course.kinds.code.argument_classes import ArgumentClasses, ArgumentKindError, read_kinds
 from app.course.kinds.code.calls import (
     Argument,
@@ -127,7 +127,7 @@ def returned_value(example: WorkedCall) -> Plain:
 
 def passes(call: TrialCall, outcome: Outcome) -> bool:
     """Whether *outcome* is what *call* should return."""
-    return isinstance(outcome, CallReturned) and counts_as_equal(outcome.value, call.expected)
+    return isinstance(outcome, CallReturned) and alike(outcome.value, call.expected)
 
 
 def trial_runs(calls: Sequence[TrialCall], outcomes: Sequence[Outcome]) -> tuple[TrialRun, ...]:
@@ -163,7 +163,7 @@ def same_results(some: Sequence[Outcome], others: Sequence[Outcome]) -> bool:
 def _same_result(one: Outcome, other: Outcome) -> bool:
     if isinstance(one, CallRaised) and isinstance(other, CallRaised):
         return one.type == other.type
-    return isinstance(one, CallReturned) and isinstance(other, CallReturned) and counts_as_equal(one.value, other.value)
+    return isinstance(one, CallReturned) and isinstance(other, CallReturned) and alike(one.value, other.value)
 
 
 def was_stopped(report: Execution) -> bool:

@@ -27,7 +27,7 @@ def encode(value: Any, depth: int = 0) -> object:
     if value is None or kind in (bool, str):
         return value
     if kind in (int, float, complex):
-        return _decoded_number(value)
+        return _number(value)
     if kind is list:
         return [encode(part, depth + 1) for part in value]
     if kind is tuple:
@@ -69,7 +69,7 @@ def _unordered(value: Any, kind: str, depth: int) -> object:
     return {"dict": [[encode(k, depth + 1), encode(v, depth + 1)] for k, v in pairs]}
 
 
-def _decoded_number(value: object) -> object:
+def _number(value: object) -> object:
     if type(value) is int:
         if -_SAFE < value < _SAFE:
             return value
@@ -79,10 +79,10 @@ def _decoded_number(value: object) -> object:
         return {"int": digits}
     if type(value) is float:
         return {"float": repr(value)}
-    return {"complex": [repr(part) for part in _complex_parts(value)]}
+    return {"complex": [repr(part) for part in _parts(value)]}
 
 
-def _complex_parts(value: object) -> tuple[float, float]:
+def _parts(value: object) -> tuple[float, float]:
     return (value.real, value.imag) if isinstance(value, complex) else (0.0, 0.0)
 
 

@@ -39,7 +39,7 @@ def f(x):
 """
 
 
-class _AbsentModuleFinder:
+class _Absent:
     """A finder that explains that a module is not available."""
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> None:
@@ -101,7 +101,7 @@ def _close_doors() -> None:
         setattr(time, f"{name}_ns", lambda: int(clock() * 1e9))
     time.sleep = _refusal("time.sleep is")
     datetime.date, datetime.datetime = _DateWithoutToday, _DatetimeWithoutNow
-    sys.meta_path[:] = [_AbsentModuleFinder()]
+    sys.meta_path[:] = [_Absent()]
     sys.path[:] = []
     sys.path_hooks[:] = []
     sys.path_importer_cache.clear()

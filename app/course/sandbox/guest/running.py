@@ -17,7 +17,7 @@ _FRAMES = 3000  # frames of a traceback that are examined
 _CUT = "\n... cut: a program may print 16 kB\n"
 
 
-class PrintedOutput(io.TextIOBase):
+class Printed(io.TextIOBase):
     """The program's output, up to a limit over all calls."""
 
     def __init__(self) -> None:
@@ -49,13 +49,13 @@ class _Program:
     """The program that is loaded: one per instance of the component."""
 
     function: Callable[..., object] | None = None
-    printed = PrintedOutput()
+    printed = Printed()
 
 
 def load(request: dict[str, str]) -> str:
     """Run the body of the program; the reply has `raised` if it did not complete."""
     source, entry = request["source"], request["entry"]
-    _Program.printed = sys.stdout = sys.stderr = PrintedOutput()
+    _Program.printed = sys.stdout = sys.stderr = Printed()
     sys.stdin = io.StringIO("")
     linecache.cache[FILE] = (len(source), None, source.splitlines(True), FILE)
     space = {"__name__": "solution", "__builtins__": builtins, "__file__": FILE}
