@@ -30,8 +30,8 @@ PARTICIPLE = re.compile(
     r"|shown|sought|spent|spoken|stale|taken|theirs|told|tried|underway|unread|unsent|whose|written"
     r"|\w*(?:drawn|written|broken)|me|since|under|within|without"
 )
-TYPES_MOST, FUNCTIONS_MOST = 5, 6
-# Nouns that end as participles do, one of formulas and of code that others import, and a verb.
+TYPES_MOST, FUNCTIONS_MOST = 5, 8
+# Nouns that end as participles do, and a verb.
 NOUN_TYPES = {
     "Drawing", "Finding", "Listing", "Opening", "Paging", "Ranking", "Reading", "Resharding", "Sampling",
     "Sharding", "Sitting", "Standing", "Thing", "_Reading",
