@@ -30,7 +30,7 @@ DOCUMENTED = {
     "joserfc": "errors jwk jws jwt",
     "mdit_py_plugins": "anchors dollarmath",
     "msgspec": "json",
-    "numpy": "linalg",
+    "numpy": "linalg typing",
     "packaging": "requirements specifiers utils version markers",
     "playwright": "sync_api",
     "prometheus_client": "multiprocess parser",
