@@ -111,7 +111,7 @@ def test_what_is_typed_is_proven_and_a_finding_leads_to_its_line(page: Page) -> 
     expect(page.locator(".cm-lintRange-error")).to_have_text(SLIP)
     expect(prompt_of(page)).to_contain_text("How much is 1 twice?")
     assert_good_on_every_screen(page)
-    page.get_by_role("button", name="Line 13").press("Enter")
+    page.get_by_role("button", name="Line 14").press("Enter")
     expect(text_of(page)).to_be_focused()
     page.keyboard.press("Shift+End")
     page.keyboard.type("# nothing")
@@ -249,6 +249,7 @@ def test_every_place_of_a_file_is_offered_what_may_be_there(page: Page) -> None:
         "kind: numeric\nanswers:\n  a:\n    prompt: b\n    |": [
             "answer",
             "unit",
+            "quantity",
             "tolerance",
             "accept",
             "mistakes",
@@ -261,7 +262,7 @@ def test_every_place_of_a_file_is_offered_what_may_be_there(page: Page) -> None:
         "kind: numeric\nfigures:\n- |": KEYS_OF_A_FIGURE,
         "kind: numeric\nfigures:\n- explorer: x\n- |": KEYS_OF_A_FIGURE,
         "kind: numeric\nfigures:\n- explorer: x\n  |\n  state: {}\n- figure: 1": ["figure", "predict"],
-        "kind: numeric\nfigure: {draws: ring, w|": ["draws", "with"],
+        "kind: numeric\nfigure: {draws: ring, w|": ["draws", "with", "plays"],
         "kind: function\nresult: |": ["float", "int"],
         "kind: buggy_line\nmutate: [con|": ["constant", "operator", "factor", "off-by-one", "swap"],
         "kind: buggy_line\nmutate:\n  - con|": ["constant", "operator", "factor", "off-by-one", "swap"],
@@ -310,7 +311,7 @@ def test_without_the_editor_the_text_is_edited_as_plain_text(browser: Browser, a
     opened(plain, address)
     add(plain, f"{SLIP}\n")
     expect(plain.locator("#proof")).to_contain_text("did you mean 'unit'?")
-    plain.get_by_role("button", name="Line 13").press("Enter")
+    plain.get_by_role("button", name="Line 14").press("Enter")
     plain.keyboard.type("#")
     expect(plain.locator("[data-count]")).to_have_text("Proven")
     assert_accessible(plain)

@@ -20,7 +20,9 @@ def copied(open_page: MakePage, without: str = "") -> str | None:
         }""",
         without,
     )
-    button = page.locator("button[data-copy]").first
+    menu = page.locator("details:has(button[data-copy])").first
+    menu.locator("summary").click()
+    button = menu.locator("button[data-copy]")
     before = button.inner_text()
     button.click()
     expect(button).not_to_have_text(before)

@@ -193,7 +193,7 @@ def test_an_exercise_that_does_not_exist_is_refused_but_one_that_is_gone_stays(c
         )
         session.commit()
     page = grace.get(f"/assignments/{number}/edit")
-    assert "No longer on this server" in words(page)
+    assert "No longer listed" in words(page)
     edited(grace, number, exercise=[RING, "pack/gone"])
     assert [one.exercise for one in stored(site, class_id).entries] == [RING, "pack/gone"]
 

@@ -61,10 +61,10 @@ def test_the_map_tells_what_was_tried_and_how_long_it_took(client: TestClient, s
     early = str(int(begun) - 90)
     client.post(RING, data={"answer": "2 GB", "begun": early})
     client.post(RING, data={"answer": "1.75 GB", "begun": early})
-    client.post("/exercises/memory/stage-3", data={"answer": "1 GB", "begun": "soon"})
+    client.post("/exercises/hardware/ridge-point", data={"answer": "1", "begun": "soon"})
     progress = client.get("/progress").text
     assert 'class="square unaided" href="/exercises/collectives/bytes-sent-by-a-ring"' in progress
-    assert 'class="square tried" href="/exercises/memory/stage-3"' in progress
+    assert 'class="square tried" href="/exercises/hardware/ridge-point"' in progress
     assert progress.count('class="square new" href') == len(site.catalog.exercises) - 2
     text = re.sub(r"\s+", " ", re.sub(r"<[^>]*>", " ", progress))
     assert "solved without hints 1 of 2 1 min" in text

@@ -90,15 +90,17 @@ def test_an_erratum_says_why_under_a_title_to_share_and_leads_to_its_exercise(cl
 
 def test_an_erratum_can_be_asked_for_in_lower_case_and_the_nearest_is_offered(client: TestClient) -> None:
     assert client.get("/errata/e-01").status_code == 200
-    missing = client.get("/errata/E-100")
+    missing = client.get("/errata/E-1000")
     assert missing.status_code == 404
-    assert "did you mean &#39;E-10&#39;" in missing.text
+    assert "did you mean &#39;E-100&#39;" in missing.text
 
 
 def test_the_errata_of_one_chapter_can_be_chosen_without_scripts(client: TestClient) -> None:
     page = client.get("/errata?chapter=pipelines").text
     shown = re.findall(r'<article class="erratum" id="([^"]+)"', page)
-    expected = [e.id for e in errata() if any(n.startswith("pipelines/") for n in e.exercises)]
+    chapter = client.app.state.site.catalog.topic("pipelines")  # type: ignore[attr-defined]
+    folders = tuple(f"{name}/" for name in chapter.folders)
+    expected = [e.id for e in errata() if any(n.startswith(folders) for n in e.exercises)]
     assert shown == expected
     assert f"{len(expected)} errata in Pipeline parallelism." in page
     assert 'href="/errata?chapter=pipelines" aria-current="true"' in page

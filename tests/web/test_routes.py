@@ -19,7 +19,7 @@ FILES = (
     "/labs/{name}/board/{number}.{form}", "/labs/{name}/{run}/samples.json",
     "/labs/{name}/{run}/{number}.{form}", "/progress/export", "/static/{name:path}",
     "/trust/{number}.{form}", "/measured/{name}/{number}.{form}", "/robots.txt", "/sitemap.xml", "/favicon.ico",
-    "/images/{chapter}/{name}",
+    "/images/{chapter}/{name}", "/chapters/{name}/practice",
     "/map/start",
     "/lti/canvas.json", "/lti/jwks", "/lti/login",
 )  # fmt: skip

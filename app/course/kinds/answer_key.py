@@ -44,7 +44,7 @@ _NEAR_MISSES_ROUNDED = 0.005  # how near, where a number was rounded to three fi
 _NEAR_MISSES_APART = 0.1  # of the distance between n and n - 1
 _EIGHT = 8
 _READ_AS = 6  # significant digits of what was typed
-_MULTIPLIED = ("amount", "count", "factor", "share")  # what may be so many times as much, by mistake
+_MULTIPLIED = ("amount", "count", "factor", "share")  # what may be that many times as much, by mistake
 
 
 @dataclass(frozen=True, slots=True)

@@ -58,7 +58,7 @@ def sheet_lines(sheet: QuestionSheet, answers: bytes, name: str) -> Iterator[byt
     """A line to grade for each question that *answers*, the JSON object in the file *name*, answers.
 
     Raises:
-        InputError: it is no JSON object, or answers what no question asks.
+        InputError: it is not a JSON object, or answers what no question asks.
     """
     for question, answer in _answers_in(answers, name, sheet).items():
         asked = sheet.questions[question]

@@ -22,7 +22,7 @@ def question(client: TestClient, number: int = 1, **typed: str) -> str:
 
 def test_a_question_says_nothing_before_it_is_answered(client: TestClient) -> None:
     shown = question(client)
-    assert "Eight GPUs add arrays of 4 GB in a ring." in shown
+    assert "Eight ranks add arrays of 4 GB in a ring." in shown
     assert "7 GB" not in shown
     assert "0.5 GB" not in shown
 
