@@ -209,10 +209,11 @@ def test_a_backup_is_whole_and_never_overwrites(capsys: Capture, tmp_path: Path,
     assert [path.name for path in tmp_path.glob("*.partial")] == []
 
 
-def test_lint_passes_a_chapter_and_names_what_is_wrong(capsys: Capture, tmp_path: Path, catalog: Catalog) -> None:
+def test_lint_passes_a_chapter_and_names_what_is_wrong(capsys: Capture, tmp_path: Path) -> None:
     # `make check` proves the other chapters.
     assert main(["lint", str(ROOT / "exercises" / "collectives")]) == 0
-    own = catalog.topic("collectives").exercises
+    folder = ROOT / "exercises" / "collectives"
+    own = [path for path in folder.glob("*.yaml") if "." not in path.stem and path.stem != "topic"]
     assert f"{len(own)} exercise files, no problems" in capsys.readouterr().err
     (tmp_path / "chapter").mkdir()
     (tmp_path / "chapter" / "a.yaml").write_text("kind: numeric\nlevel: 9\n")
