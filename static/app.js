@@ -47,11 +47,10 @@ back?.form.addEventListener("submit", () => (back.value = back.value.split("?")[
 const WIDE = ".math, table, pre, .scroll, .cm-scroller";
 // What is in a line of text has no width of its own, whatever Firefox says of what it holds.
 const overflow = ({ clientWidth, scrollWidth }) => clientWidth && scrollWidth - clientWidth;
-// All is measured before anything changes, so that a page is laid out once, and what is far away not at all.
-const isNear = (block) => block.checkVisibility?.({ contentVisibilityAuto: true }) ?? true;
+// All is measured before anything changes, so that a page is laid out once.
 function reachable() {
-  const near = [...document.querySelectorAll(WIDE)].filter(isNear);
-  for (const [block, over, left] of near.map((one) => [one, overflow(one), one.scrollLeft])) {
+  const measured = [...document.querySelectorAll(WIDE)].map((one) => [one, overflow(one), one.scrollLeft]);
+  for (const [block, over, left] of measured) {
     const wide = over > 0;
     fade(block, over, left);
     if (block.matches(".scroll, .cm-scroller")) continue; // these are reached already
@@ -73,7 +72,7 @@ const later = () => {
   rest = setTimeout(reachable, 150);
 };
 new MutationObserver(later).observe(document.querySelector("#main"), { childList: true, subtree: true });
-for (const shows of ["toggle", "contentvisibilityautostatechange"]) addEventListener(shows, later, { capture: true });
+addEventListener("toggle", later, { capture: true });
 addEventListener("resize", reachable);
 document.fonts.ready.then(reachable);
 reachable();

@@ -242,10 +242,10 @@ def test_the_map_shows_what_belongs_together_and_a_placement_leads_back_to_it(op
     expect(page.locator(".lit")).to_have_count(0)
     page.locator("[data-chapter=sharding] a").focus()
     lit = page.locator(".lit").evaluate_all("all => all.map((one) => one.dataset.before)")
-    assert set(lit) == {"collectives", "memory", "sharding"}
+    assert set(lit) == {"memory", "sharding"}
     page.set_viewport_size({"width": 390, "height": 844})
     expect(page.locator(".course-map > svg")).to_be_hidden()
-    expect(page.locator("[data-chapter=sharding]")).to_contain_text("builds on Ring all-reduce")
+    expect(page.locator("[data-chapter=sharding]")).to_contain_text("builds on ZeRO memory")
     page.get_by_role("link", name="placement").click()
     page.get_by_role("link", name="Begin").click()
     for box in page.locator("[data-answer] input[name^=answer]").all():
