@@ -3,7 +3,6 @@
 import re
 from collections.abc import Iterator, Mapping
 
-import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
@@ -116,6 +115,8 @@ def _fault(
 
 def _as_written(given: object) -> str:
     """A mapping or a list as a file has it."""
+    import yaml  # a course in a browser is valid
+
     text = yaml.safe_dump(given, default_flow_style=True, allow_unicode=True, sort_keys=False, width=10**6)
     return text.strip().replace(": null", "")[:_LONGEST]
 
