@@ -6,8 +6,8 @@ from html.parser import HTMLParser
 import pytest
 from fastapi.testclient import TestClient
 
-from app.core.translation import speaking
 from app.core.measurements.exhibits import exhibits
+from app.core.translation import speaking
 from app.course.content.catalog import Catalog
 from app.course.explorers import EXPLORERS, open_explorer, translate_explored
 from app.course.explorers.base import ExplorerOutput, KeyFigure

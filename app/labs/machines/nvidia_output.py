@@ -7,7 +7,10 @@ import csv
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from xml.etree import ElementTree
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from xml.etree import ElementTree
 
 _UNKNOWN = re.compile(r"\[?(N/A|Not Supported|Unknown Error|Insufficient Permissions|No permission)\]?|", re.IGNORECASE)
 _NOT_A_FIELD = re.compile(r"Field \"(?P<field>[\w.]+)\" is not a valid field")
@@ -99,6 +102,8 @@ def read_smi_log(text: str) -> SmiLog:
     found = _LOG.search(text)
     beside = text.replace(found.group(), "") if found else text
     other = tuple(line.strip() for line in beside.splitlines() if line.strip() and not line.lstrip().startswith("<"))
+    from xml.etree import ElementTree  # not in a browser
+
     try:
         root = ElementTree.fromstring(found.group()) if found else None
     except ElementTree.ParseError:
@@ -106,7 +111,7 @@ def read_smi_log(text: str) -> SmiLog:
     return SmiLog(tuple(map(_gpu_log, root.iter("gpu"))) if root is not None else (), other)
 
 
-def _gpu_log(gpu: ElementTree.Element) -> GpuLog:
+def _gpu_log(gpu: "ElementTree.Element") -> GpuLog:
     parts = [one for one in gpu if one.tag != "processes"]
     processes = [
         ", ".join((one.findtext(name) or "").strip() for name in ("pid", "process_name", "used_memory"))
@@ -115,7 +120,7 @@ def _gpu_log(gpu: ElementTree.Element) -> GpuLog:
     return GpuLog(gpu.get("id", ""), dict(path for one in parts for path in _leaves(one, "")), tuple(processes))
 
 
-def _leaves(element: ElementTree.Element, above: str) -> Iterator[tuple[str, str]]:
+def _leaves(element: "ElementTree.Element", above: str) -> Iterator[tuple[str, str]]:
     path = f"{above}{element.tag}"
     if not len(element):
         yield path, (element.text or "").strip()

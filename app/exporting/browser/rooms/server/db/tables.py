@@ -87,7 +87,7 @@ class Replay(Row):
     """An answer to a program that asked twice; a browser has none."""
 
 
-class Assessed(Row):
+class AssessedAnswer(Row):
     """An answer in an assessment of a server: carried along."""
 
     assessment: str
@@ -109,7 +109,7 @@ KINDS: Mapping[str, type[Row]] = {
     "reveals": Reveal,
     "predictions": Prediction,
     "guesses": DailyGuess,
-    "assessed": Assessed,
+    "assessed": AssessedAnswer,
     "known_chapters": KnownChapter,
 }
 
