@@ -74,7 +74,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
 def capitalize(text: str) -> str:
     """*text* with a capital first letter; `str.capitalize` would lower all others.
 
-    >>> capitalized("the GPUs of a node")
+    >>> capitalize("the GPUs of a node")
     'The GPUs of a node'
     """
     return text[:1].upper() + text[1:]  # Markup stays Markup

@@ -119,7 +119,7 @@ class ExportedPages:
     def placed(self, address: str) -> str:
         """*address* as static hosts serve it: a page is a folder; what there is not, is *server*.
 
-        >>> known = Known({"/errata"}, "/server")
+        >>> known = ExportedPages({"/errata"}, "/server")
         >>> known.placed("/errata?x=1"), known.placed("/classes"), known.placed("/static/app.js")
         ('/errata/?x=1', '/server/', '/static/app.js')
         """
@@ -139,7 +139,7 @@ class ExportedPages:
     def rebased(self, text: str, base: str) -> str:
         """*text*, which is HTML or one address, for a course under the path *base*.
 
-        >>> Known({"/errata"}, "/server").rebased('<a href="/errata">', "/course/")
+        >>> ExportedPages({"/errata"}, "/server").rebased('<a href="/errata">', "/course/")
         '<a href="/course/errata/">'
         """
 
@@ -154,7 +154,7 @@ class ExportedPages:
 def rewrite_addresses(html: str, write: Callable[[str], str]) -> str:
     """*html* in which *write* has written each address of the site.
 
-    >>> rewritten('<a href="/errata?x=1#a">', lambda address: ".." + address)
+    >>> rewrite_addresses('<a href="/errata?x=1#a">', lambda address: ".." + address)
     '<a href="../errata?x=1#a">'
     """
     return _ATTRIBUTE.sub(lambda match: match["before"] + write(match["address"]), html)

@@ -52,7 +52,7 @@ CONFIG = {
     "head_dim": 128,
     "vocab_size": 151936,
 }
-DEEPSPEED = {"train_batch_size": 16, "zero_optimization": {"stage": 3}}
+DEEPSPEED = {"train_batch_size": 16, "bf16": {"enabled": True}, "zero_optimization": {"stage": 3}}
 
 
 def predicted(capsys: Capture, *options: str) -> Any:

@@ -32,6 +32,7 @@ WITHOUT_REFERENCE = (
     "checkpoints/write-the-replay",
     "checkpoints/write-the-spares",
     "collectives/write-the-fit",
+    "communicating-less/write-error-feedback",
     "context/write-the-ring-time",
     "diagnosis/write-the-culprit",
     "experts/write-the-bias",

@@ -99,7 +99,7 @@ def guard_cell(text: str) -> str:
     Source:
         OWASP, CSV Injection.
 
-    >>> guarded("=HYPERLINK(1)"), guarded("Ada"), guarded("'=1")
+    >>> guard_cell("=HYPERLINK(1)"), guard_cell("Ada"), guard_cell("'=1")
     ("'=HYPERLINK(1)", 'Ada', "''=1")
     """
     for unsafe in _UNSAFE:
@@ -110,7 +110,7 @@ def guard_cell(text: str) -> str:
 def unguard_cell(cell: str) -> str:
     """The text that `guard_cell` was given.
 
-    >>> unguarded("'=HYPERLINK(1)"), unguarded("'tis"), unguarded("''=1")
+    >>> unguard_cell("'=HYPERLINK(1)"), unguard_cell("'tis"), unguard_cell("''=1")
     ('=HYPERLINK(1)', "'tis", "'=1")
     """
     for found in reversed(_GUARDED):

@@ -131,7 +131,7 @@ def widest(texts: Sequence[str]) -> float:
 def wrap_text(text: str, width: float) -> tuple[str, ...]:
     """*text* in lines of at most *width* pixels; a longer word has a line of its own.
 
-    >>> wrapped("from the first pass to the last", 100)
+    >>> wrap_text("from the first pass to the last", 100)
     ('from the first', 'pass to the last')
     """
     lines: list[str] = []

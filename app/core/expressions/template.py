@@ -281,7 +281,7 @@ def slots(text: str) -> list[str]:
 def blank_slots(text: str) -> str:
     """The prose of *text*: without code and mathematics, a blank in place of every slot.
 
-    >>> blanked("Each of {ranks} ranks sends `x`.").split()
+    >>> blank_slots("Each of {ranks} ranks sends `x`.").split()
     ['Each', 'of', '◊', 'ranks', 'sends', '.']
     """
     prose = _CODE.sub(" ", without_tags(text))

@@ -194,7 +194,7 @@ def _written(number: float, digits: int) -> str:
 def round_inward(low: float, high: float, digits: int) -> tuple[float, float]:
     """The ends of a range to *digits* significant digits, rounded into the range.
 
-    >>> inward(35.1364, 35.1436, 4), inward(35.1364, 35.1436, 5)
+    >>> round_inward(35.1364, 35.1436, 4), round_inward(35.1364, 35.1436, 5)
     ((35.14, 35.14), (35.137, 35.143))
     """
     least, most = (float(f"{end:.{digits}g}") for end in (low, high))

@@ -128,9 +128,9 @@ _WITH_MASS = tuple(("kg" if base == "J" else base, at) for base, at in _BASES)
 def spell_dimension(dimension: Dimension) -> str:
     """*dimension* written in base units, also if it has no name.
 
-    >>> spelled(BYTE_PER_SECOND.dimension), spelled(_dimension(byte=2, second=-1, flop=-1))
+    >>> spell_dimension(BYTE_PER_SECOND.dimension), spell_dimension(_dimension(byte=2, second=-1, flop=-1))
     ('B/s', 'B^2/(FLOP s)')
-    >>> spelled(_dimension(joule=1, kelvin=-1)), spelled(_dimension(joule=1, second=2, meter=-5))
+    >>> spell_dimension(_dimension(joule=1, kelvin=-1)), spell_dimension(_dimension(joule=1, second=2, meter=-5))
     ('J/K', 'kg/m³')
     """
     in_joules = _spelled_in(dimension, _BASES)

@@ -89,7 +89,7 @@ def remainder(whole: float, part: float) -> float:
 def counted_noun(number: float, noun: str, plural: str = "") -> str:
     """*number* of a thing, in words that agree with it.
 
-    >>> counted(1, "GPU"), counted(16384, "GPU"), counted(0, "copy", "copies")
+    >>> counted_noun(1, "GPU"), counted_noun(16384, "GPU"), counted_noun(0, "copy", "copies")
     ('1 GPU', '16,384 GPUs', '0 copies')
     """
     return f"{figures(number)} {translate(noun if number == 1 else plural or noun + 's')}"

@@ -107,7 +107,7 @@ def gaps(pieces: Sequence[Piece], left: float, right: float, y: float, height: f
 def first_numbers(count: int, most: int) -> list[int | None]:
     """The numbers below *count*; with more than *most*, the first ones, None, and the last.
 
-    >>> few(4, 5), few(100, 5)
+    >>> first_numbers(4, 5), first_numbers(100, 5)
     ([0, 1, 2, 3], [0, 1, 2, None, 99])
     """
     if count <= most:

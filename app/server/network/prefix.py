@@ -23,7 +23,7 @@ _LINK = re.compile(rb"</(?!/)")
 def prefix_addresses(prefix: str, html: str) -> str:
     """*html* with its addresses under *prefix*.
 
-    >>> under("/wallclock", '<a href="/labs">Labs</a> <a href="//elsewhere.example">Else</a>')
+    >>> prefix_addresses("/wallclock", '<a href="/labs">Labs</a> <a href="//elsewhere.example">Else</a>')
     '<a href="/wallclock/labs">Labs</a> <a href="//elsewhere.example">Else</a>'
     """
     return _ADDRESSES.sub(rf"\g<1>{prefix}/", html) if prefix else html

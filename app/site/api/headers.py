@@ -37,7 +37,7 @@ def labeled_learner(token: str, label: str) -> str:
 
     No two tokens and labels have the same: where that is too long, it ends with a digest.
 
-    >>> labeled("course", "1/2")
+    >>> labeled_learner("course", "1/2")
     'token:course/1/2'
     """
     return _whole_or_digest(_GRADER + _escaped(token), f"/{label}")

@@ -80,7 +80,7 @@ def asset_url(name: str) -> str:
 def minify(css: str) -> str:
     """*css* without comments and without the whitespace that says nothing.
 
-    >>> minified("/* Notes */ .note > p, a :hover { margin: 0 .4rem; width: calc(1px + 2%); }")
+    >>> minify("/* Notes */ .note > p, a :hover { margin: 0 .4rem; width: calc(1px + 2%); }")
     '.note>p,a :hover{margin:0 .4rem;width:calc(1px + 2%)}'
     """
     return _SPARE.sub(lambda m: m[1] or m[2] or m[3] or m[4] or " ", css).strip()
