@@ -31,7 +31,7 @@ FILLED: Sent = {
     "given": ["ranks", "size", "", ""],
     "values": ["8, 4, 16", "1 GB,4 GB", "", ""],
     "prompt": [
-        "{ranks} workers sum a gradient of {size} in a ring. How many bytes does each worker send to its neighbor?"
+        "{ranks} ranks sum a gradient of {size} in a ring. How many bytes does each rank send to its neighbor?"
     ],
     "answer": ["collectives.ring_all_reduce_bytes"],
     "unit": ["GB"],
@@ -47,7 +47,7 @@ kind: numeric
 title: Bytes that a ring sends
 level: 2
 prompt: >
-  {ranks} workers sum a gradient of {size} in a ring. How many bytes does each worker send to its
+  {ranks} ranks sum a gradient of {size} in a ring. How many bytes does each rank send to its
   neighbor?
 given:
   ranks: [8, 4, 16]
@@ -101,14 +101,14 @@ def test_a_file_of_the_form_is_proven_beside_it_and_then_made(client: TestClient
     draft = sent(client, FILLED, "/draft?page=1").text
     assert "Proven" in draft
     assert "2 * size: A rank never" in draft
-    assert "8 workers sum" in client.get("/exercises/my-course/bytes-of-a-ring").text
+    assert "8 ranks sum" in client.get("/exercises/my-course/bytes-of-a-ring").text
     assert not folder.exists()
     made = sent(client, FILLED)
     assert (made.status_code, made.text) == (201, "bytes-of-a-ring")
     assert (folder / "bytes-of-a-ring.yaml").read_text(encoding="utf-8") == MADE
     assert (folder / "topic.yaml").exists()
-    assert "8 workers sum" not in client.get("/preview").text  # in the frame
-    assert "{ranks} workers sum" in client.get("/preview?name=bytes-of-a-ring").text
+    assert "8 ranks sum" not in client.get("/preview").text  # in the frame
+    assert "{ranks} ranks sum" in client.get("/preview?name=bytes-of-a-ring").text
     again = sent(client, FILLED)
     assert again.status_code == 422
     assert "already exists" in again.text
