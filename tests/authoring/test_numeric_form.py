@@ -30,9 +30,7 @@ FILLED: Sent = {
     "level": ["2"],
     "given": ["ranks", "size", "", ""],
     "values": ["8, 4, 16", "1 GB,4 GB", "", ""],
-    "prompt": [
-        "{ranks} ranks sum a gradient of {size} in a ring. How many bytes does each rank send to its neighbor?"
-    ],
+    "prompt": ["{ranks} ranks sum a gradient of {size} in a ring. How many bytes does each rank send to its neighbor?"],
     "answer": ["collectives.ring_all_reduce_bytes"],
     "unit": ["GB"],
     "tolerance": ["1 %"],

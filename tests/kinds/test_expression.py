@@ -218,3 +218,13 @@ def test_every_point_is_of_this_world(catalog: Catalog) -> None:
             assert all(evaluate(exercise.answer, point).value >= 1 for point in points), name
             for symbol in ("w", "g", "o"):
                 assert all(float(point[symbol].value).is_integer() for point in points if symbol in point)
+
+
+def test_a_mistake_without_a_value_at_some_point_is_told_all_the_same(
+    catalog: Catalog, runner: Runner, loop: asyncio.AbstractEventLoop
+) -> None:
+    exercise = catalog.exercise("memory/derive-stage-two")
+    for seed in (70019, 0):
+        verdict = loop.run_until_complete(exercise.grade(seed, "P * o / (M - (w + g) * P)", runner))
+        assert not verdict.correct
+        assert verdict.mistake

@@ -57,12 +57,18 @@ def is_near(value: Quantity, other: Quantity) -> bool:
     return math.isclose(value.value, other.value, rel_tol=_CLOSE, abs_tol=0)
 
 
-def same_values(values: Sequence[Quantity | None], others: Sequence[Quantity]) -> bool:
-    """Whether two formulas have the same values; 6 FLOP a token is 6 of them, with unit or not."""
-    return len(values) == len(others) and all(
-        value is not None and same_kind(value.dimension, other.dimension) and is_near(value, other)
-        for value, other in zip(values, others, strict=True)
-    )
+def same_values(values: Sequence[Quantity | None], others: Sequence[Quantity | None]) -> bool:
+    """Whether two formulas have the same values, and none at the same points.
+
+    6 FLOP a token is 6 of them, with unit or not.
+    """
+
+    def is_same(value: Quantity | None, other: Quantity | None) -> bool:
+        if value is None or other is None:
+            return value is other
+        return same_kind(value.dimension, other.dimension) and is_near(value, other)
+
+    return any(values) and len(values) == len(others) and all(map(is_same, values, others))
 
 
 def of_another_kind(values: Sequence[Quantity | None], right: Sequence[Quantity]) -> str:
@@ -288,7 +294,7 @@ class Expression(Base):
         """The mistake with the same values."""
         for expression, mistake in self.wrong.items():
             node = parse_plain(expression, self.symbols)
-            others = [evaluate(node, names) for names in self.points(seed)]
+            others = [value_at(node, names) for names in self.points(seed)]
             if same_values(values, others):
                 return mistake
         return None
