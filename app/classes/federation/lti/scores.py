@@ -344,7 +344,7 @@ async def send_score(services: Services, platform: Platform, link: ResourceLink,
         "gradingProgress": "FullyGraded",  # Open edX publishes nothing else
         "timestamp": stamp(score.at),
     }
-    if score.share is not None:  # without it, a platform clears the score that it has: AGS 2.0, 3.4.5
+    if score.share is not None:  # without it, a platform clears its score (Assignment and Grade Services 2.0, 3.4.5)
         body |= {"scoreGiven": round(score.share * most, 6), "scoreMaximum": most}
     if score.answered:
         body["submission"] = {"submittedAt": stamp(score.answered)}
