@@ -1,7 +1,7 @@
 """Searches over layouts: one at a time, beside the event loop, the latest remembered."""
 
+import time
 from collections.abc import Callable
-from time import thread_time
 
 from app.core.searching import SearchResult, Space, search_in_time
 from app.core.translation import noted
@@ -23,4 +23,4 @@ def layout_searches() -> LayoutSearches:
 
 async def search_layouts(space: Callable[[], Space], seconds: float = _SECONDS) -> SearchResult | str:
     """What a search of *space* found, or why there is no result."""
-    return await aside(search_in_time, space, seconds, thread_time)
+    return await aside(search_in_time, space, seconds, time.thread_time)
