@@ -94,7 +94,8 @@ def exported_site(settings: Settings) -> Iterator[ExportedSite]:
 
 
 async def _get_page(app: FastAPI, path: str) -> SiteResponse:
-    """What *app* answers to a GET request for *path*."""
+    """What *app* answers to a GET request for *path*, which may have a query."""
+    path, _, query = path.partition("?")
     scope: Scope = {
         "type": "http",
         "asgi": {"version": "3.0"},
@@ -103,7 +104,7 @@ async def _get_page(app: FastAPI, path: str) -> SiteResponse:
         "scheme": "http",
         "path": path,
         "raw_path": path.encode(),
-        "query_string": b"",
+        "query_string": query.encode(),
         "root_path": "",
         "headers": [(b"host", b"export"), (b"sec-fetch-site", b"same-origin")],
         "client": None,
