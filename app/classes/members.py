@@ -83,9 +83,9 @@ def _first_reason(reasons: Iterator[str]) -> str:
 def _no_hints(work: StudentWork) -> str:
     title = work.assignment.title
     if work.is_exam:
-        return translate("{title} is an exam: there are no hints until it ends.", title=title)
+        return translate("{title} is an exam. Hints are turned off until it ends.", title=title)
     off = work.assignment.policy.hints == "off" and work.phase != "closed"
-    return translate("There are no hints in {title}.", title=title) if off else ""
+    return translate("Hints are turned off in {title}.", title=title) if off else ""
 
 
 def _no_solution(work: StudentWork) -> str:

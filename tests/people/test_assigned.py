@@ -289,7 +289,7 @@ class TestExam:
         main = whole.partition("<main")[2].partition("</main>")[0]
         assert not re.findall(r'href="/(?:chapters|formulas|explore|errata)/', main)
         assert not [one for one in EXPLAINED if one in page]
-        assert "Week 1 is an exam: there are no hints until it ends." in page
+        assert "Week 1 is an exam. Hints are turned off until it ends." in page
 
     @pytest.mark.parametrize("action", ["hint", "solution"])
     def test_other_drawings_of_its_exercises_give_no_help_either(

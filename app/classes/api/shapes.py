@@ -183,7 +183,7 @@ class NewOverride(BaseModel):
         allow_inf_nan=False,
         description="null: the points of the answers hold again, unless it is excused",
     )
-    excused: StrictBool = Field(default=False, description="left out of every sum; then there are no points")
+    excused: StrictBool = Field(default=False, description="left out of every sum; it has no points")
     why: StrictStr = Field(max_length=4 * REASON_LIMIT, description="students see it")
 
 

@@ -217,7 +217,7 @@ def _late_rule(one: StudentAssignment) -> Iterator[str]:
 
 def _hints_rule(policy: Policy) -> str:
     if policy.sitting or policy.hints == "off":
-        return translate("There are no hints.")
+        return translate("Hints are turned off.")
     if policy.hints == "cost":
         return translate("Each hint costs {percent:g} % of the points of its exercise.", percent=100 * policy.hint_cost)
     return translate("Hints are free.")
@@ -466,8 +466,8 @@ class AssignmentCard:
 class ClassPage:
     """A class, as those see it who teach it.
 
-    *code_is_missing*: only this browser is signed in as its teacher, and there is no code for
-    another one. *has_groups*: some may have dates of their own. *ties* are the courses of learning
+    *code_is_missing*: only this browser is signed in as its teacher, and no code lets
+    another one in. *has_groups*: some may have dates of their own. *ties* are the courses of learning
     platforms that it is.
     """
 

@@ -112,7 +112,7 @@ def give_extension(
 
     Raises:
         EarlyExtensionError: it moves no date.
-        InputError: there is no date to be moved, or the reason is not valid.
+        InputError: no date can be moved, or the reason is not valid.
     """
     if len(why) > REASON_LIMIT or not why.isprintable():
         says = translate("a reason has at most {reason_limit} printable characters", reason_limit=REASON_LIMIT)

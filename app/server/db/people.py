@@ -213,7 +213,7 @@ class OverrideRow(SQLModel, table=True):
     person: int = Field(foreign_key=_PERSON, ondelete="CASCADE", sa_type=BigInteger)
     exercise: str = Field(max_length=EXERCISE_LIMIT)
     points: float | None = Field(default=None, description="none: the computed points hold again")
-    excused: bool = Field(default=False, description="left out of every sum; then there are no points")
+    excused: bool = Field(default=False, description="left out of every sum; it has no points")
     by: str = Field(default="", max_length=NAME_LIMIT)
     why: str = Field(default="", max_length=REASON_LIMIT)
     at: datetime = Field(default_factory=now, sa_type=UtcDateTime)

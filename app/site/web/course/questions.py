@@ -171,7 +171,7 @@ def _why_not(
 
 
 def _no_hints(sitting: Sitting) -> str:
-    return translate("There are no hints in {sitting}.", sitting=sitting.title)
+    return translate("Hints are turned off in {sitting}.", sitting=sitting.title)
 
 
 async def _store(site: Site, sitting: Sitting, question: AssessmentQuestion, learner: str, outcome: Outcome) -> None:
