@@ -1,7 +1,6 @@
 """Figures that move, for chapters."""
 
 from app.core.charts.motion import Motion
-from app.core.charts.timeline import Timeline
 from app.core.formulas.checks import whole
 from app.core.motions.rings import MOST_RANKS, ring_motion
 from app.core.motions.shards import gather_beside_product, partial_sums, sharded_layers
@@ -23,35 +22,11 @@ def _layers(layers: Count = 4) -> Motion:
     return sharded_layers(whole("layers", layers, 1))
 
 
-def _straggler() -> Timeline:
-    return straggler_timeline()
-
-
-def _failure() -> Timeline:
-    return failure_timeline()
-
-
-def _sums() -> Motion:
-    return partial_sums()
-
-
-def _gather() -> Motion:
-    return gather_beside_product()
-
-
-def _experts() -> Motion:
-    return tokens_to_experts()
-
-
-def _caches() -> Motion:
-    return growing_caches()
-
-
 MOVING_RING = Illustration("moving-ring", "a ring all-reduce, chunk by chunk", _ring)
 SHARDED_LAYERS = Illustration("sharded-layers", "layers gathered and freed", _layers)
-PARTIAL_SUMS = Illustration("partial-sums", "an MLP split by columns, then by rows", _sums)
-GATHER = Illustration("gather-beside-product", "an all-gather beside its matrix product", _gather)
-EXPERTS = Illustration("tokens-to-experts", "tokens on their way to experts", _experts)
-CACHES = Illustration("growing-caches", "caches that grow token by token", _caches)
-STRAGGLER = Illustration("straggler", "ranks that wait for a slow one", _straggler)
-FAILURE = Illustration("failure", "a checkpoint, a failure, and work that is lost", _failure)
+PARTIAL_SUMS = Illustration("partial-sums", "an MLP split by columns, then by rows", partial_sums)
+GATHER = Illustration("gather-beside-product", "an all-gather beside its matrix product", gather_beside_product)
+EXPERTS = Illustration("tokens-to-experts", "tokens on their way to experts", tokens_to_experts)
+CACHES = Illustration("growing-caches", "caches that grow token by token", growing_caches)
+STRAGGLER = Illustration("straggler", "ranks that wait for a slow one", straggler_timeline)
+FAILURE = Illustration("failure", "a checkpoint, a failure, and work that is lost", failure_timeline)
