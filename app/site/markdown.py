@@ -74,7 +74,8 @@ def python_html(source: str) -> Markup:
 @lru_cache(maxsize=_CACHED)
 def html(text: str) -> Markup:
     """*text* as HTML blocks; LaTeX that cannot be converted stays as it is written."""
-    return Markup(_STYLED_CELL.sub(r' class="\1"', _MARKDOWN.render(_closed_up(text))))
+    made = _STYLED_CELL.sub(r' class="\1"', _MARKDOWN.render(_closed_up(text)))
+    return Markup(made.replace("<th></th>", "<td></td>"))  # a corner heads nothing
 
 
 @lru_cache(maxsize=_CACHED)

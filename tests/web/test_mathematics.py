@@ -81,3 +81,7 @@ def test_sums_of_money_are_not_mathematics() -> None:
     assert len(_MATH.findall(shown)) == 2
     for money in ("$2.50/h", "$5", "$6", "$7/h", "$3"):
         assert money in _MATH.sub("", shown)
+
+
+def test_an_empty_corner_of_a_table_is_no_header() -> None:
+    assert "<tr>\n<td></td>\n<th>sent</th>" in html("| | sent |\n|---|---|\n| ring | 7 |\n")
