@@ -34,7 +34,7 @@ _SPECIAL = re.compile(r"([\\}#~/\"])")  # in the answers of a cloze question
 _PLAIN = re.compile(r"[num]?s|min|h|[kMGTP]?i?B(/s)?|[kMGT]?bit(/s)?|[MGTPE]?FLOP(/s|/B)?|[kMG]?(W|J|Wh)")
 _STORED = 1e-12, 1e15  # Moodle keeps multipliers with 38 digits, 19 of them decimals
 _MATHEMATICS = re.compile(r"\$[^$]+\$")
-_MARKS = re.compile(r"[*`]|\[([^\]]*)\]\([^)]*\)")
+_MARKS = re.compile(r"[*`]|\[([^\[\]]*+)\]\([^)]*+\)")
 
 
 class NotInMoodleError(AppError):

@@ -42,7 +42,7 @@ _SYNTAX = {
 }
 
 
-_BRACE = re.compile(r"\s*(?:-\s+)?(?:[^\s#:{}]+:\s+)?\{[^{}]*\}\s*[^\s,}\]#]")
+_BRACE = re.compile(r"^\s*+(?:-\s++)?(?:[^\s#:{}]++:\s++)?\{[^{}]*+\}\s*+[^\s,}\]#]")
 
 
 class _Loader(_SafeLoader):  # type: ignore[misc, valid-type]  # depends on what is installed

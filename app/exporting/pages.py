@@ -21,7 +21,7 @@ _INSIDE = re.compile(
     r"|reference"
     r"|search|scratch|progress|map)?"
 )
-_LEFT_OUT = re.compile(r"/exercises/[^/]+/[^/]+/another|.*\.(?:svg|csv|png|json)")
+_LEFT_OUT = re.compile(r"/exercises/[^/]+/[^/]+/another|\A.*\.(?:svg|csv|png|json)")
 _APP = '<script type="module" src="/static/app.'
 _SCRIPT = re.compile(rf'{_APP}[^"]+"></script>')
 _LATER = re.compile(r'<script type="module" src="(/static/[^"]+)"></script>')

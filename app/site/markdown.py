@@ -27,7 +27,7 @@ _GAP = re.compile(
     rf"|(?<=[，。；：！？、）])(?: +(?=[^\s|])|\n *(?!{_BLOCK}))|(?<=[^\s|])\n *(?=（)"
 )
 _SENTENCE = re.compile(r"(?<=[.?!])\s+(?=[A-Z])")
-_LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+_LINK = re.compile(r"\[([^\[\]]*+)\]\([^)]*+\)")
 _MARKS = re.compile(r"`|\*+(?=\S)|(?<=\S)\*+")
 _STYLED_CELL = re.compile(r' style="text-align:(left|right|center)"')
 

@@ -94,7 +94,7 @@ class FieldProblem(Problem):
 
 _SYMBOL = re.compile(r"[A-Za-z][A-Za-z0-9_]*")
 _COMMA = re.compile(r"\d,\d")
-_RANGE = re.compile(r"(\d+)\s*(?:\.{2,3}|…)\s*(\d+)")
+_RANGE = re.compile(r"(?<!\d)(\d++)\s*+(?:\.{2,3}|…)\s*(\d+)")
 _STAND_IN = "7.13 * answer"  # a wrong answer that nobody has typed
 _STAND_INS: Mapping[str, str] = {"title": "Untitled", "tolerance": "1 %", "solution": "It is {answer}."}
 _LEAST = 2  # hints, and wrong answers
@@ -237,7 +237,7 @@ _LABELS: Mapping[str, str] = {"`unit`": "the unit of the answer", "under mistake
 def in_words_of_the_form(problem: Problem, text: str) -> FieldProblem | None:
     """The *problem* of the file *text* at the field that makes it; None, if it is about what stands in for one."""
     lines = text.split("\n")[: problem.line]
-    top = next((line for line in reversed(lines) if re.match(r"\w+:", line)), "")
+    top = next((line for line in reversed(lines) if re.match(r"\w++:", line)), "")
     field = top.partition(":")[0]
     if field == "mistakes" and _STAND_IN in f"{lines[-1]}{problem.says}":
         return None

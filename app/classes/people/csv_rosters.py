@@ -23,7 +23,7 @@ _SHOWN = 5  # problems that are reported
 _SHORTENED = re.compile(r"\d([.,]\d+)?E\+?\d+", re.IGNORECASE)
 _HAN = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7a3]+")
 _NO_GROUP = "no groups"  # as Moodle calls it
-_TEST_LOGIN = re.compile(r"[0-9a-f]{40}|.*_previewuser", re.IGNORECASE)  # of Canvas's and Blackboard's test students
+_TEST_LOGIN = re.compile(r"[0-9a-f]{40}|\A.*_previewuser", re.IGNORECASE)  # of Canvas's and Blackboard's test students
 _ROLES = {
     "learner": "student",
     "ta": "assistant",
@@ -447,7 +447,7 @@ def _turned(name: str) -> str:
     >>> _turned("Lovelace, Ada"), _turned("King, Martin L., Jr."), _turned("Plato")
     ('Ada Lovelace', 'Martin L. King, Jr.', 'Plato')
     """
-    last, *others = re.split(r"\s*[,，]\s*", name)
+    last, *others = (part.strip() for part in re.split(r"[,，]", name))
     return ", ".join([f"{others[0]} {last}".strip(), *others[1:]]) if others else name
 
 

@@ -18,7 +18,7 @@ Solution = Literal["free", "due", "off"]
 Phase = Literal["before", "unstarted", "open", "late", "closed"]
 _MOST_STEPS = 60  # days late, in a statement
 MOST_FACTOR = 4.0  # of the time in exams
-_FACTOR = re.compile(r"[x×]?\s*(?P<number>\d{1,3}(?:[.,]\d{1,4})?)\s*(?P<percent>%?)", re.ASCII | re.IGNORECASE)
+_FACTOR = re.compile(r"[x×]?(?<!\s)\s*+(?P<number>\d{1,3}(?:[.,]\d{1,4})?)\s*(?P<percent>%?)", re.ASCII | re.IGNORECASE)
 _TINY = timedelta(microseconds=1)
 _FIRST, _LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import torch
 
 _MAPS = Path("/proc/self/maps")
-_LIBRARY = re.compile(r"/\S*/lib[nr]ccl\.so\S*")
+_LIBRARY = re.compile(r"(?<!\S)/\S*/lib[nr]ccl\.so\S*")
 _OLD = 10_000  # version codes below it are 1000 x major + 100 x minor + patch
 # "Channel 00/0 : 0[0] -> 1[1] via P2P/CUMEM/read"; a network has its name, a number, and GDRDMA.
 _VIA = re.compile(

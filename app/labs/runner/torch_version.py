@@ -3,7 +3,7 @@
 import re
 
 OLDEST = "2.8"
-_RELEASE = re.compile(r"(\d+)\.(\d+)")
+_RELEASE = re.compile(r"(?<!\d)(\d++)\.(\d+)")
 
 
 def is_older(version: str, least: str) -> bool:

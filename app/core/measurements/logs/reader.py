@@ -320,7 +320,7 @@ class OpenStep:
     def numbers_without_last(self) -> LineNumbers | None:
         """The numbers but one with which the last line ends, as it may go on; None without one."""
         last = self.pieces[-1]
-        whole = re.sub(r"[\d.,]+$", "", last)
+        whole = re.sub(r"(?<![\d.,])[\d.,]++$", "", last)
         if whole == last:
             return None
         kept = replace(self, pieces=[*self.pieces[:-1], whole]).numbers()

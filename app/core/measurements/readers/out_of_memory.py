@@ -59,7 +59,7 @@ _FORMS: Mapping[str, tuple[re.Pattern[str], ...]] = {
         _form(r"total capaci?ty of SIZE"),
         _form(r"SIZE total capacity"),
         _form(r"max allowed: SIZE"),
-        _form(r"Used [\d.]+\w+ of SIZE"),
+        _form(r"Used [\d.]++\w++ of SIZE"),
         _form(r"Free memory on device (?:cuda:\d+ )?\([\d.]+/SIZE\)"),
     ),
     "free": (_form(r"of which SIZE is free"), _form(r"SIZE free"), _form(r"available KV cache memory \(SIZE\)")),
