@@ -52,8 +52,12 @@ function show(html, number, helps) {
   verdict.replaceChildren(...says.childNodes);
   result.dataset.state = fresh.dataset.state;
   mark(JSON.parse(fresh.dataset.marks));
-  if (fresh.dataset.reached)
-    document.dispatchEvent(new CustomEvent("reached", { detail: Number(fresh.dataset.reached) }));
+  const figure = document.querySelector(".illustration[data-frames]");
+  if (figure && fresh.dataset.reached) {
+    figure.querySelector(".answered").hidden = false;
+    const detail = Math.floor(Number(fresh.dataset.reached) + 1e-3);
+    figure.dispatchEvent(new CustomEvent("reached", { bubbles: true, detail }));
+  }
   if (fresh.dataset.state === "correct") kept.finish();
 }
 

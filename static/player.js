@@ -14,10 +14,10 @@ const numbers = (text, by) => text.split(by).map((one) => one.split(" ").map(Num
 // The paths of a box by their colors: the bits of a number are the ranks whose stripes it has.
 function* painted(paint, [x, y, width, height], ranks) {
   const path = (top, high) => `M${x} ${top}h${width}v${high}h-${width}z`;
-  if (Number.isNaN(Number(paint))) return yield [paint, path(y, height)];
+  if (isNaN(paint)) return yield [paint, path(y, height)];
   const each = height / ranks;
   for (let rank = 0; rank < ranks; rank += 1)
-    if ((Number(paint) >> rank) & 1) yield [`r${rank}`, path(y + height - (rank + 1) * each, each)];
+    if ((paint >> rank) & 1) yield [`r${rank}`, path(y + height - (rank + 1) * each, each)];
 }
 
 function paint(group, boxes, ranks) {
@@ -56,7 +56,7 @@ function stage(svg) {
         const edge = group.querySelector(".edge");
         edge.setAttribute("width", width);
         edge.setAttribute("height", height);
-        if (group.querySelector("text")) group.querySelector("text").textContent = label;
+        group.querySelector("text")?.replaceChildren(label);
       });
     },
   };
@@ -100,12 +100,11 @@ function timelines(figure) {
   const all = found.map((svg) => {
     const bars = [...svg.querySelectorAll(".track")].flatMap(({ dataset }) => numbers(dataset.spans, ","));
     const left = Math.min(...bars.map(([x]) => x));
-    return { svg, left, ends: bars.map(([x, wide]) => x + wide - left) };
+    return { svg, wide: svg.classList.contains("wide"), ends: bars.map(([x, wide]) => x + wide - left) };
   });
-  const own = (paper) => all.filter(({ svg }) => svg.classList.contains(paper)).flatMap(({ ends }) => ends);
-  const reach = { wide: Math.max(...own("wide")), narrow: Math.max(...own("narrow")) };
-  const paper = reach.wide > 0 ? "wide" : "narrow";
-  const ends = [...new Set(own(paper).map((end) => Math.round(end)))].sort((one, other) => one - other);
+  const own = (paper) => all.filter(({ wide }) => wide === paper).flatMap(({ ends }) => ends);
+  const first = own(true).length ? own(true) : own(false);
+  const ends = [...new Set(first.map((end) => Math.round(end)))].sort((one, other) => one - other);
   const stride = Math.ceil(ends.length / MOMENTS);
   const shares = [0, ...ends.filter((_, at) => (ends.length - 1 - at) % stride === 0).map((end) => end / ends.at(-1))];
   return {
@@ -113,8 +112,8 @@ function timelines(figure) {
     beat: Math.max(60, 7000 / shares.length),
     says: () => "",
     show(frame) {
-      for (const { svg, ends: until } of all) {
-        const share = (shares[frame] * reach[svg.classList.contains("wide") ? "wide" : "narrow"]) / Math.max(...until);
+      for (const { svg, wide, ends: until } of all) {
+        const share = (shares[frame] * Math.max(...own(wide))) / Math.max(...until);
         svg.querySelector(".tracks").style.clipPath = share < 1 ? `inset(0 ${100 * (1 - share)}% 0 0)` : "";
       }
     },
@@ -124,20 +123,20 @@ function timelines(figure) {
 function playerOf(figure) {
   if (!known.has(figure)) {
     const slide = figure.querySelector(".scrub");
-    known.set(figure, { ...("frames" in figure.dataset ? pieces : timelines)(figure), figure, slide, at: Number(slide.value) });
-    slide.max = known.get(figure).last;
-    if ("timeline" in figure.dataset) slide.value = known.get(figure).at = slide.max;
+    const player = ("frames" in figure.dataset ? pieces : timelines)(figure);
+    slide.max = player.last;
+    if ("timeline" in figure.dataset) slide.value = player.last;
+    known.set(figure, { ...player, figure, slide, at: Number(slide.value) });
   }
   return known.get(figure);
 }
 
 function go(player, frame, steps = false) {
-  player.at = Math.min(Math.max(Math.round(frame), 0), player.last);
+  player.at = Math.min(Math.max(frame, 0), player.last);
   player.slide.value = player.at;
   player.slide.setAttribute("aria-valuetext", player.says(player.at) || `${player.at}/${player.last}`);
   player.show(player.at, steps);
-  const says = player.figure.querySelector(".frame-says");
-  if (says) says.textContent = player.says(player.at);
+  player.figure.querySelector(".frame-says")?.replaceChildren(player.says(player.at));
 }
 
 function stop() {
@@ -166,11 +165,10 @@ function play(figure, until = Infinity) {
   running = { player, timer: setTimeout(step, player.beat / 3) };
 }
 
-function playTo(figure, frame, from = playerOf(figure).at) {
+function playTo(figure, frame, from) {
   const player = playerOf(figure);
-  if (still.matches) return go(player, frame);
-  go(player, from);
-  if (from < frame) play(figure, frame);
+  go(player, still.matches ? frame : (from ?? player.at));
+  if (player.at < frame) play(figure, frame);
   else go(player, frame, true);
 }
 
@@ -207,12 +205,7 @@ if (beside) {
 }
 
 // The figure of an exercise plays the number that was typed, and stops there.
-document.addEventListener("reached", ({ detail }) => {
-  const figure = document.querySelector(".illustration[data-frames]");
-  if (!figure) return;
-  figure.querySelector(".answered").hidden = false;
-  playTo(figure, Math.floor(detail + 1e-3), 0);
-});
+document.addEventListener("reached", ({ target, detail }) => playTo(target, detail, 0));
 
 const opened = document.querySelector("[data-runs]");
 if (opened && !still.matches) play(opened);

@@ -147,7 +147,7 @@ def test_a_first_visit_is_light(open_page: MakePage, path: str, server: Server) 
     fresh.close()
     assert sum(sizes.values()) <= 150_000
     figures = any("figures" in url for url in sizes)
-    assert sum(scripts) <= 15_250
+    assert sum(scripts) <= 15_000
     assert sum(styles) <= (9_500 if figures else 6_400)
 
 
