@@ -6,12 +6,14 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from pkgutil import iter_modules
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.core import formulas
 from app.core.expressions import Quantity, evaluate, parse_expression
 from app.core.folders import ROOT
 from app.core.formulas import FORMULAS, MODULES, Argument, Formula, FormulaResult
@@ -75,7 +77,7 @@ def refuse(parts: Count) -> None:
 '''
 LIST = """
 from app.core.formulas import FORMULAS, formula_value, lookup
-print(*FORMULAS, formula_value(lookup("cost.halved"), {"size": "4 MB"}))
+print(*FORMULAS, formula_value(lookup("memory.halved"), {"size": "4 MB"}))
 """
 
 
@@ -85,17 +87,17 @@ def test_to_write_a_function_is_all_it_takes(tmp_path: Path) -> None:
     shutil.copy(ROOT / "app" / "core" / "quotation.py", tmp_path / "app" / "core")
     (tmp_path / "app" / "__init__.py").touch()
     (tmp_path / "app" / "core" / "__init__.py").touch()
-    (tmp_path / "app" / "core" / "formulas" / "cost" / "new.py").write_text(NEW, encoding="utf-8")
+    (tmp_path / "app" / "core" / "formulas" / "memory" / "new.py").write_text(NEW, encoding="utf-8")
     ran = subprocess.run([sys.executable, "-c", LIST], cwd=tmp_path, capture_output=True, text=True, check=True)
     *names, value = ran.stdout.split()
-    assert set(names) == {*FORMULAS, "cost.halved"}
+    assert set(names) == {*FORMULAS, "memory.halved"}
     assert float(value) == 2e6
 
 
-def test_every_folder_of_formulas_is_listed() -> None:
-    folders = {path.parent.name for path in (ROOT / "app" / "core" / "formulas").glob("*/__init__.py")}
+def test_every_module_of_formulas_is_listed() -> None:
+    found = {one.name for one in iter_modules(formulas.__path__)}
     listed = {module.__name__.rpartition(".")[2] for module in MODULES}
-    assert folders == listed | {"configurations", "parallelism", "presets", "step"}
+    assert found - listed == {"checks", "configurations", "parallelism", "presets", "records", "signature", "step"}
 
 
 def unlike(holds: Callable[[Formula], bool]) -> list[str]:

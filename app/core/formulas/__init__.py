@@ -1,6 +1,6 @@
 """The formulas of the course, by name.
 
-Every public function in a module of a package listed here is a formula; writing the function is
+Every public function in a module listed here, or in a package, is a formula; writing the function is
 all it takes to add one. One that returns nothing is a check that its neighbors share. Units,
 choices and defaults are read from its signature, and what it says from its docstring.
 """
@@ -130,10 +130,10 @@ def _check_length(name: str, value: Argument, most: int) -> None:
         )
 
 
-def _functions(package: ModuleType) -> Iterator[FunctionType]:
-    """The public functions that are written in the modules of *package* and return something."""
-    for found in iter_modules(package.__path__):
-        module = import_module(f"{package.__name__}.{found.name}")
+def _functions(topic: ModuleType) -> Iterator[FunctionType]:
+    """The public functions that are written in *topic*, a module or a package of them, and return something."""
+    inside = [import_module(f"{topic.__name__}.{one.name}") for one in iter_modules(getattr(topic, "__path__", []))]
+    for module in inside or [topic]:
         for name, function in sorted(vars(module).items()):
             if (
                 isinstance(function, FunctionType)
@@ -147,11 +147,11 @@ def _functions(package: ModuleType) -> Iterator[FunctionType]:
 class Formulas(Mapping[str, Formula]):
     """Every formula by its name; what its signature says is read when it is first asked for."""
 
-    def __init__(self, packages: Iterable[ModuleType]) -> None:
+    def __init__(self, topics: Iterable[ModuleType]) -> None:
         self._functions = {
-            f"{package.__name__.rpartition('.')[2]}.{function.__name__}": function
-            for package in packages
-            for function in _functions(package)
+            f"{topic.__name__.rpartition('.')[2]}.{function.__name__}": function
+            for topic in topics
+            for function in _functions(topic)
         }
         self._known: dict[str, Formula] = {}
 

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.core.formulas.pipeline import in_flight_microbatches, schedule_bubble, stage_activation_bytes
-from app.core.formulas.pipeline.schedules import ScheduleName, Waits
+from app.core.formulas.pipeline import ScheduleName, Waits
 from app.core.simulators.pipeline import SCHEDULES, SimulatedSchedule, Times, build, simulate_schedule
 from tests.each import each
 from tests.oracles.pipeline import violations

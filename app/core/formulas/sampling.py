@@ -1,4 +1,4 @@
-"""Writing answers: a step of reinforcement learning, the best of several, and the cost of serving."""
+"""Answers drawn more than once, what a model costs over its whole life, and steps of RL."""
 
 from app.core.formulas.checks import at_least, fraction, larger_than, not_below, positive, too_large, whole
 from app.core.translation import noted, say

@@ -1,4 +1,8 @@
-"""Failures, their rate and cost; checkpoints, the best interval between them, and the time they waste."""
+"""The cost of failures, and the best checkpoint interval.
+
+*mtbf* is the mean time between failures of the whole run; an *interval* is the computing time
+between two checkpoints, without the time to write one.
+"""
 
 import math
 

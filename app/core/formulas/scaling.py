@@ -1,4 +1,7 @@
-"""Where a scaling law has its optimum, what it costs to be elsewhere, and what repeated data are worth."""
+"""The loss of a model by its size, its data and its computation.
+
+A *law* is L = E + A / N^a + B / D^b for N parameters and D tokens; training takes 6 N D FLOP.
+"""
 
 import math
 from typing import NamedTuple

@@ -1,4 +1,4 @@
-"""How much of the communication computation hides, and the cost of waiting."""
+"""Communication beside computation: what hides, and what shows."""
 
 from app.core.formulas.checks import at_least, fraction, positive, too_large, whole
 from app.core.units import Bytes, BytesPerSecond, Count, FlopsPerSecond, PerSecond, Ratio, Seconds

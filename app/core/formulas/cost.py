@@ -1,4 +1,4 @@
-"""GPU-hours, energy, and what they cost."""
+"""What a run costs: GPU-hours, dollars and energy."""
 
 from app.core.formulas.checks import at_least, positive, whole
 from app.core.translation import say

@@ -1,4 +1,8 @@
-"""Fat trees and tori, and flows that are hashed to parallel links."""
+"""Switches, cuts and cables: what a network can carry between its hosts.
+
+*bandwidth* is one direction of one link; a *host* is whatever is attached by one link, such as a
+GPU with its own network card.
+"""
 
 import math
 from operator import mul

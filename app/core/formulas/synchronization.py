@@ -1,4 +1,4 @@
-"""How often ranks synchronize, how much they send then, and how late an update is that waits for nobody."""
+"""Communicating less: local steps, compressed gradients, and updates that come late."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""How the batch is made, and how noise, rate, moments and steps change with it."""
+"""What one optimizer step takes in, and how long it takes, when micro-batches are accumulated."""
 
 import math
 

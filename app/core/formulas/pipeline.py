@@ -1,4 +1,8 @@
-"""The bubble of pipeline schedules, in its two conventions, and what their stages hold and send."""
+"""Pipeline parallelism: bubbles, activation memory, and traffic between stages.
+
+Two quantities are called the bubble. The ratio is idle over ideal time and may exceed one; the
+fraction is idle over the whole step. They have two names here.
+"""
 
 from fractions import Fraction
 from typing import Literal, NamedTuple, get_args

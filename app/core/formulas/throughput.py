@@ -1,4 +1,8 @@
-"""Kernels under the roofline, and the utilization of a run."""
+"""Training time, utilization, and the roofline.
+
+Peaks are dense and in the format of the computation; datasheets print twice as much for sparsity,
+which training does not use.
+"""
 
 import math
 

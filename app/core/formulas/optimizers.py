@@ -1,4 +1,4 @@
-"""The state that an optimizer keeps beside the weights, and Muon: its iteration, and what it sends."""
+"""Optimizers: what they keep for each parameter, and what Muon computes and sends."""
 
 from typing import Literal
 

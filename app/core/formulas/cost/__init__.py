@@ -1,3 +1,0 @@
-"""What a run costs: GPU-hours, dollars and energy."""
-
-from app.core.formulas.cost.money import *
