@@ -15,7 +15,7 @@ from app.core.charts.timeline import Timeline
 from app.core.formulas import FORMULAS
 from app.core.formulas.overlap import exposed_communication_time
 from app.core.formulas.precision.formats import NumberFormat
-from app.core.simulators.overlap import buckets, gathers
+from app.core.simulators.links import buckets, gathers
 from app.core.simulators.pipeline import SCHEDULES, Times, build, kept_over_time, simulate_schedule
 from app.course.content.catalog import Catalog
 from app.course.explorers import (

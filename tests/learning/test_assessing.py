@@ -4,11 +4,11 @@ from collections import Counter
 from dataclasses import replace
 
 from app.course.content.catalog import Catalog
-from app.course.learning import Prerequisites
-from app.course.learning.reviews import (
+from app.course.learning import (
     FINAL_QUESTIONS,
     PLACEMENT_QUESTIONS,
     FinalTally,
+    Prerequisites,
     final_questions,
     place_learner,
     placement_question,

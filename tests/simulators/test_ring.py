@@ -1,6 +1,6 @@
 import pytest
 
-from app.core.simulators.ring import play_ring_all_reduce
+from app.core.simulators.links import play_ring_all_reduce
 from tests.each import each
 from tests.oracles.collectives import ring_all_reduce
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from app.core.charts.axes import NARROW, Arrow, Color, Paper, Rect, Sheet, Words
 from app.core.charts.motion import Motion, MotionFrame, MovingPiece, Place, Scene
-from app.core.simulators.ring import RingStep, play_ring_all_reduce
+from app.core.simulators.links import RingStep, play_ring_all_reduce
 from app.core.translation import translate
 
 MOST_RANKS = 16  # that have a color of their own

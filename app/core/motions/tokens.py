@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from app.core.charts.axes import Arrow, Color, Paper, Rect, Sheet, Words, text_width
 from app.core.charts.motion import Motion, MotionFrame, MovingPiece, Place, Scene
 from app.core.motions.shards import frame_table
-from app.core.simulators.sharding.routing import route
+from app.core.simulators.sharding import route
 from app.core.translation import translate
 
 _SIDE = 15.0  # pixels of a token

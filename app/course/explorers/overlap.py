@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator
 from app.core.charts.axes import percent_text
 from app.core.charts.timeline import Lane, TimeBar, Timeline
 from app.core.formulas.overlap import exposed_gather_time
-from app.core.simulators.overlap import Span, buckets, gathers
+from app.core.simulators.links import Span, buckets, gathers
 from app.core.translation import noted, translate
 from app.core.units import SECOND, show
 from app.course.explorers.base import (

@@ -7,7 +7,7 @@ from itertools import accumulate
 
 from app.core.charts.axes import Arrow, Color, Drawing, Paper, Rect, Sheet, Tone, Words, percent_text, text_width
 from app.core.formulas.sharding import expert_all_to_all_bytes, expert_capacity, expert_imbalance
-from app.core.simulators.sharding.routing import route
+from app.core.simulators.sharding import route
 from app.core.translation import noted, translate
 from app.core.units import BYTE, figures, show
 from app.course.explorers.base import (

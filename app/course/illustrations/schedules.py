@@ -8,7 +8,7 @@ from app.core.charts.axes import NARROW, Arrow, Color, Paper, Sheet, Tone, Words
 from app.core.charts.timeline import SAID, SCHEDULE_NAMES, Lane, TimeBar, Timeline
 from app.core.errors import capitalize
 from app.core.formulas.checks import positive, whole
-from app.core.simulators.overlap import buckets
+from app.core.simulators.links import buckets
 from app.core.simulators.pipeline import SimulatedSchedule, Times, build, simulate_schedule
 from app.core.translation import say, translate, translate_known
 from app.core.units import SECOND, Count, Ratio, Seconds, figures, show

@@ -10,8 +10,7 @@ from app.course.content.topic_file import Route
 from app.course.kinds import SEEDS
 from app.course.kinds.drawn_values import seed_choice, seed_of_choice, values
 from app.course.kinds.numeric import visible_values
-from app.course.learning import Prerequisites
-from app.course.learning.reviews import final_questions
+from app.course.learning import Prerequisites, final_questions
 from app.server.db.tables import SEED_LIMIT
 from app.server.network.routes import Router
 from app.site import Here

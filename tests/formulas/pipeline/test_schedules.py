@@ -6,8 +6,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.core.formulas.pipeline import in_flight_microbatches, schedule_bubble, stage_activation_bytes
-from app.core.formulas.pipeline import ScheduleName, Waits
+from app.core.formulas.pipeline import (
+    ScheduleName,
+    Waits,
+    in_flight_microbatches,
+    schedule_bubble,
+    stage_activation_bytes,
+)
 from app.core.simulators.pipeline import SCHEDULES, SimulatedSchedule, Times, build, simulate_schedule
 from tests.each import each
 from tests.oracles.pipeline import violations

@@ -8,7 +8,7 @@ from fastapi.testclient import TestClient
 from app.classes.people.policy import Policy
 from app.course.content.catalog import Catalog
 from app.course.kinds import Exercise
-from app.course.learning.reviews import PLACEMENT_QUESTIONS, final_questions, placement_question
+from app.course.learning import PLACEMENT_QUESTIONS, final_questions, placement_question
 from app.server.db.assessments import AssessedAnswer, assessed_in
 from app.server.db.learner_cookie import new_learner, sign
 from app.server.db.queries import latest_attempts

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from app.core.errors import NotFoundError
 from app.core.translation import translate
-from app.course.learning.reviews import AssessmentQuestion
+from app.course.learning import AssessmentQuestion
 from app.server.db.assessments import AssessedRow, Assessment, assessed_in
 from app.server.db.session import open_session
 from app.site import Site

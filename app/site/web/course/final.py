@@ -9,7 +9,7 @@ from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 
 from app.core.translation import noted, translate
-from app.course.learning.reviews import FINAL_QUESTIONS, AssessmentQuestion, FinalTally, final_questions, tally_answers
+from app.course.learning import FINAL_QUESTIONS, AssessmentQuestion, FinalTally, final_questions, tally_answers
 from app.server.db.assessments import AssessedRow, assessed_by
 from app.server.db.session import open_session
 from app.server.network.routes import Router

@@ -9,8 +9,13 @@ from fastapi.responses import RedirectResponse
 
 from app.core.translation import noted, translate
 from app.course.content.catalog import Topic
-from app.course.learning import Prerequisites
-from app.course.learning.reviews import PLACEMENT_QUESTIONS, AssessmentQuestion, place_learner, placement_question
+from app.course.learning import (
+    PLACEMENT_QUESTIONS,
+    AssessmentQuestion,
+    Prerequisites,
+    place_learner,
+    placement_question,
+)
 from app.server.db.assessments import AssessedRow
 from app.server.network.routes import Router
 from app.site import Here, Site

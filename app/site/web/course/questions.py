@@ -9,7 +9,7 @@ from fastapi.responses import RedirectResponse
 from app.core.errors import AnswerError, UnavailableError, capitalize
 from app.core.translation import noted, translate
 from app.course.kinds.base import TooLongError
-from app.course.learning.reviews import AssessmentQuestion
+from app.course.learning import AssessmentQuestion
 from app.server.db.assessments import AssessedAnswer, Outcome
 from app.server.db.history import ExerciseHistory
 from app.server.network.door import note_trouble

@@ -1,4 +1,4 @@
-"""Spaced repetition, what comes before what, the placement, and finals."""
+"""A model of what a learner remembers, mastery of chapters and skills, and what to do next."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
