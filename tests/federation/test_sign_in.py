@@ -20,7 +20,7 @@ from app.core.errors import UnavailableError
 from app.main import create_app
 from app.server.config import Settings
 from app.server.db.people import IdentityRow
-from app.server.db.session import open_session
+from app.server.db.session import open_session, open_writing_session
 from app.site import Site
 from tests.client import Client
 from tests.each import each
@@ -102,7 +102,7 @@ def test_the_page_for_signing_in_lists_the_provider(browser: TestClient) -> None
 
 
 def test_a_link_to_a_class_offers_the_provider_and_is_not_lost_on_the_way(browser: TestClient, site: Site) -> None:
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         code = join_code_of(site.secret, create_class(session, site.secret, "Systems"))
         session.commit()
     way = f'href="/sign-in/example-campus?next=%2Fjoin%2F{code}"'

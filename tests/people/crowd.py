@@ -10,7 +10,7 @@ from app.classes.people.counted_answers import variant_seed
 from app.classes.people.persons import new_person, open_browser
 from app.classes.people.policy import Policy
 from app.course.kinds.base import Answer
-from app.server.db.session import open_session
+from app.server.db.session import open_session, open_writing_session
 from app.server.db.tables import AttemptRow
 from app.site import Site
 
@@ -63,7 +63,7 @@ class Crowd:
             score=float(right) if score is None else score, hints=0, revealed=False,
             digest=digest or known.digest, drawn=drawn or shown, seconds=60.0, mistake=key, at=at,
         )  # fmt: skip
-        with open_session(self.site.engine) as session:
+        with open_writing_session(self.site.engine) as session:
             session.add(row)
             session.commit()
             return row.id or 0

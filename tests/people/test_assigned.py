@@ -17,7 +17,7 @@ from app.server.db.exercise_histories import histories
 from app.server.db.history import LearnerDrawing
 from app.server.db.people import AssignmentRow, RegradeRow
 from app.server.db.queries import latest_attempts
-from app.server.db.session import open_session
+from app.server.db.session import open_session, open_writing_session
 from app.server.db.tables import AttemptRow, now
 from app.site import Site
 from app.site.members import SignedIn
@@ -196,7 +196,7 @@ def test_a_verdict_that_was_hidden_is_shown_after_the_due_date(client: TestClien
     person = school.student(client)
     address = school.address(assignment, person)
     post(client, address, school.right_answer(seed_in(address)))
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         row = session.get(AssignmentRow, assignment.id)
         assert row is not None
         row.due = now()
@@ -242,7 +242,7 @@ def test_after_it_closes_answers_are_practice(client: TestClient, site: Site, sc
 def test_an_extension_is_named_and_moves_every_date(client: TestClient, site: Site, school: School) -> None:
     assignment = school.assign(Policy(due=now() - 2 * DAY, closes=now() - DAY))
     person = school.student(client)
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         extend(session, assignment.id, [person.person], now() + DAY, "Ada", "was ill")
         session.commit()
     page = words(client.get(f"/assignments/{assignment.id}").text)
@@ -363,7 +363,7 @@ def test_what_a_regrade_changed_is_told(client: TestClient, site: Site, school: 
     assignment = school.assign(due(3))
     person = school.student(client)
     post(client, school.address(assignment, person), "1 s")
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         (row,) = latest_attempts(session, person.learner)
         assert isinstance(row, AttemptRow)
         mended = RegradeRow(attempt=row.id or 0, digest="new", score=1.0, correct=True)

@@ -18,7 +18,7 @@ from app.classes.people.policy import Policy
 from app.classes.people.regrade_run import stale_answers
 from app.course.kinds.base import mistake_key
 from app.server.db.people import OverrideRow, RegradeRow
-from app.server.db.session import open_session
+from app.server.db.session import open_session, open_writing_session
 from app.server.db.tables import AttemptRow
 from app.site import Site
 from tests.people.crowd import RING, STAGE, Crowd, crowd_of
@@ -134,7 +134,7 @@ def test_the_gradebook_and_its_file_agree(client: TestClient, crowd: Crowd) -> N
 
 def test_a_class_adds_up_by_its_rule_in_the_gradebook_and_the_file(client: TestClient, site: Site) -> None:
     crowd = crowd_of(site, "Bo", "Cleo")
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         entries = [AssignmentEntry(RING, 4.0)]
         second = create_assignment(session, crowd.class_id, "Week 2", Policy(), entries)
         session.commit()
@@ -346,7 +346,7 @@ def test_a_class_without_students_answers_or_exercises_has_its_pages(client: Tes
     for page in (*pages, f"grades/{crowd.assignment.id}", f"people/{crowd.persons['Tom Assistant']}"):
         assert teacher.get(f"{crowd.href}/{page}").status_code == 200, page
     gone = crowd_of(site, "Bo")
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         entries = [AssignmentEntry("removed/exercise", 1.0)]
         create_assignment(session, gone.class_id, "Removed", Policy(variants="many"), entries)
         session.add(
@@ -375,7 +375,7 @@ def test_a_class_without_students_answers_or_exercises_has_its_pages(client: Tes
 def test_answers_that_came_in_a_file_count_nowhere(site: Site) -> None:
     crowd = crowd_of(site, "Bo")
     crowd.answers("Bo", RING, site.clock(), right=True, digest="old")
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         row = session.exec(select(AttemptRow).where(AttemptRow.learner == crowd.learners["Bo"])).one()
         row.carried = True
         session.add(row)
@@ -394,7 +394,7 @@ def test_figures_honor_regrades_and_points_given_by_hand(client: TestClient, sit
     mended = crowd.answers("Bo", RING, now, right=False, key=key)
     for name in ("Cleo", "Dan"):
         crowd.answers(name, RING, now, right=name == "Dan", key="" if name == "Dan" else key)
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         session.add(RegradeRow(attempt=mended, digest="new", score=1.0, correct=True))
         given = {("Dan", RING): 0.0, ("Eve", RING): 1.0, ("Bo", STAGE): 3.0, ("Cleo", STAGE): 4.0}
         for (name, exercise), points in given.items():

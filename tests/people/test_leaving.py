@@ -18,7 +18,7 @@ from app.server.db.learner_cookie import new_learner, sign
 from app.server.db.migrations import copy_beside
 from app.server.db.people import ExtensionRow, IdentityRow, MemberRow, PersonRow, SessionRow
 from app.server.db.personal import collect_everything
-from app.server.db.session import open_session
+from app.server.db.session import open_session, open_writing_session
 from app.server.db.tables import Attempt, Prediction, Reveal, now
 from app.server.db.writer import NewRow, store
 from app.site import Site
@@ -139,7 +139,7 @@ def test_everything_about_a_person_is_one_file_without_what_signs_in(
 ) -> None:
     person = school.student(client, "Grace Hopper")
     assignment = school.assign(due(3))
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         extend(session, assignment.id, [person.person], now() + 9 * DAY, "Ada", "was ill")
         session.commit()
     store(site.engine, [attempt(person.learner)])

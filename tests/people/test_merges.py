@@ -29,7 +29,7 @@ from app.classes.people.persons import close_every_browser, code_digest, new_per
 from app.core.errors import InputError, NotFoundError
 from app.server.db.people import ExtensionRow, IdentityRow, MemberRow, OverrideRow, PersonRow, SessionRow
 from app.server.db.personal import collect_everything
-from app.server.db.session import open_session
+from app.server.db.session import open_session, open_writing_session
 from app.server.db.tables import AttemptRow, now
 from app.site import Site
 from app.site.members import SignedIn
@@ -51,7 +51,7 @@ def points(site: Site, crowd: Crowd) -> Mapping[str, float]:
 
 
 def merged(site: Site, crowd: Crowd) -> int:
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         own = taught_by(session, crowd.persons["Ada Teacher"])
         number = merge_members(
             session, crowd.class_id, crowd.persons["Ada"], crowd.persons["Ada again"], own=own, by="Ada Teacher"
@@ -92,7 +92,7 @@ def prepare(site: Site, crowd: Crowd) -> None:
     crowd.answers("Ada", RING, at, right=True)
     crowd.answers("Ada again", STAGE, at, right=True)
     again = crowd.persons["Ada again"]
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         extend(session, crowd.assignment.id, [again], at + timedelta(days=3), "Tom", "ill")
         session.add(IdentityRow(issuer="lti:1", subject=f"u{again}", person=again))
         session.commit()
@@ -118,7 +118,7 @@ def test_points_are_those_of_both_and_each_may_have_answered_an_own_drawing(site
 
 def test_a_merge_that_is_undone_leaves_everything_as_it_was(site: Site, crowd: Crowd) -> None:
     prepare(site, crowd)
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         given = [Override(crowd.persons["Ada again"], RING, 0.5)]
         override(session, crowd.assignment, given, "Tom", "oral")
         session.commit()
@@ -126,7 +126,7 @@ def test_a_merge_that_is_undone_leaves_everything_as_it_was(site: Site, crowd: C
     number = merged(site, crowd)
     agree(site, crowd, "Ada again", number)
     assert stored(site, crowd) != before
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         assert [row.id for row in merges_in(session, crowd.class_id)] == [number]
         assert not undo_or_ask(session, crowd.class_id, number, [crowd.class_id])
         session.commit()
@@ -143,7 +143,7 @@ def test_a_merge_that_is_undone_leaves_everything_as_it_was(site: Site, crowd: C
 def test_the_browsers_and_the_code_of_the_one_who_goes_sign_nobody_in(
     client: TestClient, site: Site, crowd: Crowd
 ) -> None:
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         row = session.get(MemberRow, (crowd.class_id, crowd.persons["Ada again"]))
         assert row is not None
         code = renew_seat_code(session, row)
@@ -156,7 +156,7 @@ def test_the_browsers_and_the_code_of_the_one_who_goes_sign_nobody_in(
 
 
 def test_nobody_gets_into_a_class_of_others_by_a_merge(site: Site, crowd: Crowd) -> None:
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         other = number_of(create_class(session, site.secret, "Of somebody else"))
         enroll(session, other, crowd.persons["Ada again"])
         session.commit()
@@ -200,12 +200,12 @@ def test_three_are_one_and_are_taken_apart_in_the_other_order(site: Site) -> Non
     for name, exercise in (("Ada", RING), ("Cy", STAGE)):
         crowd.answers(name, exercise, site.clock(), right=True)
     ada, bo, cy = (crowd.persons[name] for name in ("Ada", "Bo", "Cy"))
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         first = merge_persons(session, bo, cy, "T")
         second = merge_persons(session, ada, bo, "T")
         session.commit()
     assert points(site, crowd)["Ada"] == 5
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         with pytest.raises(InputError, match="undo that first"):
             undo_merge(session, first)
         undo_merge(session, second)
@@ -268,7 +268,7 @@ def test_a_teacher_sees_and_deletes_what_the_class_caused_and_nothing_else(
     learner = crowd.learners["Ada again"]
     elsewhere: dict[str, Any] = {"learner": learner, "correct": True, "score": 1.0, "digest": "", "drawn": "{}"}
     seed = crowd.seed("Ada again", STAGE)
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         rows = [
             AttemptRow(exercise="memory/traffic-of-stage-3", seed=0, answer="elsewhere", **elsewhere),
             AttemptRow(exercise=RING, seed=seed + 1, answer="practice", **elsewhere),
@@ -335,7 +335,7 @@ def test_an_operator_merges_exports_and_deletes(
 
 
 def test_a_person_without_a_class_is_merged_too(site: Site) -> None:
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         one, other = (number_of(new_person(session, name)) for name in ("One", "Other"))
         number = merge_persons(session, one, other, "")
         session.commit()
@@ -347,7 +347,7 @@ def test_a_person_without_a_class_is_merged_too(site: Site) -> None:
 def test_results_are_answers_to_what_the_class_assigned_since_the_student_joined(site: Site, crowd: Crowd) -> None:
     prepare(site, crowd)
     learner = crowd.learners["Ada"]
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         for exercise, seed, at in (
             (RING, crowd.seed("Ada", RING), now() - timedelta(days=9)),
             (RING, crowd.seed("Ada", RING) + 1, now()),

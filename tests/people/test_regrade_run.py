@@ -24,7 +24,7 @@ from app.core.errors import UnavailableError
 from app.course.kinds import KINDS
 from app.course.sandbox.runner import Runner
 from app.server.db.people import RegradeRow
-from app.server.db.session import open_session
+from app.server.db.session import open_session, open_writing_session
 from app.server.db.tables import AttemptRow
 from app.site import Site
 from tests.people.crowd import RING, STAGE, Crowd, crowd_of
@@ -90,7 +90,7 @@ def test_a_score_never_falls_where_other_numbers_are_drawn(site: Site, regrade: 
 def test_an_exercise_that_is_mended_twice_is_judged_by_the_last_version(site: Site, regrade: Regrade) -> None:
     crowd = crowd_of(site, "Bo")
     number = crowd.answers("Bo", RING, site.clock(), right=True)  # by the present version
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         session.add(RegradeRow(attempt=number, digest="between", score=0.0, correct=False))
         session.commit()
     assert points(site, crowd, "Bo", RING) == 0.0
@@ -102,7 +102,7 @@ def test_answers_that_count_for_nothing_are_left_alone(site: Site, regrade: Regr
     crowd, other = crowd_of(site, "Bo"), crowd_of(site, "Bo")
     crowd.answers("Bo", RING, site.clock(), right=False, digest="old")
     crowd.answers("Ada Teacher", RING, site.clock(), right=False, digest="old")
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         row = session.exec(select(AttemptRow).where(AttemptRow.learner == crowd.learners["Bo"])).one()
         row.seed += 1  # practice on another drawing
         session.add(row)
@@ -117,7 +117,7 @@ def test_a_program_runs_in_the_sandbox_and_without_it_nothing_changes(
     site: Site, regrade: Regrade, loop: asyncio.AbstractEventLoop
 ) -> None:
     crowd, name = crowd_of(site, "Bo"), KINDS["function"].sample
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         create_assignment(session, crowd.class_id, "Code", Policy(variants="same"), [AssignmentEntry(name, 2)])
         session.commit()
     number = _program(site, crowd, name)
@@ -132,7 +132,7 @@ def test_a_program_runs_in_the_sandbox_and_without_it_nothing_changes(
 
 
 def _program(site: Site, crowd: Crowd, name: str) -> int:
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         last = assignments_of(session, crowd.class_id)[-1]
         row = AttemptRow(
             learner=crowd.learners["Bo"],

@@ -20,7 +20,7 @@ from app.classes.people.classes import Role, create_class, enroll, join_code_of,
 from app.classes.people.policy import Policy
 from app.server.db.learner_cookie import create_token
 from app.server.db.people import SessionRow
-from app.server.db.session import open_session
+from app.server.db.session import open_writing_session
 from app.site import Site
 from app.site.web.frame.visitor import SESSION
 from tests import parts
@@ -247,7 +247,7 @@ class Place:
 @pytest.fixture(scope="module")
 def place(_client: TestClient, site: Site) -> Place:
     people = {who: browser(_client, site, who.name.title()) for who in Who if who}
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         row = create_class(session, site.secret, "Roles")
         elsewhere = number_of(create_class(session, site.secret, "Elsewhere"))
         class_id = number_of(row)

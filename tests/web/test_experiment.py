@@ -16,7 +16,7 @@ from app.course.kinds.choice import LabExercise
 from app.labs.results.analysis import shipped_runs
 from app.labs.results.match import FITTED
 from app.server.db.learner_cookie import new_learner, sign
-from app.server.db.session import open_session
+from app.server.db.session import open_session, open_writing_session
 from app.server.db.tables import PredictionRow
 from app.site import Site
 from app.site.web.frame.visitor import COOKIE
@@ -179,7 +179,7 @@ def test_what_was_predicted_goes_with_everything_else(client: TestClient) -> Non
 def test_a_prediction_of_something_else_is_made_anew(client: TestClient, site: Site) -> None:
     """As after its author has changed what the exercise asks for."""
     post(client, action="predict", answer__time=RIGHT)
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         last = select(func.max(PredictionRow.id)).scalar_subquery()
         changed = update(PredictionRow).where(col(PredictionRow.id) == last)
         session.execute(changed.values(answer='{"bytes": "1 MiB"}'))

@@ -10,7 +10,7 @@ from app.classes.people.assignments import Assignment, AssignmentEntry, assignme
 from app.classes.people.counted_answers import dates_for
 from app.classes.people.members import class_groups
 from app.classes.people.policy import GroupDates, Policy
-from app.server.db.session import open_session
+from app.server.db.session import open_session, open_writing_session
 from app.site import Site
 from tests.web.a_class import Browser, a_class, browser, joined, words
 
@@ -57,7 +57,7 @@ class Room:
 def room(client: TestClient, site: Site) -> Room:
     class_id, teacher = a_class(client, site)
     ada, alan = (joined(site, class_id, browser(client, site, name)) for name in ("Ada", "Alan"))
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         policy = Policy(due=DUE, closes=DUE)
         entries = [AssignmentEntry(RING, 2.0)]
         number = create_assignment(session, class_id, "Week 1", policy, entries)

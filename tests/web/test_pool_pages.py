@@ -12,7 +12,7 @@ from app.classes.people.gradebook import cells_of, total
 from app.classes.people.members import students_in
 from app.classes.people.policy import GroupDates, Policy
 from app.classes.people.work import own_seed
-from app.server.db.session import open_session
+from app.server.db.session import open_session, open_writing_session
 from app.site import Site
 from tests.web.a_class import Browser, a_class, browser, joined, words
 
@@ -54,7 +54,7 @@ class Room:
 def room(client: TestClient, site: Site) -> Room:
     class_id, teacher = a_class(client, site)
     ada, alan = (joined(site, class_id, browser(client, site, name)) for name in ("Ada", "Alan"))
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         entries = [AssignmentEntry(name, 2.0) for name in (RING, *POOL)]
         number = create_assignment(session, class_id, "Week 1", Policy(due=DUE), entries)
         session.commit()
@@ -181,7 +181,7 @@ def test_pools_are_numbered_without_gaps_and_one_without_a_number_draws_one(room
 
 
 def test_dates_of_groups_stay_where_pools_change(room: Room) -> None:
-    with open_session(room.site.engine) as session:
+    with open_writing_session(room.site.engine) as session:
         entries = [AssignmentEntry(name, 2.0) for name in (RING, *POOL)]
         own = GroupDates(group="Monday", due=DUE)
         number = create_assignment(session, room.id, "Week 2", Policy(due=DUE), entries, [own])

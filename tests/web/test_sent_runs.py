@@ -25,7 +25,7 @@ from app.main import create_app
 from app.server.config import Settings
 from app.server.db import lab_runs
 from app.server.db.lab_runs import SENT
-from app.server.db.session import open_session
+from app.server.db.session import open_session, open_writing_session
 from app.server.db.tables import LabRunRow
 from app.site import Site
 from tests.db.queue import run as queued
@@ -259,13 +259,13 @@ def planted(site: Site) -> Iterator[Callable[[Run], str]]:
             report=json.dumps(run),
         )
         names.append(row.name)
-        with open_session(site.engine) as session:
+        with open_writing_session(site.engine) as session:
             session.add(row)
             session.commit()
         return names[-1]
 
     yield plant
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         for row in session.scalars(select(LabRunRow).where(col(LabRunRow.name).in_(names))):
             session.delete(row)
         session.commit()

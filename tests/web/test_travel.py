@@ -16,7 +16,7 @@ from app.server.db.lab_runs import SENT
 from app.server.db.learner_cookie import new_learner, sign
 from app.server.db.personal import MOST
 from app.server.db.run_state import RunState
-from app.server.db.session import open_session
+from app.server.db.session import open_writing_session
 from app.server.db.tables import Attempt, LabRunRow, Prediction
 from app.server.db.writer import store
 from app.site import Site
@@ -280,7 +280,7 @@ def test_finished_runs_travel_and_others_are_counted(client: TestClient, site: S
         name="travels-2", lab="all-reduce", given="{}", backend="gloo", host="here", pool="p2",
         learner=learner, state=RunState.FAILED, says="it failed",
     )  # fmt: skip
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         session.add(row)
         session.add(failed)
         session.commit()
@@ -289,7 +289,7 @@ def test_finished_runs_travel_and_others_are_counted(client: TestClient, site: S
     become()
     # Here, it is on its board already; the one that failed cannot be compared with anything.
     assert counted(take(client, file)) == (0, 1, 1)
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         session.delete(session.merge(row))
         session.commit()
     assert counted(take(client, file)) == (1, 0, 1)

@@ -9,7 +9,7 @@ from sqlmodel import select
 from app.classes.federation.lti.platforms import Platform, allow_deployment, platform_named, register_platform
 from app.classes.people.classes import Role, create_class, members_of, number_of
 from app.server.db.people import ContextRow, IdentityRow
-from app.server.db.session import open_session
+from app.server.db.session import open_session, open_writing_session
 from tests.federation.lti.mock_platform import CLIENT, COURSE, DEPLOYMENT, Student, platform
 from tests.federation.lti.serving import Service, served
 
@@ -45,7 +45,7 @@ def there(service: Service) -> Iterator[str]:
 @pytest.fixture(scope="module")
 def course(service: Service, there: str) -> int:
     """The class that the course of the platform is."""
-    with open_session(service.site.engine) as session:
+    with open_writing_session(service.site.engine) as session:
         number = number_of(create_class(session, service.site.secret, "Introduction"))
         platform = platform_named(session, "Mock Campus")
         allow_deployment(session, platform, DEPLOYMENT)

@@ -121,7 +121,7 @@ def test_two_members_never_have_one_id(tied: Tied) -> None:
 
 
 def test_a_platform_signs_nobody_in_to_another_class(tied: Tied) -> None:
-    with open_session(tied.site.engine) as session:
+    with open_writing_session(tied.site.engine) as session:
         elsewhere = number_of(create_class(session, tied.site.secret, "Elsewhere"))
         enroll(session, elsewhere, tied.ada)
         session.commit()
@@ -148,7 +148,7 @@ def test_compare_shows_who_was_found_by_id_and_what_changed(tied: Tied) -> None:
 
 def test_an_archived_class_lets_nobody_new_in(tied: Tied) -> None:
     tied.enter(tied.launch())
-    with open_session(tied.site.engine) as session:
+    with open_writing_session(tied.site.engine) as session:
         set_archived(session, class_with(session, tied.class_id))
         session.commit()
     assert tied.enter(tied.launch()) == tied.ada

@@ -22,7 +22,7 @@ from app.classes.people.classes import Role, members_of
 from app.classes.people.counted_answers import variant_seed
 from app.classes.people.persons import known_person
 from app.server.db.people import ContextRow, DeploymentRow, IdentityRow, LinkRow, MemberRow, PersonRow
-from app.server.db.session import open_session
+from app.server.db.session import open_session, open_writing_session
 from app.server.db.tables import AttemptRow, now
 from tests.browser.browser import BRIEF, be_patient, running_browser
 from tests.federation.lti import openedx
@@ -46,7 +46,7 @@ def lms(service: Service) -> Iterator[openedx.Platform]:
     with openedx.platform(service.url, members=120) as made:
         told = made.told("config")
         deployment = told.pop("deployment_id")
-        with open_session(service.site.engine) as session:
+        with open_writing_session(service.site.engine) as session:
             platform = register_platform(session, Platform(name=NAME, **told))
             allow_deployment(session, platform, deployment)
             session.commit()
@@ -89,7 +89,7 @@ def why(page: object) -> str:
 
 def answer(service: Service, assignment: int, subject: str, share: float) -> None:
     """Store answers that earn *share* of the points, for the person whom the platform calls so."""
-    with open_session(service.site.engine) as session:
+    with open_writing_session(service.site.engine) as session:
         platform = platform_named(session, NAME)
         person = known_person(session, platform.identities, subject)
         assert person
@@ -255,12 +255,12 @@ def test_students_wait_until_their_teacher_has_opened_the_course(browser: Browse
 def test_a_deployment_that_nobody_allowed_is_refused_with_the_cure(
     service: Service, browser: Browser, course: int
 ) -> None:
-    with open_session(service.site.engine) as session:
+    with open_writing_session(service.site.engine) as session:
         allowed = session.exec(select(DeploymentRow)).one()
         session.delete(allowed)
         session.commit()
     page = browser.launch("user=7")
-    with open_session(service.site.engine) as session:
+    with open_writing_session(service.site.engine) as session:
         allow_deployment(session, platform_named(session, NAME), "1")
         session.commit()
     assert page.status_code == REFUSED
@@ -316,7 +316,7 @@ def test_points_reach_the_gradebook_and_rise(service: Service, lms: openedx.Plat
 def test_a_teacher_may_name_the_assignment_of_a_link_that_says_none(
     service: Service, lms: openedx.Platform, course: int, linked: int
 ) -> None:
-    with open_session(service.site.engine) as session:
+    with open_writing_session(service.site.engine) as session:
         row = session.exec(select(LinkRow)).one()
         session.delete(row)
         session.commit()
@@ -339,7 +339,7 @@ def test_the_roster_is_read_page_by_page_and_shown_before_it_holds(
         (tie,) = ties_of(session, course)
     people = asyncio.run(service.tool.people(platform, tie.memberships))
     assert len(people) == 120
-    with open_session(service.site.engine) as session:
+    with open_writing_session(service.site.engine) as session:
         before = {m.name for m in members_of(session, course)}
         differs = compare_course(session, platform, course, people)
         assert {m.name for m in members_of(session, course)} == before

@@ -208,7 +208,7 @@ class School:
 
     def check(self, doors: object) -> None:
         whose: dict[int, set[int]] = {n: set() for n in range(1, 11)}
-        with open_session(self.site.engine) as session:
+        with open_writing_session(self.site.engine) as session:
             for class_id in self.classes:
                 found = [one for one in members_of(session, class_id) if one.role is Role.STUDENT]
                 said = sorted((one.outside_id, one.name, one.person) for one in found)
