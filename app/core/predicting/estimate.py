@@ -4,7 +4,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
 from reprlib import repr as short
 from typing import TypeVar, cast
@@ -16,12 +16,13 @@ from app.core.formulas.layout import StepTime, step_time
 from app.core.formulas.parallelism.rules import PLAIN
 from app.core.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe, Shares
 from app.core.formulas.presets.layouts import LAYOUT_FIELDS
+from app.core.formulas.presets.stacks import STACK_KEYS, STACKS, Stack, likely_stack, stack_recipe
 from app.core.formulas.records import Record
-from app.core.formulas.step.layer import counted_flops
+from app.core.formulas.step.layer import counted_flops, one_by_one
 from app.core.formulas.step.memory import RankMemoryTerms, StageMemory, stage_bytes
 from app.core.formulas.step.speeds import Side, is_fused, peak_of, reduced_by, speeds_of
 from app.core.formulas.step.step import step_parts
-from app.core.formulas.transformer.parameters import LayerParts
+from app.core.formulas.transformer.parameters import LayerParts, model_parameters
 from app.core.translation import say
 from app.core.units import BYTE, SECOND, Bytes, PerSecond, Ratio, Seconds, Unit, parse_or_base, show
 
@@ -39,6 +40,8 @@ class PredictionRequest:
     layout: Layout
     recipe: Recipe = RECIPE
     shares: Shares = GIVEN
+    stack: Stack = STACKS["Megatron"]
+    is_named: bool = False  # whether the stack was given
     assumed: str = ""  # what was not said, in a sentence
 
 
@@ -251,7 +254,7 @@ def _stage(found: Estimate) -> str:
 Reference = str | int | None
 R = TypeVar("R", bound=Record)
 RECORDS = ("model", "cluster", "layout")
-OPTIONS = ("recipe", "shares")
+OPTIONS = ("recipe", "shares", "stack", *STACK_KEYS)
 FIELDS = ("ref", *RECORDS, *OPTIONS, "measured", "measured_memory", "group")
 _SEQUENCE = re.compile(
     rf"\b_*(?:{'|'.join(['sequence', *(name for name, ours in LAYOUT_FIELDS.items() if ours == 'sequence')])})\b"
@@ -307,12 +310,18 @@ class PredictionReader:
         model = self._record(ModelShape, "model", given["model"])
         cluster = self._record(Cluster, "cluster", given["cluster"])
         layout = self._layout(given["layout"], model, cluster)
+        recipe, named = (self._optional(kind, kind.what, given, None) for kind in (Recipe, Stack))
+        stack = self._stack(given, named or likely_stack(layout, cluster.gpu, recipe))
+        if stack.gradient_checkpointing != "unknown":
+            layout = replace(layout, recompute="full" if stack.gradient_checkpointing == "yes" else "none")
         return PredictionRequest(
             model=model,
             cluster=cluster,
             layout=layout,
-            recipe=self._optional(Recipe, "recipe", given, RECIPE),
+            recipe=stack_recipe(stack, recipe, adapter_share(model, stack)),
             shares=self._optional(Shares, "shares", given, GIVEN),
+            stack=stack,
+            is_named=named is not None,
             assumed=_assumed(given["layout"], layout),
         )
 
@@ -328,7 +337,14 @@ class PredictionReader:
                 raise InputError(f"layout: {error}") from None
         return self._record(Layout, "layout", given)
 
-    def _optional(self, kind: type[R], name: str, given: Mapping[str, object], default: R) -> R:
+    def _stack(self, given: Mapping[str, object], stack: Stack) -> Stack:
+        """The *stack*, with what the keys of a line say of it."""
+        try:
+            return stack.changed({key: value for key in STACK_KEYS if (value := given.get(key)) is not None})
+        except ValueError as error:
+            raise InputError(str(error)) from None
+
+    def _optional(self, kind: type[R], name: str, given: Mapping[str, object], default: R | None) -> R | None:
         value = given.get(name)
         return default if value is None else self._record(kind, name, value)
 
@@ -343,6 +359,12 @@ class PredictionReader:
                 self._known.clear()
             self._known[kind, type(given), written] = made
         return made
+
+
+def adapter_share(shape: ModelShape, stack: Stack) -> Ratio:
+    """The parameters of a low-rank adapter on every product of a layer, over those of the model."""
+    sides = (one.result.size + one.taken.size for one in one_by_one(shape, shape.feed_forward))
+    return stack.adapter_rank * sum(sides) * shape.layers / model_parameters(shape)
 
 
 def _assumed(given: object, layout: Layout) -> str:
