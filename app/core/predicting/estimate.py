@@ -1,6 +1,7 @@
 """From a line to a prediction, the formulas that make it, and what limits the step."""
 
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,16 +13,17 @@ from typing import TypeVar, cast
 from app.core.errors import InputError, nearest
 from app.core.formulas.checks import positive
 from app.core.formulas.configurations import configuration_notes, is_configuration, is_layout_configuration
-from app.core.formulas.layout import StepTime, step_time
-from app.core.formulas.parallelism.rules import PLAIN
+from app.core.formulas.layout.step_time import same_gpus
+from app.core.formulas.memory.budget import fits_together
+from app.core.formulas.parallelism.rules import PLAIN, Degrees
 from app.core.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe, Shares
 from app.core.formulas.presets.layouts import LAYOUT_FIELDS
-from app.core.formulas.presets.stacks import STACK_KEYS, STACKS, Stack, likely_stack, stack_recipe
+from app.core.formulas.presets.stacks import LOGIT_BYTES, STACK_KEYS, STACKS, Stack, likely_stack, stack_recipe
 from app.core.formulas.records import Record
-from app.core.formulas.step.layer import counted_flops, one_by_one
+from app.core.formulas.step.layer import counted_flops, one_by_one, sequence_share
 from app.core.formulas.step.memory import RankMemoryTerms, StageMemory, stage_bytes
-from app.core.formulas.step.speeds import Side, is_fused, peak_of, reduced_by, speeds_of
-from app.core.formulas.step.step import step_parts
+from app.core.formulas.step.speeds import Side, peak_of, reduced_by, stack_speeds
+from app.core.formulas.step.step import StepTime, step_parts
 from app.core.formulas.transformer.parameters import LayerParts, model_parameters
 from app.core.translation import say
 from app.core.units import BYTE, SECOND, Bytes, PerSecond, Ratio, Seconds, Unit, parse_or_base, show
@@ -42,6 +44,7 @@ class PredictionRequest:
     shares: Shares = GIVEN
     stack: Stack = STACKS["Megatron"]
     is_named: bool = False  # whether the stack was given
+    has_recipe: bool = False
     assumed: str = ""  # what was not said, in a sentence
 
 
@@ -63,6 +66,7 @@ class Estimate:
     stages: tuple[Bytes, ...]
     memory: Mapping[str, Bytes]
     reserved: Bytes
+    least: Bytes
     room: Bytes
     cluster: Cluster  # as it was understood
     scores: str = ""  # what becomes of attention's scores if nothing is computed again
@@ -75,8 +79,13 @@ class Estimate:
 
     @property
     def fits(self) -> bool:
-        """Whether what is allocated fits on the GPUs of every stage."""
-        return self.allocated <= self.room
+        """Whether what is allocated fits on every GPU, or may fit, as what nobody said needs less."""
+        return self.least <= self.room
+
+    @property
+    def depends(self) -> bool:
+        """Whether it fits only if what nobody said needs less than is usual."""
+        return self.fits and self.allocated > self.room
 
 
 def estimate(asked: PredictionRequest) -> Estimate:
@@ -97,7 +106,9 @@ def estimate(asked: PredictionRequest) -> Estimate:
                 value=f"{layout.pipeline:,}",
             )
         )
-    times = step_time(asked.model, asked.cluster, layout, asked.shares, asked.recipe)
+    same_gpus(asked.cluster, layout)
+    fits_together(asked.model, layout)
+    times = _times(asked, "middle")
     low, high = _ends(asked, times)
     stages = _stages(asked)
     fullest = max(stages, key=sum)
@@ -111,6 +122,7 @@ def estimate(asked: PredictionRequest) -> Estimate:
         stages=tuple(map(sum, stages)),
         memory=fullest._asdict(),
         reserved=sum(fullest) * _HELD_BACK,
+        least=_least(asked),
         room=gpu.memory,
         cluster=asked.cluster,
         scores=_scores(asked),
@@ -135,37 +147,121 @@ def _doubts(asked: PredictionRequest) -> Iterator[str]:
         )
 
 
+def _times(asked: PredictionRequest, side: Side) -> StepTime:
+    """The parts of a step, on the *side* of what is usual where something is not known."""
+    layout, stack = asked.layout, asked.stack
+    speeds = stack_speeds(asked.model, asked.cluster, asked.shares, stack, layout.precision, side)
+    return step_parts(asked.model, speeds, layout.degrees(speeds.fused), PLAIN, reduced_by(asked.recipe))
+
+
+# A step may be so much faster and slower than with all that is known: releases of a program and machines differ.
+_FASTER, _SLOWER = 0.85, 1.22
+_WIDEST, _WIDEST_UNNAMED = 1.8, 2.2  # high over low
+
+
 def _ends(asked: PredictionRequest, times: StepTime) -> tuple[Seconds, Seconds]:
-    """The shortest and the longest step that is plausible, as in step_time_range."""
-    layout, precision = asked.layout, asked.layout.precision
-    sides: tuple[Side, ...] = ("fast", "slow")
-    fast, slow = (speeds_of(asked.model, asked.cluster, asked.shares, precision, side) for side in sides)
-    if fast == slow:  # every share has a source
-        return times.total, times.total
-    degrees, sent = layout.degrees(fast.fused), reduced_by(asked.recipe)
-    low, high = (sum(step_parts(asked.model, speeds, degrees, PLAIN, sent)) for speeds in (fast, slow))
-    return low, high
+    """The shortest and the longest step that is plausible."""
+    total = times.total
+    low = min(_times(asked, "fast").total, _FASTER * total)
+    high = max(_times(asked, "slow").total, _SLOWER * total)
+    most = _WIDEST if asked.is_named else _WIDEST_UNNAMED
+    if high / low <= most:
+        return low, high
+    narrower = math.log(most) / math.log(high / low)
+    return total * (low / total) ** narrower, total * (high / total) ** narrower
 
 
 def _scores(asked: PredictionRequest) -> str:
     if asked.layout.recompute != "none":
         return ""
-    if is_fused(asked.model, asked.cluster.gpu, asked.shares):
+    if _is_fused(asked):
         return (
             "Attention is fused, as in FlashAttention, and stores no scores: recompute=none needs"
             " what recompute=selective does."
         )
-    return (
-        "Attention is not fused here, so recompute=none stores its scores: recompute=selective"
-        " computes them again, and kernels=fused among the shares is FlashAttention."
-    )
+    return "Attention is not fused here, so recompute=none stores its scores: recompute=selective computes them again."
+
+
+def _is_fused(asked: PredictionRequest) -> bool:
+    """Whether attention's scores stay on the chip: they do where nobody says otherwise."""
+    if asked.shares.kernels == "as usual":
+        return asked.stack.attention != "unfused"
+    return asked.shares.kernels == "fused"
 
 
 def _stages(asked: PredictionRequest) -> list[StageMemory]:
-    on = asked.layout.degrees(is_fused(asked.model, asked.cluster.gpu, asked.shares))
-    rank = RankMemoryTerms.of(asked.model, LayerParts.of(asked.model), asked.recipe, on)
-    stages = range(asked.layout.pipeline)
-    return [stage_bytes(asked.model, on, rank, stage) for stage in stages]
+    """Bytes on a GPU of each stage; where only every k-th layer is computed again, between all and none."""
+    found, every = _stages_with(asked), asked.stack.recompute_every
+    if every == 1 or asked.layout.recompute != "full":
+        return found
+    kept = _stages_with(replace(asked, layout=replace(asked.layout, recompute="none")))
+    return [
+        one._replace(activations=one.activations / every + (1 - 1 / every) * other.activations)
+        for one, other in zip(found, kept, strict=True)
+    ]
+
+
+_UNFUSED_NORM, _UNFUSED_GATE = 8, 2  # bytes of an element that eager RMSNorm and gates keep beside
+_BUCKETS = 8 * 500_000_000  # bytes of DeepSpeed: two buckets to reduce and two to gather, of 5e8 numbers each
+
+
+def _stages_with(asked: PredictionRequest) -> list[StageMemory]:
+    shape, stack = asked.model, asked.stack
+    on = asked.layout.degrees(_is_fused(asked))
+    rank = RankMemoryTerms.of(shape, LayerParts.of(shape), asked.recipe, on)
+    if stack.compiled == "no" and not on.operations:
+        more = on.tokens * _unfused_bytes(shape, on)
+        held = rank.held
+        more_kept = 0 if on.full else more
+        rank = rank._replace(
+            held=held._replace(
+                dense_kept=held.dense_kept + more_kept,
+                mixed_kept=held.mixed_kept + more_kept,
+                dense_working=held.dense_working + more,
+                mixed_working=held.mixed_working + more,
+            )
+        )
+    return [_with_stack(asked, stage_bytes(shape, on, rank, stage)) for stage in range(asked.layout.pipeline)]
+
+
+def _unfused_bytes(shape: ModelShape, on: Degrees) -> Bytes:
+    """Bytes of a token in a layer that eager kernels keep for the backward pass, beside what fused ones do."""
+    inner = shape.feed_forward or shape.active_experts * shape.expert_feed_forward
+    gate = _UNFUSED_GATE * inner / on.tensor if shape.gated else 0.0
+    return gate + (_UNFUSED_NORM * shape.hidden * sequence_share(on) if shape.norm == "rms" else 0.0)
+
+
+def _with_stack(asked: PredictionRequest, stage: StageMemory) -> StageMemory:
+    """*stage*, without what is offloaded, and with the buckets of DeepSpeed."""
+    stack, stages = asked.stack, asked.layout.zero_stage
+    if stack.name == "DeepSpeed":
+        buckets = min(_BUCKETS, 4 * stage.weights * (asked.layout.shards if stages == _ALL else 1))
+        stage = stage._replace(workspace=stage.workspace + buckets)
+    if stack.offload in ("optimizer", "both"):
+        stage = stage._replace(optimizer=0.0, gradients=stage.gradients if stages < _REDUCED else 0.0)
+    if stack.offload in ("parameters", "both"):
+        stage = stage._replace(weights=0.0)
+    return stage
+
+
+_REDUCED, _ALL = 2, 3  # ZeRO stages that shard gradients, and weights
+
+
+def _least(asked: PredictionRequest) -> Bytes:
+    """The fewest bytes on the fullest GPU that what nobody said allows."""
+    stack, recipe = asked.stack, asked.recipe
+    if stack.loss == "unknown" or not asked.is_named:
+        recipe = replace(recipe, logit_bytes=min(recipe.logit_bytes, LOGIT_BYTES["fused"]))
+    if not asked.is_named and not asked.has_recipe:
+        weight = 1.0 if asked.layout.precision != "16-bit" else 2.0
+        recipe = replace(
+            recipe,
+            weight_bytes=min(recipe.weight_bytes, weight),
+            gradient_bytes=min(recipe.gradient_bytes, 2.0),
+        )
+    lean = replace(stack, compiled="yes" if not asked.is_named else stack.compiled)
+    found = max(map(sum, _stages(replace(asked, recipe=recipe, stack=lean))))
+    return found
 
 
 def _flops(asked: PredictionRequest) -> float:
@@ -322,6 +418,7 @@ class PredictionReader:
             shares=self._optional(Shares, "shares", given, GIVEN),
             stack=stack,
             is_named=named is not None,
+            has_recipe=recipe is not None,
             assumed=_assumed(given["layout"], layout),
         )
 

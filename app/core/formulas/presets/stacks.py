@@ -79,6 +79,11 @@ class Stack(Record):
         """The records in this module, by name."""
         return STACKS  # type: ignore[return-value]
 
+    @property
+    def is_pytorch(self) -> bool:
+        """Whether its layers are written in plain PyTorch."""
+        return self.name in ("FSDP2", "torchtitan", "DeepSpeed", "eager")
+
     def changed(self, given: Mapping[str, object]) -> Self:
         """This stack with the fields *given*.
 
@@ -146,13 +151,17 @@ _STACKS = (
         name="Megatron", compiled="yes", loss="in place",
         source="Megatron-LM, Megatron-Bridge, NeMo: fused kernels of Transformer Engine, or of Megatron itself",
     ),
-    Stack(name="FSDP2", recipe="FSDP2", source="PyTorch's fully sharded data parallelism: torchtitan, OLMo-core"),
+    Stack(name="FSDP2", recipe="FSDP2", source="PyTorch's fully sharded data parallelism"),
+    Stack(
+        name="torchtitan", recipe="FSDP2", loss="compiled",
+        source="FSDP2 in torchtitan, which frees 16-bit logits before the backward pass",
+    ),
     Stack(
         name="DeepSpeed", recipe="mixed", compiled="no", loss="eager",
         source="DeepSpeed below a model in eager PyTorch, as Hugging Face's",
     ),
     Stack(
-        name="MaxText", recipe="FSDP2", compiled="yes", loss="compiled",
+        name="MaxText", recipe="FSDP2", compiled="yes", loss="in place",
         source="MaxText and other programs in JAX, which XLA compiles whole",
     ),
     Stack(
@@ -164,7 +173,7 @@ STACKS: Mapping[str, Stack] = MappingProxyType({known.name: known for known in _
 Stack.aliases = MappingProxyType(
     {
         "Megatron-LM": "Megatron", "Megatron-Bridge": "Megatron", "Megatron Core": "Megatron", "NeMo": "Megatron",
-        "FSDP": "FSDP2", "FSDP1": "FSDP2", "torchtitan": "FSDP2", "OLMo-core": "FSDP2", "prime-rl": "FSDP2",
+        "FSDP": "FSDP2", "FSDP1": "FSDP2", "OLMo-core": "FSDP2", "prime-rl": "FSDP2",
         "llm-foundry": "FSDP2", "torchtune": "FSDP2", "ZeRO": "DeepSpeed", "JAX": "MaxText", "XLA": "MaxText",
         "DDP": "eager", "PyTorch": "eager", "nanoGPT": "eager", "Hugging Face": "eager", "HF": "eager", "TRL": "eager",
         "transformers": "eager", "not said": "unknown",
@@ -185,13 +194,14 @@ def stack_recipe(stack: Stack, given: Recipe | None, adapted: Ratio = 1.0) -> Re
         held = WIDTHS["4-bit"] if stack.adapter == "QLoRA" else WIDTHS.get(stack.weights, 2.0)
         weights, gradients, optimizer = held + adapted * weights, gradients * adapted, optimizer * adapted
     logits = base.logit_bytes if given is not None and given not in RECIPES.values() else 0.0
+    loss = "eager" if stack.loss == "unknown" and stack.is_pytorch and stack.compiled != "yes" else stack.loss
     return replace(
         base,
         weight_bytes=weights,
         gradient_bytes=gradients,
         optimizer_bytes=optimizer,
         reduced_bytes=base.reduced_bytes * (adapted if stack.adapter != "none" else 1.0),
-        logit_bytes=LOGIT_BYTES.get(stack.loss) or logits or base.logit_bytes,
+        logit_bytes=logits or LOGIT_BYTES.get(loss, base.logit_bytes),
     )
 
 
