@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import isfinite
 from reprlib import repr as short
-from typing import TypeVar, cast
+from typing import NamedTuple, TypeVar, cast
 
 from app.core.errors import InputError, nearest
 from app.core.formulas.checks import positive
@@ -23,13 +23,14 @@ from app.core.formulas.records import Record
 from app.core.formulas.step.layer import counted_flops, one_by_one, sequence_share
 from app.core.formulas.step.memory import RankMemoryTerms, StageMemory, stage_bytes
 from app.core.formulas.step.speeds import Side, peak_of, reduced_by, stack_speeds
-from app.core.formulas.step.step import StepTime, step_parts
+from app.core.formulas.step.step import step_parts
 from app.core.formulas.transformer.parameters import LayerParts, model_parameters
 from app.core.translation import say
 from app.core.units import BYTE, SECOND, Bytes, PerSecond, Ratio, Seconds, Unit, parse_or_base, show
 
 RECIPE = Recipe.named("Megatron")
 _HELD_BACK = 1.05  # as in card_memory
+_SURE = 0.9  # of the memory that is predicted
 _MOST_STAGES = 1024  # of a pipeline: each is a number in the result
 
 
@@ -69,6 +70,9 @@ class Estimate:
     least: Bytes
     room: Bytes
     cluster: Cluster  # as it was understood
+    leaner: str = ""  # what would need only the *least*
+    unsaid: str = ""  # what the width of the range is for
+    stack: Stack = STACKS["Megatron"]
     scores: str = ""  # what becomes of attention's scores if nothing is computed again
     doubts: tuple[str, ...] = ()  # what was assumed, not understood, or left out
 
@@ -79,13 +83,8 @@ class Estimate:
 
     @property
     def fits(self) -> bool:
-        """Whether what is allocated fits on every GPU, or may fit, as what nobody said needs less."""
-        return self.least <= self.room
-
-    @property
-    def depends(self) -> bool:
-        """Whether it fits only if what nobody said needs less than is usual."""
-        return self.fits and self.allocated > self.room
+        """Whether what is allocated fits on every GPU, or may fit: as what nobody said, or the error, needs less."""
+        return _SURE * self.least <= self.room
 
 
 def estimate(asked: PredictionRequest) -> Estimate:
@@ -109,37 +108,53 @@ def estimate(asked: PredictionRequest) -> Estimate:
     same_gpus(asked.cluster, layout)
     fits_together(asked.model, layout)
     times = _times(asked, "middle")
-    low, high = _ends(asked, times)
-    stages = _stages(asked)
+    total = sum(times.values())
+    low, high = _ends(asked, total)
+    stages, lean = _stages(asked), _least(asked)
     fullest = max(stages, key=sum)
     found = Estimate(
-        parts=times._asdict(),
-        total=times.total,
+        parts=times,
+        total=total,
         low=low,
         high=high,
-        utilization=_flops(asked) / (layout.gpus * peak * times.total),
-        token_rate=layout.tokens / times.total / layout.gpus,
+        utilization=_flops(asked) / (layout.gpus * peak * total),
+        token_rate=layout.tokens / total / layout.gpus,
         stages=tuple(map(sum, stages)),
         memory=fullest._asdict(),
         reserved=sum(fullest) * _HELD_BACK,
-        least=_least(asked),
+        least=min(max(map(sum, stages)), lean.most),
+        leaner=lean.says,
+        unsaid=_unsaid(asked),
+        stack=asked.stack,
         room=gpu.memory,
         cluster=asked.cluster,
         scores=_scores(asked),
-        doubts=tuple(_doubts(asked)),
+        doubts=tuple(_doubts(asked, times["launches"], total)),
     )
-    if not all(map(isfinite, (*times, found.utilization, found.token_rate, found.reserved))):
+    if not all(map(isfinite, (*times.values(), found.utilization, found.token_rate, found.reserved))):
         raise OverflowError
     return found
 
 
-def _doubts(asked: PredictionRequest) -> Iterator[str]:
+_WAITING = 0.05  # of a step
+
+
+def _doubts(asked: PredictionRequest, launches: Seconds, total: Seconds) -> Iterator[str]:
     """What was assumed, not understood, or left out, each in a sentence."""
     if asked.assumed:
         yield asked.assumed
     for name, record in (("model", asked.model), ("layout", asked.layout)):
         notes = configuration_notes(record.source)
         yield from (f"The {name}: {note}." for note in notes if not asked.assumed or "says no sequence" not in note)
+    stack = asked.stack
+    if not asked.is_named:
+        hint = "recipe" if asked.has_recipe else "layout"
+        yield f"The stack is not given: {stack.name} is taken, as the {hint} suggests."
+    if launches > _WAITING * total:
+        yield (
+            f"The GPU waits for the host for {100 * launches / total:.0f} % of the step: larger micro-batches, a"
+            " compiler or CUDA graphs would change that; under a profiler, it waits several times as long."
+        )
     if (gpu := asked.cluster.gpu).dies > 1:
         yield (
             f"PyTorch sees {gpu.dies} GPUs in one {gpu.name}, each with a part of its memory: this is for ranks that"
@@ -147,11 +162,70 @@ def _doubts(asked: PredictionRequest) -> Iterator[str]:
         )
 
 
-def _times(asked: PredictionRequest, side: Side) -> StepTime:
+def _times(asked: PredictionRequest, side: Side) -> dict[str, Seconds]:
     """The parts of a step, on the *side* of what is usual where something is not known."""
-    layout, stack = asked.layout, asked.stack
-    speeds = stack_speeds(asked.model, asked.cluster, asked.shares, stack, layout.precision, side)
-    return step_parts(asked.model, speeds, layout.degrees(speeds.fused), PLAIN, reduced_by(asked.recipe))
+    found, every = _parts_with(asked, side), asked.stack.recompute_every
+    if every > 1 and asked.layout.recompute == "full":
+        kept = _parts_with(replace(asked, layout=replace(asked.layout, recompute="none")), side)
+        found = {name: part / every + (1 - 1 / every) * kept[name] for name, part in found.items()}
+    if asked.stack.adapter != "none":
+        found = _adapted(asked, found)
+    offload = _offload_time(asked) * _OFFLOAD[side]
+    return {**found, "offload": offload} if offload else found
+
+
+def _parts_with(asked: PredictionRequest, side: Side) -> dict[str, Seconds]:
+    layout = asked.layout
+    speeds = stack_speeds(asked.model, asked.cluster, asked.shares, asked.stack, layout.precision, side)
+    sent = reduced_by(asked.recipe)
+    return step_parts(asked.model, speeds, layout.degrees(speeds.fused), PLAIN, sent)._asdict()
+
+
+_OFFLOAD = {"fast": 0.5, "middle": 1.0, "slow": 2.0}
+_OF_ADAPTED = 2 / 3  # of the products, without those for the gradients of weights
+_UNPACKED = 2.6  # bytes per weight of 4 bits that is read and written in 16, and 2 of each that are passed backward
+
+
+def _adapted(asked: PredictionRequest, parts: Mapping[str, Seconds]) -> dict[str, Seconds]:
+    """The *parts* where only an adapter is trained: without gradients of weights, and with a small optimizer."""
+    share = adapter_share(asked.model, asked.stack)
+    sharded = asked.layout.zero_stage >= _ALL
+    found = {**parts, "products": parts["products"] * _OF_ADAPTED, "optimizer": parts["optimizer"] * share}
+    found["data"] = parts["data"] * (_OF_ADAPTED if sharded else share)
+    if asked.stack.adapter == "QLoRA":
+        layout = asked.layout
+        held = model_parameters(asked.model) / layout.tensor / layout.pipeline
+        passes = (3 if layout.recompute == "full" else 2) * layout.microbatches
+        found["element_wise"] += _UNPACKED * held * passes / asked.cluster.gpu.memory_bandwidth
+    return found
+
+
+# Bytes per second and GPU of PCIe 4 and 5 with 16 lanes, and of a superchip; of a host's memory and NVMe, per node.
+_PCIE, _PCIE_5, _SUPERCHIP, _HOST_MEMORY, _NVME = 25e9, 50e9, 400e9, 200e9, 6e9
+_ON_HOST, _STATES = 28, 24  # bytes per parameter that Adam moves there, and that NVMe reads and writes
+
+
+def _offload_time(asked: PredictionRequest) -> Seconds:
+    """Exposed seconds of a step in which offloaded states pass the wire to the host, and the host works on them."""
+    stack, layout, cluster = asked.stack, asked.layout, asked.cluster
+    if stack.offload == "none":
+        return 0.0
+    shards = layout.shards if layout.zero_stage else 1
+    held = model_parameters(asked.model) / layout.tensor / layout.pipeline / shards
+    wire = _SUPERCHIP if cluster.gpu.name.startswith(("GH", "GB")) else _PCIE_5 if cluster.gpu.year > _YEAR else _PCIE
+    node = min(cluster.gpus_per_node, cluster.gpus)
+    seconds = 0.0
+    if stack.offload in ("optimizer", "both"):
+        seconds += held * (2 * asked.recipe.element_bytes / wire + _ON_HOST * node / _HOST_MEMORY)
+        seconds += held * _STATES * node / _NVME if stack.offload_to == "NVMe" else 0.0
+    if stack.offload in ("parameters", "both"):
+        passes = (3 if layout.recompute == "full" else 2) * layout.microbatches
+        rate = min(wire, _NVME / node) if stack.offload_to == "NVMe" else wire
+        seconds += passes * held * asked.recipe.element_bytes / rate / 2  # half is hidden behind computing: a prior
+    return seconds
+
+
+_YEAR = 2021  # the last in which GPUs had PCIe 4
 
 
 # A step may be so much faster and slower than with all that is known: releases of a program and machines differ.
@@ -159,11 +233,10 @@ _FASTER, _SLOWER = 0.85, 1.22
 _WIDEST, _WIDEST_UNNAMED = 1.8, 2.2  # high over low
 
 
-def _ends(asked: PredictionRequest, times: StepTime) -> tuple[Seconds, Seconds]:
+def _ends(asked: PredictionRequest, total: Seconds) -> tuple[Seconds, Seconds]:
     """The shortest and the longest step that is plausible."""
-    total = times.total
-    low = min(_times(asked, "fast").total, _FASTER * total)
-    high = max(_times(asked, "slow").total, _SLOWER * total)
+    low = min(sum(_times(asked, "fast").values()), _FASTER * total)
+    high = max(sum(_times(asked, "slow").values()), _SLOWER * total)
     most = _WIDEST if asked.is_named else _WIDEST_UNNAMED
     if high / low <= most:
         return low, high
@@ -247,21 +320,45 @@ def _with_stack(asked: PredictionRequest, stage: StageMemory) -> StageMemory:
 _REDUCED, _ALL = 2, 3  # ZeRO stages that shard gradients, and weights
 
 
-def _least(asked: PredictionRequest) -> Bytes:
-    """The fewest bytes on the fullest GPU that what nobody said allows."""
-    stack, recipe = asked.stack, asked.recipe
-    if stack.loss == "unknown" or not asked.is_named:
+_ELEMENT_IN_FEW_BITS = 1.25
+
+
+class LeanMemory(NamedTuple):
+    """The fewest bytes on the fullest GPU that what nobody said allows, and what that would be, as a clause."""
+
+    most: Bytes
+    says: str
+
+
+def _least(asked: PredictionRequest) -> LeanMemory:
+    """The memory with a fused loss, fewer bits of what is stored, and compiled kernels, where nobody said otherwise."""
+    stack, few, held = asked.stack, asked.layout.precision != "16-bit", not asked.has_recipe
+    lean = {
+        "loss": "fused" if stack.loss == "unknown" or not asked.is_named else "",
+        "compiled": "yes" if stack.compiled == "unknown" or not asked.is_named else "",
+        "gradients": "BF16" if held and stack.gradients == "unknown" else "",
+        "weights": ("8-bit" if few else "BF16") if held and stack.weights == "unknown" and not stack.is_pytorch else "",
+        "moments": "BF16" if held and few and stack.moments == "unknown" and stack.optimizer == "AdamW" else "",
+    }
+    lean = {name: value for name, value in lean.items() if value not in ("", getattr(stack, name))}
+    changed = stack.changed(lean)
+    recipe = (
+        asked.recipe if stack.adapter != "none" else stack_recipe(changed, asked.recipe if asked.has_recipe else None)
+    )
+    if "loss" in lean:
         recipe = replace(recipe, logit_bytes=min(recipe.logit_bytes, LOGIT_BYTES["fused"]))
-    if not asked.is_named and not asked.has_recipe:
-        weight = 1.0 if asked.layout.precision != "16-bit" else 2.0
-        recipe = replace(
-            recipe,
-            weight_bytes=min(recipe.weight_bytes, weight),
-            gradient_bytes=min(recipe.gradient_bytes, 2.0),
-        )
-    lean = replace(stack, compiled="yes" if not asked.is_named else stack.compiled)
-    found = max(map(sum, _stages(replace(asked, recipe=recipe, stack=lean))))
-    return found
+    if few and held:  # inputs of products are kept as these take them
+        recipe = replace(recipe, element_bytes=_ELEMENT_IN_FEW_BITS)
+    says = ", ".join(f"{name}={value}" for name, value in lean.items())
+    return LeanMemory(max(map(sum, _stages(replace(asked, recipe=recipe, stack=changed)))), says)
+
+
+def _unsaid(asked: PredictionRequest) -> str:
+    """What of the stack nobody said, of which the time depends."""
+    names = [name for name in ("compiled", "attention") if getattr(asked.stack, name) == "unknown"]
+    if not asked.is_named:
+        names.insert(0, "stack")
+    return f"{_listed_names(names)} {'is' if len(names) == 1 else 'are'} not given" if names else ""
 
 
 def _flops(asked: PredictionRequest) -> float:
@@ -317,28 +414,30 @@ def _of_interval(found: Estimate) -> str:
     if found.low == found.high:
         return ""
     low, high = (show(seconds, SECOND, 3) for seconds in (found.low, found.high))
-    return (
-        f"It takes {low} to {high}: not every share of the hardware's peak that it depends on has a"
-        " published source. Measure yours, and give them under shares."
-    )
+    return f"It takes {low} to {high}: {found.unsaid or 'runs with all of this differ by so much'}."
 
 
 def _of_memory(found: Estimate) -> str:
     needs, has = (show(size, BYTE, 3) for size in (found.allocated, found.room))
     stage = _stage(found)
-    if found.fits:
+    if found.allocated <= found.room:
         return f"It fits: {stage} needs {needs} of {has}."
     lacking = show(found.allocated - found.room, BYTE, 3)
     largest = max(found.memory, key=lambda part: found.memory[part])
+    verdict = "It may not fit" if found.fits else "It does not fit"
     return (
-        f"It does not fit{_unless(found)}: {stage} needs {needs}, {lacking} more than the {has} available;"
+        f"{verdict}{_unless(found)}: {stage} needs {needs}, {lacking} more than the {has} available;"
         f" the largest part is {part_name(largest)} ({show(found.memory[largest], BYTE, 3)})."
     )
 
 
 def _unless(found: Estimate) -> str:
-    """What of the configuration would make room, but is left out."""
-    return ", unless offload makes room, which is left out" if any("offload" in one for one in found.doubts) else ""
+    """What nobody said, or what is left out, that would make room."""
+    if any("offload" in one and "left out" in one for one in found.doubts):
+        return ", unless offload makes room, which is left out"
+    if not found.fits or found.least > found.room:
+        return ", unless it needs a tenth less than predicted" if found.fits else ""
+    return f", unless {found.leaner}: then {show(found.least, BYTE, 3)} are enough"
 
 
 def _stage(found: Estimate) -> str:

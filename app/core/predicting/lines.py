@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from app.core.errors import InputError
 from app.core.formulas.presets import Cluster
+from app.core.formulas.presets.stacks import STACK_KEYS
 from app.core.predicting.estimate import (
     Estimate,
     PredictionLine,
@@ -362,6 +363,7 @@ def prediction_row(ref: Reference, found: Estimate) -> bytes:
             "fits": found.fits,
             "why": explain_estimate(found),
             "cluster": _cluster_fields(found.cluster),
+            "stack": {name: getattr(found.stack, name) for name in ("name", *STACK_KEYS)},
             "doubts": found.doubts,
         }
     )

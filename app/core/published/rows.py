@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.core.formulas.presets import GPUS, Cluster, Layout, ModelShape, Recipe
+from app.core.formulas.presets import GPUS, Cluster, Layout, ModelShape, Recipe, Stack
 from app.core.formulas.presets.layouts import Again, ContextBy, Precision
 from app.core.formulas.transformer import active_parameters, step_flops, token_flops
 from app.core.units import Bytes, Flops, FlopsPerSecond, PerSecond, Ratio, Seconds, scale_of
@@ -27,7 +27,8 @@ class SourceTable:
 class Source:
     """A source of rows; *assumes*: what its rows leave open, and how it is read here.
 
-    *recipe* are the bytes of each kind of number in its runs; *counts* is how it counts FLOP.
+    *recipe* are the bytes of each kind of number in its runs, None for those of its stack; *counts* is how it counts
+    FLOP.
     """
 
     id: str
@@ -35,7 +36,7 @@ class Source:
     about: str
     license: str
     assumes: tuple[str, ...]
-    recipe: Recipe
+    recipe: Recipe | None
     counts: str = ""
 
 
@@ -73,6 +74,7 @@ class PublishedRun:
 
     id: str
     source: Source
+    stack: Stack
     table: SourceTable
     place: str
     model: str
@@ -192,7 +194,8 @@ class SourceInFile(BaseModel):
     tables: Mapping[str, TableInFile]
     counts: Literal["", "causal", "recomputed"] = ""
     assumes: tuple[str, ...] = ()
-    recipe: str
+    recipe: str = ""
+    stack: str
     models: Mapping[str, str]
     unknown: Mapping[str, str] = {}
     machines: Mapping[str, MachineInFile]
@@ -225,6 +228,9 @@ class RowInFile(BaseModel):
     context_by: ContextBy = "all-gather"
     virtual: Degree = 1
     expert: Degree = 1
+    expert_tensor: int = 0
+    shard_ranks: int = 0
+    stack: str = ""
     zero_stage: Literal[0, 1, 2, 3]
     recompute: Again
     sequence_parallel: bool = True

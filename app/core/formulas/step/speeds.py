@@ -262,9 +262,9 @@ class AttentionRate(NamedTuple):
 
 _A100, _HOPPER, _BLACKWELL = 108, (114, 132), 148  # by their multiprocessors
 # FlashAttention-2, arXiv:2307.08691, figures 4 and 7: 180 to 190 of 312 TFLOP/s on an A100, up to 335 of 989 on an
-# H100; FlashAttention before it and Triton's, 100 and up to 150. FlashAttention-3, arXiv:2407.08608, figures 5 and 6: 560 to 640 of 989; cuDNN beside it. FlashAttention-2 has
-# no kernels for Blackwell and runs as on Hopper. cuDNN 9 and FlashAttention-4 on a B200: 1,605 of 2,250 forward, and
-# less backward. Other GPUs: a prior.
+# H100; FlashAttention before it and Triton's, 100 and up to 150. FlashAttention-3, arXiv:2407.08608, figures 5 and 6:
+# 560 to 640 of 989; cuDNN beside it. FlashAttention-2 has no kernels for Blackwell and runs as on Hopper. cuDNN 9 and
+# FlashAttention-4 on a B200: 1,605 of 2,250 forward, and less backward. Other GPUs: a prior.
 ATTENTION: Mapping[tuple[str, str], AttentionRate] = {
     ("FA1", "A100"): AttentionRate(0.33),
     ("FA1", "Hopper"): AttentionRate(0.15),
