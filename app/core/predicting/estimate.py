@@ -109,7 +109,8 @@ def estimate(asked: PredictionRequest) -> Estimate:
     fits_together(asked.model, layout)
     times = _times(asked, "middle")
     total = sum(times.values())
-    low, high = _ends(asked, total)
+    slow = _times(asked, "slow")
+    low, high = _ends(asked, total, sum(slow.values()))
     stages, lean = _stages(asked), _least(asked)
     fullest = max(stages, key=sum)
     found = Estimate(
@@ -129,7 +130,7 @@ def estimate(asked: PredictionRequest) -> Estimate:
         room=gpu.memory,
         cluster=asked.cluster,
         scores=_scores(asked),
-        doubts=tuple(_doubts(asked, times["launches"], total)),
+        doubts=tuple(_doubts(asked, slow["launches"] / sum(slow.values()))),
     )
     if not all(map(isfinite, (*times.values(), found.utilization, found.token_rate, found.reserved))):
         raise OverflowError
@@ -139,7 +140,7 @@ def estimate(asked: PredictionRequest) -> Estimate:
 _WAITING = 0.05  # of a step
 
 
-def _doubts(asked: PredictionRequest, launches: Seconds, total: Seconds) -> Iterator[str]:
+def _doubts(asked: PredictionRequest, waiting: Ratio) -> Iterator[str]:
     """What was assumed, not understood, or left out, each in a sentence."""
     if asked.assumed:
         yield asked.assumed
@@ -150,9 +151,9 @@ def _doubts(asked: PredictionRequest, launches: Seconds, total: Seconds) -> Iter
     if not asked.is_named:
         hint = "recipe" if asked.has_recipe else "layout"
         yield f"The stack is not given: {stack.name} is taken, as the {hint} suggests."
-    if launches > _WAITING * total:
+    if waiting > _WAITING:
         yield (
-            f"The GPU waits for the host for {100 * launches / total:.0f} % of the step: larger micro-batches, a"
+            f"The GPU may wait for the host for {100 * waiting:.0f} % of the step: larger micro-batches, a"
             " compiler or CUDA graphs would change that; under a profiler, it waits several times as long."
         )
     if (gpu := asked.cluster.gpu).dies > 1:
@@ -233,10 +234,10 @@ _FASTER, _SLOWER = 0.85, 1.22
 _WIDEST, _WIDEST_UNNAMED = 1.8, 2.2  # high over low
 
 
-def _ends(asked: PredictionRequest, total: Seconds) -> tuple[Seconds, Seconds]:
+def _ends(asked: PredictionRequest, total: Seconds, slow: Seconds) -> tuple[Seconds, Seconds]:
     """The shortest and the longest step that is plausible."""
     low = min(sum(_times(asked, "fast").values()), _FASTER * total)
-    high = max(sum(_times(asked, "slow").values()), _SLOWER * total)
+    high = max(slow, _SLOWER * total)
     most = _WIDEST if asked.is_named else _WIDEST_UNNAMED
     if high / low <= most:
         return low, high

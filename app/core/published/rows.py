@@ -195,7 +195,7 @@ class SourceInFile(BaseModel):
     counts: Literal["", "causal", "recomputed"] = ""
     assumes: tuple[str, ...] = ()
     recipe: str = ""
-    stack: str
+    stack: str = ""
     models: Mapping[str, str]
     unknown: Mapping[str, str] = {}
     machines: Mapping[str, MachineInFile]

@@ -349,8 +349,7 @@ _ADDED = 8  # bytes per parameter: a gradient is added up in 16 bits
 # Launches bound a layer with kernels of 2021: 2.9 ms, 0.4 ms more with tensor parallelism, for
 # forward, forward again and backward as 1 to 1 to 2 of 3 or 4; 0.4 ms come on top of any layer.
 _LAUNCHES, _LAUNCHES_OF_TENSOR, _BETWEEN = 2.9e-3, 0.4e-3, 0.4e-3
-# Kernels of a layer whose tensors are split, and of one with experts, over those of a dense one.
-_HOST_OF_TENSOR, _HOST_OF_EXPERTS = 2.0, 2.5
+_HOST_OF_EXPERTS = 2.5  # kernels of a layer with experts, over those of a dense one
 _ROUTED = 8  # bytes of an element that is permuted to its expert, and back
 
 
@@ -513,7 +512,7 @@ class _Layer:
     def _launches(self, busy: Value, routed: bool) -> Value:
         if self.speeds.fused:
             least = self.speeds.host * (3 + self.degrees.full) / 3 * (_HOST_OF_EXPERTS if routed else 1)
-            least = least * self.on.where(self.tensor > 1, _HOST_OF_TENSOR, 1)
+            least = least * self.on.where(self.tensor > 1, self.speeds.host_of_tensor, 1)
             return self.on.larger(0.0, least - busy) if self.speeds.host else 0.0
         least = self.on.where(self.tensor > 1, _LAUNCHES + _LAUNCHES_OF_TENSOR, _LAUNCHES)
         least = least * (3 + self.degrees.full) / 4

@@ -61,6 +61,7 @@ class Speeds(NamedTuple):
     eager: float = 0.0
     logits: float = 30.0
     host: float = 0.0
+    host_of_tensor: float = 1.0  # times that, where tensors are split
     messages: float = 0.0
     once: bool = False
 
@@ -283,6 +284,8 @@ _BEST = {"A100": "FA2", "Hopper": "FA3", "Blackwell": "FA4"}
 _SMALL_HEAD, _OF_SMALL_HEAD = 64, 0.75
 _COPIED = 0.85  # of the memory's bandwidth, which kernels that copy or add reach
 _HOST = 1.0e-3  # of a layer in eager PyTorch: some 140 kernels forward and backward, 7 us each
+# Times that, with the hooks of FSDP, with DTensor, which dispatches each operation in Python, and in Megatron.
+_OF_FSDP, _OF_DTENSOR, _OF_SPLIT = 1.5, 6.0, 1.3
 _SLOWER = 0.75  # of the usual kernel: what others may reach
 _MAXIMUM = 0.78  # of an A100's peak, in products that Megatron does not tune: nine tenths of the best that
 # ml-engineering measured, 271 of 312 TFLOP/s
@@ -350,7 +353,8 @@ def stack_speeds(
         ramp=rate.ramp,
         eager=kind.eager * speeds.memory / (_COPIED * gpu.memory_bandwidth),
         logits=_EAGER_LOGITS if stack.loss == "eager" or stack.compiled == "no" else speeds.logits,
-        host=_HOST * kind.host if speeds.fused else 0.0,
+        host=_HOST * kind.host * (_OF_FSDP if stack.is_pytorch else 1.0) if speeds.fused else 0.0,
+        host_of_tensor=_OF_DTENSOR if stack.is_pytorch else _OF_SPLIT,
         messages=_MESSAGES[side],
         once=stack.name == "Megatron",
         skew=shares.skew or _LOST[side],
