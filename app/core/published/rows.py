@@ -101,10 +101,11 @@ class PublishedRun:
         return self.batch * self.sequence
 
     @property
-    def is_dense_16_bit(self) -> bool:
-        """Whether all its products are dense, and of operands of 16 bits."""
-        dense = self.shape is not None and not self.shape.experts
-        return dense and self.precision in ("BF16", "FP16")
+    def kind(self) -> str:
+        """Its stack, whether that was compiled, and the bits of its products."""
+        compiled = {"yes": ", compiled", "no": ", eager"}.get(self.stack.compiled, "")
+        bits = "16 bits" if self.precision in ("BF16", "FP16") else "8 and 4 bits"
+        return f"{self.stack.name}{compiled if self.stack.is_pytorch else ''}, {bits}"
 
     @property
     def calibrates(self) -> tuple[str, ...]:
