@@ -28,7 +28,7 @@ from app.core.formulas.transformer.parameters import LayerParts, model_parameter
 from app.core.translation import say
 from app.core.units import BYTE, SECOND, Bytes, PerSecond, Ratio, Seconds, Unit, parse_or_base, show
 
-RECIPE = Recipe.named("Megatron")
+_MEGATRON = Recipe.named("Megatron")
 _HELD_BACK = 1.05  # as in card_memory
 _SURE = 0.9  # of the memory that is predicted
 _MOST_STAGES = 1024  # of a pipeline: each is a number in the result
@@ -41,7 +41,7 @@ class PredictionRequest:
     model: ModelShape
     cluster: Cluster
     layout: Layout
-    recipe: Recipe = RECIPE
+    recipe: Recipe = _MEGATRON
     shares: Shares = GIVEN
     stack: Stack = STACKS["Megatron"]
     is_named: bool = False  # whether the stack was given
@@ -151,6 +151,8 @@ def _doubts(asked: PredictionRequest, waiting: Ratio) -> Iterator[str]:
     if not asked.is_named:
         hint = "recipe" if asked.has_recipe else "layout"
         yield f"The stack is not given: {stack.name} is taken, as the {hint} suggests."
+    if asked.cluster.uneven:
+        yield f"The cluster: {asked.cluster.uneven}; 3 nodes of 4 GPUs would be written 3x4."
     if waiting > _WAITING:
         yield (
             f"The GPU may wait for the host for {100 * waiting:.0f} % of the step: larger micro-batches, a"
@@ -506,7 +508,8 @@ class PredictionReader:
         model = self._record(ModelShape, "model", given["model"])
         cluster = self._record(Cluster, "cluster", given["cluster"])
         layout = self._layout(given["layout"], model, cluster)
-        recipe, named = (self._optional(kind, kind.what, given, None) for kind in (Recipe, Stack))
+        recipe = self._optional(Recipe, "recipe", given)
+        named = self._optional(Stack, "stack", given)
         stack = self._stack(given, named or likely_stack(layout, cluster.gpu, recipe))
         if stack.gradient_checkpointing != "unknown":
             layout = replace(layout, recompute="full" if stack.gradient_checkpointing == "yes" else "none")
@@ -515,7 +518,7 @@ class PredictionReader:
             cluster=cluster,
             layout=layout,
             recipe=stack_recipe(stack, recipe, adapter_share(model, stack)),
-            shares=self._optional(Shares, "shares", given, GIVEN),
+            shares=self._optional(Shares, "shares", given) or GIVEN,
             stack=stack,
             is_named=named is not None,
             has_recipe=recipe is not None,
@@ -541,9 +544,9 @@ class PredictionReader:
         except ValueError as error:
             raise InputError(str(error)) from None
 
-    def _optional(self, kind: type[R], name: str, given: Mapping[str, object], default: R | None) -> R | None:
+    def _optional(self, kind: type[R], name: str, given: Mapping[str, object]) -> R | None:
         value = given.get(name)
-        return default if value is None else self._record(kind, name, value)
+        return None if value is None else self._record(kind, name, value)
 
     def _record(self, kind: type[R], name: str, given: object) -> R:
         written = given if isinstance(given, str) else repr(given)

@@ -461,7 +461,7 @@ class _Layer:
     def _time(self, products: KernelTime, moves: KernelTime, weights: Value, expert: Value, some: Value) -> LayerTime:
         degrees, speeds, on, full = self.degrees, self.speeds, self.on, self.degrees.full
         heads = self.shape.heads / self.tensor
-        keys = degrees.sequence
+        keys = self.shape.keys(degrees.sequence)
         core = attention_time(speeds, on, self.rows, keys, self.widths.core / self.tensor, heads)
         soft = scores(speeds, self.rows, heads, keys)
         met = core.forward + soft.forward

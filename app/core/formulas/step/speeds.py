@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from app.core.formulas.checks import AttentionKernels
 from app.core.formulas.parallelism.rules import Numbers, Value
 from app.core.formulas.presets import GIVEN, GPUS, LINKS, Cluster, Gpu, ModelShape, Recipe, Shares, Stack
-from app.core.formulas.presets.layouts import Precision
+from app.core.formulas.presets.layouts import Kernels, Precision
 
 
 class Net(NamedTuple):
@@ -337,7 +337,7 @@ def stack_speeds(
     side: Side = "middle",
 ) -> Speeds:  # fmt: skip
     """The speeds of a run of *stack*: as `speeds_of`, with what its kernels and its host take."""
-    fused = "unfused" if stack.attention == "unfused" else "fused"
+    fused: Kernels = "unfused" if stack.attention == "unfused" else "fused"
     shares = replace(shares, kernels=fused) if shares.kernels == "as usual" else shares
     speeds, rate = speeds_of(shape, cluster, shares, precision, side), attention_rate(shape, cluster.gpu, stack, side)
     kind, gpu = _KINDS[stack.compiled][side], cluster.gpu
