@@ -11,16 +11,9 @@ from app.commands.files import STANDARD, add_output, line_count, output, record_
 from app.core.errors import InputError
 from app.core.formulas.presets.stacks import STACK_CHOICES, STACK_KEYS, STACKS
 from app.core.line_reader import short_lines
-from app.core.predicting.estimate import (
-    OPTIONS,
-    RECORDS,
-    Estimate,
-    PredictionReader,
-    estimate,
-    explain_estimate,
-    part_name,
-)
+from app.core.predicting.estimate import Estimate, estimate, explain_estimate, part_name
 from app.core.predicting.lines import Predictor, prediction_row
+from app.core.predicting.reader import OPTIONS, RECORDS, PredictionReader
 from app.core.units import BYTE, RATIO, SECOND, Unit, show
 from app.server.config import Settings
 

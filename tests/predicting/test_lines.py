@@ -12,8 +12,9 @@ from app.core.folders import ROOT
 from app.core.formulas.layout import fits, projected_utilization, total_step_time
 from app.core.formulas.memory import memory_budget
 from app.core.formulas.presets import Cluster, Layout, ModelShape, Recipe
-from app.core.predicting.estimate import FIELDS, Estimate, PredictionReader, explain_estimate
+from app.core.predicting.estimate import Estimate, explain_estimate
 from app.core.predicting.lines import Predictor
+from app.core.predicting.reader import FIELDS, PredictionReader
 from tests.each import each
 
 LIMIT = 20_000

@@ -70,9 +70,6 @@ def test_the_accuracy_is_a_mean_of_deviations() -> None:
     assert found.error == pytest.approx((0.3 + 0.1 + 0 + 3) / 4)
     assert found.bias == pytest.approx((0.3 - 0.1 + 0 + 3) / 4)
     assert found.width == pytest.approx((1 + 1 + 1.25 / 0.8 + 4) / 4)
-    # An interval is as far away as its middle: twice and eight times are four times.
-    assert found.worst
-    assert found.worst.error == pytest.approx(3)
 
 
 def test_a_paper_that_a_preset_takes_numbers_from_does_not_test_it() -> None:
@@ -84,7 +81,7 @@ def test_a_paper_that_a_preset_takes_numbers_from_does_not_test_it() -> None:
 
 def test_without_predictions_there_is_no_accuracy() -> None:
     found = accuracy([Outcome(RUN, None, "it is odd")])
-    assert (found.error, found.bias, found.width, found.worst) == (None, None, None, None)
+    assert (found.error, found.bias, found.width) == (None, None, None)
 
 
 def test_the_accuracy_of_a_source_is_the_naive_one() -> None:

@@ -12,15 +12,8 @@ from typing import NamedTuple
 from app.core.errors import InputError
 from app.core.formulas.presets import Cluster
 from app.core.formulas.presets.stacks import STACK_KEYS
-from app.core.predicting.estimate import (
-    Estimate,
-    PredictionLine,
-    PredictionReader,
-    Reference,
-    estimate,
-    explain_estimate,
-    line_reference,
-)
+from app.core.predicting.estimate import Estimate, estimate, explain_estimate
+from app.core.predicting.reader import PredictionLine, PredictionReader, Reference, line_reference
 from app.core.units import Bytes, Seconds
 
 _FEWEST = 2  # rows of a group that can be ranked

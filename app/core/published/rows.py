@@ -128,12 +128,6 @@ class PublishedRun:
             return self._flops(self.shape) / (printed.rate * self.gpus)
         return 0.0
 
-    @property
-    def said(self) -> str:
-        """The run in a few words."""
-        degrees = f", {self.note}" if self.note else ""
-        return f"{self.model} on {self.gpus:,} {self.machine.cluster.gpu.name}{degrees}"
-
     def _flops(self, shape: ModelShape) -> Flops:
         """FLOP of a step, counted as the source does."""
         if self.source.counts == "recomputed":

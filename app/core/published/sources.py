@@ -331,7 +331,6 @@ class PublishedAccuracy:
     bias: Ratio | None
     held: int
     width: Ratio | None
-    worst: Outcome | None
 
 
 def outcome(run: PublishedRun) -> Outcome:
@@ -370,12 +369,7 @@ def accuracy(found: Iterable[Outcome]) -> PublishedAccuracy:
         bias=_mean([one.error for one in predicted]),
         held=sum(one.holds for one in predicted),
         width=_mean([one.prediction.high / one.prediction.low for one in predicted if one.prediction]),
-        worst=max((one for one in predicted if not one.holds), key=_far, default=None),
     )
-
-
-def _far(found: Outcome) -> float:
-    return abs(found.error)
 
 
 def _mean(values: Sequence[float]) -> float | None:
