@@ -9,7 +9,7 @@ from tqdm import tqdm
 
 from app.commands.files import STANDARD, add_output, line_count, output, record_text, source_of
 from app.core.errors import InputError
-from app.core.formulas.presets.stacks import STACK_CHOICES, STACK_KEYS, STACKS
+from app.core.formulas.presets.stacks import STACK_CHOICES, STACK_KEYS, STACKS, Stack
 from app.core.line_reader import short_lines
 from app.core.predicting.estimate import Estimate, estimate, explain_estimate, part_name
 from app.core.predicting.lines import Predictor, prediction_row
@@ -92,8 +92,15 @@ def _prediction_rows(found: Estimate) -> Iterator[str]:
     yield f"MFU         {100 * found.utilization:.1f} %"
     yield f"memory      {show(found.allocated, BYTE)} allocated, {show(found.room, BYTE)} available"
     yield f"cluster     {found.cluster.understood}"
+    told = [f"{name}={getattr(found.stack, name)}" for name in STACK_KEYS if _is_told(found.stack, name)]
+    yield f"stack       {' '.join((found.stack.name, *told))}"
     yield from _parts_table("time of a step", found.parts, SECOND)
     yield from _parts_table("memory of the fullest GPU", found.memory, BYTE)
+
+
+def _is_told(stack: Stack, name: str) -> bool:
+    """Whether the field *name* of *stack* is not what it is without a word."""
+    return bool(getattr(stack, name) != getattr(STACKS["unknown"], name))
 
 
 def _parts_table(title: str, parts: Mapping[str, float], unit: Unit) -> Iterator[str]:

@@ -171,8 +171,11 @@ def _times(asked: PredictionRequest, side: Side) -> dict[str, Seconds]:
         found = {name: part / every + (1 - 1 / every) * kept[name] for name, part in found.items()}
     if asked.stack.adapter != "none":
         found = _adapted(asked, found)
-    offload = _offload_time(asked) * _OFFLOAD[side]
-    return {**found, "offload": offload} if offload else found
+    if asked.stack.offload == "none":
+        return found
+    if asked.stack.offload != "parameters":  # then the host has the optimizer
+        found["optimizer"] = 0.0
+    return {**found, "offload": _offload_time(asked) * _OFFLOAD[side]}
 
 
 def _parts_with(asked: PredictionRequest, side: Side) -> dict[str, Seconds]:
@@ -209,8 +212,6 @@ _ON_HOST, _STATES = 28, 24  # bytes per parameter that Adam moves there, and tha
 def _offload_time(asked: PredictionRequest) -> Seconds:
     """Exposed seconds of a step in which offloaded states pass the wire to the host, and the host works on them."""
     stack, layout, cluster = asked.stack, asked.layout, asked.cluster
-    if stack.offload == "none":
-        return 0.0
     shards = layout.shards if layout.zero_stage else 1
     held = model_parameters(asked.model) / layout.tensor / layout.pipeline / shards
     wire = _SUPERCHIP if cluster.gpu.name.startswith(("GH", "GB")) else _PCIE_5 if cluster.gpu.year > _YEAR else _PCIE
