@@ -41,7 +41,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "predicting": {"errors", "formulas", "translation", "units"},
         "expressions": {"errors", "formulas", "translation", "units"},
         "measurements": {"errors", "formulas", "quotation", "translation", "units"},
-        "published": {"errors", "formulas", "units", "validation", "yaml_file"},
+        "published": {"errors", "formulas", "predicting", "units", "validation", "yaml_file"},
         "charts": {"simulators", "templating", "translation", "units"},
         "motions": {"charts", "simulators", "translation"},
     },

@@ -9,17 +9,11 @@ from tqdm import tqdm
 
 from app.commands.files import STANDARD, add_output, line_count, output, record_text, source_of
 from app.core.errors import InputError
+from app.core.formulas.presets.stacks import STACK_CHOICES, STACK_KEYS, STACKS, Stack
 from app.core.line_reader import short_lines
-from app.core.predicting.estimate import (
-    OPTIONS,
-    RECORDS,
-    Estimate,
-    PredictionReader,
-    estimate,
-    explain_estimate,
-    part_name,
-)
+from app.core.predicting.estimate import Estimate, estimate, explain_estimate, part_name
 from app.core.predicting.lines import Predictor, prediction_row
+from app.core.predicting.reader import OPTIONS, RECORDS, PredictionReader
 from app.core.units import BYTE, RATIO, SECOND, Unit, show
 from app.server.config import Settings
 
@@ -33,8 +27,12 @@ def add_options(parser: ArgumentParser) -> None:
         ("layout", "'tensor=2 data=32', or a file of DeepSpeed, torchtitan or Megatron"),
         ("recipe", "mixed"),
         ("shares", "product=0.66, what kernels reach of the peak"),
+        ("stack", "'FSDP2 compiled=yes': " + ", ".join(name for name in STACKS if name != "unknown")),
     ):
         parser.add_argument(f"--{name}", help=f"instead of a file: such as {example}")
+    for name in STACK_KEYS:
+        choices = ", ".join(STACK_CHOICES.get(name, ("a number",)))
+        parser.add_argument(f"--{name.replace('_', '-')}", metavar="VALUE", help=f"of the stack: {choices}")
     add_output(parser, "OUT.jsonl")
     parser.add_argument("--json", action="store_true", help="print JSON, the summary included")
 
@@ -70,7 +68,7 @@ def _predict_one(given: Mapping[str, str], arguments: Namespace) -> int:
     if missing := [f"--{name}" for name in RECORDS if name not in given]:
         raise InputError(f"one step also needs {' and '.join(missing)}")
     try:
-        texts = {name: record_text(text) for name, text in given.items()}
+        texts = {name: text if name in STACK_KEYS else record_text(text) for name, text in given.items()}
         found = estimate(PredictionReader().asked(texts))
     except ArithmeticError:
         raise InputError("the result is too large for a number") from None
@@ -94,8 +92,15 @@ def _prediction_rows(found: Estimate) -> Iterator[str]:
     yield f"MFU         {100 * found.utilization:.1f} %"
     yield f"memory      {show(found.allocated, BYTE)} allocated, {show(found.room, BYTE)} available"
     yield f"cluster     {found.cluster.understood}"
+    told = [f"{name}={getattr(found.stack, name)}" for name in STACK_KEYS if _is_told(found.stack, name)]
+    yield f"stack       {' '.join((found.stack.name, *told))}"
     yield from _parts_table("time of a step", found.parts, SECOND)
     yield from _parts_table("memory of the fullest GPU", found.memory, BYTE)
+
+
+def _is_told(stack: Stack, name: str) -> bool:
+    """Whether the field *name* of *stack* is not what it is without a word."""
+    return bool(getattr(stack, name) != getattr(STACKS["unknown"], name))
 
 
 def _parts_table(title: str, parts: Mapping[str, float], unit: Unit) -> Iterator[str]:

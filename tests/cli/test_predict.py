@@ -162,8 +162,9 @@ def test_measurements_are_summarized(capsys: Capture, tmp_path: Path) -> None:
     assert said[0] == "3 predictions, 0 lines with an error"
     # 10 %, -20 % and 30 %; 1 / 1.1 < 3 / 1.3 < 2 / 0.8: the last two are in the wrong order
     assert said[1] == ("step time: 3 measured, MAPE 20.0 %, bias +6.7 %, Spearman 0.500, regret 0.0 %, at worst 0.0 %")
-    assert said[2].startswith("memory: 1 measured, MAPE ")
-    assert "Spearman" not in said[2]
+    assert said[2].startswith("  1 of 3 intervals hold what was measured")
+    assert said[3].startswith("memory: 1 measured, MAPE ")
+    assert "Spearman" not in said[3]
     assert main(["predict", written(tmp_path / "all.jsonl", rows), "--json"]) == 0
     summary = json.loads(capsys.readouterr().err)["summary"]
     assert (summary["predicted"], summary["errors"]) == (4, 0)

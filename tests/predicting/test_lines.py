@@ -12,17 +12,24 @@ from app.core.folders import ROOT
 from app.core.formulas.layout import fits, projected_utilization, total_step_time
 from app.core.formulas.memory import memory_budget
 from app.core.formulas.presets import Cluster, Layout, ModelShape, Recipe
-from app.core.predicting.estimate import FIELDS, Estimate, PredictionReader, explain_estimate
+from app.core.predicting.estimate import Estimate, explain_estimate
 from app.core.predicting.lines import Predictor
+from app.core.predicting.reader import FIELDS, PredictionReader
 from tests.each import each
 
 LIMIT = 20_000
 LAYOUT = {"tensor": 4, "pipeline": 4, "data": 4, "microbatches": 8, "sequence": 4096}
-LINE: dict[str, Any] = {"ref": "a", "model": "Llama-3.1-70B", "cluster": "64 H100", "layout": LAYOUT}
+LINE: dict[str, Any] = {
+    "ref": "a",
+    "model": "Llama-3.1-70B",
+    "cluster": "64 H100",
+    "layout": LAYOUT,
+    "stack": "Megatron",
+}
 MODEL, CLUSTER, PLACED = (ModelShape.named("Llama-3.1-70B"), Cluster.named("64 H100"), Layout.of(LAYOUT))
 MEGATRON = Recipe(weight_bytes=2, gradient_bytes=4, optimizer_bytes=12)
 KEYS = ["ref", "step_time", "low", "high", "parts", "tokens_per_second_per_gpu", "mfu", "memory", "fits", "why"]
-KEYS += ["cluster", "doubts"]
+KEYS += ["cluster", "stack", "doubts"]
 
 
 def results(*lines: object) -> list[Any]:
@@ -43,15 +50,15 @@ def test_a_line_out_has_every_field_of_the_contract_and_no_other() -> None:
     assert isinstance(row["why"], str)
 
 
-def test_the_time_is_that_of_the_formulas() -> None:
+def test_the_time_is_that_of_the_formulas_but_for_what_the_stack_changes() -> None:
     row = result(recipe="mixed")
     total = total_step_time(MODEL, CLUSTER, PLACED)
-    assert row["step_time"] == pytest.approx(total, rel=1e-12)
+    assert row["step_time"] == pytest.approx(total, rel=0.1)
     assert row["step_time"] == pytest.approx(sum(row["parts"].values()), rel=1e-12)
-    assert row["low"] <= row["step_time"] <= row["high"]
-    rate = PLACED.tokens / total / 64
+    assert row["low"] < row["step_time"] < row["high"]
+    rate = PLACED.tokens / row["step_time"] / 64
     assert row["tokens_per_second_per_gpu"] == pytest.approx(rate, rel=1e-12)
-    used = projected_utilization(MODEL, CLUSTER, PLACED)
+    used = projected_utilization(MODEL, CLUSTER, PLACED) * total / row["step_time"]
     assert row["mfu"] == pytest.approx(used, rel=1e-12)
 
 
@@ -102,7 +109,7 @@ def test_what_a_configuration_leaves_out_is_a_doubt_and_stands_in_the_verdict() 
     zero = {"stage": 3, "offload_optimizer": {"device": "cpu"}, "offload_param": {"device": "none"}}
     layout = {"train_micro_batch_size_per_gpu": "auto", "zero_optimization": zero, "bf16": {"enabled": True}}
     found = result(cluster="8 H100", layout=layout)
-    assert found["doubts"][1:] == [
+    assert found["doubts"][1:3] == [
         "The layout: auto is taken as 1: train_micro_batch_size_per_gpu.",
         "The layout: left out: offload_optimizer.",
     ]
@@ -140,9 +147,10 @@ def test_two_dies_in_one_name_are_a_doubt() -> None:
     assert dies == []
 
 
-@each("micro_batch", [1, 8, 64])
+@each("micro_batch", [1, 4, 64])
 def test_it_fits_where_the_formula_says_so(micro_batch: int) -> None:
-    row = result(layout={**LAYOUT, "micro_batch": micro_batch})
+    said = {"loss": "in place", "compiled": "yes", "recipe": MEGATRON.text}
+    row = result(layout={**LAYOUT, "micro_batch": micro_batch}, **said)
     placed = Layout.of({**LAYOUT, "micro_batch": micro_batch})
     assert row["fits"] == fits(MODEL, CLUSTER, placed, MEGATRON)
     assert ("does not fit" in row["why"]) != row["fits"]
@@ -306,6 +314,7 @@ def estimated(**changed: object) -> Estimate:
         "stages": (60e9, 70e9, 50e9),
         "memory": {"weights": 20e9, "activations": 50e9},
         "reserved": 73e9,
+        "least": 70e9,
         "room": 80e9,
         "cluster": CLUSTER,
     }
@@ -316,10 +325,154 @@ def test_why_names_what_limits_the_step_and_what_lacks() -> None:
     limits = "The largest part of the step is matrix products (60 %), then the pipeline bubble (30 %)."
     fit = "It fits: stage 1 of 3, the fullest, needs 70 GB of 80 GB."
     assert explain_estimate(estimated()) == f"{limits} {fit}"
-    assert explain_estimate(estimated(room=67e9)) == (
-        f"{limits} It does not fit: stage 1 of 3, the fullest, needs 70 GB, 3 GB more than the 67 GB"
+    assert explain_estimate(estimated(room=62e9)) == (
+        f"{limits} It does not fit: stage 1 of 3, the fullest, needs 70 GB, 8 GB more than the 62 GB"
         " available; the largest part is activations (50 GB)."
     )
     alone = explain_estimate(estimated(parts={"compute": 10.0, "data": 0.0}, stages=(70e9,)))
     assert alone == "The largest part of the step is computation (100 %). It fits: a GPU needs 70 GB of 80 GB."
-    assert "It takes 9 s to 12 s: not every share" in explain_estimate(estimated(low=9.0, high=12.0))
+    assert "It takes 9 s to 12 s: runs with all of this" in explain_estimate(estimated(low=9.0, high=12.0))
+
+
+def test_a_verdict_that_rests_on_what_nobody_said_says_unless_what() -> None:
+    near = explain_estimate(estimated(room=66e9))
+    assert "It may not fit, unless it needs a tenth less than predicted: stage 1" in near
+    lean = explain_estimate(estimated(room=62e9, least=50e9, leaner="loss=fused"))
+    assert "It may not fit, unless loss=fused: then 50 GB are enough: stage 1" in lean
+    assert estimated(room=62e9, least=50e9).fits
+    assert not estimated(room=62e9).fits
+
+
+EIGHT: dict[str, Any] = {
+    "model": "Llama-3.1-8B",
+    "cluster": "8 H100",
+    "layout": "data=8 sequence=4096 zero_stage=3 micro_batch=2",
+    "stack": "FSDP2",
+}
+
+
+def parts_of(**said: object) -> tuple[dict[str, float], dict[str, float]]:
+    """The seconds and the bytes of a run of eight billion parameters."""
+    found = result(**{**EIGHT, **said})
+    return found["parts"], found["memory"]["parts"]
+
+
+def test_a_loss_holds_its_bytes_per_logit() -> None:
+    logits = 2 * 4096 * 128_384  # the vocabulary is padded
+    held = {loss: parts_of(loss=loss)[1]["logits"] / logits for loss in ("eager", "compiled", "in place", "fused")}
+    assert held == pytest.approx({"eager": 18, "compiled": 12, "in place": 2, "fused": 0.25}, rel=1e-3)
+    assert parts_of()[1]["logits"] / logits == pytest.approx(18, rel=1e-3)
+    assert parts_of(compiled=True)[1]["logits"] / logits == pytest.approx(12, rel=1e-3)
+
+
+def test_eager_kernels_cost_time_and_bytes_that_a_compiler_saves() -> None:
+    (eager, held), (fused, kept) = parts_of(compiled="no"), parts_of(compiled="yes")
+    assert eager["element_wise"] > 2 * fused["element_wise"]
+    more = 32 * 2 * 4096 * (8 * 4096 + 2 * 14336)  # both norms in FP32, and what the gate multiplies
+    assert held["activations"] - kept["activations"] == pytest.approx(more)
+    assert eager["products"] == fused["products"]
+
+
+@each(
+    ("optimizer", "bytes_"),
+    [("AdamW", 8), ("AdamW 8-bit", 2), ("Lion", 4), ("Muon", 4), ("SGD", 0), ("SGD momentum", 4), ("Adafactor", 0.04)],
+)
+def test_an_optimizer_holds_its_moments(optimizer: str, bytes_: float) -> None:
+    whole, own = (parts_of(optimizer=one)[1]["optimizer"] for one in ("AdamW", optimizer))
+    assert own / whole == pytest.approx(bytes_ / 8)  # the weights of FSDP2 are their own master copy
+    megatron = {"stack": "Megatron", "layout": "data=8 sequence=4096"}
+    whole, own = (parts_of(optimizer=one, **megatron)[1]["optimizer"] for one in ("AdamW", optimizer))
+    assert own / whole == pytest.approx((4 + bytes_) / 12)
+
+
+def test_what_is_stored_in_fewer_bits_takes_fewer_bytes() -> None:
+    whole = parts_of(stack="Megatron", layout="data=8 sequence=4096")[1]
+    lean = parts_of(stack="Megatron", layout="data=8 sequence=4096", gradients="BF16", moments="BF16", master="none")[1]
+    assert lean["gradients"] / whole["gradients"] == pytest.approx(2 / 4)
+    assert lean["optimizer"] / whole["optimizer"] == pytest.approx(4 / 12)
+
+
+def test_an_adapter_trains_few_parameters_of_a_frozen_model() -> None:
+    plain = {"stack": "eager", "cluster": "1 H100", "layout": "sequence=4096"}
+    (time, full), (faster, low), (slower, least) = (parts_of(**plain, adapter=one) for one in ("none", "LoRA", "QLoRA"))
+    assert low["optimizer"] + low["gradients"] < 0.02 * (full["optimizer"] + full["gradients"])
+    assert low["weights"] == pytest.approx(full["weights"] * 2 / 4, rel=0.02)
+    assert least["weights"] == pytest.approx(full["weights"] * 0.53 / 4, rel=0.08)
+    assert faster["products"] == pytest.approx(time["products"] * 2 / 3)
+    assert slower["element_wise"] > faster["element_wise"]
+    assert faster["optimizer"] < 0.02 * time["optimizer"]
+
+
+def test_what_is_offloaded_leaves_the_gpu_and_takes_the_wire() -> None:
+    time, held = parts_of(stack="DeepSpeed")
+    away, left = parts_of(stack="DeepSpeed", offload="optimizer")
+    assert "offload" not in time
+    assert (left["optimizer"], left["gradients"]) == (0, 0)
+    assert left["weights"] == held["weights"]
+    shard = 8.03e9 / 8  # to PCIe 5 and back in 16 bits; Adam in a share of 200 GB/s
+    assert away["offload"] == pytest.approx(shard * (4 / 50e9 + 28 * 8 / 200e9), rel=1e-3)
+    assert parts_of(stack="DeepSpeed", offload="both")[1]["weights"] == 0
+    disk = parts_of(stack="DeepSpeed", offload="optimizer", offload_to="NVMe")[0]
+    assert disk["offload"] - away["offload"] == pytest.approx(shard * 24 * 8 / 6e9, rel=1e-3)
+
+
+def test_gradient_checkpointing_recomputes_all_layers_or_every_second_one() -> None:
+    whole, held = parts_of(gradient_checkpointing=True)
+    assert (whole, held) == parts_of(layout=f"{EIGHT['layout']} recompute=full")
+    none, kept = parts_of(gradient_checkpointing=False)
+    half, some = parts_of(gradient_checkpointing=True, recompute_every=2)
+    assert half["recompute"] == pytest.approx((whole["recompute"] + none["recompute"]) / 2)
+    assert some["activations"] == pytest.approx((held["activations"] + kept["activations"]) / 2)
+
+
+def test_the_range_is_narrower_where_the_line_says_more() -> None:
+    def width(**said: object) -> float:
+        found = result(**{**EIGHT, "layout": "data=8 sequence=32768 zero_stage=3", **said})
+        return float(found["high"] / found["low"])
+
+    named = width(compiled="no", attention="FA2")
+    assert named < width(compiled="no") <= width() <= 1.8
+    assert width(stack=None) <= 2.2
+    assert "stack, compiled and attention are not given" in result(**{**EIGHT, "stack": None})["why"]
+    assert "compiled and attention are not given" in result(**EIGHT)["why"]
+    assert "are not given" not in result(**EIGHT, compiled="no", attention="FA2")["why"]
+
+
+@each(("stack", "name"), [("torchtitan", "torchtitan"), ("NeMo", "Megatron"), ("HF", "eager"), ("FSDP", "FSDP2")])
+def test_a_stack_is_known_by_what_people_call_it(stack: str, name: str) -> None:
+    assert result(stack=stack)["stack"]["name"] == name
+
+
+@each(
+    ("layout", "recipe", "name"),
+    [
+        ("tensor=8 data=8 sequence=4096", None, "Megatron"),
+        ("data=64 sequence=4096 zero_stage=3", None, "FSDP2"),
+        ("data=64 sequence=4096 zero_stage=3 precision=8-bit", None, "MaxText"),
+        ("data=64 sequence=4096", "mixed", "DeepSpeed"),
+        ("data=64 sequence=4096", "FSDP2", "FSDP2"),
+    ],
+)
+def test_a_stack_that_is_not_given_is_the_likely_one_and_a_doubt(layout: str, recipe: str | None, name: str) -> None:
+    found = result(stack=None, layout=layout, recipe=recipe)
+    assert found["stack"]["name"] == name
+    suggests = "recipe" if recipe else "layout"
+    assert f"The stack is not given: {name} is taken, as the {suggests} suggests." in found["doubts"]
+
+
+def test_attention_takes_as_long_as_its_kernel() -> None:
+    long = {"layout": "data=8 sequence=65536 zero_stage=3"}
+    slow, fast, other = (parts_of(**long, attention=one)[0]["attention"] for one in ("FA2", "FA3", "cuDNN"))
+    # 0.33 and 0.57 of the peak over sequences that are longer than any ramp.
+    assert slow / fast == pytest.approx(0.57 / 0.33, rel=0.01)
+    assert fast < other < slow
+    tokens, wide = 65536, 32 * 2 * 128 * 32
+    flops = 3.5 * tokens * tokens * wide
+    assert slow == pytest.approx(flops / (0.33 * 989e12), rel=0.02)
+
+
+def test_small_eager_steps_wait_for_the_host_and_say_so() -> None:
+    small = {"cluster": "4 A100", "layout": "tensor=4 sequence=512 micro_batch=4", "stack": "torchtitan"}
+    eager, fused = (result(**{**EIGHT, **small, "compiled": told}) for told in ("no", "yes"))
+    assert eager["parts"]["launches"] > 5 * fused["parts"]["launches"]
+    assert any("may wait for the host" in one for one in eager["doubts"])

@@ -25,7 +25,8 @@ RUN = published_run("llama-3 table row 2")
 
 def within(low: float, high: float) -> Outcome:
     """A prediction from *low* to *high* measured steps."""
-    return Outcome(RUN, StepPrediction(low * RUN.step_time, high * RUN.step_time, 0.0))
+    ends = low * RUN.step_time, high * RUN.step_time
+    return Outcome(RUN, StepPrediction(math.sqrt(ends[0] * ends[1]), *ends, 0.0))
 
 
 def test_every_row_is_predicted_or_says_why_not() -> None:
@@ -65,14 +66,10 @@ def test_a_layout_that_the_formulas_refuse_says_which_rule() -> None:
 
 def test_the_accuracy_is_a_mean_of_deviations() -> None:
     found = accuracy([within(1.3, 1.3), within(0.9, 0.9), within(0.8, 1.25), within(2, 8)])
-    assert (found.rows, found.predicted, found.points) == (4, 4, 2)
-    assert found.error == pytest.approx((0.3 + 0.1) / 2)
-    assert found.bias == pytest.approx((0.3 - 0.1) / 2)
-    assert (found.intervals, found.held) == (2, 1)
-    assert found.width == pytest.approx((1.25 / 0.8 + 4) / 2)
-    # An interval is as far away as its middle: twice and eight times are four times.
-    assert found.worst
-    assert found.worst.error == pytest.approx(3)
+    assert (found.rows, found.predicted, found.held) == (4, 4, 1)
+    assert found.error == pytest.approx((0.3 + 0.1 + 0 + 3) / 4)
+    assert found.bias == pytest.approx((0.3 - 0.1 + 0 + 3) / 4)
+    assert found.width == pytest.approx((1 + 1 + 1.25 / 0.8 + 4) / 4)
 
 
 def test_a_paper_that_a_preset_takes_numbers_from_does_not_test_it() -> None:
@@ -84,17 +81,45 @@ def test_a_paper_that_a_preset_takes_numbers_from_does_not_test_it() -> None:
 
 def test_without_predictions_there_is_no_accuracy() -> None:
     found = accuracy([Outcome(RUN, None, "it is odd")])
-    assert (found.error, found.bias, found.width, found.worst) == (None, None, None, None)
+    assert (found.error, found.bias, found.width) == (None, None, None)
 
 
 def test_the_accuracy_of_a_source_is_the_naive_one() -> None:
     mine = [one for one in outcomes() if one.run.source.id == "megatron-2022"]
-    ratios = [
-        math.exp(math.log(one.prediction.low * one.prediction.high) / 2) / one.run.step_time
-        for one in mine
-        if one.prediction
-    ]
+    ratios = [one.prediction.time / one.run.step_time for one in mine if one.prediction]
     assert accuracy(mine).error == pytest.approx(sum(abs(r - 1) for r in ratios) / 8)
+
+
+UNTUNED = [one for one in outcomes() if one.run.source.id in ("untuned", "llm-foundry")]
+
+
+def test_runs_that_nobody_tuned_for_are_near_without_bias_and_inside_their_ranges() -> None:
+    assert len(UNTUNED) == 57
+    for mine in (UNTUNED, UNTUNED[:40], UNTUNED[40:]):
+        found = accuracy(mine)
+        assert found.error is not None
+        assert found.bias is not None
+        assert found.error <= 0.15
+        assert abs(found.bias) <= 0.07
+        assert found.held >= 0.85 * found.rows
+
+
+@each("one", UNTUNED, ids=lambda one: str(one.run.id))
+def test_a_run_that_nobody_tuned_for_fits_and_is_not_far_off(one: Outcome) -> None:
+    assert one.prediction
+    assert one.prediction.fits
+    assert one.prediction.high / one.prediction.low <= 1.8 + 1e-9
+    assert abs(one.error) <= 0.25
+    if one.memory_error is not None:
+        assert abs(one.memory_error) <= 0.10
+
+
+def test_layouts_of_a_mixture_are_ranked_as_they_were_measured() -> None:
+    family = [one for one in outcomes() if one.run.id.startswith("untuned ModelZoo row") and one.run.gpus == 256]
+    assert [one.run.step_time for one in family] == [19.7, 24.2]
+    assert family[0].prediction
+    assert family[1].prediction
+    assert family[0].prediction.time < family[1].prediction.time
 
 
 def ratio(row: str, other: str) -> float:

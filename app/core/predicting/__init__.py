@@ -2,9 +2,7 @@
 
 | for | see |
 |---|---|
-| which formulas make a prediction | `estimate` |
-| the fields of a line, and what is wrong with them | `reading` |
-| what limits a step, in words | `why` |
-| how far predictions are from measurements | `accuracy` |
-| one line after another, in order | `lines` |
+| the fields of a line, and what is wrong with them | `reader` |
+| which formulas make a prediction, and what limits the step, in words | `estimate` |
+| one line after another, in order, and how far predictions are from measurements | `lines` |
 """

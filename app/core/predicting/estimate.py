@@ -1,32 +1,28 @@
 """From a line to a prediction, the formulas that make it, and what limits the step."""
 
-import json
-import re
-from collections import Counter
+import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import isfinite
-from reprlib import repr as short
-from typing import TypeVar, cast
+from typing import NamedTuple
 
-from app.core.errors import InputError, nearest
-from app.core.formulas.checks import positive
-from app.core.formulas.configurations import configuration_notes, is_configuration, is_layout_configuration
-from app.core.formulas.layout import StepTime, step_time
-from app.core.formulas.parallelism.rules import PLAIN
+from app.core.formulas.configurations import configuration_notes
+from app.core.formulas.layout.step_time import same_gpus
+from app.core.formulas.memory.budget import fits_together
+from app.core.formulas.parallelism.rules import PLAIN, Degrees
 from app.core.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe, Shares
-from app.core.formulas.presets.layouts import LAYOUT_FIELDS
-from app.core.formulas.records import Record
-from app.core.formulas.step.layer import counted_flops
+from app.core.formulas.presets.stacks import LOGIT_BYTES, STACKS, Stack, stack_recipe
+from app.core.formulas.step.layer import counted_flops, one_by_one, sequence_share
 from app.core.formulas.step.memory import RankMemoryTerms, StageMemory, stage_bytes
-from app.core.formulas.step.speeds import Side, is_fused, peak_of, reduced_by, speeds_of
+from app.core.formulas.step.speeds import Side, peak_of, reduced_by, stack_speeds
 from app.core.formulas.step.step import step_parts
-from app.core.formulas.transformer.parameters import LayerParts
+from app.core.formulas.transformer.parameters import LayerParts, model_parameters
 from app.core.translation import say
-from app.core.units import BYTE, SECOND, Bytes, PerSecond, Ratio, Seconds, Unit, parse_or_base, show
+from app.core.units import BYTE, SECOND, Bytes, PerSecond, Ratio, Seconds, show
 
-RECIPE = Recipe.named("Megatron")
+_MEGATRON = Recipe.named("Megatron")
 _HELD_BACK = 1.05  # as in card_memory
+_SURE = 0.9  # of the memory that is predicted
 _MOST_STAGES = 1024  # of a pipeline: each is a number in the result
 
 
@@ -37,8 +33,11 @@ class PredictionRequest:
     model: ModelShape
     cluster: Cluster
     layout: Layout
-    recipe: Recipe = RECIPE
+    recipe: Recipe = _MEGATRON
     shares: Shares = GIVEN
+    stack: Stack = STACKS["Megatron"]
+    is_named: bool = False  # whether the stack was given
+    has_recipe: bool = False
     assumed: str = ""  # what was not said, in a sentence
 
 
@@ -60,8 +59,12 @@ class Estimate:
     stages: tuple[Bytes, ...]
     memory: Mapping[str, Bytes]
     reserved: Bytes
+    least: Bytes
     room: Bytes
     cluster: Cluster  # as it was understood
+    leaner: str = ""  # what would need only the *least*
+    unsaid: str = ""  # what the width of the range is for
+    stack: Stack = STACKS["Megatron"]
     scores: str = ""  # what becomes of attention's scores if nothing is computed again
     doubts: tuple[str, ...] = ()  # what was assumed, not understood, or left out
 
@@ -72,8 +75,8 @@ class Estimate:
 
     @property
     def fits(self) -> bool:
-        """Whether what is allocated fits on the GPUs of every stage."""
-        return self.allocated <= self.room
+        """Whether what is allocated fits on every GPU, or may fit: as what nobody said, or the error, needs less."""
+        return _SURE * self.least <= self.room
 
 
 def estimate(asked: PredictionRequest) -> Estimate:
@@ -94,37 +97,59 @@ def estimate(asked: PredictionRequest) -> Estimate:
                 value=f"{layout.pipeline:,}",
             )
         )
-    times = step_time(asked.model, asked.cluster, layout, asked.shares, asked.recipe)
-    low, high = _ends(asked, times)
-    stages = _stages(asked)
+    same_gpus(asked.cluster, layout)
+    fits_together(asked.model, layout)
+    times = _times(asked, "middle")
+    total = sum(times.values())
+    slow = _times(asked, "slow")
+    low, high = _ends(asked, total, sum(slow.values()))
+    stages, lean = _stages(asked), _least(asked)
     fullest = max(stages, key=sum)
     found = Estimate(
-        parts=times._asdict(),
-        total=times.total,
+        parts=times,
+        total=total,
         low=low,
         high=high,
-        utilization=_flops(asked) / (layout.gpus * peak * times.total),
-        token_rate=layout.tokens / times.total / layout.gpus,
+        utilization=_flops(asked) / (layout.gpus * peak * total),
+        token_rate=layout.tokens / total / layout.gpus,
         stages=tuple(map(sum, stages)),
         memory=fullest._asdict(),
         reserved=sum(fullest) * _HELD_BACK,
+        least=min(max(map(sum, stages)), lean.most),
+        leaner=lean.says,
+        unsaid=_unsaid(asked),
+        stack=asked.stack,
         room=gpu.memory,
         cluster=asked.cluster,
         scores=_scores(asked),
-        doubts=tuple(_doubts(asked)),
+        doubts=tuple(_doubts(asked, slow["launches"] / sum(slow.values()))),
     )
-    if not all(map(isfinite, (*times, found.utilization, found.token_rate, found.reserved))):
+    if not all(map(isfinite, (*times.values(), found.utilization, found.token_rate, found.reserved))):
         raise OverflowError
     return found
 
 
-def _doubts(asked: PredictionRequest) -> Iterator[str]:
+_WAITING = 0.05  # of a step
+
+
+def _doubts(asked: PredictionRequest, waiting: Ratio) -> Iterator[str]:
     """What was assumed, not understood, or left out, each in a sentence."""
     if asked.assumed:
         yield asked.assumed
     for name, record in (("model", asked.model), ("layout", asked.layout)):
         notes = configuration_notes(record.source)
         yield from (f"The {name}: {note}." for note in notes if not asked.assumed or "says no sequence" not in note)
+    stack = asked.stack
+    if not asked.is_named:
+        hint = "recipe" if asked.has_recipe else "layout"
+        yield f"The stack is not given: {stack.name} is taken, as the {hint} suggests."
+    if asked.cluster.uneven:
+        yield f"The cluster: {asked.cluster.uneven}; 3 nodes of 4 GPUs would be written 3x4."
+    if waiting > _WAITING:
+        yield (
+            f"The GPU may wait for the host for {100 * waiting:.0f} % of the step: larger micro-batches, a"
+            " compiler or CUDA graphs would change that; under a profiler, it waits several times as long."
+        )
     if (gpu := asked.cluster.gpu).dies > 1:
         yield (
             f"PyTorch sees {gpu.dies} GPUs in one {gpu.name}, each with a part of its memory: this is for ranks that"
@@ -132,37 +157,215 @@ def _doubts(asked: PredictionRequest) -> Iterator[str]:
         )
 
 
-def _ends(asked: PredictionRequest, times: StepTime) -> tuple[Seconds, Seconds]:
-    """The shortest and the longest step that is plausible, as in step_time_range."""
-    layout, precision = asked.layout, asked.layout.precision
-    sides: tuple[Side, ...] = ("fast", "slow")
-    fast, slow = (speeds_of(asked.model, asked.cluster, asked.shares, precision, side) for side in sides)
-    if fast == slow:  # every share has a source
-        return times.total, times.total
-    degrees, sent = layout.degrees(fast.fused), reduced_by(asked.recipe)
-    low, high = (sum(step_parts(asked.model, speeds, degrees, PLAIN, sent)) for speeds in (fast, slow))
-    return low, high
+def adapter_share(shape: ModelShape, stack: Stack) -> Ratio:
+    """The parameters of a low-rank adapter on every product of a layer, over those of the model."""
+    sides = (one.result.size + one.taken.size for one in one_by_one(shape, shape.feed_forward))
+    return stack.adapter_rank * sum(sides) * shape.layers / model_parameters(shape)
+
+
+def _times(asked: PredictionRequest, side: Side) -> dict[str, Seconds]:
+    """The parts of a step, on the *side* of what is usual where something is not known."""
+    found, every = _parts_with(asked, side), asked.stack.recompute_every
+    if every > 1 and asked.layout.recompute == "full":
+        kept = _parts_with(replace(asked, layout=replace(asked.layout, recompute="none")), side)
+        found = {name: part / every + (1 - 1 / every) * kept[name] for name, part in found.items()}
+    if asked.stack.adapter != "none":
+        found = _adapted(asked, found)
+    if asked.stack.offload == "none":
+        return found
+    if asked.stack.offload != "parameters":  # then the host has the optimizer
+        found["optimizer"] = 0.0
+    return {**found, "offload": _offload_time(asked) * _OFFLOAD[side]}
+
+
+def _parts_with(asked: PredictionRequest, side: Side) -> dict[str, Seconds]:
+    layout = asked.layout
+    speeds = stack_speeds(asked.model, asked.cluster, asked.shares, asked.stack, layout.precision, side)
+    sent = reduced_by(asked.recipe)
+    return step_parts(asked.model, speeds, layout.degrees(speeds.fused), PLAIN, sent)._asdict()
+
+
+_OFFLOAD = {"fast": 0.5, "middle": 1.0, "slow": 2.0}
+_OF_ADAPTED = 2 / 3  # of the products, without those for the gradients of weights
+_UNPACKED = 2.6  # bytes per weight of 4 bits that is read and written in 16, and 2 of each that are passed backward
+
+
+def _adapted(asked: PredictionRequest, parts: Mapping[str, Seconds]) -> dict[str, Seconds]:
+    """The *parts* where only an adapter is trained: without gradients of weights, and with a small optimizer."""
+    share = adapter_share(asked.model, asked.stack)
+    sharded = asked.layout.zero_stage >= _ALL
+    found = {**parts, "products": parts["products"] * _OF_ADAPTED, "optimizer": parts["optimizer"] * share}
+    found["data"] = parts["data"] * (_OF_ADAPTED if sharded else share)
+    if asked.stack.adapter == "QLoRA":
+        layout = asked.layout
+        held = model_parameters(asked.model) / layout.tensor / layout.pipeline
+        passes = (3 if layout.recompute == "full" else 2) * layout.microbatches
+        found["element_wise"] += _UNPACKED * held * passes / asked.cluster.gpu.memory_bandwidth
+    return found
+
+
+# Bytes per second and GPU of PCIe 4 and 5 with 16 lanes, and of a superchip; of a host's memory and NVMe, per node.
+_PCIE, _PCIE_5, _SUPERCHIP, _HOST_MEMORY, _NVME = 25e9, 50e9, 400e9, 200e9, 6e9
+_ON_HOST, _STATES = 28, 24  # bytes per parameter that Adam moves there, and that NVMe reads and writes
+
+
+def _offload_time(asked: PredictionRequest) -> Seconds:
+    """Exposed seconds of a step in which offloaded states pass the wire to the host, and the host works on them."""
+    stack, layout, cluster = asked.stack, asked.layout, asked.cluster
+    shards = layout.shards if layout.zero_stage else 1
+    held = model_parameters(asked.model) / layout.tensor / layout.pipeline / shards
+    wire = _SUPERCHIP if cluster.gpu.name.startswith(("GH", "GB")) else _PCIE_5 if cluster.gpu.year > _YEAR else _PCIE
+    node = min(cluster.gpus_per_node, cluster.gpus)
+    seconds = 0.0
+    if stack.offload in ("optimizer", "both"):
+        seconds += held * (2 * asked.recipe.element_bytes / wire + _ON_HOST * node / _HOST_MEMORY)
+        seconds += held * _STATES * node / _NVME if stack.offload_to == "NVMe" else 0.0
+    if stack.offload in ("parameters", "both"):
+        passes = (3 if layout.recompute == "full" else 2) * layout.microbatches
+        rate = min(wire, _NVME / node) if stack.offload_to == "NVMe" else wire
+        seconds += passes * held * asked.recipe.element_bytes / rate / 2  # half is hidden behind computing: a prior
+    return seconds
+
+
+_YEAR = 2021  # the last in which GPUs had PCIe 4
+
+
+# A step may be so much faster and slower than with all that is known: releases of a program and machines differ.
+_FASTER, _SLOWER = 0.85, 1.22
+_WIDEST, _WIDEST_UNNAMED = 1.8, 2.2  # high over low
+
+
+def _ends(asked: PredictionRequest, total: Seconds, slow: Seconds) -> tuple[Seconds, Seconds]:
+    """The shortest and the longest step that is plausible."""
+    low = min(sum(_times(asked, "fast").values()), _FASTER * total)
+    high = max(slow, _SLOWER * total)
+    most = _WIDEST if asked.is_named else _WIDEST_UNNAMED
+    if high / low <= most:
+        return low, high
+    narrower = math.log(most) / math.log(high / low)
+    return total * (low / total) ** narrower, total * (high / total) ** narrower
 
 
 def _scores(asked: PredictionRequest) -> str:
     if asked.layout.recompute != "none":
         return ""
-    if is_fused(asked.model, asked.cluster.gpu, asked.shares):
+    if _is_fused(asked):
         return (
             "Attention is fused, as in FlashAttention, and stores no scores: recompute=none needs"
             " what recompute=selective does."
         )
-    return (
-        "Attention is not fused here, so recompute=none stores its scores: recompute=selective"
-        " computes them again, and kernels=fused among the shares is FlashAttention."
-    )
+    return "Attention is not fused here, so recompute=none stores its scores: recompute=selective computes them again."
+
+
+def _is_fused(asked: PredictionRequest) -> bool:
+    """Whether attention's scores stay on the chip: they do where nobody says otherwise."""
+    if asked.shares.kernels == "as usual":
+        return asked.stack.attention != "unfused"
+    return asked.shares.kernels == "fused"
 
 
 def _stages(asked: PredictionRequest) -> list[StageMemory]:
-    on = asked.layout.degrees(is_fused(asked.model, asked.cluster.gpu, asked.shares))
-    rank = RankMemoryTerms.of(asked.model, LayerParts.of(asked.model), asked.recipe, on)
-    stages = range(asked.layout.pipeline)
-    return [stage_bytes(asked.model, on, rank, stage) for stage in stages]
+    """Bytes on a GPU of each stage; where only every k-th layer is computed again, between all and none."""
+    found, every = _stages_with(asked), asked.stack.recompute_every
+    if every == 1 or asked.layout.recompute != "full":
+        return found
+    kept = _stages_with(replace(asked, layout=replace(asked.layout, recompute="none")))
+    return [
+        one._replace(activations=one.activations / every + (1 - 1 / every) * other.activations)
+        for one, other in zip(found, kept, strict=True)
+    ]
+
+
+_UNFUSED_NORM, _UNFUSED_GATE = 8, 2  # bytes of an element that eager RMSNorm and gates keep beside
+_BUCKETS = 8 * 500_000_000  # bytes of DeepSpeed: two buckets to reduce and two to gather, of 5e8 numbers each
+
+
+def _stages_with(asked: PredictionRequest) -> list[StageMemory]:
+    shape, stack = asked.model, asked.stack
+    on = asked.layout.degrees(_is_fused(asked))
+    rank = RankMemoryTerms.of(shape, LayerParts.of(shape), asked.recipe, on)
+    if stack.compiled == "no" and not on.operations:
+        more = on.tokens * _unfused_bytes(shape, on)
+        held = rank.held
+        more_kept = 0 if on.full else more
+        rank = rank._replace(
+            held=held._replace(
+                dense_kept=held.dense_kept + more_kept,
+                mixed_kept=held.mixed_kept + more_kept,
+                dense_working=held.dense_working + more,
+                mixed_working=held.mixed_working + more,
+            )
+        )
+    return [_with_stack(asked, stage_bytes(shape, on, rank, stage)) for stage in range(asked.layout.pipeline)]
+
+
+def _unfused_bytes(shape: ModelShape, on: Degrees) -> Bytes:
+    """Bytes of a token in a layer that eager kernels keep for the backward pass, beside what fused ones do."""
+    inner = shape.feed_forward or shape.active_experts * shape.expert_feed_forward
+    gate = _UNFUSED_GATE * inner / on.tensor if shape.gated else 0.0
+    return gate + (_UNFUSED_NORM * shape.hidden * sequence_share(on) if shape.norm == "rms" else 0.0)
+
+
+def _with_stack(asked: PredictionRequest, stage: StageMemory) -> StageMemory:
+    """*stage*, without what is offloaded, and with the buckets of DeepSpeed."""
+    stack, stages = asked.stack, asked.layout.zero_stage
+    if stack.name == "DeepSpeed":
+        buckets = min(_BUCKETS, 4 * stage.weights * (asked.layout.shards if stages == _ALL else 1))
+        stage = stage._replace(workspace=stage.workspace + buckets)
+    if stack.offload in ("optimizer", "both"):
+        stage = stage._replace(optimizer=0.0, gradients=stage.gradients if stages < _REDUCED else 0.0)
+    if stack.offload in ("parameters", "both"):
+        stage = stage._replace(weights=0.0)
+    return stage
+
+
+_REDUCED, _ALL = 2, 3  # ZeRO stages that shard gradients, and weights
+
+
+_ELEMENT_IN_FEW_BITS = 1.25
+
+
+class LeanMemory(NamedTuple):
+    """The fewest bytes on the fullest GPU that what nobody said allows, and what that would be, as a clause."""
+
+    most: Bytes
+    says: str
+
+
+def _least(asked: PredictionRequest) -> LeanMemory:
+    """The memory with a fused loss, fewer bits of what is stored, and compiled kernels, where nobody said otherwise."""
+    stack, few, held = asked.stack, asked.layout.precision != "16-bit", not asked.has_recipe
+    lean = {
+        "loss": "fused" if stack.loss == "unknown" or not asked.is_named else "",
+        "compiled": "yes" if stack.compiled == "unknown" or not asked.is_named else "",
+        "gradients": "BF16" if held and stack.gradients == "unknown" else "",
+        "weights": ("8-bit" if few else "BF16") if held and stack.weights == "unknown" and not stack.is_pytorch else "",
+        "moments": "BF16" if held and few and stack.moments == "unknown" and stack.optimizer == "AdamW" else "",
+    }
+    lean = {name: value for name, value in lean.items() if value not in ("", getattr(stack, name))}
+    changed = stack.changed(lean)
+    recipe = (
+        asked.recipe if stack.adapter != "none" else stack_recipe(changed, asked.recipe if asked.has_recipe else None)
+    )
+    if "loss" in lean:
+        recipe = replace(recipe, logit_bytes=min(recipe.logit_bytes, LOGIT_BYTES["fused"]))
+    if few and held:  # inputs of products are kept as these take them
+        recipe = replace(recipe, element_bytes=_ELEMENT_IN_FEW_BITS)
+    says = ", ".join(f"{name}={value}" for name, value in lean.items())
+    return LeanMemory(max(map(sum, _stages(replace(asked, recipe=recipe, stack=changed)))), says)
+
+
+def _unsaid(asked: PredictionRequest) -> str:
+    """What of the stack nobody said, of which the time depends."""
+    names = [name for name in ("compiled", "attention") if getattr(asked.stack, name) == "unknown"]
+    if not asked.is_named:
+        names.insert(0, "stack")
+    return f"{listed_names(names)} {'is' if len(names) == 1 else 'are'} not given" if names else ""
+
+
+def listed_names(names: Sequence[str]) -> str:
+    """*names* as words of a sentence: a, b and c."""
+    return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
 
 
 def _flops(asked: PredictionRequest) -> float:
@@ -218,225 +421,33 @@ def _of_interval(found: Estimate) -> str:
     if found.low == found.high:
         return ""
     low, high = (show(seconds, SECOND, 3) for seconds in (found.low, found.high))
-    return (
-        f"It takes {low} to {high}: not every share of the hardware's peak that it depends on has a"
-        " published source. Measure yours, and give them under shares."
-    )
+    return f"It takes {low} to {high}: {found.unsaid or 'runs with all of this differ by so much'}."
 
 
 def _of_memory(found: Estimate) -> str:
     needs, has = (show(size, BYTE, 3) for size in (found.allocated, found.room))
     stage = _stage(found)
-    if found.fits:
+    if found.allocated <= found.room:
         return f"It fits: {stage} needs {needs} of {has}."
     lacking = show(found.allocated - found.room, BYTE, 3)
     largest = max(found.memory, key=lambda part: found.memory[part])
+    verdict = "It may not fit" if found.fits else "It does not fit"
     return (
-        f"It does not fit{_unless(found)}: {stage} needs {needs}, {lacking} more than the {has} available;"
+        f"{verdict}{_unless(found)}: {stage} needs {needs}, {lacking} more than the {has} available;"
         f" the largest part is {part_name(largest)} ({show(found.memory[largest], BYTE, 3)})."
     )
 
 
 def _unless(found: Estimate) -> str:
-    """What of the configuration would make room, but is left out."""
-    return ", unless offload makes room, which is left out" if any("offload" in one for one in found.doubts) else ""
+    """What nobody said, or what is left out, that would make room."""
+    if any("offload" in one and "left out" in one for one in found.doubts):
+        return ", unless offload makes room, which is left out"
+    if not found.fits or found.least > found.room:
+        return ", unless it needs a tenth less than predicted" if found.fits else ""
+    return f", unless {found.leaner}: then {show(found.least, BYTE, 3)} are enough"
 
 
 def _stage(found: Estimate) -> str:
     if len(found.stages) == 1:
         return "a GPU"
     return f"stage {found.stages.index(found.allocated)} of {len(found.stages)}, the fullest,"
-
-
-Reference = str | int | None
-R = TypeVar("R", bound=Record)
-RECORDS = ("model", "cluster", "layout")
-OPTIONS = ("recipe", "shares")
-FIELDS = ("ref", *RECORDS, *OPTIONS, "measured", "measured_memory", "group")
-_SEQUENCE = re.compile(
-    rf"\b_*(?:{'|'.join(['sequence', *(name for name, ours in LAYOUT_FIELDS.items() if ours == 'sequence')])})\b"
-)
-_LONGEST = 2000  # characters of a record as text
-_LONGEST_GROUP = 200
-_REMEMBERED = 1000  # records that are read once
-_REMEMBERED_LENGTH = 1000  # characters of what is remembered
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PredictionLine:
-    """A line: what is predicted, and what was measured; 0 where nothing was."""
-
-    asked: PredictionRequest
-    ref: Reference = None
-    measured: Seconds = 0.0
-    measured_memory: Bytes = 0.0
-    group: str = ""
-
-
-class PredictionReader:
-    """Reads lines; records that are written alike are read once."""
-
-    def __init__(self) -> None:
-        self._known: dict[tuple[type[Record], type, str], Record] = {}
-
-    def read(self, line: bytes) -> PredictionLine:
-        """What *line* says.
-
-        Raises:
-            InputError: it is not JSON, a field is unknown or missing, or a value is not valid.
-        """
-        given = _object(line)
-        _check_names(given)
-        ref = _reference(given.get("ref"))
-        return PredictionLine(
-            asked=self.asked(given),
-            ref=ref,
-            measured=_measured(given, "measured", SECOND),
-            measured_memory=_measured(given, "measured_memory", BYTE),
-            group=_group(given.get("group")),
-        )
-
-    def asked(self, given: Mapping[str, object]) -> PredictionRequest:
-        """The records of *given*.
-
-        Raises:
-            InputError: one is missing, or cannot be read.
-        """
-        if missing := [name for name in RECORDS if name not in given]:
-            raise InputError(f"{_listed_names(missing)} must be given")
-        model = self._record(ModelShape, "model", given["model"])
-        cluster = self._record(Cluster, "cluster", given["cluster"])
-        layout = self._layout(given["layout"], model, cluster)
-        return PredictionRequest(
-            model=model,
-            cluster=cluster,
-            layout=layout,
-            recipe=self._optional(Recipe, "recipe", given, RECIPE),
-            shares=self._optional(Shares, "shares", given, GIVEN),
-            assumed=_assumed(given["layout"], layout),
-        )
-
-    def _layout(self, given: object, model: ModelShape, cluster: Cluster) -> Layout:
-        """The layout; one in a configuration is for the GPUs of *cluster*."""
-        if (isinstance(given, str) and is_configuration(given)) or (
-            isinstance(given, Mapping) and is_layout_configuration(given)
-        ):
-            _check_length("layout", given)
-            try:
-                return Layout.on(given, cluster.gpus, model.layers)
-            except ValueError as error:
-                raise InputError(f"layout: {error}") from None
-        return self._record(Layout, "layout", given)
-
-    def _optional(self, kind: type[R], name: str, given: Mapping[str, object], default: R) -> R:
-        value = given.get(name)
-        return default if value is None else self._record(kind, name, value)
-
-    def _record(self, kind: type[R], name: str, given: object) -> R:
-        written = given if isinstance(given, str) else repr(given)
-        known = self._known.get((kind, type(given), written))
-        if isinstance(known, kind):
-            return known
-        made = _read_record_reader(kind, name, given)
-        if len(written) <= _REMEMBERED_LENGTH:
-            if len(self._known) >= _REMEMBERED:
-                self._known.clear()
-            self._known[kind, type(given), written] = made
-        return made
-
-
-def _assumed(given: object, layout: Layout) -> str:
-    """What *layout* has that was not *given*, and that the result depends on most."""
-    is_known = Layout.has(layout.name)
-    if is_known or layout.sequence != Layout.sequence or _SEQUENCE.search(str(given).replace("-", "_")):
-        return ""
-    return f"Sequences of {layout.sequence:,} tokens are assumed; the layout may say otherwise, as in sequence=4096."
-
-
-def _read_record_reader(kind: type[R], name: str, given: object) -> R:
-    """The record under *name*, written as text or as an object."""
-    _check_length(name, given)
-    try:
-        if isinstance(given, str):
-            return kind.read(given)
-        if isinstance(given, Mapping):
-            return kind.of(given)
-    except ValueError as error:
-        raise InputError(f"{name}: {error}") from None
-    raise InputError(f"{name} must be text or an object, not {short(given)}")
-
-
-def _check_length(name: str, given: object) -> None:
-    """Refuse a text that is too long; a configuration has a limit of its own."""
-    if isinstance(given, str) and len(given) > _LONGEST and not is_configuration(given):
-        raise InputError(f"{name}: at most {_LONGEST:,} characters are read, not {len(given):,}")
-
-
-def line_reference(line: bytes) -> Reference:
-    """The `ref` of *line*, which may not be valid otherwise."""
-    try:
-        given = json.loads(line)
-    except (ValueError, RecursionError):
-        return None
-    found = given.get("ref") if isinstance(given, dict) else None
-    return found if isinstance(found, str | int) and not isinstance(found, bool) else None
-
-
-def _object(line: bytes) -> Mapping[str, object]:
-    try:
-        given = json.loads(line.decode("utf-8-sig"), object_pairs_hook=_once)
-    except UnicodeDecodeError as error:
-        raise InputError(f"not UTF-8 at byte {error.start + 1}") from None
-    except json.JSONDecodeError as error:
-        raise InputError(f"not valid JSON at character {error.pos + 1}: {error.msg}") from None
-    except (ValueError, RecursionError) as error:  # a number of thousands of digits, deep nesting
-        raise InputError(f"not valid JSON: {error}") from None
-    if not isinstance(given, dict):
-        raise InputError(f'must be a JSON object such as {{"model": ...}}, not {short(given)}')
-    return given
-
-
-def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
-    given = dict(pairs)
-    if len(given) < len(pairs):
-        names = Counter(name for name, _ in pairs)
-        raise InputError(f"{short(names.most_common(1)[0][0])} is given twice")
-    return given
-
-
-def _check_names(given: Mapping[str, object]) -> None:
-    for name in given:
-        if name not in FIELDS:
-            offer = nearest(name, FIELDS) or f"; a line has {', '.join(FIELDS)}"
-            raise InputError(f"no field is called {name!r}{offer}")
-
-
-def _reference(given: object) -> Reference:
-    if isinstance(given, bool) or not isinstance(given, str | int | None):
-        raise InputError(f"ref must be text or a whole number, not {short(given)}")
-    return given
-
-
-def _listed_names(names: Sequence[str]) -> str:
-    return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
-
-
-def _measured(given: Mapping[str, object], name: str, unit: Unit) -> float:
-    """The number under *name*, in *unit*; 0 if there is none."""
-    value = given.get(name)
-    if value is None:
-        return 0.0
-    if isinstance(value, str):
-        try:
-            value = parse_or_base(value, unit)
-        except ValueError as error:
-            raise InputError(f"{name}: {error}") from None
-    return float(positive(name, cast(float, value)))  # refuses what is not a number
-
-
-def _group(given: object) -> str:
-    if given is None:
-        return ""
-    if not isinstance(given, str) or len(given) > _LONGEST_GROUP:
-        raise InputError(f"group must be text of at most {_LONGEST_GROUP} characters, not {short(given)}")
-    return given

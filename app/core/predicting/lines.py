@@ -11,15 +11,9 @@ from typing import NamedTuple
 
 from app.core.errors import InputError
 from app.core.formulas.presets import Cluster
-from app.core.predicting.estimate import (
-    Estimate,
-    PredictionLine,
-    PredictionReader,
-    Reference,
-    estimate,
-    explain_estimate,
-    line_reference,
-)
+from app.core.formulas.presets.stacks import STACK_KEYS
+from app.core.predicting.estimate import Estimate, estimate, explain_estimate
+from app.core.predicting.reader import PredictionLine, PredictionReader, Reference, line_reference
 from app.core.units import Bytes, Seconds
 
 _FEWEST = 2  # rows of a group that can be ranked
@@ -362,6 +356,7 @@ def prediction_row(ref: Reference, found: Estimate) -> bytes:
             "fits": found.fits,
             "why": explain_estimate(found),
             "cluster": _cluster_fields(found.cluster),
+            "stack": {name: getattr(found.stack, name) for name in ("name", *STACK_KEYS)},
             "doubts": found.doubts,
         }
     )

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from app.core.formulas.presets import GPUS, Cluster, Layout, ModelShape, Recipe
+from app.core.formulas.presets import GPUS, Cluster, Layout, ModelShape, Recipe, Stack
 from app.core.formulas.presets.layouts import Again, ContextBy, Precision
 from app.core.formulas.transformer import active_parameters, step_flops, token_flops
 from app.core.units import Bytes, Flops, FlopsPerSecond, PerSecond, Ratio, Seconds, scale_of
@@ -27,7 +27,8 @@ class SourceTable:
 class Source:
     """A source of rows; *assumes*: what its rows leave open, and how it is read here.
 
-    *recipe* are the bytes of each kind of number in its runs; *counts* is how it counts FLOP.
+    *recipe* are the bytes of each kind of number in its runs, None for those of its stack; *counts* is how it counts
+    FLOP.
     """
 
     id: str
@@ -35,7 +36,7 @@ class Source:
     about: str
     license: str
     assumes: tuple[str, ...]
-    recipe: Recipe
+    recipe: Recipe | None
     counts: str = ""
 
 
@@ -73,6 +74,7 @@ class PublishedRun:
 
     id: str
     source: Source
+    stack: Stack
     table: SourceTable
     place: str
     model: str
@@ -99,10 +101,11 @@ class PublishedRun:
         return self.batch * self.sequence
 
     @property
-    def is_dense_16_bit(self) -> bool:
-        """Whether all its products are dense, and of operands of 16 bits."""
-        dense = self.shape is not None and not self.shape.experts
-        return dense and self.precision in ("BF16", "FP16")
+    def kind(self) -> str:
+        """Its stack, whether that was compiled, and the bits of its products."""
+        compiled = {"yes": ", compiled", "no": ", eager"}.get(self.stack.compiled, "")
+        bits = "16 bits" if self.precision in ("BF16", "FP16") else "8 and 4 bits"
+        return f"{self.stack.name}{compiled if self.stack.is_pytorch else ''}, {bits}"
 
     @property
     def calibrates(self) -> tuple[str, ...]:
@@ -124,12 +127,6 @@ class PublishedRun:
         if printed.rate and self.shape:
             return self._flops(self.shape) / (printed.rate * self.gpus)
         return 0.0
-
-    @property
-    def said(self) -> str:
-        """The run in a few words."""
-        degrees = f", {self.note}" if self.note else ""
-        return f"{self.model} on {self.gpus:,} {self.machine.cluster.gpu.name}{degrees}"
 
     def _flops(self, shape: ModelShape) -> Flops:
         """FLOP of a step, counted as the source does."""
@@ -192,7 +189,8 @@ class SourceInFile(BaseModel):
     tables: Mapping[str, TableInFile]
     counts: Literal["", "causal", "recomputed"] = ""
     assumes: tuple[str, ...] = ()
-    recipe: str
+    recipe: str = ""
+    stack: str = ""
     models: Mapping[str, str]
     unknown: Mapping[str, str] = {}
     machines: Mapping[str, MachineInFile]
@@ -225,6 +223,9 @@ class RowInFile(BaseModel):
     context_by: ContextBy = "all-gather"
     virtual: Degree = 1
     expert: Degree = 1
+    expert_tensor: int = 0
+    shard_ranks: int = 0
+    stack: str = ""
     zero_stage: Literal[0, 1, 2, 3]
     recompute: Again
     sequence_parallel: bool = True

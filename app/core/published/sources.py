@@ -1,6 +1,5 @@
 """Published runs, read from their files, and what the formulas say of each."""
 
-import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -9,10 +8,9 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from app.core.errors import ContentError, NotFoundError, Problem, nearest
-from app.core.formulas.layout import step_time_range
-from app.core.formulas.memory import card_memory
-from app.core.formulas.presets import Cluster, Gpu, Layout, ModelShape, Recipe
-from app.core.formulas.step.speeds import attention_kernels
+from app.core.formulas.presets import Cluster, Gpu, Layout, ModelShape, Recipe, Stack
+from app.core.formulas.presets.stacks import stack_recipe
+from app.core.predicting.estimate import PredictionRequest, estimate
 from app.core.published.rows import (
     MEASURES,
     PublishedMachine,
@@ -110,7 +108,7 @@ class _Reading:
             about=file.about.strip(),
             license=file.license,
             assumes=tuple(says.strip() for says in file.assumes),
-            recipe=self._recipe(),
+            recipe=self._recipe() if file.recipe else None,
             counts=file.counts,
         )
 
@@ -128,8 +126,9 @@ class _Reading:
             return
         try:
             shape, cluster = self._shape(row), self._cluster(row)
+            stack = Stack.read(f"{self.file.stack} {row.stack}")
         except ValueError as error:
-            self._add(key, "model or machine", str(error))
+            self._add(key, "model, machine or stack", str(error))
             return
         copies = self._copies(key, row)
         if len(self.problems) > before:
@@ -138,6 +137,7 @@ class _Reading:
         yield PublishedRun(
             id=f"{self.source.id} {key}",
             source=self.source,
+            stack=stack,
             table=SourceTable(**self.file.tables[key.split()[0]].model_dump()),
             place=key,
             model=row.model,
@@ -240,6 +240,8 @@ def _layout(row: RowInFile, data: int, count: int) -> Layout:
         context=row.context,
         context_by=row.context_by,
         expert=row.expert,
+        expert_tensor=row.expert_tensor,
+        shard_ranks=row.shard_ranks,
         data=data,
         virtual=row.virtual,
         microbatches=count,
@@ -268,19 +270,11 @@ NEAR = 0.10  # a deviation up to here needs no reason
 class StepPrediction:
     """The time of a step, from *low* to *high*, and what the fullest GPU's allocator reserves."""
 
+    time: Seconds
     low: Seconds
     high: Seconds
     memory: Bytes
-
-    @property
-    def middle(self) -> Seconds:
-        """The geometric mean of both ends."""
-        return math.sqrt(self.low * self.high)
-
-    @property
-    def is_interval(self) -> bool:
-        """Whether a share that the formulas need has no source, so that both ends differ."""
-        return self.high > self.low
+    fits: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -296,7 +290,7 @@ class Outcome:
         """How much longer the predicted step is than the measured one; 0 without a prediction."""
         if self.prediction is None:
             return 0.0
-        return self.prediction.middle / self.run.step_time - 1
+        return self.prediction.time / self.run.step_time - 1
 
     @property
     def holds(self) -> bool:
@@ -306,7 +300,7 @@ class Outcome:
 
     @property
     def is_near(self) -> bool:
-        """Whether the prediction is at most a tenth away, or an interval that holds the time."""
+        """Whether the prediction is at most a tenth away, or its range holds the time."""
         return self.prediction is not None and (self.holds or abs(self.error) <= NEAR)
 
     @property
@@ -325,36 +319,37 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class PublishedAccuracy:
-    """How near the predictions of some runs are; of *intervals*, how many hold the measurement.
+    """How near the predictions of some runs are, and of how many the range *held* the measurement.
 
-    *error* is the mean of the absolute deviations of those predicted by one number, *bias* the
-    mean with signs; both are None if there are none. *width* is the mean of an interval's high end
-    over its low end.
+    *error* is the mean of the absolute deviations, *bias* the mean with signs, *width* the mean of a range's high end
+    over its low end; all are None if nothing is predicted.
     """
 
     rows: int
     predicted: int
-    points: int
     error: Ratio | None
     bias: Ratio | None
-    intervals: int
     held: int
     width: Ratio | None
-    worst: Outcome | None
 
 
 def outcome(run: PublishedRun) -> Outcome:
     """What the formulas say of *run*."""
     if run.shape is None or run.layout is None:
         return Outcome(run, None, run.unknown)
+    asked = PredictionRequest(
+        model=run.shape,
+        cluster=run.machine.cluster,
+        layout=run.layout,
+        recipe=stack_recipe(run.stack, run.source.recipe),
+        stack=run.stack,
+        is_named=True,
+    )
     try:
-        recipe = run.source.recipe
-        low, high = step_time_range(run.shape, run.machine.cluster, run.layout, recipe=recipe)
-        kernels = attention_kernels(run.shape, run.machine.cluster.gpu)
-        memory = card_memory(run.shape, run.layout, recipe, kernels=kernels).reserved
+        found = estimate(asked)
     except ValueError as error:
         return Outcome(run, None, f"the formulas refuse its layout: {error}")
-    return Outcome(run, StepPrediction(low, high, memory))
+    return Outcome(run, StepPrediction(found.total, found.low, found.high, found.reserved, found.fits))
 
 
 @cache
@@ -367,23 +362,14 @@ def accuracy(found: Iterable[Outcome]) -> PublishedAccuracy:
     """How near the predictions among *found* are."""
     every = tuple(found)
     predicted = [one for one in every if one.prediction]
-    points = [one for one in predicted if one.prediction and not one.prediction.is_interval]
-    wide = [one for one in predicted if one.prediction and one.prediction.is_interval]
     return PublishedAccuracy(
         rows=len(every),
         predicted=len(predicted),
-        points=len(points),
-        error=_mean([abs(one.error) for one in points]),
-        bias=_mean([one.error for one in points]),
-        intervals=len(wide),
-        held=sum(one.holds for one in wide),
-        width=_mean([one.prediction.high / one.prediction.low for one in wide if one.prediction]),
-        worst=max((one for one in predicted if not one.holds), key=_far, default=None),
+        error=_mean([abs(one.error) for one in predicted]),
+        bias=_mean([one.error for one in predicted]),
+        held=sum(one.holds for one in predicted),
+        width=_mean([one.prediction.high / one.prediction.low for one in predicted if one.prediction]),
     )
-
-
-def _far(found: Outcome) -> float:
-    return abs(found.error)
 
 
 def _mean(values: Sequence[float]) -> float | None:

@@ -403,11 +403,29 @@ def test_a_cluster_has_the_nodes_that_were_written(text: str, gpus: int, node: i
             "16 nodes of 4 H100",
             "16 nodes of 4 H100 SXM; each GPU sends 450 GB/s inside a node and 50 GB/s between nodes",
         ),
+        ("12 RTX 4090", "2 nodes of 6 RTX 4090; each GPU sends 32 GB/s inside a node and 1.56 GB/s between nodes"),
         ("100 GB200", "100 GB200 in racks of 72; each GPU sends 900 GB/s inside a rack and 50 GB/s between racks"),
     ],
 )
 def test_a_cluster_says_how_it_was_understood(text: str, says: str) -> None:
     assert Cluster.read(text).understood == says
+
+
+def test_nodes_that_do_not_divide_the_gpus_are_the_largest_that_do_and_say_so() -> None:
+    taken = {count: Cluster.read(f"{count} H100") for count in (9, 12, 13, 16)}
+    assert {count: one.gpus_per_node for count, one in taken.items()} == {9: 3, 12: 6, 13: 1, 16: 8}
+    assert taken[12].uneven == "nodes of 8 do not divide 12 GPUs, so nodes of 6 are taken"
+    assert taken[16].uneven == Cluster.read("3 nodes of 4 H100").uneven == ""
+
+
+def test_a_window_leaves_attention_fewer_keys_in_most_layers() -> None:
+    gemma, whole = ModelShape.named("Gemma-3-27B"), ModelShape.named("Qwen3-4B")
+    assert whole.keys(65_536) == 65_536
+    assert gemma.keys(2048) == 2048
+    # A token of a window sees 1,024 before it; with a causal mask alone it would see half of the sequence.
+    assert gemma.keys(65_536) == pytest.approx(65_536 / 6 + 5 / 6 * 2048)
+    assert ModelShape.named("GPT-OSS-120B").keys(4096) == pytest.approx(4096 / 2 + 256 / 2)
+    assert ModelShape.read("Qwen3-4B window=512").keys(4096) == 1024
 
 
 @each(
@@ -418,7 +436,6 @@ def test_a_cluster_says_how_it_was_understood(text: str, says: str) -> None:
         ("8 H101", "no GPU is called 'H101'; did you mean 'H100'"),
         ("8 TPU v5p", "the network of a node of TPU v5p is not known: write gpu=TPU v5p gpus=8"),
         ("0 H100", "gpus must be at least 1, not 0"),
-        ("12 H100", "gpus_per_node must divide the GPUs"),
         ("Meta 24K", "no cluster is called 'Meta 24K'"),
     ],
 )

@@ -4,6 +4,7 @@ from app.core.formulas.presets.clusters import CLUSTERS, LINKS, Cluster, Link
 from app.core.formulas.presets.gpus import GPUS, Gpu, gpu_printed_as
 from app.core.formulas.presets.layouts import GIVEN, LAWS, LAYOUTS, RECIPES, SHARES, Layout, Recipe, ScalingLaw, Shares
 from app.core.formulas.presets.models import MODELS, ModelShape
+from app.core.formulas.presets.stacks import STACKS, Stack
 
 __all__ = [
     "CLUSTERS",
@@ -15,6 +16,7 @@ __all__ = [
     "MODELS",
     "RECIPES",
     "SHARES",
+    "STACKS",
     "Cluster",
     "Gpu",
     "Layout",
@@ -23,6 +25,7 @@ __all__ = [
     "Recipe",
     "ScalingLaw",
     "Shares",
+    "Stack",
     "cluster",
     "gpu",
     "gpu_printed_as",

@@ -160,7 +160,7 @@ class Cluster(Record):
     latencies are those of a step, by default as in NCCL's tuner: protocol Simple over NVLink, and a
     tree with protocol LL between nodes. *rack* and *pod* are numbers of GPUs; 0 means that there is
     no such level. A node of more than 16 GPUs is a rack that shares NVLink, such as 72 GPUs, and a
-    job may use it in part.
+    job may use it in part. *uneven* says which nodes were taken where the usual ones do not divide the GPUs.
     """
 
     what: ClassVar[str] = noted("cluster")
@@ -176,6 +176,7 @@ class Cluster(Record):
     intra_latency: Seconds = 3.4 * _MICRO
     inter_latency: Seconds = 5 * _MICRO
     oversubscription: Ratio = 1.0
+    uneven: str = ""
     source: str = "as given"
 
     def __post_init__(self) -> None:
@@ -236,7 +237,12 @@ class Cluster(Record):
         node = counted.node if counted.node and not is_tray else known.gpus_per_node
         if (counted.gpus, node) == (known.gpus, known.gpus_per_node):
             return known
-        return replace(known, gpus=counted.gpus, gpus_per_node=node)
+        if counted.node or node > _LARGEST_NODE or counted.gpus % max(1, min(node, counted.gpus)) == 0:
+            return replace(known, gpus=counted.gpus, gpus_per_node=node)
+        even = max(size for size in range(1, node) if counted.gpus % size == 0)
+        form = noted("nodes of {node} do not divide {gpus} GPUs, so nodes of {even} are taken")
+        uneven = say(form, node=node, gpus=counted.gpus, even=even)
+        return replace(known, gpus=counted.gpus, gpus_per_node=even, uneven=uneven)
 
     @classmethod
     def node_of(cls, gpu: Gpu) -> Self | None:

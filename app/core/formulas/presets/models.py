@@ -37,6 +37,8 @@ class _More(TypedDict, total=False):
     query_latent: int
     rope: int
     multi_token: int
+    window: int
+    whole_every: int
 
 
 class ModelRow(NamedTuple):
@@ -87,7 +89,7 @@ _GLM_45 = (
 )
 _GEMMA = (
     "Gemma 3 Technical Report, arXiv:2503.19786, table 1, and the released configuration; text"
-    " alone, without the two more norms of a layer and the windows of five layers of six"
+    " alone, without the two more norms of a layer"
 )
 _LLAMA_4 = "Meta, model card of Llama 4, and the released configuration; text alone"
 _MISTRAL = "Mistral AI, released configuration"
@@ -100,6 +102,11 @@ _PLAIN: _More = {}
 _LATENT: _More = {"latent": 512, "query_latent": 1536, "rope": 64}
 _NO_GATE: _More = {"gated": False, "norm": "layer"}
 _GPT: _More = {**_NO_GATE, "tied": True, "biases": "all", "positions": 1024}
+
+
+def _windowed(window: int) -> _More:
+    """The fields of a model of Gemma 3: five layers of six have a window."""
+    return {**_BOTH, "window": window, "whole_every": 6}
 
 
 def _mixture(
@@ -167,10 +174,10 @@ ROWS = (
         "MiniMax-M2", "229B", 62, 3_072, 48, 8, 128, 0, 200_064, _mixture(256, 8, 1536, _QUERY_KEY, router_bias=True),
         "released configuration of MiniMax-M2; its three further modules are left out",
     ),
-    ModelRow("Gemma-3-1B", "1.00B", 26, 1_152, 4, 1, 256, 6_912, 262_144, _BOTH, _GEMMA),
-    ModelRow("Gemma-3-4B", "3.88B", 34, 2_560, 8, 4, 256, 10_240, 262_208, _BOTH, _GEMMA),
-    ModelRow("Gemma-3-12B", "11.77B", 48, 3_840, 16, 8, 256, 15_360, 262_208, _BOTH, _GEMMA),
-    ModelRow("Gemma-3-27B", "27.0B", 62, 5_376, 32, 16, 128, 21_504, 262_208, _BOTH, _GEMMA),
+    ModelRow("Gemma-3-1B", "1.00B", 26, 1_152, 4, 1, 256, 6_912, 262_144, _windowed(512), _GEMMA),
+    ModelRow("Gemma-3-4B", "3.88B", 34, 2_560, 8, 4, 256, 10_240, 262_208, _windowed(1024), _GEMMA),
+    ModelRow("Gemma-3-12B", "11.77B", 48, 3_840, 16, 8, 256, 15_360, 262_208, _windowed(1024), _GEMMA),
+    ModelRow("Gemma-3-27B", "27.0B", 62, 5_376, 32, 16, 128, 21_504, 262_208, _windowed(1024), _GEMMA),
     ModelRow(
         "OLMo-3-7B", "7.3B", 32, 4_096, 32, 32, 128, 11_008, 100_278, _QUERY_KEY,
         "OLMo 3, arXiv:2512.13961, and the released configuration",
@@ -185,7 +192,7 @@ ROWS = (
     ),
     ModelRow(
         "GPT-OSS-20B", "20.9B", 24, 2_880, 64, 8, 64, 0, 201_088,
-        _mixture(32, 4, 2880, {"biases": "all"}, router_bias=True),
+        _mixture(32, 4, 2880, {"biases": "all", "window": 128, "whole_every": 2}, router_bias=True),
         "OpenAI, gpt-oss model card, arXiv:2508.10925, and the released configuration",
     ),
     ModelRow(
@@ -296,7 +303,8 @@ class ModelShape(Record):
     more dimensions per head for positions. *positions* is the number of learned positions.
     *multi_token* modules behind the last layer predict one further token each (multi-token
     prediction): a layer like the last one and a projection each, with the model's embedding and
-    output head.
+    output head. If *window* is not 0, a token attends to as many tokens before it, but in every
+    *whole_every*-th layer to all of them.
     """
 
     what: ClassVar[str] = noted("model shape")
@@ -326,6 +334,8 @@ class ModelShape(Record):
     query_latent: Count = 0
     rope: Count = 0
     multi_token: Count = 0
+    window: Count = 0
+    whole_every: Count = 0
     source: str = "as given"
 
     @classmethod
@@ -341,6 +351,7 @@ class ModelShape(Record):
         for name in (
             "positions", "experts", "active_experts", "expert_feed_forward", "shared",
             "dense_layers", "latent", "query_latent", "rope", "feed_forward", "multi_token",
+            "window", "whole_every",
         ):  # fmt: skip
             whole(name, getattr(self, name), 0)
         for name in ("gated", "tied", "query_key_norm", "router_bias"):
@@ -366,6 +377,13 @@ class ModelShape(Record):
             raise larger_than("dense_layers", self.dense_layers, noted("the layers"), self.layers)
         if not self.experts and not self.feed_forward:
             raise ValueError(say("{name} must be at least 1, not 0, in a model without experts", name="feed_forward"))
+
+    def keys(self, sequence: float) -> float:
+        """Tokens of which a token sees half with a causal mask, mean over the layers: *sequence*, or fewer."""
+        if not self.window or sequence <= 2 * self.window:
+            return sequence
+        whole_share = 1 / self.whole_every if self.whole_every else 0.0
+        return whole_share * sequence + (1 - whole_share) * 2 * self.window
 
     @property
     def expert_layers(self) -> int:
@@ -401,8 +419,10 @@ class ModelShape(Record):
     def _known_or_new(cls, fields: Mapping[str, object]) -> Self:
         """The shape with these *fields*: a known record, if there is one that is alike."""
         made = super().of(fields)
-        alike = (one for one in cls.known().values() if replace(one, name=made.name, source=made.source) == made)
-        return next(alike, made)
+        own = {name: getattr(made, name) for name in ("name", "source")}
+        if not made.window:  # a reader may leave windows out
+            own |= {"window": 0, "whole_every": 0}
+        return next((one for one in cls.known().values() if replace(one, **own) == made), made)
 
     @classmethod
     def named(cls, name: str) -> Self:
@@ -510,9 +530,9 @@ _MODELS = (
     ModelShape(
         name="GPT-OSS-120B", layers=36, hidden=2880, heads=64, key_value_heads=8, head_size=64,
         feed_forward=0, vocabulary=201_088, biases="all", experts=128, active_experts=4,
-        expert_feed_forward=2880, router_bias=True,
+        expert_feed_forward=2880, router_bias=True, window=128, whole_every=2,
         source="OpenAI, gpt-oss model card, arXiv:2508.10925, and the released configuration; the"
-        " windows of every second layer and the sinks of attention are left out",
+        " sinks of attention are left out",
     ),
     _megatron("1.7B", 24, 2304, 24, _SC21),
     _megatron("3.6B", 30, 3072, 32, _SC21),

@@ -51,6 +51,7 @@ class Widths(NamedTuple):
     again_dense: tuple[Linear, ...]
     again_mixture: tuple[Linear, ...]
     around: Bytes
+    unfused: Bytes
     inside_dense: Bytes
     inside_shared: Bytes
     inside_expert: Bytes
@@ -73,6 +74,7 @@ class Widths(NamedTuple):
             again_dense=one_by_one(shape, shape.feed_forward)[1::2],
             again_mixture=one_by_one(shape, shape.shared * shape.expert_feed_forward)[1::2],
             around=_around(shape),
+            unfused=_unfused(shape),
             inside_dense=_bent(shape, shape.feed_forward),
             inside_shared=_bent(shape, shape.shared * shape.expert_feed_forward),
             inside_expert=_bent(shape, shape.expert_feed_forward),
@@ -133,6 +135,23 @@ def _around(shape: ModelShape) -> Bytes:
     if shape.query_key_norm:
         forward, backward = forward + 4 * (queries + keys), backward + 10 * (queries + keys)
     return Bytes((22 if bias else 20) * wide, (46 if bias else 32) * wide, forward, backward)
+
+
+def _unfused(shape: ModelShape) -> Bytes:
+    """What eager kernels move beside, of norms and of rotated queries and keys.
+
+    RMSNorm, as Hugging Face writes it: to FP32, squared, averaged, scaled, back to 16 bits, and times the weight, 36
+    bytes for the 4 of one kernel, and 80 for 10 backward. LayerNorm is one kernel, but for its weight's gradient.
+    Queries and keys: each times the cosine and, turned, times the sine, and added.
+    """
+    turned = 16 * (shape.heads + shape.key_value_heads) * shape.head_size
+    if shape.norm == "layer":
+        return Bytes(0.0, 8 * shape.hidden, 0.0 if shape.positions else turned, 0.0 if shape.positions else turned)
+    normed = (32 * turned / 16, 70 * turned / 16) if shape.query_key_norm else (0.0, 0.0)
+    return Bytes(64 * shape.hidden, 140 * shape.hidden, turned + normed[0], turned + normed[1])
+
+
+_BENT = 0.75  # of what a gate moves, more where it and the activation function are two kernels
 
 
 def _bent(shape: ModelShape, width: int) -> Bytes:
@@ -317,6 +336,8 @@ def attention_time(speeds: Speeds, on: Numbers, rows: Value, keys: Value, wide: 
     batched products whose scores go through memory.
     """
     flops = 2 * rows * keys * wide / (_CORE * speeds.exact)
+    if speeds.fused and speeds.attention:
+        flops = 2 * rows * (keys + speeds.ramp) * wide / speeds.attention
     if speeds.fused:
         return KernelTime(flops / 2, _FLASH_BACKWARD * flops / 2)
     forward = on.larger(flops, moved_time(speeds, 4 * rows * heads * keys))
@@ -328,6 +349,7 @@ _ADDED = 8  # bytes per parameter: a gradient is added up in 16 bits
 # Launches bound a layer with kernels of 2021: 2.9 ms, 0.4 ms more with tensor parallelism, for
 # forward, forward again and backward as 1 to 1 to 2 of 3 or 4; 0.4 ms come on top of any layer.
 _LAUNCHES, _LAUNCHES_OF_TENSOR, _BETWEEN = 2.9e-3, 0.4e-3, 0.4e-3
+_HOST_OF_EXPERTS = 2.5  # kernels of a layer with experts, over those of a dense one
 _ROUTED = 8  # bytes of an element that is permuted to its expert, and back
 
 
@@ -392,6 +414,7 @@ class _Layer:
         self.rows = degrees.tokens
         self.split = on.where(degrees.sequence_parallel, 1 / self.tensor, 1.0)
         self.products = Products(speeds, on, self.rows, self.tensor)
+        self.bent = 1 + (_BENT * speeds.eager if shape.gated else 0.0)
 
     def dense(self) -> LayerTime:
         """Attention and one feed-forward network."""
@@ -418,7 +441,7 @@ class _Layer:
         bent = moved_time(self.speeds, copies * (1 / split))
         permuted = moved_time(self.speeds, _ROUTED * copies * shape.hidden)
         cast = self._casts(widths.expert, copies, split)
-        inside = widths.inside_expert
+        inside, bent = widths.inside_expert, bent * self.bent
         moves = KernelTime(
             moves.forward + bent * inside.split_forward + permuted + cast.forward,
             moves.backward + bent * inside.split_backward + permuted + cast.backward,
@@ -438,7 +461,7 @@ class _Layer:
     def _time(self, products: KernelTime, moves: KernelTime, weights: Value, expert: Value, some: Value) -> LayerTime:
         degrees, speeds, on, full = self.degrees, self.speeds, self.on, self.degrees.full
         heads = self.shape.heads / self.tensor
-        keys = degrees.sequence
+        keys = self.shape.keys(degrees.sequence)
         core = attention_time(speeds, on, self.rows, keys, self.widths.core / self.tensor, heads)
         soft = scores(speeds, self.rows, heads, keys)
         met = core.forward + soft.forward
@@ -453,7 +476,7 @@ class _Layer:
             attention=met + core.backward + soft.backward,
             element_wise=moves.forward + moves.backward + added,
             recompute=again,
-            launches=self._launches(busy),
+            launches=self._launches(busy, not is_plain_zero(expert)),
             tensor=tensor,
             context=context,
             expert=expert,
@@ -464,10 +487,12 @@ class _Layer:
     def _moves(self, inside: Bytes, linears: tuple[Linear, ...]) -> KernelTime:
         around, rows, split, tensor = self.widths.around, self.rows, self.split, self.tensor
         cast = self._casts(linears, rows, tensor)
+        if eager := self.speeds.eager:
+            around = Bytes(*(one + eager * other for one, other in zip(around, self.widths.unfused, strict=True)))
         forward = around.whole_forward * split
-        forward = forward + (around.split_forward + inside.split_forward) / tensor
+        forward = forward + (around.split_forward + self.bent * inside.split_forward) / tensor
         backward = around.whole_backward * split
-        backward = backward + (around.split_backward + inside.split_backward) / tensor
+        backward = backward + (around.split_backward + self.bent * inside.split_backward) / tensor
         return KernelTime(
             moved_time(self.speeds, rows * forward) + cast.forward,
             moved_time(self.speeds, rows * backward) + cast.backward,
@@ -484,9 +509,11 @@ class _Layer:
         ]
         return KernelTime(each * sides[0], each * sides[1])
 
-    def _launches(self, busy: Value) -> Value:
+    def _launches(self, busy: Value, routed: bool) -> Value:
         if self.speeds.fused:
-            return 0.0
+            least = self.speeds.host * (3 + self.degrees.full) / 3 * (_HOST_OF_EXPERTS if routed else 1)
+            least = least * self.on.where(self.tensor > 1, self.speeds.host_of_tensor, 1)
+            return self.on.larger(0.0, least - busy) if self.speeds.host else 0.0
         least = self.on.where(self.tensor > 1, _LAUNCHES + _LAUNCHES_OF_TENSOR, _LAUNCHES)
         least = least * (3 + self.degrees.full) / 4
         return self.on.larger(0.0, least - busy) + _BETWEEN
@@ -519,6 +546,7 @@ class _Layer:
         """Tokens sent to their experts and back, forward, backward and when that runs again."""
         size = ELEMENT * copies * self.shape.hidden
         degrees = self.degrees
-        each = exchange(self.speeds.net, self.on, size, degrees.expert, degrees.expert_tensor)
+        once = self.shape.active_experts if self.speeds.once else 0
+        each = exchange(self.speeds.net, self.on, size, degrees.expert, degrees.expert_tensor, once)
         passes = 4 + 2 * (degrees.full + degrees.operations)
         return (1 - self.speeds.hidden_expert) * passes * each

@@ -1,12 +1,15 @@
 """From a cluster, its presets and the shares given, to the speeds that a step is computed with."""
 
+import math
+from collections.abc import Mapping
+from dataclasses import replace
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from app.core.formulas.checks import AttentionKernels
 from app.core.formulas.parallelism.rules import Numbers, Value
-from app.core.formulas.presets import GIVEN, GPUS, LINKS, Cluster, Gpu, ModelShape, Recipe, Shares
-from app.core.formulas.presets.layouts import Precision
+from app.core.formulas.presets import GIVEN, GPUS, LINKS, Cluster, Gpu, ModelShape, Recipe, Shares, Stack
+from app.core.formulas.presets.layouts import Kernels, Precision
 
 
 class Net(NamedTuple):
@@ -32,7 +35,11 @@ class Speeds(NamedTuple):
     *products* is the rate of the layers' products, *exact* that of the head and of attention, in 16
     bits; *memory* is what element-wise kernels reach of the memory's *bandwidth*; *units* are the
     multiprocessors over which tiles are spread; *casts* are the bytes that are moved for every
-    element that is cast to fewer bits.
+    element that is cast to fewer bits. *attention* is the rate of fused attention over long sequences,
+    0 for a share of a product's, which sequences of *ramp* tokens reach by half. *eager* counts what
+    kernels move that nothing fuses, *logits* the bytes that a loss moves for each. The host needs
+    *host* seconds for the kernels of a layer. *messages* between stages are exposed as far as that, and
+    a token is sent *once* to each node, not to each of its experts there.
     """
 
     products: float
@@ -49,6 +56,14 @@ class Speeds(NamedTuple):
     hidden_expert: float
     hidden_data: float  # below 0: what the schedule of a framework hides
     skew: float
+    attention: float = 0.0
+    ramp: float = 0.0
+    eager: float = 0.0
+    logits: float = 30.0
+    host: float = 0.0
+    host_of_tensor: float = 1.0  # times that, where tensors are split
+    messages: float = 0.0
+    once: bool = False
 
 
 class ReducedBytes(NamedTuple):
@@ -80,14 +95,19 @@ def ring(net: Net, on: Numbers, size: Value, ranks: Value, stride: Value, rounds
     return on.where(ranks > 1, near, 0.0)
 
 
-def exchange(net: Net, on: Numbers, size: Value, ranks: Value, stride: Value) -> Value:
+def exchange(net: Net, on: Numbers, size: Value, ranks: Value, stride: Value, copies: int = 0) -> Value:
     """Seconds of an all-to-all in which each of *ranks* GPUs sends *size* bytes.
 
-    What leaves the domain goes over the GPU's own network link while the rest stays inside.
+    What leaves the domain goes over the GPU's own network link while the rest stays inside. Of several *copies* of a
+    token to ranks of one other domain, one is sent, as DeepEP does.
     """
     here = _in_a_domain(net, on, ranks, stride)
     stays = net.inside_start + size * (here - 1) / ranks / net.inside
-    leaves = net.across_start + size * (ranks - here) / ranks / net.across
+    away = size * (ranks - here) / ranks
+    if copies:
+        far = here / ranks  # of the copies, to a certain domain
+        away = size / copies * (1 / far - 1) * (1 - (1 - far) ** copies)
+    leaves = net.across_start + away / net.across
     near = on.where(ranks * stride <= net.ranks, stays, on.larger(leaves, stays))
     return on.where(ranks > 1, near, 0.0)
 
@@ -229,3 +249,113 @@ def _net(cluster: Cluster, shares: Shares) -> Net:
 def reduced_by(recipe: Recipe) -> ReducedBytes:
     """Bytes that data parallelism sends with *recipe*: weights are gathered as they are used."""
     return ReducedBytes(recipe.reduced_bytes, recipe.element_bytes)
+
+
+class AttentionRate(NamedTuple):
+    """What fused attention reaches of the 16-bit peak over long sequences, forward and backward with a causal mask.
+
+    Heads of 128; sequences of *ramp* tokens reach half of it.
+    """
+
+    share: float
+    ramp: float = 600.0
+
+
+_A100, _HOPPER, _BLACKWELL = 108, (114, 132), 148  # by their multiprocessors
+# FlashAttention-2, arXiv:2307.08691, figures 4 and 7: 180 to 190 of 312 TFLOP/s on an A100, up to 335 of 989 on an
+# H100; FlashAttention before it and Triton's, 100 and up to 150. FlashAttention-3, arXiv:2407.08608, figures 5 and 6:
+# 560 to 640 of 989; cuDNN beside it. FlashAttention-2 has no kernels for Blackwell and runs as on Hopper. cuDNN 9 and
+# FlashAttention-4 on a B200: 1,605 of 2,250 forward, and less backward. Other GPUs: a prior.
+ATTENTION: Mapping[tuple[str, str], AttentionRate] = {
+    ("FA1", "A100"): AttentionRate(0.33),
+    ("FA1", "Hopper"): AttentionRate(0.15),
+    ("FA2", "A100"): AttentionRate(0.58),
+    ("FA2", "Hopper"): AttentionRate(0.33),
+    ("FA2", "Blackwell"): AttentionRate(0.15),
+    ("FA2", "other"): AttentionRate(0.55),
+    ("FA3", "Hopper"): AttentionRate(0.57, 1000.0),
+    ("FA4", "Blackwell"): AttentionRate(0.50, 1000.0),
+    ("cuDNN", "A100"): AttentionRate(0.58),
+    ("cuDNN", "Hopper"): AttentionRate(0.55, 1000.0),
+    ("cuDNN", "Blackwell"): AttentionRate(0.48, 1000.0),
+    ("cuDNN", "other"): AttentionRate(0.50),
+}
+_BEST = {"A100": "FA2", "Hopper": "FA3", "Blackwell": "FA4"}
+_SMALL_HEAD, _OF_SMALL_HEAD = 64, 0.75
+_COPIED = 0.85  # of the memory's bandwidth, which kernels that copy or add reach
+_HOST = 1.0e-3  # of a layer in eager PyTorch: some 140 kernels forward and backward, 7 us each
+# Times that, with the hooks of FSDP, with DTensor, which dispatches each operation in Python, and in Megatron.
+_OF_FSDP, _OF_DTENSOR, _OF_SPLIT = 1.5, 6.0, 1.3
+_SLOWER = 0.75  # of the usual kernel: what others may reach
+_MAXIMUM = 0.78  # of an A100's peak, in products that Megatron does not tune: nine tenths of the best that
+# ml-engineering measured, 271 of 312 TFLOP/s
+_FILLED = 512  # elements of a sum that filling and emptying a tile cost; a prior
+
+
+def _family(gpu: Gpu) -> str:
+    if gpu.sms == _A100:
+        return "A100"
+    return "Hopper" if gpu.sms in _HOPPER else "Blackwell" if gpu.sms == _BLACKWELL else "other"
+
+
+def attention_rate(shape: ModelShape, gpu: Gpu, stack: Stack, side: Side = "middle") -> AttentionRate:
+    """What the attention kernel of *stack* reaches on *gpu*; if it is not said, that on the *side* of what is usual.
+
+    A model without a gate is mostly of 2023 or before, when there were FlashAttention and FlashAttention-2.
+    """
+    family = _family(gpu)
+    if stack.attention not in ("unknown", "unfused"):
+        return ATTENTION.get((stack.attention, family)) or ATTENTION["FA2", family]
+    if side == "fast":
+        return ATTENTION[_BEST.get(family, "FA2"), family]
+    found = ATTENTION["FA2" if stack.is_pytorch else "cuDNN", family]
+    old = None if shape.gated else ATTENTION.get(("FA1", family))
+    if side == "slow":
+        return old or found._replace(share=found.share * _SLOWER)
+    return found._replace(share=math.sqrt(found.share * old.share)) if old else found
+
+
+class _StackSpeed(NamedTuple):
+    """Of unfused kernels, of the host's time for eager ones, and of messages, what a stack has."""
+
+    eager: float
+    host: float
+
+
+_COMPILED = {"fast": _StackSpeed(0.0, 0.1), "middle": _StackSpeed(0.0, 0.3), "slow": _StackSpeed(0.15, 0.6)}
+_EAGER = {"fast": _StackSpeed(0.6, 0.6), "middle": _StackSpeed(0.9, 1.0), "slow": _StackSpeed(1.1, 2.0)}
+_EITHER = {"fast": _StackSpeed(0.0, 0.1), "middle": _StackSpeed(0.5, 0.6), "slow": _StackSpeed(1.0, 2.0)}
+_KINDS = {"yes": _COMPILED, "no": _EAGER, "unknown": _EITHER}
+_MESSAGES = {"fast": 0.0, "middle": 0.5, "slow": 1.0}
+_LOST = {"fast": 0.0, "middle": 0.03, "slow": 0.08}  # of a step, to jitter, stragglers, and what runs beside
+_GROUPS = {"fast": 1.3, "middle": 1.0, "slow": 0.7}  # of the rate of experts' products; a prior
+_EAGER_LOGITS = 46.0
+
+
+def stack_speeds(
+    shape: ModelShape, cluster: Cluster, shares: Shares, stack: Stack, precision: Precision = "16-bit",
+    side: Side = "middle",
+) -> Speeds:  # fmt: skip
+    """The speeds of a run of *stack*: as `speeds_of`, with what its kernels and its host take."""
+    fused: Kernels = "unfused" if stack.attention == "unfused" else "fused"
+    shares = replace(shares, kernels=fused) if shares.kernels == "as usual" else shares
+    speeds, rate = speeds_of(shape, cluster, shares, precision, side), attention_rate(shape, cluster.gpu, stack, side)
+    kind, gpu = _KINDS[stack.compiled][side], cluster.gpu
+    heads = _OF_SMALL_HEAD if shape.head_size <= _SMALL_HEAD else 1.0
+    width = shape.expert_feed_forward
+    grouped = shares.grouped or (width / (width + _FILLED) * _GROUPS[side] if width else 1.0)
+    if stack.name != "Megatron" and _family(gpu) == "A100" and not shares.product:
+        slower = min(1.0, _MAXIMUM / gpu.product_share) if gpu.product_share else 1.0
+        speeds = speeds._replace(products=speeds.products * slower, exact=speeds.exact * slower)
+    return speeds._replace(
+        grouped=min(1.0, grouped),
+        attention=gpu.peak * rate.share * heads * _powered(gpu),
+        ramp=rate.ramp,
+        eager=kind.eager * speeds.memory / (_COPIED * gpu.memory_bandwidth),
+        logits=_EAGER_LOGITS if stack.loss == "eager" or stack.compiled == "no" else speeds.logits,
+        host=_HOST * kind.host * (_OF_FSDP if stack.is_pytorch else 1.0) if speeds.fused else 0.0,
+        host_of_tensor=_OF_DTENSOR if stack.is_pytorch else _OF_SPLIT,
+        messages=_MESSAGES[side],
+        once=stack.name == "Megatron",
+        skew=shares.skew or _LOST[side],
+    )

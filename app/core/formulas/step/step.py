@@ -8,7 +8,7 @@ from app.core.formulas.step.layer import ELEMENT, LayerTime, Linear, Products, W
 from app.core.formulas.step.speeds import ReducedBytes, Speeds, message, ring
 from app.core.units import Seconds
 
-_LOGIT_BYTES, _EMBEDDING_BYTES = 30, 20  # bytes that are moved: of a logit; of a token's element
+_EMBEDDING_BYTES = 20  # that are moved, of a token's element
 _PADDED = 128  # the vocabulary is padded to a multiple of this on each rank
 
 
@@ -105,7 +105,7 @@ def end_times(shape: ModelShape, speeds: Speeds, degrees: Degrees, on: Numbers) 
     padded = on.ceil(shape.vocabulary / (_PADDED * tensor)) * _PADDED * tensor
     table = Linear(Width(1, split=True), Width(shape.hidden))
     spent = _PaddedProducts(speeds, on, rows, tensor, padded).seconds((table,), speeds.exact)
-    logits = moved_time(speeds, _LOGIT_BYTES * rows * padded / tensor)
+    logits = moved_time(speeds, speeds.logits * rows * padded / tensor)
     size = ELEMENT * rows * shape.hidden
     each = (1 - speeds.hidden_tensor) * ring(speeds.net, on, size, tensor, 1, 2)
     embedding = moved_time(speeds, _EMBEDDING_BYTES * rows * shape.hidden)
@@ -132,6 +132,7 @@ class _PaddedProducts(Products):
 # Bytes that are moved per parameter, and the share of the memory's bandwidth that they reach: 20 ps
 # on an A100, from the intercepts of vTrain's single-node rows.
 _OPTIMIZER_BYTES, _OPTIMIZER_SHARE = 34, 0.82
+_OPTIMIZER_UNFUSED = 58  # bytes more in eager kernels: each operation of Adam, the norm and the clipping by itself
 _ALL = 3  # ZeRO stage that shards the weights, too
 # Of the multiprocessors, taken by traffic that computing hides: 20 of 132, arXiv:2412.19437, 3.2.2.
 _TAKEN = 20 / 132
@@ -245,7 +246,7 @@ def message_time(shape: ModelShape, speeds: Speeds, degrees: Degrees, on: Number
     size = ELEMENT * degrees.micro_batch * degrees.sequence / degrees.context * shape.hidden
     stride = degrees.tensor * degrees.context * degrees.data
     each = message(speeds.net, on, size / degrees.tensor, degrees.pipeline, stride)
-    crossed = degrees.pipeline * degrees.virtual - 1
+    crossed = degrees.pipeline * degrees.virtual - 1 + speeds.messages * degrees.microbatches * degrees.virtual
     return on.where(degrees.pipeline > 1, 2 * crossed * each, 0.0)
 
 
@@ -331,4 +332,5 @@ def optimizer_time(speeds: Speeds, degrees: Degrees, held: RankParameters, on: N
     experts = 0.0
     if held.experts is not None:
         experts = held.experts / on.where(sharded, held.same_experts, 1)
-    return _OPTIMIZER_BYTES * (dense + experts) / (speeds.bandwidth * _OPTIMIZER_SHARE)
+    each = _OPTIMIZER_BYTES + speeds.eager * _OPTIMIZER_UNFUSED
+    return each * (dense + experts) / (speeds.bandwidth * _OPTIMIZER_SHARE)

@@ -7,33 +7,17 @@ from functools import cache
 from app.core.charts.axes import Axis, Color, percent_text
 from app.core.charts.scatter import Dot, DotGroup, Mark, Scatter
 from app.core.errors import NotFoundError, nearest
-from app.core.formulas.presets import GPUS, LINKS, Gpu, Link
-from app.core.formulas.records import hints_of
-from app.core.published import (
-    NEAR,
-    Outcome,
-    PublishedAccuracy,
-    PublishedRun,
-    Source,
-    accuracy,
-    layout_degrees,
-    outcomes,
-    sources,
-)
-from app.core.translation import SOURCE, language, localize, noted, translate
-from app.core.units import BYTE, FLOP_PER_SECOND, SECOND, Unit, figures, show
+from app.core.published import NEAR, Outcome, PublishedRun, Source, accuracy, layout_degrees, outcomes, sources
+from app.core.translation import language, localize, noted, translate
+from app.core.units import BYTE, FLOP_PER_SECOND, SECOND, figures, show
 from app.course.explorers.base import change_words
 from app.site.web.explore.figures import FigureView, figure_view
 from app.site.web.frame.renderer import Hyperlink, ListFilter
-from app.site.web.reference.formulas import anchor_of, field_name
-
-# What a prediction does not depend on.
-_UNUSED = {"name", "source", "year", "power", "tensor_cores", "nvlink"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AccuracyRow:
-    """How near the predictions of a source are; *worst* is the farthest, and why."""
+    """How near the predictions of the runs of a stack, or of a source, are."""
 
     link: Hyperlink
     rows: str
@@ -41,7 +25,6 @@ class AccuracyRow:
     bias: str
     held: str
     memory: str
-    worst: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,60 +42,34 @@ class RunRow:
     place: Hyperlink
 
 
-@dataclass(frozen=True, slots=True)
-class CoefficientRow:
-    """The numbers of a GPU or link that the predictions start from, and their source.
-
-    A GPU that differs from its preset is not on another page, so that its link has no address.
-    """
-
-    link: Hyperlink
-    values: str
-    source: str
+def stack_rows(found: Sequence[Outcome]) -> Iterator[AccuracyRow]:
+    """How near the predictions of each stack are, and all together; without runs that a preset was fitted to."""
+    tests = [one for one in found if not one.run.calibrates]
+    for kind in sorted({one.run.kind for one in tests}):
+        yield _accuracy_row(Hyperlink("", kind), [one for one in tests if one.run.kind == kind])
+    yield _accuracy_row(Hyperlink("", translate("All")), tests)
 
 
-def accuracy_rows(found: Sequence[Outcome], shown: Sequence[Source]) -> Iterator[AccuracyRow]:
-    """How near the predictions of each source are; if there are more, also all together."""
-    for source in shown:
-        mine = [one for one in found if one.run.source is source]
-        yield _accuracy_row(source.title, source_href(source), accuracy(mine), mine)
-    if len(shown) > 1:
-        dense = [one for one in found if one.run.is_dense_16_bit]
-        tests = [one for one in dense if not one.run.calibrates]
-        yield _accuracy_row(translate("Dense, in 16 bits"), "", accuracy(tests), tests)
-        yield _accuracy_row(translate("All"), "", accuracy(found), found)
+def source_rows(found: Sequence[Outcome]) -> Iterator[AccuracyRow]:
+    """How near the predictions of each source are."""
+    for source in sources():
+        if mine := [one for one in found if one.run.source is source]:
+            yield _accuracy_row(Hyperlink(source_href(source), source.title), mine)
 
 
-def _accuracy_row(name: str, href: str, near: PublishedAccuracy, found: Sequence[Outcome]) -> AccuracyRow:
-    held = (
-        translate(
-            "{held} of {intervals}, {factor} wide", held=near.held, intervals=near.intervals, factor=_factor(near.width)
-        )
-        if near.intervals
-        else "–"
-    )
+def _accuracy_row(link: Hyperlink, found: Sequence[Outcome]) -> AccuracyRow:
+    near = accuracy(found)
     memory = [abs(one.memory_error) for one in found if one.memory_error is not None]
-    worst = near.worst
-    why = f": {worst.reason}" if worst and worst.reason else ""
-    farthest = f"{worst.run.said}, {error_text(worst)}{why}" if worst else "–"
+    rows = translate("{predicted} of {rows}", predicted=near.predicted, rows=near.rows)
     return AccuracyRow(
-        link=Hyperlink(href, name),
-        rows=str(near.rows)
-        if near.rows == near.predicted
-        else translate("{predicted} of {rows}", predicted=near.predicted, rows=near.rows),
+        link=link,
+        rows=str(near.rows) if near.rows == near.predicted else rows,
         error="–" if near.error is None else percent_text(float(f"{near.error:.3g}")),
         bias="–" if near.bias is None else change_words(1 + near.bias, 1),
-        held=held,
+        held=translate(
+            "{held} of {intervals}, {factor} wide", held=near.held, intervals=near.predicted, factor=_factor(near.width)
+        ),
         memory=percent_text(sum(memory) / len(memory)) if memory else "–",
-        worst=f"{_calibration(found)}{farthest}",
-    )
-
-
-def _calibration(found: Sequence[Outcome]) -> str:
-    """That the presets of some GPUs have numbers from these very runs, if they do."""
-    known = found[0].run.calibrates if found and all(one.run.calibrates for one in found) else ()
-    return (
-        translate("Calibrates the preset of {known}, so it does not test it. ", known=", ".join(known)) if known else ""
     )
 
 
@@ -174,23 +131,17 @@ def _printed(run: PublishedRun) -> str:
 
 
 def predicted_text(one: Outcome) -> str:
-    """The predicted time, or both ends of its interval."""
+    """The predicted time, and both ends of its range."""
     found = one.prediction
     if found is None:
         return "–"
-    if not found.is_interval:
-        return show(found.low, SECOND, 3)
-    return translate("{low} to {high}", low=show(found.low, SECOND, 3), high=show(found.high, SECOND, 3))
+    time, low, high = (show(value, SECOND, 3) for value in (found.time, found.low, found.high))
+    return translate("{time}, {low} to {high}", time=time, low=low, high=high)
 
 
 def error_text(one: Outcome) -> str:
-    """How far the prediction is off; an interval that holds the measured time is not off."""
-    found = one.prediction
-    if found is None:
-        return "–"
-    if found.is_interval and one.holds:
-        return translate("held")
-    return change_words(found.middle, one.run.step_time)
+    """How far the prediction is off."""
+    return "–" if one.prediction is None else change_words(one.prediction.time, one.run.step_time)
 
 
 def _memory(one: Outcome) -> str:
@@ -198,33 +149,6 @@ def _memory(one: Outcome) -> str:
     if not measured or found is None:
         return ""
     return f"{show(measured, BYTE, 3)}, {change_words(found.memory, measured)}"
-
-
-def coefficient_rows(runs: Sequence[PublishedRun]) -> Iterator[CoefficientRow]:
-    """The GPUs of *runs*, and the links."""
-    used = {gpu.name: gpu for gpu in (run.machine.cluster.gpu for run in runs)}
-    for gpu in used.values():
-        href = f"/hardware#{anchor_of(gpu)}" if gpu in GPUS.values() else ""
-        yield CoefficientRow(Hyperlink(href, gpu.name), _values(gpu), gpu.source)
-    for known in LINKS.values():
-        link = Hyperlink(f"/hardware#{anchor_of(known)}", known.name)
-        yield CoefficientRow(link, _values(known), known.source)
-
-
-def _values(record: Gpu | Link) -> str:
-    """The numbers of *record* with their units, unpublished ones left out."""
-    named = []
-    for field, hint in hints_of(type(record)).items():
-        unit = next((n for n in getattr(hint, "__metadata__", ()) if isinstance(n, Unit)), None)
-        value = getattr(record, field)
-        if unit and value and field not in _UNUSED:
-            named.append(f"{_named(field)} {show(value, unit)}")
-    return ", ".join(named)
-
-
-def _named(field: str) -> str:
-    """The words of *field* before its number."""
-    return field.replace("_", " ") if language() == SOURCE else field_name(field)
 
 
 def source_href(source: Source) -> str:
@@ -245,6 +169,7 @@ _STYLES: tuple[tuple[Color, Mark], ...] = (  # of the sources, those with the mo
     (Color.GREEN, "triangle"),
     (Color.PURPLE, "diamond"),
     (Color.GRAY, "circle"),
+    (Color.GRAY, "square"),
 )
 
 
@@ -273,9 +198,9 @@ class TrustPage:
     near: str
     filters: tuple[ListFilter, ...]
     figure: FigureView
-    accuracies: tuple[AccuracyRow, ...]
+    stacks: tuple[AccuracyRow, ...]
+    sources: tuple[AccuracyRow, ...]
     sections: tuple[SourceSection, ...]
-    coefficients: tuple[CoefficientRow, ...]
 
 
 def known_source(name: str) -> str:
@@ -311,9 +236,9 @@ def trust_page(spoken: str, chosen: str) -> TrustPage:
         near=percent_text(NEAR),
         filters=tuple(_filters(chosen)),
         figure=figure_view(drawn, ADDRESS, 0, f"?source={chosen}" if chosen else "", name="trust"),
-        accuracies=tuple(accuracy_rows(found, shown)),
-        sections=tuple(SourceSection(source, tuple(run_rows(_of(source.id)))) for source in shown),
-        coefficients=tuple(coefficient_rows([one.run for one in found])),
+        stacks=tuple(stack_rows(found)),
+        sources=() if chosen else tuple(source_rows(found)),
+        sections=tuple(SourceSection(source, tuple(run_rows(found))) for source in shown if chosen),
     )
 
 
@@ -371,4 +296,4 @@ def _dots(source: Source) -> Iterator[Dot]:
                 predicted_text=predicted_text(one),
                 error_text=error_text(one),
             )
-            yield Dot(run.step_time, found.middle, found.low, found.high, describe_run(run), says)
+            yield Dot(run.step_time, found.time, found.low, found.high, describe_run(run), says)
