@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from fastapi import FastAPI
+
 from app.server.network.routes import PlainRoute
 from app.site.api import checks, documents, exercises, formulas, health
 from app.site.api.documents import OWNED, describe_api, problem_for
