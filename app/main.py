@@ -6,7 +6,6 @@ import re
 import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import replace
 from functools import partial
 from http import HTTPStatus
 from importlib import import_module
@@ -116,6 +115,7 @@ def create_app(
         description="Check answers, evaluate formulas and predict training steps from a program.",
         version=version("wallclock"),
         servers=[{"url": site.settings.prefix}] if site.settings.prefix else None,
+        telemetry={"tracing": False, "metrics": False, "logs": False},
     )
     app.state.site = site
     app.state.parts = parts
@@ -137,6 +137,7 @@ def create_app(
         ready=site.outage.ready,
         budget=_budget(site, parts),
         free=api.HEALTH,
+        direct=api.DIRECT,
         stalls=app.state.stalls,
     )
     seen = site.settings.metrics or site.settings.access_log
@@ -209,7 +210,7 @@ async def _payer(site: Site, scope: Scope) -> Payer:
     request, stranger = Request(scope), address_of(scope)
     try:
         if token := api.token_name(request, site):
-            return replace(stranger, token=token)
+            return Payer(stranger.address, token=token)
         return await web.payer_of(request, site, stranger)
     except UnavailableError:
         return stranger

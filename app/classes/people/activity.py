@@ -90,9 +90,10 @@ def work_in(
     )
     for learner, exercise, seed, *answers in rows:
         if drawings.counts(learner, exercise, seed):
-            person = persons[learner]
-            work = found.setdefault((person, exercise), ExerciseActivity(person=person, exercise=exercise))
-            _add(work, *answers)
+            key = persons[learner], exercise
+            if key not in found:
+                found[key] = ExerciseActivity(person=key[0], exercise=exercise)
+            _add(found[key], *answers)
     _give(found, session, assignment, set(persons.values()))
     whose = {person: learner for learner, person in persons.items()}
     return [one for one in found.values() if drawings.has(whose[one.person], one.exercise)]
@@ -196,10 +197,14 @@ def _add(
 ) -> None:
     """Add the answers that were told *mistake*."""
     work.tries += count
-    work.first = min(work.first or first, first)
-    work.right = min((one for one in (work.right, right) if one is not None), default=None)
-    work.seconds = max((one for one in (work.seconds, seconds) if one is not None), default=None)
-    work.last = max(work.last or last, last)
+    if not work.first or first < work.first:
+        work.first = first
+    if right is not None and (work.right is None or right < work.right):
+        work.right = right
+    if seconds is not None and (work.seconds is None or seconds > work.seconds):
+        work.seconds = seconds
+    if work.last is None or last > work.last:
+        work.last = last
     if mistake:
         work.mistakes[mistake] += count
 

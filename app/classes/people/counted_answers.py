@@ -4,7 +4,7 @@ import hmac
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from functools import cache
+from functools import lru_cache
 from hashlib import sha256
 from types import MappingProxyType
 
@@ -188,6 +188,9 @@ def variant_seed(secret: str, assignment: int, exercise: str, learner: str = "")
     return int.from_bytes(hmac.digest(secret.encode(), named.encode(), "sha256")[:8]) % SEEDS
 
 
+_REMEMBERED, _LEARNERS = 64, 16_384  # exercises, and learners of each, whose seeds are remembered
+
+
 class ExerciseSeeds:
     """The seeds of an exercise in an assignment, for many learners.
 
@@ -290,11 +293,16 @@ class Drawings:
     def _seeds_of(self, exercise: str) -> Callable[[str], int]:
         """The seed of *exercise* by learner; each is worked out once."""
         if exercise not in self._seeds:
-            seeds = ExerciseSeeds(self._secret, self._assignment.id, exercise)
-            of_everyone = seeds.of("")
+            seed_of = _seeds_in(self._secret, self._assignment.id, exercise)
             same = self._variants == "same"
-            self._seeds[exercise] = (lambda _: of_everyone) if same else cache(seeds.of)
+            self._seeds[exercise] = (lambda _: seed_of("")) if same else seed_of
         return self._seeds[exercise]
+
+
+@lru_cache(_REMEMBERED)
+def _seeds_in(secret: str, assignment: int, exercise: str) -> Callable[[str], int]:
+    """The seed of *exercise* in *assignment* by learner; each is worked out once, not at each refresh of a screen."""
+    return lru_cache(_LEARNERS)(ExerciseSeeds(secret, assignment, exercise).of)
 
 
 _LATEST = 200  # answers of an exercise that are listed

@@ -9,7 +9,6 @@ import asyncio
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
 
 from sqlalchemy import Connection, Engine, Insert, exists, insert, select
 from sqlalchemy.dialects import postgresql, sqlite
@@ -27,9 +26,11 @@ NewRow = Attempt | Reveal | Prediction | AssessedAnswer | ReplayedAttempt
 _First = type[RevealRow | PredictionRow | AssessedRow]
 _Waiting = tuple[NewRow, asyncio.Future[None]]
 
+_TURNS = 3  # turns of the event loop that a commit waits for rows whose requests have arrived
 _CAPACITY = 5_000  # rows; some seconds of work for a slow disk
 _PAUSES = (0.1, 0.2, 0.4)  # seconds until rows are sent again whose connection was lost
 _OF_ONE_ATTEMPT = ("learner", "exercise", "seed", "answer", "at")  # at: in microseconds
+_ADD_ATTEMPTS = insert(AttemptRow)
 _OF_THE_ROW = (IntegrityError, DataError)
 # Rows of which the first one stays, and their tables.
 _FIRST_STAYS: tuple[tuple[type[Reveal | Prediction | AssessedAnswer], _First], ...] = (
@@ -47,7 +48,7 @@ class Writer:
         self._engine = engine
         self._capacity = capacity
         self._gathering: list[_Waiting] = []
-        self._committing: asyncio.Future[list[ValueError | None]] | None = None
+        self._committing: asyncio.Task[None] | None = None
         self._thread: ThreadPoolExecutor | None = None
 
     def start(self) -> None:
@@ -78,7 +79,7 @@ class Writer:
         stored = asyncio.get_running_loop().create_future()
         self._gathering.append((row, stored))
         if self._committing is None:
-            self._commit(self._thread)
+            self._committing = asyncio.create_task(self._commit(self._thread))
         return stored
 
     @property
@@ -91,38 +92,32 @@ class Writer:
         thread, self._thread = self._thread, None
         if thread is None:
             return
-        while self._committing is not None:
-            await asyncio.wait([self._committing])
+        if self._committing is not None:
+            await self._committing
         thread.shutdown()
 
-    def _commit(self, thread: ThreadPoolExecutor) -> None:
-        batch, self._gathering = self._gathering, []
-        rows = [row for row, _ in batch]
+    async def _commit(self, thread: ThreadPoolExecutor) -> None:
+        """Commit what gathers, together with what has arrived by then and is a few turns of the loop away."""
         loop = asyncio.get_running_loop()
-        self._committing = loop.run_in_executor(thread, store, self._engine, rows)
-        self._committing.add_done_callback(partial(self._committed, thread, batch, time.perf_counter()))
-
-    def _committed(
-        self,
-        thread: ThreadPoolExecutor,
-        batch: Sequence[_Waiting],
-        begin: float,
-        commit: asyncio.Future[list[ValueError | None]],
-    ) -> None:
+        while self._gathering:
+            for _ in range(_TURNS):
+                await asyncio.sleep(0)
+            batch, self._gathering = self._gathering, []
+            begin = time.perf_counter()
+            commit = loop.run_in_executor(thread, store, self._engine, [row for row, _ in batch])
+            await asyncio.wait([commit])
+            WRITER_ROWS.observe(len(batch))
+            WRITER_SECONDS.observe(time.perf_counter() - begin)
+            error = commit.exception()
+            refusals = [error] * len(batch) if error else commit.result()
+            for (_, stored), refusal in zip(batch, refusals, strict=True):
+                if stored.done():
+                    continue  # its caller was canceled
+                if refusal is None:
+                    stored.set_result(None)
+                else:
+                    stored.set_exception(refusal)
         self._committing = None
-        WRITER_ROWS.observe(len(batch))
-        WRITER_SECONDS.observe(time.perf_counter() - begin)
-        if self._gathering:
-            self._commit(thread)
-        error = commit.exception()
-        refusals = [error] * len(batch) if error else commit.result()
-        for (_, stored), refusal in zip(batch, refusals, strict=True):
-            if stored.done():
-                continue  # its caller was canceled
-            if refusal is None:
-                stored.set_result(None)
-            else:
-                stored.set_exception(refusal)
 
 
 def store(engine: Engine, rows: Sequence[NewRow]) -> list[ValueError | None]:
@@ -188,7 +183,7 @@ def _insert(connection: Connection, rows: Sequence[NewRow]) -> None:
     attempts = [vars(row) for row in rows if isinstance(row, Attempt)]
     once = [row for row in rows if isinstance(row, ReplayedAttempt)]
     if attempts:
-        connection.execute(insert(AttemptRow), attempts)
+        connection.execute(_ADD_ATTEMPTS, attempts)
     for kind, table in _FIRST_STAYS:
         if found := [vars(row) for row in rows if isinstance(row, kind)]:
             connection.execute(_unless_stored(connection, table), found)

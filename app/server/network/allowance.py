@@ -264,8 +264,13 @@ class Budget:
         Raises:
             HTTPException: 429, who pays for it has nothing left.
         """
-        item = next((one for one in self._items if one.owns(scope["path"])), self._pages)
-        payer = await self._find_payer(scope) if item is self._pages else address_of(scope)
+        path: str = scope["path"]
+        for item in self._items:
+            if item.owns(path):
+                payer = address_of(scope)
+                break
+        else:
+            item, payer = self._pages, await self._find_payer(scope)
         if wait := item.allowance.wait(payer, ADVANCE):
             raise _refusal(wait)
         account = RequestAccount(payer, self._seats, item.purpose)

@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
+from starlette.routing import Route
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.core.translation import noted, translate
@@ -133,6 +134,7 @@ class Rules:
     budget: Budget | None = None  # of processor time
     stalls: StallWatch = field(default_factory=StallWatch)
     free: Collection[str] = ()  # paths that cost nothing, and are always handled
+    direct: Mapping[str, Route] = field(default_factory=dict)  # by path: what is asked for too often to be looked up
 
 
 class _ResponseSender:
@@ -237,7 +239,12 @@ class Door:
             await self._rules.ready()
         if scope["path"] not in self._rules.streamed:
             receive = self._limited(scope, receive)
-        await self._app(scope, receive, send)
+        route = self._rules.direct.get(scope["path"])
+        if route and scope["method"] in (route.methods or ()):
+            scope["route"] = route
+            await route.app(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
 
     def _limited(self, scope: Scope, receive: Receive) -> Receive:
         path = scope["path"]

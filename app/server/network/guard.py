@@ -149,7 +149,7 @@ class Connection(HttpToolsProtocol):
         self._guard: Guard = app_state[GUARD]
         self.address = ""
         self._awaits, self._since = _AwaitedPart.REQUEST, self.loop.time()
-        self._head = self._named = self._body = 0  # bytes of this request
+        self._head = self._body = 0  # bytes of this request
         self._unread, self._flowed = 0, self._since
         self._refusal: tuple[int, str] | None = None
 
@@ -183,18 +183,13 @@ class Connection(HttpToolsProtocol):
         super().on_message_begin()
         self.scope["state"][PEER] = self.address
         self._await(_AwaitedPart.HEAD)
-        self._head = self._named = self._body = 0
-
-    def on_header(self, name: bytes, value: bytes) -> None:
-        """Handle one header."""
-        super().on_header(name, value)
-        self._named += len(name) + len(value)
-        if self._named > _MANY:
-            self._refusal = 431, _TOO_LARGE
-            raise ValueError(_TOO_LARGE)  # stops the parser, which then sends the refusal
+        self._head = self._body = 0
 
     def on_headers_complete(self) -> None:
         """Handle the end of the head."""
+        if sum(len(name) + len(value) for name, value in self.headers) > _MANY:
+            self._refusal = 431, _TOO_LARGE
+            raise ValueError(_TOO_LARGE)  # stops the parser, which then sends the refusal
         self._await(_AwaitedPart.BODY)
         super().on_headers_complete()
 

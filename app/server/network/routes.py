@@ -9,7 +9,7 @@ from fastapi import APIRouter
 from fastapi.routing import APIRoute
 from starlette.convertors import IntegerConvertor, register_url_convertor  # codespell:ignore
 from starlette.routing import BaseRoute, Match, Route
-from starlette.types import Scope
+from starlette.types import Receive, Scope, Send
 
 from app.server.aside import aside
 
@@ -82,6 +82,38 @@ def methods_at(routes: Iterable[BaseRoute], scope: Scope) -> list[str]:
     here = (one for one in routes if isinstance(one, Route))
     found = {method for route in here if route.matches(scope)[0] is not Match.NONE for method in route.methods or ()}
     return sorted(found | ({"HEAD"} if "GET" in found else set()))
+
+
+class RouteTable(BaseRoute):
+    """Routes by the first part of their paths: in a list, a request would try one after the other."""
+
+    def __init__(self, routes: Iterable[BaseRoute]) -> None:
+        known = [route for route in routes if isinstance(route, Route)]
+        self._anywhere = [route for route in known if "{" in _head(route.path)]
+        self._by_head = {
+            head: [route for route in known if "{" in _head(route.path) or _head(route.path) == head]
+            for head in {_head(route.path) for route in known}
+        }
+
+    def matches(self, scope: Scope) -> tuple[Match, Scope]:
+        """The first one for *scope*; where it is none of these, the list says why."""
+        if scope["type"] == "http":
+            for route in self._by_head.get(_head(scope["path"]), self._anywhere):
+                match, child = route.matches(scope)
+                if match is Match.FULL:
+                    return match, {**child, _FOUND: route}
+        return Match.NONE, {}
+
+    async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on."""
+        await scope[_FOUND].handle(scope, receive, send)
+
+
+_FOUND = "wallclock.route"  # in the scope of a request: the one of a table that it takes
+
+
+def _head(path: str) -> str:
+    return path[1:].partition("/")[0]
 
 
 class PlainRoute(Route):

@@ -5,7 +5,7 @@ import json
 import re
 from collections import Counter, deque
 from collections.abc import AsyncGenerator, AsyncIterator, Callable
-from contextlib import aclosing, asynccontextmanager, suppress
+from contextlib import aclosing, asynccontextmanager, nullcontext, suppress
 from functools import partial
 from hashlib import sha256
 
@@ -239,7 +239,7 @@ async def _judge(
     learner = answer_learner(site, grant, submission)
     as_sent = partial(check_result, submission)
     try:
-        async with (turns or Turns()).next(learner) as turn:
+        async with turns.next(learner) if turns else nullcontext() as turn:
             if not exercise.is_drawn(submission.seed):
                 await aside(exercise.prepare, submission.seed)
             checked = await check(

@@ -8,7 +8,7 @@ from fastapi.routing import APIRoute
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.types import Receive, Scope, Send
 
-from app.server.network.routes import PlainRoute
+from app.server.network.routes import PlainRoute, RouteTable
 from app.site.web.course import chapter, final, placement, schedule
 from app.site.web.course import map as course_map
 from app.site.web.exercise import pad
@@ -88,21 +88,15 @@ def fixed_addresses(further: Sequence[ModuleType] = ()) -> frozenset[str]:
 
 
 def install_pages(app: FastAPI, further: Sequence[ModuleType] = ()) -> None:
-    """Add the pages, those of *further* modules, and what they get; their routes are installed as they are.
-
-    Those of exercises come before all others but the check of the API: a class opens one at the same
-    instant, and sends its answers. (A request tries one route after the other.)
-    """
+    """Add the pages, those of *further* modules, and what they get; their routes are installed as they are."""
     routes = app.router.routes
-    first = [isinstance(route, APIRoute) for route in routes].index(True)
-    answers = PlainRoute(exercise_page.ANSWERS, exercise_page.answer_exercise, methods=["POST"])
-    shown = next(one for one in exercise_page.router.routes if getattr(one, "name", "") == "show_exercise_page")
-    routes[first:first] = [answers, shown]
+    routes.append(PlainRoute(exercise_page.ANSWERS, exercise_page.answer_exercise, methods=["POST"]))
     for part in (*PARTS, *further):
         for route in part.router.routes:
             if isinstance(route, APIRoute):
                 route.include_in_schema = False
-        routes.extend(route for route in part.router.routes if route is not shown)
+        routes.extend(part.router.routes)
+    routes.insert(0, RouteTable(routes))
     app.state.layout_searches = layout_searches()
     app.state.upload_reader = UploadReader()
     app.add_middleware(CompressedAnswers, minimum_size=1000, compresslevel=3)

@@ -43,6 +43,7 @@ from app.site.web.urls import explorer_url
 BOTH = (WIDE, NARROW)
 _RANKS = 8  # of the ring on the front page
 _TEXT = re.compile(r'>[^<]+<|(?:aria-label|data-says)="[^"]*"')  # of a figure
+_DRAWN = 128  # figures that are cached: most visitors look at an explorer as it is opened
 _KEPT = 64  # embedded views of chapters and exercises that are cached
 
 
@@ -154,20 +155,11 @@ def figure_views(
     """Views of *figures* of *explorer*, drawn on each of *papers*, without the value that is *covered*."""
     state = url_state(explorer, values)
     base, page = explorer_url(explorer.name), page_url(explorer, state)
-    views = (
-        figure_view(figure, base, n, f"?{urlencode(state)}", explorer.name, papers) for n, figure in enumerate(figures)
-    )
-    if covered:
-        views = (replace(view, svg=_without(covered, view.svg), table=()) for view in views)
+    query = f"?{urlencode(state)}"
+    views = (figure_view(one, base, n, query, explorer.name, papers, covered) for n, one in enumerate(figures))
     if not explorer.part_of:
         return tuple(views)
     return tuple(replace(view, href=page) for view in views)
-
-
-def _without(covered: str, svg: Markup) -> Markup:
-    """*svg* whose texts have a question mark in place of the value that is *covered*."""
-    value = re.compile(rf"(?<![\d.,]){re.escape(str(escape(covered)))}(?!\d)")
-    return Markup(_TEXT.sub(lambda text: value.sub(COVER, text[0]), str(svg)))
 
 
 def guess_form(explorer: Explorer, values: Values, shown: ExplorerOutput) -> GuessForm | None:
@@ -184,15 +176,21 @@ def guess_form(explorer: Explorer, values: Values, shown: ExplorerOutput) -> Gue
 
 
 def figure_view(
-    figure: Figure, base: str, number: int, query: str = "", name: str = "", papers: Sequence[Paper] = BOTH
+    figure: Figure,
+    base: str,
+    number: int,
+    query: str = "",
+    name: str = "",
+    papers: Sequence[Paper] = BOTH,
+    covered: str = "",
 ) -> FigureView:
-    """The view of *figure*, which has the index *number* on the page at *base*."""
+    """The view of *figure*, which has the index *number* on the page at *base*, without the value that is *covered*."""
     anchor = f"figure-{name}-{number}" if name else f"figure-{number}"
     return FigureView(
         anchor=anchor,
         title=figure.title,
-        svg=drawn_on(papers, figure),
-        table=figure.table,
+        svg=drawn_on(papers, figure, covered),
+        table=() if covered else figure.table,
         href=f"{base}{query}#{anchor}",
         svg_href=f"{base}/{number}.svg{query}",
         csv_href=f"{base}/{number}.csv{query}",
@@ -217,10 +215,21 @@ def tabled_drawing(drawing: Drawing, says: str = "") -> TabledDrawing:
     return TabledDrawing(drawing.title, svg, drawing.table, says or drawing.summary)
 
 
-def drawn_on(papers: Sequence[Paper], figure: Figure) -> Markup:
-    """*figure* on each of *papers*; the style sheet shows the one that fits."""
-    drawn = (to_svg(figure, alone=False, paper=paper) for paper in papers)
-    return Markup("").join(map(Markup, drawn))  # made by our own template, which escapes
+def drawn_on(papers: Sequence[Paper], figure: Figure, covered: str = "") -> Markup:
+    """*figure* on each of *papers*; the style sheet shows the one that fits.
+
+    In its texts, a question mark stands in place of the value that is *covered*.
+    """
+    return _drawn(language(), tuple(papers), figure, covered)
+
+
+@lru_cache(maxsize=_DRAWN)
+def _drawn(spoken: str, papers: tuple[Paper, ...], figure: Figure, covered: str) -> Markup:
+    drawn = "".join(to_svg(figure, alone=False, paper=paper) for paper in papers)
+    if covered:
+        value = re.compile(rf"(?<![\d.,]){re.escape(str(escape(covered)))}(?!\d)")
+        drawn = _TEXT.sub(lambda text: value.sub(COVER, text[0]), drawn)
+    return Markup(drawn)  # made by our own template, which escapes
 
 
 def figure_file(figures: Sequence[Figure], number: int, form: str, name: str) -> Response:

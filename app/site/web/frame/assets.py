@@ -6,7 +6,7 @@ import mimetypes
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from posixpath import normpath, relpath
 
@@ -14,7 +14,7 @@ from app.core.folders import ROOT
 
 FOLDER = ROOT / "static"
 _TYPES = {".js": "text/javascript", ".woff2": "font/woff2", ".svg": "image/svg+xml"}
-_SQUEEZED = {".js", ".css", ".svg", ".txt", ".json"}
+_SQUEEZED = (".js", ".css", ".svg", ".txt", ".json")
 # Parts of app.css, and the recipe of the editor.
 _NOT_SERVED = ("css/", "vendor/editor/")
 # What names another file, and would go stale without its hash: imports and fonts.
@@ -34,14 +34,13 @@ _SPARE = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Asset:
     """One file as it is sent."""
 
     name: str
     type: str
     body: bytes
-    squeezed: bytes | None
     tag: str
 
     @property
@@ -49,6 +48,11 @@ class Asset:
         """Its name with its hash in it: app.1a2b3c4d.css."""
         stem, dot, suffix = self.name.rpartition(".")
         return f"{stem}.{self.tag}{dot}{suffix}"
+
+    @cached_property
+    def squeezed(self) -> bytes | None:
+        """It in fewer bytes, if that is worth it: made when a browser first asks for it."""
+        return gzip.compress(self.body, 9, mtime=0) if self.name.endswith(_SQUEEZED) else None
 
 
 @cache
@@ -111,8 +115,7 @@ def _load(name: str, loaded: dict[str, Asset]) -> Asset:
     elif path.suffix == ".js" and not name.startswith("vendor/"):
         body = _named(name, path.parent, loaded).encode()
     kind = _TYPES.get(path.suffix) or mimetypes.guess_type(name)[0] or "application/octet-stream"
-    squeezed = gzip.compress(body, 9, mtime=0) if path.suffix in _SQUEEZED else None
-    loaded[name] = Asset(name, kind, body, squeezed, hashlib.sha256(body).hexdigest()[:10])
+    loaded[name] = Asset(name, kind, body, hashlib.sha256(body).hexdigest()[:10])
     return loaded[name]
 
 

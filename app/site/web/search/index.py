@@ -12,6 +12,7 @@ from itertools import takewhile
 from typing import Literal
 
 from app.core.translation import noted
+from app.course.kinds.base import ValueCache
 from app.site.web.search.shapes import found_shapes, query_shape
 
 _LETTERS = 40  # of a word
@@ -241,9 +242,13 @@ class Index:
                 known = self._shapes[shape]
                 known[number] = max(share, known.get(number, 0.0))
         self._sorted = sorted(self._weights)
+        self._found = ValueCache[str, SearchResults]()
 
     def find(self, query: str) -> SearchResults:
         """The entries that have *query*, or the most telling of its words."""
+        return self._found.of(query, lambda: self._find(query))
+
+    def _find(self, query: str) -> SearchResults:
         shaped = self._shapes.get(query_shape(query) or query.strip().casefold(), {})
         asked = [w for w in query_words(query) if not shaped or w.isalpha()][:_WORDS]
         meant = [known for word in asked for known in self._meant(word)]
