@@ -37,6 +37,14 @@ _TRIES = 12  # for each of them
 _LONG, _LONGER = 4, 12  # a list that is longer is long
 _LARGE, _LARGER = 6, 500  # a whole number that is larger is large
 _CLOSE = 0.01  # of the largest in a list, in which all lie
+_EXPECTED_OF_WHOLE = ("is 1", "is 2", "is 3", "is 6", "is a larger power of two", "is another large number")
+_EXPECTED: dict[str, tuple[str, ...]] = {
+    "degree": (*_EXPECTED_OF_WHOLE, f"is above {_LARGER}"),
+    "count": ("is 0", *_EXPECTED_OF_WHOLE, f"is above {_LARGER}"),
+    "probability": ("is 0", "is below a half", "is a half", "is above a half", "is nearly 1", "is 1"),
+    "amount": ("is 0",),
+    "real": ("is 0", "is negative"),
+}
 _LEAST, _MOST = 1e-3, 1e3  # of a number that is drawn around 1
 MOST_CALLS = 24  # that are chosen, beside those of the file
 
@@ -83,9 +91,7 @@ class ArgumentKind:
             if self.kind in _MEASURED:
                 yield from _size_classes(plain)
         elif self.kind in _WHOLE and isinstance(plain, int):
-            yield _whole_class(plain)
-            if plain > _LARGER:
-                yield f"is above {_LARGER}"
+            yield from _whole_classes(plain)
         elif self.kind in _MEASURED and isinstance(plain, int | float):
             yield from _real_classes(plain, _unit(self.given))
         elif self.kind == "probability" and isinstance(plain, int | float):
@@ -96,26 +102,22 @@ class ArgumentKind:
     def expected(self) -> Iterator[str]:
         """The classes of which a call is demanded."""
         if self.many:
-            yield from ("has one", "has two", f"has more than {_LONG}", f"has more than {_LONGER}")
-            if self.many == "rows":
-                yield from ("is wide", "is tall")
-            elif self.kind:
-                yield "is all equal"
-                if self.kind in _SHAPED[1:]:
-                    yield from ("has a tie before its largest", "has a tie after its largest")
-                if self.kind in _MEASURED:
-                    yield from ("is tiny", "lies close together")
+            yield from self._expected_of_a_list()
             return
-        if self.kind in _WHOLE:
-            zero = ("is 0",) if self.kind == "count" else ()
-            yield from (*zero, "is 1", "is 2", "is 3", "is 6", "is a larger power of two", "is another large number")
-            yield f"is above {_LARGER}"
-        elif self.kind == "probability":
-            yield from ("is 0", "is below a half", "is a half", "is above a half", "is nearly 1", "is 1")
-        elif self.kind in _MEASURED:
-            yield from {"amount": ("is 0",), "real": ("is 0", "is negative")}.get(self.kind, ())
-            if _unit(self.given) == 1:
-                yield from ("is not whole", "is below 1", "is above 1", "is tiny", "is huge")
+        yield from _EXPECTED.get(self.kind, ())
+        if self.kind in _MEASURED and _unit(self.given) == 1:
+            yield from ("is not whole", "is below 1", "is above 1", "is tiny", "is huge")
+
+    def _expected_of_a_list(self) -> Iterator[str]:
+        yield from ("has one", "has two", f"has more than {_LONG}", f"has more than {_LONGER}")
+        if self.many == "rows":
+            yield from ("is wide", "is tall")
+        elif self.kind:
+            yield "is all equal"
+            if self.kind in _SHAPED[1:]:
+                yield from ("has a tie before its largest", "has a tie after its largest")
+            if self.kind in _MEASURED:
+                yield from ("is tiny", "lies close together")
 
 
 def read_kind(name: str, text: str, given: Sequence[Argument], names: Sequence[str]) -> ArgumentKind:
@@ -294,11 +296,15 @@ def _shapes(numbers: Sequence[Scalar | Rows]) -> Iterator[list[Scalar | Rows]]:
     yield [*[*numbers[::-1], *numbers] * 5, middle][-16:]
 
 
-def _list_classes(values: Sequence[Plain], many: str) -> Iterator[str]:
-    count = len(values)
+def _length_classes(count: int) -> Iterator[str]:
     yield {1: "has one", 2: "has two"}.get(count, f"has more than {_LONG}" if count > _LONG else "has a few")
     if count > _LONGER:
         yield f"has more than {_LONGER}"
+
+
+def _list_classes(values: Sequence[Plain], many: str) -> Iterator[str]:
+    count = len(values)
+    yield from _length_classes(count)
     if many == "rows":
         widths = [len(row) for row in values if isinstance(row, list)]
         if widths and max(widths) > count:
@@ -318,12 +324,15 @@ def _list_classes(values: Sequence[Plain], many: str) -> Iterator[str]:
             yield "has a tie after its largest"
 
 
-def _whole_class(number: int) -> str:
+def _whole_classes(number: int) -> Iterator[str]:
     if number in (0, 1, 2, 3, _LARGE):
-        return f"is {number}"
-    if number & (number - 1) == 0:
-        return "is a larger power of two"
-    return "is another large number" if number > _LARGE else "is a few"
+        yield f"is {number}"
+    elif number & (number - 1) == 0:
+        yield "is a larger power of two"
+    else:
+        yield "is another large number" if number > _LARGE else "is a few"
+    if number > _LARGER:
+        yield f"is above {_LARGER}"
 
 
 def _real_classes(number: float, unit: float) -> Iterator[str]:

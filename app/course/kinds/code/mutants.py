@@ -90,7 +90,7 @@ def {entry}(*given):
 
 def careless_programs(source: str, entry: str, columns: Sequence[Sequence[Plain]]) -> list[AlteredProgram]:
     """The program *source* with an argument cut, capped or not looked at again, and with a rounded result."""
-    found = [(f"the result to {_PLACES} decimals", f"return _rounded(_careful(*given))")]
+    found = [(f"the result to {_PLACES} decimals", "return _rounded(_careful(*given))")]
     if any(isinstance(value, list) for values in columns for value in values):
         cut = "return _careful(*(value[:{count}] if isinstance(value, list) else value for value in given))"
         found += [(f"lists cut to {count}", cut.format(count=count)) for count in _CUTS]
