@@ -127,10 +127,48 @@ def test_how_near_a_number_of_the_question_must_be(right: float, text: str, unit
     assert (says in told) if says and says != "24/7" else told == ""
 
 
+def test_beside_next_to_nothing_what_is_near_all_is_no_rest() -> None:
+    told = told_by_the_question(typed("99.99 %", "%"), 1.1e-6, scale_of("%"), QuestionNumbers(), "share")
+    assert told == ""
+
+
+@each(
+    ("right", "text", "says"),
+    [
+        (7.0, "350", "Your number is 50 times the right one: is a factor of 50 used wrongly?"),
+        (7.0, "0.14", "Your number is 1/50 of the right one: is a factor of 50 left out?"),
+        (49.0, "50.0001", ""),  # 50/49
+        (
+            7.0,
+            "56",
+            "Your number is 8 times the right one: is a factor of 8 used where it should not be, or is it for ",
+        ),
+        (7.0, "8.0001", "Your number is 8/7 of the right one"),
+    ],
+)
+def test_of_what_is_measured_there_is_no_one_fewer_and_no_one_of_all(right: float, text: str, says: str) -> None:
+    numbers = QuestionNumbers(frozenset({8, 50}), measured=frozenset({50}))
+    told = told_by_the_question(typed(text, "s"), right, scale_of("s"), numbers, "count")
+    assert told.startswith(says) if says else told == ""
+
+
+def test_a_count_that_is_given_back_is_said_without_a_unit() -> None:
+    numbers = QuestionNumbers(frozenset({32}))
+    told = told_by_the_question(typed("32", "tokens"), 442.0, scale_of("tokens"), numbers, "count")
+    assert told.startswith("32 is given in the question.")  # 32 sequences
+
+
 @each(
     ("right", "unit", "text", "says"),
     [
         (0.72, "%", "28 %", "add up to 100 %"),
+        (0.0151, "%", "98.5 %", "add up to 100 %"),
+        (0.068, "%", "93 %", "add up to 100 %"),
+        (0.004, "%", "99.5 %", ""),
+        (14.009, "", "13", "differ by exactly 1"),
+        (14.03, "", "13", ""),
+        (2.933, "", "1.93", "differ by exactly 1"),
+        (2.96, "", "1.93", ""),
         (0.72, "", "0.28", ""),
         (2.7, "", "1.7", "differ by exactly 1"),
         (2.7, "", "3.7", "differ by exactly 1"),

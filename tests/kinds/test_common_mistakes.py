@@ -325,6 +325,24 @@ def test_what_arithmetic_came_to_is_said_once() -> None:
     assert key_of(asked).judge(asked.read("2*2*7/8/50 s")).says.endswith("Read as 70 ms.")
 
 
+@each(
+    ("tolerance", "typed", "says"),
+    [
+        ("0.05 %", "40.2", "twice"),  # 2 * 20.113 is 40.226
+        ("0.05 %", "40.3", "too large"),
+        ("exact", "40.2", "twice"),
+        ("exact", "40", "too large"),
+        ("0.05 %", "40.226", "twice"),
+    ],
+)
+def test_a_number_of_three_figures_is_a_multiple_although_the_answer_needs_more(
+    tolerance: str, typed: str, says: str
+) -> None:
+    asked = AskedQuantity(answer="20.113 ms", unit="ms", tolerance=tolerance)
+    key = keys_of({"it": asked}, {}, lambda text, _: text)["it"]
+    assert says in key.blame(asked.read(typed))
+
+
 def test_a_common_mistake_is_stored_under_a_short_key_of_its_own() -> None:
     known = list(common_wordings())
     keys = {key for key, _ in known}

@@ -141,6 +141,22 @@ def test_the_counts_of_a_question_are_whole_numbers_from_three_on(prompt: str, c
     assert numbers.has_eight == (8 in counts)
 
 
+@each(
+    ("prompt", "measured"),
+    [
+        ("3 billion parameters at 50 GB/s, 600 ns for 7 heads.", {3, 50, 600}),
+        ("At $12/h, $10^{21}$ FLOP, 40 % of 16 bytes.", {12, 10, 21, 40, 16}),
+        ("8 GB on each of 8 GPUs, 4 hosts, 5 steps/s.", {5}),  # 8 GPUs, too
+        ("Eight nodes, 8 GB.", set()),
+        ("1,024 tokens/s, 2,048 tokens.", {1024}),
+    ],
+)
+def test_a_number_with_a_unit_counts_no_things(prompt: str, measured: set[int]) -> None:
+    exercise = small("numeric", prompt=prompt, answer="7 * n", given={"n": [99]})
+    assert isinstance(exercise, Numeric)
+    assert question_numbers(exercise, exercise.draw(0)).measured == measured
+
+
 def test_what_a_hint_says_is_no_number_of_the_question() -> None:
     exercise = small("numeric", prompt="How many?", hints=["It is 12.", "Or 13."], answer="7 * n", given={"n": [99]})
     assert isinstance(exercise, Numeric)

@@ -23,7 +23,7 @@ from app.core.expressions import (
 )
 from app.core.expressions.parser import FunctionCall, Name
 from app.core.formulas import FORMULAS
-from app.core.translation import language, localize, translate
+from app.core.translation import language, localize, noted, translate
 from app.core.units import RATIO, Reading, Scale, round_inward, scale_of, show_in
 from app.core.units import parse as parse_quantity
 from app.course.kinds.base import Markdown, PartVerdict, Strict, ValueCache, key_told
@@ -43,16 +43,22 @@ _CLOSE = 0.002  # how near a factor must be met
 _NEAR_MISSES_ROUNDED = 0.005  # how near, where a number was rounded to three figures
 _NEAR_MISSES_APART = 0.1  # of the distance between n and n - 1
 _EIGHT = 8
+_REST_ROUNDED = 0.1  # of the right value, that may be lost where the rest is rounded
+_ONE_OFF = 0.02  # how near 1 a difference must be
 _READ_AS = 6  # significant digits of what was typed
 _MULTIPLIED = ("amount", "count", "factor", "share")  # what may be that many times as much, by mistake
 
 
 @dataclass(frozen=True, slots=True)
 class QuestionNumbers:
-    """The *counts* in a question, whole numbers from 3 on, and the quantities that it gives."""
+    """The *counts* in a question, whole numbers from 3 on, and the quantities that it gives.
+
+    Those that are *measured*, such as the 50 of 50 GB/s, count no things.
+    """
 
     counts: frozenset[int] = frozenset()
     given: tuple[Quantity, ...] = ()
+    measured: frozenset[int] = frozenset()
 
     @property
     def has_eight(self) -> bool:
@@ -72,8 +78,8 @@ def told_by_the_question(reading: Reading, right: float, scale: Scale, numbers: 
         return _given_back(value, scale, numbers)
     close = max(_CLOSE, min(reading.step / 2 / abs(value), _NEAR_MISSES_ROUNDED))
     return (
-        (_another_relation(value, right, scale, close, sort) if scale.unit is RATIO else "")
-        or (_off_by_a_count(value / right, numbers.counts, close) if sort in _MULTIPLIED else "")
+        (_another_relation(reading, right, scale, close, sort) if scale.unit is RATIO else "")
+        or (_off_by_a_count(value / right, numbers, close) if sort in _MULTIPLIED else "")
         or _given_back(value, scale, numbers)
     )
 
@@ -83,15 +89,20 @@ def is_trivial(value: float, scale: Scale) -> bool:
     return scale.unit is RATIO and scale.factor == 1 and value in (0, 1)
 
 
-def _another_relation(value: float, right: float, scale: Scale, close: float, sort: str) -> str:
+def _another_relation(reading: Reading, right: float, scale: Scale, close: float, sort: str) -> str:
     """Feedback on a plain number that is the inverse of the right one, its rest, or one off."""
+    value = reading.value
     if _is_near(value * right, 1, close):
         return translate("Your number is the inverse of the right one: check what is divided by what.")
-    if scale.factor < 1 and _is_near(value + right, 1, close):
+    rest = 1 - right
+    # Beside a right value that is next to nothing, all of it is no rest.
+    slack = max(close, min(reading.step / 2 / abs(right), _REST_ROUNDED))
+    if scale.factor < 1 and rest and _is_near(value, rest, close) and abs(value - rest) <= slack * abs(right):
         return translate(
             "Your number and the right one add up to 100 %: does the question ask for this part, or for the rest?"
         )
-    if sort == "factor" and _is_near(abs(value - right), 1, close):
+    is_one_off = abs(abs(value - right) - 1) <= _ONE_OFF
+    if sort == "factor" and is_one_off and any(_is_near(value, right + one, close) for one in (-1, 1)):
         return translate(
             "Your number and the right one differ by exactly 1: “how many times as much” is not "
             "the same as “how much more”."
@@ -99,22 +110,29 @@ def _another_relation(value: float, right: float, scale: Scale, close: float, so
     return ""
 
 
-def _off_by_a_count(ratio: float, counts: Iterable[int], close: float) -> str:
-    """Feedback on *ratio* times the right number, where it comes from one of *counts*."""
-    for n in sorted(counts):
+def _off_by_a_count(ratio: float, numbers: QuestionNumbers, close: float) -> str:
+    """Feedback on *ratio* times the right number, where it comes from one of the *numbers*."""
+    for n in sorted(numbers.counts):
+        is_measured = n in numbers.measured
         if _is_near(ratio, n, close):
+            if is_measured:
+                form = noted("Your number is {count} times the right one: is a factor of {count} used wrongly?")
+                return translate(form, count=f"{n:,}")
             return translate(
                 "Your number is {count} times the right one: is a factor of {count} used where it "
                 "should not be, or is it for all {count} instead of one?",
                 count=f"{n:,}",
             )
         if _is_near(ratio * n, 1, close):
+            if is_measured:
+                form = noted("Your number is 1/{count} of the right one: is a factor of {count} left out?")
+                return translate(form, count=f"{n:,}")
             return translate(
                 "Your number is 1/{count} of the right one: is a factor of {count} left out, or is "
                 "it for one of {count} instead of all?",
                 count=f"{n:,}",
             )
-    return _off_by_one_of(ratio, counts)
+    return _off_by_one_of(ratio, numbers.counts - numbers.measured)
 
 
 def _off_by_one_of(ratio: float, counts: Iterable[int]) -> str:
@@ -135,13 +153,15 @@ def _off_by_one_of(ratio: float, counts: Iterable[int]) -> str:
 def _given_back(value: float, scale: Scale, numbers: QuestionNumbers) -> str:
     """Feedback on a *value* that the question itself has."""
     known = [one.value for one in numbers.given if one.dimension == scale.unit.dimension]
+    written = scale
     if scale.unit is RATIO:
         known += map(float, numbers.counts)
+        written = scale if scale.factor < 1 else scale_of("")  # 32 sequences are not 32 tokens
     if not any(_is_near(value, one, _CLOSE / 2) for one in known if one):
         return ""
     return translate(
         "{value} is given in the question. What it asks for has to be worked out from that.",
-        value=show_in(value, scale, _READ_AS),
+        value=show_in(value, written, _READ_AS),
     )
 
 
@@ -564,7 +584,10 @@ class AnswerKey:
             return says
         if not right or is_trivial(right, shown) or is_trivial(reading.value, shown):
             return ""
-        ratio, off = reading.value / right, self.slack / abs(right)
+        off = self.slack / abs(right)
+        if off:  # a number may be typed to fewer digits than count as right
+            off = max(off, reading.step / 2 / abs(reading.value) if reading.value else 0)
+        ratio = reading.value / right
         return common_mistake(ratio, reading.scale or shown, off, has_eight=eight)
 
     def clashes(self) -> Iterator[tuple[str, str]]:

@@ -13,7 +13,8 @@ from pydantic import Field, PrivateAttr, model_validator
 from app.core.errors import AnswerError, nearest
 from app.core.expressions import ExpressionError, Names, Quantity, evaluate, names_in, parse_expression, slots
 from app.core.translation import localize, noted, translate
-from app.core.units import Dimension, Reading, check_clear, spelling
+from app.core.units import RATIO, Dimension, Reading, check_clear, spelling
+from app.core.units.scales import SCALES
 from app.course.kinds.answer_key import (
     MISTAKES,
     QUANTITY,
@@ -46,6 +47,10 @@ _LATER = {"says", "hints", "mistakes", "solution", "elsewhere", "bound", "cause"
 _WORDS = {"three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8, "nine": 9, "ten": 10}
 _WORD = re.compile(rf"\b(?:{'|'.join(_WORDS)})\b", re.IGNORECASE)
 _WHOLE = re.compile(r"(?<![\d.,])\b(\d{1,3}(?:,\d{3})+|\d+)(?![\d]|[.,]\d)")
+_SYMBOLS = (symbol for symbol, scale in SCALES.items() if scale.unit is not RATIO or scale.factor != 1)
+_MEASURES = "|".join(sorted(map(re.escape, _SYMBOLS), key=len, reverse=True))
+# A price, the base or the exponent of a power, and a number with a unit: none counts things.
+_MEASURED = re.compile(rf"\$\d[\d.,]*|\d[\d.,]*\s?\^|\^\{{?\d[\d.,]*|\d[\d.,]*\s?(?:{_MEASURES})(?!\w)")
 _COUNTS = (3, 10**7)  # smaller factors have causes of their own
 _LABELED = ("choose", "symbols")  # their `says` is what they are, not feedback
 
@@ -92,9 +97,13 @@ def question_numbers(exercise: Base, drawn: Draw) -> QuestionNumbers:
     read = " ".join(_read_text(exercise, text, drawn) for text in texts)
     counts = {int(figures.replace(",", "")) for figures in _WHOLE.findall(read)}
     counts |= {_WORDS[word.lower()] for word in _WORD.findall(read)}
+    things = _MEASURED.sub(" ", read)
+    counted = {int(figures.replace(",", "")) for figures in _WHOLE.findall(things)}
+    counted |= {_WORDS[word.lower()] for word in _WORD.findall(things)}
     return QuestionNumbers(
-        frozenset(n for n in counts if _COUNTS[0] <= n <= _COUNTS[1]),
-        tuple(value for name, value in drawn.names.items() if name in shown),
+        counts=frozenset(n for n in counts if _COUNTS[0] <= n <= _COUNTS[1]),
+        given=tuple(value for name, value in drawn.names.items() if name in shown),
+        measured=frozenset(counts - counted),
     )
 
 

@@ -19,7 +19,7 @@ from app.course.kinds.base import Finding
 from app.course.kinds.code import agreement
 from app.course.kinds.code.calls import Argument, plain_argument, python
 from app.course.kinds.code.feedback import refuse_lost
-from app.course.kinds.code.mutants import AlteredProgram, alterations
+from app.course.kinds.code.mutants import AlteredProgram, alterations, careless_programs
 from app.course.sandbox.process import CallReturned, Outcome, Plain, StoppedRun
 from app.course.sandbox.runner import Runner
 
@@ -88,7 +88,9 @@ class Contest:
 
     async def measured(self, runner: Runner) -> Adequacy:
         """The share of changed programs that fail one of the calls made at every seed."""
-        own, others = _alterations(self.right), self._changed_too()
+        columns = [[plain_argument(value) for value in values] for values in self.arguments.values()]
+        own = [*_alterations(self.right), *careless_programs(self.right, self.entry, columns)]
+        others = self._changed_too()
         found = await self._searched(runner, "first", [(one.source, "") for one in own])
         some = len(self.always) + _SOME
         found += await self._searched(runner, "first", [(one.source, "") for one in others], some)

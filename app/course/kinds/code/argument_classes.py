@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import combinations, product
+from itertools import combinations, islice, product
 
 from app.course.kinds.code.calls import Argument, Rows, Scalar, plain_argument
 from app.course.sandbox.process import Plain
@@ -18,23 +18,35 @@ from app.course.sandbox.process import Plain
 _GRAMMAR = re.compile(r"(?:(?P<many>list|rows)(?: of (?P<item>\w+))?|(?P<one>\w+))(?: as long as (?P<like>\w+))?")
 _KINDS = ("degree", "count", "positive", "amount", "real", "probability", "choice")
 _WHOLE = ("degree", "count")
+_MEASURED = ("positive", "amount", "real")
 _NO_NUMBERS = ("choice",)
 _SHAPED = ("choice", "real", "amount", "positive", "probability", "degree", "count")
 # What is not whole is exact in binary, so that sums of it tie where they should.
 _NUMBERS: dict[str, tuple[float, ...]] = {
-    "degree": (1, 2, 3, 6, 7, 16),
-    "count": (0, 1, 2, 3, 6, 7, 16),
-    "positive": (0.375, 1, 2.75, 40),
-    "amount": (0, 0.375, 1, 2.75, 40),
+    "degree": (1, 2, 3, 6, 7, 16, 700),
+    "count": (0, 1, 2, 3, 6, 7, 16, 700),
+    "positive": (0.0005, 0.375, 1, 2.75, 40, 5000),
+    "amount": (0, 0.0005, 0.375, 1, 2.75, 40, 5000),
     "real": (-2.5, 0, 0.375, 1, 40),
-    "probability": (0, 0.25, 0.5, 0.875, 1),
+    "probability": (0, 0.25, 0.5, 0.875, 0.999, 1),
 }
+_TRIPLE = 3  # like arguments whose order is looked at
+_FEW = ((3, 1, 2), (1, 3, 2, 3, 1), (2, 1))
 _POOL = 120  # rows among which calls are chosen
 _TRIES = 12  # for each of them
-_LONG = 4  # a list that is longer is long
-_LARGE = 6  # a whole number that is larger is large
+_LONG, _LONGER = 4, 12  # a list that is longer is long
+_LARGE, _LARGER = 6, 500  # a whole number that is larger is large
+_CLOSE = 0.01  # of the largest in a list, in which all lie
+_EXPECTED_OF_WHOLE = ("is 1", "is 2", "is 3", "is 6", "is a larger power of two", "is another large number")
+_EXPECTED: dict[str, tuple[str, ...]] = {
+    "degree": (*_EXPECTED_OF_WHOLE, f"is above {_LARGER}"),
+    "count": ("is 0", *_EXPECTED_OF_WHOLE, f"is above {_LARGER}"),
+    "probability": ("is 0", "is below a half", "is a half", "is above a half", "is nearly 1", "is 1"),
+    "amount": ("is 0",),
+    "real": ("is 0", "is negative"),
+}
 _LEAST, _MOST = 1e-3, 1e3  # of a number that is drawn around 1
-MOST_CALLS = 14  # that are chosen, beside those of the file
+MOST_CALLS = 24  # that are chosen, beside those of the file
 
 
 class ArgumentKindError(ValueError):
@@ -62,7 +74,11 @@ class ArgumentKind:
                 yield from _shapes(_elements(self.given))
             return
         if self.many:
-            yield from _shapes([_whole(one, self.kind) for one in _NUMBERS[self.kind]])
+            own = [one for one in _NUMBERS[self.kind] if self.kind not in _MEASURED or one == 0 or _is_moderate(one)]
+            yield from _shapes([_whole(one, self.kind) for one in own])
+            if self.kind in _MEASURED:
+                for scale, shift in ((2**-20, 0), (1, 1024)):  # exact in binary
+                    yield from ([scale * one + shift for one in shape] for shape in _FEW)
             return
         unit = _unit(self.given) if self.kind not in (*_WHOLE, "probability") else 1.0
         yield from (_whole(one * unit, self.kind) for one in _NUMBERS[self.kind])
@@ -72,9 +88,11 @@ class ArgumentKind:
         plain = plain_argument(value)
         if self.many and isinstance(plain, list):
             yield from _list_classes(plain, self.many)
+            if self.kind in _MEASURED:
+                yield from _size_classes(plain)
         elif self.kind in _WHOLE and isinstance(plain, int):
-            yield _whole_class(plain)
-        elif self.kind in ("positive", "amount", "real") and isinstance(plain, int | float):
+            yield from _whole_classes(plain)
+        elif self.kind in _MEASURED and isinstance(plain, int | float):
             yield from _real_classes(plain, _unit(self.given))
         elif self.kind == "probability" and isinstance(plain, int | float):
             yield _share_class(plain)
@@ -84,22 +102,22 @@ class ArgumentKind:
     def expected(self) -> Iterator[str]:
         """The classes of which a call is demanded."""
         if self.many:
-            yield from ("has one", "has two", f"has more than {_LONG}")
-            if self.many == "rows":
-                yield from ("is wide", "is tall")
-            elif self.kind:
-                yield "is all equal"
-                if self.kind in _SHAPED[1:]:
-                    yield from ("has a tie before its largest", "has a tie after its largest")
+            yield from self._expected_of_a_list()
             return
-        if self.kind in _WHOLE:
-            zero = ("is 0",) if self.kind == "count" else ()
-            yield from (*zero, "is 1", "is 2", "is 3", "is 6", "is a larger power of two", "is another large number")
-        elif self.kind == "probability":
-            yield from ("is 0", "is below a half", "is a half", "is above a half", "is 1")
-        elif self.kind in ("positive", "amount", "real"):
-            yield from {"amount": ("is 0",), "real": ("is 0", "is negative")}.get(self.kind, ())
-            yield from ("is not whole", "is below 1", "is above 1") if _unit(self.given) == 1 else ()
+        yield from _EXPECTED.get(self.kind, ())
+        if self.kind in _MEASURED and _unit(self.given) == 1:
+            yield from ("is not whole", "is below 1", "is above 1", "is tiny", "is huge")
+
+    def _expected_of_a_list(self) -> Iterator[str]:
+        yield from ("has one", "has two", f"has more than {_LONG}", f"has more than {_LONGER}")
+        if self.many == "rows":
+            yield from ("is wide", "is tall")
+        elif self.kind:
+            yield "is all equal"
+            if self.kind in _SHAPED[1:]:
+                yield from ("has a tie before its largest", "has a tie after its largest")
+            if self.kind in _MEASURED:
+                yield from ("is tiny", "lies close together")
 
 
 def read_kind(name: str, text: str, given: Sequence[Argument], names: Sequence[str]) -> ArgumentKind:
@@ -178,7 +196,14 @@ class ArgumentClasses:
             row, features = pool.pop(best)
             found.append(row)
             met |= features
-        return found
+        return [*found, *self._neighbors([*rows, *found])]
+
+    def _neighbors(self, rows: Sequence[Sequence[Argument]]) -> Iterator[list[Argument]]:
+        """For each argument a row that is one of *rows* but for it: what was worked out for others is no answer."""
+        for place, one in enumerate(self.arguments if len(self.arguments) > 1 else ()):
+            changed = ([*row[:place], value, *row[place + 1 :]] for row in rows for value in reversed(one.column))
+            new = (row for row in changed if row not in rows and self._is_sensible(row))
+            yield from islice(new, 1)
 
     def pool(self) -> list[list[Argument]]:
         """Rows that make sense, with every class that makes sense somewhere."""
@@ -223,7 +248,9 @@ class ArgumentClasses:
     def _features(self, row: Sequence[Argument]) -> set[str]:
         found = self.classes_of(row)
         per = [[f"{one.name} {label}" for label in one.classes(v)] for one, v in zip(self.arguments, row, strict=True)]
-        return found | {f"{a}, {b}" for some, others in combinations(per, 2) for a, b in product(some, others)}
+        found |= {f"{a}, {b}" for some, others in combinations(per, 2) for a, b in product(some, others)}
+        alike = [value for one, value in zip(self.arguments, row, strict=True) if _are_alike(one, self.arguments[0])]
+        return found | {f"ordered {sorted(range(_TRIPLE), key=alike.__getitem__)}"} if len(alike) == _TRIPLE else found
 
 
 def _are_alike(one: ArgumentKind, other: ArgumentKind) -> bool:
@@ -245,7 +272,7 @@ def _whole(number: float, kind: str) -> Scalar:
 def _unit(values: Sequence[Argument]) -> float:
     """What a number is drawn around: 1, or the first of *values* where all are far from it."""
     numbers = [one for value in values if isinstance(one := plain_argument(value), int | float) and one]
-    is_near = any(_LEAST <= abs(one) <= _MOST for one in numbers)
+    is_near = any(map(_is_moderate, numbers))
     return 1.0 if is_near or not numbers else float(numbers[0])
 
 
@@ -266,11 +293,18 @@ def _shapes(numbers: Sequence[Scalar | Rows]) -> Iterator[list[Scalar | Rows]]:
     yield [high, low, high]
     yield [middle, low, low, high, middle, low, middle]
     yield [*numbers[::-1], *numbers[:2]][:6]
+    yield [*[*numbers[::-1], *numbers] * 5, middle][-16:]
+
+
+def _length_classes(count: int) -> Iterator[str]:
+    yield {1: "has one", 2: "has two"}.get(count, f"has more than {_LONG}" if count > _LONG else "has a few")
+    if count > _LONGER:
+        yield f"has more than {_LONGER}"
 
 
 def _list_classes(values: Sequence[Plain], many: str) -> Iterator[str]:
     count = len(values)
-    yield {1: "has one", 2: "has two"}.get(count, f"has more than {_LONG}" if count > _LONG else "has a few")
+    yield from _length_classes(count)
     if many == "rows":
         widths = [len(row) for row in values if isinstance(row, list)]
         if widths and max(widths) > count:
@@ -290,12 +324,15 @@ def _list_classes(values: Sequence[Plain], many: str) -> Iterator[str]:
             yield "has a tie after its largest"
 
 
-def _whole_class(number: int) -> str:
+def _whole_classes(number: int) -> Iterator[str]:
     if number in (0, 1, 2, 3, _LARGE):
-        return f"is {number}"
-    if number & (number - 1) == 0:
-        return "is a larger power of two"
-    return "is another large number" if number > _LARGE else "is a few"
+        yield f"is {number}"
+    elif number & (number - 1) == 0:
+        yield "is a larger power of two"
+    else:
+        yield "is another large number" if number > _LARGE else "is a few"
+    if number > _LARGER:
+        yield f"is above {_LARGER}"
 
 
 def _real_classes(number: float, unit: float) -> Iterator[str]:
@@ -303,13 +340,31 @@ def _real_classes(number: float, unit: float) -> Iterator[str]:
         yield "is 0" if number == 0 else "is negative"
         return
     yield "is below 1" if number < unit else "is above 1" if number > unit else "is 1"
-    if number != int(number):
+    if not _is_moderate(number / unit):
+        yield "is tiny" if number < unit else "is huge"
+    if number > unit and number != int(number):
         yield "is not whole"
+
+
+def _size_classes(values: Sequence[Plain]) -> Iterator[str]:
+    """Whether a list is of tiny numbers, or of ones that differ by little."""
+    numbers = [one for one in values if isinstance(one, int | float)]
+    largest = max(map(abs, numbers), default=0)
+    if 0 < largest < _LEAST:
+        yield "is tiny"
+    if numbers and 0 < max(numbers) - min(numbers) < _CLOSE * largest:
+        yield "lies close together"
+
+
+def _is_moderate(number: float) -> bool:
+    return _LEAST <= abs(number) <= _MOST
 
 
 def _share_class(number: float) -> str:
     if number in (0, 1):
         return f"is {int(number)}"
+    if number > 1 - _CLOSE:
+        return "is nearly 1"
     half = 1 / 2
     return "is a half" if number == half else "is below a half" if number < half else "is above a half"
 

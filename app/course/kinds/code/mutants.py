@@ -4,6 +4,8 @@ import ast
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from app.course.sandbox.process import Plain
+
 _COMPARISONS: tuple[type[ast.cmpop], ...] = (ast.Lt, ast.LtE, ast.Gt, ast.GtE, ast.Eq, ast.NotEq)
 _INSTEAD: dict[type[ast.operator], tuple[type[ast.operator], ...]] = {
     ast.Add: (ast.Sub, ast.Mult),
@@ -30,7 +32,7 @@ class AlteredProgram:
     source: str
 
     def __str__(self) -> str:
-        return f"line {self.line}, `{self.now}` for `{self.was}`"
+        return f"line {self.line}, `{self.now}` for `{self.was}`" if self.was else self.now
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,42 @@ def alterations(source: str) -> list[AlteredProgram]:
                     if text != right:
                         found.setdefault(text, _altered(place.node, new, text))
     return list(found.values())
+
+
+_CUTS = (4, 8, 12)  # elements of a list that a careless program reads
+_PLACES = 6  # decimals to which it rounds
+_CARELESS = """{source}
+_careful, _known = {entry}, {{}}
+def _rounded(value):
+    if isinstance(value, (list, tuple)):
+        return [_rounded(part) for part in value]
+    return round(value, {places}) if isinstance(value, float) else value
+def {entry}(*given):
+    {body}
+"""
+
+
+def careless_programs(source: str, entry: str, columns: Sequence[Sequence[Plain]]) -> list[AlteredProgram]:
+    """The program *source* with an argument cut, capped or not looked at again, and with a rounded result."""
+    found = [(f"the result to {_PLACES} decimals", "return _rounded(_careful(*given))")]
+    if any(isinstance(value, list) for values in columns for value in values):
+        cut = "return _careful(*(value[:{count}] if isinstance(value, list) else value for value in given))"
+        found += [(f"lists cut to {count}", cut.format(count=count)) for count in _CUTS]
+    for place, values in enumerate(columns):
+        before, after = f"*given[:{place}]", f"*given[{place + 1}:]"
+        numbers = sorted({one for one in values if isinstance(one, int | float)})
+        if len(numbers) > 1:
+            called = f"return _careful({before}, {{value}}, {after})".format
+            found.append((f"argument {place} capped", called(value=f"min(given[{place}], {numbers[-2]!r})")))
+            found.append((f"argument {place} whole", called(value=f"int(given[{place}])")))
+        if len(columns) > 1:
+            key = f"key = repr(({before}, {after}))"
+            known = "if key not in _known:\n        _known[key] = _careful(*given)\n    return _known[key]"
+            found.append((f"argument {place} stored without", f"{key}\n    {known}"))
+    return [
+        AlteredProgram(0, "", says, _CARELESS.format(source=source, entry=entry, places=_PLACES, body=body))
+        for says, body in found
+    ]
 
 
 def _altered(node: ast.AST, new: ast.AST, text: str) -> AlteredProgram:
@@ -219,9 +257,21 @@ def _comparisons(left: ast.expr, sign: ast.cmpop, right: ast.expr) -> Iterator[a
         yield from (ast.Constant(True), ast.Constant(False))
     if isinstance(sign, ast.Eq):
         for product, whole in ((left, right), (right, left)):
-            if isinstance(product, ast.BinOp) and isinstance(product.op, ast.Mult):
-                share = ast.BinOp(whole, ast.FloorDiv(), product.left)
-                yield ast.Compare(share, [ast.Eq()], [product.right])
+            yield from _divided(_factors(product), whole)
+
+
+def _divided(factors: Sequence[ast.expr], whole: ast.expr) -> Iterator[ast.expr]:
+    """Whether *whole*, divided by some of the *factors* without the rest, is the product of the others."""
+    for count in range(1, len(factors)):
+        for some, others in ((factors[:count], factors[count:]), (factors[count:], factors[:count])):
+            texts = [" * ".join(f"({ast.unparse(one)})" for one in part) for part in (some, others)]
+            yield _expression(f"({ast.unparse(whole)}) // ({texts[0]}) == {texts[1]}")
+
+
+def _factors(term: ast.expr) -> list[ast.expr]:
+    if isinstance(term, ast.BinOp) and isinstance(term.op, ast.Mult):
+        return [*_factors(term.left), *_factors(term.right)]
+    return [term]
 
 
 def _expressions(node: ast.expr, names: Sequence[str]) -> Iterator[ast.AST]:
