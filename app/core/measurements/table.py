@@ -166,6 +166,7 @@ class CollectiveTable:
     unknown: tuple[str, ...] = ()  # titles of columns that are not known
     misfits: int = 0  # rows that do not fit the title
     cpu_time: bool = False  # the times are those of the CPU, until the call returned
+    prefixed: set[bool] = field(default_factory=set)  # whether anything stands before a row
     in_milliseconds: bool = False
     average: float | None = None
     wrong: int = 0
@@ -481,3 +482,6 @@ def doubt_mixed_tables(tables: Sequence[CollectiveTable]) -> None:
     for table in tables[:-1]:
         if ended and not table.ended:
             table.doubts.append("no summary stands below these rows, as below others: mixed lines")
+    for table in tables:
+        if len(table.prefixed) > 1:
+            table.doubts.append("something stands before some of these rows, and not before others: mixed lines")

@@ -250,7 +250,9 @@ def line_clock(line: str) -> tuple[float | None, bool]:
 _LONGEST = 1 << 13  # characters of a line that was wrapped
 _MOST_BELOW, _MOST_WRAPPED = 96, 8  # lines
 _HEAD = 80  # characters that tell whether a line is one of its own
-_OWN = re.compile(r"\.{3,}|\bINFO\b|\bWARN|\bStep Time\b|^\W{0,3}[\"']?(?:loss|train_runtime)[\"']?: ")
+_OWN = re.compile(
+    r"\.{3,}|\bINFO\b|\bWARN|\bStep Time\b|^\W{0,3}[Ss]tep:?\s{1,9}\d|^\W{0,3}[\"']?(?:loss|train_runtime)[\"']?: "
+)
 _NAMED = re.compile(r"[\w)\]]\s?[:=]\s*[\d.]|\|")
 # What a launcher, a container or a page puts before each line: a part of a line has it, too.
 _PREFIXES = tuple(
@@ -365,12 +367,17 @@ class LogReader:
         if self._open is not None:
             if self._open.goes_on(line):
                 return True
+            if not line.strip():  # the text may end here
+                self._open.left = 0
+                return False
             self._close()
         return self._take_unnumbered(line) or self._take_setting(line)
 
     def finish(self) -> list[LogRun]:
         """The runs that have steps."""
-        self._close(cut=bool(self._last.strip()))
+        # A step that was wrapped may end with a part of a number, even if its line ends.
+        wrapped = self._open is not None and len(self._open.pieces) > 1 and not self._open.family.below
+        self._close(cut=bool(self._last.strip()) or wrapped)
         self.runs[-1].unnumbered += self._waiting
         return [run for run in self.runs if run.is_one]
 

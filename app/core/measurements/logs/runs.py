@@ -145,6 +145,8 @@ class LogRun:
         )
 
 
+FEWEST_STEADY = 4  # steps: among fewer, a first one that warms up is not told from the others
+_APART = 1.5  # of two steps: by more, one of them is not steady
 _FEW = 10  # steps of which none is left out
 _SHARP = 10.0  # seconds between lines with a clock of whole seconds that are exact enough
 
@@ -186,6 +188,8 @@ class SteadyRun:
     def median(self, name: str) -> float | None:
         """The median of what the steps say as *name*; None if none does."""
         values = self.each(name)
+        if is_warm_up(values):
+            return values[-1]
         return statistics.median(values) if values else None
 
     def by_clock(self) -> tuple[Seconds | None, bool]:
@@ -201,6 +205,11 @@ class SteadyRun:
             if any("samples_per_second" in step.values for step in steps):
                 return count.family.rate_fault
         return ""
+
+
+def is_warm_up(values: Sequence[float]) -> bool:
+    """Whether *values* are too few to tell which of them are steady, and far apart."""
+    return 1 < len(values) < FEWEST_STEADY and max(values) > _APART * min(values)
 
 
 def _steady(steps: Sequence[LoggedStep]) -> Sequence[LoggedStep]:

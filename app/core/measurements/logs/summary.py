@@ -9,7 +9,7 @@ from app.core.formulas.presets.gpus import GPUS
 from app.core.measurements.logs.families import family_title
 from app.core.measurements.logs.layout import printed_cluster, printed_layout, printed_model, world_of
 from app.core.measurements.logs.reader import LogReader
-from app.core.measurements.logs.runs import LogRun, SteadyRun, batch_of, measured_step_time
+from app.core.measurements.logs.runs import FEWEST_STEADY, LogRun, SteadyRun, batch_of, is_warm_up, measured_step_time
 from app.core.measurements.number_checks import exceeds, highest_peak, unknown_units
 from app.core.measurements.reports import TrainingLog, join_doubts
 from app.core.units import FLOP_PER_SECOND, SECOND, FlopsPerSecond, Ratio, Seconds, show
@@ -176,6 +176,7 @@ _PARTLY = 0.75  # of a sequence, below which GPUs share one
 _PER_PARAMETER = 6  # FLOP for a token, forward and backward
 _MOST_PARAMETERS = 2e12
 _IN_TURN = 2  # steps, at most, between lines of another run
+_SHOWN = ("step_time", "tokens_per_second_per_gpu", "tokens_per_second", "flops_per_gpu", "mfu")
 _UNSTEADY = 3  # between the quartiles of the steps
 
 
@@ -251,8 +252,12 @@ def _foreign_settings(run: LogRun) -> Iterator[str]:
 
 def _unsteady(steady: SteadyRun) -> str:
     """A doubt if steps differ so much that a median says little."""
+    of = next((name for name in _SHOWN if is_warm_up(steady.each(name))), "")
+    if of:
+        called = of.replace("_", " ").replace("per gpu", "per GPU")
+        return f"the {called} differs by more than half between the few steps: that of the last is shown"
     times = sorted(steady.each("step_time"))
-    if len(times) < 4:  # noqa: PLR2004 (quartiles)
+    if len(times) < FEWEST_STEADY:
         return ""
     low, _, high = statistics.quantiles(times, n=4)
     if high <= _UNSTEADY * low:
