@@ -62,6 +62,8 @@ def _about_columns(table: CollectiveTable) -> Iterator[str]:
     if table.unknown:
         names = ", ".join(table.unknown)
         yield f"columns whose titles are not known are left out: {names}"
+    if len(table.prefixed) > 1:
+        yield "something stands before some of these rows, and not before others: mixed lines"
     if table.without_bandwidths:
         yield "the title has no column for both bandwidths: they are computed from sizes and times"
     if table.failed:

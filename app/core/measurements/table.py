@@ -482,6 +482,3 @@ def doubt_mixed_tables(tables: Sequence[CollectiveTable]) -> None:
     for table in tables[:-1]:
         if ended and not table.ended:
             table.doubts.append("no summary stands below these rows, as below others: mixed lines")
-    for table in tables:
-        if len(table.prefixed) > 1:
-            table.doubts.append("something stands before some of these rows, and not before others: mixed lines")
