@@ -4,14 +4,19 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import isfinite
 from reprlib import repr as short
 from typing import TypeVar, cast
 
 from app.core.errors import InputError, nearest
 from app.core.formulas.checks import positive
-from app.core.formulas.configurations import configuration_notes, is_configuration, is_layout_configuration
+from app.core.formulas.configurations import (
+    configuration_notes,
+    configured_stack,
+    is_configuration,
+    is_layout_configuration,
+)
 from app.core.formulas.layout import StepTime, step_time
 from app.core.formulas.parallelism.rules import PLAIN
 from app.core.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe, Shares
@@ -26,6 +31,9 @@ from app.core.translation import say
 from app.core.units import BYTE, SECOND, Bytes, PerSecond, Ratio, Seconds, Unit, parse_or_base, show
 
 RECIPE = Recipe.named("Megatron")
+# The bytes of each kind of number by the stack that a configuration names, and what of it is used.
+_RECIPES_OF = {"Megatron": "Megatron", "FSDP2": "FSDP2", "MaxText": "FSDP2", "DeepSpeed": "mixed", "eager": "FP32"}
+_USED = {"stack", "recipe"}
 _HELD_BACK = 1.05  # as in card_memory
 _MOST_STAGES = 1024  # of a pipeline: each is a number in the result
 
@@ -40,6 +48,7 @@ class PredictionRequest:
     recipe: Recipe = RECIPE
     shares: Shares = GIVEN
     assumed: str = ""  # what was not said, in a sentence
+    told: Mapping[str, str] = field(default_factory=dict)  # of the stack, by the configuration of the layout
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -125,6 +134,8 @@ def _doubts(asked: PredictionRequest) -> Iterator[str]:
     for name, record in (("model", asked.model), ("layout", asked.layout)):
         notes = configuration_notes(record.source)
         yield from (f"The {name}: {note}." for note in notes if not asked.assumed or "says no sequence" not in note)
+    if left_out := [f"{name.replace('_', ' ')} {value}" for name, value in asked.told.items() if name not in _USED]:
+        yield f"The layout: it also says {', '.join(left_out)}, which is left out."
     if (gpu := asked.cluster.gpu).dies > 1:
         yield (
             f"PyTorch sees {gpu.dies} GPUs in one {gpu.name}, each with a part of its memory: this is for ranks that"
@@ -307,13 +318,16 @@ class PredictionReader:
         model = self._record(ModelShape, "model", given["model"])
         cluster = self._record(Cluster, "cluster", given["cluster"])
         layout = self._layout(given["layout"], model, cluster)
+        told = configured_stack(given["layout"])
+        recipe = Recipe.named(told.get("recipe") or _RECIPES_OF[told["stack"]]) if told else RECIPE
         return PredictionRequest(
             model=model,
             cluster=cluster,
             layout=layout,
-            recipe=self._optional(Recipe, "recipe", given, RECIPE),
+            recipe=self._optional(Recipe, "recipe", given, recipe),
             shares=self._optional(Shares, "shares", given, GIVEN),
             assumed=_assumed(given["layout"], layout),
+            told=told,
         )
 
     def _layout(self, given: object, model: ModelShape, cluster: Cluster) -> Layout:

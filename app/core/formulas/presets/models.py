@@ -76,7 +76,7 @@ class ModelRow(NamedTuple):
 
 def name_without_variant(name: str) -> str:
     """*name* as the hub has it, without the organization and what it was tuned for."""
-    return _VARIANT.sub("", name.rpartition("/")[2])
+    return _VARIANT.sub("", name.rpartition("/")[2]).removeprefix("Meta-")
 
 
 _QWEN_3 = "Qwen3 Technical Report, arXiv:2505.09388, and the released configuration"
@@ -400,6 +400,8 @@ class ModelShape(Record):
     @classmethod
     def _known_or_new(cls, fields: Mapping[str, object]) -> Self:
         """The shape with these *fields*: a known record, if there is one that is alike."""
+        if fields.keys() == {"name"}:
+            return cls.named(str(fields["name"]))
         made = super().of(fields)
         alike = (one for one in cls.known().values() if replace(one, name=made.name, source=made.source) == made)
         return next(alike, made)
