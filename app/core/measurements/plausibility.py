@@ -113,7 +113,7 @@ def _limit(hardware: str) -> float:
 def _about_limit(rows: Sequence[SizeRow], count: int, limit: float, hardware: str) -> str:
     row = max(rows, key=lambda row: row.busbw)
     known = cluster_named_in(hardware) is not None
-    whose = f"NVLink of {hardware} carries" if known else "any link that is known here carries"
+    whose = f"the links of {hardware} carry" if known else "any link that is known here carries"
     return (
         f"{_count_of_rows(count)} left out: {show(row.busbw, BYTE_PER_SECOND)} of bus bandwidth is more than"
         f" {whose}, {show(limit, BYTE_PER_SECOND)} even with sums in the switch: times of the CPU,"
