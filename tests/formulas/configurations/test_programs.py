@@ -215,7 +215,7 @@ def test_an_optimizer_is_named_as_a_line_names_it_or_is_a_doubt(change: str, tol
     text = LLAMA_FACTORY.replace("optim: adamw_torch", change)
     found = configured_stack(text)
     assert {name: value for name, value in found.items() if name == "optimizer"} == told
-    assert ("not used: optim" in Layout.on(text, 8).source) is not told
+    assert ("not used: optim" in Layout.on(text, 8).source) is not bool(told)
 
 
 def test_arguments_of_megatron_that_change_numbers_are_read_or_doubted() -> None:

@@ -13,7 +13,7 @@ from fnmatch import fnmatchcase
 
 _LONGEST_KEY = 100
 _WEAK_MARKS = {"micro_batch_size", "global_batch_size", "seq_length"}  # of which one alone tells nothing
-_OFF = ("auto", "none", "null", "no", "", "???", -1, [], {})
+_OFF: tuple[object, ...] = ("auto", "none", "null", "no", "", "???", -1, [], {})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
