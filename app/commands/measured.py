@@ -238,7 +238,7 @@ def _measured_row(row: SizeRow) -> str:
 def _log(log: TrainingLog, given: Mapping[str, str]) -> Iterator[str]:
     yield f"training log of {family_title(log.family)}, {log.steps:,} {_of(log.steps, 'step')}"
     if log.step_time is not None:
-        yield f"  step        {show(log.step_time, SECOND)}, the median after warm-up"
+        yield f"  step        {show(log.step_time, SECOND)}, after warm-up"
     if log.tokens_per_second_per_gpu is not None:
         tokens = show(log.tokens_per_second_per_gpu, RATIO)
         yield f"  throughput  {tokens} tokens per second and GPU"

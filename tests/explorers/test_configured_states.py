@@ -41,18 +41,32 @@ def test_the_value_of_a_model_reads_back_and_fits_an_address(name: str) -> None:
 
 
 def test_a_config_json_changes_the_model_alone() -> None:
-    assert configured_state(json.dumps(CONFIG), 8) == {"model": "TinyLlama-1.1B"}
-    odd = configured_state(json.dumps({**CONFIG, "num_hidden_layers": 21}), 8)
+    assert configured_state(json.dumps(CONFIG), 8).controls == {"model": "TinyLlama-1.1B"}
+    odd = configured_state(json.dumps({**CONFIG, "num_hidden_layers": 21}), 8).controls
     assert ModelShape.read(odd["model"]).layers == 21
 
 
 def test_a_deepspeed_json_changes_the_layout_alone() -> None:
     text = '{"train_batch_size": 64, "train_micro_batch_size_per_gpu": 2, "zero_optimization": {"stage": 3}}'
-    assert configured_state(text, 16) == {"stage": "3", "micro": "2", "batch": "64"}
+    assert configured_state(text, 16).controls == {"stage": "3", "micro": "2", "batch": "64"}
+
+
+def test_what_a_configuration_leaves_out_is_a_doubt_beside_its_state() -> None:
+    text = '{"zero_optimization": {"stage": 3, "offload_param": {"device": "cpu"}, "zenflow": {"a": 2}}, "fp16": {"enabled": true}}'
+    _, doubts = configured_state(text, 16)
+    assert "The layout: it also says offload parameters, which is left out." in doubts
+    assert any("not used: zero_optimization.zenflow" in doubt for doubt in doubts)
+    _, doubts = configured_state(json.dumps({**CONFIG, "model_type": "wonder", "num_hidden_layers": 21}), 16)
+    assert any("model_type wonder is not known" in doubt for doubt in doubts)
+
+
+def test_a_file_that_names_its_gpus_sets_them() -> None:
+    text = "compute_environment: LOCAL_MACHINE\ndistributed_type: MULTI_GPU\nmixed_precision: bf16\nnum_processes: 4\n"
+    assert configured_state(text, 8).controls["gpus"] == "4"
 
 
 def test_arguments_of_megatron_change_both() -> None:
-    state = configured_state(MEGATRON, 8)
+    state = configured_state(MEGATRON, 8).controls
     assert state["model"] == "Qwen3-8B"
     placed = exact_placement(
         Values(read_controls(FIT.controls, {"gpus": "8", **state, "pipeline": "1", "virtual": "1", "context": "1"})[0])

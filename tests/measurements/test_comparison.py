@@ -78,6 +78,18 @@ def test_the_published_ones_reach_most_of_their_wire() -> None:
     assert found["b200-2-nvlink-alltoall"].which == "NVLink of a GPU"
 
 
+@each(("share", "says"), [(0.7, ""), (0.5, "Infinity Fabric")])
+def test_gpus_of_amd_are_judged_on_their_own_links(share: float, says: str) -> None:
+    amd = replace(ran("all_reduce", 8, 1, share * 448e9), hardware="AMD Instinct MI300X")
+    found = compare_test(amd)
+    assert found is not None
+    assert found.which == "Infinity Fabric of a GPU"
+    assert says in found.cause
+    assert bool(says) is bool(found.cause)
+    assert "NVLink" not in found.cause
+    assert "nvidia" not in found.cause
+
+
 def test_other_boards_and_unknown_ones_have_no_cluster() -> None:
     test = ran("all_reduce", 8, 1, 1e9)
     assert cluster_of_test(test) == cluster("DGX-H100")

@@ -18,12 +18,13 @@ SAYS: dict[str, tuple[float | None, float | None, float | None, float | None]] =
     "DeepSpeed": (147.8385, None, None, None),
     "torchtitan": (1.3967, 5868, 339.82e12, 0.3436),
     "MaxText": (11.719, 6760.245, 348.649e12, None),
-    "nanoGPT": (0.13527, None, None, 0.3791),
+    "nanoGPT": (0.13527, None, None, None),
     "nanochat": (0.11831, None, None, None),
     "litgpt": (0.5125, None, None, None),
     "torchtune": (None, 5126.15, None, None),
-    "verl": (48.8955, 3281.745, None, 0.3225),
+    "verl": (48.8955, 3281.745, None, None),
     "OLMo-core": (1.7, 12_348, None, 0.4121),
+    "prime-rl": (5.2, None, None, 0.267),
     "Hugging Face Trainer": (8.1, None, None, None),
 }
 

@@ -48,7 +48,7 @@ TABLES: dict[str, list[Table]] = {
 }
 DOUBTS = {
     "megatron-two-runs-in-a-file.log": "run 1 of 2 in this text",
-    "nanochat.log": "nanochat divides by the peak of an H100",
+    "nanochat.log": "nanochat of 2025, and autoresearch with its lines",
     "nccl-tests-cpu-time.txt": "the times are those of the CPU (-C 1)",
     "nccl-tests-json-cut-off.json": "what precedes is read",
     "nccl-tests-one-gpu-alltoall.txt": "one rank sends nothing",

@@ -263,3 +263,27 @@ def test_the_tokens_of_a_step_of_axolotl_are_read(tmp_path: Path) -> None:
     line = "{{'loss': 1.17, 'tokens_per_second_per_gpu': {}, 'epoch': 0.1}}\n"
     (log,) = read(tmp_path, "".join(line.format(3120 + n) for n in range(3)))
     assert log.tokens_per_second_per_gpu == 3121
+
+
+def test_two_steps_far_apart_are_not_averaged(tmp_path: Path) -> None:
+    (found,) = read(tmp_path, megatron(1, 41210.3) + megatron(2, 812.1))
+    assert found.step_time == pytest.approx(0.8121)
+    assert any("that of the last is shown" in doubt for doubt in found.doubts)
+    (near,) = read(tmp_path, megatron(1, 1500.0) + megatron(2, 1000.0))
+    assert near.step_time == pytest.approx(1.25)
+    assert not near.doubts
+
+
+def test_a_wrapped_step_at_the_end_of_a_text_may_lack_digits(tmp_path: Path) -> None:
+    line = "completed step: {n}, seconds: 11.722,\nTFLOP/s/device: 348.548,\nTokens/s/device: {tokens}\n"
+    (found,) = read(tmp_path, line.format(n=18, tokens=676))
+    assert "the text ends with a number, which may go on" in found.doubts
+    (found,) = read(tmp_path, line.format(n=18, tokens=6760.245) + line.format(n=19, tokens=676))
+    assert found.tokens_per_second_per_gpu == pytest.approx(6760.245)
+
+
+def test_a_line_that_counts_steps_is_no_part_of_the_step_before(tmp_path: Path) -> None:
+    verl = "step:{n} - perf/mfu/actor:0.3 - timing_s/step:49.0 -\nperf/throughput:3257.33\n"
+    other = "Step 1 | loss:1.5\ntokens_per_second_per_gpu:5120.4\n"
+    (found,) = read(tmp_path, verl.format(n=1) + verl.format(n=2) + other)
+    assert found.tokens_per_second_per_gpu == pytest.approx(3257.33)

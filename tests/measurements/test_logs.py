@@ -6,6 +6,7 @@ import pytest
 
 from app.core.measurements.file_reader import read_files
 from app.core.measurements.reports import TrainingLog
+from tests.each import each
 
 
 def read(tmp_path: Path, *lines: str) -> TrainingLog:
@@ -247,3 +248,73 @@ def test_a_log_says_which_model_cluster_and_layout_it_is_of(tmp_path: Path) -> N
     assert log.layout == "tensor=2 data=4 zero_stage=3 sequence=8192"
     assert not log.doubts
     assert (read(tmp_path, *titan[4:]).model, read(tmp_path, *titan[4:]).layout) == ("", "")
+
+
+BARS = (
+    "{tag}  1%|#         | 3/300 [00:19<30:06,  6.08s/it]",
+    "{tag}{{'loss': 1.3031, 'grad_norm': 0.81, 'learning_rate': 1e-05, 'epoch': 0.01}}",
+    "{tag} 33%|###3      | 100/300 [08:26<16:40,  5.00s/it]",
+    "{tag} 34%|###3      | 101/300 [08:40<23:10,  7.00s/it]",
+    "{tag} 67%|######6   | 200/300 [16:56<08:20,  5.00s/it]",
+    "{tag}{{'loss': 1.2031, 'grad_norm': 0.81, 'learning_rate': 1e-05, 'epoch': 0.67}}",
+    "{tag}100%|##########| 300/300 [25:16<00:00,  5.00s/it]",
+)
+TAGS = (
+    "", "0: ", "[rank0]: ", "[1,0]<stdout>:", "[default0]:", "trainer-1  | ", "2026-05-01T07:03:11.123456789Z stdout F ",
+    "(TrainWorker pid=4711, ip=10.0.0.1) ", "[pod/trainer-0/main] ", "trainer-7d9f8b-x2x main ", "node1: ", "10.0.0.1: ",
+    "2026-05-01 07:03:11,123 INFO ", "[INFO|trainer.py:2414] 2026-02-03 10:11:12,123 >> ", "\x1b[36m(worker pid=1)\x1b[0m ",
+)  # fmt: skip
+
+
+@each("tag", TAGS)
+def test_a_bar_behind_anything_is_measured_by_its_clock_after_warm_up(tag: str, tmp_path: Path) -> None:
+    log = read(tmp_path, *(line.format(tag=tag) for line in BARS))
+    assert log.family == "hf-trainer"
+    assert log.step_time == pytest.approx((25 * 60 + 16 - 8 * 60 - 26) / 200)
+
+
+def test_bars_that_were_joined_to_one_line_are_several(tmp_path: Path) -> None:
+    bars = "".join(line.format(tag="") for line in BARS if "%|" in line)
+    log = read(tmp_path, BARS[1].format(tag=""), bars)
+    assert log.step_time == pytest.approx(5.05)
+
+
+def test_a_bar_whose_clock_is_as_coarse_as_what_it_prints_says_what_it_prints(tmp_path: Path) -> None:
+    few = "{{'loss': 1.3, 'epoch': 0.1}}", " 20%|## | {n}/100 [00:{s}<01:00,  1.13s/it]"
+    log = read(tmp_path, few[0].format(), few[1].format(n=20, s=23), few[1].format(n=30, s=34))
+    assert log.step_time == pytest.approx(1.13)
+
+
+def test_a_description_before_a_bar_is_of_another_program(tmp_path: Path) -> None:
+    path = tmp_path / "pasted"
+    path.write_text("Loading checkpoint shards:  25%|##5 | 1/4 [00:02<00:06,  2.10s/it]\n" * 3)
+    (found,) = read_files([path])
+    assert not isinstance(found, TrainingLog)
+
+
+def test_the_mfu_of_a_phase_is_not_that_of_the_step(tmp_path: Path) -> None:
+    line = "step:{n} - perf/mfu/actor:0.4 - timing_s/gen:30.0 - timing_s/update_actor:20.0 - timing_s/step:80.0"
+    log = read(tmp_path, line.format(n=1), line.format(n=2))
+    assert log.mfu == pytest.approx(0.4 * 20 / 80)
+    assert any("is that of the update of the actor alone" in doubt for doubt in log.doubts)
+    log = read(tmp_path, line.replace("update_actor", "other").format(n=1))
+    assert log.mfu is None
+
+
+def test_an_mfu_on_a_fixed_peak_asks_for_the_gpu(tmp_path: Path) -> None:
+    line = "iter {n}: loss 4.2, time 88.12ms, mfu 61.02%"
+    log = read(tmp_path, line.format(n=100), line.format(n=110))
+    assert log.mfu is None
+    assert any("say which GPU it was" in doubt for doubt in log.doubts)
+
+
+def test_a_run_of_llama_factory_has_the_rate_of_its_summary(tmp_path: Path) -> None:
+    tag = "[INFO|callbacks.py:310] 2026-02-03 10:12:10,123 >> "
+    log = read(
+        tmp_path,
+        tag + "{'loss': 1.2031, 'learning_rate': 9.9e-06, 'epoch': 0.62, 'throughput': 4123.21}",
+        "***** train metrics *****",
+        "  train_steps_per_second   =      0.171",
+    )
+    assert log.step_time == pytest.approx(1 / 0.171)
+    assert any("tokens per second of all GPUs together" in doubt for doubt in log.doubts)

@@ -110,6 +110,14 @@ def test_a_redirected_file_of_powershell_is_read(tmp_path: Path) -> None:
     check(test, "broadcast", 16)
 
 
+def test_rows_of_which_some_stand_behind_something_are_of_several_outputs(tmp_path: Path) -> None:
+    lines = today("all_reduce", 16).splitlines()
+    numbers = [number for number, line in enumerate(lines) if re.match(r" +\d", line)]
+    lines[numbers[-1]] = f"0: {lines[numbers[-1]]}"
+    (test,) = read(tmp_path, "\n".join(lines))
+    assert any("not before others: mixed lines" in doubt for doubt in test.doubts)
+
+
 def test_several_tests_in_one_paste_are_several(tmp_path: Path) -> None:
     text = "\n".join([today("all_reduce", 16), today("all_gather", 8), today("sendrecv", 3)])
     tests = read(tmp_path, text)

@@ -111,7 +111,7 @@ def test_what_a_configuration_leaves_out_is_a_doubt_and_stands_in_the_verdict() 
     found = result(cluster="8 H100", layout=layout)
     assert found["doubts"][1:3] == [
         "The layout: auto is taken as 1: train_micro_batch_size_per_gpu.",
-        "The layout: left out: offload_optimizer.",
+        "The layout: it also says offload optimizer, which is left out.",
     ]
     assert "It does not fit, unless offload makes room, which is left out: a GPU needs" in found["why"]
     without = result(cluster="8 H100", layout={"train_micro_batch_size_per_gpu": 1, "zero_optimization": {"stage": 3}})

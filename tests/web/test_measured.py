@@ -141,6 +141,8 @@ def test_a_log_that_describes_its_run_is_predicted_and_opens_in_the_explorer(cli
     assert "853.2 ms" in shown.text
     bare = send(client, text_of("megatron-mixtral-16-h100")).text
     assert "Name the model, the cluster and the layout under" in bare
+    (onward,) = re.findall(r'<a class="button" href="(/explore/fit[^"]*)">What it should be</a>', bare)
+    assert client.get(html.unescape(onward)).status_code == 200
 
 
 def test_an_empty_file_is_said_to_be_empty(client: TestClient) -> None:

@@ -221,12 +221,13 @@ def _error(points: Sequence[Point], lines: Sequence[AlphaBetaPiece]) -> Ratio:
 
 
 ABOVE_THE_WIRE = "E-79"  # the erratum about a bus bandwidth above that of the link
-_GPU = re.compile(r"\b(A100|H100|H200|B200|B300|GB200|GB300)\b")
+_GPU = re.compile(r"\b(A100|H100|H200|B200|B300|GB200|GB300|MI3[025]\dX|MI35\dX)\b")
 _OTHER_BOARDS = re.compile(r"\b(?:PCIe|NVL\b|MIG)")
 _LARGEST_NODE = 16
 _ROUNDED = 1.01
 _IN_SWITCH = ("all_reduce", "reduce", "reduce_scatter", "broadcast", "all_gather")
 _LOW = 0.7  # of the wire
+_LOW_ON_AMD = 0.6  # RCCL reaches about 70 % of seven links of Infinity Fabric
 _SOCKETS = 0.1
 _PCIE = 64e9  # bytes per second, one direction of PCIe 5.0 with 16 lanes (PCI-SIG)
 _NEAR = 0.2
@@ -277,7 +278,7 @@ def cluster_named_in(hardware: str) -> Cluster | None:
     found = _GPU.search(hardware)
     if found is None or _OTHER_BOARDS.search(hardware.replace("NVL72", "")):
         return None
-    return CLUSTERS.get(f"DGX-{found[1]}")
+    return CLUSTERS.get(f"DGX-{found[1]}") or CLUSTERS.get(f"{found[1]} platform")
 
 
 def compare_test(test: CollectiveTest, cluster: Cluster | None = None) -> Comparison | None:
@@ -324,15 +325,16 @@ def _nodes(test: CollectiveTest, ranks: int, cluster: Cluster) -> int:
 def _wire(collective: str, ranks: int, nodes: int, cluster: Cluster) -> tuple[BytesPerSecond, str]:
     """What limits the bus bandwidth of *collective*, and its name."""
     inside, card = cluster.intra_bandwidth, cluster.inter_bandwidth
+    link = noted("Infinity Fabric of a GPU") if _is_of_amd(cluster) else noted("NVLink of a GPU")
     if nodes <= 1:
-        return inside, noted("NVLink of a GPU")
+        return inside, link
     each = max(1, ranks // nodes)
     if collective in {"alltoall", "alltoallv"}:
         return min(inside, card * (ranks - 1) / (ranks - each)), noted("the network card of a GPU")
     if collective == "sendrecv":
         return min(inside, card), noted("the network card of a GPU")
     if card * each > inside:
-        return inside, noted("NVLink of a GPU")
+        return inside, link
     if each > 1:
         return card * each, say("the {each} network cards of a node", each=each)
     return card * each, noted("a network card")
@@ -369,6 +371,24 @@ def _in_switch(collective: str, row: SizeRow, nodes: int, wire: BytesPerSecond) 
     return in_network_all_reduce_time(row.size, wire)
 
 
+def _is_of_amd(cluster: Cluster) -> bool:
+    return cluster.gpu.name.startswith("MI")
+
+
+def _cause_on_amd(share: float, nodes: int) -> str:
+    if nodes <= 1 and share >= _LOW_ON_AMD:
+        return ""
+    if nodes <= 1:
+        return noted(
+            "GPUs that do not use every link of Infinity Fabric: look at `rocm-smi --showtopo`, and for P2P in what"
+            " NCCL_DEBUG=INFO prints."
+        )
+    return noted(
+        "network cards that are left out (NCCL_IB_HCA), ROCm's RDMA of GPU memory that is off, or PCIe access control"
+        " (ACS)."
+    )
+
+
 def _cause(row: SizeRow, nodes: int, wire: BytesPerSecond, cluster: Cluster) -> str:
     """The usual cause of a bus bandwidth that is low; empty if it is not."""
     share = row.busbw / wire
@@ -376,6 +396,8 @@ def _cause(row: SizeRow, nodes: int, wire: BytesPerSecond, cluster: Cluster) -> 
         return ""
     if row.size < _LARGE:
         return noted("The largest size is so small that latency counts more than bandwidth.")
+    if _is_of_amd(cluster):
+        return _cause_on_amd(share, nodes)
     if nodes <= 1 and row.busbw > _PCIE:
         return noted(
             "NVLink is in use, since PCIe carries 64 GB/s at most, but not all of it: too few"

@@ -62,6 +62,8 @@ def _about_columns(table: CollectiveTable) -> Iterator[str]:
     if table.unknown:
         names = ", ".join(table.unknown)
         yield f"columns whose titles are not known are left out: {names}"
+    if len(table.prefixed) > 1:
+        yield "something stands before some of these rows, and not before others: mixed lines"
     if table.without_bandwidths:
         yield "the title has no column for both bandwidths: they are computed from sizes and times"
     if table.failed:
@@ -111,7 +113,7 @@ def _limit(hardware: str) -> float:
 def _about_limit(rows: Sequence[SizeRow], count: int, limit: float, hardware: str) -> str:
     row = max(rows, key=lambda row: row.busbw)
     known = cluster_named_in(hardware) is not None
-    whose = f"NVLink of {hardware} carries" if known else "any link that is known here carries"
+    whose = f"the links of {hardware} carry" if known else "any link that is known here carries"
     return (
         f"{_count_of_rows(count)} left out: {show(row.busbw, BYTE_PER_SECOND)} of bus bandwidth is more than"
         f" {whose}, {show(limit, BYTE_PER_SECOND)} even with sums in the switch: times of the CPU,"

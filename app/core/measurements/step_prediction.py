@@ -16,8 +16,8 @@ _HALVINGS = 30
 _MUCH = 0.25  # of a measured step, more than the formulas say
 _SMALLEST = 0.01  # of a step: less is not worth a sentence
 _TRY = {
-    "tensor": "fewer tensor-parallel ranks, all of them within NVLink",
-    "context": "fewer context-parallel ranks, all of them within NVLink",
+    "tensor": "fewer tensor-parallel ranks, all of them in a node",
+    "context": "fewer context-parallel ranks, all of them in a node",
     "expert": "experts on fewer nodes, or a limit on the nodes that a token is sent to",
     "data": "more micro-batches in a step, a lower ZeRO stage, or sharding within a node",
     "messages": "fewer stages, or fewer chunks per GPU",

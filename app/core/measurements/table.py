@@ -166,6 +166,7 @@ class CollectiveTable:
     unknown: tuple[str, ...] = ()  # titles of columns that are not known
     misfits: int = 0  # rows that do not fit the title
     cpu_time: bool = False  # the times are those of the CPU, until the call returned
+    prefixed: set[bool] = field(default_factory=set)  # whether anything stands before a row
     in_milliseconds: bool = False
     average: float | None = None
     wrong: int = 0

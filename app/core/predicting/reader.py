@@ -6,11 +6,11 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from reprlib import repr as short
-from typing import TypeVar, cast
+from typing import TypeGuard, TypeVar, cast
 
 from app.core.errors import InputError, nearest
 from app.core.formulas.checks import positive
-from app.core.formulas.configurations import is_configuration, is_layout_configuration
+from app.core.formulas.configurations import configured_stack, is_configuration, is_layout_configuration
 from app.core.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe, Shares
 from app.core.formulas.presets.layouts import LAYOUT_FIELDS
 from app.core.formulas.presets.stacks import STACK_KEYS, Stack, likely_stack, stack_recipe
@@ -77,9 +77,10 @@ class PredictionReader:
         model = self._record(ModelShape, "model", given["model"])
         cluster = self._record(Cluster, "cluster", given["cluster"])
         layout = self._layout(given["layout"], model, cluster)
-        recipe = self._optional(Recipe, "recipe", given)
-        named = self._optional(Stack, "stack", given)
-        stack = self._stack(given, named or likely_stack(layout, cluster.gpu, recipe))
+        told = configured_stack(given["layout"]) if _is_configured(given["layout"]) else {}
+        recipe = self._optional(Recipe, "recipe", {**told, **given})
+        named = self._optional(Stack, "stack", {**told, **given})
+        stack = self._stack({**told, **given}, named or likely_stack(layout, cluster.gpu, recipe))
         if stack.gradient_checkpointing != "unknown":
             layout = replace(layout, recompute="full" if stack.gradient_checkpointing == "yes" else "none")
         return PredictionRequest(
@@ -96,9 +97,7 @@ class PredictionReader:
 
     def _layout(self, given: object, model: ModelShape, cluster: Cluster) -> Layout:
         """The layout; one in a configuration is for the GPUs of *cluster*."""
-        if (isinstance(given, str) and is_configuration(given)) or (
-            isinstance(given, Mapping) and is_layout_configuration(given)
-        ):
+        if _is_configured(given):
             _check_length("layout", given)
             try:
                 return Layout.on(given, cluster.gpus, model.layers)
@@ -128,6 +127,13 @@ class PredictionReader:
                 self._known.clear()
             self._known[kind, type(given), written] = made
         return made
+
+
+def _is_configured(given: object) -> TypeGuard[str | Mapping[str, object]]:
+    """Whether a layout is in the configuration of a program."""
+    if isinstance(given, str):
+        return is_configuration(given)
+    return isinstance(given, Mapping) and is_layout_configuration(given)
 
 
 def _assumed(given: object, layout: Layout) -> str:

@@ -1,9 +1,10 @@
 """A pasted configuration as the state of an explorer: its model, and what it says of a layout."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import fields
+from typing import NamedTuple
 
-from app.core.formulas.configurations import is_configuration, layout_fields, model_fields
+from app.core.formulas.configurations import configuration_notes, is_configuration, layout_fields, model_fields
 from app.core.formulas.presets import Layout, ModelShape
 from app.core.translation import say
 
@@ -19,6 +20,7 @@ _CONTROLS = {
     "recompute": "recompute",
 }
 _NOT_OF_A_SHAPE = {"name", "source"}
+_OF_A_STACK = {"stack", "recipe"}  # which a prediction has in any case
 
 
 def model_value(text: str) -> str:
@@ -38,34 +40,60 @@ def model_value(text: str) -> str:
     return " ".join(f"{name}={value}" for name, value in pairs)
 
 
-def configured_state(text: str, gpus: int) -> Mapping[str, str]:
-    """What the configuration *text* says of the controls, on *gpus* GPUs.
+class ConfiguredState(NamedTuple):
+    """What a configuration says of the controls, and its doubts, each in a sentence."""
+
+    controls: Mapping[str, str]
+    doubts: tuple[str, ...]
+
+
+def configured_state(text: str, gpus: int) -> ConfiguredState:
+    """What the configuration *text* says of the controls, on *gpus* GPUs unless it says how many.
 
     Raises:
         ValueError: it is not a configuration, or says neither a model nor a layout.
     """
     if not is_configuration(text):
-        raise ValueError(say("this is not a configuration: paste a config.json, arguments, a JSON or a TOML"))
-    model = _said(text, "model")
-    layout = _said(text, "layout", gpus)
+        raise ValueError(say("this is not a configuration: paste a config.json, a file of your trainer, or arguments"))
+    model, about_model = _said(_model_state, text)
+    layout, about_layout = _said(_layout_state, text, gpus)
     if not model and not layout:
         model_fields(text)  # says what is missing
-    return {**model, **layout}
+        layout_fields(text)
+    return ConfiguredState({**model, **layout}, (*about_model, *about_layout))
 
 
-def _said(text: str, what: str, gpus: int = 0) -> Mapping[str, str]:
-    """What the configuration says of the model, or of the layout; nothing if it does not."""
+_State = tuple[Mapping[str, str], list[str]]
+
+
+def _said(read: Callable[..., _State], *given: object) -> _State:
+    """What *read* says of the controls, and its doubts; nothing if it does not."""
     try:
-        return {"model": model_value(text)} if what == "model" else _layout_state(text, gpus)
+        return read(*given)
     except ValueError:
-        return {}
+        return {}, []
 
 
-def _layout_state(text: str, gpus: int) -> Mapping[str, str]:
+def _model_state(text: str) -> _State:
+    source = ModelShape.read(text).source
+    return {"model": model_value(text)}, [f"The model: {note}." for note in configuration_notes(source)]
+
+
+def _layout_state(text: str, gpus: int) -> _State:
     found = layout_fields(text)
-    said = set(found.fields) if found else set()
-    layout = Layout.on(text, gpus)
-    state = {control: str(getattr(layout, name)) for name, control in _CONTROLS.items() if name in said}
-    if found and (found.batch or "microbatches" in said):
+    if found is None:
+        return {}, []
+    said = set(found.fields)
+    doubts, state = [], {}
+    try:
+        layout = Layout.on(text, found.gpus or gpus)
+        doubts = [f"The layout: {note}." for note in configuration_notes(layout.source)]
+    except ValueError as error:  # such as a batch that the GPUs do not divide
+        return {}, [f"The layout: {error}."]
+    if found.gpus:
+        state["gpus"] = str(found.gpus)
+    state |= {control: str(getattr(layout, name)) for name, control in _CONTROLS.items() if name in said}
+    if found.batch or "microbatches" in said:
         state["batch"] = str(layout.data * layout.microbatches * layout.micro_batch)
-    return state
+    more = [f"{name.replace('_', ' ')} {value}" for name, value in found.stack.items() if name not in _OF_A_STACK]
+    return state, [*doubts, *([f"The layout: it also says {', '.join(more)}, which is left out."] if more else [])]

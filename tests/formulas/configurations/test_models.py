@@ -87,7 +87,7 @@ def test_a_model_that_is_not_known_is_its_shape_and_says_what_is_guessed() -> No
     assert (small.layers, small.hidden, small.name) == (4, 4096, "as given")
     assert "left out" not in small.source
     wonder = ModelShape.of({**LLAMA, "model_type": "wonder", "num_hidden_layers": 4})
-    assert "wonder, which is not known: read as a Llama" in wonder.source
+    assert "model_type wonder is not known: read as a Llama" in wonder.source
     windows = ModelShape.of({**LLAMA, "sliding_window": 4096, "num_hidden_layers": 4})
     assert "left out: windows of attention" in windows.source
 
@@ -162,8 +162,8 @@ def test_a_toml_of_torchtitan_names_its_model(name: str, flavor: str, known: str
         ({"layer_types": ["linear_attention", "full_attention"]}, "layers without attention"),
         ({"is_encoder_decoder": True, "model_type": "t5"}, "'t5' is not a decoder"),
         (
-            {"kv_lora_rank": 512, "qk_nope_head_dim": 192, "v_head_dim": 256, "qk_rope_head_dim": 64},
-            "192 for queries and of 256 for values are different",
+            {"kv_lora_rank": 512, "qk_nope_head_dim": 192, "v_head_dim": 512, "qk_rope_head_dim": 64},
+            "192 for queries and of 512 for values are different",
         ),
         ({"deep": [[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]]]]]]]]]]]]}, "nested too deeply"),
         ({"wide": list(range(30_000))}, "nested too deeply or too large"),

@@ -1,12 +1,11 @@
-"""From a configuration of Hugging Face or Megatron-LM to the fields of a model shape and a layout."""
+"""From a configuration of Hugging Face, Megatron-LM or MaxText to the fields of a model shape."""
 
-import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from reprlib import repr as short
 
 from app.core.formulas.configurations.documents import (
+    arguments_of_sections,
     check_document,
     count_in,
     document_of,
@@ -15,43 +14,40 @@ from app.core.formulas.configurations.documents import (
     needed_count,
     table_in,
 )
-from app.core.formulas.configurations.known_keys import DEEPSPEED_KEYS, TITAN_KEYS, is_set
+from app.core.formulas.configurations.program_keys import HUB
+from app.core.formulas.configurations.programs import configured_model
 from app.core.translation import say
 
 _INNER = ("text_config", "llm_config", "language_config")
 _GPT = {"gpt2", "gpt_bigcode", "gpt_neox", "opt", "bloom", "falcon", "starcoder2", "phi", "mpt"}
 _LAYER_NORM = _GPT | {"nemotron", "stablelm", "cohere", "cohere2"}
 _NO_GATE = _GPT | {"nemotron"}
-_TIED = {"gpt2", "gemma", "gemma2", "gemma3", "gemma3_text", "opt", "bloom", "falcon", "mpt", "cohere"}
-_QUERY_KEY = {"qwen3", "qwen3_moe", "gemma3", "gemma3_text", "olmo2", "olmo3", "minimax_m2", "qwen3_vl_text"}
-_QKV = {"qwen2", "qwen2_moe", "qwen2_vl", "qwen2_5_vl", "qwen2_5_vl_text"}
-_ROUTER_BIAS = {"deepseek_v3", "deepseek_v32", "kimi_k2", "glm4_moe", "gpt_oss", "minimax_m2", "glm4v_moe_text"}
-_SIMPLE = {
-    "llama",
-    "mistral",
-    "ministral",
-    "mixtral",
-    "phi3",
-    "llama4",
-    "llama4_text",
-    "smollm3",
-    "granite",
-    "seed_oss",
-    "glm",
-    "glm4",
-    "deepseek_v2",
-    "internlm2",
-    "yi",
-    "exaone4",
-    "mistral3",
-    "hunyuan_v1_moe",
-    "ernie4_5_moe",
-    "dots1",
-    "mimo",
-    "arcee",
-    "helium",
-    "olmoe",
+_TIED = {
+    "gpt2",
+    "gemma",
+    "gemma2",
+    "gemma3",
+    "gemma3_text",
+    "opt",
+    "bloom",
+    "falcon",
+    "mpt",
+    "cohere",
+    "gemma4",
+    "gemma4_text",
 }
+_QUERY_KEY = {"qwen3", "qwen3_moe", "gemma3", "gemma3_text", "olmo2", "olmo3", "minimax_m2", "qwen3_vl_text"} | {
+    "gemma4", "gemma4_text", "qwen3_vl_moe_text", "minimax_m3",
+}  # fmt: skip
+_QKV = {"qwen2", "qwen2_moe", "qwen2_vl", "qwen2_5_vl", "qwen2_5_vl_text"}
+_ROUTER_BIAS = {"deepseek_v3", "deepseek_v32", "kimi_k2", "glm4_moe", "gpt_oss", "minimax_m2", "glm4v_moe_text"} | {
+    "glm_moe_dsa", "glm4_moe_lite", "minimax_m3",
+}  # fmt: skip
+_SIMPLE = {
+    "llama", "mistral", "ministral", "mixtral", "phi3", "llama4", "llama4_text", "smollm3", "granite", "seed_oss",
+    "glm", "glm4", "deepseek_v2", "internlm2", "yi", "exaone4", "mistral3", "hunyuan_v1_moe", "ernie4_5_moe", "dots1",
+    "mimo", "arcee", "helium", "olmoe", "glm_moe_dsa", "glm4_moe_lite",
+}  # fmt: skip
 _KNOWN = _LAYER_NORM | _TIED | _QUERY_KEY | _QKV | _ROUTER_BIAS | _SIMPLE
 _RECURRENT = re.compile(
     r"mamba|rwkv|jamba|nemotron_h|bamba|falcon_h1|zamba|lfm2|kimi_linear|qwen3_next|qwen3_5"
@@ -59,6 +55,36 @@ _RECURRENT = re.compile(
     re.IGNORECASE,
 )
 _RECURRENT_LAYERS = re.compile(r"linear|mamba|recurrent|conv", re.IGNORECASE)
+_ENCODERS = re.compile(
+    r"(?:\w{0,9}bert\w{0,9}|roberta|xlm-roberta|deberta(?:-v2)?|electra|vit\w{0,4}|clip\w{0,15}|siglip\w{0,15}|whisper"
+    r"|wav2vec2|hubert|dinov\d)",
+    re.IGNORECASE,
+)
+# What a file leaves out since its class has it.
+_DEFAULT_NAMES = (
+    "vocab_size", "hidden_size", "intermediate_size", "num_hidden_layers", "num_attention_heads",
+    "num_key_value_heads", "head_dim",
+)  # fmt: skip
+_DEFAULTS = {
+    "gemma": (256_000, 3072, 24_576, 28, 16, 16, 256),
+    "gemma2": (256_000, 2304, 9216, 26, 8, 4, 256),
+    "gemma3": (262_208, 2304, 9216, 26, 8, 4, 256),
+    "gemma3_text": (262_208, 2304, 9216, 26, 8, 4, 256),
+    "gemma4": (262_144, 2304, 9216, 30, 8, 4, 256),
+    "gemma4_text": (262_144, 2304, 9216, 30, 8, 4, 256),
+    "llama": (32_000, 4096, 11_008, 32, 32, None, None),
+    "mistral": (32_000, 4096, 14_336, 32, 32, 8, None),
+    "mistral3": (131_072, 5120, 32_768, 40, 32, 8, 128),
+    "mixtral": (32_000, 4096, 14_336, 32, 32, 8, None),
+    "qwen2": (151_936, 4096, 22_016, 32, 32, 32, None),
+    "qwen3": (151_936, 4096, 22_016, 32, 32, 32, 128),
+    "qwen2_5_vl_text": (152_064, 8192, 29_568, 80, 64, 8, None),
+    "qwen3_vl_text": (151_936, 4096, 22_016, 32, 32, 32, 128),
+    "phi3": (32_064, 3072, 8192, 32, 32, None, None),
+    "llama4_text": (202_048, 5120, 8192, 48, 40, 8, 128),
+    "cohere2": (256_000, 8192, 22_528, 40, 64, None, None),
+    "gpt_neox": (50_432, 6144, 24_576, 44, 64, None, None),
+}
 
 
 def hub_model(given: Mapping[str, object]) -> Mapping[str, object]:
@@ -70,19 +96,49 @@ def hub_model(given: Mapping[str, object]) -> Mapping[str, object]:
     inner = next((table for name in _INNER if (table := table_in(given, name))), given)
     kind = str(inner.get("model_type") or given.get("model_type") or "").lower()
     _refuse(kind, given, inner)
-    flat = {**inner}
+    flat, taken = _with_defaults(kind, inner)
     if "tie_word_embeddings" in given:
         flat.setdefault("tie_word_embeddings", given["tie_word_embeddings"])
     found = {**_hub_attention(kind, flat), **_feed_forward(kind, flat), **_mixture(kind, flat)}
-    notes = "; ".join(_notes(kind, given, inner))
-    return {**found, "source": f"config.json, model_type {kind[:40] or 'not said'}" + notes}
+    notes = [*_notes(kind, given, flat), *([f"left out of the file, and of its class: {taken}"] if taken else [])]
+    return {**found, "source": "; ".join([f"config.json, model_type {kind[:40] or 'not said'}", *notes])}
+
+
+def _with_defaults(kind: str, inner: Mapping[str, object]) -> tuple[dict[str, object], str]:
+    """The settings with those that the file leaves out to its class, and what these are."""
+    defaults = dict(zip(_DEFAULT_NAMES, _DEFAULTS.get(kind, ()), strict=False))
+    taken = {name: value for name, value in defaults.items() if value is not None and inner.get(name) is None}
+    if len(taken) == len(defaults):  # it says nothing
+        return {**inner}, ""
+    if inner.get("hidden_size") is not None and inner.get("num_attention_heads") is not None and kind not in _GEMMAS:
+        taken.pop("head_dim", None)  # older files have hidden / heads
+        taken.pop("num_key_value_heads", None)
+    if "num_hidden_layers" in taken and "hidden_size" in inner and kind not in _GEMMAS:
+        taken.pop("num_hidden_layers")
+    return {**inner, **taken}, ", ".join(f"{name} {value}" for name, value in taken.items())
+
+
+_GEMMAS = {"gemma3", "gemma3_text", "gemma4", "gemma4_text"}
 
 
 def _refuse(kind: str, given: Mapping[str, object], inner: Mapping[str, object]) -> None:
     """Refuse what a decoder of equal layers is not."""
+    if _ENCODERS.fullmatch(kind):
+        raise ValueError(say("{kind} is an encoder: a model shape is that of a decoder", kind=short(kind)))
     layers = inner.get("layer_types") or inner.get("layers_block_type") or []
-    other = [one for one in layers if _RECURRENT_LAYERS.search(str(one))] if isinstance(layers, list) else []
-    if _RECURRENT.search(kind) or other:
+    every = layers if isinstance(layers, list) else []
+    other = sum(bool(_RECURRENT_LAYERS.search(str(one))) for one in every)
+    if other:
+        raise ValueError(
+            say(
+                "{kind} has layers without attention (state spaces or linear attention), {other} of {every}, which a"
+                " model shape cannot say",
+                kind=short(kind),
+                other=other,
+                every=len(every),
+            )
+        )
+    if _RECURRENT.search(kind):
         raise ValueError(
             say(
                 "{kind} has layers without attention (state spaces or linear attention), which a"
@@ -139,22 +195,30 @@ def _biases(kind: str, given: Mapping[str, object]) -> str:
 
 def _feed_forward(kind: str, given: Mapping[str, object]) -> Mapping[str, object]:
     gated = kind not in _NO_GATE
-    width = count_in(given, "intermediate_size_mlp", "intermediate_size", "n_inner", "ffn_dim", "ffn_hidden_size")
+    width = count_in(
+        given, "dense_intermediate_size", "intermediate_size_mlp", "intermediate_size", "n_inner", "ffn_dim",
+        "ffn_hidden_size",
+    )  # fmt: skip
     if width is None and not gated:
         width = 4 * needed_count(given, "hidden_size", "n_embd", "d_model")
     if width is None:
-        width = needed_count(given, "intermediate_size")
+        width = 0 if count_in(given, *_EXPERTS) else needed_count(given, "intermediate_size")
     return {"feed_forward": width, "gated": gated}
 
 
+_EXPERTS = ("n_routed_experts", "num_local_experts", "num_experts", "moe_num_experts")
+
+
 def _mixture(kind: str, given: Mapping[str, object]) -> Mapping[str, object]:
-    experts = count_in(given, "n_routed_experts", "num_local_experts", "num_experts", "moe_num_experts")
+    experts = count_in(given, *_EXPERTS)
     if not experts or experts == 1:
         return {}
     size = count_in(given, "moe_intermediate_size") or needed_count(given, "intermediate_size")
     found = {
         "experts": experts,
-        "active_experts": needed_count(given, "num_experts_per_tok", "num_experts_per_token", "moe_topk", "moe_k"),
+        "active_experts": needed_count(
+            given, "num_experts_per_tok", "num_experts_per_token", "moe_topk", "moe_k", "top_k_experts"
+        ),
         "expert_feed_forward": size,
         "shared": _shared(kind, given, size),
         "dense_layers": _dense_layers(given),
@@ -168,36 +232,98 @@ def _shared(kind: str, given: Mapping[str, object], size: int) -> int:
     if kind.startswith("llama4"):
         return 1
     wide = count_in(given, "shared_expert_intermediate_size", "shared_intermediate_size") or 0
-    return wide // size if wide else count_in(given, "n_shared_experts", "num_shared_experts") or 0
+    if kind in _GEMMAS:  # the dense network runs beside the experts
+        wide = needed_count(given, "intermediate_size")
+    return (
+        wide // size
+        if wide
+        else count_in(given, "n_shared_experts", "num_shared_experts", "moe_num_shared_experts") or 0
+    )
 
 
 def _dense_layers(given: Mapping[str, object]) -> int:
+    """Layers without experts: listed by layer, or the first ones and all but every so many."""
     layers = needed_count(given, "num_hidden_layers", "n_layer", "num_layers")
+    kinds, frequency = given.get("mlp_layer_types"), given.get("moe_layer_freq")
+    if isinstance(kinds, list) and kinds:
+        return sum(one == "dense" for one in kinds[:layers])
+    if isinstance(frequency, list) and frequency:
+        return sum(one == 0 for one in frequency[:layers])
+    first = count_in(given, "first_k_dense_replace", "num_dense_layers", "moe_layer_start_index") or 0
+    every = count_in(given, "moe_layer_freq", "moe_layer_interval") or 1
+    if first or every > 1:
+        mixed = sum(number >= first and number % every == 0 for number in range(min(layers, _MOST_LAYERS)))
+        return layers - mixed
     every = count_in(given, "interleave_moe_layer_step", "decoder_sparse_step") or 1
     only = given.get("mlp_only_layers")
-    return (
-        (count_in(given, "first_k_dense_replace", "num_dense_layers") or 0)
-        + (len(only) if isinstance(only, list) else 0)
-        + (layers - layers // every if every > 1 else 0)
-    )
+    return (len(only) if isinstance(only, list) else 0) + (layers - layers // every if every > 1 else 0)
+
+
+_MOST_LAYERS = 10_000
 
 
 def _notes(kind: str, given: Mapping[str, object], inner: Mapping[str, object]) -> Iterator[str]:
     """What is guessed, and what is left out."""
     if kind not in _KNOWN:
-        yield ", which is not known: read as a Llama, with a gate, RMSNorm and no biases"
+        yield f"model_type {kind[:40] or 'not said'} is not known: read as a Llama, with a gate, RMSNorm and no biases"
     left_out = {
-        "the vision or audio model": inner is not given,
-        "modules for further tokens": bool(count_in(inner, "num_nextn_predict_layers")),
+        "the vision or audio model": any(table_in(given, name) for name in _INNER),
+        "modules for further tokens": bool(count_in(inner, "num_nextn_predict_layers", "mtp_num_hidden_layers")),
         "windows of attention": bool(inner.get("sliding_window")) and inner.get("use_sliding_window") is not False,
     }
     names = [name for name, found in left_out.items() if found]
     if names:
-        yield f"; left out: {', '.join(names)}"
+        yield f"left out: {', '.join(names)}"
+    sizes = [count_in(inner, name) or 0 for name in ("hidden_size_per_layer_input", "num_hidden_layers")]
+    if all(sizes):
+        words = count_in(inner, "vocab_size_per_layer_input", "vocab_size") or 0
+        yield f"left out: embeddings of each layer, {words * sizes[0] * sizes[1] / 1e9:.3g} billion parameters"
+    value, size = count_in(inner, "v_head_dim"), count_in(inner, "qk_nope_head_dim")
+    if value and size and value != size and count_in(inner, "kv_lora_rank"):
+        yield f"heads of {size} for queries and of {value} for values are read as heads of {(size + value) // 2}"
+    if unknown := HUB.unknown(inner):
+        yield f"not used: {', '.join(unknown[:8])}{f' and {len(unknown) - 8} more' if len(unknown) > 8 else ''}"  # noqa: PLR2004
 
 
 _DENSE = re.compile(r"\(?\[0\]\s*\*\s*(\d+)")
 _VARIABLE = re.compile(r"[$`]")
+
+
+def maxtext_model(given: Mapping[str, object]) -> Mapping[str, object]:
+    """The fields of the shape in a configuration of MaxText, whose widths a scale multiplies.
+
+    Raises:
+        ValueError: a key is missing or is not a number.
+    """
+    if (count_in(given, "global_parameter_scale") or 1) > 1 or str(given.get("attention_type")) == "mla":
+        raise ValueError(say("this model of MaxText is scaled, or has latent attention: give its model_name"))
+    heads = needed_count(given, "base_num_query_heads")
+    experts = count_in(given, "num_experts") or 0
+    found = {
+        "layers": needed_count(given, "base_num_decoder_layers"),
+        "hidden": needed_count(given, "base_emb_dim"),
+        "heads": heads,
+        "key_value_heads": count_in(given, "base_num_kv_heads") or heads,
+        "head_size": count_in(given, "head_dim") or 128,
+        "feed_forward": needed_count(given, "base_mlp_dim"),
+        "vocabulary": count_in(given, "vocab_size") or 32_000,
+        "gated": len(given.get("mlp_activations") or (1, 2)) > 1,  # type: ignore[arg-type]
+        "tied": flag_in(given, "logits_via_embedding"),
+        "query_key_norm": flag_in(given, "use_qk_norm"),
+        "source": "a configuration of MaxText",
+    }
+    if experts <= 1:
+        return found
+    dense = count_in(given, "first_num_dense_layers") or 0
+    return {
+        **found,
+        "feed_forward": found["feed_forward"] if dense else 0,
+        "experts": experts,
+        "active_experts": count_in(given, "num_experts_per_tok") or 1,
+        "expert_feed_forward": count_in(given, "base_moe_mlp_dim") or needed_count(given, "base_mlp_dim"),
+        "shared": count_in(given, "shared_experts") or 0,
+        "dense_layers": dense,
+    }
 
 
 def megatron_model(given: Mapping[str, object]) -> Mapping[str, object]:
@@ -208,7 +334,7 @@ def megatron_model(given: Mapping[str, object]) -> Mapping[str, object]:
     """
     _refuse_variables(given)
     hidden, heads = needed_count(given, "hidden_size"), needed_count(given, "num_attention_heads")
-    gated = flag_in(given, "swiglu") or flag_in(given, "gated_linear_unit")
+    gated = flag_in(given, "swiglu") or flag_in(given, "gated_linear_unit") or "glu" in str(given.get("activation"))
     layers = needed_count(given, "num_layers")
     found = {
         "layers": layers,
@@ -219,7 +345,8 @@ def megatron_model(given: Mapping[str, object]) -> Mapping[str, object]:
         "feed_forward": count_in(given, "ffn_hidden_size") or 4 * hidden,
         "vocabulary": needed_count(given, "vocab_size", "padded_vocab_size"),
         "gated": gated,
-        "tied": not flag_in(given, "untie_embeddings_and_output_weights"),
+        "tied": flag_in(given, "share_embeddings_and_output_weights", True)
+        and not flag_in(given, "untie_embeddings_and_output_weights"),
         "norm": "rms" if str(given.get("normalization", "")).lower() == "rmsnorm" else "layer",
         "biases": _megatron_biases(given),
         "query_key_norm": flag_in(given, "qk_layernorm"),
@@ -260,7 +387,7 @@ def _megatron_groups(given: Mapping[str, object], heads: int) -> int:
 
 
 def _megatron_biases(given: Mapping[str, object]) -> str:
-    if not flag_in(given, "disable_bias_linear") and flag_in(given, "add_bias_linear", True):
+    if not flag_in(given, "disable_bias_linear") and flag_in(given, "add_bias_linear", flag_in(given, "bias", True)):
         return "all"
     return "qkv" if flag_in(given, "add_qkv_bias") else "none"
 
@@ -286,7 +413,7 @@ def _latent(given: Mapping[str, object], heads: int) -> Mapping[str, int]:
 
 
 def _megatron_mixture(given: Mapping[str, object], layers: int) -> Mapping[str, object]:
-    if not (experts := count_in(given, "num_experts")):
+    if not (experts := count_in(given, "num_experts", "num_moe_experts")):
         return {}
     size = count_in(given, "moe_ffn_hidden_size") or needed_count(given, "ffn_hidden_size")
     wide = count_in(given, "moe_shared_expert_intermediate_size") or 0
@@ -320,7 +447,6 @@ _OF_THE_HUB = {
     "model_type", "architectures", "num_hidden_layers", "n_layer", "hidden_size", "text_config",
     "n_embd", "llm_config", "language_config", "num_attention_heads", "vocab_size", "num_layers",
 }  # fmt: skip
-_LONGEST_NAME = 100
 _ENOUGH = 2  # names that tell a configuration from a record with a wrong field
 _OF_MEGATRON = {"num_layers", "ffn_hidden_size", "kv_channels"}
 
@@ -335,235 +461,19 @@ def model_fields(given: str | Mapping[str, object]) -> Fields | None:
         return None
     document = document_of(given) if isinstance(given, str) else given
     check_document(document)
+    document = arguments_of_sections(document)
     names = set(document)
     if _OF_MEGATRON & names and not names & {"num_hidden_layers", "model_type", "architectures"}:
         return megatron_model(document)
+    if "base_emb_dim" in names:
+        return maxtext_model(document)
+    if name := configured_model(document):
+        return {"name": name}
     if _OF_THE_HUB & names:
         return hub_model(document)
-    if (table := table_in(document, "model")).get("flavor"):
-        return {"name": f"{table.get('name', '')}-{table['flavor']}"[:_LONGEST_NAME]}
     raise ValueError(
         say(
             "the configuration has no model: a config.json of Hugging Face has num_hidden_layers,"
             " arguments of Megatron-LM have --num-layers"
         )
     )
-
-
-_BATCH = ("train_batch_size", "train_micro_batch_size_per_gpu", "gradient_accumulation_steps")
-_DEEPSPEED = {"zero_optimization", *_BATCH}
-# Of ZeRO, and not of a layout: what is kept elsewhere, held twice, or sent in fewer bits.
-_NO_LAYOUT = (
-    "offload_optimizer", "offload_param", "cpu_offload", "zero_hpz_partition_size",
-    "mics_shard_size", "zero_quantized_weights", "zero_quantized_gradients",
-)  # fmt: skip
-_TITAN = {"parallelism", "activation_checkpoint"}
-_MEGATRON = {
-    "tensor_model_parallel_size", "pipeline_model_parallel_size", "micro_batch_size",
-    "global_batch_size", "seq_length", "context_parallel_size", "expert_model_parallel_size",
-}  # fmt: skip
-_RECOMPUTE = {"full": "full", "selective": "selective", "none": "none", "op": "operations"}
-Setting = int | str | bool  # of a layout, by its field
-
-
-@dataclass(frozen=True, slots=True)
-class ConfiguredLayout:
-    """What a configuration says of a layout: *fields*, and the sequences of a step; 0 if unsaid."""
-
-    fields: Mapping[str, Setting]
-    batch: int = 0
-    layers_per_chunk: int = 0  # of an interleaved pipeline
-
-    def on(self, gpus: int, layers: int = 0) -> Mapping[str, Setting]:
-        """The fields of the layout on *gpus* GPUs: the remaining degree is data parallelism.
-
-        Raises:
-            ValueError: the degrees do not divide the GPUs, or the batch.
-        """
-        found = dict(self.fields)
-        model = _degrees_product(found, "tensor", "pipeline", "context")
-        if gpus % model:
-            raise ValueError(
-                say(
-                    "the configuration splits the model over {model} GPUs, which do not divide {gpus}",
-                    model=model,
-                    gpus=gpus,
-                )
-            )
-        found["data"] = gpus // model
-        if self.layers_per_chunk and layers:
-            found["virtual"] = max(1, layers // (_degrees_product(found, "pipeline") * self.layers_per_chunk))
-        if "sequence" not in found:
-            found["source"] = f"{found['source']}, which says no sequence: 8,192 tokens are taken"
-        if self.batch:
-            found["microbatches"] = self._microbatches(found)
-        return found
-
-    def _microbatches(self, found: Mapping[str, Setting]) -> int:
-        each = _degrees_product(found, "data", "micro_batch")
-        if self.batch % each:
-            raise ValueError(
-                say("the batch of {batch} sequences does not divide into {each} at once", batch=self.batch, each=each)
-            )
-        return self.batch // each
-
-
-_SOURCES = ("config.json, ", "a DeepSpeed JSON", "a torchtitan TOML", "arguments of Megatron-LM")
-
-
-def _degrees_product(found: Mapping[str, Setting], *names: str) -> int:
-    return math.prod(int(found.get(name, 1)) for name in names)
-
-
-def configuration_notes(source: str) -> list[str]:
-    """What a record that was read from a configuration says is guessed or left out, by its *source*.
-
-    >>> configuration_notes("a DeepSpeed JSON, where auto is taken as 1: x; left out: offload_optimizer")
-    ['auto is taken as 1: x', 'left out: offload_optimizer']
-    """
-    if not source.startswith(_SOURCES):
-        return []
-    first, *others = re.split(r", where |; |, (?=which )", source)
-    of = first.rpartition(", ")[2]
-    return [f"{of} {note.removeprefix('which ')}" if note.startswith("which ") else note for note in others]
-
-
-def is_layout_configuration(given: Mapping[str, object]) -> bool:
-    """Whether an object is a configuration rather than the fields of a layout."""
-    return bool((_DEEPSPEED | _TITAN | _MEGATRON) & set(given))
-
-
-def layout_fields(given: str | Mapping[str, object]) -> ConfiguredLayout | None:
-    """What a configuration says of a layout; None for another object.
-
-    Raises:
-        ValueError: it is not valid, or says nothing of a layout.
-    """
-    document = document_of(given) if isinstance(given, str) else given
-    for names, read in ((_DEEPSPEED, _deepspeed), (_TITAN, _torchtitan), (_MEGATRON, _megatron)):
-        if names & set(document):
-            check_document(document)
-            return read(document)
-    if isinstance(given, Mapping):
-        return None
-    raise ValueError(
-        say(
-            "the configuration has no layout: DeepSpeed has zero_optimization, torchtitan has"
-            " [parallelism], Megatron-LM has --tensor-model-parallel-size"
-        )
-    )
-
-
-def _deepspeed(given: Mapping[str, object]) -> ConfiguredLayout:
-    fixed = {name: value for name, value in given.items() if value != "auto"}
-    stage = count_in(table_in(given, "zero_optimization"), "stage") or 0
-    micro = count_in(fixed, "train_micro_batch_size_per_gpu")
-    steps = count_in(fixed, "gradient_accumulation_steps")
-    ranks = table_in(given, "tensor_parallel")
-    fields: dict[str, Setting | None] = {
-        "zero_stage": stage,
-        "micro_batch": micro,
-        "microbatches": steps,
-        "tensor": count_in(ranks, "autotp_size", "tp_size"),
-        "sequence_parallel": False,
-        "source": f"a DeepSpeed JSON{_not_said(given)}{DEEPSPEED_KEYS.left_out(given)}",
-    }
-    batch = 0 if steps else count_in(fixed, "train_batch_size") or 0
-    return ConfiguredLayout(_known_settings(fields), batch)
-
-
-def _not_said(given: Mapping[str, object]) -> str:
-    """What a DeepSpeed JSON leaves to the program, and what of it a layout does not have."""
-    zero = table_in(given, "zero_optimization")
-    left_out = [name for name in _NO_LAYOUT if is_set(zero.get(name))]
-    whole, *others = _BATCH
-    last = 1 if isinstance(given.get(whole), int) else 2  # of the steps there is a rest then
-    auto = [name for name in others[:last] if given.get(name) == "auto"]
-    says = f", where auto is taken as 1: {', '.join(auto)}" if auto else ""
-    says += f"; left out: {', '.join(left_out)}" if left_out else ""
-    if _trains_in_fp32(given):
-        says += "; neither bf16 nor fp16 is enabled, so that DeepSpeed trains in FP32: this is for 16 bits"
-    return says
-
-
-def _trains_in_fp32(given: Mapping[str, object]) -> bool:
-    """Whether a DeepSpeed JSON enables no format of 16 bits."""
-    return not any(table_in(given, name).get("enabled") for name in ("bf16", "bfloat16", "fp16", "torch_autocast"))
-
-
-def _torchtitan(given: Mapping[str, object]) -> ConfiguredLayout:
-    degrees, training = table_in(given, "parallelism"), table_in(given, "training")
-    copies = count_in(degrees, "data_parallel_replicate_degree") or 1
-    fields: dict[str, Setting | None] = {
-        "tensor": count_in(degrees, "tensor_parallel_degree"),
-        "pipeline": count_in(degrees, "pipeline_parallel_degree"),
-        "context": count_in(degrees, "context_parallel_degree"),
-        "expert": count_in(degrees, "expert_parallel_degree"),
-        **_titan_batch(degrees, count_in(training, "local_batch_size", "batch_size")),
-        "sequence": count_in(training, "seq_len"),
-        "zero_stage": 3,
-        "context_by": "all-gather",
-        "recompute": _titan_recompute(table_in(given, "activation_checkpoint")),
-        "source": f"a torchtitan TOML{_titan_left_out(given)}",
-    }
-    batch = count_in({k: v for k, v in training.items() if v != -1}, "global_batch_size") or 0
-    shards = degrees.get("data_parallel_shard_degree", -1)
-    if copies > 1 and isinstance(shards, int) and shards > 0:
-        fields["shard_ranks"] = shards * (count_in(degrees, "context_parallel_degree") or 1)
-    return ConfiguredLayout(_known_settings(fields), batch)
-
-
-def _titan_batch(degrees: Mapping[str, object], local: int | None) -> Mapping[str, int | None]:
-    """The micro-batches of a *local* batch, which a pipeline splits, by default into single sequences."""
-    if (count_in(degrees, "pipeline_parallel_degree") or 1) == 1:
-        return {"micro_batch": local}
-    micro = count_in(degrees, "pipeline_parallel_microbatch_size") or 1
-    return {"micro_batch": micro, "microbatches": local and local // micro}
-
-
-def _titan_left_out(given: Mapping[str, object]) -> str:
-    again = table_in(given, "activation_checkpoint")
-    option = str(again.get("selective_ac_option", "op"))
-    every = str(again.get("mode", "selective")) == "selective" and option != "op"
-    says = f"; left out: recomputation of every layer number {option[:10]}" if every else ""
-    return says + TITAN_KEYS.left_out(given)
-
-
-def _titan_recompute(given: Mapping[str, object]) -> str:
-    mode = str(given.get("mode", "selective"))
-    if mode == "selective" and str(given.get("selective_ac_option", "op")) == "op":
-        return "operations"
-    return _RECOMPUTE.get(mode, "selective")
-
-
-def _megatron(given: Mapping[str, object]) -> ConfiguredLayout:
-    fields: dict[str, Setting | None] = {
-        "tensor": count_in(given, "tensor_model_parallel_size"),
-        "pipeline": count_in(given, "pipeline_model_parallel_size"),
-        "context": count_in(given, "context_parallel_size"),
-        "expert": count_in(given, "expert_model_parallel_size"),
-        "expert_tensor": count_in(given, "expert_tensor_parallel_size"),
-        "virtual": count_in(given, "num_virtual_stages_per_pipeline_rank"),
-        "micro_batch": count_in(given, "micro_batch_size"),
-        "sequence": count_in(given, "seq_length"),
-        "first_layers": count_in(given, "decoder_first_pipeline_num_layers"),
-        "last_layers": count_in(given, "decoder_last_pipeline_num_layers"),
-        "zero_stage": 1 if flag_in(given, "use_distributed_optimizer") else 0,
-        "sequence_parallel": flag_in(given, "sequence_parallel"),
-        "recompute": _megatron_recompute(given),
-        "precision": "8-bit" if given.get("fp8") or given.get("fp8_format") else "16-bit",
-        "source": "arguments of Megatron-LM",
-    }
-    chunk = count_in(given, "num_layers_per_virtual_pipeline_stage") or 0
-    return ConfiguredLayout(_known_settings(fields), count_in(given, "global_batch_size") or 0, chunk)
-
-
-def _megatron_recompute(given: Mapping[str, object]) -> str:
-    if flag_in(given, "recompute_activations"):
-        return "selective"
-    return _RECOMPUTE.get(str(given.get("recompute_granularity")), "none")
-
-
-def _known_settings(fields: Mapping[str, Setting | None]) -> Mapping[str, Setting]:
-    """*fields* without those that the configuration does not say."""
-    return {name: value for name, value in fields.items() if value is not None}

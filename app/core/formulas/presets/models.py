@@ -78,7 +78,7 @@ class ModelRow(NamedTuple):
 
 def name_without_variant(name: str) -> str:
     """*name* as the hub has it, without the organization and what it was tuned for."""
-    return _VARIANT.sub("", name.rpartition("/")[2])
+    return _VARIANT.sub("", name.rpartition("/")[2]).removeprefix("Meta-")
 
 
 _QWEN_3 = "Qwen3 Technical Report, arXiv:2505.09388, and the released configuration"
@@ -418,6 +418,8 @@ class ModelShape(Record):
     @classmethod
     def _known_or_new(cls, fields: Mapping[str, object]) -> Self:
         """The shape with these *fields*: a known record, if there is one that is alike."""
+        if fields.keys() == {"name"}:
+            return cls.named(str(fields["name"]))
         made = super().of(fields)
         own = {name: getattr(made, name) for name in ("name", "source")}
         if not made.window:  # a reader may leave windows out

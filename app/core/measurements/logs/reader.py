@@ -79,6 +79,15 @@ FOREIGN_FAMILIES: Mapping[str, ForeignFamily] = MappingProxyType(
             r"\bTrain epoch \[\d+/\d+\]: +\d+%\|",
             "Train epoch [1/1]:  10%|#         | 10/100 [00:05<00:45,  2.0s/it]",
         ),
+        "slime": _foreign(
+            "perf/", r"\bperf \d+: \{'perf/", "perf 5: {'perf/rollout_time': 41.2, 'perf/actor_train_time': 22.1}"
+        ),
+        "VeOmni": _foreign(
+            "total_loss",
+            r"\bEpoch \d+/\d+: +\d+%\|.*\btotal_loss:",
+            "Epoch 1/3:  10%|# | 9/90 [00:5<1:0, total_loss: 1.2]",
+        ),
+        "NeMo-RL": _foreign("Total step time", r"\bTotal step time: [\d.]+ ?s", "  Total step time: 41.20s"),
         "diffusers or another program with a bar of its own": _foreign(
             "%|",
             r"^\s{0,9}[A-Z][\w ]{1,40}: +\d{1,3}%\|.*\b\d+/\d+ \[.*(?:it/s|s/it)",
@@ -120,6 +129,21 @@ def _tool(words: str, form: str, sample: str, instead: str) -> ForeignTool:
 
 FOREIGN_TOOLS: Mapping[str, ForeignTool] = MappingProxyType(
     {
+        "oneCCL's benchmark": _tool(
+            "# Benchmarking, t_min[usec]",
+            r"# Benchmarking: \w|#bytes +#repetitions +t_min\[usec\] +t_max\[usec\] +t_avg\[usec\] +stddev",
+            "# Benchmarking: allreduce ",
+            _COLLECTIVES,
+        ),
+        "all_reduce_bench": _tool(
+            "bandwidth of all_reduce, | payload",
+            r"average bandwidth of all_reduce|^\| payload +\| +busbw",
+            "The average bandwidth of all_reduce with a 4.0GB payload (5 trials, 4 ranks):",
+            _COLLECTIVES,
+        ),
+        "DeepSpeed's FLOPS profiler": _tool(
+            "Flops Profiler", r"\bDeepSpeed Flops Profiler\b", "--- DeepSpeed Flops Profiler ---", _TRACE
+        ),
         "OSU micro-benchmarks": _tool(
             "# OSU", r"^[^#]{0,80}# OSU \S.{0,80}\bTest\b", "# OSU MPI-CUDA Allreduce Latency Test v7.3", _COLLECTIVES
         ),
@@ -247,10 +271,34 @@ def line_clock(line: str) -> tuple[float | None, bool]:
     return whole + float(f"0.{part or 0}"), bool(part)
 
 
+# What launchers, containers and loggers put before a line, one behind the other.
+_TAGS = re.compile(
+    r"^(?:\s{0,8}(?:\d{1,6}:(?=\s)|\[[^\]\s]{1,80}(?: [^\]\s]{1,40})?\](?:<\w{3,6}>)?:?|\([A-Za-z][^)]{0,80}\)"
+    r"|\d{4}-\d\d-\d\d[T ][\d:.,]{8,18}(?:Z|[+-]\d\d:?\d\d)?|\d\d:\d\d:\d\d(?:[.,]\d{1,9})?|std(?:out|err) [FP]"
+    r"|[a-z][\w.-]{0,60} {1,30}\||\w[\w./-]{0,60}\d(?::\d{1,4})?:(?=\s)|(?:DEBUG|INFO|WARNING|ERROR)\b:?"
+    r"|>>|[-+>|](?=\s)"
+    r"|[a-z][a-z0-9]{0,40}(?:-[a-z0-9]{1,40}){1,6}(?: [a-z][a-z0-9-]{0,40})?(?= [\[{0-9]| {2,})"
+    r")(?=[\s{\[(]|\d{1,3}%|$))++\s?"
+)
+_OF_A_TRAINER = ("%|", "'loss'", '"loss"', "train_runtime", "train_steps_per_second")
+_BARS = re.compile(r"(?<=\])\s{0,30}(?=\D{0,60}\d{1,3}%\|)")
+
+
+def without_tags(line: str) -> str:
+    """*line* without what launchers, containers and loggers put before it.
+
+    >>> without_tags("[rank0]: 2026-05-01 07:03:11,123 INFO  10%|# | 1/10 [00:01<00:09,  1.0s/it]")
+    '10%|# | 1/10 [00:01<00:09,  1.0s/it]'
+    """
+    return _TAGS.sub("", line, count=1).lstrip()
+
+
 _LONGEST = 1 << 13  # characters of a line that was wrapped
 _MOST_BELOW, _MOST_WRAPPED = 96, 8  # lines
 _HEAD = 80  # characters that tell whether a line is one of its own
-_OWN = re.compile(r"\.{3,}|\bINFO\b|\bWARN|\bStep Time\b|^\W{0,3}[\"']?(?:loss|train_runtime)[\"']?: ")
+_OWN = re.compile(
+    r"\.{3,}|\bINFO\b|\bWARN|\bStep Time\b|^\W{0,3}[Ss]tep:?\s{1,9}\d|^\W{0,3}[\"']?(?:loss|train_runtime)[\"']?: "
+)
 _NAMED = re.compile(r"[\w)\]]\s?[:=]\s*[\d.]|\|")
 # What a launcher, a container or a page puts before each line: a part of a line has it, too.
 _PREFIXES = tuple(
@@ -336,7 +384,7 @@ def _is_own(line: str) -> bool:
 MOST_RUNS = 16
 _SERIES = re.compile(r"train_step_timing in s: *\[([\d., ]+)\]")
 _TRAINER = re.compile(r"^\W{0,3}[\"']?(?:loss|train_runtime)[\"']?: ")
-_A_SUMMARY = re.compile(r"[\"']train_steps_per_second[\"']: [\"']?([\d.e+-]{1,20})")
+_A_SUMMARY = re.compile(r"\btrain_steps_per_second[\"']?\s{0,30}[:=] {0,30}[\"']?([\d.e+-]{1,20})")
 _A_RUN = re.compile(r"[\"']train_runtime[\"']: [\"']?([\d.e+-]{1,20})")
 _STEP_WORDS = ("iter", "step", "Step", "PerSec", "%|")
 
@@ -357,6 +405,11 @@ class LogReader:
         """Read *line*; whether it was that of a step."""
         self._last = line
         line = without_colors(line)
+        if any(word in line for word in _OF_A_TRAINER):
+            line = without_tags(line[:_LONGEST])
+            if line.count("%|") > 1:
+                taken = [self.take(one) for one in _BARS.split(line)]
+                return any(taken)
         family = _family_of(line)
         if family is not None:
             self._close()
@@ -365,12 +418,17 @@ class LogReader:
         if self._open is not None:
             if self._open.goes_on(line):
                 return True
+            if not line.strip():  # the text may end here
+                self._open.left = 0
+                return False
             self._close()
         return self._take_unnumbered(line) or self._take_setting(line)
 
     def finish(self) -> list[LogRun]:
         """The runs that have steps."""
-        self._close(cut=bool(self._last.strip()))
+        # A step that was wrapped may end with a part of a number, even if its line ends.
+        wrapped = self._open is not None and len(self._open.pieces) > 1 and not self._open.family.below
+        self._close(cut=bool(self._last.strip()) or wrapped)
         self.runs[-1].unnumbered += self._waiting
         return [run for run in self.runs if run.is_one]
 
@@ -449,7 +507,7 @@ class LogReader:
         if "timing" in line and (series := _SERIES.search(line)):
             times = [value for word in series[1].split(",") if (value := read_number(word.strip()))]
             run.unnumbered += [LoggedStep(0, None, {"step_time": value}) for value in times]
-        elif "epoch" in line and _TRAINER.search(line):
+        elif ("epoch" in line and _TRAINER.search(line)) or _A_SUMMARY.match(line.lstrip()):
             self._take_trainer(run, line)
         elif "Step Time" in line and len(self._waiting) + len(run.unnumbered) < MOST_STEPS:
             self._waiting.append(LoggedStep(0, line_clock(line)[0], line_numbers(line).values))

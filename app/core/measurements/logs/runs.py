@@ -145,6 +145,8 @@ class LogRun:
         )
 
 
+FEWEST_STEADY = 4  # steps: among fewer, a first one that warms up is not told from the others
+_APART = 1.5  # of two steps: by more, one of them is not steady
 _FEW = 10  # steps of which none is left out
 _SHARP = 10.0  # seconds between lines with a clock of whole seconds that are exact enough
 
@@ -186,6 +188,8 @@ class SteadyRun:
     def median(self, name: str) -> float | None:
         """The median of what the steps say as *name*; None if none does."""
         values = self.each(name)
+        if is_warm_up(values):
+            return values[-1]
         return statistics.median(values) if values else None
 
     def by_clock(self) -> tuple[Seconds | None, bool]:
@@ -201,6 +205,11 @@ class SteadyRun:
             if any("samples_per_second" in step.values for step in steps):
                 return count.family.rate_fault
         return ""
+
+
+def is_warm_up(values: Sequence[float]) -> bool:
+    """Whether *values* are too few to tell which of them are steady, and far apart."""
+    return 1 < len(values) < FEWEST_STEADY and max(values) > _APART * min(values)
 
 
 def _steady(steps: Sequence[LoggedStep]) -> Sequence[LoggedStep]:
@@ -226,6 +235,29 @@ def _by_clock(steps: Sequence[LoggedStep], *, coarse: bool) -> Seconds | None:
     return statistics.median(gap / count for gap, count in gaps)
 
 
+_TENTH = 10  # of the steps, which warm up
+_READ = 1.0  # seconds that a clock of whole seconds is off, at most
+
+
+def _by_bar(steady: SteadyRun, printed: Seconds | None) -> Seconds | None:
+    """Seconds of a step by the clock of a progress bar, between its first line after warm-up and its last.
+
+    What the bar prints is smoothed, and of the few steps before; None where its clock says no more.
+    """
+    for count in (one for one, _ in steady.counts if one.family.companion and one.total):
+        timed = [step for step in count.steps.values() if step.at is not None and step.number > 1]
+        whole = int(count.total) if count.total.isdigit() else 0
+        late = [step for step in timed if step.number * _TENTH >= min(whole, max(step.number for step in timed))]
+        if len(late) < 2:  # noqa: PLR2004 (ends)
+            continue
+        first, last = (pick(late, key=lambda step: step.number) for pick in (min, max))
+        steps, seconds = last.number - first.number, (last.at or 0.0) - (first.at or 0.0)
+        if seconds <= 0 or (printed is not None and abs(seconds - printed * steps) <= _READ):
+            return None
+        return seconds / steps if seconds > _SHARP else None
+    return None
+
+
 def batch_of(steady: SteadyRun) -> float | None:
     """Sequences of a step of all GPUs."""
     return steady.median("global_batch") or steady.run.settings.count("global_batch") or None
@@ -237,6 +269,8 @@ def measured_step_time(steady: SteadyRun) -> tuple[Seconds | None, str]:
     Where the clock differs by more than a quarter, it is the measurement.
     """
     printed, said, fault = _printed(steady)
+    if (bar := _by_bar(steady, printed)) is not None:
+        return bar, _about_bar(bar, printed)
     clock, coarse = steady.by_clock()
     if printed is None or clock is None:
         return printed or clock, ""
@@ -249,6 +283,15 @@ def measured_step_time(steady: SteadyRun) -> tuple[Seconds | None, str]:
     return clock, (
         f"{said} says {show(printed, SECOND)} for a step, and its clock says {show(clock, SECOND)},"
         f" which is shown; {known}"
+    )
+
+
+def _about_bar(bar: Seconds, printed: Seconds | None) -> str:
+    if printed is None or not far_apart(bar, printed):
+        return ""
+    return (
+        f"the bar prints {show(printed, SECOND)} for a step, smoothed over the last few, and its clock says"
+        f" {show(bar, SECOND)}, which is shown: with evaluations and checkpoints between the steps"
     )
 
 

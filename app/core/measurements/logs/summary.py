@@ -9,7 +9,7 @@ from app.core.formulas.presets.gpus import GPUS
 from app.core.measurements.logs.families import family_title
 from app.core.measurements.logs.layout import printed_cluster, printed_layout, printed_model, world_of
 from app.core.measurements.logs.reader import LogReader
-from app.core.measurements.logs.runs import LogRun, SteadyRun, batch_of, measured_step_time
+from app.core.measurements.logs.runs import FEWEST_STEADY, LogRun, SteadyRun, batch_of, is_warm_up, measured_step_time
 from app.core.measurements.number_checks import exceeds, highest_peak, unknown_units
 from app.core.measurements.reports import TrainingLog, join_doubts
 from app.core.units import FLOP_PER_SECOND, SECOND, FlopsPerSecond, Ratio, Seconds, show
@@ -30,11 +30,15 @@ class _Peaks:
     highest: FlopsPerSecond  # with the narrowest numbers, else of any GPU
     used: FlopsPerSecond | None
     fault: str
+    fixed: bool  # whether the log may divide by the peak of another GPU
 
 
 def utilization(steady: SteadyRun) -> tuple[FlopsPerSecond | None, Ratio | None, Doubts]:
     """FLOP per second and GPU, the MFU on the dense peak, and doubts about both."""
     flops, printed = steady.median("flops_per_gpu"), steady.median("mfu")
+    family = steady.run.family
+    if printed is not None and family and family.mfu_phase:
+        return flops, *_of_a_phase(printed, steady, family.mfu_phase)
     peaks = _peaks(steady, flops, printed)
     if flops is not None and exceeds(flops, peaks.highest):
         return None, None, [_about_flops(flops, peaks)]
@@ -45,6 +49,17 @@ def utilization(steady: SteadyRun) -> tuple[FlopsPerSecond | None, Ratio | None,
     return (flops, *_plausible_mfu(flops, printed, peaks))
 
 
+def _of_a_phase(printed: Ratio, steady: SteadyRun, phase: str) -> tuple[Ratio | None, Doubts]:
+    """The MFU of the whole step, where the log has that of one *phase* of it."""
+    time, step = steady.median("phase_time"), steady.median("step_time")
+    says = f"the log's MFU of {_percent(printed)} is that of {phase} alone"
+    if not time or not step or time > step:
+        return None, [says]
+    share = printed * time / step
+    took = f"{show(time, SECOND)} of the {show(step, SECOND)} of a step, of which it is {_percent(share)}"
+    return share, [f"{says}, which takes {took}"]
+
+
 def _peaks(steady: SteadyRun, flops: float | None, printed: Ratio | None) -> _Peaks:
     said = steady.run.settings
     gpu = gpu_printed_as(said.gpu) if said.gpu else None
@@ -53,7 +68,8 @@ def _peaks(steady: SteadyRun, flops: float | None, printed: Ratio | None) -> _Pe
     used = said.peak or of_family or (flops / printed if flops and printed else None)
     dense = _dense_peak(gpu, eight_bits=said.eight_bits)
     highest = max(gpu.peak, gpu.peak_8bit, gpu.peak_4bit) if gpu else highest_peak()
-    return _Peaks(said.gpu, dense, highest, used, family.mfu_of if family else "")
+    fault, fixed = (family.mfu_of, family.mfu_fixed) if family else ("", False)
+    return _Peaks(said.gpu, dense, highest, used, fault, fixed and not said.peak)
 
 
 def _dense_peak(gpu: Gpu | None, *, eight_bits: bool) -> FlopsPerSecond | None:
@@ -73,6 +89,8 @@ def _about_flops(flops: float, peaks: _Peaks) -> str:
 def _without_flops(printed: Ratio | None, peaks: _Peaks) -> tuple[Ratio | None, Doubts]:
     if printed is None:
         return None, []
+    if not peaks.gpu and peaks.fault and peaks.fixed:
+        return None, [f"{_percent(printed)} is printed, no GPU is, and {peaks.fault}: say which GPU it was"]
     if exceeds(printed, 1.0):
         return None, [f"{_percent(printed)} is printed: {_NOT_ONE}{_because(peaks.fault)}"]
     if peaks.used and peaks.dense and abs(peaks.used / peaks.dense - 1) > _NEAR:
@@ -176,6 +194,7 @@ _PARTLY = 0.75  # of a sequence, below which GPUs share one
 _PER_PARAMETER = 6  # FLOP for a token, forward and backward
 _MOST_PARAMETERS = 2e12
 _IN_TURN = 2  # steps, at most, between lines of another run
+_SHOWN = ("step_time", "tokens_per_second_per_gpu", "tokens_per_second", "flops_per_gpu", "mfu")
 _UNSTEADY = 3  # between the quartiles of the steps
 
 
@@ -251,8 +270,12 @@ def _foreign_settings(run: LogRun) -> Iterator[str]:
 
 def _unsteady(steady: SteadyRun) -> str:
     """A doubt if steps differ so much that a median says little."""
+    of = next((name for name in _SHOWN if is_warm_up(steady.each(name))), "")
+    if of:
+        called = of.replace("_", " ").replace("per gpu", "per GPU")
+        return f"the {called} differs by more than half between the few steps: that of the last is shown"
     times = sorted(steady.each("step_time"))
-    if len(times) < 4:  # noqa: PLR2004 (quartiles)
+    if len(times) < FEWEST_STEADY:
         return ""
     low, _, high = statistics.quantiles(times, n=4)
     if high <= _UNSTEADY * low:

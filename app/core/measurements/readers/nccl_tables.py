@@ -155,6 +155,7 @@ class TableReader(CollectiveReader):
         self._begun = None if row else (start, rest)
         if row:
             self._now.add(row)
+            self._now.prefixed.add(bool(start.string[: start.start()].strip()))
 
     def _row_of(self, start: re.Match[str], rest: list[str]) -> RawRow | None:
         if self._title is None:

@@ -20,7 +20,7 @@ from app.course.explorers import (
     read_controls,
     translate_explored,
 )
-from app.course.explorers.configured_states import configured_state
+from app.course.explorers.configured_states import ConfiguredState, configured_state
 from app.course.explorers.controls import Select
 from app.server.aside.child_process import read_apart
 from app.site.markdown import inline_html
@@ -29,7 +29,6 @@ from app.site.web.urls import explorer_url
 
 LONGEST = 400  # characters of a value in a URL
 CONFIGURATION = "configuration"  # the field for a pasted one
-CONFIGURATION_LONGEST = 4000  # characters that are read of it
 
 
 def explorer_called(name: str) -> Explorer:
@@ -48,9 +47,9 @@ def control_values(explorer: Explorer, query: Mapping[str, str]) -> tuple[Values
     """The values of the controls in an address, and a sentence for each that was corrected."""
     given = {name: text[:LONGEST] for name, text in query.items()}
     pasted = query.get(CONFIGURATION, "").strip() if takes_configurations(explorer) else ""
-    configured, problem = _configured(explorer, pasted, given) if pasted else ({}, "")
-    values, corrections = read_controls(explorer.controls, {**given, **configured})
-    return Values(values), (*((problem,) if problem else ()), *corrections)
+    configured = _configured(explorer, pasted, given) if pasted else ConfiguredState({}, ())
+    values, corrections = read_controls(explorer.controls, {**given, **configured.controls})
+    return Values(values), (*configured.doubts, *corrections)
 
 
 def takes_configurations(explorer: Explorer) -> bool:
@@ -58,18 +57,17 @@ def takes_configurations(explorer: Explorer) -> bool:
     return any(isinstance(one, Select) and one.own is not None for one in explorer.controls)
 
 
-def _configured(explorer: Explorer, text: str, given: Mapping[str, str]) -> tuple[Mapping[str, str], str]:
-    """What a pasted configuration says of the controls, or why it says nothing."""
-    if len(text) > CONFIGURATION_LONGEST:
-        form = translate("A pasted configuration has at most {most} characters.", most="4,000")
-        return {}, form
+def _configured(explorer: Explorer, text: str, given: Mapping[str, str]) -> ConfiguredState:
+    """What a pasted configuration says of the controls, and what it leaves out, or why it says nothing."""
     values, _ = read_controls(explorer.controls, given)
     try:
-        return read_apart(configured_state, text, Values(values).count("gpus")), ""
+        found = read_apart(configured_state, text, Values(values).count("gpus"))
+        return ConfiguredState(found.controls, tuple(localize(doubt) for doubt in found.doubts))
     except ValueError as error:
-        return {}, sentence(localize(str(error)))
+        problem = localize(str(error))
     except InputError as error:  # it takes too much
-        return {}, sentence(translate("the pasted configuration was not read: {problem}", problem=str(error)))
+        problem = translate("the pasted configuration was not read: {problem}", problem=str(error))
+    return ConfiguredState({}, (sentence(problem),))
 
 
 def url_state(explorer: Explorer, values: Values) -> dict[str, str]:

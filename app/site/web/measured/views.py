@@ -6,7 +6,7 @@ from urllib.parse import urlencode
 
 from app.core.charts.axes import percent_text
 from app.core.errors import sentence
-from app.core.formulas.presets import Cluster
+from app.core.formulas.presets import Cluster, ModelShape
 from app.core.measurements.file_reader import Report
 from app.core.measurements.logs.families import family_title
 from app.core.measurements.pieces import ABOVE_THE_WIRE, Comparison, compare_test, median_error
@@ -105,6 +105,7 @@ class ReportView:
     beside: tuple[tuple[Hyperlink, str], ...] = ()
     lab_run: SizesView | None = None
     prediction: StepComparison | None = None
+    onward: Hyperlink | None = None  # to what it should be
     memory: MemoryView | None = None
     problem: str = ""
 
@@ -275,7 +276,18 @@ def view_of_log(log: TrainingLog, fields: dict[str, str]) -> ReportView:
         facts=tuple(facts),
         doubts=tuple(map(sentence, log.doubts)),
         prediction=prediction,
+        onward=None if prediction else Hyperlink(explorer_url("fit", _run_state(log)), translate("What it should be")),
     )
+
+
+def _run_state(log: TrainingLog) -> Mapping[str, str]:
+    """What the log says of the model and the GPUs, as the explorer of a run takes them."""
+    state = {"model": log.model} if ModelShape.has(log.model) else {}
+    try:
+        cluster = Cluster.read(log.cluster) if log.cluster else None
+    except ValueError:
+        cluster = None
+    return state | ({"gpu": cluster.gpu.name, "gpus": str(cluster.gpus)} if cluster else {})
 
 
 def view_of_shortage(found: MemoryShortage, fields: dict[str, str]) -> ReportView:

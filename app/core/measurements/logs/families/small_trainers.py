@@ -31,6 +31,8 @@ class LogFamily:
     mfu_scale: float = 0.0
     mfu_of: str = ""
     mfu_peak: float = 0.0  # by which every MFU of the family divides
+    mfu_fixed: bool = False  # whether it divides by the same peak on every GPU, or did
+    mfu_phase: str = ""  # of which its MFU is, where that is not the whole step
     rate_fault: str = ""
 
     @property
@@ -45,6 +47,7 @@ NANOGPT = LogFamily(
     step=re.compile(r"\biter (?P<step>\d{1,15}): loss \S+, time (?=\d)"),
     mfu_of="nanoGPT divides by the peak of an A100, 312 TFLOP/s, on every GPU",
     mfu_peak=312e12,
+    mfu_fixed=True,
     sample="""\
 iter 100: loss 4.1231, time 135.22ms, mfu 37.91%
 iter 110: loss 4.0120, time 135.31ms, mfu 37.90%
@@ -57,7 +60,8 @@ NANOCHAT = LogFamily(
     title="nanochat",
     step=re.compile(r"\bstep\s{1,9}(?P<step>\d{1,15})\b[^|]{0,40}\|\s*loss:(?=.{0,300}\bdt:)"),
     mfu_scale=0.01,
-    mfu_of="nanochat divides by the peak of an H100, 989 TFLOP/s, for a GPU that it does not know",
+    mfu_fixed=True,
+    mfu_of="nanochat of 2025, and autoresearch with its lines, divide by the peak of an H100, 989 TFLOP/s, on any GPU",
     sample="""\
 GPU: NVIDIA GeForce RTX 4090
 step 00042 (14%) | loss: 4.123456 | lrm: 0.0412 | dt: 118.32ms | tok/sec: 4429.1 | mfu: 41.22 | \
@@ -174,6 +178,7 @@ VERL = LogFamily(
     title="verl",
     step=re.compile(r"\bstep:(?P<step>\d{1,15}) - (?=\w+/)"),
     mfu_scale=1.0,
+    mfu_phase="the update of the actor",
     settings_of=("megatron",),
     sample="""\
 (TaskRunner pid=247607) step:1 - global_seqlen/min:159906 - actor/entropy:0.0976 - perf/mfu/actor:\
@@ -216,7 +221,7 @@ NEMO = LogFamily(
     name="nemo",
     title="NeMo",
     step=re.compile(
-        r"\bglobal_step[:=] ?(?P<step>\d{1,15})(?:\.0)?\b(?=.{0,600}train_step_timing)"
+        r"\bglobal_step\"?[:=] ?(?P<step>\d{1,15})(?:\.0)?\b(?=.{0,600}train_step_timing)"
         r"|\bTraining epoch (?P<epoch>\d{1,9}), iteration (?P<within>\d{1,15})/(?P<total>\d{1,15})"
         r"(?!.{0,600}global_step)(?=.{0,600}train_step_timing)"
         r"|\bEpoch (?P<epoch1>\d{1,9})\s?:.{0,200}?\s(?P<within1>\d{1,15})/(?P<total1>\d{1,15}) \["
@@ -343,6 +348,30 @@ TRAINER_LOG = LogFamily(
 20.0, "elapsed_time": "0:02:44", "remaining_time": "0:10:56", "throughput": 5180.2}
 """,
     source="made, after hiyouga/LLaMA-Factory, src/llamafactory/train/callbacks.py",
+)
+SWIFT_LOG = LogFamily(
+    name="hf-trainer",
+    title="Hugging Face Trainer",
+    step=re.compile(r"[\"']global_step/max_steps[\"']: ?[\"'](?P<step>\d{1,15})/(?P<total>\d{1,15})[\"']"),
+    settings_of=("megatron",),
+    sample="""\
+{"loss": 1.5, "epoch": 0.1, "global_step/max_steps": "10/100", "elapsed_time": "1m 23s", "train_speed(s/it)": 8.3}
+{"loss": 1.4, "epoch": 0.2, "global_step/max_steps": "20/100", "elapsed_time": "2m 45s", "train_speed(s/it)": 8.25}
+""",
+    source="made, after modelscope/ms-swift, swift/trainers",
+)
+PRIME_RL = LogFamily(
+    name="prime-rl",
+    title="prime-rl",
+    step=re.compile(r"\bStep (?P<step>\d{1,15}) \| Time: (?=\d)"),
+    mfu_scale=0.01,
+    sample="""\
+22:10:01    INFO Step 10 | Time: 5.21s | Loss: 0.1021 | Grad. Norm: 0.4012 | LR: 1.00e-05 | Throughput: 49720 \
+tokens/s | MFU: 26.6% | Peak Mem.: 54.6/79.2 GiB (68.9%)
+22:10:06    INFO Step 11 | Time: 5.19s | Loss: 0.1012 | Grad. Norm: 0.4010 | LR: 1.00e-05 | Throughput: 49910 \
+tokens/s | MFU: 26.8% | Peak Mem.: 54.6/79.2 GiB (68.9%)
+""",
+    source="made, after PrimeIntellect-ai/prime-rl, src/prime_rl/trainer",
 )
 TRAINER_BAR = LogFamily(
     name="hf-trainer",
