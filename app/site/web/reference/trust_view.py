@@ -24,7 +24,7 @@ from app.core.translation import SOURCE, language, localize, noted, translate
 from app.core.units import BYTE, FLOP_PER_SECOND, SECOND, Unit, figures, show
 from app.course.explorers.base import change_words
 from app.site.web.explore.figures import FigureView, figure_view
-from app.site.web.frame.renderer import Hyperlink, ListFilter
+from app.site.web.frame.renderer import Hyperlink
 from app.site.web.reference.formulas import anchor_of, field_name
 
 # What a prediction does not depend on.
@@ -271,7 +271,6 @@ class TrustPage:
     predicted: int
     within: int
     near: str
-    filters: tuple[ListFilter, ...]
     figure: FigureView
     accuracies: tuple[AccuracyRow, ...]
     sections: tuple[SourceSection, ...]
@@ -309,20 +308,11 @@ def trust_page(spoken: str, chosen: str) -> TrustPage:
         predicted=sum(one.prediction is not None for one in found),
         within=sum(one.is_near for one in found),
         near=percent_text(NEAR),
-        filters=tuple(_filters(chosen)),
         figure=figure_view(drawn, ADDRESS, 0, f"?source={chosen}" if chosen else "", name="trust"),
         accuracies=tuple(accuracy_rows(found, shown)),
         sections=tuple(SourceSection(source, tuple(run_rows(_of(source.id)))) for source in shown),
         coefficients=tuple(coefficient_rows([one.run for one in found])),
     )
-
-
-def _filters(chosen: str) -> Iterator[ListFilter]:
-    every = sources()
-    yield ListFilter(Hyperlink(ADDRESS, translate("All")), sum(map(len, every.values())), not chosen)
-    for source, runs in every.items():
-        link = Hyperlink(source_href(source), source.title)
-        yield ListFilter(link, len(runs), chosen == source.id)
 
 
 def scatter_of(chosen: str) -> Scatter:
