@@ -142,7 +142,7 @@ def bars_picture(chart: Bars, paper: Paper = WIDE) -> BarsPicture:
     form = _FORMS[paper]
     notes = [bar.note or chart.axis.text(bar.value) for bar in chart.bars]
     if chart.limit:  # what a bar comes to stands before it: after it, the line of the limit is near
-        named = tuple(replace(bar, name=f"{bar.name}: {note}") for bar, note in zip(chart.bars, notes, strict=True))
+        named = tuple(replace(bar, name=f"{bar.name}, {note}") for bar, note in zip(chart.bars, notes, strict=True))
         chart, notes = replace(chart, bars=named), [""] * len(notes)
     placed = _scale(chart, paper, form, notes)
     limit = placed.at(chart.limit) if chart.limit else None
@@ -156,7 +156,7 @@ def bars_picture(chart: Bars, paper: Paper = WIDE) -> BarsPicture:
             torn.append(_tear(placed.end, y + form.name, form.row))
         name, after = _texts(bar, note, y, placed, paper, limit)
         names.append(name)
-        said.append(after)
+        said += [after] if note else []
     foot = top + len(chart.bars) * (form.name + form.row + form.gap)
     own = legend(_unlabeled(chart, boxes), placed.start, paper.width)
     return BarsPicture(

@@ -79,8 +79,11 @@ def open_plan(query: Mapping[str, str]) -> RunPlan:
             told |= read_pasted(pasted, told.get("gpus", ""))
         except ValueError as error:
             notes = (localize(str(error)),)
-    values, _ = read_controls(FIT.controls, {**_START, **told})
-    return RunPlan(state={**_START, **_usual_state(Values(values)), **told}, told=frozenset(told), notes=notes)
+    values, corrections = read_controls(FIT.controls, {**_START, **told})
+    read = {name: text for name, text in url_state(FIT, Values(values)).items() if name in told}
+    return RunPlan(
+        state={**_START, **_usual_state(Values(values)), **read}, told=frozenset(told), notes=(*notes, *corrections)
+    )
 
 
 def read_pasted(text: str, gpus: str = "") -> Mapping[str, str]:
