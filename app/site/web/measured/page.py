@@ -297,7 +297,6 @@ class PublishedTestRow:
     """A published test in the list of its collective."""
 
     name: Hyperlink
-    source: Hyperlink
     hardware: str
     ranks: str
     reached: str
@@ -380,7 +379,6 @@ def _test_list_row(one: PublishedMeasurement, test: CollectiveTest) -> Published
     comparison = compare_test(test)
     return PublishedTestRow(
         name=Hyperlink(f"{ADDRESS}/{one.name}", one.name),
-        source=Hyperlink(one.address, "/".join(one.address.split("/")[2:5])),
         hardware=one.hardware,
         ranks=f"{test.ranks:,}" if test.ranks else translate("unknown"),
         reached=show(_best(test), BYTE_PER_SECOND, 3),

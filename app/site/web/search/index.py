@@ -171,9 +171,7 @@ _KIND_WORDS: Mapping[str, Kind] = {
     "glossary": "Term", "begriff": "Term", "datasheet": "Hardware", "spec": "Hardware", "flop": "Hardware",
     "tflop": "Hardware",
 }  # fmt: skip
-_LEFT_OUT: frozenset[Kind | None] = frozenset(
-    ["Formula", "Lab", "Erratum", "Explorer"]
-)
+_LEFT_OUT: frozenset[Kind | None] = frozenset(["Formula", "Lab", "Erratum", "Explorer"])
 _PREFERRED = 4.0  # times as much for that kind, which an entry's own words do not reach
 _MEANING = 3.0  # times as much for a term, where a meaning is asked for
 _TITLE, _KEYWORD, _TEXT = 8.0, 4.0, 1.0  # what a word counts, by where it is
