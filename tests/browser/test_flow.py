@@ -32,7 +32,7 @@ def test_home_says_what_it_is_in_one_screen_and_all_of_it_in_two(open_page: Make
     page = open_page("/", width=width)
     page.set_viewport_size({"width": width, "height": height})
     assert bottom(page, ".lead") < bottom(page, ".onward") <= height
-    assert bottom(page, "[data-figure]") <= height
+    assert bottom(page, ".canvas") <= height
     assert bottom(page, "main") <= 2 * height
 
 
