@@ -18,13 +18,12 @@ const guess = () => document.querySelector("#asked [name=guess]");
 
 // A hidden answer stays hidden while the controls move: the question changes with them.
 function address() {
-  const query = new URLSearchParams(new FormData(form));
+  const query = new URLSearchParams([...new FormData(form)].filter(([, text]) => text));
   if (explored().dataset.hidden) query.set("predict", "1");
   return `${form.getAttribute("action")}?${query}`;
 }
 
-function replaceExplored(fresh) {
-  const old = explored();
+function replaceExplored(fresh, old) {
   const open = [...old.querySelectorAll("details")].map((details) => details.open);
   const before = remember(old);
   old.replaceWith(fresh);
@@ -34,7 +33,22 @@ function replaceExplored(fresh) {
   moveFrom(before, fresh);
 }
 
+// A run: an empty field shows what was found for it.
+function fill() {
+  const state = explored().dataset.state?.split("~") ?? [];
+  const boxes = [...form.querySelectorAll(".control [name]")];
+  boxes.forEach((box, index) => {
+    if (box.value) return;
+    if (box.options) box.options[0].text = state[index];
+    else {
+      box.placeholder = state[index].split(" ")[0];
+      placed(slideOf(box.name), box.placeholder);
+    }
+  });
+}
+
 function replaceAsked(fresh) {
+  if (!fresh) return;
   const typed = guess()?.value;
   document.querySelector("#asked").replaceWith(fresh);
   if (typed && guess() && !guess().value) guess().value = typed;
@@ -70,9 +84,13 @@ async function show(here = address()) {
     const page = new DOMParser().parseFromString(text, "text/html");
     const held = document.activeElement?.dataset.handle;
     replaceAsked(page.querySelector("#asked"));
-    replaceExplored(page.querySelector("#explored"));
+    for (const part of ["#explored", "#more"]) {
+      const old = document.querySelector(part);
+      if (old) replaceExplored(page.querySelector(part), old);
+    }
+    fill();
     place(slideOf, held);
-    reset.href = form.getAttribute("action") + (explored().dataset.hidden ? "" : "?show=1");
+    if (!form.elements.was) reset.href = form.getAttribute("action") + (explored().dataset.hidden ? "" : "?show=1");
     settle(here);
     offline.hidden = true;
   } catch {
@@ -204,7 +222,7 @@ function move(slide, value) {
   keepUp();
 }
 place(slideOf);
-follow(document.querySelector(".outcome"), slideOf, move, (name, text) => {
+follow(document.querySelector(".outcome") ?? form, slideOf, move, (name, text) => {
   form.elements[name].value = spelled(text);
   placed(slideOf(name), spelled(text));
   said(slideOf(name));

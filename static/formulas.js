@@ -6,8 +6,10 @@ filter?.addEventListener("input", () => {
     const text = entry.textContent.toLowerCase().replaceAll("_", " ");
     entry.hidden = !words.every((word) => text.includes(word));
   }
-  for (const group of document.querySelectorAll("[data-group]"))
+  for (const group of document.querySelectorAll("[data-group]")) {
     group.hidden = !group.querySelector("[data-entry]:not([hidden])");
+    group.open = Boolean(filter.value);
+  }
 });
 
 const calculator = document.querySelector("[data-calculator]");

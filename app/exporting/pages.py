@@ -11,9 +11,8 @@ from app.exporting.course_contents import SERVER
 from app.exporting.omissions import ExportedPages, addresses_in, file_path, rewrite_addresses, without_unserved
 from app.exporting.site import ExportedSite, SiteResponse
 from app.site.web.frame.assets import asset_url
-from app.site.web.urls import BETTER
 
-_STARTS = ("/", SERVER, "/search", "/scratch", "/progress", "/map", BETTER)
+_STARTS = ("/", SERVER, "/search", "/scratch", "/progress", "/map")
 # What is exported, as far as pages lead there; the rest of the site needs a server.
 _INSIDE = re.compile(
     r"/(?:chapters/[^/]+|exercises/[^/]+/[^/]+|explore(?:/[^/]+)?|formulas(?:/[^/]+)?"

@@ -95,7 +95,7 @@ def _dear(number: int) -> dict[str, tuple[str, str, bytes]]:
     pipeline = "schedule=zb_h1&stages=16&microbatches=64&virtual=8&against=interleaved"
     times = f"forward={number % 9000 + 1000}+ms&input=7290+ms&weight=10000+ms"
     return {
-        "layouts": ("GET", f"/explore/fit/better?model=DeepSeek-V3&gpus=1024&batch={512 + number}", b""),
+        "layouts": ("GET", f"/explore/fit?model=DeepSeek-V3&gpus=1024&batch={512 + number}", b""),
         "a schedule": ("POST", _PLAYED, urlencode({"answer": program, "action": "run"}).encode()),
         "an explorer": ("GET", f"/explore/pipeline?{pipeline}&{times}", b""),
         "a formula": ("GET", f"/formulas/pipeline.layers_per_stage?{_PARTS}", b""),

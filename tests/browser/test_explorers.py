@@ -57,17 +57,29 @@ def test_another_language_shows_the_same_state(open_page: MakePage) -> None:
     assert "lang=" not in page.url
 
 
-def test_a_state_is_compared_with_the_one_before_its_control_moved(open_page: MakePage) -> None:
-    page = open_page("/explore/fit?show=1")
-    expect(page.get_by_role("link", name="Llama 3 405B as trained")).to_have_attribute("aria-current", "true")
-    page.select_option("#c-stage", "3")
-    expect(page.locator(".facts")).to_contain_text("was 6.172 s: +68 %")
-    expect(page.locator(".presets [aria-current]")).to_have_text("Yours")
-    page.select_option("#c-recompute", "full")
-    expect(page.locator(".facts")).to_contain_text("was 10.35 s: +9.1 %")
-    expect(page).to_have_url(re.compile("was=.*recompute=full"))
+def test_three_questions_are_answered_as_they_change(open_page: MakePage) -> None:
+    page = open_page("/explore/fit")
+    verdict = page.locator(".answer-first")
+    expect(verdict).to_contain_text("Yes: ")
+    page.select_option("#c-gpu", "RTX 4090")
+    page.fill("#c-gpus", "1")
+    expect(verdict).to_contain_text("No: 124 GB more than the 24 GB of a GPU. It fits on 8 of them")
+    page.fill("#c-gpus", "16")
+    expect(verdict).to_contain_text("Yes: ")
+    expect(page).to_have_url(re.compile("gpus=16$"))  # an address has what was told
+    expect(page.locator(".facts")).not_to_contain_text("was")  # another machine
+    page.get_by_text("Layout, batch and bill").click()
+    expect(page.locator("#c-batch")).to_have_attribute("placeholder", "1024")
+    page.fill("#c-tensor", "4")
+    expect(verdict).to_contain_text("tensor\N{NO-BREAK SPACE}4")
+    expect(page.locator(".facts")).to_contain_text("was")
+    assert_accessible(page)
     page.reload()
-    expect(page.locator(".facts")).to_contain_text("was 10.35 s: +9.1 %")
+    page.get_by_text("Layout, batch and bill").click()
+    expect(page.locator(".facts")).to_contain_text("was")
+    page.fill("#c-tensor", "")
+    expect(page).not_to_have_url(re.compile("tensor="))
+    expect(verdict).not_to_contain_text("tensor\N{NO-BREAK SPACE}4")
 
 
 def test_an_explorer_works_without_scripts(open_page: MakePage) -> None:

@@ -4,6 +4,7 @@ from playwright.sync_api import Browser
 from app.site.web.frame.assets import FOLDER, minify
 from tests.browser.accessible import assert_good_on_every_screen
 from tests.browser.conftest import MakePage
+from tests.browser.test_solving import NUMERIC
 
 pytestmark = pytest.mark.slow(15)
 
@@ -62,3 +63,41 @@ def test_a_button_without_a_name_is_found_on_the_one_screen_that_shows_it(open_p
     page.evaluate(NAMELESS)
     with pytest.raises(AssertionError, match="button-name"):
         assert_good_on_every_screen(page)
+
+
+# The pages that a report measured, with the most words that each opens with: 33,800 in all then.
+MOST_WORDS = {
+    "/": 400, "/chapters/collectives": 800, "/explore/fit": 300, "/map": 600, "/labs": 1100, "/measured": 600,
+    "/trust": 500, "/formulas": 200, "/hardware": 500, "/glossary": 300, "/errata": 200, "/docs/solving": 420,
+}  # fmt: skip
+LEFT_EDGE = 36  # pixels, of every heading in a window of 1280
+SIZES = {13, 15, 17, 20, 28, 44}
+LOOKED_AT = """() => {
+  const sizes = new Set();
+  const walker = document.createTreeWalker(document.querySelector("main"), NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const node = walker.currentNode.parentElement;
+    const apart = "svg, math, .math, code, pre, textarea, .visually-hidden";  // code is as large as the text around it looks
+    if (walker.currentNode.data.trim() && node.checkVisibility() && !node.closest(apart))
+      sizes.add(parseFloat(getComputedStyle(node).fontSize));
+  }
+  const cut = [...document.querySelectorAll("main table")].filter(
+    (table) => table.checkVisibility() && table.getBoundingClientRect().right > innerWidth);
+  return {
+    words: document.querySelector("main").innerText.split(/\\s+/).length,
+    left: document.querySelector("h1").getBoundingClientRect().left,
+    sizes: [...sizes], cut: cut.length, links: document.querySelectorAll("footer a").length,
+  };
+}"""
+
+
+@pytest.mark.parametrize(
+    "path", [*MOST_WORDS, "/explore", "/explore/ring", "/reference", "/docs", "/progress", NUMERIC]
+)
+def test_a_page_has_few_words_six_sizes_one_edge_and_no_table_that_is_cut(open_page: MakePage, path: str) -> None:
+    seen = open_page(path).evaluate(LOOKED_AT)
+    assert seen["words"] <= MOST_WORDS.get(path, 800)
+    assert round(seen["left"]) == LEFT_EDGE
+    assert set(seen["sizes"]) <= SIZES
+    assert seen["cut"] == 0
+    assert seen["links"] <= 5

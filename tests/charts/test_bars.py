@@ -58,11 +58,13 @@ def test_the_limit_is_crossed_by_what_is_longer(picture: BarsPicture) -> None:
 def test_the_line_of_the_limit_goes_through_no_number(paper: Paper, short: float) -> None:
     part = replace(PARTS[0], value=short * 80e9)
     drawn = bars_picture(replace(CHART, bars=(Bar(name="one GPU", parts=(part,)),)), paper)
-    (note,) = drawn.notes
+    assert drawn.notes == ()
+    (name,) = drawn.names
     assert drawn.limit is not None
-    left = note.x - text_width(note.text) * (note.anchor == "end")
-    assert not left <= drawn.limit <= left + text_width(note.text)
-    assert 0 <= left <= paper.width - text_width(note.text)
+    assert name.text.startswith("one GPU, ")
+    left = name.x - text_width(name.text) * (name.anchor == "end")
+    assert not left <= drawn.limit <= left + text_width(name.text)
+    assert 0 <= left <= paper.width - text_width(name.text)
 
 
 def test_without_a_limit_there_is_no_line() -> None:
@@ -120,12 +122,12 @@ def test_a_chart_without_bars_is_empty_and_not_a_fault(paper: Paper) -> None:
     assert not picture.names
 
 
-def test_a_number_beyond_the_line_says_that_its_bar_is_below_it() -> None:
+def test_a_number_stands_before_its_bar_where_there_is_a_line_to_mistake_it_for() -> None:
     """76.93 GB right of a line at 80 GB would look as if it were more."""
-    near = replace(CHART, bars=(Bar("near", (Part(Color.PURPLE, "weights", 76.93e9),)),))
-    (note,) = bars_picture(near).notes
-    assert note.text == "76.93 GB < 80 GB"
-    far = replace(CHART, bars=(Bar("far", (Part(Color.PURPLE, "weights", 20e9),)),))
-    assert bars_picture(far).notes[0].text == "20 GB"
-    above = replace(CHART, bars=(Bar("above", (Part(Color.PURPLE, "weights", 80.01e9),)),))
-    assert bars_picture(above).notes[0].text == "80.01 GB"
+    for size, text in ((20e9, "20 GB"), (76.93e9, "76.93 GB"), (80.01e9, "80.01 GB")):
+        chart = replace(CHART, bars=(Bar("one", (Part(Color.PURPLE, "weights", size),)),))
+        picture = bars_picture(chart)
+        assert picture.names[0].text == f"one, {text}"
+        assert picture.names[0].x < picture.boxes[0].x
+        free = bars_picture(replace(chart, limit=None))
+        assert (free.names[0].text, free.notes[0].text) == ("one", text)

@@ -30,6 +30,7 @@ from app.course.explorers import (
     predicted_figure,
     read_controls,
 )
+from app.course.explorers.published_runs import LLAMA
 from tests.each import each
 from tests.oracles.overlap import backward_pass, sharded_forward
 from tests.oracles.sharding import parallel_mlp
@@ -279,7 +280,7 @@ def test_a_layout_that_was_measured_says_so() -> None:
 
 
 def test_degrees_that_do_not_divide_are_told_and_the_nearest_that_do_are_shown(client: TestClient) -> None:
-    page = client.get("/explore/fit?tensor=3").text
+    page = client.get("/explore/fit", params={**LLAMA.state, "tensor": "3"}).text
     assert "Nothing to draw" not in page
     assert "3 · 16 · 1 = 48 GPUs, which do not divide 16,384." in page
     assert "Shown with tensor parallelism 4" in page

@@ -18,12 +18,11 @@ from tests.each import each
 from tests.explorers.test_explorers import explored, facts
 
 HOUR = 3600.0
+EIGHT = {
+    **{"model": "Llama-3-8B", "gpu": "H100", "gpus": "8", "network": "50", "tensor": "1", "pipeline": "1"},
+    **{"virtual": "1", "context": "1", "stage": "3", "batch": "64", "tokens": "0.16"},
+}
 LLAMA_SHAPE = ModelShape.named("Llama-3.1-405B")
-
-
-def preset(name: str) -> dict[str, str]:
-    (found,) = (one for one in FIT.presets if one.name == name)
-    return dict(found.state)
 
 
 def exactly(shown: ExplorerOutput) -> dict[str, float]:
@@ -31,7 +30,7 @@ def exactly(shown: ExplorerOutput) -> dict[str, float]:
 
 
 def test_llama_as_trained_comes_near_its_published_numbers() -> None:
-    shown = explored("fit", **preset("Llama 3 405B as trained"))
+    shown = explored("fit", **LLAMA.state)
     told = exactly(shown)
     # arXiv:2407.21783, table 4: 41 % MFU. The projection knows of no skew, so it is a little faster.
     assert 0.41 < told["MFU"] < 1.1 * 0.41
@@ -67,7 +66,7 @@ def test_the_published_step_is_drawn_beside_the_projected_one() -> None:
 def test_what_is_outside_of_the_formulas_says_so() -> None:
     shown = explored("fit", **DEEPSEEK.state)
     assert shown.verdict
-    assert shown.verdict.title == "It ran, but these formulas say it does not fit"
+    assert shown.verdict.says == "It ran, but these formulas say that it does not fit."
     assert "This run is outside the model" in shown.says
     assert "a step of 19.91 s" in shown.says
     took = 180e3 * HOUR * 128 * 120 * 4096 / 1e12 / 2048
@@ -88,7 +87,7 @@ def test_a_published_run_leads_to_itself(paper: ExplorableRun) -> None:
 def test_another_layout_on_the_same_gpus_is_held_against_the_published_one() -> None:
     assert "Llama 3 405B on 16,384 H100s reports 41 % MFU" in explored("fit", stage="1").says
     machine = {"gpu": "H100 96GB HBM2e 500 W"}
-    eight = explored("fit", **preset("8B on 8 × H100") | machine).says
+    eight = explored("fit", **EIGHT | machine).says
     assert "(torchtitan) reports 6,667 tokens per second and GPU" in eight
     assert "gets 6,475 (−2.9 %)" in eight
     assert "Published" not in explored("fit", gpus="4096", virtual="1").says

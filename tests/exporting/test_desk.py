@@ -148,8 +148,10 @@ def test_a_search_for_a_better_layout_needs_a_server(desk: Path, client: TestCli
     address = "/explore/fit?gpus=64&model=Llama-3.1-8B"
     ((status, text),) = answered(desk, [("GET", address, [])])
     assert status == 200
-    assert 'id="better"' in client.get(address).text
-    assert 'id="better"' not in text
+    assert "The fastest layouts" in client.get(address).text
+    assert "The fastest layouts" not in text
+    assert "Searching for the best layout needs a server" in text
+    assert "data\N{NO-BREAK SPACE}64, ZeRO\N{NO-BREAK SPACE}3" in text
 
 
 def test_a_prediction_is_compared_with_the_recorded_run(desk: Path, client: TestClient) -> None:

@@ -39,7 +39,7 @@ PUZZLE = {"topic": "puzzles", "slug": "one-forward-one-backward"}
 ASKED = {
     "/explore": ("ranks", "size", "step", "guess", "was", "predict", "show"),
     "/formulas": ("size", "ranks", "bandwidth"),
-    "/layouts": ("model", "gpus", "batch", "cluster"), "/explore/fit/better": ("model", "gpus", "batch", "hold"), "/measured/traces": ("model", "cluster", "layout"),
+    "/layouts": ("model", "gpus", "batch", "cluster"), "/explore/fit": ("model", "gpus", "batch", "tensor", "configuration"), "/measured/traces": ("model", "cluster", "layout"),
     "/labs": ("sizes", "ranks", "chapter", "needs", "mine", "order"), "/final": ("seed",),
     "/lti": ("iss", "login_hint", "target_link_uri", "client_id"), "/classes": ("format",),
     "/api/v1/chapters": ("size", "ranks", "bandwidth"),

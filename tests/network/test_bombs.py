@@ -77,7 +77,7 @@ def test_a_page_answers_every_bomb_while_others_are_served(settings: Settings) -
                 cost, longest = await held_up(asker, asker.ask("/explore/fit", query))
                 if cost.status != 200 or longest > HELD_UP or time.process_time() - begin > SECONDS:
                     faults[name] = f"{cost.status}, held up for {longest:.2f} s"
-            for path in ("/explore/fit/better", "/explore/fit/0.csv", "/pictures/explore/fit.png"):
+            for path in ("/explore/fit", "/explore/fit/0.csv", "/pictures/explore/fit.png"):
                 begin = time.process_time()
                 cost, longest = await held_up(asker, asker.ask(path, f"configuration={quote(text)}"))
                 if cost.status >= 500 or longest > HELD_UP:

@@ -180,17 +180,17 @@ def test_no_error_of_a_formula_is_english_on_another_page(client: TestClient, pa
     assert english(client.get(path, headers={"Accept-Language": code}).text) == []
 
 
-LAYOUTS = "/explore/fit/better?model=Llama-3-8B&gpus=16&batch=128"
+LAYOUTS = "/explore/fit?model=Llama-3-8B&gpus=16&batch=128"
 
 
 @each(
     "path",
     [
         LAYOUTS,
-        "/explore/fit/better?model=x",
-        "/explore/fit/better?model=Llama-3-8B+layers=0&gpus=16&batch=128",
-        "/explore/fit/better?model=Llama-3-8B&gpus=7&batch=0",
-        "/explore/fit/better?model=Llama-3-8B&gpus=99999999&batch=128",
+        "/explore/fit?model=x",
+        "/explore/fit?model=Llama-3-8B+layers=0&gpus=16&batch=128",
+        "/explore/fit?model=Llama-3-8B&gpus=7&batch=0",
+        "/explore/fit?model=Llama-3-8B&gpus=99999999&batch=128",
         f"{LAYOUTS}&fixed=tensor%3D3",
         f"{LAYOUTS}&fix=tensor&cluster=x",
         "/labs/all-reduce/board?gpu=x",

@@ -9,8 +9,6 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.course.content.catalog import Catalog, Topic
-from app.course.content.errata import errata
-from app.course.explorers import EXPLORERS, Select
 from app.course.kinds import Exercise
 from app.server.db.learner_cookie import new_learner, sign
 from app.server.db.tables import Attempt, now
@@ -208,27 +206,24 @@ def test_every_chapter_says_what_one_can_compute_at_its_end(catalog: Catalog) ->
         assert "can now" in " ".join(topic.closing.split()), topic.id
 
 
-TOLD = ("Your own trace or nccl-tests", "Will my run fit?", "375 %", "nine schedules")
-
-
-def test_home_shows_a_new_visitor_what_people_would_tell_each_one_click_away(client: TestClient, solve: Solve) -> None:
+def test_home_is_one_figure_one_button_and_a_line_for_each_part(
+    client: TestClient, solve: Solve, catalog: Catalog
+) -> None:
     page = client.get("/").text
-    aside = page[page.index(' about"') : page.index("</dl>")]
-    links = [unescape(href) for href in re.findall(r'<dt><a href="([^"]+)"', aside)]
-    assert len(links) == len(TOLD)
-    for said, href in zip(TOLD, links, strict=True):
-        assert said in words(aside)
-        answer = client.get(href)
-        assert answer.status_code == 200
-        assert "is not an option" not in answer.text
-    assert f"and {len(errata()) - 1} more numbers" in words(aside)
-    nine = EXPLORERS["pipeline"].controls[0]
-    assert isinstance(nine, Select)
-    assert len(nine.options) == 9
-    assert "no account" in words(page)
+    main = page[page.index("<main") : page.index("</main>")]
+    assert [main.count(one) for one in ("<figure", "button primary")] == [1, 1]
+    assert main.count('<details class="part">') == len(catalog.outline.parts)
+    for topic in catalog.topics:
+        assert main.count(f'href="/chapters/{topic.id}"') >= 1
+    for href in ("/explore/fit", "/measured/a100-16-p4de", "/map", "/placement"):
+        assert f'<a href="{href}"' in main
+        assert client.get(href).status_code == 200
+    assert "No account" in words(page)
     assert 'href="/chapters/collectives">read chapter 1 first' in page
     solve(BYTES)
-    assert "nine schedules" not in client.get("/").text
+    begun = client.get("/").text
+    assert "<figure" not in begun
+    assert begun.count('<details class="part" open>') == 1
 
 
 def test_the_menu_has_at_most_eight_items_and_the_reference_has_the_rest(client: TestClient) -> None:

@@ -136,7 +136,7 @@ def clean(text: str) -> str:
 # Addresses with a place for a text, of every room.
 ADDRESSES = (
     "/search?q={}", "/glossary?q={}", "/formulas/{}", "/explore/{}", "/explore/ring?ranks={}", "/explore/ring?guess={}",
-    "/explore/pipeline?against={}", "/explore/fit/better?model={}", "/explore/fit/better?hold={}&batch=8", "/layouts?gpus={}",
+    "/explore/pipeline?against={}", "/explore/fit?model={}", "/explore/fit?tensor={}&batch=8", "/layouts?gpus={}",
     "/measured/{}", "/measured/traces/{}", "/measured?hardware={}", "/errata/{}", "/docs/{}",
     "/chapters/{}", "/chapters/your-cluster?gpus={}", "/chapters/your-cluster?{}=1", "/map?route={}",
     "/labs/{}", "/labs/algorithms/{}", "/labs/algorithms?backend={}", "/labs/algorithms?ranks={}", "/trust/{}",

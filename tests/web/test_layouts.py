@@ -1,4 +1,4 @@
-"""The search for a better layout, bounded whatever is asked, and one page for all about layouts."""
+"""Three questions about a run: what the address leaves open is searched, bounded whatever is asked."""
 
 import asyncio
 import re
@@ -9,21 +9,26 @@ from urllib.parse import parse_qsl
 import pytest
 from starlette.exceptions import HTTPException
 
+from app.core.formulas.layout import step_time_range
+from app.core.formulas.presets import Layout
 from app.core.searching import SearchResult, Space
-from app.course.explorers import EXPLORERS, Values, open_explorer, read_controls
+from app.core.units import SECOND, show
+from app.course.explorers import EXPLORERS, open_explorer
+from app.course.explorers.placements import placement
+from app.course.explorers.published_runs import RUNS
+from app.course.explorers.run_fit import layout_words
 from app.main import create_app
 from app.server.config import Settings
 from app.site.web.explore.layout_searches import layout_searches, search_layouts
-from app.site.web.explore.layouts import FIT, space_of
+from app.site.web.explore.layouts import open_plan, space_of
 from tests.client import Client
 
-BETTER = "/explore/fit/better"
-SMALL = f"{BETTER}?model=Llama-3-8B&gpus=16&batch=64"
+PAGE = "/explore/fit"
+SMALL = f"{PAGE}?model=Llama-3-8B&gpus=16&batch=64"
 
 
 def small() -> Space:
-    given = {"model": "Llama-3-8B", "gpus": "16", "batch": "64", "tensor": "2"}
-    return space_of(Values(read_controls(FIT.controls, given)[0]), ["tensor"])
+    return space_of(open_plan({"model": "Llama-3-8B", "gpus": "16", "batch": "64", "tensor": "2"}))
 
 
 async def search_small() -> SearchResult | str:
@@ -34,15 +39,80 @@ def refused() -> None:
     raise HTTPException(429)
 
 
-def test_the_best_layouts_are_shown_with_links_to_the_explorer(client: Client) -> None:
-    page = client.get(f"{BETTER}?recompute=selective&hold=recompute").text
-    page = page[page.index('id="better"') :]
-    assert "tensor\N{NO-BREAK SPACE}8, pipeline\N{NO-BREAK SPACE}16" in page  # as trained
-    assert "tensor parallelism divides the heads" in page
+def headline(page: str) -> str:
+    (found,) = re.findall(r'(?s)<p class="feedback [a-z]+ answer-first">(.*?)</p>', page)
+    return " ".join(unescape(re.sub(r"<[^>]*>", "", found)).split())
+
+
+def labels(page: str) -> list[str]:
+    """What the page asks before its doors."""
+    return re.findall(r'<label class="label" for="c-(\w+)"', page[: page.index('<details class="door"')])
+
+
+@pytest.mark.parametrize(
+    ("asked", "says"),
+    [
+        ("model=Llama 3.1 8B&gpu=RTX 4090&gpus=1", "No: 124 GB more than the 24 GB of a GPU. It fits on 8 of them: "),
+        ("model=Qwen3-30B-A3B&gpu=H100&gpus=8", "Yes: "),
+        ("model=gpt-oss-20b&gpu=L40S&gpus=2", "No: 142 GB more than the 48 GB of a GPU. It fits on 16 of them: "),
+        ("model=Llama-3.1-70B&gpu=H200&gpus=64", "Yes: "),
+        ("model=GPT-2&gpu=T4&gpus=1", "Yes: "),
+        ("", "Yes: "),
+    ],
+)
+def test_a_model_a_gpu_and_how_many_are_all_that_is_asked(client: Client, asked: str, says: str) -> None:
+    page = client.get(PAGE, params=dict(parse_qsl(asked))).text
+    assert headline(page).startswith(says)
+    assert labels(page) == ["model", "gpu", "gpus"]
+    assert "Predict first" not in page
+    assert "is not an option" not in page
+    assert page[: page.index('<details class="door"')].count("<figure") == 1
+
+
+def test_the_step_is_said_with_its_range(client: Client) -> None:
+    state = {"model": "GPT-2", "gpu": "T4", "gpus": "1", "micro": "8", "stage": "0", "recompute": "none"}
+    plan = open_plan(state)
+    values = open_explorer(EXPLORERS, "fit", dict(plan.state)).values
+    placed = placement(values)
+    low, high = step_time_range(placed.model, placed.cluster, placed.layout)
+    assert low < high
+    assert f"({show(low, SECOND, 3)} to {show(high, SECOND, 3)}) a step" in headline(
+        client.get(PAGE, params=state).text
+    )
+
+
+def test_batch_and_lengths_follow_the_model_unless_they_are_told(client: Client) -> None:
+    plan = open_plan({"model": "GPT-2", "gpus": "1"})
+    assert (plan.state["sequence"], plan.state["tokens"]) == ("1024", "0.002489")  # 20 tokens a parameter
+    large = open_plan({"model": "Llama-3.1-405B", "gpus": "16384"})
+    assert int(large.state["batch"]) * int(large.state["sequence"]) == 2**24  # 16 M, as it was trained
+    assert open_plan({"gpus": "12"}).state["batch"] == "1023"  # 12 is 4 times 3
+    told = client.get(f"{PAGE}?model=GPT-2&gpus=1&batch=64&sequence=512").text
+    assert "64 sequences of 512 tokens a step" in told
+    assert re.search(r'name="batch"\s+value="64"', told)
+    assert re.search(r'name="sequence"\s+value="512"', told)
+    assert re.search(r'name="tensor"\s+placeholder="1"', told)
+
+
+def test_what_is_told_is_held_and_the_rest_is_found(client: Client) -> None:
+    page = client.get(f"{SMALL}&tensor=2").text
+    assert "tensor 2" in headline(page)
+    names = re.findall(r'<th scope="row"><a href="/explore/fit[^"]*"[^>]*>([^<]*)', page)
+    found = [one for one in names if "ZeRO\N{NO-BREAK SPACE}" in one]
+    assert len(found) > 5
+    assert all("tensor\N{NO-BREAK SPACE}2" in one for one in found)
+    assert "tensor" not in headline(client.get(SMALL).text)
+
+
+def test_the_fastest_layouts_are_links_to_themselves(client: Client) -> None:
+    page = client.get(f"{PAGE}?model=Llama-3.1-405B&gpus=16384&batch=2048&sequence=8192").text
+    assert "tensor 8 × pipeline 16 × data 128, 8 pipeline chunks, ZeRO 2." in headline(page)  # as trained
+    page = page[page.index("<summary>The fastest layouts") :]
     links = re.findall(r'href="(/explore/fit\?[^"]*)".*?</th>\s*<td>([^<]*)</td>', page, re.S)
     assert len(links) > 10
     for href, step in links[:3]:
         state = dict(parse_qsl(unescape(href).partition("?")[2]))
+        state.pop("was")
         shown = open_explorer(EXPLORERS, "fit", state).shown
         assert shown.notice == ""
         assert shown.verdict
@@ -50,54 +120,44 @@ def test_the_best_layouts_are_shown_with_links_to_the_explorer(client: Client) -
         assert shown.facts[1].value == step.replace("\N{NO-BREAK SPACE}", " ")
 
 
-def test_the_figure_can_be_downloaded(client: Client) -> None:
-    assert client.get(f"{BETTER}/0.svg", params=SMALL.partition("?")[2]).text.startswith("<svg")
-    rows = client.get(f"{BETTER}/0.csv?{SMALL.partition('?')[2]}").text.splitlines()
-    assert rows[0].startswith("memory of the fullest GPU,")
-    assert len(rows) > 5
-    assert client.get(f"{BETTER}/1.svg?{SMALL.partition('?')[2]}").status_code == 404
-    assert client.get(f"{BETTER}/0.svg?tensor=16&gpus=8&hold=tensor").status_code == 422
-
-
 @pytest.mark.parametrize(
     ("query", "says"),
     [
-        ("gpus=8&batch=8", "0 of 2,272 layouts fit. The smallest needs"),
-        ("gpus=8&tensor=16&hold=tensor", "ensor is fixed at 16, which does not divide the 8 GPUs"),
-        ("gpus=many", "cannot read &#39;many&#39;: write a number, such as 12.5; using 16384"),
+        ("gpus=8&tensor=16", "ensor is fixed at 16, which does not divide the 8 GPUs"),
+        ("gpus=many", "annot read &#39;many&#39;: write a number, such as 12.5; using 16384"),
         ("precision=3", "is not an option; using"),
         ("model=Mixtral-8x7B&gpus=27720&batch=55440", "and a search takes at most 2,000,000; fix"),
     ],
 )
-def test_what_cannot_be_searched_is_said(client: Client, query: str, says: str) -> None:
-    found = client.get(f"{BETTER}?{query}")
+def test_what_cannot_be_searched_is_said_under_the_headline(client: Client, query: str, says: str) -> None:
+    found = client.get(f"{PAGE}?{query}")
     assert found.status_code == 200
-    assert says in found.text
+    (doubts,) = re.findall(r'(?s)<ul class="doubts">.*?</ul>', found.text)
+    assert says in doubts
+    assert found.text.index("answer-first") < found.text.index('class="doubts"')
 
 
-def test_a_search_begins_at_the_run_that_is_shown(client: Client) -> None:
-    page = client.get("/explore/fit?gpus=64&batch=128&model=Llama-3-8B").text
-    form = page[page.index(f'action="{BETTER}#better"') :]
-    for name, value in (("gpus", "64"), ("batch", "128"), ("model", "Llama-3-8B")):
-        assert f'name="{name}" value="{value}"' in form
-    assert "A better layout" in client.get(SMALL).text
-    assert "Find a better one" not in client.get("/explore/ring?show=1").text
+def test_what_barely_fits_is_doubted(client: Client) -> None:
+    tight = "an allocator may hold 5 % more"
+    assert tight in headline(client.get(f"{PAGE}?model=Llama-3.1-70B&gpu=H200&gpus=64").text)
+    assert tight not in headline(client.get(f"{PAGE}?model=Qwen3-30B-A3B&gpus=16").text)
 
 
-def test_what_is_left_as_it_is_stays_in_the_layouts_that_are_found(client: Client) -> None:
-    page = client.get(f"{SMALL}&tensor=2&hold=tensor").text
-    assert 'value="tensor" checked' in page
-    names = re.findall(r'<th scope="row"><a href="/explore/fit[^"]*"[^>]*>([^<]*)', page)
-    found = [one for one in names if "ZeRO\N{NO-BREAK SPACE}" in one]
-    assert len(found) > 5
-    assert all("tensor\N{NO-BREAK SPACE}2" in one for one in found)
+def test_a_layout_is_named_by_what_it_divides() -> None:
+    space = "\N{NO-BREAK SPACE}"
+    assert layout_words(Layout()) == "one GPU"
+    assert layout_words(Layout(tensor=4, data=4, zero_stage=2)) == f"tensor{space}4 × data{space}4, ZeRO{space}2"
+    chunked = layout_words(Layout(pipeline=2, virtual=3, microbatches=8, recompute="full"))
+    assert chunked == f"pipeline{space}2, 3 pipeline chunks, full recomputation"
 
 
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("/layouts?gpus=16&tensor=2&stage=", f"{BETTER}?gpus=16&tensor=2&hold=tensor"),
-        (f"/layouts/0.csv?{SMALL.partition('?')[2]}", f"{BETTER}/0.csv?{SMALL.partition('?')[2]}"),
+        ("/layouts?gpus=16&tensor=2&stage=", "/explore/fit?gpus=16&tensor=2"),
+        ("/layouts/0.csv?model=Llama-3-8B", "/explore/fit?model=Llama-3-8B"),
+        ("/explore/fit/better?gpus=16&tensor=2&stage=1&hold=tensor", "/explore/fit?gpus=16&tensor=2"),
+        ("/explore/fit/better/0.svg?gpus=16&tensor=2", "/explore/fit?gpus=16"),
         ("/explore/layout?tensor=4&precision=8-bit", "/explore/fit?tensor=4&precision=8-bit"),
         ("/explore/layout?model=Megatron-LM+22B&gpu=GB200", "/explore/fit?model=Megatron-LM+22B&gpu=GB200"),
         ("/explore/run?parameters=70&tokens=2&mfu=40", "/explore/fit?model=Llama-3-70B&tokens=2"),
@@ -122,28 +182,16 @@ def test_only_the_pages_are_one_and_figures_of_chapters_lead_to_it(client: Clien
     assert ['href="/explore/run"' in listed, 'href="/explore/fit"' in listed] == [False, True]
 
 
-def test_every_preset_is_a_run_that_fits() -> None:
-    for preset in FIT.presets:
-        verdict = open_explorer(EXPLORERS, "fit", dict(preset.state)).shown.verdict
-        assert verdict
-        assert verdict.good, preset.name
-
-
-def test_just_show_me_is_remembered_until_a_prediction_is_asked_for(client: Client) -> None:
-    assert "Predict first" in client.get("/explore/fit").text
-    link = re.findall(r'href="([^"]*)" data-turn[^>]*>Just show me', client.get("/explore/fit").text)
-    assert "Predict first" not in client.get(unescape(link[0])).text
-    assert "It fits" in client.get("/explore/fit").text
-    assert "Predict first" in client.get("/explore/ring").text
-    client.get("/explore/fit?predict=1")
-    assert "Predict first" in client.get("/explore/fit").text
+def test_every_published_run_is_a_state_of_the_page(client: Client) -> None:
+    for run in RUNS:
+        assert client.get(PAGE, params=run.state).text.count(run.name) > 1
 
 
 def test_searches_are_an_allowance_and_what_is_known_is_free(tmp_path: Path) -> None:
     settings = Settings(database=f"sqlite:///{tmp_path / 'w.db'}", answers_allowed=100)
     with Client(create_app(settings)) as client:
         assert client.get(SMALL).status_code == 200
-        refusal = client.get(f"{SMALL}&tensor=2&hold=tensor")
+        refusal = client.get(f"{SMALL}&tensor=2")
         assert refusal.status_code == 429
         assert "oo many searches" in refusal.text
         assert client.get(SMALL).status_code == 200

@@ -56,7 +56,7 @@ def _is_inside(row: dict[str, str]) -> bool:
 
 def test_the_page_can_be_narrowed_to_a_source(client: TestClient) -> None:
     text = client.get("/trust?source=megatron-2022").text
-    assert text.count('aria-current="true">Megatron-LM, 2022') == 1
+    assert text.count('<details class="source" open>') == 1
     assert "8 runs of Megatron-LM, 2022" in text
     assert "DeepSeek-V3 on 2,048" not in text
     assert len(rows(client, "/trust/0.csv?source=megatron-2022")) == 8
@@ -80,5 +80,5 @@ def test_a_prediction_says_both_ends_of_its_range_and_how_far_it_is_off() -> Non
 
 
 def test_explorers_and_the_search_lead_to_it(client: TestClient) -> None:
-    for address in ("/explore/fit?show=1", "/search?q=trust", "/"):
+    for address in ("/explore/fit", "/search?q=trust", "/reference"):
         assert 'href="/trust"' in client.get(address).text, address

@@ -1,7 +1,7 @@
 """Stacked bars with a limit, and the same rows on several axes."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from app.core.charts.axes import (
@@ -140,9 +140,11 @@ class BarsPicture:
 def bars_picture(chart: Bars, paper: Paper = WIDE) -> BarsPicture:
     """*chart* in pixels."""
     form = _FORMS[paper]
-    below = f" < {chart.axis.text(chart.limit)}" if chart.limit else ""
     notes = [bar.note or chart.axis.text(bar.value) for bar in chart.bars]
-    placed = _scale(chart, paper, form, [note + below for note in notes])
+    if chart.limit:  # what a bar comes to stands before it: after it, the line of the limit is near
+        named = tuple(replace(bar, name=f"{bar.name}, {note}") for bar, note in zip(chart.bars, notes, strict=True))
+        chart, notes = replace(chart, bars=named), [""] * len(notes)
+    placed = _scale(chart, paper, form, notes)
     limit = placed.at(chart.limit) if chart.limit else None
     top = _TOP + (_LIMIT if chart.limit else 0)
     boxes: list[PlacedPart] = []
@@ -152,9 +154,9 @@ def bars_picture(chart: Bars, paper: Paper = WIDE) -> BarsPicture:
         boxes += _bar_parts(bar, y + form.name, placed, limit)
         if bar.value > placed.high * (1 + 1e-9):
             torn.append(_tear(placed.end, y + form.name, form.row))
-        name, after = _texts(bar, (note, below), y, placed, paper, limit)
+        name, after = _texts(bar, note, y, placed, paper, limit)
         names.append(name)
-        said.append(after)
+        said += [after] if note else []
     foot = top + len(chart.bars) * (form.name + form.row + form.gap)
     own = legend(_unlabeled(chart, boxes), placed.start, paper.width)
     return BarsPicture(
@@ -194,24 +196,19 @@ def _scale(chart: Bars, paper: Paper, form: _RowForm, notes: list[str]) -> Pixel
 
 
 def _texts(
-    bar: Bar, notes: tuple[str, str], y: float, placed: PixelScale, paper: Paper, limit: float | None
+    bar: Bar, note: str, y: float, placed: PixelScale, paper: Paper, limit: float | None
 ) -> tuple[PlacedText, PlacedText]:
     """The name and the note of *bar*, whose row begins at *y*; beyond the limit, that it is below it."""
-    form, (note, below) = _FORMS[paper], notes
+    form = _FORMS[paper]
     if form.above:
         start = placed.start
         if limit is not None and limit < start + text_width(bar.name) + _AFTER:
             start = limit + _AFTER
         name = PlacedText(start, y + form.name - 5, bar.name)
-        end = placed.end if limit is None or limit < placed.end - text_width(note) else limit - 5
-        return name, PlacedText(end, y + form.name - 5, note, "end")
+        return name, PlacedText(placed.end, y + form.name - 5, note, "end")
     middle = y + form.row / 2 + 4
     name = PlacedText(placed.start - 10, middle, bar.name, "end")
-    x = placed.at(bar.value) + _AFTER
-    if limit is not None and x - _AFTER < limit < x + text_width(note):
-        x = limit + _AFTER  # beyond the line of the limit, which would go through it
-        note += below
-    return name, PlacedText(x, middle, note)
+    return name, PlacedText(placed.at(bar.value) + _AFTER, middle, note)
 
 
 def _limit_text(limit: float, says: str, paper: Paper) -> PlacedText:

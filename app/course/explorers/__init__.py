@@ -13,6 +13,7 @@ from app.course.explorers.base import (
     ExplorerOutput,
     Explorers,
     KeyFigure,
+    StateRow,
     StateTable,
     Values,
     YesOrNo,
@@ -58,7 +59,7 @@ def explorer_pages() -> tuple[Explorer, ...]:
 
 __all__ = [
     "COVER", "EXPLORERS", "Control", "ControlValue", "ExplorerOutput", "Explorer", "Figure", "ExplainedMistakes",
-    "KeyFigure", "OpenExplorer", "Select", "Slider", "StateTable", "Values", "address_text",
+    "KeyFigure", "OpenExplorer", "Select", "Slider", "StateRow", "StateTable", "Values", "address_text",
     "cover",
     "explorer_pages",
     "group_controls", "open_explorer", "predicted_figure", "guess_question", "read_controls",

@@ -194,22 +194,14 @@ class ExplainedMistakes:
     others: Callable[[Values], Iterable[tuple[float, str]]] = _none
 
 
-@dataclass(frozen=True, slots=True)
-class Preset:
-    """A state with a name."""
-
-    name: str
-    state: Mapping[str, str]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Explorer:
     """An interactive page: controls, and a function from their values to text and figures.
 
     *question* asks for a prediction first. *predicts* is the label of the fact to predict, or
-    empty; *asks* is the question without the initial values. *presets* are states to start from. If
-    it *compares*, a state is shown beside the one before it. *part_of* is the explorer whose page
-    shows it, as chapters show it by itself; empty: it has one of its own.
+    empty; *asks* is the question without the initial values. If it *compares*, a state is shown
+    beside the one before it. *part_of* is the explorer whose page shows it, as chapters show it by
+    itself; empty: it has one of its own.
 
     Raises:
         ValueError: (by *explore*) the values are not compatible; the message says why.
@@ -218,15 +210,14 @@ class Explorer:
     name: str
     title: str
     summary: str
-    question: str
-    predicts: str
     chapter: str
     formulas: Sequence[str]
     controls: Sequence[Control]
     explore: Callable[[Values], ExplorerOutput]
+    question: str = ""
+    predicts: str = ""
     asks: str = ""
     foreseen: ExplainedMistakes = ExplainedMistakes()
-    presets: tuple[Preset, ...] = ()
     compares: bool = False
     part_of: str = ""
 

@@ -47,6 +47,7 @@ class Projection:
     utilization: Ratio
     tokens: Count
     price: DollarsPerHour = 0.0
+    shares: Shares = GIVEN
 
     @property
     def gpus(self) -> Count:
@@ -148,6 +149,7 @@ def project_run(placed: Placement, tokens: Count, shares: Shares = GIVEN, price:
         utilization=min(used, 1.0),  # it may be 1 and the noise of a sum
         tokens=tokens,
         price=price,
+        shares=shares,
     )
 
 

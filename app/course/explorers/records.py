@@ -58,9 +58,8 @@ def state_of_records(model: ModelShape, cluster: Cluster, layout: Layout) -> Sta
 
 def _name_of(model: ModelShape) -> str:
     """The name of the model in the explorer; empty if it has none of that shape."""
-    known = _options("model")
-    same = (name for name in known if not any(_differences(model, MODELS[name])))
-    return model.name if model.name in known else next(same, "")
+    same = [name for name in _options("model") if not any(_differences(model, MODELS[name]))]
+    return model.name if model.name in same else next(iter(same), "")
 
 
 def _options(name: str) -> tuple[str, ...]:

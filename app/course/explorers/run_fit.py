@@ -1,20 +1,22 @@
 """Whether a run fits, how long its step takes, and what is said of it."""
 
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 
 from app.core.charts.axes import Axis, Color, Drawing, Tone, money_text, percent_text
 from app.core.charts.bars import Bar, Bars, Part
 from app.core.formulas.cost import electricity_cost
+from app.core.formulas.layout import step_time_range
+from app.core.formulas.memory import memory_budget
 from app.core.formulas.presets import Layout
+from app.core.formulas.step.speeds import attention_kernels
 from app.core.translation import noted, translate, translate_known
 from app.core.units import BYTE, DOLLAR, FLOP, JOULE, SECOND, show
 from app.course.explorers.base import (
-    ExplainedMistakes,
     Explorer,
     ExplorerOutput,
     KeyFigure,
-    Preset,
     StateTable,
     Values,
     YesOrNo,
@@ -49,8 +51,6 @@ from app.course.explorers.projection import (
 )
 from app.course.explorers.published_runs import (
     HOURS,
-    LLAMA,
-    LLAMA_LONG,
     ExplorableRun,
     off_by,
     published_as,
@@ -60,14 +60,76 @@ from app.course.explorers.published_runs import (
 from app.course.explorers.runs import bill_drawing, energy_text
 
 _SEEN = 0.0005  # of a step; what takes less is not mentioned
+_MODELS = (*MODELS, "Llama-3.1-8B", "Llama-3.1-70B", *MORE_MODELS)
+_DEGREES = ("tensor", "pipeline", "context", "expert", "data")
+_HELD_BACK = 0.05  # of what is allocated
+_DOUBLINGS, _NODE = 12, 8  # of the GPUs that a run would fit on, and the largest tensor parallelism of it
 
 
 def verdict_of(run: Projection, paper: ExplorableRun | None) -> YesOrNo:
-    """Whether it fits, in a few words and in a sentence."""
+    """Whether it fits and by how much; in a sentence, the step and the layout."""
     if run.spare >= 0:
-        return YesOrNo(True, translate("It fits"), fit_of(run))
-    title = translate("It ran, but these formulas say it does not fit") if paper else translate("It does not fit")
-    return YesOrNo(False, title, fit_of(run))
+        return YesOrNo(True, translate("Yes: {spare} to spare.", spare=show(run.spare, BYTE, 3)), _step_text(run))
+    lacking, room = show(-run.spare, BYTE, 3), show(run.room, BYTE)
+    title = translate("No: {lacking} more than the {room} of a GPU.", lacking=lacking, room=room)
+    if paper:
+        return YesOrNo(False, title, translate("It ran, but these formulas say that it does not fit."))
+    return YesOrNo(False, title, _larger_machine(run))
+
+
+def _step_text(run: Projection) -> str:
+    """The time of a step with its range, and the layout, in a sentence."""
+    placed, total = run.placed, run.times.total
+    low, high = step_time_range(placed.model, placed.cluster, placed.layout, run.shares)
+    step = show(total, SECOND, 3)
+    if high > low * (1 + _SEEN):
+        step = translate("{step} ({low} to {high})", step=step, low=show(low, SECOND, 3), high=show(high, SECOND, 3))
+    says = translate("{step} a step, {layout}.", step=step, layout=layout_words(placed.layout))
+    if run.spare < _HELD_BACK * run.memory.total:
+        says += translate(" That is tight: an allocator may hold 5 % more than it hands out.")
+    return says
+
+
+def layout_words(layout: Layout) -> str:
+    """The degrees of *layout* that are not 1, and what it shards and computes again.
+
+    >>> layout_words(Layout(tensor=4, data=4, zero_stage=2))
+    'tensor\xa04 × data\xa04, ZeRO\xa02'
+    """
+    degrees = [f"{name} {getattr(layout, name)}" for name in _DEGREES if getattr(layout, name) > 1]
+    words = [" × ".join(one.replace(" ", "\N{NO-BREAK SPACE}") for one in degrees) or translate("one GPU")]
+    if layout.virtual > 1:
+        words.append(counted_noun(layout.virtual, "pipeline chunk"))
+    if layout.micro_batch > 1:
+        words.append(translate("micro-batches of {count}", count=layout.micro_batch))
+    if layout.shards > 1:
+        words.append(f"ZeRO\N{NO-BREAK SPACE}{layout.zero_stage}")
+    again = {"operations": translate("recomputation of operations"), "full": translate("full recomputation")}
+    return ", ".join([*words, *filter(None, [again.get(layout.recompute)])])
+
+
+def _larger_machine(run: Projection) -> str:
+    """How many of the same GPUs the run would fit on, sharded and computed again as far as that goes."""
+    placed = run.placed
+    for more in (2**power for power in range(1, _DOUBLINGS)):
+        gpus = more * run.gpus
+        tensor = min(placed.cluster.gpus_per_node, _NODE)
+        for split in (1, tensor):
+            layout = Layout(
+                tensor=split,
+                data=gpus // split,
+                zero_stage=3,
+                recompute="full",
+                sequence=placed.layout.sequence,
+                context_by="all-gather",
+            )
+            with suppress(ValueError):
+                kernels = attention_kernels(placed.model, placed.cluster.gpu)
+                if memory_budget(placed.model, layout, kernels=kernels).total <= run.room:
+                    return translate(
+                        "It fits on {gpus} of them: {layout}.", gpus=f"{gpus:,}", layout=layout_words(layout)
+                    )
+    return ""
 
 
 def fit_of(run: Projection) -> str:
@@ -115,9 +177,7 @@ def said_of(run: Projection, paper: ExplorableRun | None) -> str:
             " Most of the communication is for {kind}, {longest}.", kind=kind, longest=show(longest, SECOND, 3)
         )
     near, far = off_by()
-    limits = translate(
-        "This is a projection. For the published runs below, it is off by {near} to {far}.", near=near, far=far
-    )
+    limits = translate("This is a projection. For published runs, it is off by {near} to {far}.", near=near, far=far)
     taken = translate("The cluster is taken to be {cluster}.", cluster=run.placed.cluster.understood)
     return f"{says} {taken}\n\n{' '.join(filter(None, (_published(run, paper), limits)))}"
 
@@ -163,23 +223,6 @@ def fitting_next_steps(run: Projection, others: tuple[Neighbor, ...]) -> str:
     return translate(
         "No single change that fits saves half a percent of the GPU-hours. {nearest}", nearest=nearest
     ).rstrip()
-
-
-_EIGHT = ExplorableRun(
-    name="Llama 3.1 8B on 8 H100s",
-    model="Llama-3-8B",
-    gpu="H100",
-    network=50,
-    layout=Layout(data=8, zero_stage=3, microbatches=8),
-    tokens=0.16,
-    printed=(),
-    source="20 tokens per parameter, 64 sequences per step",
-)
-_PRESETS = (
-    Preset(noted("Llama 3 405B as trained"), LLAMA.state),
-    Preset(noted("8B on 8 × H100"), _EIGHT.state),
-    Preset(LLAMA_LONG.name, LLAMA_LONG.state),
-)
 
 
 def _explored(values: Values) -> ExplorerOutput:
@@ -275,26 +318,10 @@ def _bill_of_energy(run: Projection, dollars_per_kwh: float) -> Iterator[tuple[s
     yield (translate("Of it, electricity at {electricity:.3g} ¢/kWh", electricity=cents), money_text(electricity))
 
 
-def _not_the_memory(values: Values) -> Iterator[tuple[float, str]]:
-    """Bytes that are taken for the memory of a GPU."""
-    memory = projection(values, placement(values)).memory
-    state = memory.weights + memory.gradients + memory.optimizer
-    yield memory.weights, translate("Those are the weights alone.")
-    yield (state, translate("That is the training state alone. Activations and buffers come on top of it."))
-    yield (
-        state + memory.activations / max(1, values.count("pipeline")),
-        translate(
-            "A stage of a pipeline holds the activations of several micro-batches at once, until their backward passes."
-        ),
-    )
-
-
 FIT = Explorer(
     name="fit",
     title=noted("Will my run fit?"),
-    summary=noted("How fast is it, how much does it cost, and what limits it?"),
-    question=noted("Llama 3.1 405B as trained on 16,384 H100s: how much memory does a GPU need?"),
-    predicts=noted("memory per GPU"),
+    summary=noted("A model, a GPU and how many: the best layout, its memory and its time."),
     chapter="capstone",
     formulas=(
         "memory.memory_budget",
@@ -306,12 +333,12 @@ FIT = Explorer(
     controls=(
         *in_group(
             noted("Model and machine"),
-            Select("model", noted("Model"), {name: name for name in (*MODELS, *MORE_MODELS)}, own=model_value),
+            Select("model", noted("Model"), dict(zip(_MODELS, _MODELS, strict=True)), own=model_value),
             Select("gpu", "GPU", {name: name for name in (*CARDS, *MORE_CARDS)}),
             Slider("gpus", "GPUs", (1, 32768), default=16384, doubles=True),
             replace(NETWORK_PER_GPU, aside=True),
             Slider(
-                "product", noted("Percent of the peak in products (0: known value)"), (0, 100), default=0, aside=True
+                "product", noted("Percent of the peak in products, if not the usual"), (0, 100), default=0, aside=True
             ),
         ),
         *degree_controls(64),
@@ -340,8 +367,5 @@ FIT = Explorer(
         ),
     ),
     explore=_explored,
-    asks=noted("How much memory does a GPU need?"),
-    foreseen=ExplainedMistakes(others=_not_the_memory),
-    presets=_PRESETS,
     compares=True,
 )

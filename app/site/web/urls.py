@@ -1,6 +1,6 @@
 """The paths of the site's pages, and the seed in them."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from urllib.parse import urlencode
 
 from app.core.errors import NotFoundError
@@ -32,14 +32,6 @@ def chapter_url(topic: str, seed: int = 0) -> str:
 def explorer_url(name: str, state: Mapping[str, str] | None = None) -> str:
     """The page of an explorer, with its controls set to *state*."""
     return f"/explore/{name}" + (f"?{urlencode(state)}" if state else "")
-
-
-BETTER = "/explore/fit/better"
-
-
-def better_url(state: Mapping[str, str], held: Iterable[str] = ()) -> str:
-    """The search for a better layout than that of *state*, in which *held* controls stay."""
-    return f"{BETTER}?{urlencode([*state.items(), *(('hold', name) for name in held)])}"
 
 
 def formula_url(name: str) -> str:

@@ -82,10 +82,19 @@ from starlette.exceptions import HTTPException  # noqa: E402
 
 from app.core.errors import AppError, NotFoundError, UnavailableError  # noqa: E402
 from app.core.formulas import FORMULAS  # noqa: E402
+from app.core.translation import translate  # noqa: E402
 from app.course.sandbox.runner import Runner  # noqa: E402
 from app.server.config import Settings  # noqa: E402
 from app.site import Histories, Site, Writer  # noqa: E402
 from app.site.web.exercise.page_context import NoAssignments  # noqa: E402
+
+
+class NoLayoutSearches:
+    """A browser has no NumPy: a run is shown sharded over its GPUs, or in the layout of its address."""
+
+    async def result(self, *asked: object) -> str:
+        """Why nothing is searched."""
+        return translate("Searching for the best layout needs a server: the state is sharded over all GPUs.")
 
 
 class Desk:
@@ -115,7 +124,7 @@ class Desk:
             runner=Runner(ask),
             labs=SimpleNamespace(trouble=resolved("trouble")),
         )
-        state = SimpleNamespace(site=site, assignments=NoAssignments())
+        state = SimpleNamespace(site=site, assignments=NoAssignments(), layout_searches=NoLayoutSearches())
         self._app = SimpleNamespace(state=state)
         modules = (import_module(f"app.site.web.{name}") for name in PARTS)
         self._routes = [route for module in modules for route in module.router.routes]

@@ -4,27 +4,28 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from fastapi import Request, Response
+from fastapi.responses import RedirectResponse
 
 from app.core.charts.axes import PAPERS, Paper
 from app.core.errors import InputError
-from app.core.searching import SearchResult
 from app.core.translation import language, translate
-from app.course.explorers import EXPLORERS, Explorer, Values
+from app.course.explorers import EXPLORERS, Explorer
 from app.server.aside import aside
 from app.server.network.routes import Router
-from app.site import Here, Site
+from app.site import Here
 from app.site.web.explore.figures import BOTH, figure_file
 from app.site.web.explore.layout_searches import LayoutSearches, search_layouts
-from app.site.web.explore.layouts import FIT, found_layouts, held_controls, layout_figures, layout_search_form, space_of
+from app.site.web.explore.layouts import FIT, open_plan, planned, query_of, space_of, tables_of, without_layout
 from app.site.web.explore.merged_pages import redirect_moved
-from app.site.web.explore.state import control_values, explore_values, explorer_called, url_state
+from app.site.web.explore.state import control_values, explore_values, explorer_called
 from app.site.web.explore.view import ExploreList, explorer_cards, explorer_page
 from app.site.web.frame.renderer import frame, render
 from app.site.web.frame.visitor import spend
-from app.site.web.urls import BETTER
+from app.site.web.urls import explorer_url
 
 TOLD = "told"  # in the address of "Just show me"
 _COOKIE = "shown"
+_COST = 60  # of an answer: a search may take a second
 _AGE = 400 * 24 * 3600  # seconds
 _BETWEEN = "."
 
@@ -65,6 +66,32 @@ def explore_list(request: Request, site: Here) -> Response:
     )
 
 
+@router.get("/fit")
+async def show_run(request: Request, site: Here) -> Response:
+    """Whether a run fits: what its address leaves open is searched, or follows from the model."""
+    plan = await aside(open_plan, request.query_params)
+    searches: LayoutSearches = request.app.state.layout_searches
+    key = (*plan.state.values(), *sorted(plan.told))
+    found = await searches.result(
+        key, lambda: search_layouts(lambda: space_of(plan)), lambda: spend(site.allowances.answers, "searches", _COST)
+    )
+    plan = await aside(planned, plan, found)
+    query = query_of(plan, request.query_params)
+    shown = await aside(explorer_page, site.catalog, FIT, query, _papers(request), tuple(tables_of(plan)))
+    page = replace(shown.page, plan=plan, corrections=(*plan.notes, *shown.page.corrections))
+    is_fragment = request.headers.get("x-fragment") == "1"
+    around = frame(request, page.title, translate(FIT.summary), "explore", page.address)
+    return render("explore/run_and_more.html" if is_fragment else "explore/fit.html", around, page)
+
+
+@router.get("/fit/better")
+@router.get("/fit/better/{number}.{form}")
+async def show_moved_better(request: Request) -> RedirectResponse:
+    """The page of the run: it shows the best layout itself, with what was held."""
+    given = {name: text for name, text in request.query_params.items() if name not in ("hold", "was", "show")}
+    return RedirectResponse(explorer_url(FIT.name, without_layout(given, request.query_params.getlist("hold"))), 308)
+
+
 @router.get("/{name}")
 def explore(request: Request, site: Here, name: str) -> Response:
     """One explorer, in the state given by the URL."""
@@ -101,49 +128,3 @@ def _papers(request: Request) -> Sequence[Paper]:
     """What a script asks for: the paper that it shows. A page without scripts has them all."""
     asked = PAPERS.get(request.headers.get("x-paper", ""))
     return (asked,) if asked else BOTH
-
-
-_better_router = Router(prefix=BETTER)
-_COST = 60  # of an answer: a search may take a second
-
-
-@_better_router.get("")
-async def better_layouts(request: Request, site: Here) -> Response:
-    """The run in the state of the address, with the layouts that were found for it."""
-    values, held = await _asked(request)
-    found = await _found(request, site, values, held)
-    state = {**request.query_params, "show": "1", "guess": ""}
-    state.pop("predict", None)
-    shown = await aside(explorer_page, site.catalog, FIT, state, BOTH)
-    page = replace(shown.page, found=found_layouts(found, values, held), search=layout_search_form(FIT, values, held))
-    says = translate("Every layout of a model on a cluster, searched: the fastest that fit, and why.")
-    around = frame(request, translate("A better layout"), says, "explore")
-    return render("explore/explorer.html", around, page)
-
-
-@_better_router.get("/{number}.{form}")
-async def download_layout_figure(request: Request, site: Here, number: int, form: str) -> Response:
-    """The figure as a standalone SVG file, or its values as CSV."""
-    values, held = await _asked(request)
-    found = await _found(request, site, values, held)
-    if isinstance(found, str):
-        raise InputError(found)
-    return figure_file(layout_figures(found), number, form, "layouts")
-
-
-async def _asked(request: Request) -> tuple[Values, tuple[str, ...]]:
-    """The run, and the controls that are left as they are."""
-    values, _ = await aside(control_values, FIT, request.query_params)
-    return values, held_controls(request.query_params.getlist("hold"))
-
-
-async def _found(request: Request, site: Site, values: Values, held: Sequence[str]) -> SearchResult | str:
-    searches: LayoutSearches = request.app.state.layout_searches
-    return await searches.result(
-        (*url_state(FIT, values).values(), *held),
-        lambda: search_layouts(lambda: space_of(values, held)),
-        lambda: spend(site.allowances.answers, "searches", _COST),
-    )
-
-
-router.routes += _better_router.routes

@@ -1,252 +1,194 @@
-"""A better layout than the one that an explorer shows, from a search over all of them."""
+"""Three questions about a run: a model, a GPU, how many. What the address leaves open follows from them."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from math import log2
 
-from app.core.charts.axes import Axis, Tone, percent_text
-from app.core.charts.plot import LabeledPoint, Plot, Series
-from app.core.formulas.presets import Layout, ModelShape
+from app.core.charts.axes import percent_text
+from app.core.formulas.configurations import CONFIGURATION_LIMIT
+from app.core.formulas.presets import GPUS, Cluster, Layout, ModelShape
+from app.core.formulas.transformer import model_parameters
 from app.core.searching import LayoutCandidate, SearchResult, Space
-from app.core.translation import localize, noted, translate, translate_known
-from app.core.units import BYTE, SECOND, show
-from app.course.explorers import EXPLORERS, Explorer, Values, read_controls
+from app.core.translation import localize, noted, translate
+from app.core.units import BYTE, SECOND, figures, show
+from app.course.explorers import EXPLORERS, StateRow, StateTable, Values, read_controls
+from app.course.explorers.configured_states import ConfiguredState, configured_state
 from app.course.explorers.placements import named_cluster
-from app.site.web.explore.figures import FigureView, figure_view
-from app.site.web.explore.state import unbreak_numbers, url_state
-from app.site.web.urls import BETTER, better_url, explorer_url
-
-
-def limits_of(one: LayoutCandidate, between: str = ", ") -> str:
-    """What the step is spent on: the largest part and the next."""
-    some = list(one.limits.items())[:2]
-    return between.join(f"{percent_text(round(share, 2))} {name}" for name, share in some)
-
-
-def layout_name(layout: Layout) -> str:
-    """The degrees of *layout* that are not 1, in words."""
-    chunks = f" × {layout.virtual}" if layout.virtual > 1 else ""
-    named = (
-        ("tensor", layout.tensor, ""),
-        ("pipeline", layout.pipeline, chunks),
-        ("context", layout.context, ""),
-        ("expert", layout.expert, ""),
-        ("data", layout.data, ""),
-        ("micro-batch", layout.micro_batch, ""),
-    )
-    degrees = [f"{name} {value}{more}" for name, value, more in named if value > 1]
-    again = {
-        "none": [translate("no recomputation")],
-        "selective": [],
-        "operations": [translate("recomputation of operations")],
-        "full": [translate("full recomputation")],
-    }
-    parts = (*degrees, *again[layout.recompute], f"ZeRO {layout.zero_stage}")
-    return ", ".join(part.replace(" ", "\N{NO-BREAK SPACE}") for part in parts)
-
+from app.course.explorers.run_fit import layout_words
+from app.server.aside.child_process import read_apart
+from app.site.web.explore.state import LONGEST, WAS, pack_state, url_state
 
 FIT = EXPLORERS["fit"]
-_LISTED = 8  # of the front, in the table
-_SLOWEST = 10  # times the fastest: what takes longer is not drawn
+CONFIGURATION = "configuration"  # a pasted one, in an address
+QUESTIONS = ("model", "gpu", "gpus")
+_START = {"model": "Llama-3.1-8B", "gpu": "H100", "gpus": "8"}
 _FIELDS: Mapping[str, str] = {
     "tensor": "tensor",
     "pipeline": "pipeline",
+    "virtual": "virtual",
     "context": "context",
     "expert": "expert",
     "micro": "micro_batch",
     "stage": "zero_stage",
     "recompute": "recompute",
 }
+_SHARDED = dict.fromkeys(_FIELDS, "1") | {"stage": "3", "recompute": "selective"}  # where nothing can be searched
+_SEQUENCE = 4096  # tokens, of a model without learned positions
+_SMALL, _SMALL_BATCH, _GROWTH = (
+    125e6,
+    0.5e6,
+    0.43,
+)  # GPT-3's table 2.1: 0.5 M tokens for 125 M parameters, 3.2 M for 175 B
+_TOKENS = 20  # of the run, for a parameter
+_TRILLION, _GIGA = 1e12, 1e9
+_LISTED = 8  # of the front, in the table
+_SLOWEST = 10  # times the fastest: what takes longer is not listed
 _HEADER = (noted("Layout"), noted("Step"), "MFU", noted("Memory"), noted("Limited by"))
 
 
-@dataclass(frozen=True, slots=True)
-class HeldControl:
-    """A control that a search can leave as it is."""
-
-    name: str
-    label: str
-    is_held: bool
-
-
-@dataclass(frozen=True, slots=True)
-class LayoutSearchForm:
-    """What starts a search: the state that it starts from, and what it may leave as it is."""
-
-    action: str
-    state: tuple[tuple[str, str], ...]
-    controls: tuple[HeldControl, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class FoundLayoutRow:
-    """A layout, a link to it in the explorer if that can show it, and its numbers."""
-
-    name: str
-    href: str
-    cells: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class LayoutTable:
-    """Layouts, the best first."""
-
-    title: str
-    says: str
-    header: tuple[str, ...]
-    rows: tuple[FoundLayoutRow, ...]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FoundLayouts:
-    """What a search found, or why there is nothing to search."""
+class RunPlan:
+    """A run: its whole state as in an address, what was *told* of it, and what *found* its layout.
 
-    problem: str = ""
-    title: str = ""
-    fits: bool = False
-    says: str = ""
-    facts: tuple[tuple[str, str], ...] = ()
-    tables: tuple[LayoutTable, ...] = ()
-    figures: tuple[FigureView, ...] = ()
-    rejected: tuple[tuple[str, str, str], ...] = ()
+    *found* is the sentence that says so where nothing could be searched.
+    """
+
+    state: Mapping[str, str]
+    told: frozenset[str]
+    notes: tuple[str, ...] = ()
+    found: SearchResult | str = ""
+
+    @property
+    def assumed(self) -> str:
+        """What nobody told of the run, in a sentence."""
+        values = Values(read_controls(FIT.controls, self.state)[0])
+        return translate(
+            "{batch:,} sequences of {sequence:,} tokens a step, {billions} billion tokens in all.",
+            batch=values.count("batch"),
+            sequence=values.count("sequence"),
+            billions=figures(values.number("tokens") / _GIGA, 3),
+        )
 
 
-def held_controls(names: Iterable[str]) -> tuple[str, ...]:
-    """Those of *names* that a search can leave as they are."""
-    asked = set(names)
-    return tuple(name for name in _FIELDS if name in asked)
-
-
-def layout_search_form(explorer: Explorer, values: Values, held: Sequence[str]) -> LayoutSearchForm | None:
-    """The form that starts a search from *values*, if *explorer* is about a whole layout."""
-    if explorer is not FIT:
-        return None
-    labels = {control.name: control.label for control in explorer.controls}
-    return LayoutSearchForm(
-        BETTER,
-        tuple(url_state(explorer, values).items()),
-        tuple(HeldControl(name, translate(labels[name]), name in held) for name in _FIELDS),
+def open_plan(query: Mapping[str, str]) -> RunPlan:
+    """The run of an address before its layout is searched."""
+    told = {c.name: query[c.name][:LONGEST] for c in FIT.controls if query.get(c.name, "").strip()}
+    notes: tuple[str, ...] = ()
+    if pasted := query.get(CONFIGURATION, "").strip():
+        try:
+            found = read_pasted(pasted, told.get("gpus", ""))
+            told |= found.controls
+            notes = tuple(map(localize, found.doubts))
+        except ValueError as error:
+            notes = (localize(str(error)),)
+    values, corrections = read_controls(FIT.controls, {**_START, **told})
+    read = {name: text for name, text in url_state(FIT, Values(values)).items() if name in told}
+    return RunPlan(
+        state={**_START, **_usual_state(Values(values)), **read}, told=frozenset(told), notes=(*notes, *corrections)
     )
 
 
-def space_of(values: Values, held: Sequence[str]) -> Space:
-    """The layouts of the run that *values* describe, with the *held* controls as they are.
+def read_pasted(text: str, gpus: str = "") -> ConfiguredState:
+    """What the configuration *text* says of a run on *gpus*, and its doubts.
+
+    Raises:
+        ValueError: it is not a configuration, or too long.
+    """
+    values, _ = read_controls(FIT.controls, {"gpus": gpus or _START["gpus"]})
+    return read_apart(configured_state, text[: CONFIGURATION_LIMIT + 1], Values(values).count("gpus"))
+
+
+def _usual_state(values: Values) -> Mapping[str, str]:
+    """What is usual for the model and the GPUs of *values*: batch, lengths, network; any layout."""
+    model, gpus = ModelShape.read(values.word("model")), values.count("gpus")
+    parameters, sequence = model_parameters(model), model.positions or _SEQUENCE
+    odd = gpus // (gpus & -gpus)  # the batch divides by it
+    tokens = _SMALL_BATCH * (parameters / _SMALL) ** _GROWTH
+    sequences = 2 ** max(0, round(log2(tokens / sequence)))
+    node = Cluster.node_of(GPUS[values.word("gpu")])
+    return {
+        **_SHARDED,
+        "network": f"{(node.inter_bandwidth if node else 50 * _GIGA) / _GIGA:.6g}",
+        "batch": str(max(1, round(sequences / odd)) * odd),
+        "sequence": str(sequence),
+        "tokens": f"{max(0.001, _TOKENS * parameters / _TRILLION):.4g}",
+    }
+
+
+def space_of(plan: RunPlan) -> Space:
+    """The layouts of the run, with what was told of them.
 
     Raises:
         ValueError: a degree does not divide what it splits.
     """
-    gpus = values.count("gpus")
-    fixed = {_FIELDS[name]: values.word(name) if name == "recompute" else int(values[name]) for name in held}
+    values = Values(read_controls(FIT.controls, plan.state)[0])
+    fixed = {
+        field: values.word(name) if name == "recompute" else int(values[name])
+        for name, field in _FIELDS.items()
+        if name in plan.told
+    }
     return Space(
         model=ModelShape.read(values.word("model")),
-        cluster=named_cluster(values.word("gpu"), gpus, values.number("network")),
+        cluster=named_cluster(values.word("gpu"), values.count("gpus"), values.number("network")),
         batch=values.count("batch"),
         sequence=values.count("sequence"),
         fixed={**fixed, "precision": values.word("precision"), "sequence_parallel": True, "context_by": "all-gather"},
     )
 
 
-def found_layouts(found: SearchResult | str, values: Values, held: Sequence[str]) -> FoundLayouts:
-    """What a search from *values* *found*."""
+def planned(plan: RunPlan, found: SearchResult | str) -> RunPlan:
+    """*plan* in the best layout that was *found*, or in that of least memory."""
     if isinstance(found, str):
-        return FoundLayouts(problem=found)
-    best = found.top[0] if found.top else None
+        return RunPlan(state=plan.state, told=plan.told, notes=(*plan.notes, found), found=found)
+    some = (*found.top, *((found.least,) if found.least else ()))
+    states = ({**plan.state, **_layout_state(one.layout)} for one in some)
+    best = next((state for state in states if not read_controls(FIT.controls, state)[1]), plan.state)
+    return RunPlan(state=best, told=plan.told, notes=plan.notes, found=found)
+
+
+def query_of(plan: RunPlan, query: Mapping[str, str]) -> Mapping[str, str]:
+    """What the page of *plan* is asked for: the state before it only on the same machine."""
+    values = Values(read_controls(FIT.controls, plan.state)[0])
+    now, was = pack_state(FIT, values).split("~"), query.get(WAS, "").split("~")
+    is_another = len(was) == len(now) and was[: len(QUESTIONS)] != now[: len(QUESTIONS)]
+    return {**plan.state, WAS: "" if is_another else query.get(WAS, "")}
+
+
+def _layout_state(layout: Layout) -> Mapping[str, str]:
+    return {name: str(getattr(layout, field)) for name, field in _FIELDS.items()}
+
+
+def without_layout(given: Mapping[str, str], held: Sequence[str]) -> Mapping[str, str]:
+    """The state *given* without what a search may choose, but for what is *held*."""
+    return {name: text for name, text in given.items() if text and (name not in _FIELDS or name in held)}
+
+
+def tables_of(plan: RunPlan) -> Iterator[StateTable]:
+    """The layouts that were found, the fastest first, then with less memory; why others were rejected."""
+    found = plan.found
+    if isinstance(found, str) or not found.top:
+        return
     says = translate("{fit:,} of {layouts:,} layouts fit.", fit=found.fit, layouts=found.layouts)
-    if best:
-        says += translate(" The step of the fastest is {limits}.", limits=limits_of(best, translate(" and ")))
-    elif found.least:
-        says += translate(" The smallest needs {memory}.", memory=show(found.least.memory, BYTE, 3))
-    return FoundLayouts(
-        title=layout_name(best.layout) if best else translate("None fits"),
-        fits=bool(best),
-        says=says,
-        facts=_facts(best) if best else (),
-        tables=tuple(_tables(found, values)),
-        figures=_views(found, values, held),
-        rejected=tuple(
-            (localize(rule), f"{count:,}", percent_text(count / found.layouts))
-            for rule, count in found.rejected.items()
-        ),
-    )
-
-
-def _facts(best: LayoutCandidate) -> tuple[tuple[str, str], ...]:
-    return (
-        (translate("step"), show(best.step_time, SECOND)),
-        ("MFU", percent_text(best.mfu)),
-        (translate("memory per GPU"), show(best.memory, BYTE, 3)),
-        (translate("micro-batches"), f"{best.layout.microbatches:,}"),
-    )
-
-
-def _tables(found: SearchResult, values: Values) -> Iterator[LayoutTable]:
-    if found.top:
-        rows = tuple(_layouts_row(one, values) for one in found.top)
-        yield LayoutTable(translate("The fastest layouts"), "", _header(), rows)
-    elif found.least:
-        says = translate("What needs the least memory does not fit either.")
-        yield LayoutTable(translate("The smallest layout"), says, _header(), (_layouts_row(found.least, values),))
-    front = _front(found)
+    if refused := next(iter(found.rejected.items()), None):
+        rule, count = localize(refused[0]), percent_text(refused[1] / found.layouts)
+        says += translate(" {count} are refused by this rule: {rule}.", count=count, rule=rule)
+    yield _table(translate("The fastest layouts"), says, found.top, plan)
+    front = [one for one in found.front[::-1] if one.step_time <= _SLOWEST * found.top[0].step_time]
     if len(front) > 1:
-        stride = -(-len(front) // _LISTED)
-        rows = tuple(_layouts_row(one, values) for one in front[::stride])
-        says = translate(
-            "No other layout is as fast with as little memory. Up to {slowest} times the time.", slowest=_SLOWEST
-        )
-        yield LayoutTable(translate("Less memory for more time"), says, _header(), rows)
+        says = translate("No other layout is as fast with as little memory.")
+        yield _table(translate("Less memory for more time"), says, front[:: -(-len(front) // _LISTED)], plan)
 
 
-def _header() -> tuple[str, ...]:
-    return tuple(translate_known(heading) for heading in _HEADER)
+def _table(title: str, says: str, some: Sequence[LayoutCandidate], plan: RunPlan) -> StateTable:
+    rows = []
+    for one in some:
+        state = {**plan.state, **_layout_state(one.layout)}
+        values, corrections = read_controls(FIT.controls, state)
+        if not corrections:
+            rows.append(StateRow(layout_words(one.layout), url_state(FIT, Values(values)), _cells(one)))
+    return StateTable(title=title, says=says, header=_HEADER, rows=tuple(rows), folded=True)
 
 
-def _layouts_row(one: LayoutCandidate, values: Values) -> FoundLayoutRow:
-    cells = (show(one.step_time, SECOND), percent_text(one.mfu), show(one.memory, BYTE, 3), limits_of(one))
-    address = _address(one.layout, values)
-    return FoundLayoutRow(layout_name(one.layout), address, tuple(map(unbreak_numbers, cells)))
-
-
-def _address(layout: Layout, values: Values) -> str:
-    """The page of the explorer for *layout*, or nothing if its controls do not go that far."""
-    state = url_state(FIT, values)
-    state |= {name: str(getattr(layout, field)) for name, field in _FIELDS.items()}
-    state |= {"virtual": str(layout.virtual)}
-    _, corrections = read_controls(FIT.controls, state)
-    return "" if corrections else explorer_url(FIT.name, state)
-
-
-def _front(found: SearchResult) -> tuple[LayoutCandidate, ...]:
-    """The front, from the fastest, as far as it is of use."""
-    every = found.front[::-1]
-    return tuple(one for one in every if one.step_time <= _SLOWEST * every[0].step_time)
-
-
-def layout_figures(found: SearchResult) -> tuple[Plot, ...]:
-    """The memory of the layouts that nothing beats, against their time."""
-    front = _front(found)
-    if len(front) < 2:  # noqa: PLR2004
-        return ()
-    points = tuple((one.memory, one.step_time) for one in reversed(front))
-    best, least = front[0], front[-1]
-    return (
-        Plot(
-            title=translate("Memory against time"),
-            summary=translate(
-                "From {slow} in {least} to {fast} in {most}",
-                slow=show(least.step_time, SECOND, 3),
-                least=show(least.memory, BYTE, 3),
-                fast=show(best.step_time, SECOND, 3),
-                most=show(best.memory, BYTE, 3),
-            ),
-            x=Axis(translate("memory of the fullest GPU"), BYTE, log=True),
-            y=Axis(translate("step"), SECOND, log=True),
-            series=(Series(Tone.COMPUTE, "", points),),
-            marks=(LabeledPoint(best.memory, best.step_time, translate("fastest")),),
-        ),
-    )
-
-
-def _views(found: SearchResult, values: Values, held: Sequence[str]) -> tuple[FigureView, ...]:
-    query = better_url(url_state(FIT, values), held).removeprefix(BETTER)
-    return tuple(
-        figure_view(figure, BETTER, number, query, "better") for number, figure in enumerate(layout_figures(found))
-    )
+def _cells(one: LayoutCandidate) -> tuple[str, ...]:
+    limits = ", ".join(f"{percent_text(round(share, 2))} {name}" for name, share in list(one.limits.items())[:2])
+    return show(one.step_time, SECOND), percent_text(one.mfu), show(one.memory, BYTE, 3), limits

@@ -11,10 +11,9 @@ from app.course.explorers import EXPLORERS, Explorer
 from app.course.explorers.controls import Control
 from app.course.explorers.placements import MODELS
 from app.server.network.routes import Router
-from app.site.web.urls import BETTER, better_url, explorer_url
+from app.site.web.urls import explorer_url
 
 router = Router(prefix="/layouts")
-_DEGREES = ("tensor", "pipeline", "context", "expert", "micro", "stage", "recompute")
 _KEPT = ("show", "predict", "was")  # what an address has beside the controls
 _BILLION = 1e9
 _MOVED = 308
@@ -37,18 +36,11 @@ def redirect_moved(explorer: Explorer, query: Mapping[str, str]) -> RedirectResp
 
 
 @router.get("")
+@router.get("/{number}.{form}")
 async def show_moved_search(request: Request) -> RedirectResponse:
     """The search for a better layout; degrees that were chosen are held."""
     given = {name: text for name, text in request.query_params.items() if text}
-    held = [name for name in _DEGREES if name in given]
-    return RedirectResponse(better_url(given, held), _MOVED)
-
-
-@router.get("/{number}.{form}")
-async def show_moved_figure(request: Request, number: int, form: str) -> RedirectResponse:
-    """The figure of that search."""
-    query = str(request.query_params)
-    return RedirectResponse(f"{BETTER}/{number}.{form}?{query}", _MOVED)
+    return RedirectResponse(explorer_url("fit", given), _MOVED)
 
 
 def _same_model(control: Control, query: Mapping[str, str]) -> dict[str, str]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from app.core.errors import InputError, NotFoundError, nearest, sentence
+from app.core.errors import NotFoundError, nearest
 from app.core.translation import localize, translate, translate_known
 from app.course.content.errata import mark
 from app.course.explorers import (
@@ -20,15 +20,11 @@ from app.course.explorers import (
     read_controls,
     translate_explored,
 )
-from app.course.explorers.configured_states import ConfiguredState, configured_state
-from app.course.explorers.controls import Select
-from app.server.aside.child_process import read_apart
 from app.site.markdown import inline_html
 from app.site.web.frame.renderer import Hyperlink
 from app.site.web.urls import explorer_url
 
 LONGEST = 400  # characters of a value in a URL
-CONFIGURATION = "configuration"  # the field for a pasted one
 
 
 def explorer_called(name: str) -> Explorer:
@@ -46,28 +42,8 @@ def explorer_called(name: str) -> Explorer:
 def control_values(explorer: Explorer, query: Mapping[str, str]) -> tuple[Values, tuple[str, ...]]:
     """The values of the controls in an address, and a sentence for each that was corrected."""
     given = {name: text[:LONGEST] for name, text in query.items()}
-    pasted = query.get(CONFIGURATION, "").strip() if takes_configurations(explorer) else ""
-    configured = _configured(explorer, pasted, given) if pasted else ConfiguredState({}, ())
-    values, corrections = read_controls(explorer.controls, {**given, **configured.controls})
-    return Values(values), (*configured.doubts, *corrections)
-
-
-def takes_configurations(explorer: Explorer) -> bool:
-    """Whether it has a model that may be one of the visitor's own."""
-    return any(isinstance(one, Select) and one.own is not None for one in explorer.controls)
-
-
-def _configured(explorer: Explorer, text: str, given: Mapping[str, str]) -> ConfiguredState:
-    """What a pasted configuration says of the controls, and what it leaves out, or why it says nothing."""
-    values, _ = read_controls(explorer.controls, given)
-    try:
-        found = read_apart(configured_state, text, Values(values).count("gpus"))
-        return ConfiguredState(found.controls, tuple(localize(doubt) for doubt in found.doubts))
-    except ValueError as error:
-        problem = localize(str(error))
-    except InputError as error:  # it takes too much
-        problem = translate("the pasted configuration was not read: {problem}", problem=str(error))
-    return ConfiguredState({}, (sentence(problem),))
+    values, corrections = read_controls(explorer.controls, given)
+    return Values(values), corrections
 
 
 def url_state(explorer: Explorer, values: Values) -> dict[str, str]:
@@ -90,7 +66,7 @@ def waits(explorer: Explorer, query: Mapping[str, str]) -> bool:
     """
     if "predict" in query or query.get("guess", "").strip():
         return True
-    named = {CONFIGURATION, "show", *(control.name for control in explorer.controls)}
+    named = {"show", *(control.name for control in explorer.controls)}
     return not any(name in query for name in named)
 
 
@@ -111,14 +87,6 @@ class ComparedFact:
     change: str
 
 
-@dataclass(frozen=True, slots=True)
-class PresetView:
-    """A link to a state with a name; *here*: it is the one that is shown."""
-
-    link: Hyperlink
-    here: bool
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TableView:
     """A table of other states, each with a link."""
@@ -128,24 +96,6 @@ class TableView:
     header: tuple[str, ...]
     rows: tuple[tuple[Hyperlink, tuple[str, ...]], ...]
     folded: bool
-
-
-@dataclass(frozen=True, slots=True)
-class StatesView:
-    """Everything that leads from this state to others, and *packed*, this state as one text."""
-
-    presets: tuple[PresetView, ...]
-    tables: tuple[TableView, ...]
-    packed: str
-
-
-def states_view(explorer: Explorer, values: Values, shown: ExplorerOutput, hidden: bool) -> StatesView:
-    """What leads on from *values*; as long as the answer is *hidden*, only presets do."""
-    return StatesView(
-        tuple(_presets(explorer, values, hidden)),
-        () if hidden else tuple(_table(explorer, values, table) for table in shown.tables),
-        pack_state(explorer, values) if explorer.compares else "",
-    )
 
 
 def pack_state(explorer: Explorer, values: Values) -> str:
@@ -184,30 +134,16 @@ def fact_views(shown: ExplorerOutput, before: ExplorerOutput | None) -> tuple[Co
     )
 
 
-def _address(explorer: Explorer, values: Values, state: Mapping[str, str], hidden: bool) -> str:
-    further = {"predict": "1"} if hidden else {}
-    if explorer.compares and not hidden:
-        further = {WAS: pack_state(explorer, values)}
-    return explorer_url(explorer.name, {**url_state(explorer, values), **state, **further})
-
-
-def _presets(explorer: Explorer, values: Values, hidden: bool) -> list[PresetView]:
-    now, found = url_state(explorer, values), []
-    for preset in explorer.presets:
-        its = url_state(explorer, Values(read_controls(explorer.controls, {**now, **preset.state})[0]))
-        link = Hyperlink(_address(explorer, values, preset.state, hidden), translate_known(preset.name))
-        found.append(PresetView(link, its == now))
-    return found
-
-
-def _table(explorer: Explorer, values: Values, table: StateTable) -> TableView:
+def table_view(explorer: Explorer, values: Values, table: StateTable) -> TableView:
+    """*table*, with a link to each of its states that says what it was before."""
+    now, was = url_state(explorer, values), {WAS: pack_state(explorer, values)} if explorer.compares else {}
     return TableView(
         title=table.title,
         says=mark(inline_html(table.says)),
         header=table.header,
         rows=tuple(
             (
-                Hyperlink(_address(explorer, values, row.state, hidden=False), row.name),
+                Hyperlink(explorer_url(explorer.name, {**now, **row.state, **was}), row.name),
                 tuple(map(unbreak_numbers, row.cells)),
             )
             for row in table.rows

@@ -19,6 +19,7 @@ from app.course.explorers import (
     Explorer,
     Select,
     Slider,
+    StateTable,
     Values,
     YesOrNo,
     address_text,
@@ -35,18 +36,18 @@ from app.course.explorers import (
 )
 from app.site.markdown import first_sentence, html, inline_html, plain_words
 from app.site.web.explore.figures import FigureView, GuessForm, figure_views, guess_form
-from app.site.web.explore.layouts import FoundLayouts, LayoutSearchForm, layout_search_form
+from app.site.web.explore.layouts import RunPlan
 from app.site.web.explore.prediction_check import PredictionVerdict, judge_prediction
 from app.site.web.explore.state import (
     LONGEST,
     WAS,
     ComparedFact,
-    StatesView,
+    TableView,
     control_values,
     explore_values,
     fact_views,
-    states_view,
-    takes_configurations,
+    pack_state,
+    table_view,
     unpack_state,
     url_state,
     waits,
@@ -96,7 +97,6 @@ class ExplorePage:
     chapter_language: str  # of its title, if it is not that of the page
     formulas: tuple[Hyperlink, ...]
     groups: tuple[tuple[str, tuple[ControlView, ...]], ...]
-    pastes: bool  # whether it takes a configuration of the visitor's own
     stated: str
     corrections: tuple[str, ...]
     problem: str
@@ -105,9 +105,9 @@ class ExplorePage:
     facts: tuple[ComparedFact, ...]
     figures: tuple[FigureView, ...]
     address: str
-    states: StatesView
-    search: LayoutSearchForm | None = None
-    found: FoundLayouts | None = None
+    tables: tuple[TableView, ...]
+    packed: str  # the state as one text, where it is compared with the next
+    plan: RunPlan | None = None
 
     @property
     def leading(self) -> tuple[FigureView, ...]:
@@ -198,9 +198,13 @@ class ExplorerInState:
 
 
 def explorer_page(
-    course: Catalog, explorer: Explorer, query: Mapping[str, str], papers: Sequence[Paper]
+    course: Catalog,
+    explorer: Explorer,
+    query: Mapping[str, str],
+    papers: Sequence[Paper],
+    more: Sequence[StateTable] = (),
 ) -> ExplorerInState:
-    """The page of *explorer* in the state that *query* gives, its figures on *papers*."""
+    """The page of *explorer* in the state that *query* gives, its figures on *papers*; *more* tables come first."""
     values, corrections = control_values(explorer, query)
     shown, problem = explore_values(explorer, values)
     was, unread = unpack_state(explorer, query.get(WAS, ""))
@@ -233,7 +237,6 @@ def explorer_page(
         chapter_language=foreign(topic.language),
         formulas=tuple(Hyperlink(formula_url(formula), formula) for formula in explorer.formulas),
         groups=tuple(_groups(explorer, values)),
-        pastes=takes_configurations(explorer),
         stated=" · ".join(f"{translate(c.label)} {shown_text(c, values[c.name])}" for c in explorer.controls),
         corrections=(*corrections, *filter(None, (shown.notice, unread))),
         problem=problem,
@@ -242,8 +245,8 @@ def explorer_page(
         facts=fact_views(shown, before),
         figures=figure_views(explorer, values, figures, papers, covered),
         address=explorer_url(explorer.name, url_state(explorer, values)),
-        states=states_view(explorer, values, shown, hidden),
-        search=None if hidden or problem else layout_search_form(explorer, values, ()),
+        tables=() if hidden else tuple(table_view(explorer, values, one) for one in (*more, *shown.tables)),
+        packed=pack_state(explorer, values) if explorer.compares else "",
     )
     if hidden:
         return ExplorerInState(page, plain_words(guess_question(explorer, values)))

@@ -32,7 +32,6 @@ from app.site.web.standing.view import LearnerHistory
 from app.site.web.urls import chapter_url
 
 _SAMPLE = "/measured/a100-16-p4de"
-_SAMPLE_TRACE = "/measured/traces/a100-8-rank3-five-steps"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,8 +45,7 @@ class HomePage:
     sections: tuple[SectionCards, ...]
     figure: FigureView | None
     streak: int
-    sample: str  # the page of measurements of others, as one's own would be shown,
-    sample_trace: str  # and that of a trace
+    sample: str  # the page of measurements of others, as one's own would be shown
     heading: str  # of a course pack, with its opening; empty: Wallclock's own
     opening: Markup
 
@@ -65,7 +63,6 @@ def home_page(course: Catalog, past: LearnerHistory, worked: Collection[date], t
         figure=None if past.answers else opening_figure(),
         streak=streak(worked, today),
         sample=_SAMPLE,
-        sample_trace=_SAMPLE_TRACE,
         heading=heading,
         opening=html(opening),
     )

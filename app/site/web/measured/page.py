@@ -3,15 +3,17 @@
 import asyncio
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
+from urllib.parse import parse_qsl, urlsplit
 
 from fastapi import Request, Response
+from fastapi.responses import RedirectResponse
 from markupsafe import Markup
 from starlette.datastructures import UploadFile
 from starlette.exceptions import HTTPException
@@ -20,6 +22,7 @@ from starlette.types import Message
 from app.core.charts.axes import Axis, Color
 from app.core.charts.plot import Plot, Series
 from app.core.errors import AppError, InputError, NotFoundError, nearest, sentence
+from app.core.formulas.configurations import CONFIGURATION_LIMIT, is_configuration
 from app.core.formulas.presets import Cluster
 from app.core.measurements.file_reader import Report
 from app.core.measurements.packed_files import PACKED_LIMIT
@@ -31,6 +34,7 @@ from app.core.measurements.trace.report import TraceReport
 from app.core.measurements.trace.samples import SAMPLES, TraceSample
 from app.core.translation import language, localize, noted, translate
 from app.core.units import BYTE_PER_SECOND, in_english, show
+from app.course.explorers.configured_states import model_value
 from app.labs.results.analysis import own_runs, shipped_runs
 from app.server.aside import aside, current_payer, lift_ceiling
 from app.server.aside.jobs import BoundedJobs
@@ -39,12 +43,24 @@ from app.server.db.measurements import is_measurement_name
 from app.server.network.routes import Router
 from app.site import Here, Site
 from app.site.web.explore.figures import BOTH, drawn_on, figure_file
+from app.site.web.explore.layouts import read_pasted
 from app.site.web.frame.renderer import Hyperlink, frame, render
 from app.site.web.frame.visitor import FromHere, Visiting, spend
 from app.site.web.measured.figures import FAMILIES, SIZE, bandwidth_points, family, figures_of_test, neighbors
+from app.site.web.measured.memory_view import memory_view
 from app.site.web.measured.saved_measurement import SaveOffer, save_offer, saved_links, saved_page
 from app.site.web.measured.trace_view import PredictedTolls, TraceView, predicted_tolls, trace_view
-from app.site.web.measured.views import ADDRESS, NAMES, RECORDS, ReportView, report_view, view_of_log, view_of_test
+from app.site.web.measured.views import (
+    ADDRESS,
+    NAMES,
+    RECORDS,
+    ReportView,
+    predict_log,
+    report_view,
+    view_of_log,
+    view_of_test,
+)
+from app.site.web.urls import explorer_url
 
 BODY_LIMIT = PACKED_LIMIT + 64 * 1024  # bytes: the files, and the form around them
 _AT_ONCE = 2
@@ -62,10 +78,11 @@ _PASTED = "what you pasted"
 
 @dataclass(frozen=True, slots=True)
 class Upload:
-    """What a form had: the reports of its files, and the other fields."""
+    """What a form had: the reports of its files, the other fields, and the *text* of a first short file."""
 
     reports: tuple[Report, ...]
     fields: dict[str, str]
+    text: str = ""
 
 
 class UploadReader:
@@ -88,7 +105,8 @@ class UploadReader:
             if not paths:
                 raise InputError(translate("paste the output of a test or a log, or choose a file"))
             lift_ceiling()  # reading has one of its own
-            return Upload(tuple(await self._jobs.run(lambda: asyncio.to_thread(measured_apart, paths))), fields)
+            text = await aside(_short_text, paths[0])
+            return Upload(tuple(await self._jobs.run(lambda: asyncio.to_thread(measured_apart, paths))), fields, text)
 
     @contextmanager
     def _counting(self) -> Iterator[Callable[[Request], Request]]:
@@ -133,6 +151,13 @@ async def _received(request: Request, folder: Path) -> tuple[list[Path], dict[st
             elif name != "text":
                 fields[name] = _typed(value[:200])
     return paths, fields
+
+
+def _short_text(path: Path) -> str:
+    """The file at *path* as text, if it may be a configuration."""
+    if path.stat().st_size > CONFIGURATION_LIMIT:
+        return ""
+    return path.read_text(encoding="utf-8", errors="replace")
 
 
 def _typed(text: str) -> str:
@@ -272,7 +297,6 @@ class PublishedTestRow:
     """A published test in the list of its collective."""
 
     name: Hyperlink
-    source: Hyperlink
     hardware: str
     ranks: str
     reached: str
@@ -355,7 +379,6 @@ def _test_list_row(one: PublishedMeasurement, test: CollectiveTest) -> Published
     comparison = compare_test(test)
     return PublishedTestRow(
         name=Hyperlink(f"{ADDRESS}/{one.name}", one.name),
-        source=Hyperlink(one.address, "/".join(one.address.split("/")[2:5])),
         hardware=one.hardware,
         ranks=f"{test.ranks:,}" if test.ranks else translate("unknown"),
         reached=show(_best(test), BYTE_PER_SECOND, 3),
@@ -406,11 +429,13 @@ async def show_measured(request: Request, site: Here, visiting: Visiting, hardwa
 
 @router.post("", dependencies=[FromHere])
 async def compare_files(request: Request, site: Here) -> Response:
-    """Read what was sent; nothing of it is kept."""
+    """Read what was sent; nothing of it is kept. What came from the page of a *run* leads back to it, if it can."""
     spend(site.allowances.sent_runs, "files")
     reader: UploadReader = request.app.state.upload_reader
     try:
         sent = await reader.read(request)
+        if "run" in sent.fields and (state := await aside(_run_state, sent)):
+            return RedirectResponse(explorer_url("fit", state), 303)
         cluster = await aside(_cluster, sent.fields)
         views = [await aside(_offered, site, one, sent.fields, cluster) for one in sent.reports]
     except InputError as error:
@@ -435,6 +460,39 @@ async def show_measurement(request: Request, site: Here, visiting: Visiting, nam
     if is_measurement_name(name):
         return await aside(saved_page, request, site, visiting, name)
     return await aside(_published, request, name)
+
+
+def _run_state(sent: Upload) -> Mapping[str, str]:
+    """What the first file of *sent* that says something of a run says of it; empty if none does.
+
+    Raises:
+        InputError: a configuration cannot be read.
+    """
+    if not is_configuration(sent.text):
+        return next(filter(None, map(_state_of_report, sent.reports)), {})
+    try:
+        return {**_machine(sent.fields), **read_pasted(sent.text, sent.fields.get("gpus", "")).controls}
+    except ValueError as error:
+        raise InputError(localize(str(error))) from error
+
+
+def _machine(fields: Mapping[str, str]) -> Mapping[str, str]:
+    return {name: fields[name] for name in ("gpu", "gpus") if fields.get(name)}
+
+
+def _state_of_report(report: Report) -> Mapping[str, str]:
+    """The state of the page that the report leads to, or its model alone."""
+    address, model = "", ""
+    if isinstance(report, TrainingLog):
+        found, model = predict_log(report, {}), report.model
+        address = found.explorer if found else ""
+    elif isinstance(report, MemoryShortage):
+        onward, model = memory_view(report, {}).onward, report.model
+        address = onward.href if onward else ""
+    state = dict(parse_qsl(urlsplit(address).query))
+    with suppress(ValueError):  # it may be called as no model is
+        return state or ({"model": model_value(model)} if model else {})
+    return {}
 
 
 def _offered(site: Site, report: Report, fields: dict[str, str], cluster: Cluster | None) -> SaveOffer[Any]:

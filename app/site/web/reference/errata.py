@@ -1,10 +1,8 @@
 """/errata: wrong claims with corrections; /glossary, the terms of the field; /trust, the published runs."""
 
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
-from itertools import groupby
 
 from fastapi import Request, Response
 from markupsafe import Markup
@@ -17,7 +15,7 @@ from app.server.network.routes import Router
 from app.site import Here
 from app.site.markdown import inline_html
 from app.site.web.explore.figures import figure_file
-from app.site.web.frame.renderer import Hyperlink, ListFilter, frame, markup, render
+from app.site.web.frame.renderer import Hyperlink, frame, markup, render
 from app.site.web.reference.trust_view import ADDRESS, SAYS, TITLE, known_source, scatter_of, trust_page
 from app.site.web.urls import chapter_url, erratum_url, exercise_url, formula_url
 
@@ -37,31 +35,20 @@ class DerivationRow:
 
 
 @dataclass(frozen=True, slots=True)
-class ErratumEntry:
-    """An erratum in the list, with the chapters that it concerns and an exercise on it."""
-
-    erratum: Erratum
-    href: str
-    chapters: tuple[Hyperlink, ...]
-    exercise: Hyperlink | None
-
-
-@dataclass(frozen=True, slots=True)
 class ErrataGroup:
     """The errata of one severity."""
 
     id: str
     title: str
     says: str
-    entries: tuple[ErratumEntry, ...]
+    entries: tuple[Hyperlink, ...]  # an address ends with the name of its erratum
 
 
 @dataclass(frozen=True, slots=True)
 class ErrataPage:
-    """The errata, of one chapter if one is chosen, and the chapters to choose from."""
+    """The errata, of one chapter if one is chosen."""
 
     groups: tuple[ErrataGroup, ...]
-    filters: tuple[ListFilter, ...]
     chapter: str
     count: int
 
@@ -90,18 +77,13 @@ def view_of_erratum(course: Catalog, erratum: Erratum) -> ErratumPage:
         rows=tuple(DerivationRow(row, tuple(_links(row))) for row in erratum.worked),
         exercises=tuple(_exercises(course, erratum)),
         chapters=_chapters(course, erratum),
-        earlier=_neighbor(every[place - 1]) if place else None,
-        later=_neighbor(every[place + 1]) if place + 1 < len(every) else None,
+        earlier=_erratum_link(every[place - 1]) if place else None,
+        later=_erratum_link(every[place + 1]) if place + 1 < len(every) else None,
     )
 
 
-def _neighbor(erratum: Erratum) -> Hyperlink:
+def _erratum_link(erratum: Erratum) -> Hyperlink:
     return Hyperlink(erratum_url(erratum.id), erratum.title)
-
-
-def _entry(course: Catalog, erratum: Erratum) -> ErratumEntry:
-    exercise = next(_exercises(course, erratum), None)
-    return ErratumEntry(erratum, erratum_url(erratum.id), _chapters(course, erratum), exercise)
 
 
 def _exercises(course: Catalog, erratum: Erratum) -> Iterator[Hyperlink]:
@@ -122,16 +104,6 @@ def _chapters(course: Catalog, erratum: Erratum) -> tuple[Hyperlink, ...]:
     return tuple(Hyperlink(chapter_url(one.id), one.title) for one in _topics(course, erratum))
 
 
-def _filters(course: Catalog, chosen: Topic | None) -> Iterator[ListFilter]:
-    """Each chapter that has errata."""
-    counts = Counter(topic.id for one in errata() for topic in _topics(course, one))
-    yield ListFilter(Hyperlink("/errata", "All"), len(errata()), chosen is None)
-    for topic in course.topics:
-        if count := counts[topic.id]:
-            link = Hyperlink(f"/errata?chapter={topic.id}", topic.title)
-            yield ListFilter(link, count, chosen is topic)
-
-
 def _links(row: DerivationLine) -> list[Hyperlink]:
     return [Hyperlink(formula_url(name), name.partition(".")[2]) for name in row.formulas if name in FORMULAS]
 
@@ -141,16 +113,11 @@ def view_of_errata(course: Catalog, topic: Topic | None) -> ErrataPage:
     shown = [one for one in errata() if topic is None or topic in _topics(course, one)]
     groups = (
         ErrataGroup(
-            id, translate(title), translate(says), tuple(_entry(course, one) for one in shown if one.severity == id)
+            id, translate(title), translate(says), tuple(_erratum_link(one) for one in shown if one.severity == id)
         )
         for id, title, says in _GROUPS
     )
-    return ErrataPage(
-        tuple(group for group in groups if group.entries),
-        tuple(_filters(course, topic)),
-        topic.title if topic else "",
-        len(shown),
-    )
+    return ErrataPage(tuple(group for group in groups if group.entries), topic.title if topic else "", len(shown))
 
 
 _errata_router = Router(prefix="/errata")
@@ -192,14 +159,6 @@ class GlossaryEntry:
     chapter: Hyperlink | None
 
 
-@dataclass(frozen=True, slots=True)
-class Letter:
-    """The terms that begin with the same letter; those with a figure come under 0–9."""
-
-    name: str
-    entries: tuple[GlossaryEntry, ...]
-
-
 @router.get("/glossary")
 async def glossary(request: Request, site: Here) -> Response:
     """Every term."""
@@ -215,18 +174,7 @@ async def glossary(request: Request, site: Here) -> Response:
         for key, term in terms().items()
     )
     says = translate("The terms of distributed training, each in a sentence or two.")
-    return render("reference/glossary.html", frame(request, translate("Glossary"), says), _letters(entries))
-
-
-def _letters(entries: Sequence[GlossaryEntry]) -> tuple[Letter, ...]:
-    """*entries*, which are in alphabetical order, by their first letter."""
-    found = groupby(entries, key=lambda entry: _initial(entry.term))
-    return tuple(Letter(name, tuple(those)) for name, those in found)
-
-
-def _initial(term: str) -> str:
-    first = term.removeprefix("the ")[0].upper()
-    return first if first.isalpha() else "0–9"
+    return render("reference/glossary.html", frame(request, translate("Glossary"), says), entries)
 
 
 router.routes += _errata_router.routes

@@ -156,7 +156,7 @@ class FormulaEntry:
 
     name: str
     short: str
-    summary: str
+    title: str
     equations: tuple[Markup, ...]
 
 
@@ -190,8 +190,7 @@ class FormulaPage:
 
     name: str
     module: str
-    short: str
-    gives: str
+    title: str
     documented: FormulaDocumentation
     arguments: tuple[ArgumentView, ...]
     result: str
@@ -225,9 +224,14 @@ def _title(module: str) -> str:
     return translate_known(_TITLES.get(module, module.replace("_", " ").capitalize()))
 
 
+def formula_title(formula: Formula) -> str:
+    """The name of *formula* in words."""
+    return formula.name.partition(".")[2].replace("_", " ").capitalize()
+
+
 def _entries(module: str) -> list[FormulaEntry]:
     return [
-        FormulaEntry(f.name, f.name.partition(".")[2], f.says, document_formula(f).equations)
+        FormulaEntry(f.name, f.name.partition(".")[2], formula_title(f), document_formula(f).equations)
         for f in FORMULAS.values()
         if f.module == module
     ]
@@ -253,8 +257,7 @@ def formula_page(course: Catalog, formula: Formula, given: Mapping[str, str]) ->
     return FormulaPage(
         name=formula.name,
         module=_title(formula.module),
-        short=formula.name.partition(".")[2],
-        gives=localize(formula.gives),
+        title=formula_title(formula),
         documented=doc,
         arguments=tuple(_argument(i, doc.arguments, known) for i in formula.inputs.values()),
         result=result,
@@ -415,7 +418,11 @@ def field_name(field: str) -> str:
 
 router = Router()
 TABLES: tuple[tuple[str, str, Mapping[str, Record]], ...] = (
-    ("GPUs", noted("Peaks are dense; NVLink is one direction to all peers together."), GPUS),
+    (
+        "GPUs",
+        noted("Peaks are dense; NVLink is one direction to all peers together."),
+        dict(sorted(GPUS.items(), key=lambda known: -known[1].year)),
+    ),
     (
         noted("Links"),
         noted("One direction of one GPU; effective is the bandwidth that NCCL was observed to reach."),
@@ -535,10 +542,9 @@ def show_formula(request: Request, site: Here, name: str) -> Response:
     formula = formula_called(name)
     given = {k: v[:LONGEST_ARGUMENT] for k, v in request.query_params.items() if v.strip()}
     page = formula_page(site.catalog, formula, given)
-    short = formula.name.partition(".")[2].replace("_", " ")
     calculated = {} if page.problem else {name: text for name, text in given.items() if name in formula.inputs}
     path = f"{formula_url(formula.name)}?{urlencode(calculated)}".rstrip("?")
-    around = frame(request, short.capitalize(), page.documented.summary, "formulas", path)
+    around = frame(request, page.title, page.documented.summary, "formulas", path)
     fragment = request.headers.get("x-fragment") == "1"
     return render("reference/calculation.html" if fragment else "reference/formula.html", around, page)
 

@@ -12,7 +12,7 @@ from app.core.translation import language, localize, noted, translate
 from app.core.units import BYTE, FLOP_PER_SECOND, SECOND, figures, show
 from app.course.explorers.base import change_words
 from app.site.web.explore.figures import FigureView, figure_view
-from app.site.web.frame.renderer import Hyperlink, ListFilter
+from app.site.web.frame.renderer import Hyperlink
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -196,7 +196,6 @@ class TrustPage:
     predicted: int
     within: int
     near: str
-    filters: tuple[ListFilter, ...]
     figure: FigureView
     stacks: tuple[AccuracyRow, ...]
     sources: tuple[AccuracyRow, ...]
@@ -234,20 +233,11 @@ def trust_page(spoken: str, chosen: str) -> TrustPage:
         predicted=sum(one.prediction is not None for one in found),
         within=sum(one.is_near for one in found),
         near=percent_text(NEAR),
-        filters=tuple(_filters(chosen)),
         figure=figure_view(drawn, ADDRESS, 0, f"?source={chosen}" if chosen else "", name="trust"),
         stacks=tuple(stack_rows(found)),
         sources=() if chosen else tuple(source_rows(found)),
         sections=tuple(SourceSection(source, tuple(run_rows(found))) for source in shown if chosen),
     )
-
-
-def _filters(chosen: str) -> Iterator[ListFilter]:
-    every = sources()
-    yield ListFilter(Hyperlink(ADDRESS, translate("All")), sum(map(len, every.values())), not chosen)
-    for source, runs in every.items():
-        link = Hyperlink(source_href(source), source.title)
-        yield ListFilter(link, len(runs), chosen == source.id)
 
 
 def scatter_of(chosen: str) -> Scatter:

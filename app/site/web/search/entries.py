@@ -59,7 +59,7 @@ def entries(catalog: Catalog) -> Iterator[SearchEntry]:
     """Everything on the site with that *catalog*, in the current language."""
     written = _written_formulas(catalog)
     for entry in (*_course(catalog), *_reference(written), *_hardware(), *_pages()):
-        yield replace(entry, questions=questions_of(entry.href))
+        yield replace(entry, questions=(*entry.questions, *questions_of(entry.href)))
 
 
 def _plain(text: str) -> str:
@@ -167,8 +167,11 @@ def _hardware() -> Iterator[SearchEntry]:
                 title=names[0],
                 href=f"/hardware#{anchor_of(record)}",
                 says=translate_known(title),
-                keywords=" ".join(names[1:]),
+                keywords=" ".join(
+                    (*names[1:], *(("FLOPS", "TFLOPS", "specs", "datasheet") if known is TABLES[0][2] else ()))
+                ),
                 text=str(getattr(record, "source", "")),
+                questions=tuple(names[1:]),
             )
 
 

@@ -164,6 +164,16 @@ _FIRST: Mapping[Kind, float] = {
     "Hardware": 0.8,
     "Page": 0.9,
 }
+# Words that name a kind of page: it is preferred.
+_KIND_WORDS: Mapping[str, Kind] = {
+    "formula": "Formula", "equation": "Formula", "formel": "Formula", "公式": "Formula", "lab": "Lab",
+    "experiment": "Lab", "erratum": "Erratum", "errata": "Erratum", "exercise": "Exercise", "aufgabe": "Exercise",
+    "chapter": "Chapter", "kapitel": "Chapter", "explorer": "Explorer", "slider": "Explorer", "term": "Term",
+    "glossary": "Term", "begriff": "Term", "datasheet": "Hardware", "spec": "Hardware", "flop": "Hardware",
+    "tflop": "Hardware",
+}  # fmt: skip
+_LEFT_OUT: frozenset[Kind | None] = frozenset(["Formula", "Lab", "Erratum", "Explorer"])
+_PREFERRED = 4.0  # times as much for that kind, which an entry's own words do not reach
 _MEANING = 3.0  # times as much for a term, where a meaning is asked for
 _TITLE, _KEYWORD, _TEXT = 8.0, 4.0, 1.0  # what a word counts, by where it is
 _AGAIN = 0.25  # what it counts more for each time that it is repeated in a text,
@@ -243,6 +253,9 @@ class Index:
                 known[number] = max(share, known.get(number, 0.0))
         self._sorted = sorted(self._weights)
         self._found = ValueCache[str, SearchResults]()
+        self._terms = frozenset(
+            word for one in self._entries if one.kind == "Term" for word in index_words(f"{one.title} {one.keywords}")
+        )
 
     def find(self, query: str) -> SearchResults:
         """The entries that have *query*, or the most telling of its words."""
@@ -251,10 +264,13 @@ class Index:
     def _find(self, query: str) -> SearchResults:
         shaped = self._shapes.get(query_shape(query) or query.strip().casefold(), {})
         asked = [w for w in query_words(query) if not shaped or w.isalpha()][:_WORDS]
+        kind = "Term" if asks_meaning(query) else kind_asked(query)
+        if kind in _LEFT_OUT:
+            asked = [word for word in asked if word not in _KIND_WORDS]
         meant = [known for word in asked for known in self._meant(word)]
         sought = self._all_sought(list(dict.fromkeys(meant)))
         empty = [word for word in phrase_words(query) if is_empty_word(word)]
-        ranks = self._ranks(sought, frozenset(empty), asks_meaning(query))
+        ranks = self._ranks(sought, frozenset(empty), kind)
         for number, share in shaped.items():
             first = _FIRST[self._entries[number].kind]
             ranks[number] = ranks.get(number, 0.0) + _SHAPE * share**2 * first
@@ -278,7 +294,7 @@ class Index:
             found.append(self._sought(parts))
         return found
 
-    def _ranks(self, sought: Sequence[_SoughtWord], empty: frozenset[str], meaning: bool) -> dict[int, float]:
+    def _ranks(self, sought: Sequence[_SoughtWord], empty: frozenset[str], kind: Kind | None) -> dict[int, float]:
         """How well each entry answers that has enough of the words."""
         found: dict[int, float] = defaultdict(float)
         scores: dict[int, float] = defaultdict(float)
@@ -289,18 +305,20 @@ class Index:
         every = sum(one.weight for one in sought)
         enough = min(_MASS * sum(o.weight for o in sought if o.scores), max(found.values(), default=0))
         return {
-            number: self._first(number, sought, meaning)
+            number: self._first(number, sought, kind)
             * (found[number] / every)
             * (score + _LIKE * every * self._likeness(number, sought, empty))
             for number, score in scores.items()
             if found[number] >= enough
         }
 
-    def _first(self, number: int, sought: Sequence[_SoughtWord], meaning: bool) -> float:
+    def _first(self, number: int, sought: Sequence[_SoughtWord], asked: Kind | None) -> float:
         kind, title = self._entries[number].kind, self._phrases[number][0]
+        if kind == asked:
+            return _MEANING * _FIRST[kind] if kind == "Term" else _PREFERRED
         if kind == "Formula" and title == frozenset().union(*(one.words for one in sought)):
             return _FIRST[kind] * _NAMED
-        return _FIRST[kind] * (_MEANING if meaning and kind == "Term" else 1.0)
+        return _FIRST[kind]
 
     def _likeness(self, number: int, sought: Sequence[_SoughtWord], empty: frozenset[str]) -> float:
         """How much the query is like the title of an entry, or a question that it answers."""
@@ -317,7 +335,7 @@ class Index:
 
     def _meant(self, word: str) -> tuple[str, ...]:
         """*word* if known words begin with it; otherwise, the known ones that are meant."""
-        if word in self._alike or next(self._beginning(word), None) or not word.isalpha():
+        if word in self._alike or word in self._terms or next(self._beginning(word), None) or not word.isalpha():
             return (word,)
         for place in range(_INSIDE, len(word) - _INSIDE + 1):
             if word[:place] in self._weights and word[place:] in self._weights:
@@ -361,7 +379,7 @@ class Index:
         """The known words that *word* may stand for, and how much they count."""
         for known in self._beginning(word):
             yield known, 1.0 if known == word else _BEGUN * len(word) / len(known)
-        if len(word) >= _INSIDE:
+        if len(word) >= _INSIDE and word not in self._terms:
             for known in self._sorted:
                 if word in known[1:]:
                     yield known, _WITHIN * len(word) / len(known)
@@ -371,6 +389,13 @@ class Index:
         if is_empty_word(word):
             return _EMPTY
         return math.log(1 + len(self._entries) / max(1, len(self._weights.get(word, ()))))
+
+
+def kind_asked(query: str) -> Kind | None:
+    """The kind of page that a word of *query* names beside what it is about."""
+    every = index_words(query)
+    named = [_KIND_WORDS[word] for word in every if word in _KIND_WORDS]
+    return named[-1] if named and set(query_words(query)) - set(_KIND_WORDS) else None
 
 
 def _raise_scores(found: dict[int, float], parts: Sequence[Mapping[int, float]], share: float) -> None:
