@@ -3,6 +3,7 @@ import { say } from "./say.js";
 
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 const BEAT = 900; // milliseconds that a frame stands
+const ANSWERED = 6000; // milliseconds in which an answer is played, if its pieces have the time to move
 const FLIGHT = 420; // milliseconds that a piece moves, as in the style sheet
 const MOMENTS = 90; // frames that a timeline has at most
 const known = new WeakMap();
@@ -211,7 +212,8 @@ document.addEventListener("reached", ({ detail }) => {
   const figure = document.querySelector(".illustration[data-frames]");
   if (!figure) return;
   figure.querySelector(".answered").hidden = false;
-  playTo(figure, Math.floor(detail + 1e-3), 0);
+  playerOf(figure).beat = Math.min(BEAT, Math.max(FLIGHT + 80, ANSWERED / detail));
+  playTo(figure, detail, 0);
 });
 
 const opened = document.querySelector("[data-runs]");

@@ -270,7 +270,8 @@ class ExerciseFigure(Strict):
         default_factory=dict, alias="with", description="its inputs: expressions of drawn values"
     )
     plays: str = Field(
-        default="", description="the step that a figure that moves plays to, of drawn values and the learner's `answer`"
+        default="",
+        description="the step that a figure that moves plays to, of drawn values and the learner's `answer` or answers",
     )
 
 
@@ -480,8 +481,8 @@ class Base(Strict, LocalizedModel, ABC):
         """What is there before an answer is played, for a kind that draws it."""
         return None
 
-    def reached(self, seed: int, answer: Answer) -> float | None:
-        """The step that the figure plays to for *answer*, if its figure plays answers.
+    def reached(self, seed: int, answer: Answer) -> int | None:
+        """The step that the figure plays to for *answer*, if it plays answers and what it plays was typed.
 
         Raises:
             AnswerError: *answer* cannot be read.
