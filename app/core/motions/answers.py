@@ -79,10 +79,7 @@ def _roof_scene(flat: str, slope: str, paper: Paper) -> Scene:
     )
     return Scene(
         Sheet(height=_FOOT + 24, arrows=tuple(arrows), words=words),
-        tuple(
-            Place(_LEFT + at * each, tops[at + 1] + 2, each - 2, _FOOT - tops[at + 1] - 2)
-            for at in range(GOAL + _EXTRA)
-        ),
+        tuple(Place(_LEFT + at * each, tops[at] + 2, each - 2, _FOOT - tops[at] - 2) for at in range(GOAL + _EXTRA)),
         tuple(Place(_LEFT + at * each - _DOT / 2, top - _DOT / 2, _DOT, _DOT) for at, top in enumerate(tops)),
     )
 
@@ -97,7 +94,7 @@ def small_and_large_step(base: Count, batch: Count) -> Motion:
         translate("One large step goes as far as all the small ones."),
         translate("The large step goes farther than all the small ones."),
     )
-    small = tuple(f"r{at % 2}" for at in range(steps))
+    small = ("f",) * steps
     names = (
         translate("{steps:,} steps, batch {batch:,}", steps=steps, batch=base),
         translate("1 step, batch {batch:,}", batch=batch),
