@@ -276,7 +276,7 @@ class ExerciseFigure(Strict):
 
 
 SEEDS = 2**31  # 0 to 2**31 - 1
-_DOTTED = re.compile(r"(?<!\w)[a-z]\w*+(?:\.[a-z]\w*+)+")
+DOTTED = re.compile(r"(?<!\w)[a-z]\w*+(?:\.[a-z]\w*+)+")
 
 Where = tuple[str | int, ...]  # the path of keys to a value in an exercise file
 Slug = Annotated[str, Field(pattern="^[a-z0-9][a-z0-9-]*$", max_length=40)]  # of an option, a step
@@ -379,7 +379,7 @@ class Base(Strict, LocalizedModel, ABC):
     @cached_property
     def dotted(self) -> frozenset[str]:
         """Every name with a dot in the file, such as those of formulas."""
-        return frozenset(_DOTTED.findall(repr(self)))
+        return frozenset(DOTTED.findall(repr(self)))
 
     @cached_property  # Pydantic's private attributes are looked up twenty times as slowly
     def _draws(self) -> ValueCache[int, Draw]:
