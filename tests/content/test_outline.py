@@ -189,10 +189,10 @@ FACT = "facts: [{name: Rank, says: nothing, formula: memory.state_bytes}]\n"
 UNASKED = "its fact 'Rank' is memory.state_bytes, which no exercise on a path asks for"
 
 
-def _proven(course: Path, exercise: str = GOOD) -> list[str]:
-    """What is found in a course whose chapter has a fact, with *exercise* on its path."""
+def _proven(course: Path, exercise: str = GOOD, fact: str = FACT) -> list[str]:
+    """What is found in a course whose chapter has a *fact*, with *exercise* on its path."""
     topic = course / "chapter" / "topic.yaml"
-    topic.write_text(topic.read_text().replace(FACT, "") + FACT)
+    topic.write_text(TOPIC + fact)
     (course / "chapter" / "b.yaml").write_text(exercise)
     file = CourseFile(
         minutes=(600, 720),
@@ -220,10 +220,13 @@ def test_a_formula_of_what_is_wrong_or_told_is_not_asked(course: Path, more: str
 
 
 def test_a_formula_whose_name_begins_with_that_of_a_fact_is_another(course: Path) -> None:
-    asked = GOOD.replace("answer: 2 * x", "answer: x * memory.state_bytes_per_parameter()")
-    assert UNASKED in _proven(course, asked)
-    asked = GOOD.replace("answer: 2 * x", "answer: x * memory.state_bytes(1) / 1 B")
-    assert UNASKED not in _proven(course, asked)
+    fact = FACT.replace("memory.state_bytes", "optimizers.newton_schulz")
+    asked = "answer: x * optimizers.newton_schulz_flops(2, 2, 1) / 1 FLOP"
+    assert UNASKED.replace("memory.state_bytes", "optimizers.newton_schulz") in _proven(
+        course, GOOD.replace("answer: 2 * x", asked), fact
+    )
+    asked = "answer: x * memory.state_bytes(1) / 1 B"
+    assert UNASKED not in _proven(course, GOOD.replace("answer: 2 * x", asked))
 
 
 def test_a_chapter_without_a_part_belongs_to_that_of_its_neighbors(catalog: Catalog) -> None:
