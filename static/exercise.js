@@ -55,8 +55,7 @@ function show(html, number, helps) {
   const figure = document.querySelector(".illustration[data-frames]");
   if (figure && fresh.dataset.reached) {
     figure.querySelector(".answered").hidden = false;
-    const detail = Math.floor(Number(fresh.dataset.reached) + 1e-3);
-    figure.dispatchEvent(new CustomEvent("reached", { bubbles: true, detail }));
+    figure.dispatchEvent(new CustomEvent("reached", { bubbles: true, detail: Number(fresh.dataset.reached) }));
   }
   if (fresh.dataset.state === "correct") kept.finish();
 }

@@ -15,6 +15,7 @@ from app.course.content.outline import CourseFile
 from app.course.content.topic_file import ReadingQuestion, TopicFile, opening_parts
 from app.course.kinds import Exercise, Finding, Where
 from app.course.kinds.answer_key import telling_figures
+from app.course.kinds.base import DOTTED
 from app.course.kinds.drawn_values import Draw, corners
 from app.site.markdown import MathematicsError, check_mathematics
 
@@ -342,36 +343,63 @@ def _pattern(phrase: str) -> re.Pattern[str]:
 def prove_course(file: CourseFile, catalog: Catalog) -> Iterator[Finding]:
     """Everything wrong with the outline in *file*, by which *catalog* was read.
 
-    Each exercise comes after the chapters that it builds on, each formula among the facts of a chapter is asked
-    somewhere on a path or in a text, and all of it takes as long as *file* says.
+    Each exercise comes after the chapters that it builds on and not before the one that has its formulas among the
+    facts, each formula among the facts of a chapter is asked somewhere on a path or in a text, and all of it takes as
+    long as *file* says.
     """
     listed = {chapter: part for part, one in file.parts.items() for chapter in one.chapters}
-    asked = {name for topic in catalog.topics for one in topic.path for name in one.dotted}
-    questions = " ".join(one.answer for topic in catalog.topics for one in topic.questions)
-    for chapter, part in listed.items():
-        where: Where = ("parts", part, "chapters", chapter)
-        topic = catalog.topic(chapter)
+    asked = {name for topic in catalog.topics for one in topic.path for name in asked_formulas(one)}
+    asked |= {name for topic in catalog.topics for one in topic.questions for name in DOTTED.findall(one.answer)}
+    taught: dict[str, Topic] = {}
+    for topic in sorted(map(catalog.topic, listed), key=lambda one: one.position):
         for fact in topic.facts:
-            if fact.formula and fact.formula not in asked and fact.formula not in questions:
+            taught.setdefault(fact.formula, topic)
+            if fact.formula and fact.formula not in asked:
                 says = f"its fact {fact.name!r} is {fact.formula}, which no exercise on a path asks for"
+                where: Where = ("parts", listed[topic.id], "chapters", topic.id)
                 yield Finding(where, says, "add an exercise that does, or remove the fact")
-        for index, exercise in enumerate(topic.path):
-            if late := _built_on_later(catalog, exercise, topic):
-                says = f"{exercise.id} builds on the chapter {late!r}, which comes later"
-                yield Finding((*where, index), says, "move one of them")
+    for chapter, part in listed.items():
+        for index, exercise in enumerate(catalog.topic(chapter).path):
+            for says in _needed_later(catalog, exercise, catalog.topic(chapter), taught):
+                yield Finding(("parts", part, "chapters", chapter, index), says, "move one of them")
     minutes = sum(catalog.topic(chapter).minutes for chapter in listed)
     if file.minutes and not file.minutes[0] <= minutes <= file.minutes[1]:
         least, most = file.minutes
-        yield Finding(
-            ("minutes",),
-            f"reading and paths take {minutes} minutes, not {least} to {most}",
-            "take exercises off, or add some",
-        )
+        says = f"reading and paths take {minutes} minutes, not {least} to {most}"
+        yield Finding(("minutes",), says, "take exercises off, or add some")
 
 
-def _built_on_later(catalog: Catalog, exercise: Exercise, topic: Topic) -> str:
-    """The first chapter that *exercise*, on the path of *topic*, builds on and that comes later; empty: none."""
+_TOLD = {"prompt", "says", "hints", "solution", "insight", "claims", "fixed", "figure", "figures", "sources"}
+_NOT_ASKED = _TOLD | {"wrong", "mistakes"}  # fields of an exercise
+
+
+def asked_formulas(exercise: Exercise) -> frozenset[str]:
+    """The formulas that a right answer is worked out with; of a program, those that its solution names."""
+    found = set(DOTTED.findall(" ".join(_asked_texts(exercise.model_dump()))))
+    if exercise.runs_code:
+        found |= set(DOTTED.findall(exercise.solution))
+    return frozenset(found & FORMULAS.keys())
+
+
+def _asked_texts(value: object) -> Iterator[str]:
+    if isinstance(value, Mapping):
+        for name, part in value.items():
+            if name not in _NOT_ASKED:
+                yield from _asked_texts(part)
+    elif isinstance(value, list | tuple):
+        for part in value:
+            yield from _asked_texts(part)
+    elif isinstance(value, str):
+        yield value
+
+
+def _needed_later(catalog: Catalog, exercise: Exercise, topic: Topic, taught: Mapping[str, Topic]) -> Iterator[str]:
+    """What *exercise*, on the path of *topic*, builds on or asks for, and what comes later."""
     home = exercise.id.partition("/")[0]
     files = dict(pair for one in catalog.topics for pair in one.files)
-    needs = [catalog.topic(name) for name in (home, *(files[home].needs if home in files else ()))]
-    return next((one.id for one in needs if one.position > topic.position), "")
+    for name in dict.fromkeys((home, *topic.needs, *(files[home].needs if home in files else ()))):
+        if catalog.topic(name).position > topic.position:
+            yield f"{exercise.id} builds on the chapter {catalog.topic(name).id!r}, which comes later"
+    for name in sorted(asked_formulas(exercise) & taught.keys()):
+        if taught[name].position > topic.position:
+            yield f"{exercise.id} asks for {name}, a fact of the chapter {taught[name].id!r}, which comes later"

@@ -167,16 +167,66 @@ def test_an_exercise_before_what_it_builds_on_is_found(catalog: Catalog) -> None
     assert "pipelines/in-flight builds on the chapter 'memory', which comes later" in found
 
 
-def test_a_fact_that_nothing_asks_for_and_minutes_out_of_bounds_are_found(course: Path) -> None:
+def test_an_exercise_before_the_chapter_that_teaches_its_formula_is_found(catalog: Catalog) -> None:
+    """The path of the first chapter takes an exercise on checkpoints, whose folder needs nothing that comes later."""
+    file, _ = read_course_file(BUILT_IN / "course.yaml")
+    young = catalog.exercise("checkpoints/young-interval")
+    first = replace(catalog.topics[0], exercises=(young.model_copy(update={"id": "collectives/young", "core": True}),))
+    found = [one.says for one in prove_course(file, replace(catalog, topics=(first, *catalog.topics[1:])))]
+    says = "collectives/young asks for faults.young_interval, a fact of the chapter 'checkpoints', which comes later"
+    assert says in found
+
+
+def test_a_chapter_before_one_that_it_needs_is_found(catalog: Catalog) -> None:
+    """Its only exercise is from a folder that needs nothing itself."""
+    file, _ = read_course_file(BUILT_IN / "course.yaml")
+    topics = [replace(topic, needs=("rl",)) if topic.id == "hardware" else topic for topic in catalog.topics]
+    found = [one.says for one in prove_course(file, replace(catalog, topics=tuple(topics)))]
+    assert "kernels/bytes-in-flight builds on the chapter 'rl', which comes later" in found
+
+
+FACT = "facts: [{name: Rank, says: nothing, formula: memory.state_bytes}]\n"
+UNASKED = "its fact 'Rank' is memory.state_bytes, which no exercise on a path asks for"
+
+
+def _proven(course: Path, exercise: str = GOOD, fact: str = FACT) -> list[str]:
+    """What is found in a course whose chapter has a *fact*, with *exercise* on its path."""
     topic = course / "chapter" / "topic.yaml"
-    topic.write_text(topic.read_text() + "facts: [{name: Rank, says: nothing, formula: memory.state_bytes}]\n")
+    topic.write_text(TOPIC + fact)
+    (course / "chapter" / "b.yaml").write_text(exercise)
     file = CourseFile(
         minutes=(600, 720),
         parts={"a": CoursePart(title="The first", says="What comes before.", chapters={"chapter": ["b", "other/c"]})},
     )
-    fact, minutes = (one.says for one in prove_course(file, Catalog.read([course])))
-    assert fact == "its fact 'Rank' is memory.state_bytes, which no exercise on a path asks for"
+    return [one.says for one in prove_course(file, Catalog.read([course]))]
+
+
+def test_a_fact_that_nothing_asks_for_and_minutes_out_of_bounds_are_found(course: Path) -> None:
+    fact, minutes = _proven(course)
+    assert fact == UNASKED
     assert minutes == "reading and paths take 5 minutes, not 600 to 720"
+
+
+@pytest.mark.parametrize(
+    "more",
+    [
+        "mistakes: {memory.state_bytes(1) / 1 B: It is not this.}\n",
+        "figure: {draws: bits, with: {exponent: memory.state_bytes(1) / 1 B, fraction: 1}}\n",
+        "fixed: [memory.state_bytes]\ninsight: It is memory.state_bytes.\n",
+    ],
+)
+def test_a_formula_of_what_is_wrong_or_told_is_not_asked(course: Path, more: str) -> None:
+    assert UNASKED in _proven(course, GOOD + more)
+
+
+def test_a_formula_whose_name_begins_with_that_of_a_fact_is_another(course: Path) -> None:
+    fact = FACT.replace("memory.state_bytes", "optimizers.newton_schulz")
+    asked = "answer: x * optimizers.newton_schulz_flops(2, 2, 1) / 1 FLOP"
+    assert UNASKED.replace("memory.state_bytes", "optimizers.newton_schulz") in _proven(
+        course, GOOD.replace("answer: 2 * x", asked), fact
+    )
+    asked = "answer: x * memory.state_bytes(1) / 1 B"
+    assert UNASKED not in _proven(course, GOOD.replace("answer: 2 * x", asked))
 
 
 def test_a_chapter_without_a_part_belongs_to_that_of_its_neighbors(catalog: Catalog) -> None:

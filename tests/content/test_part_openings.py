@@ -15,7 +15,7 @@ SLIPS = yaml.safe_load((Path(__file__).parent / "slips.yaml").read_text(encoding
 CASES = [
     (name, part, typed) for name, parts in SLIPS.items() for part, slips in parts.items() for typed in slips.split("; ")
 ]
-FIRST = 1  # exercises of a part, whose slips must be listed; those of others may be
+FIRST = 5  # exercises of a part, whose slips must be listed; those of others may be
 
 
 def openings(catalog: Catalog) -> Iterator[Exercise]:
@@ -27,7 +27,9 @@ def openings(catalog: Catalog) -> Iterator[Exercise]:
 
 def test_the_slips_of_each_number_in_the_first_exercises_of_a_part_are_listed(catalog: Catalog) -> None:
     asked = {one.id: set(one.asked) for one in openings(catalog) if isinstance(one, Numeric)}
-    assert asked.items() <= {name: set(parts) for name, parts in SLIPS.items()}.items()
+    others = map(catalog.exercise, SLIPS.keys() - asked.keys())
+    asked |= {one.id: set(one.asked) for one in others if isinstance(one, Numeric)}
+    assert {name: set(parts) for name, parts in SLIPS.items()} == asked
     assert all(len(slips.split("; ")) >= 6 for parts in SLIPS.values() for slips in parts.values())
 
 

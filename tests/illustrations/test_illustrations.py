@@ -10,6 +10,7 @@ from app.authoring.proofs import figure_texts
 from app.core.charts.axes import PAPERS, text_width
 from app.core.charts.motion import Motion
 from app.core.charts.svg import to_svg
+from app.core.expressions import names_in
 from app.core.units import BYTE, read
 from app.course.content.catalog import Catalog
 from app.course.illustrations import ILLUSTRATIONS, illustrate
@@ -106,24 +107,50 @@ def test_an_author_meets_the_problem_where_the_figure_would_be(catalog: Catalog)
     assert view.problem == "Ranks must be at least 2, not 0."
 
 
-def test_a_right_answer_plays_a_figure_to_its_end_and_a_wrong_one_not(catalog: Catalog) -> None:
-    found = [(exercise, figure) for exercise, figure in pictured(catalog) if figure.plays]
-    assert found
-    for exercise, figure in found:
-        assert isinstance(exercise, Numeric)
+def played(catalog: Catalog) -> list[tuple[Numeric, ExerciseFigure]]:
+    return [(one, figure) for one, figure in pictured(catalog) if figure.plays and isinstance(one, Numeric)]
+
+
+def test_the_first_exercise_of_each_part_plays_what_is_typed(catalog: Catalog) -> None:
+    firsts = [next(topic for topic in catalog.topics if topic.part == part).path[0] for part in catalog.outline.parts]
+    found = {one.id: figure for one, figure in played(catalog)}
+    assert [one.id for one in firsts if one.id not in found] == []
+    assert [one.id for one in firsts if not one.insight] == []
+
+
+def frames_of(figure: ExerciseFigure, exercise: Numeric, seed: int) -> int:
+    motion = illustrate(figure, exercise.draw(seed))
+    assert isinstance(motion, Motion)
+    return len(motion.frames)
+
+
+def test_a_right_answer_plays_a_figure_to_a_frame_that_no_wrong_one_reaches(catalog: Catalog) -> None:
+    for exercise, figure in played(catalog):
         for seed in SEEDS:
-            motion = illustrate(figure, exercise.draw(seed))
-            assert isinstance(motion, Motion)
-            last = len(motion.frames) - 1
-            right = exercise.right_answer(seed)
-            assert played_frame(motion, exercise.reached(seed, right)) == last
-            assert played_frame(motion, exercise.reached(seed, "0 B")) == 0
-            reached = {played_frame(motion, exercise.reached(seed, wrong)) for wrong, _ in exercise.mistakes(seed)}
-            assert min(reached) < last
+            goal = exercise.reached(seed, exercise.right_answer(seed))
+            wrong = {exercise.reached(seed, answer) for answer, _ in exercise.mistakes(seed)}
+            assert goal is not None
+            assert 0 < goal < frames_of(figure, exercise, seed) - 1, "a frame is there for what is too much"
+            assert any(one is not None and one < goal for one in wrong)
+            for name, key in exercise.keys(seed).items():
+                if name not in ("answer", *names_in(figure.plays)):
+                    continue
+                for times, steps in ((0, {0}), (0.97, {*range(goal)}), (1.03, {goal + 1}), (1e9, {10**6})):
+                    typed = key.asked.typed(key.right * times)
+                    reached = exercise.reached(seed, {name: typed} if exercise.answers else typed)
+                    assert reached in steps, (exercise.id, seed, typed)
+                for edge in (key.low, key.high):
+                    typed = key.asked.typed(key.right + 0.9 * (edge - key.right))
+                    assert exercise.reached(seed, {name: typed} if exercise.answers else typed) == goal
 
 
-def test_a_frame_is_reached_whatever_number_was_typed() -> None:
+def test_nothing_is_played_for_a_box_that_is_empty(catalog: Catalog) -> None:
+    exercise = catalog.exercise("tensor/column-split")
+    assert exercise.reached(0, {"height": "8192"}) is None
+    assert exercise.reached(0, {"height": "8192", "width": "1024"}) == 8
+
+
+def test_a_figure_ends_with_its_last_frame_whatever_number_was_typed() -> None:
     motion = illustrate(ExerciseFigure(draws="moving-ring"), NOTHING_DRAWN)
     assert isinstance(motion, Motion)
-    reached = (None, -3.0, 6.9, 6.9995, 7.0, 13.99999, 14.0, 1e300)
-    assert [played_frame(motion, one) for one in reached] == [0, 0, 6, 7, 7, 14, 14, 14]
+    assert [played_frame(motion, one) for one in (None, 0, 6, 14, 15, 10**6)] == [0, 0, 6, 14, 14, 14]

@@ -9,6 +9,7 @@ from app.core.charts.axes import PAPERS, Paper, text_width
 from app.core.charts.motion import Motion, MotionFrame, MovingPiece, Paint
 from app.core.charts.timeline import TimeBar, Timeline
 from app.core.formulas.collectives import ring_all_reduce_steps, tree_all_reduce_steps
+from app.core.motions.answers import GOAL, climbed_roof, covered_columns, memory_read, small_and_large_step
 from app.core.motions.rings import ring_beside_tree, ring_motion, tree_frames
 from app.core.motions.shards import gather_beside_product, partial_sums, sharded_layers
 from app.core.motions.tokens import growing_caches, tokens_to_experts
@@ -25,6 +26,11 @@ MOTIONS = {
     "gather": gather_beside_product(),
     "experts": tokens_to_experts(),
     "caches": growing_caches(),
+    "roof": climbed_roof(989e12, 3352e9),
+    "columns": covered_columns(49152, 8),
+    "columns of 2": covered_columns(20480, 2),
+    "steps": small_and_large_step(1024, 16384),
+    "memory": memory_read(16e9, 1e12),
 }
 each_motion = pytest.mark.parametrize("motion", MOTIONS.values(), ids=MOTIONS)
 
@@ -196,3 +202,53 @@ def test_a_failure_takes_what_was_done_since_the_checkpoint() -> None:
     kinds = [bar.kind for bar in row]
     assert kinds == ["F", "C", "X", "W", "F", "C"]
     assert all(math.isclose(one.end, other.start) for one, other in zip(row, row[1:], strict=False))
+
+
+def test_every_column_is_on_one_gpu_in_the_frame_of_the_right_number_alone() -> None:
+    for ranks in (2, 3, 8):
+        motion = covered_columns(4096, ranks)
+        once = [all(bits(cell) == 1 for cell in frame.cells) for frame in motion.frames]
+        assert [at for at, is_once in enumerate(once) if is_once] == [8]
+        assert Counter(motion.frames[8].cells) == {1 << rank: 8 for rank in range(ranks)}
+        assert any(not bits(cell) for cell in motion.frames[7].cells)
+        assert set(motion.frames[-1].cells) == {everyone(ranks)}
+        assert len({motion.frames[at].says for at in (7, 8, 9)}) == 3
+
+
+@pytest.mark.parametrize(
+    ("motion", "goal"),
+    [
+        (climbed_roof(1e15, 1e12), GOAL),
+        (memory_read(1e9, 4e12), GOAL),
+        (memory_read(4e12, 1e9), GOAL),
+        (small_and_large_step(256, 1024), 4),
+    ],
+)
+def test_cells_fill_one_by_one_and_are_red_beyond_the_right_number(motion: Motion, goal: int) -> None:
+    first = motion.frames[0].cells
+    for done, frame in enumerate(motion.frames):
+        filled = [now for was, now in zip(first, frame.cells, strict=True) if now != was]
+        assert len(filled) == done
+        assert filled.count("rs") == max(0, done - goal)
+    assert len(motion.frames) > goal + 1
+    assert len({motion.frames[at].says for at in (0, goal - 1, goal, goal + 1)}) == 3
+
+
+def test_the_dot_is_at_the_corner_of_the_roof_when_the_ridge_is_reached() -> None:
+    scene = climbed_roof(1e15, 1e12).on(PAPERS["wide"])
+    tops = [place.y for place in scene.places]
+    assert all(later < earlier for earlier, later in zip(tops[:GOAL], tops[1 : GOAL + 1], strict=True))
+    assert set(tops[GOAL:]) == {min(tops)}
+    ridge = next(arrow.x1 for arrow in scene.sheet.arrows if arrow.dashed)
+    assert math.isclose(scene.places[GOAL].x + scene.places[GOAL].width / 2, ridge, abs_tol=0.01)
+
+
+def test_weights_and_caches_have_cells_in_proportion_and_at_least_one() -> None:
+    for weights, caches, cells in ((1.0, 1.0, 6), (2.0, 1.0, 8), (1.0, 1e6, 1), (1e6, 1.0, 11)):
+        assert memory_read(weights, caches).frames[GOAL].cells.count("f") == cells
+
+
+@pytest.mark.parametrize(("base", "batch"), [(256, 256), (256, 33 * 256)])
+def test_a_large_batch_is_a_few_small_ones(base: int, batch: int) -> None:
+    with pytest.raises(ValueError, match="2 to 32 times"):
+        small_and_large_step(base, batch)

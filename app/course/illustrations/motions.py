@@ -1,7 +1,10 @@
-"""Figures that move, for chapters."""
+"""Figures that move, for chapters, and for exercises whose figures play answers."""
+
+from dataclasses import replace
 
 from app.core.charts.motion import Motion
 from app.core.formulas.checks import whole
+from app.core.motions.answers import climbed_roof, covered_columns, memory_read, small_and_large_step
 from app.core.motions.rings import MOST_RANKS, ring_motion
 from app.core.motions.shards import gather_beside_product, partial_sums, sharded_layers
 from app.core.motions.tokens import growing_caches, tokens_to_experts
@@ -14,8 +17,13 @@ from app.course.illustrations.base import Illustration
 def _ring(ranks: Count = 8, size: Bytes | None = None) -> Motion:
     if whole("ranks", ranks, 2) > MOST_RANKS:
         raise ValueError(say("ranks must be at most {most}, not {ranks}", most=MOST_RANKS, ranks=ranks))
-    notes = (translate("{size} on each", size=show(size, BYTE)),) if size else ()
-    return ring_motion(ranks, notes)
+    if not size:
+        return ring_motion(ranks)
+    ring = ring_motion(ranks, (translate("{size} on each", size=show(size, BYTE)),))
+    last = ring.frames[-1]
+    too_much = tuple(piece._replace(paint="rs") for piece in last.pieces)
+    says = translate("The sums are complete. What is sent beyond them is on every rank already.")
+    return replace(ring, frames=(*ring.frames, replace(last, says=says, pieces=too_much)))
 
 
 def _layers(layers: Count = 4) -> Motion:
@@ -30,3 +38,7 @@ EXPERTS = Illustration("tokens-to-experts", "tokens on their way to experts", to
 CACHES = Illustration("growing-caches", "caches that grow token by token", growing_caches)
 STRAGGLER = Illustration("straggler", "ranks that wait for a slow one", straggler_timeline)
 FAILURE = Illustration("failure", "a checkpoint, a failure, and work that is lost", failure_timeline)
+ROOF = Illustration("roof", "the roofline of a GPU, without numbers on its axes", climbed_roof)
+STEPS = Illustration("small-and-large-step", "how far a large batch goes beside small ones", small_and_large_step)
+MEMORY_READ = Illustration("memory-read", "weights and caches that a decoding step reads", memory_read)
+COVERED = Illustration("covered-columns", "a matrix whose columns GPUs take", covered_columns)

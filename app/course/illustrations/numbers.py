@@ -3,41 +3,8 @@
 from app.core.charts.axes import NARROW, Arrow, Color, Paper, Rect, Sheet, Tone, Words
 from app.core.formulas.checks import positive, whole
 from app.core.translation import plural, translate
-from app.core.units import BYTE_PER_SECOND, FLOP_PER_SECOND, BytesPerSecond, Count, FlopsPerSecond, Ratio, figures, show
+from app.core.units import Count, Ratio, figures
 from app.course.illustrations.base import GAP, Illustration, Piece, Sketch, box, first_numbers, key, row, sketch
-
-_LEFT, _FOOT, _TOP = 24.0, 150.0, 40.0
-
-
-def _roof(peak: FlopsPerSecond, bandwidth: BytesPerSecond) -> Sketch:
-    flat = show(positive("peak", peak), FLOP_PER_SECOND)
-    slope = show(positive("bandwidth", bandwidth), BYTE_PER_SECOND)
-
-    def on(paper: Paper) -> Sheet:
-        right = paper.width - 6.0
-        ridge = round(_LEFT + (right - _LEFT) * 0.52, 2)
-        lines = (
-            (_LEFT, _FOOT, right, _FOOT, Color.GRAY),
-            (_LEFT, _FOOT, _LEFT, 8.0, Color.GRAY),
-            (_LEFT, _FOOT - 8, ridge, _TOP, Color.BLUE),
-            (ridge, _TOP, right, _TOP, Color.BLUE),
-        )
-        arrows = [Arrow(*ends, color=color, head=False) for *ends, color in lines]
-        arrows.append(Arrow(ridge, _TOP, ridge, _FOOT, color=Color.GRAY, head=False, dashed=True))
-        words = (
-            Words(_LEFT + 8, 18, "FLOP/s", quiet=True),
-            Words(right, _FOOT + 18, translate("arithmetic intensity"), anchor="end", quiet=True),
-            Words(right, _TOP - 10, translate("peak {flat}", flat=flat), anchor="end", strong=True),
-            Words(ridge - 10, 122, slope, anchor="end", strong=True),
-            Words(ridge, _FOOT + 18, "?", anchor="middle", strong=True),
-        )
-        return Sheet(height=_FOOT + 24, arrows=tuple(arrows), words=words)
-
-    return sketch(
-        translate("A roofline, not to scale"),
-        translate("it rises with {slope} of memory up to {flat}", slope=slope, flat=flat),
-        on,
-    )
 
 
 def _bits(exponent: Count, fraction: Count) -> Sketch:
@@ -103,7 +70,6 @@ def _bins(experts: Count, factor: Ratio, popular: Ratio) -> Sketch:
     return sketch(translate("Tokens that reach each expert"), says, on)
 
 
-ROOF = Illustration("roof", "the roofline of a GPU, without numbers on its axes", _roof)
 BITS = Illustration("bits", "the bits of a number format", _bits)
 BINS = Illustration("bins", "experts, their fair share and their capacity", _bins)
 

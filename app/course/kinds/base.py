@@ -270,12 +270,13 @@ class ExerciseFigure(Strict):
         default_factory=dict, alias="with", description="its inputs: expressions of drawn values"
     )
     plays: str = Field(
-        default="", description="the step that a figure that moves plays to, of drawn values and the learner's `answer`"
+        default="",
+        description="the step that a figure that moves plays to, of drawn values and the learner's `answer` or answers",
     )
 
 
 SEEDS = 2**31  # 0 to 2**31 - 1
-_DOTTED = re.compile(r"(?<!\w)[a-z]\w*+(?:\.[a-z]\w*+)+")
+DOTTED = re.compile(r"(?<!\w)[a-z]\w*+(?:\.[a-z]\w*+)+")
 
 Where = tuple[str | int, ...]  # the path of keys to a value in an exercise file
 Slug = Annotated[str, Field(pattern="^[a-z0-9][a-z0-9-]*$", max_length=40)]  # of an option, a step
@@ -378,7 +379,7 @@ class Base(Strict, LocalizedModel, ABC):
     @cached_property
     def dotted(self) -> frozenset[str]:
         """Every name with a dot in the file, such as those of formulas."""
-        return frozenset(_DOTTED.findall(repr(self)))
+        return frozenset(DOTTED.findall(repr(self)))
 
     @cached_property  # Pydantic's private attributes are looked up twenty times as slowly
     def _draws(self) -> ValueCache[int, Draw]:
@@ -480,8 +481,8 @@ class Base(Strict, LocalizedModel, ABC):
         """What is there before an answer is played, for a kind that draws it."""
         return None
 
-    def reached(self, seed: int, answer: Answer) -> float | None:
-        """The step that the figure plays to for *answer*, if its figure plays answers.
+    def reached(self, seed: int, answer: Answer) -> int | None:
+        """The step that the figure plays to for *answer*, if it plays answers and what it plays was typed.
 
         Raises:
             AnswerError: *answer* cannot be read.

@@ -1,5 +1,6 @@
 """Exercises whose answer is one quantity, or several that may build on each other."""
 
+import math
 import re
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
@@ -304,6 +305,7 @@ def _trouble_of(asked: AskedQuantity, expression: str, names: Names) -> str:
     return ""
 
 
+_FARTHEST = 1e6  # steps; no figure has as many
 ONLY = "answer"  # the name of an answer that is the only one
 _FORESEEN = 2  # mistakes of an exercise, at least
 
@@ -431,13 +433,27 @@ class Numeric(QuantityExercise):
         """Whether an answer adds up parts."""
         return any(asked.parts for asked in self.asked.values())
 
-    def reached(self, seed: int, answer: Answer) -> float | None:
-        """The step for the number that was typed."""
-        if not (self.figure and self.figure.plays) or self.answers:
+    def reached(self, seed: int, answer: Answer) -> int | None:
+        """The step for what was typed: the last that it reaches, or the first beyond the right one.
+
+        A wrong number never reaches the step of the right one, and one that counts as right reaches it.
+        """
+        if not (self.figure and self.figure.plays):
             return None
-        reading = self._read(seed, ONLY, self._given(answer)[ONLY])
-        names = {**self.draw(seed).names, "answer": Quantity(reading.value, self.dimension(ONLY))}
-        return evaluate(self.figure.plays, names).value
+        drawn, keys = self.draw(seed).names, self.keys(seed)
+        readings = {name: self._read(seed, name, text) for name, text in self._given(answer).items()}
+        typed = {name: keys[name].right if keys[name].holds(one) else one.value for name, one in readings.items()}
+        try:
+            goal, step = (
+                evaluate(self.figure.plays, {**drawn, **{n: Quantity(v, self.dimension(n)) for n, v in values.items()}})
+                for values in ({name: key.right for name, key in keys.items()}, typed)
+            )
+        except ExpressionError:  # its box is empty, or the number is out of all bounds
+            return None
+        if math.isclose(step.value, goal.value):
+            return round(goal.value)
+        near = min(max(step.value, 0.0), _FARTHEST)
+        return min(math.floor(near), round(goal.value) - 1) if near < goal.value else math.ceil(near)
 
     def counted(self, seed: int, answer: Answer) -> CountedParts | None:
         """The parts of the first listed mistake among the answers that is the sum of some."""

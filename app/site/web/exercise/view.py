@@ -90,7 +90,7 @@ class IllustrationView:
 _views: ValueCache[tuple[str, str, str, int], IllustrationView] = ValueCache()
 
 
-def illustration_view(exercise: Exercise, seed: int, reached: float | None = None) -> IllustrationView | None:
+def illustration_view(exercise: Exercise, seed: int, reached: int | None = None) -> IllustrationView | None:
     """The figure of *exercise* as *seed* draws it, if it has one; at the step that an answer *reached*."""
     figure, key = exercise.figure, (language(), exercise.id, exercise.digest, seed)
     if figure and figure.plays:
@@ -102,7 +102,7 @@ def illustration_view(exercise: Exercise, seed: int, reached: float | None = Non
     return _views.get(key)
 
 
-def _view(figure: ExerciseFigure, drawn: Draw, reached: float | None = None) -> IllustrationView:
+def _view(figure: ExerciseFigure, drawn: Draw, reached: int | None = None) -> IllustrationView:
     try:
         found = illustrate(figure, drawn)
     except ValueError as error:
@@ -112,9 +112,9 @@ def _view(figure: ExerciseFigure, drawn: Draw, reached: float | None = None) -> 
     return _drawn(found, moves=bool(figure.plays))
 
 
-def played_frame(motion: Motion, reached: float | None) -> int:
+def played_frame(motion: Motion, reached: int | None) -> int:
     """The frame that an answer *reached*, however large or small it is."""
-    return int(min(max(reached or 0.0, 0.0), len(motion.frames) - 1.0) + _NEARLY)
+    return min(reached or 0, len(motion.frames) - 1)
 
 
 def counted_view(counted: CountedParts, *, finished: bool) -> IllustrationView:
@@ -134,7 +134,6 @@ def _drawn(found: Sketch, *, moves: bool = False) -> IllustrationView:
     return IllustrationView(found.title, drawn_on(BOTH, found), motion=motion)
 
 
-_NEARLY = 1e-3  # of a step, by which a rounded answer may fall short of it
 _MISSES = 2  # answers without a diagnosis, after which a hint is offered
 _HEADINGS: Mapping[AnswerState, str] = {
     "none": "",
@@ -196,7 +195,7 @@ class ExercisePage:
     begun: int
     prompt: Markup
     illustration: IllustrationView | None
-    reached: float | None
+    reached: int | None
     form: Form
     state: AnswerState
     is_over: bool
@@ -336,7 +335,7 @@ def _counted(asked: ExerciseRequest, verdict: Verdict | None, *, finished: bool)
     return counted_view(counted, finished=finished) if counted else None
 
 
-def _reached(asked: ExerciseRequest, verdict: Verdict | None) -> float | None:
+def _reached(asked: ExerciseRequest, verdict: Verdict | None) -> int | None:
     """The step that the figure plays to for a graded answer."""
     if verdict is None:
         return None
