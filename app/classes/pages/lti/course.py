@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 from fastapi import Form, Request, Response
@@ -58,11 +58,12 @@ _SHOWN = 100  # scores that did not arrive, and changes of a roster
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoleChangeRow:
-    """A person whose role in the class would change, in words."""
+    """A person whose role in the class would change, in words; the *subject* of a new student."""
 
     name: str
     before: str
     after: str
+    subject: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -116,6 +117,7 @@ async def show_course_roster(
     class_id: int,
     course: Annotated[int, Form()] = 0,
     digest: Annotated[str, Form()] = "",
+    assistant: Annotated[Sequence[str], Form()] = (),
 ) -> Response:
     """Show how a course differs from the class; with the *digest* of that, change the class."""
     member = await in_class(request, site, visiting, class_id, Role.TEACHER)
@@ -126,7 +128,7 @@ async def show_course_roster(
     try:
         registered = await aside(_platform, site, tie.platform_id)
         people = await tool_in(request).people(registered, _memberships(tie))
-        found = await aside(_compared, site, member, (registered, tie, course), people, digest)
+        found = await aside(_compared, site, member, (registered, tie, course), people, digest, assistant)
     except AppError as error:
         if isinstance(error, UnavailableError):
             note_trouble(request, error, error.cause)
@@ -181,14 +183,19 @@ def _memberships(tie: Tie) -> str:
 
 
 def _compared(
-    site: Site, member: Membership, course: tuple[Platform, Tie, int], people: Sequence[Participant], digest: str
+    site: Site,
+    member: Membership,
+    course: tuple[Platform, Tie, int],
+    people: Sequence[Participant],
+    digest: str,
+    assistants: Sequence[str],
 ) -> Roster:
     platform, tie, number = course
     with open_writing_session(site.engine) as session:
         found = compare_course(session, platform, member.class_id, people)
         if found.changes and digest == found.digest:
             try:
-                apply_difference(session, platform, member.class_id, people)
+                apply_difference(session, platform, member.class_id, people, assistants)
             except InputError:
                 session.rollback()
                 raise
@@ -205,7 +212,13 @@ def _roster(tie: Tie, number: int, found: CourseDifference) -> Roster:
         _course_row(f"{count} {'person' if count == 1 else 'people'} without a name", *roles)
         for roles, count in unnamed.items()
     ]
-    rows = [_course_row(change.name, change.before, change.after, _news(change)) for change in named[:_SHOWN]]
+    rows = [
+        replace(
+            _course_row(one.name, one.before, one.after, _news(one)),
+            subject=one.subject if (one.before, one.after) == (None, Role.STUDENT) else "",
+        )
+        for one in named[:_SHOWN]
+    ]
     return Roster(
         title=tie.title,
         number=number,
