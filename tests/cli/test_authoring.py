@@ -238,3 +238,21 @@ def test_an_installed_course_pack_is_served(tmp_path: Path, monkeypatch: pytest.
     points.write_text("[wallclock.exercises]\nmy-course = your_course\n", encoding="utf-8")
     with pytest.raises(InputError, match="my-course.*your_course"):
         exercise_folders(Settings())
+
+
+def test_the_source_of_an_installed_pack_is_linted_beside_the_course_without_what_was_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    for place in ("source", "installed"):
+        chapter = tmp_path / place / "exercises" / "mine"
+        chapter.mkdir(parents=True)
+        (chapter / TOPIC_FILE).write_text((ROOT / "exercises" / "collectives" / TOPIC_FILE).read_text())
+        (chapter / "one.yaml").write_text(GOOD, encoding="utf-8")
+        (tmp_path / place / "pack.yaml").write_text('name: mine\ntitle: Mine\nversion: "1.0"\n', encoding="utf-8")
+    monkeypatch.setenv("WALLCLOCK_EXERCISES", str(tmp_path / "installed"))
+    for path in ("source", "source/exercises"):
+        main(["lint", str(tmp_path / path)])
+        assert "already exists" not in capsys.readouterr().out, path
+    (tmp_path / "source" / "pack.yaml").write_text('name: yours\ntitle: Mine\nversion: "1.0"\n', encoding="utf-8")
+    assert main(["lint", str(tmp_path / "source")]) == 1
+    assert "the chapter 'mine' already exists" in capsys.readouterr().out
