@@ -58,7 +58,8 @@ def files_of(path: Path) -> dict[str, Path]:
     Raises:
         InputError: there is none.
     """
-    files = {path.stem: path} if path.is_file() else files_in(path)
+    found = [path] if path.is_file() else sorted(path.glob("*.yaml"), key=_sort_key)
+    files = {file.stem: file for file in found if path.is_file() or _is_exercise(file)}
     if not files:
         raise InputError(
             f"{path} is not an exercise file, nor a folder with one; `wallclock new numeric my-course/first` writes one"
@@ -66,10 +67,8 @@ def files_of(path: Path) -> dict[str, Path]:
     return files
 
 
-def files_in(folder: Path) -> dict[str, Path]:
-    """The exercise files in *folder* by their names, in the order of their chapter; maybe none."""
-    found = sorted(folder.glob("*.yaml"), key=_sort_key)
-    return {file.stem: file for file in found if not is_translation(file) and file.name != TOPIC_FILE}
+def _is_exercise(file: Path) -> bool:
+    return not is_translation(file) and file.name != TOPIC_FILE
 
 
 def read_text(path: Path) -> FileText:
@@ -418,11 +417,10 @@ class PreviewPage:
 class AuthoringPreview:
     """The files that are edited, and the site that shows them."""
 
-    def __init__(self, folder: Path, files: dict[str, Path], site: Site, key: str, *, locked: bool) -> None:
-        """The *files* of a *folder*; only who knows the *key* may send texts and, if they are *locked*, read them."""
+    def __init__(self, files: dict[str, Path], site: Site, key: str, *, locked: bool) -> None:
+        """The *files*, by name; only who knows the *key* may send texts and, if they are *locked*, read them."""
         self.app = create_app(site=site, framed=True)
         self.drafts = Drafts(self.app)
-        self.folder = folder
         self.files = files
         self._runner = site.runner
         self._latest = LatestWork(site.runner)
