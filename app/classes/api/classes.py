@@ -37,12 +37,10 @@ from app.classes.api.shapes import (
 from app.classes.people.classes import (
     Member,
     Role,
-    create_class,
-    enroll,
-    join_code_of,
+    class_facts,
+    create_taught_class,
     members_of,
     number_of,
-    renew_seat_code,
     set_archived,
     take_out_of_archive,
 )
@@ -51,7 +49,7 @@ from app.classes.people.csv_text import MOST_LINES
 from app.classes.people.erasure import about_member, forget_member
 from app.classes.people.members import clean_group, delete_class, member_row, refuse_other_name, remove_members
 from app.classes.people.merges import merge_members, merges_in, undo_or_ask
-from app.classes.people.persons import clean_name, new_person
+from app.classes.people.persons import clean_name
 from app.classes.people.rosters import RosterChanges, apply, import_roster, roster_changes
 from app.server.db.people import ClassRow, MergeRow
 from app.server.db.session import open_session, open_writing_session
@@ -76,11 +74,10 @@ def list_classes(request: Request, site: Here, grant: Scoped, page: Paged) -> li
 @_classes_router.post(CLASSES, status_code=201, summary="Make a class")
 def make_class(request: Request, site: Here, _: Administrative, body: NewClass) -> MadeClass:
     """Returns the class and the seat code of its teacher, which is sent only once."""
-    teacher = clean_name(body.teacher)
     with open_writing_session(site.engine) as session:
-        row = create_class(session, site.secret, body.name, body.zone, pseudonyms=body.pseudonyms)
-        person = number_of(new_person(session, teacher))
-        code = renew_seat_code(session, enroll(session, number_of(row), person, Role.TEACHER, teacher))
+        row, code = create_taught_class(
+            session, site.secret, body.name, body.zone, body.teacher, pseudonyms=body.pseudonyms
+        )
         made = MadeClass(**_classes_document(request, site, session, row).model_dump(), code=code)
         session.commit()
     return made
@@ -117,18 +114,8 @@ def take_from_archive(call: ClassCall, request: Request) -> ClassDocument:
 
 
 def _classes_document(request: Request, site: Site, session: Session, row: ClassRow) -> ClassDocument:
-    members = members_of(session, number_of(row))
     root = (site.settings.url or str(request.base_url)).rstrip("/")
-    return ClassDocument(
-        id=number_of(row),
-        name=row.name,
-        zone=row.zone,
-        joining=row.joining,
-        join=f"{root}/join/{join_code_of(site.secret, row)}",
-        pseudonyms=row.pseudonyms,
-        archived=row.archived is not None,
-        students=sum(one.role is Role.STUDENT for one in members),
-    )
+    return ClassDocument(**class_facts(session, site.secret, row, root))
 
 
 ROSTER = "/roster"

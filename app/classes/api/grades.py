@@ -20,7 +20,7 @@ from app.classes.api.shapes import (
 )
 from app.classes.people.assignments import assignments_of
 from app.classes.people.classes import members_of
-from app.classes.people.csv_grades import Format, PointsChange, columns_of, difference_in, grades_file, store_difference
+from app.classes.people.csv_grades import Format, PointsChange, class_grades_file, difference_in, store_difference
 from app.classes.people.csv_text import decode_csv
 from app.classes.people.erasure import results_of_class
 from app.classes.people.exercise_statistics import statistics_of_class
@@ -95,12 +95,8 @@ def get_grades_file(
     group: InGroup = None,
 ) -> Response:
     """Returns the file that Wallclock's page, Canvas or Moodle imports."""
-    chosen = call.assignment(assignment) if assignment else None
     found = grades_of(call.session, call.site.secret, call.class_id, group)
-    columns = columns_of(found.assignments, chosen)
-    lowest = None if chosen else found.lowest
-    text = grades_file(columns, found.members, found.cells, format, lowest)
-    return Response(text, media_type="text/csv")
+    return Response(class_grades_file(found, format, assignment), media_type="text/csv")
 
 
 @router.call(

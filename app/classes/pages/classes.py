@@ -17,12 +17,10 @@ from app.classes.members import sign_in
 from app.classes.pages.class_router import ClassForm, ClassRouter, ClassVisit, class_url
 from app.classes.people.assignment_copies import (
     AssignmentCopy,
-    chosen_assignments,
     copies_digest,
-    copies_of,
     on_the_calendar,
+    plan_copies,
     store_copies,
-    weeks_to,
 )
 from app.classes.people.assignments import Assignment, assignments_of
 from app.classes.people.classes import Role, classes_of, create_class, enroll, number_of, refuse_archived, time_zones
@@ -314,9 +312,9 @@ def _target(visit: ClassVisit, class_id: int) -> ClassRow:
 def _asked_copies(visit: ClassVisit, form: CopyForm) -> tuple[Sequence[AssignmentCopy], int]:
     """The copies that *form* asks for, and by how many weeks their dates are moved."""
     row = _target(visit, form.into) if form.into else visit.row
-    chosen = chosen_assignments(visit.session, visit.class_id, form.assignment)
-    weeks = weeks_to(chosen, _day(form.start)) if form.start else _weeks(form.weeks)
-    return copies_of(chosen, weeks, ZoneInfo(row.zone), visit.site.catalog.by_id), weeks
+    when = _day(form.start) if form.start else _weeks(form.weeks)
+    known = visit.site.catalog.by_id
+    return plan_copies(visit.session, visit.class_id, form.assignment, when, ZoneInfo(row.zone), known)
 
 
 def _day(text: str) -> date:

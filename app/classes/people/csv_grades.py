@@ -10,7 +10,7 @@ from typing import Literal, get_args
 
 from sqlmodel import Session
 
-from app.classes.people.assignments import MOST_POINTS, Assignment
+from app.classes.people.assignments import MOST_POINTS, Assignment, assignment_numbered
 from app.classes.people.classes import Member
 from app.classes.people.csv_rosters import foreign_format, read_id, refuse_lines
 from app.classes.people.csv_text import CsvFile, CsvRow, csv_text, read_csv
@@ -18,6 +18,7 @@ from app.classes.people.gradebook import (
     COLUMNS,
     WHOLE,
     Cells,
+    Grades,
     Override,
     StudentPoints,
     grades_of,
@@ -110,6 +111,17 @@ def columns_of(assignments: Sequence[Assignment], exercises_of: Assignment | Non
         )
         for one in assignments
     ]
+
+
+def class_grades_file(grades: Grades, form: Format, assignment: int = 0) -> str:
+    """The points of a class as a file in a *form*: in each assignment, or in each exercise of one.
+
+    Raises:
+        NotFoundError: the class has no such assignment.
+    """
+    chosen = assignment_numbered(grades.assignments, assignment) if assignment else None
+    columns = columns_of(grades.assignments, chosen)
+    return grades_file(columns, grades.members, grades.cells, form, None if chosen else grades.lowest)
 
 
 def grades_file(
