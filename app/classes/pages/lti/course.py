@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from fastapi import Form, Request, Response
 from fastapi.responses import JSONResponse, RedirectResponse
+from sqlmodel import Session
 
 from app.classes.federation.lti.canvas import canvas_configuration
 from app.classes.federation.lti.enrollment import (
@@ -34,7 +35,15 @@ from app.classes.federation.outbox import (
     ties_of,
     unsent_of,
 )
-from app.classes.pages.class_router import ClassHead, Membership, class_head, in_assignment, in_class
+from app.classes.pages.class_router import (
+    ClassHead,
+    Membership,
+    ask_database,
+    change_database,
+    class_head,
+    in_assignment,
+    in_class,
+)
 from app.classes.pages.lti.deep_link import refused_launch, tool_in
 from app.classes.people.classes import Role
 from app.classes.people.rosters import FOUND
@@ -105,7 +114,7 @@ async def platform(request: Request, site: Here, visiting: Visiting, class_id: i
 async def resend(request: Request, site: Here, visiting: Visiting, class_id: int) -> Response:
     """Send the scores again that did not arrive."""
     member = await in_class(request, site, visiting, class_id, Role.TEACHER, archived=True)
-    count = await aside(_resend, site, member.class_id)
+    count = await change_database(site, send_refused_again, member.class_id, site.clock())
     return RedirectResponse(f"/classes/{class_id}/platform?again={count}", 303)
 
 
@@ -121,12 +130,12 @@ async def show_course_roster(
 ) -> Response:
     """Show how a course differs from the class; with the *digest* of that, change the class."""
     member = await in_class(request, site, visiting, class_id, Role.TEACHER)
-    ties = await aside(_ties, site, class_id)
+    ties = await ask_database(site, ties_of, class_id)
     if not 0 <= course < len(ties):
         raise NotFoundError(translate("this course is not tied to this class anymore"))
     tie = ties[course]
     try:
-        registered = await aside(_platform, site, tie.platform_id)
+        registered = await ask_database(site, platform_with, tie.platform_id)
         people = await tool_in(request).people(registered, _memberships(tie))
         found = await aside(_compared, site, member, (registered, tie, course), people, digest, assistant)
     except AppError as error:
@@ -140,7 +149,7 @@ async def show_course_roster(
 async def send_points_again(request: Request, site: Here, visiting: Visiting, assignment: int) -> Response:
     """Send one's own points in an assignment again."""
     member, _ = await in_assignment(request, site, visiting, assignment, Role.STUDENT)
-    await aside(_send, site, assignment, member.person.person)
+    await change_database(site, send_again, assignment, member.person.person, site.clock())
     return RedirectResponse(f"/assignments/{assignment}", 303)
 
 
@@ -158,16 +167,6 @@ def _course_page(request: Request, site: Site, member: Membership, found: Roster
     status = 422 if found and found.problem else 200
     around = frame(request, translate("{name}: learning platform", name=member.row.name))
     return render("lti/course.html", around, page, status)
-
-
-def _ties(site: Site, class_id: int) -> Sequence[Tie]:
-    with open_session(site.engine) as session:
-        return ties_of(session, class_id)
-
-
-def _platform(site: Site, number: int) -> Platform:
-    with open_session(site.engine) as session:
-        return platform_with(session, number)
 
 
 def _memberships(tie: Tie) -> str:
@@ -247,16 +246,6 @@ def _news(change: RoleChange) -> Iterator[str]:
         yield translate("id {id}", id=change.new_id)
 
 
-def _resend(site: Site, class_id: int) -> int:
-    with open_writing_session(site.engine) as session:
-        return send_refused_again(session, class_id, site.clock())
-
-
-def _send(site: Site, assignment: int, person: int) -> int:
-    with open_writing_session(site.engine) as session:
-        return send_again(session, assignment, person, site.clock())
-
-
 _registration_router = Router(prefix="/lti")
 
 
@@ -306,7 +295,7 @@ async def ask(
 ) -> Response:
     """The page on which an administrator of a platform registers it."""
     try:
-        name = await aside(_name_class, site, code)
+        name = await ask_database(site, registration_with, code)
         page = _registration_page(name, code, openid_configuration, registration_token)
     except AppError as problem:
         return refused_launch(request, problem)
@@ -329,9 +318,9 @@ async def register_platform_page(
         tool = tool_in(request)
         from app.classes.federation.lti.registration import register_at_platform
 
-        name = await aside(_name_class, site, code)
+        name = await ask_database(site, registration_with, code)
         found = await register_at_platform(tool.outgoing, name, openid_configuration, registration_token, tool.address)
-        await aside(_store_course, site, code, found)
+        await change_database(site, _store_course, code, found)
     except InputError as problem:
         return refused_launch(request, RefusedError(str(problem)))
     except AppError as problem:
@@ -350,19 +339,12 @@ def _registration_page(name: str, code: str, configuration: str, token: str) -> 
     return RegisterPage(name=name, host=host, code=code, configuration=configuration, token=token)
 
 
-def _name_class(site: Site, code: str) -> str:
-    with open_session(site.engine) as session:
-        return registration_with(session, code)
-
-
-def _store_course(site: Site, code: str, found: "PlatformRegistration") -> None:
-    with open_writing_session(site.engine) as session:
-        if not use_registration(session, code):
-            raise RefusedError(translate("this registration link was used a moment ago"))
-        platform = register_platform(session, found.platform)
-        if found.deployment:
-            allow_deployment(session, platform, found.deployment)
-        session.commit()
+def _store_course(session: Session, code: str, found: "PlatformRegistration") -> None:
+    if not use_registration(session, code):
+        raise RefusedError(translate("this registration link was used a moment ago"))
+    platform = register_platform(session, found.platform)
+    if found.deployment:
+        allow_deployment(session, platform, found.deployment)
 
 
 router.routes += _registration_router.routes

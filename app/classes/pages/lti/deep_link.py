@@ -9,6 +9,7 @@ from sqlmodel import Session
 
 from app.classes.federation.lti.enrollment import class_of, enroll_launch, new_class, tie
 from app.classes.federation.lti.launch_message import CHOICE_LIFE, Launch, seal_ticket, unseal_launch, use_once
+from app.classes.pages.class_router import ask_database
 from app.classes.people.assignments import (
     Assignment,
     AssignmentEntry,
@@ -22,7 +23,7 @@ from app.core.errors import AppError, InputError, UnavailableError, sentence
 from app.core.translation import noted, translate
 from app.course.content.catalog import Topic
 from app.server.aside import aside
-from app.server.db.session import open_session, open_writing_session
+from app.server.db.session import open_writing_session
 from app.server.db.tables import NAME_LIMIT
 from app.server.network.door import note_trouble
 from app.server.network.response_policy import let_anyone_frame, let_frame, let_post
@@ -166,7 +167,7 @@ async def choose_links(
 
 async def show_exercise_choice(request: Request, site: Site, launch: Launch, problem: str = "") -> Response:
     """The page on which a teacher chooses."""
-    own = await aside(_own, site, launch)
+    own = await ask_database(site, _assignments, launch)
     page = ChoosePage(
         course=launch.title or translate("your course"),
         several=launch.several,
@@ -179,11 +180,6 @@ async def show_exercise_choice(request: Request, site: Site, launch: Launch, pro
     let_frame(request, launch.origins)
     status = 422 if problem else 200
     return render("lti/choose.html", frame(request, translate("Choose assignments")), page, status)
-
-
-def _own(site: Site, launch: Launch) -> Sequence[Assignment]:
-    with open_session(site.engine) as session:
-        return _assignments(session, launch)
 
 
 def _assignments(session: Session, launch: Launch) -> Sequence[Assignment]:
