@@ -87,11 +87,7 @@ def prove_translations(file: Path) -> Iterator[Problem | LaggingTranslation]:
 
 
 def _original(file: Path) -> tuple[Exercise | None, Mapping[Where, str], YamlDocument]:
-    """The exercise in *file*, if it is one, the texts in it that a translation says, and the file.
-
-    Raises:
-        ContentError: with every problem of the file.
-    """
+    """The exercise in *file*, if it is one, the texts in it that a translation says, and the file."""
     if file.name == COURSE_FILE:
         course, document = read_course_file(file)
         return None, course_texts(course), document

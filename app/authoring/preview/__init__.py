@@ -100,11 +100,7 @@ def _routes_refusal(says: str, status: HTTPStatus = HTTPStatus.UNPROCESSABLE_ENT
 
 
 async def _text_of(request: Request) -> bytes:
-    """The text that a page sends.
-
-    Raises:
-        HTTPException: 413.
-    """
+    """The text that a page sends."""
     source = await request.body()
     if len(source) > LARGEST:
         says = f"the text has {len(source):,} bytes, and at most {LARGEST:,} are read"

@@ -162,11 +162,7 @@ def with_line_ends(text: str, before: str) -> str:
 
 
 def _raw_text(path: Path) -> str:
-    """The text of the file at *path*, as it is.
-
-    Raises:
-        ChangedFileError: it has just gone, or is another.
-    """
+    """The text of the file at *path*, as it is."""
     try:
         return read_bytes(path).decode("utf-8")
     except (ContentError, UnicodeDecodeError) as error:
@@ -280,11 +276,7 @@ class Drafts:
 
 
 def _read(path: Path, source: bytes) -> _ReadText:
-    """The exercise in *source*; none, where lint says why.
-
-    Raises:
-        ContentError: it is not the text of a mapping.
-    """
+    """The exercise in *source*; none, where lint says why."""
     document = parse_document(path, source)
     try:
         return _ReadText(document, parse_exercise(document, topic_of(path)))

@@ -177,11 +177,7 @@ def _variants(site: Site, found: Assignment, member: Member) -> PersonVariants:
 
 
 def _refuse_other_version(stored: Assignment, if_match: str | None) -> None:
-    """Refuse to change an assignment that is not as the program that asks for it knows it.
-
-    Raises:
-        HTTPException: 412, someone has changed it.
-    """
+    """Refuse to change an assignment that is not as the program that asks for it knows it."""
     # A proxy that compresses makes the tag a weak one: W/"...".
     known = [one.strip().removeprefix("W/") for one in (if_match or "*").split(",")]
     if "*" not in known and _tag(stored) not in known:
@@ -189,11 +185,7 @@ def _refuse_other_version(stored: Assignment, if_match: str | None) -> None:
 
 
 def _refuse_other_points(body: NewAssignment, before: float | None = None) -> None:
-    """Refuse points that are not the sum of the exercises, nor the sum *before* the change, which GET gave.
-
-    Raises:
-        InputError: they are something else.
-    """
+    """Refuse points that are not the sum of the exercises, nor the sum *before* the change, which GET gave."""
     total = sum(one.points for one in body.exercises) + sum(one.draw * one.points for one in body.pools)
     if body.points is not None and not any(isclose(body.points, one) for one in (total, before) if one is not None):
         raise InputError(

@@ -131,9 +131,6 @@ def number_of_points(text: str) -> float:
 
     >>> number_of_points(" 2,5 "), number_of_points("1,000")
     (2.5, 1000.0)
-
-    Raises:
-        InputError: it may be one number or another.
     """
     try:
         plain = in_english(text.strip())
@@ -146,11 +143,7 @@ def number_of_points(text: str) -> float:
 
 
 def read_points(text: str) -> float | None:
-    """The points that were typed; none if nothing was.
-
-    Raises:
-        InputError: it is not a number from 0 to the most that an exercise can have.
-    """
+    """The points that were typed; none if nothing was."""
     if not text.strip():
         return None
     points = number_of_points(text)
@@ -272,11 +265,7 @@ def rule_fields(form: AssignmentForm) -> Mapping[str, RuleField]:
 
 
 def parse_form(form: AssignmentForm, zone: ZoneInfo, stored: Policy | None = None) -> AssignmentDraft:
-    """What *form* says. A date whose text did not change stays the *stored* moment.
-
-    Raises:
-        FormError: with a sentence for each field that cannot be read.
-    """
+    """What *form* says. A date whose text did not change stays the *stored* moment."""
     reader = _Reader(form, zone, stored)
     found = reader.read()
     if reader.problems:

@@ -121,11 +121,7 @@ def may_make_classes(site: Site) -> bool:
 
 
 def refuse_new_class(site: Site) -> None:
-    """Refuse to make a class where only the operator may.
-
-    Raises:
-        InputError: so it is here.
-    """
+    """Refuse to make a class where only the operator may."""
     if not may_make_classes(site):
         raise InputError(translate("classes are made by the operator of this server: wallclock class create"))
 
@@ -296,12 +292,7 @@ def _class_like(visit: ClassVisit, name: str) -> ClassRow:
 
 
 def _target(visit: ClassVisit, class_id: int) -> ClassRow:
-    """The class *class_id*, which the visitor teaches.
-
-    Raises:
-        InputError: it is archived.
-        NotFoundError: there is none, or the visitor does not teach it.
-    """
+    """The class *class_id*, which the visitor teaches."""
     for row, role in classes_of(visit.session, visit.member.person.person):
         if number_of(row) == class_id and role is Role.TEACHER:
             refuse_archived(row)

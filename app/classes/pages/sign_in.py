@@ -108,22 +108,14 @@ _WRONG = noted("this code is wrong, as many others were in a short time: look at
 
 
 def check_guesses(site: Site, bucket: str = EVERY_CLASS) -> None:
-    """Refuse to look at a code from where far too many wrong ones came.
-
-    Raises:
-        HTTPException: 429, with the seconds to wait.
-    """
+    """Refuse to look at a code from where far too many wrong ones came."""
     allowances, payer = site.allowances, current_payer()
     if own := allowances.own_wrong_codes.blocked(payer):
         _refuse(min(own, allowances.wrong_codes_of_class.blocked(bucket)), _TOO_MANY)
 
 
 def count_wrong_code(site: Site, bucket: str = EVERY_CLASS) -> None:
-    """Remember that a code was wrong.
-
-    Raises:
-        HTTPException: 429, so were many in a short time.
-    """
+    """Remember that a code was wrong."""
     allowances, payer = site.allowances, current_payer()
     if allowances.own_wrong_codes.wait(payer):
         allowances.wrong_codes_of_class.wait(bucket)

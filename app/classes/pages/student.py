@@ -197,11 +197,7 @@ def change_points(visit: ClassVisit, assignment: int, person: int, sent: PointsF
 
 
 def student_in(session: Session, class_id: int, person: int) -> Member:
-    """The member with that number.
-
-    Raises:
-        NotFoundError: there is none in this class.
-    """
+    """The member with that number."""
     for one in members_of(session, class_id):
         if one.person == person:
             return one

@@ -222,11 +222,7 @@ def points_difference(
 
 
 def _identity(head: CsvRow) -> Mapping[str, int]:
-    """Where number, id and name are.
-
-    Raises:
-        InputError: nowhere, or the file is of another system.
-    """
+    """Where number, id and name are."""
     titles = [cell.casefold() for cell in head.cells]
     found = {word: titles.index(word) for word in _IDENTITY if word in titles}
     system = foreign_format(head.cells)
@@ -301,11 +297,7 @@ def _grade_line(row: CsvRow, identity: Mapping[str, int]) -> GradeLine:
 
 
 def _points(cell: str, separator: str) -> Decimal | None:
-    """*cell* as points, or None for one that is excused: where semicolons separate cells, a comma begins the decimals.
-
-    Raises:
-        InputError: it is not a number, or the other sign may stand before thousands.
-    """
+    """*cell* as points, or None if it is excused: where semicolons separate cells, a comma begins the decimals."""
     if cell.casefold() == _EXCUSED["ours"]:
         return None
     other = "." if separator == ";" else ","

@@ -52,11 +52,7 @@ class TroubleInFrame:
 
 
 def tool_in(request: Request) -> "Tool":
-    """The tool of the server.
-
-    Raises:
-        UnavailableError: the packages that it needs are not installed.
-    """
+    """The tool of the server."""
     return tool_for(request.app.state, site_in(request))
 
 
@@ -64,9 +60,6 @@ def tool_for(state: object, site: Site) -> "Tool":
     """The tool of the server with that state, made the first time.
 
     Its packages take 20 MB and half a second, which a server without platforms does not pay.
-
-    Raises:
-        UnavailableError: they are not installed.
     """
     try:
         from app.classes.federation.lti.tool import Tool
@@ -188,12 +181,7 @@ def _assignments(session: Session, launch: Launch) -> Sequence[Assignment]:
 
 
 def _chosen(site: Site, launch: Launch, ticket: str, wishes: Wishes) -> Sequence[Assignment]:
-    """The assignments that were chosen; those of chapters are made.
-
-    Raises:
-        InputError: nothing was chosen, or too much.
-        RefusedError: the choice was made already.
-    """
+    """The assignments that were chosen; those of chapters are made."""
     count = len(wishes.assignments) + len(wishes.chapters)
     most = _MOST if launch.several else 1
     if not 0 < count <= most:

@@ -305,11 +305,7 @@ async def _deliver(app: FastAPI, site: Site) -> None:
 
 
 def courier_for(app: FastAPI, site: Site) -> "Courier":
-    """The courier of the server, which sends scores by way of its tool.
-
-    Raises:
-        UnavailableError: the packages that it needs are not installed.
-    """
+    """The courier of the server, which sends scores by way of its tool."""
     services = tool_for(app.state, site).services
     from app.classes.federation.delivery import Courier  # needs the same packages, which are there
 
