@@ -278,14 +278,7 @@ def _person_sent(one: RosterEntry) -> NewPerson:
 
 
 def _document(one: Member) -> PersonDocument:
-    return PersonDocument(
-        number=one.person,
-        id=one.outside_id,
-        name=one.name,
-        role=one.role.word,
-        group=one.group,
-        time_factor=one.time_factor,
-    )
+    return PersonDocument(**one.described())
 
 
 MERGES = "/merges"

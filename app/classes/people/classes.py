@@ -83,6 +83,17 @@ class Member:
     group: str = ""
     time_factor: float = 1.0
 
+    def described(self) -> dict[str, Any]:
+        """What JSON says of the member."""
+        return {
+            "number": self.person,
+            "id": self.outside_id,
+            "name": self.name,
+            "role": self.role.word,
+            "group": self.group,
+            "time_factor": self.time_factor,
+        }
+
 
 def create_class(session: Session, secret: str, name: str, zone: str = "UTC", *, pseudonyms: bool = False) -> ClassRow:
     """A new class, flushed but not committed.
