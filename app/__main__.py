@@ -43,11 +43,12 @@ _COMMANDS = {
     "restore": "put a backup into the database",
     "move": "restore a backup of everything into another database, such as PostgreSQL",
     "moodle": "write drawings as Moodle XML, for a question bank",
+    "qti": "write drawings as a QTI 3.0 package, for the question banks of other systems",
     "pack": "list course packs, or check one",
     "doctor": "say what is there, what is missing, and the cure",
     "export": "write the course as files that need no server",
 }
-_MODULES = {"class": "classes"}  # `class` is a word of Python
+_MODULES = {"class": "classes", "moodle": "questions", "qti": "questions"}  # `class` is a word of Python
 
 
 def main(given: Sequence[str] | None = None) -> int:

@@ -87,11 +87,7 @@ def prove_translations(file: Path) -> Iterator[Problem | LaggingTranslation]:
 
 
 def _original(file: Path) -> tuple[Exercise | None, Mapping[Where, str], YamlDocument]:
-    """The exercise in *file*, if it is one, the texts in it that a translation says, and the file.
-
-    Raises:
-        ContentError: with every problem of the file.
-    """
+    """The exercise in *file*, if it is one, the texts in it that a translation says, and the file."""
     if file.name == COURSE_FILE:
         course, document = read_course_file(file)
         return None, course_texts(course), document
@@ -408,7 +404,19 @@ def problems_of_pack(path: Path) -> Iterator[Problem]:
 
 
 def _same(one: Path, other: Path) -> bool:
-    return one.resolve() == other.resolve()
+    """Whether both are the chapters of one pack, such as its source and what was installed from it."""
+    name = _pack_name(one)
+    return one.resolve() == other.resolve() or (name != "" and name == _pack_name(other))
+
+
+def _pack_name(chapters: Path) -> str:
+    """The name of the pack whose *chapters* are in a folder; empty if none can be read."""
+    folder = next((one for one in (chapters, chapters.absolute().parent) if (one / PACK_FILE).is_file()), chapters)
+    try:
+        pack = read_pack(folder)
+    except ContentError:  # told where the file itself is judged
+        return ""
+    return pack.file.name if pack.file else ""
 
 
 def _lint_chapters(paths: Sequence[Path], beside: Sequence[Path]) -> Iterator[LintReport]:

@@ -447,11 +447,7 @@ def prove_illustration(exercise: Exercise) -> Iterator[Finding]:
 
 
 def _trouble(exercise: Exercise, figure: ExerciseFigure, seed: int) -> Finding | None:
-    """What is wrong with *figure* as *seed* draws it.
-
-    Raises:
-        ExpressionError: an expression has no value.
-    """
+    """What is wrong with *figure* as *seed* draws it."""
     try:
         told = _told_answer(exercise, figure, seed)
     except ExpressionError:

@@ -9,22 +9,12 @@ from zoneinfo import ZoneInfo
 
 from sqlmodel import col, select
 
-from app.classes.people.assignment_copies import chosen_assignments, copies_of, store_copies, weeks_to
+from app.classes.people.assignment_copies import plan_copies, store_copies
 from app.classes.people.assignments import assignments_of
-from app.classes.people.classes import (
-    Role,
-    create_class,
-    enroll,
-    join_code_of,
-    members_of,
-    number_of,
-    refuse_archived,
-    renew_seat_code,
-)
+from app.classes.people.classes import class_facts, create_taught_class, number_of, refuse_archived
 from app.classes.people.demo import create_demo
 from app.classes.people.gradebook import GradeRule, change_grade_rule, grade_rule_in_words, grade_rule_of
 from app.classes.people.members import delete_class
-from app.classes.people.persons import new_person
 from app.commands.files import add_actions, add_command
 from app.commands.people import OpenDatabase, class_called, open_database, print_json, public_address
 from app.core.errors import InputError
@@ -100,12 +90,10 @@ def run(arguments: Namespace) -> int:
 
 
 def _create(arguments: Namespace, here: OpenDatabase) -> None:
-    session = here.session
-    row = create_class(session, here.secret, arguments.name, arguments.zone, pseudonyms=arguments.pseudonyms)
-    teacher = new_person(session, arguments.teacher)
-    member = enroll(session, number_of(row), number_of(teacher), Role.TEACHER, arguments.teacher)
-    code = renew_seat_code(session, member)
-    session.commit()
+    row, code = create_taught_class(
+        here.session, here.secret, arguments.name, arguments.zone, arguments.teacher, pseudonyms=arguments.pseudonyms
+    )
+    here.session.commit()
     made = {**_described(row, here), "teacher": arguments.teacher, "code": code}
     if arguments.json:
         print_json(made)
@@ -199,11 +187,10 @@ def _copy_assignments(arguments: Namespace, here: OpenDatabase) -> None:
     source = number_of(class_called(here.session, arguments.name))
     target = class_called(here.session, arguments.into)
     refuse_archived(target)
-    chosen = chosen_assignments(here.session, source, arguments.assignment)
-    start: date | None = arguments.start
-    weeks = weeks_to(chosen, start) if start else arguments.weeks
     zone = ZoneInfo(target.zone)
-    copies = copies_of(chosen, weeks, zone, read_course(here.settings).by_id)
+    known = read_course(here.settings).by_id
+    when = arguments.weeks if arguments.start is None else arguments.start
+    copies, weeks = plan_copies(here.session, source, arguments.assignment, when, zone, known)
     if not arguments.dry_run:
         store_copies(here.session, number_of(target), copies)
         here.session.commit()
@@ -221,13 +208,4 @@ def _copy_assignments(arguments: Namespace, here: OpenDatabase) -> None:
 
 
 def _described(row: ClassRow, here: OpenDatabase) -> Mapping[str, object]:
-    members = members_of(here.session, number_of(row))
-    return {
-        "id": row.id,
-        "name": row.name,
-        "zone": row.zone,
-        "joining": row.joining,
-        "join": public_address(here.settings, f"/join/{join_code_of(here.secret, row)}"),
-        "students": sum(one.role is Role.STUDENT for one in members),
-        "archived": row.archived is not None,
-    }
+    return class_facts(here.session, here.secret, row, public_address(here.settings, ""))

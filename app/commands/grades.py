@@ -3,13 +3,11 @@
 import sys
 from argparse import ArgumentParser, Namespace
 
-from app.classes.people.assignments import Assignment
 from app.classes.people.classes import number_of
-from app.classes.people.csv_grades import FORMATS, columns_of, grades_file, is_taken
-from app.classes.people.gradebook import Grades, grades_of
+from app.classes.people.csv_grades import FORMATS, class_grades_file, is_taken
+from app.classes.people.gradebook import grades_of
 from app.commands.files import add_output, output
 from app.commands.people import class_called, open_database, print_json
-from app.core.errors import NotFoundError
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -36,20 +34,9 @@ def run(arguments: Namespace) -> int:
     if arguments.json:
         print_json(grades.described())
         return 0
-    chosen = _assignment_numbered(grades, arguments.assignment) if arguments.assignment else None
-    columns = columns_of(grades.assignments, chosen)
-    lowest = None if chosen else grades.lowest
-    text = grades_file(columns, grades.members, grades.cells, arguments.format, lowest)
+    text = class_grades_file(grades, arguments.format, arguments.assignment)
     with output(arguments.output) as file:
         file.write(text.encode("utf-8-sig" if arguments.format == "excel" else "utf-8"))
     if left := sum(not is_taken(arguments.format, one.outside_id) for one in grades.members):
         sys.stderr.write(f"{left:,} left out, without the id by which {arguments.format} finds them\n")
     return 0
-
-
-def _assignment_numbered(grades: Grades, number: int) -> Assignment:
-    found = next((one for one in grades.assignments if one.id == number), None)
-    if found is None:
-        known = ", ".join(f"{one.id} ({one.title})" for one in grades.assignments) or "none"
-        raise NotFoundError(f"this class has no assignment {number}; it has {known}")
-    return found

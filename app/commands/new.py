@@ -14,6 +14,8 @@ from app.authoring.starters import STARTERS, write_missing_topic, write_starter
 from app.core.errors import InputError, nearest
 from app.core.folders import ROOT
 from app.core.translation import LANGUAGES, SOURCE
+from app.course.content.course import PACK_FILE
+from app.course.content.outline import COURSE_FILE
 from app.course.content.topic_file import TOPIC_FILE
 from app.course.content.translations import (
     exercise_texts,
@@ -181,25 +183,29 @@ def run(arguments: Namespace) -> int:
         raise InputError(f"one at a time: {others[0][:80]!r} is a second name")
     if arguments.kind == "pack":
         return write_pack(arguments)
-    kinds = sorted(path.stem for path in STARTERS.glob("*.yaml") if path.name != TOPIC_FILE)
-    if arguments.kind not in kinds:
-        near = nearest(arguments.kind, kinds)
-        raise InputError(f"no kind is called {arguments.kind!r}: {', '.join(kinds)}{near}")
-    topic, slug = _topic_and_name(arguments.name)
-    folder = _folder(arguments.into) / topic
-    path = folder / f"{slug}.yaml"
-    written = [write_starter(path, f"{arguments.kind}.yaml", slug), *write_missing_topic(folder)]
-    for made in written:
-        sys.stdout.write(f"{made}\n")
+    path = _folder(arguments.into) / f"{arguments.name.removesuffix('.yaml')}.yaml"
+    begin_exercise(arguments.kind, path, arguments.name)
     sys.stderr.write(f"Edit it while `wallclock preview {path}` shows it.\n")
     return 0
 
 
-def _topic_and_name(name: str) -> tuple[str, str]:
-    topic, slash, slug = name.removesuffix(".yaml").partition("/")
-    if not (slash and _NAME.fullmatch(topic) and _NAME.fullmatch(slug)):
-        raise InputError(f"a name must be TOPIC/SLUG in lowercase letters, digits and hyphens, not {name[:80]!r}")
-    return topic, slug
+def begin_exercise(kind: str, path: Path, name: str = "") -> None:
+    """Write a starter of a *kind* at *path*, and the file of its chapter if that is new; print what was written.
+
+    Raises:
+        InputError: there is no such kind, *name* or the end of *path* is not TOPIC/SLUG, or the file exists.
+    """
+    kinds = sorted(one.stem for one in STARTERS.glob("*.yaml") if one.name != TOPIC_FILE)
+    if kind not in kinds:
+        raise InputError(f"no kind is called {kind!r}: {', '.join(kinds)}{nearest(kind, kinds)}")
+    whole = path.absolute()
+    called = name.removesuffix(".yaml") or f"{whole.parent.name}/{whole.stem}"
+    is_file = path.suffix == ".yaml" and path.name not in (TOPIC_FILE, PACK_FILE, COURSE_FILE)
+    if not is_file or [bool(_NAME.fullmatch(one)) for one in called.split("/")] != [True, True]:
+        says = "TOPIC/SLUG in lowercase letters, digits and hyphens"
+        raise InputError(f"a name must be {says}, not {(name or str(path))[:80]!r}")
+    for made in (write_starter(path, f"{kind}.yaml", path.stem), *write_missing_topic(path.parent)):
+        sys.stdout.write(f"{made}\n")
 
 
 def _folder(into: str | None) -> Path:

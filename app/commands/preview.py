@@ -1,6 +1,5 @@
 """`wallclock preview`: show an exercise file beside its page, linted while one types."""
 
-import os
 import secrets
 import sys
 import tempfile
@@ -11,8 +10,7 @@ from pathlib import Path
 import uvicorn
 
 from app.authoring.preview import preview_app
-from app.authoring.preview.numeric_form import is_exercise_name
-from app.core.errors import InputError
+from app.commands.new import begin_exercise
 from app.main import create_site
 from app.server.config import Settings
 from app.server.network.sockets import listen, url_of
@@ -21,7 +19,8 @@ from app.server.network.sockets import listen, url_of
 def add_options(parser: ArgumentParser) -> None:
     """The options of `wallclock preview`."""
     parser.add_argument("path", metavar="PATH", help="an exercise file, or the folder of a chapter")
-    parser.add_argument("--new", action="store_true", help="PATH is a new file: a form asks what should be in it")
+    parser.add_argument("--new", action="store_true", help="write the file PATH first, as `wallclock new` does")
+    parser.add_argument("--kind", default="numeric", metavar="KIND", help="of a new file (default: numeric)")
     parser.add_argument("--host", default="127.0.0.1", help="address (default: 127.0.0.1)")
     parser.add_argument("--port", type=int, default=8001, help="0: any free port (default: 8001)")
 
@@ -33,20 +32,19 @@ def run(arguments: Namespace) -> int:
     """
     path, key = Path(arguments.path), secrets.token_urlsafe(18)
     if arguments.new:
-        _refuse_known(path)
+        begin_exercise(arguments.kind, path)
     sys.stderr.write(f"Reading the course and {path} ...\n")
     sys.stderr.flush()
     with tempfile.TemporaryDirectory() as folder:  # answers tried here are not stored as progress
         database = f"sqlite:///{Path(folder) / 'preview.db'}"
         site = create_site(Settings(database=database))
         try:
-            app = preview_app(path, site, key, new=arguments.new, locked=not _is_loopback(arguments.host))
+            app = preview_app(path, site, key, locked=not _is_loopback(arguments.host))
             listening = listen(arguments.host, arguments.port)
         except BaseException:
             site.engine.dispose()
             raise
-        page = f"preview/new?name={path.stem}" if arguments.new else "preview"
-        address = f"{url_of(listening)}/{page}#key={key}"
+        address = f"{url_of(listening)}/preview#key={key}"
         sys.stderr.write(f"The preview is at {address} (Ctrl+C stops it)\n")
         sys.stderr.flush()
         config = uvicorn.Config(app, access_log=False, log_level="warning", timeout_graceful_shutdown=1)
@@ -60,18 +58,3 @@ def _is_loopback(host: str) -> bool:
         return ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return host == "localhost"
-
-
-def _refuse_known(path: Path) -> None:
-    """Refuse a *path* that cannot be that of a new exercise.
-
-    Raises:
-        InputError: there is a file, or the name is not one of an exercise.
-    """
-    if os.path.lexists(path):
-        raise InputError(f"{path} exists already: leave out --new to edit it")
-    if path.suffix != ".yaml" or not is_exercise_name(path.stem):
-        raise InputError(
-            f"a new exercise is a file such as my-course/first.yaml, with a name in lowercase "
-            f"letters, digits and hyphens, not {str(path)[:80]!r}"
-        )

@@ -5,7 +5,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Sequence
 
 from app.classes.people.classes import Member, members_of, number_of
-from app.classes.people.csv_rosters import SYSTEMS, ReadRoster, read_roster, write_roster
+from app.classes.people.csv_rosters import COLUMN_WORDS, SYSTEMS, ReadRoster, read_roster, write_roster
 from app.classes.people.csv_text import FILE_LIMIT
 from app.classes.people.rosters import RosterChanges, import_roster, roster_changes
 from app.commands.files import source_of
@@ -29,7 +29,7 @@ def add_options(parser: ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="WHAT:WHICH",
-        help="which column is what, by number or title: id:1, name:2, last-first:Name, first, last, group, role "
+        help=f"which column is what, by number or title, such as id:1; of {', '.join(COLUMN_WORDS)} "
         f"(default: by the titles of {SYSTEMS} and Wallclock)",
     )
     parser.add_argument(
@@ -60,15 +60,10 @@ def _class_id(arguments: Namespace, here: OpenDatabase) -> int:
 
 
 def _show(members: Sequence[Member], *, as_json: bool) -> None:
-    if not as_json:
+    if as_json:
+        print_json([one.described() for one in members])
+    else:
         sys.stdout.write(write_roster(members))
-        return
-    print_json(
-        [
-            {"number": one.person, "id": one.outside_id, "name": one.name, "role": one.role.word, "group": one.group}
-            for one in members
-        ]
-    )
 
 
 def _change(arguments: Namespace) -> None:

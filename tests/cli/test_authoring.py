@@ -109,32 +109,40 @@ def test_a_wrong_name_is_told(capsys: Capture, arguments: list[str], says: str) 
 
 
 @each(
-    ("name", "says"),
+    ("kind", "name", "says"),
     [
-        ("first.yaml", "exists already: leave out --new"),
-        ("First.yaml", "a new exercise is a file such as"),
-        ("first.de.yaml", "a new exercise is a file such as"),
-        ("topic.yaml", "a new exercise is a file such as"),
-        ("second", "a new exercise is a file such as"),
+        ("numeric", "mine/first.yaml", "already exists"),
+        ("numeric", "mine/First.yaml", "TOPIC/SLUG"),
+        ("numeric", "mine/first.de.yaml", "TOPIC/SLUG"),
+        ("numeric", "mine/topic.yaml", "TOPIC/SLUG"),
+        ("numeric", "mine/second", "TOPIC/SLUG"),
+        ("numeric", "Mine/second.yaml", "TOPIC/SLUG"),
+        ("numerical", "mine/second.yaml", "did you mean 'numeric'"),
     ],
 )
-def test_a_form_is_for_a_new_file(tmp_path: Path, capsys: Capture, name: str, says: str) -> None:
-    (tmp_path / "first.yaml").touch()
-    assert main(["preview", "--new", str(tmp_path / name)]) == 1
+def test_a_preview_begins_a_new_file_and_no_other(
+    tmp_path: Path, capsys: Capture, kind: str, name: str, says: str
+) -> None:
+    (tmp_path / "mine").mkdir(exist_ok=True)
+    (tmp_path / "mine" / "first.yaml").touch()
+    assert main(["preview", "--new", "--kind", kind, str(tmp_path / name)]) == 1
     assert says in capsys.readouterr().err
 
 
-def test_the_address_of_a_form_has_the_name_of_its_file(tmp_path: Path) -> None:
+def test_a_preview_begins_with_the_starter_of_a_kind(tmp_path: Path) -> None:
     path = tmp_path / "my-course" / "first.yaml"
     process = subprocess.Popen(
-        [sys.executable, "-m", "app", "preview", "--new", str(path), "--port", "0"], stderr=subprocess.PIPE, text=True
+        [sys.executable, "-m", "app", "preview", "--new", "--kind", "choice", str(path), "--port", "0"],
+        stderr=subprocess.PIPE,
+        stdout=subprocess.DEVNULL,
+        text=True,
     )
     try:
         assert process.stderr is not None
         assert process.stderr.readline() == f"Reading the course and {path} ...\n"
-        said = process.stderr.readline()
-        assert re.search(r"http://127\.0\.0\.1:\d+/preview/new\?name=first#key=[\w-]{24} ", said)
-        assert not path.parent.exists()
+        assert re.search(r"http://127\.0\.0\.1:\d+/preview#key=[\w-]{24} ", process.stderr.readline())
+        assert path.read_text().startswith("kind: choice")
+        assert path.with_name("topic.yaml").exists()
     finally:
         process.terminate()
         process.wait(timeout=HANGS)
@@ -238,3 +246,21 @@ def test_an_installed_course_pack_is_served(tmp_path: Path, monkeypatch: pytest.
     points.write_text("[wallclock.exercises]\nmy-course = your_course\n", encoding="utf-8")
     with pytest.raises(InputError, match="my-course.*your_course"):
         exercise_folders(Settings())
+
+
+def test_the_source_of_an_installed_pack_is_linted_beside_the_course_without_what_was_installed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    for place in ("source", "installed"):
+        chapter = tmp_path / place / "exercises" / "mine"
+        chapter.mkdir(parents=True)
+        (chapter / TOPIC_FILE).write_text((ROOT / "exercises" / "collectives" / TOPIC_FILE).read_text())
+        (chapter / "one.yaml").write_text(GOOD, encoding="utf-8")
+        (tmp_path / place / "pack.yaml").write_text('name: mine\ntitle: Mine\nversion: "1.0"\n', encoding="utf-8")
+    monkeypatch.setenv("WALLCLOCK_EXERCISES", str(tmp_path / "installed"))
+    for path in ("source", "source/exercises"):
+        main(["lint", str(tmp_path / path)])
+        assert "already exists" not in capsys.readouterr().out, path
+    (tmp_path / "source" / "pack.yaml").write_text('name: yours\ntitle: Mine\nversion: "1.0"\n', encoding="utf-8")
+    assert main(["lint", str(tmp_path / "source")]) == 1
+    assert "the chapter 'mine' already exists" in capsys.readouterr().out

@@ -58,7 +58,8 @@ def files_of(path: Path) -> dict[str, Path]:
     Raises:
         InputError: there is none.
     """
-    files = {path.stem: path} if path.is_file() else files_in(path)
+    found = [path] if path.is_file() else sorted(path.glob("*.yaml"), key=_sort_key)
+    files = {file.stem: file for file in found if path.is_file() or _is_exercise(file)}
     if not files:
         raise InputError(
             f"{path} is not an exercise file, nor a folder with one; `wallclock new numeric my-course/first` writes one"
@@ -66,10 +67,8 @@ def files_of(path: Path) -> dict[str, Path]:
     return files
 
 
-def files_in(folder: Path) -> dict[str, Path]:
-    """The exercise files in *folder* by their names, in the order of their chapter; maybe none."""
-    found = sorted(folder.glob("*.yaml"), key=_sort_key)
-    return {file.stem: file for file in found if not is_translation(file) and file.name != TOPIC_FILE}
+def _is_exercise(file: Path) -> bool:
+    return not is_translation(file) and file.name != TOPIC_FILE
 
 
 def read_text(path: Path) -> FileText:
@@ -163,11 +162,7 @@ def with_line_ends(text: str, before: str) -> str:
 
 
 def _raw_text(path: Path) -> str:
-    """The text of the file at *path*, as it is.
-
-    Raises:
-        ChangedFileError: it has just gone, or is another.
-    """
+    """The text of the file at *path*, as it is."""
     try:
         return read_bytes(path).decode("utf-8")
     except (ContentError, UnicodeDecodeError) as error:
@@ -281,11 +276,7 @@ class Drafts:
 
 
 def _read(path: Path, source: bytes) -> _ReadText:
-    """The exercise in *source*; none, where lint says why.
-
-    Raises:
-        ContentError: it is not the text of a mapping.
-    """
+    """The exercise in *source*; none, where lint says why."""
     document = parse_document(path, source)
     try:
         return _ReadText(document, parse_exercise(document, topic_of(path)))
@@ -418,11 +409,10 @@ class PreviewPage:
 class AuthoringPreview:
     """The files that are edited, and the site that shows them."""
 
-    def __init__(self, folder: Path, files: dict[str, Path], site: Site, key: str, *, locked: bool) -> None:
-        """The *files* of a *folder*; only who knows the *key* may send texts and, if they are *locked*, read them."""
+    def __init__(self, files: dict[str, Path], site: Site, key: str, *, locked: bool) -> None:
+        """The *files*, by name; only who knows the *key* may send texts and, if they are *locked*, read them."""
         self.app = create_app(site=site, framed=True)
         self.drafts = Drafts(self.app)
-        self.folder = folder
         self.files = files
         self._runner = site.runner
         self._latest = LatestWork(site.runner)

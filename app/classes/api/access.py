@@ -154,22 +154,23 @@ class ClassCalls(Router):
     def __init__(self, tag: str) -> None:
         super().__init__(tags=[tag], responses=ERRORS)
 
-    def call(self, method: str, path: str, **options: Any) -> Callable[[C], C]:
-        """Answer *method* below a class with what a function returns."""
+    def call(self, method: str, path: str, *, archived: bool = False, **options: Any) -> Callable[[C], C]:
+        """Answer *method* below a class with what a function returns; with *archived*, also where that is archived."""
 
         def add(work: C) -> C:
-            self.api_route(ONE_CLASS + path, methods=[method], **options)(_called(work, changes=method != "GET"))
+            called = _called(work, changes=method != "GET", archived=archived)
+            self.api_route(ONE_CLASS + path, methods=[method], **options)(called)
             return work
 
         return add
 
 
-def _called(work: Callable[..., Any], *, changes: bool) -> Callable[..., Any]:
+def _called(work: Callable[..., Any], *, changes: bool, archived: bool) -> Callable[..., Any]:
     """*work* as FastAPI calls it."""
 
     def endpoint(site: Here, grant: Scoped, class_id: Number, **given: Any) -> Any:
         with (open_writing_session if changes else open_session)(site.engine) as session:
-            row = (class_to_change if changes else class_for)(session, grant, class_id)
+            row = (class_to_change if changes and not archived else class_for)(session, grant, class_id)
             if changes:
                 hold(session, class_id)
             result = work(ClassCall(site, grant, session, row), **given)

@@ -23,7 +23,7 @@ from app.classes.api.shapes import (
     PersonVariants,
     PoolDocument,
 )
-from app.classes.people.assignment_copies import AssignmentCopy, chosen_assignments, copies_of, store_copies, weeks_to
+from app.classes.people.assignment_copies import AssignmentCopy, plan_copies, store_copies
 from app.classes.people.assignments import (
     Assignment,
     AssignmentEntry,
@@ -127,9 +127,9 @@ def copy_assignments(call: ClassCall, body: NewCopies, dry_run: DryRun = False) 
     Clocks show the same times on the same days of the week, also where they were changed meanwhile.
     """
     class_for(call.session, call.grant, body.source)
-    chosen = chosen_assignments(call.session, body.source, body.assignments)
-    weeks = body.weeks if body.start is None else weeks_to(chosen, body.start)
-    copies = copies_of(chosen, weeks, ZoneInfo(call.row.zone), call.site.catalog.by_id)
+    when = body.weeks if body.start is None else body.start
+    zone, known = ZoneInfo(call.row.zone), call.site.catalog.by_id
+    copies, weeks = plan_copies(call.session, body.source, body.assignments, when, zone, known)
     made = {} if dry_run else store_copies(call.session, call.class_id, copies)
     return CopiedAssignments(
         applied=not dry_run, weeks=weeks, copies=[_copy_document(one, made.get(one.source.id)) for one in copies]
@@ -177,11 +177,7 @@ def _variants(site: Site, found: Assignment, member: Member) -> PersonVariants:
 
 
 def _refuse_other_version(stored: Assignment, if_match: str | None) -> None:
-    """Refuse to change an assignment that is not as the program that asks for it knows it.
-
-    Raises:
-        HTTPException: 412, someone has changed it.
-    """
+    """Refuse to change an assignment that is not as the program that asks for it knows it."""
     # A proxy that compresses makes the tag a weak one: W/"...".
     known = [one.strip().removeprefix("W/") for one in (if_match or "*").split(",")]
     if "*" not in known and _tag(stored) not in known:
@@ -189,11 +185,7 @@ def _refuse_other_version(stored: Assignment, if_match: str | None) -> None:
 
 
 def _refuse_other_points(body: NewAssignment, before: float | None = None) -> None:
-    """Refuse points that are not the sum of the exercises, nor the sum *before* the change, which GET gave.
-
-    Raises:
-        InputError: they are something else.
-    """
+    """Refuse points that are not the sum of the exercises, nor the sum *before* the change, which GET gave."""
     total = sum(one.points for one in body.exercises) + sum(one.draw * one.points for one in body.pools)
     if body.points is not None and not any(isclose(body.points, one) for one in (total, before) if one is not None):
         raise InputError(

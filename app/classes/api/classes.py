@@ -11,15 +11,15 @@ from starlette.concurrency import run_in_threadpool
 
 from app.classes.api.access import (
     CLASSES,
-    ERRORS,
     LINK,
     ONE_CLASS,
     Administrative,
+    ClassCall,
+    ClassCalls,
     Number,
     Paged,
     Scoped,
     administrative,
-    class_for,
     class_to_change,
     persons_called,
 )
@@ -37,32 +37,27 @@ from app.classes.api.shapes import (
 from app.classes.people.classes import (
     Member,
     Role,
-    create_class,
-    enroll,
-    join_code_of,
+    class_facts,
+    create_taught_class,
     members_of,
     number_of,
-    renew_seat_code,
     set_archived,
     take_out_of_archive,
 )
 from app.classes.people.csv_rosters import COLUMN_WORDS, RosterEntry, clean_id, read_roster, write_roster
 from app.classes.people.csv_text import MOST_LINES
 from app.classes.people.erasure import about_member, forget_member
-from app.classes.people.members import clean_group, delete_class, hold, member_row, refuse_other_name, remove_members
+from app.classes.people.members import clean_group, delete_class, member_row, refuse_other_name, remove_members
 from app.classes.people.merges import merge_members, merges_in, undo_or_ask
-from app.classes.people.persons import clean_name, new_person
+from app.classes.people.persons import clean_name
 from app.classes.people.rosters import RosterChanges, apply, import_roster, roster_changes
-from app.server.db.learner_cookie import Grant
 from app.server.db.people import ClassRow, MergeRow
 from app.server.db.session import open_session, open_writing_session
 from app.server.db.tables import NAME_LIMIT
-from app.server.network.routes import Router
 from app.site import Here, Site
 from app.site.api.documents import text_body, text_content
 
-ARCHIVE = ONE_CLASS + "/archive"
-_classes_router = Router(tags=["classes"], responses=ERRORS)
+_classes_router = ClassCalls("classes")
 
 
 @_classes_router.get(CLASSES, summary="List classes", responses={200: LINK})
@@ -79,78 +74,53 @@ def list_classes(request: Request, site: Here, grant: Scoped, page: Paged) -> li
 @_classes_router.post(CLASSES, status_code=201, summary="Make a class")
 def make_class(request: Request, site: Here, _: Administrative, body: NewClass) -> MadeClass:
     """Returns the class and the seat code of its teacher, which is sent only once."""
-    teacher = clean_name(body.teacher)
     with open_writing_session(site.engine) as session:
-        row = create_class(session, site.secret, body.name, body.zone, pseudonyms=body.pseudonyms)
-        person = number_of(new_person(session, teacher))
-        code = renew_seat_code(session, enroll(session, number_of(row), person, Role.TEACHER, teacher))
+        row, code = create_taught_class(
+            session, site.secret, body.name, body.zone, body.teacher, pseudonyms=body.pseudonyms
+        )
         made = MadeClass(**_classes_document(request, site, session, row).model_dump(), code=code)
         session.commit()
     return made
 
 
-@_classes_router.get(ONE_CLASS, summary="Get a class")
-def get_class(request: Request, site: Here, grant: Scoped, class_id: Number) -> ClassDocument:
+@_classes_router.call("GET", "", summary="Get a class")
+def get_class(call: ClassCall, request: Request) -> ClassDocument:
     """Returns the class."""
-    with open_session(site.engine) as session:
-        return _classes_document(request, site, session, class_for(session, grant, class_id))
+    return _classes_document(request, call.site, call.session, call.row)
 
 
-@_classes_router.delete(ONE_CLASS, status_code=204, summary="Delete a class")
+@_classes_router.call("DELETE", "", archived=True, status_code=204, summary="Delete a class")
 def remove_class(
-    site: Here,
-    grant: Scoped,
-    class_id: Number,
-    name: Annotated[str, Query(max_length=4 * NAME_LIMIT, description="of the class, to confirm")] = "",
-) -> Response:
+    call: ClassCall, name: Annotated[str, Query(max_length=4 * NAME_LIMIT, description="of the class, to confirm")] = ""
+) -> None:
     """Deletes it with its assignments, its grades, its tokens, and those who are only in it."""
-    with open_writing_session(site.engine) as session:
-        row = class_for(session, grant, class_id)
-        administrative(grant, "delete")
-        refuse_other_name(name, row.name)
-        delete_class(session, row)
-        session.commit()
-    return Response(status_code=204)
+    administrative(call.grant, "delete")
+    refuse_other_name(name, call.row.name)
+    delete_class(call.session, call.row)
 
 
-@_classes_router.put(ARCHIVE, summary="Archive a class")
-def put_into_archive(request: Request, site: Here, grant: Scoped, class_id: Number) -> ClassDocument:
+@_classes_router.call("PUT", "/archive", archived=True, summary="Archive a class")
+def put_into_archive(call: ClassCall, request: Request) -> ClassDocument:
     """Returns the class: nobody can join it anymore. Everything in it stays."""
-    with open_writing_session(site.engine) as session:
-        row = class_for(session, grant, class_id)
-        set_archived(session, row)
-        session.commit()
-        return _classes_document(request, site, session, row)
+    set_archived(call.session, call.row)
+    return get_class(call, request)
 
 
-@_classes_router.delete(ARCHIVE, summary="Take a class out of the archive")
-def take_from_archive(request: Request, site: Here, grant: Scoped, class_id: Number) -> ClassDocument:
+@_classes_router.call("DELETE", "/archive", archived=True, summary="Take a class out of the archive")
+def take_from_archive(call: ClassCall, request: Request) -> ClassDocument:
     """Returns the class, which stays closed to those who want to join."""
-    with open_writing_session(site.engine) as session:
-        row = class_for(session, grant, class_id)
-        take_out_of_archive(session, row)
-        session.commit()
-        return _classes_document(request, site, session, row)
+    take_out_of_archive(call.session, call.row)
+    return get_class(call, request)
 
 
 def _classes_document(request: Request, site: Site, session: Session, row: ClassRow) -> ClassDocument:
-    members = members_of(session, number_of(row))
     root = (site.settings.url or str(request.base_url)).rstrip("/")
-    return ClassDocument(
-        id=number_of(row),
-        name=row.name,
-        zone=row.zone,
-        joining=row.joining,
-        join=f"{root}/join/{join_code_of(site.secret, row)}",
-        pseudonyms=row.pseudonyms,
-        archived=row.archived is not None,
-        students=sum(one.role is Role.STUDENT for one in members),
-    )
+    return ClassDocument(**class_facts(session, site.secret, row, root))
 
 
-ROSTER = ONE_CLASS + "/roster"
+ROSTER = "/roster"
 _CSV = "text/csv", "id,name,role\n4711,Ada,student\n"
-router = Router(tags=["roster"], responses=ERRORS)
+router = ClassCalls("roster")
 DryRun = Annotated[bool, Query(description="change nothing, and return what would change")]
 Columns = Annotated[
     tuple[str, ...],
@@ -166,33 +136,28 @@ FirstLine = Annotated[
 RemoveMissing = Annotated[bool, Query(description="remove the students who are not on it; their answers stay")]
 
 
-@router.get(ROSTER, summary="List the people of a class", responses={200: LINK})
-def get_roster(site: Here, grant: Scoped, class_id: Number, page: Paged) -> list[PersonDocument]:
+@router.call("GET", ROSTER, summary="List the people of a class", responses={200: LINK})
+def get_roster(call: ClassCall, page: Paged) -> list[PersonDocument]:
     """Returns teachers, assistants and students, by number."""
-    with open_session(site.engine) as session:
-        class_for(session, grant, class_id)
-        members = members_of(session, class_id)
+    members = members_of(call.session, call.class_id)
     return [_document(one) for one in page.cut(members, lambda one: one.person)]
 
 
-@router.get(
+@router.call(
+    "GET",
     ROSTER + ".csv",
     summary="Get the roster as CSV",
     response_class=PlainTextResponse,
     responses={200: {"content": text_content(*_CSV), "description": "CSV"}},
 )
-def get_roster_file(site: Here, grant: Scoped, class_id: Number) -> Response:
+def get_roster_file(call: ClassCall) -> Response:
     """Returns a file that PUT takes."""
-    with open_session(site.engine) as session:
-        class_for(session, grant, class_id)
-        return Response(write_roster(members_of(session, class_id)), media_type="text/csv")
+    return Response(write_roster(members_of(call.session, call.class_id)), media_type="text/csv")
 
 
-@router.put(ROSTER, summary="Replace the roster")
+@router.call("PUT", ROSTER, summary="Replace the roster")
 def put_roster(
-    site: Here,
-    grant: Scoped,
-    class_id: Number,
+    call: ClassCall,
     body: Annotated[list[NewPerson], Body(max_length=MOST_LINES)],
     dry_run: DryRun = False,
     remove_missing: RemoveMissing = False,
@@ -202,11 +167,13 @@ def put_roster(
     A person is matched by number, as GET says it; by id; or by a name that only one has.
     """
     entries = tuple(_listed(line, one) for line, one in enumerate(body, 1))
-    return _change(site, grant, class_id, entries, dry_run=dry_run, removes=remove_missing)
+    return _change(call.session, call.class_id, entries, dry_run=dry_run, removes=remove_missing)
 
 
 @router.put(
-    ROSTER + ".csv", summary="Replace the roster with a CSV file", openapi_extra={"requestBody": text_body(*_CSV)}
+    ONE_CLASS + ROSTER + ".csv",
+    summary="Replace the roster with a CSV file",
+    openapi_extra={"requestBody": text_body(*_CSV)},
 )
 async def put_roster_file(
     site: Here,
@@ -227,26 +194,25 @@ async def put_roster_file(
     def change() -> RosterDifference:
         with open_session(site.engine) as session:
             class_to_change(session, grant, class_id)
-        read = read_roster(content, column, first_line)
-        found = _change(site, grant, class_id, read.entries, dry_run=dry_run, removes=remove_missing)
+        read = read_roster(content, column, first_line)  # takes a while, and holds nothing
+        with open_writing_session(site.engine) as session:
+            class_to_change(session, grant, class_id)
+            found = _change(session, class_id, read.entries, dry_run=dry_run, removes=remove_missing)
+            session.commit()
         return found.model_copy(update={"left_out": list(read.left_out), "unused": list(read.unused)})
 
     return await run_in_threadpool(change)
 
 
-@router.post(ROSTER, summary="Add a person", responses={201: {"description": "the person is new"}})
-def add_person(site: Here, grant: Scoped, class_id: Number, body: NewPerson, response: Response) -> PersonDocument:
+@router.call("POST", ROSTER, summary="Add a person", responses={201: {"description": "the person is new"}})
+def add_person(call: ClassCall, body: NewPerson, response: Response) -> PersonDocument:
     """Returns the person, with 201 if they are new; one with the same id is changed."""
-    listed = _listed(1, body)
-    with open_writing_session(site.engine) as session:
-        class_to_change(session, grant, class_id)
-        before = members_of(session, class_id)
-        found = roster_changes(session, class_id, [listed])
-        apply(session, class_id, found)
-        document = _document(_added(session, class_id, before, found, listed))
-        session.commit()
+    listed, session = _listed(1, body), call.session
+    before = members_of(session, call.class_id)
+    found = roster_changes(session, call.class_id, [listed])
+    apply(session, call.class_id, found)
     response.status_code = 201 if found.added else 200
-    return document
+    return _document(_added(session, call.class_id, before, found, listed))
 
 
 def _added(
@@ -265,14 +231,11 @@ def _added(
 
 
 def _change(
-    site: Site, grant: Grant, class_id: int, roster: Sequence[RosterEntry], *, dry_run: bool, removes: bool
+    session: Session, class_id: int, roster: Sequence[RosterEntry], *, dry_run: bool, removes: bool
 ) -> RosterDifference:
-    with open_writing_session(site.engine) as session:
-        class_to_change(session, grant, class_id)
-        found = roster_changes(session, class_id, roster)
-        if not dry_run:
-            import_roster(session, class_id, found, remove_missing=removes)
-            session.commit()
+    found = roster_changes(session, class_id, roster)
+    if not dry_run:
+        import_roster(session, class_id, found, remove_missing=removes)
     return RosterDifference(
         applied=not dry_run,
         added=[_person_sent(one) for one in found.added],
@@ -315,89 +278,66 @@ def _person_sent(one: RosterEntry) -> NewPerson:
 
 
 def _document(one: Member) -> PersonDocument:
-    return PersonDocument(
-        number=one.person,
-        id=one.outside_id,
-        name=one.name,
-        role=one.role.word,
-        group=one.group,
-        time_factor=one.time_factor,
-    )
+    return PersonDocument(**one.described())
 
 
-MERGES = ONE_CLASS + "/merges"
+MERGES = "/merges"
 _PERSON = ROSTER + "/{person}"
 Deletes = Annotated[
     bool, Query(description="also delete what the class stored about them, with answers to its assignments")
 ]
 
 
-@router.get(MERGES, summary="List merges")
-def list_merges(site: Here, grant: Scoped, class_id: Number) -> list[MergeDocument]:
+@router.call("GET", MERGES, summary="List merges")
+def list_merges(call: ClassCall) -> list[MergeDocument]:
     """Returns the merges that can be undone, newest first."""
-    with open_session(site.engine) as session:
-        class_for(session, grant, class_id)
-        return [_persons_document(row) for row in merges_in(session, class_id)]
+    return [_persons_document(row) for row in merges_in(call.session, call.class_id)]
 
 
-@router.post(MERGES, status_code=201, summary="Merge two students")
-def merge_students(site: Here, grant: Scoped, class_id: Number, body: NewMerge) -> MergeDocument:
+@router.call("POST", MERGES, status_code=201, summary="Merge two students")
+def merge_students(call: ClassCall, body: NewMerge) -> MergeDocument:
     """Gives answers, extensions, points and ways to sign in of one to the other.
 
     If `waits` is not empty, nothing has moved yet: these persons, who sign in with accounts of their
     own or are in other classes, are asked first, on the page that they see next.
     """
-    with open_writing_session(site.engine) as session:
-        class_to_change(session, grant, class_id)
-        (kept,) = persons_called(session, class_id, [body.kept])
-        (gone,) = persons_called(session, class_id, [body.gone])
-        own, by = [class_id], f"token {grant.name}"
-        number = merge_members(session, class_id, kept, gone, own=own, by=by)
-        made = _persons_document(session.get_one(MergeRow, number))
-        session.commit()
-    return made
+    session, class_id = call.session, call.class_id
+    (kept,) = persons_called(session, class_id, [body.kept])
+    (gone,) = persons_called(session, class_id, [body.gone])
+    number = merge_members(session, class_id, kept, gone, own=[class_id], by=call.by)
+    return _persons_document(session.get_one(MergeRow, number))
 
 
-@router.delete(
+@router.call(
+    "DELETE",
     MERGES + "/{merge}",
     status_code=204,
     summary="Undo a merge",
     responses={202: {"description": "it is undone when the person has agreed"}},
 )
-def undo_students_merge(site: Here, grant: Scoped, class_id: Number, merge: Number) -> Response:
+def undo_students_merge(call: ClassCall, merge: Number) -> Response:
     """Lets two persons be two again, or takes back a merge that waits."""
-    with open_writing_session(site.engine) as session:
-        class_to_change(session, grant, class_id)
-        hold(session, class_id)
-        undone = undo_or_ask(session, class_id, merge, [class_id])
-        session.commit()
+    undone = undo_or_ask(call.session, call.class_id, merge, [call.class_id])
     return Response(status_code=204 if undone else 202)
 
 
-@router.get(_PERSON, summary="Get what a class stored about a person")
-def get_everything(site: Here, grant: Scoped, class_id: Number, person: Number) -> Mapping[str, Any]:
+@router.call("GET", _PERSON, summary="Get what a class stored about a person")
+def get_everything(call: ClassCall, person: Number) -> Mapping[str, Any]:
     """Returns name and id in the class, dates, points, and what was done for its assignments.
 
     Everything about a person is theirs, on their page; an operator has `wallclock person export`.
     """
-    with open_session(site.engine) as session:
-        class_for(session, grant, class_id)
-        return dict(about_member(session, site.secret, member_row(session, class_id, person)))
+    return dict(about_member(call.session, call.site.secret, member_row(call.session, call.class_id, person)))
 
 
-@router.delete(_PERSON, status_code=204, summary="Remove a person")
-def remove_person(site: Here, grant: Scoped, class_id: Number, person: Number, deletes: Deletes = False) -> Response:
+@router.call("DELETE", _PERSON, status_code=204, summary="Remove a person")
+def remove_person(call: ClassCall, person: Number, deletes: Deletes = False) -> None:
     """Takes a person out of the class; their answers stay."""
-    with open_writing_session(site.engine) as session:
-        class_to_change(session, grant, class_id)
-        row = member_row(session, class_id, person)
-        hold(session, class_id)
-        if deletes:
-            forget_member(session, site.secret, row)
-        else:
-            remove_members(session, class_id, [person])
-        session.commit()
-    return Response(status_code=204)
+    row = member_row(call.session, call.class_id, person)
+    if deletes:
+        forget_member(call.session, call.site.secret, row)
+    else:
+        remove_members(call.session, call.class_id, [person])
 
 
 def _persons_document(row: MergeRow) -> MergeDocument:

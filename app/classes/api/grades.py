@@ -4,25 +4,11 @@ from collections.abc import Mapping
 from dataclasses import asdict
 from typing import Annotated, Any
 
-from fastapi import Query, Request, Response
+from fastapi import Depends, Query, Request, Response
 from fastapi.responses import PlainTextResponse
 from pydantic import AwareDatetime, BaseModel, Field, StrictFloat, StrictInt, StrictStr
-from starlette.concurrency import run_in_threadpool
 
-from app.classes.api.access import (
-    ERRORS,
-    LINK,
-    ONE_CLASS,
-    ClassCall,
-    ClassCalls,
-    Number,
-    Paged,
-    Scoped,
-    assignment_for,
-    class_for,
-    class_to_change,
-    persons_called,
-)
+from app.classes.api.access import LINK, ClassCall, ClassCalls, Number, Paged, persons_called
 from app.classes.api.assignments import ASSIGNMENT
 from app.classes.api.shapes import (
     GradesDifference,
@@ -34,7 +20,7 @@ from app.classes.api.shapes import (
 )
 from app.classes.people.assignments import assignments_of
 from app.classes.people.classes import members_of
-from app.classes.people.csv_grades import Format, PointsChange, columns_of, difference_in, grades_file, store_difference
+from app.classes.people.csv_grades import Format, PointsChange, class_grades_file, difference_in, store_difference
 from app.classes.people.csv_text import decode_csv
 from app.classes.people.erasure import results_of_class
 from app.classes.people.exercise_statistics import statistics_of_class
@@ -53,13 +39,10 @@ from app.classes.people.gradebook import (
 from app.classes.people.members import class_groups, dissolve_group, rename_group
 from app.core.errors import InputError, NotFoundError
 from app.server.db.people import REASON_LIMIT
-from app.server.db.session import open_session, open_writing_session
 from app.server.db.tables import NAME_LIMIT
-from app.server.network.routes import Router
-from app.site import Here
 from app.site.api.documents import text_body, text_content
 
-_grades_router = Router(tags=["grades"], responses=ERRORS)
+router = ClassCalls("grades")
 _CSV = "text/csv", "number,id,name,Collectives,total,overall %\n7,4711,Ada Lovelace,1.5,1.5,75\n"
 InGroup = Annotated[str | None, Query(max_length=4 * NAME_LIMIT, description="of this group alone; empty: of none")]
 _RESULT = {
@@ -79,27 +62,32 @@ _RESULT = {
 }
 
 
-@_grades_router.get(ONE_CLASS + "/grades", summary="Get grades", responses={200: LINK})
-def get_grades(site: Here, grant: Scoped, class_id: Number, page: Paged, group: InGroup = None) -> GradesDocument:
+async def _body(request: Request) -> bytes:
+    return await request.body()
+
+
+@router.call("GET", "/grades", summary="Get grades", responses={200: LINK})
+def get_grades(call: ClassCall, page: Paged, group: InGroup = None) -> GradesDocument:
     """Returns the points of each student in each assignment, by the number of the student."""
-    with open_session(site.engine) as session:
-        class_for(session, grant, class_id)
-        found = grades_of(
-            session, site.secret, class_id, group, lambda students: page.cut(students, lambda one: one.person)
-        )
+    found = grades_of(
+        call.session,
+        call.site.secret,
+        call.class_id,
+        group,
+        lambda students: page.cut(students, lambda one: one.person),
+    )
     return GradesDocument.model_validate(found.described())
 
 
-@_grades_router.get(
-    ONE_CLASS + "/grades.csv",
+@router.call(
+    "GET",
+    "/grades.csv",
     summary="Get grades as CSV",
     response_class=PlainTextResponse,
     responses={200: {"content": text_content(*_CSV), "description": "CSV"}},
 )
 def get_grades_file(
-    site: Here,
-    grant: Scoped,
-    class_id: Number,
+    call: ClassCall,
     format: Annotated[Format, Query(description="whose columns")] = "ours",
     assignment: Annotated[
         int, Query(ge=0, lt=2**63, description="the points in each exercise of this one; 0: of all")
@@ -107,47 +95,32 @@ def get_grades_file(
     group: InGroup = None,
 ) -> Response:
     """Returns the file that Wallclock's page, Canvas or Moodle imports."""
-    with open_session(site.engine) as session:
-        class_for(session, grant, class_id)
-        chosen = assignment_for(session, grant, class_id, assignment) if assignment else None
-        found = grades_of(session, site.secret, class_id, group)
-    columns = columns_of(found.assignments, chosen)
-    lowest = None if chosen else found.lowest
-    text = grades_file(columns, found.members, found.cells, format, lowest)
-    return Response(text, media_type="text/csv")
+    found = grades_of(call.session, call.site.secret, call.class_id, group)
+    return Response(class_grades_file(found, format, assignment), media_type="text/csv")
 
 
-@_grades_router.put(
-    ONE_CLASS + "/grades.csv",
+@router.call(
+    "PUT",
+    "/grades.csv",
     summary="Give the points of a CSV file by hand",
     openapi_extra={"requestBody": text_body(*_CSV)},
 )
-async def put_grades_file(
-    site: Here,
-    grant: Scoped,
-    class_id: Number,
-    request: Request,
+def put_grades_file(
+    call: ClassCall,
+    content: Annotated[bytes, Depends(_body)],
     dry_run: Annotated[bool, Query(description="change nothing, and return the difference")] = False,
     why: Annotated[str, Query(max_length=4 * REASON_LIMIT, description="the reason, which students see")] = "",
 ) -> GradesDifference:
     """Takes what GET writes in its own format; only points that are not those of now are given."""
-    content = await request.body()
-
-    def change() -> GradesDifference:
-        with open_writing_session(site.engine) as session:
-            class_to_change(session, grant, class_id)
-            found = difference_in(session, site.secret, class_id, decode_csv(content))
-            if not dry_run:
-                store_difference(session, found, f"token {grant.name}", why)
-                session.commit()
-        return GradesDifference(
-            applied=not dry_run,
-            changes=[_changed(one) for one in found.changes],
-            same=found.same,
-            left_out=list(found.left_out),
-        )
-
-    return await run_in_threadpool(change)
+    found = difference_in(call.session, call.site.secret, call.class_id, decode_csv(content))
+    if not dry_run:
+        store_difference(call.session, found, call.by, why)
+    return GradesDifference(
+        applied=not dry_run,
+        changes=[_changed(one) for one in found.changes],
+        same=found.same,
+        left_out=list(found.left_out),
+    )
 
 
 def _changed(one: PointsChange) -> PointsChangeDocument:
@@ -162,8 +135,9 @@ def _changed(one: PointsChange) -> PointsChangeDocument:
     )
 
 
-@_grades_router.get(
-    ONE_CLASS + "/results",
+@router.call(
+    "GET",
+    "/results",
     summary="List answers",
     response_model=None,
     responses={
@@ -177,23 +151,19 @@ def _changed(one: PointsChange) -> PointsChangeDocument:
     },
 )
 def get_results(
-    site: Here,
-    grant: Scoped,
-    class_id: Number,
+    call: ClassCall,
     page: Paged,
     since: Annotated[
         AwareDatetime | None, Query(description="only those given at this time or later, such as 2026-11-29T00:00:00Z")
     ] = None,
 ) -> list[Mapping[str, Any]]:
     """Returns the answers of the students of a class, as `wallclock results` writes them."""
-    with open_session(site.engine) as session:
-        class_for(session, grant, class_id)
-        found = list(results_of_class(session, site.secret, class_id, page.after, page.limit + 1, since))
+    more = page.limit + 1
+    found = list(results_of_class(call.session, call.site.secret, call.class_id, page.after, more, since))
     return list(page.cut(found, lambda row: int(str(row["number"]))))
 
 
 OVERRIDES = ASSIGNMENT + "/overrides"
-router = ClassCalls("grades")
 Exercise = Annotated[str, Query(max_length=200, description="the exercise; without one, the whole assignment")]
 
 
@@ -353,5 +323,4 @@ def remove_group(call: ClassCall, group: GroupName = "") -> None:
     dissolve_group(call.session, call.class_id, group)
 
 
-router.routes += _grades_router.routes
 router.routes += _groups_router.routes

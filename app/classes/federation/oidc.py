@@ -286,12 +286,7 @@ def _methods(provider: Provider, about: Description) -> tuple[str, ...]:
 
 
 def _accepted(provider: Provider, answer: HttpAnswer) -> Mapping[str, object]:
-    """The fields of an answer to a code.
-
-    Raises:
-        RefusedError: the code was not accepted.
-        UnavailableError: the client was not accepted, or the provider fails.
-    """
+    """The fields of an answer to a code."""
     if answer.status == _OK:
         return answer.fields()
     if answer.status >= _FAULT or answer.status == _UNAUTHORIZED:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Annotated
 from urllib.parse import urlencode
 
@@ -10,7 +11,7 @@ from fastapi.responses import RedirectResponse
 from sqlmodel import Session
 
 from app.classes.members import site_members
-from app.classes.pages.class_router import class_url, sign_in_first
+from app.classes.pages.class_router import ask_database, change_database, class_url, sign_in_first
 from app.classes.pages.sign_in import SignInAccount, accounts_of, asked_first, offered_work, own_path
 from app.classes.people.classes import classes_of, number_of, renew_seat_code, role_in
 from app.classes.people.erasure import all_about, delete_person, leave_class
@@ -22,7 +23,7 @@ from app.server.aside import aside
 from app.server.db.claims import UnclaimedWork
 from app.server.db.history import Drawing
 from app.server.db.people import ClassRow, MemberRow, MergeRow, PersonRow
-from app.server.db.session import open_session, open_writing_session
+from app.server.db.session import open_session
 from app.server.db.tables import NAME_LIMIT
 from app.server.network.routes import Router
 from app.site import Here, Site
@@ -120,7 +121,7 @@ async def show_account(request: Request, site: Here, visiting: Visiting, done: s
 @router.post("/name", dependencies=[FromHere])
 async def rename(request: Request, site: Here, visiting: Visiting, name: Annotated[str, Form()] = "") -> Response:
     """Change the person's name."""
-    await aside(_rename, site, _person(request, visiting), name)
+    await change_database(site, _rename, _person(request, visiting), name)
     site_members(site).sessions.forget(request.cookies.get(SESSION, ""))
     return RedirectResponse("/me?done=name", 303)
 
@@ -128,21 +129,21 @@ async def rename(request: Request, site: Here, visiting: Visiting, name: Annotat
 @router.post("/everywhere", dependencies=[FromHere])
 async def sign_out_everywhere(request: Request, site: Here, visiting: Visiting) -> Response:
     """Sign the person out in every browser."""
-    await aside(_sign_out_everywhere, site, _person(request, visiting))
+    await change_database(site, close_every_browser, _person(request, visiting).person)
     return _signed_out(request, site, RedirectResponse("/sign-in", 303))
 
 
 @router.post("/accounts", dependencies=[FromHere])
 async def confirm_accounts(request: Request, site: Here, visiting: Visiting) -> Response:
     """Let accounts that were connected before the person entered another class sign in again."""
-    await aside(_confirm, site, _person(request, visiting))
+    await change_database(site, confirm_identities, _person(request, visiting).person)
     return RedirectResponse("/me?done=accounts", 303)
 
 
 @router.get("/merges")
 async def show_asked_merges(request: Request, site: Here, visiting: Visiting, next: str = "") -> Response:
     """What teachers ask: whether two entries are this person, or are not."""
-    page = await aside(_asked_merges, site, _person(request, visiting), own_path(next))
+    page = await ask_database(site, _asked_merges, _person(request, visiting), own_path(next))
     if not page.asked:
         return RedirectResponse(page.next or "/me", 303)
     return render("people/asked.html", frame(request, translate("Is this you?"), here="me"), page)
@@ -161,7 +162,7 @@ async def answer_asked_merge(
     person = _person(request, visiting)
     if mine not in ("yes", "no"):
         raise InputError(translate("answer with yes or no"))
-    await aside(_answer_merge, site, person, merge, agrees=mine == "yes")
+    await change_database(site, partial(answer_merge, agrees=mine == "yes"), merge, person)
     return RedirectResponse(f"/me/merges?{urlencode({'next': own_path(next)})}", 303)
 
 
@@ -170,7 +171,7 @@ async def renew_own_code(
     request: Request, site: Here, visiting: Visiting, class_id: Annotated[int, Form()]
 ) -> Response:
     """A new seat code for one class; the one before stops working."""
-    page = await aside(_new_code, site, _person(request, visiting), class_id)
+    page = await change_database(site, _new_code, _person(request, visiting), class_id)
     return render("people/new_code.html", frame(request, translate("Your new seat code"), here="me"), page)
 
 
@@ -194,7 +195,7 @@ async def leave_class_page(
     person = _person(request, visiting)
     if sure != "yes":
         raise InputError(translate("you are still in the class: tick the box to confirm, then leave again"))
-    await aside(_leave, site, person, class_id)
+    await change_database(site, _leave, person, class_id)
     return RedirectResponse("/me?done=left", 303)
 
 
@@ -206,15 +207,15 @@ async def delete_account(
     person = _person(request, visiting)
     if sure != "yes":
         raise InputError(translate("nothing was deleted: tick the box to confirm, then delete again"))
-    gone = await aside(_delete, site, person)
+    stays = await change_database(site, lambda session: delete_person(session, _account_row(session, person)))
     around = frame(request, translate("Deleted"), here="me", signed_in=False)
+    gone = GonePage(stays, copies_until(site.settings.database))
     return _signed_out(request, site, render("people/gone.html", around, gone))
 
 
-def _asked_merges(site: Site, person: SignedIn, to: str) -> AskedMergesPage:
-    with open_session(site.engine) as session:
-        rows = waiting_merges(session, person.person)
-        return AskedMergesPage(tuple(_asked_merge(session, person, row) for row in rows), to)
+def _asked_merges(session: Session, person: SignedIn, to: str) -> AskedMergesPage:
+    rows = waiting_merges(session, person.person)
+    return AskedMergesPage(tuple(_asked_merge(session, person, row) for row in rows), to)
 
 
 def _asked_merge(session: Session, person: SignedIn, row: MergeRow) -> AskedMerge:
@@ -238,54 +239,25 @@ def _person_called(session: Session, class_id: int | None, person: int) -> str:
     return f"{label} ({member.outside_id})" if member and member.outside_id else label
 
 
-def _answer_merge(site: Site, person: SignedIn, number: int, *, agrees: bool) -> None:
-    with open_writing_session(site.engine) as session:
-        answer_merge(session, number, person, agrees=agrees)
-        session.commit()
+def _rename(session: Session, person: SignedIn, name: str) -> None:
+    row = _account_row(session, person)
+    row.name = clean_name(name)
+    session.add(row)
 
 
-def _confirm(site: Site, person: SignedIn) -> None:
-    with open_writing_session(site.engine) as session:
-        confirm_identities(session, person.person)
-        session.commit()
-
-
-def _rename(site: Site, person: SignedIn, name: str) -> None:
-    with open_writing_session(site.engine) as session:
-        row = _account_row(session, person)
-        row.name = clean_name(name)
-        session.add(row)
-        session.commit()
-
-
-def _sign_out_everywhere(site: Site, person: SignedIn) -> None:
-    with open_writing_session(site.engine) as session:
-        close_every_browser(session, person.person)
-        session.commit()
-
-
-def _new_code(site: Site, person: SignedIn, class_id: int) -> CodePage:
-    with open_writing_session(site.engine) as session:
-        names = {number_of(row): row.name for row, _ in classes_of(session, person.person)}
-        member = session.get(MemberRow, (class_id, person.person)) if class_id in names else None
-        if member is None:
-            raise InputError(translate("you are not in that class"))
-        code = renew_seat_code(session, member)
-        session.commit()
+def _new_code(session: Session, person: SignedIn, class_id: int) -> CodePage:
+    names = {number_of(row): row.name for row, _ in classes_of(session, person.person)}
+    member = session.get(MemberRow, (class_id, person.person)) if class_id in names else None
+    if member is None:
+        raise InputError(translate("you are not in that class"))
+    code = renew_seat_code(session, member)
     return CodePage(class_name=names[class_id], href=class_url(class_id), name=person.name, code=code)
 
 
-def _leave(site: Site, person: SignedIn, class_id: int) -> None:
-    with open_writing_session(site.engine) as session:
-        if role_in(session, class_id, person.person) is None:
-            raise InputError(translate("you are not in that class"))
-        leave_class(session, class_id, person.person)
-
-
-def _delete(site: Site, person: SignedIn) -> GonePage:
-    with open_writing_session(site.engine) as session:
-        stays = delete_person(session, _account_row(session, person))
-    return GonePage(stays, copies_until(site.settings.database))
+def _leave(session: Session, person: SignedIn, class_id: int) -> None:
+    if role_in(session, class_id, person.person) is None:
+        raise InputError(translate("you are not in that class"))
+    leave_class(session, class_id, person.person)
 
 
 def _me(request: Request, site: Site, visiting: Visitor, said: str) -> Response:

@@ -15,7 +15,6 @@ from app.classes.pages.assignment_form import (
     PickerChapter,
     PlacedExercise,
     RuleField,
-    TheirEdit,
     assignment_form_of,
     chapters_of,
     date_words,
@@ -24,7 +23,6 @@ from app.classes.pages.assignment_form import (
     path_points,
     picked_in_order,
     rule_fields,
-    their_edits,
 )
 from app.classes.pages.class_router import AssignmentVisit, ClassForm, ClassRouter, ClassVisit
 from app.classes.pages.live import link_to
@@ -117,7 +115,7 @@ _NEW, _EDIT = "/classes/{class_id:int}/assignments/new", "/assignments/{assignme
 class AssignmentEditorPage:
     """The form of an assignment; *begun*: students who have answered some of it already.
 
-    *notes* are to be confirmed. *theirs*: what someone else stored while this was typed.
+    *notes* are to be confirmed. *changed*: someone else has changed it while this was typed.
     """
 
     heading: str
@@ -131,7 +129,7 @@ class AssignmentEditorPage:
     notes: tuple[str, ...] = ()
     stored: bool = False
     begun: int = 0
-    theirs: tuple[TheirEdit, ...] = ()
+    changed: bool = False
 
 
 @router.page(_NEW, "assignment")
@@ -165,12 +163,10 @@ def edit_assignment_page(visit: AssignmentVisit, sent: AssignmentForm | None = N
 
 @router.form(_EDIT, edit_assignment_page)
 def save_assignment(visit: AssignmentVisit, sent: AssignmentForm) -> str | AssignmentEditorPage:
-    """Change an assignment; where someone else has done so meanwhile, that is shown first."""
+    """Change an assignment; where someone else has done so meanwhile, that is said first."""
     stored = visit.assignment
-    if sent.seen not in ("", stored.version):
-        form = sent.model_copy(update={"seen": stored.version})
-        if theirs := tuple(their_edits(visit.site.catalog, sent, stored)):
-            return _editor_page(visit, form, stored, theirs=theirs)
+    if sent.seen not in ("", stored.version) and not sent.says_the_same(assignment_form_of(stored)):
+        return _editor_page(visit, sent.model_copy(update={"seen": stored.version}), stored, changed=True)
     found = parse_form(sent, visit.zone, stored.policy)
     if notes := _unconfirmed(sent, found):
         return _editor_page(visit, sent, stored, notes=notes)
@@ -212,7 +208,7 @@ def _editor_page(
     stored: Assignment | None = None,
     *,
     notes: tuple[str, ...] = (),
-    theirs: tuple[TheirEdit, ...] = (),
+    changed: bool = False,
 ) -> AssignmentEditorPage:
     catalog, new = visit.site.catalog, f"{visit.class_href}/assignments/new"
     return AssignmentEditorPage(
@@ -227,7 +223,7 @@ def _editor_page(
         notes=notes,
         stored=stored is not None,
         begun=_begun(visit, stored) if stored else 0,
-        theirs=theirs,
+        changed=changed,
     )
 
 

@@ -1,7 +1,7 @@
 """The forms of an assignment and of points, and the exercises that one may choose from."""
 
 import math
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from typing import Any, Self, TypeVar
@@ -131,9 +131,6 @@ def number_of_points(text: str) -> float:
 
     >>> number_of_points(" 2,5 "), number_of_points("1,000")
     (2.5, 1000.0)
-
-    Raises:
-        InputError: it may be one number or another.
     """
     try:
         plain = in_english(text.strip())
@@ -146,11 +143,7 @@ def number_of_points(text: str) -> float:
 
 
 def read_points(text: str) -> float | None:
-    """The points that were typed; none if nothing was.
-
-    Raises:
-        InputError: it is not a number from 0 to the most that an exercise can have.
-    """
+    """The points that were typed; none if nothing was."""
     if not text.strip():
         return None
     points = number_of_points(text)
@@ -168,14 +161,6 @@ def read_points(text: str) -> float | None:
 T = TypeVar("T")
 ENDS = {"opens": False, "due": True, "closes": True}  # whether something ends then
 _PLAIN = ("title", *DATES, "after", "told", "seen")
-_LABELS = {
-    "title": noted("Title"),
-    "opens": noted("Opens"),
-    "due": noted("Due"),
-    "closes": noted("Last date for late answers"),
-    "after": noted("After the due date"),
-}
-_AFTER = {"ends": noted("practice"), "late": noted("answers count")}
 _WEEK = timedelta(days=7)
 _MIDNIGHT = time(23, 59)
 _NEARLY_FIRST = 1e-9  # the place 0
@@ -215,6 +200,15 @@ class AssignmentForm(ClassForm):
             unread={name: places[name] for name, place in typed.items() if place is None},
         )
 
+    def says_the_same(self, other: "AssignmentForm") -> bool:
+        """Whether both would store the same assignment."""
+        mine, theirs = (
+            [getattr(form, name).strip() for name in ("title", *DATES, "after")]
+            + [form.rules.get(name, "").strip() for name in TYPED_RULES]
+            for form in (self, other)
+        )
+        return mine == theirs and [*self.points.items()] == [*other.points.items()]
+
     def words(self, zone: ZoneInfo, now: datetime) -> Mapping[str, str]:
         """Each date in words, by its name; empty where there is none."""
         return {name: date_words(getattr(self, name), zone, now, ends=ends) for name, ends in ENDS.items()}
@@ -230,15 +224,6 @@ class RuleField:
     help: str = ""
     options: tuple[tuple[str, str], ...] = ()
     is_switch: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class TheirEdit:
-    """A field that was stored as *theirs* while something else, *yours*, was typed."""
-
-    what: str
-    theirs: str
-    yours: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -279,35 +264,8 @@ def rule_fields(form: AssignmentForm) -> Mapping[str, RuleField]:
     return {name: _rule_field(name, rule, form.rules.get(name, "")) for name, rule in TYPED_RULES.items()}
 
 
-def their_edits(catalog: Catalog, yours: AssignmentForm, stored: Assignment) -> Iterator[TheirEdit]:
-    """The fields that say something else in the assignment as it is *stored* than was typed."""
-    theirs = assignment_form_of(stored)
-    for name, label in _LABELS.items():
-        texts = [getattr(form, name).strip() for form in (theirs, yours)]
-        if texts[0] != texts[1]:
-            shown = (translate(_AFTER[text]) if text in _AFTER else text.replace("T", " ") for text in texts)
-            yield TheirEdit(translate(label), *(one or translate("empty") for one in shown))
-    for name, rule in TYPED_RULES.items():
-        typed = [form.rules.get(name, "").strip() for form in (theirs, yours)]
-        if typed[0] != typed[1]:
-            yield TheirEdit(translate(rule.label), *(_rule_in_words(rule, text) for text in typed))
-    for exercise in dict.fromkeys((*theirs.points, *yours.points)):
-        worth = [form.points.get(exercise) for form in (theirs, yours)]
-        if worth[0] != worth[1]:
-            points = (translate("not chosen") if one is None else translate("{points} pt", points=one) for one in worth)
-            yield TheirEdit(exercise_title(catalog, exercise), *points)
-    both = [[one for one in form.points if one in other.points] for form, other in ((theirs, yours), (yours, theirs))]
-    if both[0] != both[1]:
-        titles = (", ".join(exercise_title(catalog, one) for one in order) for order in both)
-        yield TheirEdit(translate("Order"), *titles)
-
-
 def parse_form(form: AssignmentForm, zone: ZoneInfo, stored: Policy | None = None) -> AssignmentDraft:
-    """What *form* says. A date whose text did not change stays the *stored* moment.
-
-    Raises:
-        FormError: with a sentence for each field that cannot be read.
-    """
+    """What *form* says. A date whose text did not change stays the *stored* moment."""
     reader = _Reader(form, zone, stored)
     found = reader.read()
     if reader.problems:
@@ -443,15 +401,6 @@ def _rule_text(rule: Rule, value: Any) -> str:
     if isinstance(rule, NumberRule):
         return rule.text(value)
     return value if isinstance(rule, ChoiceRule) else "" if value else _TICKED
-
-
-def _rule_in_words(rule: Rule, text: str) -> str:
-    """A rule as it was typed, to be compared."""
-    if isinstance(rule, NumberRule):
-        return text or translate("empty")
-    if isinstance(rule, ChoiceRule):
-        return translate(rule.options[text]) if text in rule.options else text
-    return translate("yes") if text else translate("no")
 
 
 def _option(field: str, rule: ChoiceRule, text: str) -> str:

@@ -33,6 +33,7 @@ from app.site.members import SignedIn
 from app.site.web.frame.renderer import frame, render
 from app.site.web.frame.visitor import FromHere, Visiting, Visitor
 
+T = TypeVar("T")
 _LARGEST = 2**63 - 1  # number of a row
 # The same words for a class that does not exist and for one of others: nobody learns which.
 _NOT_HERE = noted(
@@ -58,6 +59,28 @@ class Membership:
     def teaches(self) -> bool:
         """Whether this member may change points, assignments and the roster."""
         return self.role >= Role.TEACHER
+
+
+async def ask_database(site: Site, ask: Callable[..., T], *given: Any) -> T:
+    """What *ask* finds in a session, beside the event loop."""
+
+    def found() -> T:
+        with open_session(site.engine) as session:
+            return ask(session, *given)
+
+    return await aside(found)
+
+
+async def change_database(site: Site, change: Callable[..., T], *given: Any) -> T:
+    """What *change* returns, beside the event loop, once what it did in a session is stored."""
+
+    def done() -> T:
+        with open_writing_session(site.engine) as session:
+            made = change(session, *given)
+            session.commit()
+        return made
+
+    return await aside(done)
 
 
 async def in_class(

@@ -17,12 +17,10 @@ from app.classes.members import sign_in
 from app.classes.pages.class_router import ClassForm, ClassRouter, ClassVisit, class_url
 from app.classes.people.assignment_copies import (
     AssignmentCopy,
-    chosen_assignments,
     copies_digest,
-    copies_of,
     on_the_calendar,
+    plan_copies,
     store_copies,
-    weeks_to,
 )
 from app.classes.people.assignments import Assignment, assignments_of
 from app.classes.people.classes import Role, classes_of, create_class, enroll, number_of, refuse_archived, time_zones
@@ -123,11 +121,7 @@ def may_make_classes(site: Site) -> bool:
 
 
 def refuse_new_class(site: Site) -> None:
-    """Refuse to make a class where only the operator may.
-
-    Raises:
-        InputError: so it is here.
-    """
+    """Refuse to make a class where only the operator may."""
     if not may_make_classes(site):
         raise InputError(translate("classes are made by the operator of this server: wallclock class create"))
 
@@ -298,12 +292,7 @@ def _class_like(visit: ClassVisit, name: str) -> ClassRow:
 
 
 def _target(visit: ClassVisit, class_id: int) -> ClassRow:
-    """The class *class_id*, which the visitor teaches.
-
-    Raises:
-        InputError: it is archived.
-        NotFoundError: there is none, or the visitor does not teach it.
-    """
+    """The class *class_id*, which the visitor teaches."""
     for row, role in classes_of(visit.session, visit.member.person.person):
         if number_of(row) == class_id and role is Role.TEACHER:
             refuse_archived(row)
@@ -314,9 +303,9 @@ def _target(visit: ClassVisit, class_id: int) -> ClassRow:
 def _asked_copies(visit: ClassVisit, form: CopyForm) -> tuple[Sequence[AssignmentCopy], int]:
     """The copies that *form* asks for, and by how many weeks their dates are moved."""
     row = _target(visit, form.into) if form.into else visit.row
-    chosen = chosen_assignments(visit.session, visit.class_id, form.assignment)
-    weeks = weeks_to(chosen, _day(form.start)) if form.start else _weeks(form.weeks)
-    return copies_of(chosen, weeks, ZoneInfo(row.zone), visit.site.catalog.by_id), weeks
+    when = _day(form.start) if form.start else _weeks(form.weeks)
+    known = visit.site.catalog.by_id
+    return plan_copies(visit.session, visit.class_id, form.assignment, when, ZoneInfo(row.zone), known)
 
 
 def _day(text: str) -> date:

@@ -9,7 +9,7 @@ from app.classes.pages.class_router import ClassForm, ClassRouter, ClassVisit, T
 from app.classes.pages.live import Idea, idea_html, link_to
 from app.classes.pages.roster import page_number
 from app.classes.people.activity import ExerciseFigures, exercise_figures, ideas_in, work_in
-from app.classes.people.assignments import Assignment, assignments_of
+from app.classes.people.assignments import Assignment, assignment_numbered, assignments_of
 from app.classes.people.classes import Member, Role
 from app.classes.people.gradebook import (
     COLUMNS,
@@ -26,7 +26,6 @@ from app.classes.people.gradebook import (
     is_excused,
 )
 from app.classes.people.members import class_groups, students_in
-from app.core.errors import NotFoundError
 from app.core.translation import noted, translate
 from app.core.units import SECOND, show
 from app.site import Site
@@ -213,18 +212,6 @@ def assignment_grades_page(visit: ClassVisit, assignment: int, sent: TableForm) 
         pooled=bool(one.draws),
         figures=exercise_rows(visit, one, students),
     )
-
-
-def assignment_numbered(assignments: Sequence[Assignment], number: int) -> Assignment:
-    """The one of *assignments* with that number.
-
-    Raises:
-        NotFoundError: there is none.
-    """
-    for one in assignments:
-        if one.id == number:
-            return one
-    raise NotFoundError(translate("this assignment does not exist in the class"))
 
 
 def class_table(found: Grades, asked: TableRequest) -> PointsTable:

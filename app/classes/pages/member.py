@@ -217,11 +217,7 @@ async def delete_member(
 
 
 def _reason(why: str, *, sure: bool) -> str:
-    """The reason that is written to the log of the server.
-
-    Raises:
-        InputError: there is none, or the teacher is not *sure*.
-    """
+    """The reason that is written to the log of the server."""
     if not sure:
         raise InputError(translate("nobody was deleted: tick the box to confirm"))
     if not (given := " ".join(why.split())[:REASON_LIMIT]):

@@ -84,11 +84,7 @@ class SoFar(BaseModel):
 
 
 def so_far(text: str) -> SoFar:
-    """What such a text says; nothing was judged if it is empty.
-
-    Raises:
-        InputError: it cannot be read.
-    """
+    """What such a text says; nothing was judged if it is empty."""
     try:
         return SoFar.model_validate_json(text) if text else SoFar()
     except ValidationError:

@@ -8,16 +8,14 @@ from fastapi.responses import RedirectResponse
 from starlette.datastructures import FormData, UploadFile
 
 from app.classes.pages.class_router import ClassHead, Membership, class_head, class_url, in_class
-from app.classes.pages.grades import assignment_numbered
 from app.classes.people.assignments import assignments_of
 from app.classes.people.classes import Role
 from app.classes.people.csv_grades import (
     FORMATS,
     Format,
     PointsDifference,
-    columns_of,
+    class_grades_file,
     difference_in,
-    grades_file,
     store_difference,
 )
 from app.classes.people.csv_rosters import (
@@ -29,10 +27,10 @@ from app.classes.people.csv_rosters import (
     read_roster,
 )
 from app.classes.people.csv_text import MOST_LINES, CsvRow, decode_csv, read_csv
-from app.classes.people.gradebook import gradebook_of
+from app.classes.people.gradebook import grades_of
 from app.classes.people.members import hold, students_in
 from app.classes.people.rosters import RosterChanges, import_roster, roster_changes
-from app.core.errors import InputError, nearest, sentence
+from app.core.errors import InputError, NotFoundError, nearest, sentence
 from app.core.translation import translate
 from app.server.aside import aside
 from app.server.db.session import open_session, open_writing_session
@@ -250,7 +248,7 @@ async def grades_csv(
                 near=nearest(given, FORMATS),
             )
         )
-    text = await aside(_import_roster, site, member, chosen, assignment)
+    text = await aside(_class_file, site, class_id, chosen, assignment)
     stem = re.sub(r"[^A-Za-z0-9]+", "-", member.row.name).strip("-") or "class"
     return Response(
         (_BOM if chosen in ("ours", "excel") else "") + text,
@@ -299,17 +297,14 @@ async def apply_grades(request: Request, site: Here, visiting: Visiting, class_i
     return await aside(_shown_grade_files, request, site, member, sent, moved=True)
 
 
-def _import_roster(site: Site, member: Membership, form: Format, wanted: str) -> str:
+def _class_file(site: Site, class_id: int, form: Format, wanted: str) -> str:
+    known = wanted.isascii() and wanted.isdecimal() and len(wanted) <= _GRADE_FILES_DIGITS
+    number = int(wanted) if known else 0
+    if wanted and not number:
+        raise NotFoundError(translate("this assignment does not exist"))
     with open_session(site.engine) as session:
-        assignments = assignments_of(session, member.class_id)
-        students = students_in(session, member.class_id)
-        known = wanted.isascii() and wanted.isdecimal() and len(wanted) <= _GRADE_FILES_DIGITS
-        number = int(wanted) if known else 0
-        one = assignment_numbered(assignments, number) if wanted else None
-        those = [one] if one else assignments
-        book = gradebook_of(session, site.secret, those, students)
-    lowest = None if one else member.row.lowest
-    return grades_file(columns_of(assignments, one), students, book, form, lowest)
+        found = grades_of(session, site.secret, class_id)
+    return class_grades_file(found, form, number)
 
 
 def _grade_files_taken(site: Site, member: Membership, sent: _SentGrades) -> bool:

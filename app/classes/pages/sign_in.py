@@ -15,7 +15,7 @@ from starlette.exceptions import HTTPException
 from app.classes.federation.identities import ISSUER, issuers_of
 from app.classes.federation.providers import obstacles
 from app.classes.members import sign_in, site_members
-from app.classes.pages.class_router import class_url, sign_in_first
+from app.classes.pages.class_router import change_database, class_url, sign_in_first
 from app.classes.people.assignment_copies import how_far
 from app.classes.people.classes import class_of_code, seat_with
 from app.classes.people.merges import waiting_merges
@@ -108,22 +108,14 @@ _WRONG = noted("this code is wrong, as many others were in a short time: look at
 
 
 def check_guesses(site: Site, bucket: str = EVERY_CLASS) -> None:
-    """Refuse to look at a code from where far too many wrong ones came.
-
-    Raises:
-        HTTPException: 429, with the seconds to wait.
-    """
+    """Refuse to look at a code from where far too many wrong ones came."""
     allowances, payer = site.allowances, current_payer()
     if own := allowances.own_wrong_codes.blocked(payer):
         _refuse(min(own, allowances.wrong_codes_of_class.blocked(bucket)), _TOO_MANY)
 
 
 def count_wrong_code(site: Site, bucket: str = EVERY_CLASS) -> None:
-    """Remember that a code was wrong.
-
-    Raises:
-        HTTPException: 429, so were many in a short time.
-    """
+    """Remember that a code was wrong."""
     allowances, payer = site.allowances, current_payer()
     if allowances.own_wrong_codes.wait(payer):
         allowances.wrong_codes_of_class.wait(bucket)
@@ -192,7 +184,7 @@ async def sign_in_with_code(
 async def sign_out(request: Request, site: Here) -> Response:
     """Sign out in this browser."""
     if cookie := request.cookies.get(SESSION):
-        await aside(_close_browser, site, cookie)
+        await change_database(site, close_browser, cookie)
         site_members(site).sessions.forget(cookie)
     response = RedirectResponse("/", 303)
     response.delete_cookie(SESSION)
@@ -225,7 +217,7 @@ async def decide(
         raise sign_in_first(request)
     response = RedirectResponse(own_path(next) or "/me", 303)
     if mine == "yes" and visiting.anonymous:
-        await aside(_claim, site, visiting.anonymous, visiting.person.learner)
+        await change_database(site, claim_rows, visiting.anonymous, visiting.person.learner)
     elif mine == "no":
         response.set_cookie(
             _DECLINED,
@@ -335,16 +327,6 @@ def _form(
     )
     status = 422 if problem else 200
     return render("people/sign_in.html", frame(request, translate("Sign in"), here="me"), page, status)
-
-
-def _close_browser(site: Site, cookie: str) -> None:
-    with open_writing_session(site.engine) as session:
-        close_browser(session, cookie)
-
-
-def _claim(site: Site, anonymous: str, learner: str) -> None:
-    with open_writing_session(site.engine) as session:
-        claim_rows(session, anonymous, learner)
 
 
 def _problem(code: str, named: ClassRow | None) -> str:

@@ -9,11 +9,10 @@ from sqlmodel import Session
 
 from app.classes.pages.assignment_form import read_points
 from app.classes.pages.class_router import ClassForm, ClassRouter, ClassVisit
-from app.classes.pages.grades import assignment_numbered
 from app.classes.pages.live import Idea, idea_html, link_to
 from app.classes.people.activity import ExerciseActivity, State, work_in
 from app.classes.people.assignment_copies import on_the_calendar
-from app.classes.people.assignments import Assignment, assignments_of
+from app.classes.people.assignments import Assignment, assignment_numbered, assignments_of
 from app.classes.people.cells import Cell
 from app.classes.people.classes import Member, Role, members_of
 from app.classes.people.counted_answers import CountedAnswer, dates_for, given_in, group_policy
@@ -198,11 +197,7 @@ def change_points(visit: ClassVisit, assignment: int, person: int, sent: PointsF
 
 
 def student_in(session: Session, class_id: int, person: int) -> Member:
-    """The member with that number.
-
-    Raises:
-        NotFoundError: there is none in this class.
-    """
+    """The member with that number."""
     for one in members_of(session, class_id):
         if one.person == person:
             return one

@@ -173,6 +173,22 @@ class AssignmentCopy:
     notes: tuple[str, ...]
 
 
+def plan_copies(
+    session: Session, class_id: int, numbers: Collection[int], when: int | date, zone: ZoneInfo, known: Container[str]
+) -> tuple[Sequence[AssignmentCopy], int]:
+    """Copies of the assignments of a class with those *numbers*, or of all, and by how many weeks they are moved.
+
+    Either so many, or as many as bring the first date into the week of a day.
+
+    Raises:
+        InputError: there are none, a date would be too far away, or nothing would be left of one.
+        NotFoundError: one of *numbers* is not in the class.
+    """
+    chosen = chosen_assignments(session, class_id, numbers)
+    weeks = weeks_to(chosen, when) if isinstance(when, date) else when
+    return copies_of(chosen, weeks, zone, known), weeks
+
+
 def copies_of(
     assignments: Iterable[Assignment], weeks: int, zone: ZoneInfo, known: Container[str]
 ) -> Sequence[AssignmentCopy]:

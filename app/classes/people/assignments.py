@@ -317,6 +317,18 @@ def assignments_of(session: Session, class_id: int) -> Sequence[Assignment]:
     return _assignments(session, rows)
 
 
+def assignment_numbered(assignments: Sequence[Assignment], number: int) -> Assignment:
+    """The one of *assignments* with that number.
+
+    Raises:
+        NotFoundError: there is none.
+    """
+    for one in assignments:
+        if one.id == number:
+            return one
+    raise NotFoundError(translate("this class has no assignment {number}", number=number))
+
+
 def _assignments_row(session: Session, assignment: int) -> AssignmentRow:
     row = session.get(AssignmentRow, assignment)
     if row is None:

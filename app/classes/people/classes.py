@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from enum import IntEnum
 from functools import cache
+from typing import Any
 from zoneinfo import ZoneInfo, available_timezones
 
 from sqlmodel import Session, col, select
@@ -19,6 +20,7 @@ from app.classes.people.persons import (
     code_digest,
     end_other_ways,
     join_code,
+    new_person,
     open_browser,
     random_code,
     read_code,
@@ -80,6 +82,17 @@ class Member:
     has_code: bool
     group: str = ""
     time_factor: float = 1.0
+
+    def described(self) -> dict[str, Any]:
+        """What JSON says of the member."""
+        return {
+            "number": self.person,
+            "id": self.outside_id,
+            "name": self.name,
+            "role": self.role.word,
+            "group": self.group,
+            "time_factor": self.time_factor,
+        }
 
 
 def create_class(session: Session, secret: str, name: str, zone: str = "UTC", *, pseudonyms: bool = False) -> ClassRow:
@@ -233,6 +246,34 @@ def _begin_anew(session: Session, person: int, way: WayIn) -> None:
         end_other_ways(session, person, way)
     row.entered = True
     session.add(row)
+
+
+def create_taught_class(
+    session: Session, secret: str, name: str, zone: str, teacher: str, *, pseudonyms: bool
+) -> tuple[ClassRow, str]:
+    """A new class, and the seat code of its new teacher; not committed.
+
+    Raises:
+        InputError: a name or the zone is not valid.
+    """
+    called = clean_name(teacher)
+    row = create_class(session, secret, name, zone, pseudonyms=pseudonyms)
+    person = number_of(new_person(session, called))
+    return row, renew_seat_code(session, enroll(session, number_of(row), person, Role.TEACHER, called))
+
+
+def class_facts(session: Session, secret: str, row: ClassRow, root: str) -> dict[str, Any]:
+    """What JSON says of a class, whose join link begins with *root*."""
+    return {
+        "id": row.id,
+        "name": row.name,
+        "zone": row.zone,
+        "joining": row.joining,
+        "join": f"{root}/join/{join_code_of(secret, row)}",
+        "students": sum(one.role is Role.STUDENT for one in members_of(session, number_of(row))),
+        "archived": row.archived is not None,
+        "pseudonyms": row.pseudonyms,
+    }
 
 
 def renew_seat_code(session: Session, row: MemberRow) -> str:

@@ -10,7 +10,7 @@ from typing import Literal, get_args
 
 from sqlmodel import Session
 
-from app.classes.people.assignments import MOST_POINTS, Assignment
+from app.classes.people.assignments import MOST_POINTS, Assignment, assignment_numbered
 from app.classes.people.classes import Member
 from app.classes.people.csv_rosters import foreign_format, read_id, refuse_lines
 from app.classes.people.csv_text import CsvFile, CsvRow, csv_text, read_csv
@@ -18,6 +18,7 @@ from app.classes.people.gradebook import (
     COLUMNS,
     WHOLE,
     Cells,
+    Grades,
     Override,
     StudentPoints,
     grades_of,
@@ -110,6 +111,17 @@ def columns_of(assignments: Sequence[Assignment], exercises_of: Assignment | Non
         )
         for one in assignments
     ]
+
+
+def class_grades_file(grades: Grades, form: Format, assignment: int = 0) -> str:
+    """The points of a class as a file in a *form*: in each assignment, or in each exercise of one.
+
+    Raises:
+        NotFoundError: the class has no such assignment.
+    """
+    chosen = assignment_numbered(grades.assignments, assignment) if assignment else None
+    columns = columns_of(grades.assignments, chosen)
+    return grades_file(columns, grades.members, grades.cells, form, None if chosen else grades.lowest)
 
 
 def grades_file(
@@ -210,11 +222,7 @@ def points_difference(
 
 
 def _identity(head: CsvRow) -> Mapping[str, int]:
-    """Where number, id and name are.
-
-    Raises:
-        InputError: nowhere, or the file is of another system.
-    """
+    """Where number, id and name are."""
     titles = [cell.casefold() for cell in head.cells]
     found = {word: titles.index(word) for word in _IDENTITY if word in titles}
     system = foreign_format(head.cells)
@@ -289,11 +297,7 @@ def _grade_line(row: CsvRow, identity: Mapping[str, int]) -> GradeLine:
 
 
 def _points(cell: str, separator: str) -> Decimal | None:
-    """*cell* as points, or None for one that is excused: where semicolons separate cells, a comma begins the decimals.
-
-    Raises:
-        InputError: it is not a number, or the other sign may stand before thousands.
-    """
+    """*cell* as points, or None if it is excused: where semicolons separate cells, a comma begins the decimals."""
     if cell.casefold() == _EXCUSED["ours"]:
         return None
     other = "." if separator == ";" else ","

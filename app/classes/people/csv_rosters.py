@@ -310,11 +310,7 @@ def _known_layout(form: RosterFormat, titles: tuple[str, ...], rows: Sequence[Cs
 
 
 def _chosen_places(columns: Sequence[str], titles: Sequence[str], width: int) -> dict[str, int]:
-    """The places of *columns* such as id:2 or id:Matr.-Nr.
-
-    Raises:
-        InputError: one cannot be read, or the file does not have it, or none has names or ids.
-    """
+    """The places of *columns* such as id:2 or id:Matr.-Nr."""
     places: dict[str, int] = {}
     for one in columns:
         word, _, which = one.partition(":")
@@ -369,11 +365,7 @@ def _no_person(row: CsvRow) -> str:
 
 
 def _entry(row: CsvRow, layout: RosterLayout) -> RosterEntry:
-    """The person of *row*.
-
-    Raises:
-        InputError: a cell cannot be read; the message names line and column.
-    """
+    """The person of *row*."""
     row = _fitting_row(row, layout)
     with _in_column(row, layout, "id"):
         outside_id = read_id(row.cell(layout.places.get("id")))
@@ -409,11 +401,7 @@ def _in_column(row: CsvRow, layout: RosterLayout, word: str) -> Iterator[None]:
 
 
 def _fitting_row(row: CsvRow, layout: RosterLayout) -> CsvRow:
-    """*row*, with a name that a comma has cut in two as one, where there is only the name.
-
-    Raises:
-        InputError: it has more cells than titles, so they may be of other columns.
-    """
+    """*row*, with a name that a comma has cut in two as one, where there is only the name."""
     width = len(layout.titles)
     if width <= 1 and layout.places == {"name": 0}:
         return replace(row, cells=(", ".join(filter(None, row.cells)),))

@@ -73,11 +73,7 @@ def decode_csv(content: bytes) -> str:
 
 
 def _western_text(content: bytes) -> str:
-    """The text in Windows-1252, if it is like one of western Europe.
-
-    Raises:
-        InputError: it is not: another encoding would be read as other letters.
-    """
+    """The text in Windows-1252, if it is like one of western Europe."""
     text = content.decode("cp1252", "replace")
     signs = {sign for sign in text if not sign.isascii() and not sign.isalpha()}
     if signs <= _WESTERN and not _FOREIGN.search(content) and ("\n" in text or "\r" not in text):

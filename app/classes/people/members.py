@@ -74,12 +74,18 @@ def refuse_missing_students(persons: Collection[int], students: Iterable[Member]
 
 
 def change_role(session: Session, class_id: int, person: int, role: Role) -> None:
-    """Give *person* another role; not committed.
+    """Give *person* another role, which the list of a platform does not lower; not committed.
 
     Raises:
         InputError: the class would have no teacher.
         NotFoundError: they are not in the class.
     """
+    take_listed_role(session, class_id, person, role)
+    member_row(session, class_id, person).launched = role.word
+
+
+def take_listed_role(session: Session, class_id: int, person: int, role: Role) -> None:
+    """As `change_role`, where a platform says it, which may say another one next time."""
     row = member_row(session, class_id, person)
     if role is not Role.TEACHER:
         _leave_a_teacher(session, row)

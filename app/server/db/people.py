@@ -104,7 +104,9 @@ class MemberRow(SQLModel, table=True):
     label: str = Field(default="", max_length=NAME_LIMIT, description="the name in this class")
     outside_id: str = Field(default="", max_length=SUBJECT_LIMIT, description="in other systems")
     group_name: str = Field(default="", max_length=NAME_LIMIT, description="empty: in no group")
-    launched: str = Field(default="", max_length=10, description="the role in the latest launch")
+    launched: str = Field(
+        default="", max_length=10, description="the role in the latest launch, or that a teacher gave since"
+    )
     time_factor: float = Field(default=1.0, description="of the time in exams, 1 or more")
     code_digest: str | None = Field(default=None, max_length=DIGEST_LENGTH)
     joined: datetime = Field(default_factory=now, sa_type=UtcDateTime)

@@ -180,3 +180,35 @@ def test_an_enrollment_again_stores_the_latest_role(tied: Tied) -> None:
             row = session.get(MemberRow, (tied.class_id, tied.ada))
             assert row is not None
             assert row.launched == role
+
+
+def test_a_role_that_a_teacher_gave_is_not_lowered_by_a_list(tied: Tied) -> None:
+    tied.enter(tied.launch())
+    with open_writing_session(tied.site.engine) as session:
+        change_role(session, tied.class_id, tied.ada, Role.ASSISTANT)
+        session.commit()
+    found = compared(tied, listed(Role.STUDENT))
+    assert (found.changes, found.kept) == ((), ("Ada L.",))
+    tied.enter(replace(tied.launch(), role="student"))
+    assert [one.after for one in compared(tied, listed(Role.STUDENT)).changes] == [Role.STUDENT], (
+        "a launch counts again"
+    )
+
+
+def test_a_role_that_a_list_gave_is_lowered_by_the_next_list(tied: Tied) -> None:
+    tied.enter(tied.launch())
+    for role in (Role.ASSISTANT, Role.STUDENT):
+        found = compared(tied, listed(role))
+        assert [one.after for one in found.changes] == [role]
+
+
+def test_who_is_ticked_as_teaching_comes_in_as_an_assistant_and_stays_one(tied: Tied) -> None:
+    """Moodle's teacher who may not edit is a learner in the list, and has not opened a link."""
+    tied.enter(tied.launch())
+    people = [listed(Role.STUDENT), replace(listed(Role.STUDENT, "ta"), name="Tom", outside_id="")]
+    with open_writing_session(tied.site.engine) as session:
+        apply_difference(session, tied.platform, tied.class_id, people, ["ta", "u1", "nobody"])
+        session.commit()
+    roles = {one.name: one.role for one in tied.members()}
+    assert roles == {"Ada L.": Role.STUDENT, "Tom": Role.ASSISTANT}, "only who is new"
+    assert compared(tied, *people).changes == ()

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Literal
@@ -32,6 +32,7 @@ from app.classes.people.members import (
     put_into_group,
     remove_members,
     set_time_factor,
+    take_listed_role,
 )
 from app.classes.people.merges import merge_persons
 from app.classes.people.persons import WayIn, is_own_browser, known_person, new_person, speaks_for
@@ -431,8 +432,13 @@ def compare_course(
     return CourseDifference(differing, len(steps) - len(differing), kept)
 
 
-def apply_difference(session: Session, platform: Platform, class_id: int, people: Sequence[Participant]) -> None:
+def apply_difference(
+    session: Session, platform: Platform, class_id: int, people: Sequence[Participant], assistants: Collection[str] = ()
+) -> None:
     """Give the class the people of the course; not committed.
+
+    New students with the subjects of *assistants* teach, as their teacher says: Moodle lists those who
+    may not edit the course as learners, and names their role in a launch only.
 
     Raises:
         InputError: the class would have no teacher.
@@ -441,6 +447,9 @@ def apply_difference(session: Session, platform: Platform, class_id: int, people
     for step in steps:
         if step.participant is not None and step.change.after is not None:
             _enter(session, platform, class_id, step, step.participant)
+            if step.participant.subject in assistants and step.change.before is None:
+                identity = session.get_one(IdentityRow, (platform.identities, step.participant.subject))
+                change_role(session, class_id, identity.person, Role.ASSISTANT)
     gone = [s.member.person for s in steps if s.member is not None and s.change.after is None]
     remove_members(session, class_id, gone)
 
@@ -471,7 +480,7 @@ def _change(session: Session, platform: Platform, member: Member, change: RoleCh
         if identity is None:
             session.add(IdentityRow(issuer=issuer, subject=one.subject, person=person, own=False))
     if change.after is not None and member.role is not change.after:
-        change_role(session, member.class_id, person, change.after)
+        take_listed_role(session, member.class_id, person, change.after)
     row = member_row(session, member.class_id, person)
     row.label = change.new_name or row.label
     row.outside_id = free_id(session, member.class_id, person, change.new_id) or row.outside_id

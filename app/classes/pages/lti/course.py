@@ -2,11 +2,12 @@
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated
 
 from fastapi import Form, Request, Response
 from fastapi.responses import JSONResponse, RedirectResponse
+from sqlmodel import Session
 
 from app.classes.federation.lti.canvas import canvas_configuration
 from app.classes.federation.lti.enrollment import (
@@ -34,7 +35,15 @@ from app.classes.federation.outbox import (
     ties_of,
     unsent_of,
 )
-from app.classes.pages.class_router import ClassHead, Membership, class_head, in_assignment, in_class
+from app.classes.pages.class_router import (
+    ClassHead,
+    Membership,
+    ask_database,
+    change_database,
+    class_head,
+    in_assignment,
+    in_class,
+)
 from app.classes.pages.lti.deep_link import refused_launch, tool_in
 from app.classes.people.classes import Role
 from app.classes.people.rosters import FOUND
@@ -58,11 +67,12 @@ _SHOWN = 100  # scores that did not arrive, and changes of a roster
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RoleChangeRow:
-    """A person whose role in the class would change, in words."""
+    """A person whose role in the class would change, in words; the *subject* of a new student."""
 
     name: str
     before: str
     after: str
+    subject: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,7 +114,7 @@ async def platform(request: Request, site: Here, visiting: Visiting, class_id: i
 async def resend(request: Request, site: Here, visiting: Visiting, class_id: int) -> Response:
     """Send the scores again that did not arrive."""
     member = await in_class(request, site, visiting, class_id, Role.TEACHER, archived=True)
-    count = await aside(_resend, site, member.class_id)
+    count = await change_database(site, send_refused_again, member.class_id, site.clock())
     return RedirectResponse(f"/classes/{class_id}/platform?again={count}", 303)
 
 
@@ -116,17 +126,18 @@ async def show_course_roster(
     class_id: int,
     course: Annotated[int, Form()] = 0,
     digest: Annotated[str, Form()] = "",
+    assistant: Annotated[Sequence[str], Form()] = (),
 ) -> Response:
     """Show how a course differs from the class; with the *digest* of that, change the class."""
     member = await in_class(request, site, visiting, class_id, Role.TEACHER)
-    ties = await aside(_ties, site, class_id)
+    ties = await ask_database(site, ties_of, class_id)
     if not 0 <= course < len(ties):
         raise NotFoundError(translate("this course is not tied to this class anymore"))
     tie = ties[course]
     try:
-        registered = await aside(_platform, site, tie.platform_id)
+        registered = await ask_database(site, platform_with, tie.platform_id)
         people = await tool_in(request).people(registered, _memberships(tie))
-        found = await aside(_compared, site, member, (registered, tie, course), people, digest)
+        found = await aside(_compared, site, member, (registered, tie, course), people, digest, assistant)
     except AppError as error:
         if isinstance(error, UnavailableError):
             note_trouble(request, error, error.cause)
@@ -138,7 +149,7 @@ async def show_course_roster(
 async def send_points_again(request: Request, site: Here, visiting: Visiting, assignment: int) -> Response:
     """Send one's own points in an assignment again."""
     member, _ = await in_assignment(request, site, visiting, assignment, Role.STUDENT)
-    await aside(_send, site, assignment, member.person.person)
+    await change_database(site, send_again, assignment, member.person.person, site.clock())
     return RedirectResponse(f"/assignments/{assignment}", 303)
 
 
@@ -158,16 +169,6 @@ def _course_page(request: Request, site: Site, member: Membership, found: Roster
     return render("lti/course.html", around, page, status)
 
 
-def _ties(site: Site, class_id: int) -> Sequence[Tie]:
-    with open_session(site.engine) as session:
-        return ties_of(session, class_id)
-
-
-def _platform(site: Site, number: int) -> Platform:
-    with open_session(site.engine) as session:
-        return platform_with(session, number)
-
-
 def _memberships(tie: Tie) -> str:
     if not tie.memberships:
         raise RefusedError(
@@ -181,14 +182,19 @@ def _memberships(tie: Tie) -> str:
 
 
 def _compared(
-    site: Site, member: Membership, course: tuple[Platform, Tie, int], people: Sequence[Participant], digest: str
+    site: Site,
+    member: Membership,
+    course: tuple[Platform, Tie, int],
+    people: Sequence[Participant],
+    digest: str,
+    assistants: Sequence[str],
 ) -> Roster:
     platform, tie, number = course
     with open_writing_session(site.engine) as session:
         found = compare_course(session, platform, member.class_id, people)
         if found.changes and digest == found.digest:
             try:
-                apply_difference(session, platform, member.class_id, people)
+                apply_difference(session, platform, member.class_id, people, assistants)
             except InputError:
                 session.rollback()
                 raise
@@ -205,7 +211,13 @@ def _roster(tie: Tie, number: int, found: CourseDifference) -> Roster:
         _course_row(f"{count} {'person' if count == 1 else 'people'} without a name", *roles)
         for roles, count in unnamed.items()
     ]
-    rows = [_course_row(change.name, change.before, change.after, _news(change)) for change in named[:_SHOWN]]
+    rows = [
+        replace(
+            _course_row(one.name, one.before, one.after, _news(one)),
+            subject=one.subject if (one.before, one.after) == (None, Role.STUDENT) else "",
+        )
+        for one in named[:_SHOWN]
+    ]
     return Roster(
         title=tie.title,
         number=number,
@@ -232,16 +244,6 @@ def _news(change: RoleChange) -> Iterator[str]:
         yield translate("called {name}", name=change.new_name)
     if change.new_id:
         yield translate("id {id}", id=change.new_id)
-
-
-def _resend(site: Site, class_id: int) -> int:
-    with open_writing_session(site.engine) as session:
-        return send_refused_again(session, class_id, site.clock())
-
-
-def _send(site: Site, assignment: int, person: int) -> int:
-    with open_writing_session(site.engine) as session:
-        return send_again(session, assignment, person, site.clock())
 
 
 _registration_router = Router(prefix="/lti")
@@ -293,7 +295,7 @@ async def ask(
 ) -> Response:
     """The page on which an administrator of a platform registers it."""
     try:
-        name = await aside(_name_class, site, code)
+        name = await ask_database(site, registration_with, code)
         page = _registration_page(name, code, openid_configuration, registration_token)
     except AppError as problem:
         return refused_launch(request, problem)
@@ -316,9 +318,9 @@ async def register_platform_page(
         tool = tool_in(request)
         from app.classes.federation.lti.registration import register_at_platform
 
-        name = await aside(_name_class, site, code)
+        name = await ask_database(site, registration_with, code)
         found = await register_at_platform(tool.outgoing, name, openid_configuration, registration_token, tool.address)
-        await aside(_store_course, site, code, found)
+        await change_database(site, _store_course, code, found)
     except InputError as problem:
         return refused_launch(request, RefusedError(str(problem)))
     except AppError as problem:
@@ -337,19 +339,12 @@ def _registration_page(name: str, code: str, configuration: str, token: str) -> 
     return RegisterPage(name=name, host=host, code=code, configuration=configuration, token=token)
 
 
-def _name_class(site: Site, code: str) -> str:
-    with open_session(site.engine) as session:
-        return registration_with(session, code)
-
-
-def _store_course(site: Site, code: str, found: "PlatformRegistration") -> None:
-    with open_writing_session(site.engine) as session:
-        if not use_registration(session, code):
-            raise RefusedError(translate("this registration link was used a moment ago"))
-        platform = register_platform(session, found.platform)
-        if found.deployment:
-            allow_deployment(session, platform, found.deployment)
-        session.commit()
+def _store_course(session: Session, code: str, found: "PlatformRegistration") -> None:
+    if not use_registration(session, code):
+        raise RefusedError(translate("this registration link was used a moment ago"))
+    platform = register_platform(session, found.platform)
+    if found.deployment:
+        allow_deployment(session, platform, found.deployment)
 
 
 router.routes += _registration_router.routes

@@ -9,6 +9,7 @@ from sqlmodel import Session
 
 from app.classes.federation.lti.enrollment import class_of, enroll_launch, new_class, tie
 from app.classes.federation.lti.launch_message import CHOICE_LIFE, Launch, seal_ticket, unseal_launch, use_once
+from app.classes.pages.class_router import ask_database
 from app.classes.people.assignments import (
     Assignment,
     AssignmentEntry,
@@ -22,7 +23,7 @@ from app.core.errors import AppError, InputError, UnavailableError, sentence
 from app.core.translation import noted, translate
 from app.course.content.catalog import Topic
 from app.server.aside import aside
-from app.server.db.session import open_session, open_writing_session
+from app.server.db.session import open_writing_session
 from app.server.db.tables import NAME_LIMIT
 from app.server.network.door import note_trouble
 from app.server.network.response_policy import let_anyone_frame, let_frame, let_post
@@ -51,11 +52,7 @@ class TroubleInFrame:
 
 
 def tool_in(request: Request) -> "Tool":
-    """The tool of the server.
-
-    Raises:
-        UnavailableError: the packages that it needs are not installed.
-    """
+    """The tool of the server."""
     return tool_for(request.app.state, site_in(request))
 
 
@@ -63,9 +60,6 @@ def tool_for(state: object, site: Site) -> "Tool":
     """The tool of the server with that state, made the first time.
 
     Its packages take 20 MB and half a second, which a server without platforms does not pay.
-
-    Raises:
-        UnavailableError: they are not installed.
     """
     try:
         from app.classes.federation.lti.tool import Tool
@@ -166,7 +160,7 @@ async def choose_links(
 
 async def show_exercise_choice(request: Request, site: Site, launch: Launch, problem: str = "") -> Response:
     """The page on which a teacher chooses."""
-    own = await aside(_own, site, launch)
+    own = await ask_database(site, _assignments, launch)
     page = ChoosePage(
         course=launch.title or translate("your course"),
         several=launch.several,
@@ -181,23 +175,13 @@ async def show_exercise_choice(request: Request, site: Site, launch: Launch, pro
     return render("lti/choose.html", frame(request, translate("Choose assignments")), page, status)
 
 
-def _own(site: Site, launch: Launch) -> Sequence[Assignment]:
-    with open_session(site.engine) as session:
-        return _assignments(session, launch)
-
-
 def _assignments(session: Session, launch: Launch) -> Sequence[Assignment]:
     class_id = class_of(session, launch)
     return assignments_of(session, class_id) if class_id else ()
 
 
 def _chosen(site: Site, launch: Launch, ticket: str, wishes: Wishes) -> Sequence[Assignment]:
-    """The assignments that were chosen; those of chapters are made.
-
-    Raises:
-        InputError: nothing was chosen, or too much.
-        RefusedError: the choice was made already.
-    """
+    """The assignments that were chosen; those of chapters are made."""
     count = len(wishes.assignments) + len(wishes.chapters)
     most = _MOST if launch.several else 1
     if not 0 < count <= most:

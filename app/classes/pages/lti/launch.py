@@ -31,13 +31,13 @@ from app.classes.federation.lti.platforms import (
     read_login_state,
 )
 from app.classes.federation.outbox import linked_assignments
+from app.classes.pages.class_router import ask_database, change_database
 from app.classes.pages.lti.deep_link import refused_launch, show_exercise_choice, tool_for, tool_in
 from app.classes.pages.lti.launch_entry import TeacherChoice, answer_launch
 from app.classes.people.assignment_copies import MOST_WEEKS
 from app.core.errors import AppError, RefusedError, UnavailableError
 from app.core.translation import noted, translate
-from app.server.aside import aside
-from app.server.db.session import open_session, open_writing_session
+from app.server.db.session import open_session
 from app.server.network.response_policy import (
     keep_opener,
     let_anyone_frame,
@@ -154,14 +154,14 @@ async def open_window(
 ) -> Response:
     """The window of a launch: signs in, and goes to the assignment."""
     found = unseal_launch(site.secret, ticket)
-    await aside(_use, site, ticket)
+    await change_database(site, use_once, ticket, max(TICKET_LIFE, CHOICE_LIFE))
     return await answer_launch(request, site, visiting, found, TeacherChoice(chosen, zone, weeks))
 
 
 async def _login(request: Request, site: Site, asked: dict[str, str]) -> Response:
     try:
         tool = tool_in(request)
-        platform = await aside(_platform, site, asked.get("iss", ""), asked.get("client_id", ""))
+        platform = await ask_database(site, platform_for, asked.get("iss", ""), asked.get("client_id", ""))
         opening = begin_launch(site.secret, platform, asked, tool.address + LAUNCH)
         await tool.outgoing.check(platform.jwks_url)
     except AppError as problem:
@@ -198,7 +198,7 @@ def _remembered(request: Request, platform: Platform, opening: Opening) -> Respo
 
 async def _asked_for(request: Request, site: Site, sent: LaunchState, token: str, state: str) -> Response:
     """The page that asks the platform's page what it remembers, then sends the message again."""
-    platform = await aside(_platform_with, site, sent.platform)
+    platform = await ask_database(site, platform_with, sent.platform)
     page = PlatformStorage(
         asks="get",
         key=sent.name,
@@ -244,7 +244,7 @@ async def _fields_again(request: Request, site: Site, sent: LaunchState) -> tupl
     """What begins the launch again; nothing, if its hints were too long to be remembered."""
     if not sent.hint:
         return ()
-    platform = await aside(_platform_with, site, sent.platform)
+    platform = await ask_database(site, platform_with, sent.platform)
     fields = {
         "iss": platform.issuer,
         "client_id": platform.client_id,
@@ -268,7 +268,7 @@ async def _answer(request: Request, site: Site, visiting: Visiting, found: Launc
         return await show_exercise_choice(request, site, found)
     if _is_window(request):
         return await answer_launch(request, site, visiting, found, TeacherChoice())
-    platform = await aside(_platform_with, site, found.platform)
+    platform = await ask_database(site, platform_with, found.platform)
     let_frame(request, {*found.origins, platform.auth_url})
     page = OpenPage(
         title=found.link_title or translate("Your assignment"),
@@ -276,21 +276,6 @@ async def _answer(request: Request, site: Site, visiting: Visiting, found: Launc
         fields=(("ticket", seal_ticket(site.secret, found)),),
     )
     return render("lti/open.html", frame(request, page.title), page)
-
-
-def _use(site: Site, ticket: str) -> None:
-    with open_writing_session(site.engine) as session:
-        use_once(session, ticket, max(TICKET_LIFE, CHOICE_LIFE))
-
-
-def _platform(site: Site, issuer: str, client: str) -> Platform:
-    with open_session(site.engine) as session:
-        return platform_for(session, issuer, client)
-
-
-def _platform_with(site: Site, number: int) -> Platform:
-    with open_session(site.engine) as session:
-        return platform_with(session, number)
 
 
 _PAUSE = 5.0  # seconds between two looks whether there is a link
@@ -320,11 +305,7 @@ async def _deliver(app: FastAPI, site: Site) -> None:
 
 
 def courier_for(app: FastAPI, site: Site) -> "Courier":
-    """The courier of the server, which sends scores by way of its tool.
-
-    Raises:
-        UnavailableError: the packages that it needs are not installed.
-    """
+    """The courier of the server, which sends scores by way of its tool."""
     services = tool_for(app.state, site).services
     from app.classes.federation.delivery import Courier  # needs the same packages, which are there
 

@@ -88,11 +88,7 @@ class TeacherChoice:
 async def answer_launch(
     request: Request, site: Site, visiting: Visitor, launch: Launch, said: TeacherChoice
 ) -> Response:
-    """The response to a launch in its own window: a question, or the way to its assignment.
-
-    Raises:
-        RefusedError: the course is not set up, or the platform is not active anymore.
-    """
+    """The response to a launch in its own window: a question, or the way to its assignment."""
     found, cookie = await aside(_entered, site, visiting, launch, said)
     response: Response
     if isinstance(found, AskPage):
@@ -201,11 +197,7 @@ def _who(session: Session, launch: Launch, person: int | None) -> Collection[int
 
 
 def _copy(session: Session, site: Site, said: TeacherChoice, before: Sequence[ClassRow], class_id: int) -> None:
-    """Copy the chosen one of the classes *before* into another class.
-
-    Raises:
-        NotFoundError: it is none of them.
-    """
+    """Copy the chosen one of the classes *before* into another class."""
     source = _chosen_weeks(said.chosen)
     if source not in {number_of(row) for row in before}:
         raise NotFoundError(translate("you do not teach a class with this number"))

@@ -1,0 +1,293 @@
+"""Fixed drawings of exercises for the question banks of other systems: what can be carried over at all.
+
+This is said once, here; `moodle` and `qti` write it down. What only a server can judge is refused with the reason, and
+what a format leaves behind is listed by its writer.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar, Protocol, TypeAlias
+
+from app.core.errors import AppError
+from app.core.units.scales import Scale
+from app.course.content.catalog import Catalog
+from app.course.kinds import Base, Exercise
+from app.course.kinds.answer_key import AnswerKey
+from app.course.kinds.choice import Choice
+from app.course.kinds.code.buggy_line import BuggyLine
+from app.course.kinds.numeric import Numeric
+from app.course.kinds.order import Match, Order
+
+IMAGE = re.compile(r'(<img src=")(/images/([^/"]+/([^"]+)))"')
+_INSIDE = re.compile(r'<a href="(/[^"]*)">(.*?)</a>', re.DOTALL)
+
+
+class NotPortableError(AppError):
+    """Another system could not judge an exercise as we do; the message says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class WrongNumber:
+    """A foreseen mistake: its *value*, how far *near* it is told the same, and the share of the points it is worth."""
+
+    value: float
+    near: float
+    share: float
+    says: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NumberField:
+    """A number that is asked for. Every value is in the unit that is asked for; *low* to *high* is right."""
+
+    name: str
+    title: str
+    scale: Scale
+    low: float
+    high: float
+    right: float
+    praise: str
+    wrong: tuple[WrongNumber, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class NumberBody:
+    """One number or several, each worth the same."""
+
+    fields: tuple[NumberField, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class BankOption:
+    """Something to choose, and the *share* of the points that it is worth where it is not right."""
+
+    key: str
+    text: str
+    is_right: bool
+    share: float
+    says: str
+
+
+@dataclass(frozen=True, slots=True)
+class OptionBody:
+    """Options, one of which is right, or any number if *many*; the lines of a listing are not *shuffled*."""
+
+    options: tuple[BankOption, ...]
+    many: bool = False
+    shuffled: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class BankThing:
+    """Something with one or more right *partners*, and what is said of wrong ones."""
+
+    key: str
+    text: str
+    partners: tuple[str, ...]
+    says: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class PairBody:
+    """Things to match with *partners*, a text by its key; one may go with several things, or with none."""
+
+    things: tuple[BankThing, ...]
+    partners: Mapping[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class StepBody:
+    """Steps in the one right order, a text by its key, and the keys as they are shown at first."""
+
+    steps: Mapping[str, str]
+    shown: tuple[str, ...]
+    has_feedback: bool
+
+
+QuestionBody: TypeAlias = NumberBody | OptionBody | PairBody | StepBody
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BankQuestion:
+    """A drawing of an exercise; texts are Markdown."""
+
+    id: str
+    title: str
+    prompt: str
+    hints: tuple[str, ...]
+    solution: str
+    tags: tuple[str, ...]
+    body: QuestionBody
+    without: tuple[str, ...]  # what no format carries over
+
+
+class BankWriter(Protocol):
+    """Writes questions in one format.
+
+    Attributes:
+        system: what it is for, in sentences.
+        file: the name of such a file.
+    """
+
+    system: ClassVar[str]
+    file: ClassVar[str]
+
+    def add(self, chapter: str, question: BankQuestion) -> Sequence[str]:
+        """Add the *question* of a *chapter*; what it is without there.
+
+        Raises:
+            NotPortableError: the format cannot judge it as we do.
+        """
+        ...
+
+    def document(self) -> bytes:
+        """The whole file."""
+        ...
+
+
+def bank_question(exercise: Exercise, seed: int) -> BankQuestion:
+    """The drawing of *exercise* by *seed*.
+
+    Raises:
+        NotPortableError: only a server can judge it.
+    """
+    read = _BODIES.get(type(exercise))
+    if read is None:
+        raise NotPortableError(f"{exercise.kind_title.lower()}: only a server can judge it")
+    variant = exercise.variant(seed)
+    left = (
+        (exercise.figure is not None, "the figure under the prompt"),
+        (_builds_on_a_part(exercise), "points for a part that is right by a wrong earlier one"),
+    )
+    return BankQuestion(
+        id=f"{exercise.id}#{seed}",
+        title=f"{exercise.title} ({seed})" if exercise.variation else exercise.title,
+        prompt=variant.prompt,
+        hints=variant.hints,
+        solution=variant.solution,
+        tags=("wallclock", exercise.id.partition("/")[0], *exercise.skills),
+        body=read(exercise, seed),
+        without=tuple(says for is_left, says in left if is_left),
+    )
+
+
+def other_units(body: NumberBody) -> tuple[str, ...]:
+    """What a question is without whose numbers must be typed in the units that are asked for."""
+    return ("units of other sizes",) if any(one.scale.symbol for one in body.fields) else ()
+
+
+def place_links(html: str, address: str) -> str:
+    """*html* with links into this site as whole addresses, or as their words alone if there is no *address*."""
+    return _INSIDE.sub(lambda found: f'<a href="{address}{found[1]}">{found[2]}</a>' if address else found[2], html)
+
+
+def bank_images(html: str, catalog: Catalog) -> Mapping[str, Path]:
+    """The file of each image that *html* shows, by its name in the folder of its chapter."""
+    found = {match[4]: match[3] for match in IMAGE.finditer(html)}
+    return {file: catalog.images[name] for file, name in found.items() if name in catalog.images}
+
+
+def _builds_on_a_part(exercise: Exercise) -> bool:
+    """Whether one of several numbers is worked out from another."""
+    asked = exercise.answers if isinstance(exercise, Numeric) else {}
+    return any(re.search(rf"(?<![\w.]){name}(?![\w.(])", one.answer) for one in asked.values() for name in asked)
+
+
+def _number_body(exercise: Exercise, seed: int) -> QuestionBody:
+    if not isinstance(exercise, Numeric):
+        raise TypeError(exercise.kind)
+    return NumberBody(
+        tuple(
+            _number_field(name, key, exercise.title_of(name, seed) if exercise.answers else "")
+            for name, key in exercise.keys(seed).items()
+        )
+    )
+
+
+def _number_field(name: str, key: AnswerKey, title: str) -> NumberField:
+    factor = key.asked.scale.factor
+    wrong = (
+        WrongNumber(value / factor, min(key.asked.slack(value), abs(value) / 10) / factor, mistake.score, says)
+        for mistake, (value, says) in zip(key.listed.values(), key.mistakes, strict=True)
+    )
+    return NumberField(
+        name=name,
+        title=title,
+        scale=key.asked.scale,
+        low=key.low / factor,
+        high=key.high / factor,
+        right=key.right / factor,
+        praise=key.praise(),
+        wrong=tuple(wrong),
+    )
+
+
+def _option_body(exercise: Exercise, seed: int) -> QuestionBody:
+    if not isinstance(exercise, Choice):
+        raise TypeError(exercise.kind)
+    right, drawn = exercise.right(seed), exercise.draw(seed)
+    options = (
+        BankOption(
+            shown.key,
+            shown.text,
+            shown.key in right,
+            exercise.options[shown.key].score,
+            exercise.fill(exercise.options[shown.key].says, drawn),
+        )
+        for shown in exercise.question(seed).options
+    )
+    return OptionBody(tuple(options), exercise.many)
+
+
+def _line_body(exercise: Exercise, seed: int) -> QuestionBody:
+    if not isinstance(exercise, BuggyLine):
+        raise TypeError(exercise.kind)
+    return OptionBody(tuple(_line_options(exercise, seed)), shuffled=False)
+
+
+def _line_options(exercise: BuggyLine, seed: int) -> Iterator[BankOption]:
+    right, drawn = exercise.right_answer(seed), exercise.draw(seed)
+    for number, line in enumerate(exercise.question(seed).lines, 1):
+        if line.strip():
+            is_bug = str(number) == right
+            says = exercise.bug(seed).says if is_bug else exercise.elsewhere.get(number, "")
+            yield BankOption(str(number), f"    {number:>2}  {line}", is_bug, 0.0, exercise.fill(says, drawn))
+
+
+def _pair_body(exercise: Exercise, seed: int) -> QuestionBody:
+    if not isinstance(exercise, Match):
+        raise TypeError(exercise.kind)
+    drawn, question = exercise.draw(seed), exercise.question(seed)
+    things = (
+        BankThing(
+            shown.key,
+            shown.text,
+            tuple(exercise.things[shown.key].partners),
+            {key: exercise.fill(says, drawn) for key, says in exercise.things[shown.key].says.items()},
+        )
+        for shown in question.things
+    )
+    return PairBody(tuple(things), {shown.key: shown.text for shown in question.partners})
+
+
+def _step_body(exercise: Exercise, seed: int) -> QuestionBody:
+    if not isinstance(exercise, Order):
+        raise TypeError(exercise.kind)
+    count, drawn = len(exercise.items), exercise.draw(seed)
+    if exercise.strangers:
+        raise NotPortableError("order: it has statements that belong nowhere")
+    if len(exercise.before) < count * (count - 1) // 2:
+        raise NotPortableError("order: several orders are right, and other systems know one")
+    steps = {key: exercise.fill(step.text, drawn) for key, step in exercise.items.items()}
+    return StepBody(steps, tuple(item.key for item in exercise.question(seed).items), bool(exercise.says))
+
+
+_BODIES: Mapping[type[Base], Callable[[Exercise, int], QuestionBody]] = {
+    Numeric: _number_body,
+    Choice: _option_body,
+    Match: _pair_body,
+    Order: _step_body,
+    BuggyLine: _line_body,
+}
