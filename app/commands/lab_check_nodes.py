@@ -4,7 +4,7 @@ import shlex
 import sys
 from argparse import Namespace
 
-from app.commands.lab_beside import write_rows
+from app.commands.files import write_rows
 from app.core.errors import InputError
 from app.labs.check.node_comparison import NodeCheck, check_nodes, compare_nodes, confirm_nodes
 from app.labs.check.steps import STEPS

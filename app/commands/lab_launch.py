@@ -2,21 +2,22 @@
 
 import sys
 from argparse import Namespace
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 
 from tqdm import tqdm
 
-from app.commands.lab_beside import show_beside, write_rows
+from app.commands.files import write_rows
+from app.commands.modules import load_command
+from app.core.errors import InputError
 from app.core.units import BYTE_PER_SECOND, SECOND, show
 from app.labs.launch.base import Launcher, LaunchPlan, WaitingReason, instructions, planned_elsewhere, prepare_run
 from app.labs.launch.local import launcher_of
 from app.labs.machines.devices import find_devices
 from app.labs.results.analysis import report_of
 from app.labs.results.notes import gpu_table, pair_table, pair_title, range_in_words
-from app.labs.results.recordings import parameter_pairs
 from app.labs.results.report import WHAT_TO_DO, Report, held_in, ratio_shown, show_measure
 from app.labs.run import LabRun
 from app.labs.runner.events import MeasureEvent
@@ -38,7 +39,8 @@ def run(arguments: Namespace) -> int:
     run = launcher.run_called(arguments.run)
     launcher.outcome_of(run)
     if arguments.beside:
-        return show_beside(report_of(run), Path(arguments.beside), as_json=arguments.json)
+        beside = load_command("lab_beside")  # only this needs what a site knows of nccl-tests
+        return int(beside.show_beside(report_of(run), Path(arguments.beside), as_json=arguments.json))
     return _show(run, as_json=arguments.json)
 
 
@@ -79,6 +81,17 @@ def _follow(launcher: Launcher, run: LabRun, lab: str, *, quiet: bool) -> None:
             launcher.cancel(run)
             for _ in launcher.follow(run):
                 continue
+
+
+def parameter_pairs(given: Iterable[str]) -> Mapping[str, str]:
+    """The parameters of a run, each *given* as key=value."""
+    found = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise InputError(f"{text!r} is not key=value")
+        found[name] = value
+    return found
 
 
 def _launch_run(arguments: Namespace) -> int:

@@ -95,11 +95,7 @@ class Parameter(FrozenModel):
         return amount(value, self.measured_in)
 
     def number(self, name: str, text: str) -> float:
-        """The one number that *text* is.
-
-        Raises:
-            InputError: as for `read`.
-        """
+        """The one number that *text* is."""
         try:
             value = self._parsed(text)
         except ValueError as error:
@@ -229,11 +225,7 @@ class Lab(FrozenModel):
         return self
 
     def on(self, backend: str) -> "Lab":
-        """The lab as it runs over *backend*: over nccl, each rank has a GPU.
-
-        Raises:
-            InputError: it has no form for GPUs.
-        """
+        """The lab as it runs over *backend*: over nccl, each rank has a GPU."""
         if backend == "nccl" and self.gpu is None:
             raise InputError(
                 translate(
@@ -254,12 +246,7 @@ class Lab(FrozenModel):
         return self.processors_only or PROCESSORS_ONLY[self.links]
 
     def words(self, values: Mapping[str, Value]) -> Mapping[str, str]:
-        """The parameters that may become part of a formula's text: those with listed choices.
-
-        Raises:
-            KeyError: a parameter is missing.
-            ValueError: a value is not one of the listed choices.
-        """
+        """The parameters that may become part of a formula's text: those with listed choices."""
         found = {name: str(values[name]) for name, one in self.parameters.items() if one.one_of}
         for name, word in found.items():
             if word not in self.parameters[name].one_of:
@@ -322,11 +309,7 @@ class LabJob:
 
 @cache
 def known_labs() -> Mapping[str, Lab]:
-    """Every lab, sorted by the name of its folder.
-
-    Raises:
-        ContentError: a lab.yaml is not valid.
-    """
+    """Every lab, sorted by the name of its folder."""
     return {lab.name: lab for lab in map(_read_spec, sorted(LIBRARY.glob("*/lab.yaml")))}
 
 

@@ -27,7 +27,7 @@ from app.labs.check.world import (
 )
 from app.labs.machines.devices import Devices, join_sources, promised_gpus
 from app.labs.machines.vendor import Output
-from app.labs.results.upload import read_sent_file
+from app.site.labs.upload import read_sent_file
 from tests.each import each
 from tests.labs.gpus import H100, faulty, listing, machine, seen
 from tests.labs.quiet_runs import quiet_run

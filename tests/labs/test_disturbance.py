@@ -13,14 +13,14 @@ from app.course.content.catalog import Catalog
 from app.course.kinds.choice import LabExercise
 from app.labs.machines.machine import MachineFacts
 from app.labs.results.analysis import analyze_report, report_of, revise, shipped_runs
-from app.labs.results.match import find_result, is_of
 from app.labs.results.notes import localized_note
 from app.labs.results.report import DOUBTS, WHAT_TO_DO, Measure, Report, disturbances_in, read_report
-from app.labs.results.upload import read_sent, read_sent_file
 from app.labs.run import JobRecord, LabRun, RunOutcome
 from app.labs.runner.events import ClocksEvent, GpuReading, WaitEvent
 from app.labs.spec import lab_called, read_job
 from app.server.db.run_state import RunState
+from app.site.labs.match import find_result, is_of
+from app.site.labs.upload import read_sent, read_sent_file
 from tests.each import each
 
 QUIET = MachineFacts(processor="x", cores=16, load=0.5)

@@ -13,11 +13,11 @@ from app.labs.launch.base import write_run
 from app.labs.launch.local import LocalLauncher
 from app.labs.launch.slurm import SiteLines, SlurmLauncher, allocation_of, options_of, script_of
 from app.labs.results.analysis import report_of
-from app.labs.results.match import is_of
 from app.labs.results.report import read_report
 from app.labs.run import LabRun
 from app.labs.spec import MOST_RANKS, Lab, LabJob, lab_called, read_job
 from app.server.config import Settings
+from app.site.labs.match import is_of
 from tests.each import each
 
 LARGE = lab_called("all-reduce").model_copy(update={"ranks": (1, MOST_RANKS, 2)})

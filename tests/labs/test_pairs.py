@@ -15,13 +15,13 @@ from app.labs.launch.base import write_run
 from app.labs.results.analysis import report_of
 from app.labs.results.notes import localized_note
 from app.labs.results.report import Report, SlowPair, doubts_about, read_report
-from app.labs.results.upload import read_sent
 from app.labs.run import LabRun, RunOutcome
 from app.labs.runner.events import CheckEvent, MeasureEvent, RankEvent, ReadyEvent, as_line
 from app.labs.spec import lab_called, read_job
 from app.main import create_app
 from app.server.config import Settings
 from app.server.db.run_state import RunState
+from app.site.labs.upload import read_sent
 from tests.each import each
 from tests.labs.gpus import machine
 

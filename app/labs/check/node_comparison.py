@@ -232,12 +232,7 @@ class _NodeJob:
 
 
 def node_states(names: str, partition: str) -> Mapping[str, str]:
-    """The state of each node in *names*, as Slurm writes lists of nodes, or of all of them.
-
-    Raises:
-        InputError: Slurm knows no such nodes.
-        UnavailableError: Slurm does not answer.
-    """
+    """The state of each node in *names*, as Slurm writes lists of nodes, or of all of them."""
     which = [] if names == ALL else [f"--nodes={names}"]
     where = [f"--partition={partition}"] if partition else []
     done = slurm_output("sinfo", "--noheader", "--Node", "--format=%N %T", *which, *where)
@@ -250,12 +245,7 @@ def node_states(names: str, partition: str) -> Mapping[str, str]:
 
 
 def check_nodes(settings: Settings, names: str, *, quick: bool, pace: Pace | None = None) -> Iterator[NodeCheck]:
-    """The check of each node in *names*, as soon as it has ended.
-
-    Raises:
-        InputError: Slurm knows no such nodes.
-        UnavailableError: Slurm does not answer.
-    """
+    """The check of each node in *names*, as soon as it has ended."""
     states = node_states(names, settings.slurm_partition)
     jobs = _NodeJobs(settings, quick=quick, pace=pace or Pace())
     try:

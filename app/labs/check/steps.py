@@ -26,9 +26,9 @@ from app.labs.check.world import (
     unknown,
 )
 from app.labs.results.report import WHAT_TO_DO, Report
-from app.labs.results.upload import read_sent
 from app.labs.runner.job import write_whole
 from app.server.db.run_state import RunState
+from app.site.labs.upload import read_sent
 
 
 def after_the_load(world: World) -> Iterator[CheckFinding]:

@@ -350,11 +350,7 @@ class World:
         return math.inf if soft == resource.RLIM_INFINITY else float(soft)
 
     def torch_process(self) -> TorchProcess:
-        """The process with torch, as it is when it has just been started.
-
-        Raises:
-            UnavailableError: torch cannot be imported.
-        """
+        """The process with torch, as it is when it has just been started."""
         if self._process is None and isinstance(self._launcher, LocalLauncher):
             begun = time.monotonic()
             version = self._launcher.warm()
@@ -376,10 +372,6 @@ class World:
         """Run *lab* to its end, and once more if something disturbed it.
 
         It has environment *variables*, and one more option of sbatch.
-
-        Raises:
-            InputError: the lab does not take these parameters, or GPUs are missing.
-            UnavailableError: it cannot be started.
         """
         ran = self.run_once(lab, given, backend, variables, site)
         return self.run_once(lab, given, backend, variables, site) if ran.report.doubts else ran
@@ -417,11 +409,7 @@ class World:
             return ran, asked.result()
 
     def fail(self, what: str, rank: int, ranks: int, backend: str, seconds: float) -> CheckFailure:
-        """Let *rank* of *ranks* go wrong in a run that may take *seconds*; `nothing`: none does.
-
-        Raises:
-            UnavailableError: it cannot be started.
-        """
+        """Let *rank* of *ranks* go wrong in a run that may take *seconds*; `nothing`: none does."""
         begun = time.monotonic()
         run = self._launcher.start(failing_job(what, rank, ranks, seconds), backend, _PATIENCE)
         _wait(self._launcher, run)

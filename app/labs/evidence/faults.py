@@ -40,11 +40,7 @@ class Faults(FrozenModel):
 
 @cache
 def known_faults() -> Faults:
-    """The table of faults.
-
-    Raises:
-        ContentError: it cannot be read.
-    """
+    """The table of faults."""
     return Faults.model_validate(read_document(_TABLE).values)
 
 

@@ -59,9 +59,6 @@ def planned_elsewhere(lab: Lab, given: Mapping[str, str], asked: str, find: Find
     """The job of a run that another machine will start, whose GPUs are not known.
 
     *find* returns those of this machine, from which auto chooses.
-
-    Raises:
-        InputError: a parameter is not valid, or the lab has no form for GPUs.
     """
     if asked == "nccl":
         return LaunchPlan(read_job(lab.on("nccl"), given), "nccl")
@@ -171,11 +168,7 @@ class Launcher(ABC):
         return replace(plan, job=self.with_nodes(plan.job, plan.backend))
 
     def with_nodes(self, job: LabJob, backend: str) -> LabJob:
-        """*job* with the number of nodes that it takes over *backend*.
-
-        Raises:
-            InputError: there are not as many nodes, or they have no room for its ranks.
-        """
+        """*job* with the number of nodes that it takes over *backend*."""
         if job.nodes not in (None, 1):
             raise InputError(
                 f"{job.nodes} nodes require a cluster, and labs run on this machine alone; take "
@@ -302,9 +295,6 @@ def write_run(
     """A new run of *job* in *folder*, with its job written there; it will use *devices*.
 
     *patience* is the wait for devices, *starting* that of the ranks for each other, on *network*.
-
-    Raises:
-        UnavailableError: it cannot be written.
     """
     run = LabRun(folder / (name or new_name(job.lab.name)))
     record = JobRecord(
@@ -343,11 +333,7 @@ _PROGRAM = "app.labs.runner"
 
 
 def prepare_run(job: LabJob, folder: Path, backend: str, notes: Sequence[str] = (), network: str = "") -> LabRun:
-    """The run of *job*, which begins when its ranks are started; it needs no leader.
-
-    Raises:
-        UnavailableError: it cannot be stored.
-    """
+    """The run of *job*, which begins when its ranks are started; it needs no leader."""
     return write_run(folder, job, backend, launcher="by hand", notes=notes, starting=_STARTING, network=network)
 
 

@@ -54,11 +54,7 @@ class LocalLauncher(Launcher):
         self._lock = threading.RLock()  # held from an order to its reply
 
     def warm(self) -> str:
-        """Start the process that imports torch, unless it runs; the version of torch.
-
-        Raises:
-            UnavailableError: torch cannot be imported, or this is not Linux.
-        """
+        """Start the process that imports torch, unless it runs; the version of torch."""
         if sys.platform != "linux":
             raise UnavailableError(_LINUX)
         with self._lock:

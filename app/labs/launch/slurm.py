@@ -65,11 +65,7 @@ class SiteLines:
 
     @classmethod
     def read(cls, path: Path | None) -> "SiteLines":
-        """Those of the file at *path*.
-
-        Raises:
-            InputError: it cannot be read.
-        """
+        """Those of the file at *path*."""
         if path is None:
             return cls()
         try:
@@ -84,9 +80,6 @@ def allocation_of(job: LabJob, backend: str, settings: Settings) -> Allocation:
     """The nodes of *job*: those that it names, or as few as have a GPU for each of its ranks.
 
     Over gloo, ranks take one node unless the job names more.
-
-    Raises:
-        InputError: there are not as many nodes, or they do not have the GPUs.
     """
     ranks, gpus, most = job.ranks, settings.slurm_gpus, settings.slurm_nodes
     on_gpus = backend == "nccl"
@@ -210,11 +203,7 @@ class QueuedJob:
 
 
 def read_queue() -> Mapping[str, QueuedJob]:
-    """All jobs of this user by their numbers, also those that have ended a moment ago.
-
-    Raises:
-        UnavailableError: Slurm does not answer.
-    """
+    """All jobs of this user by their numbers, also those that have ended a moment ago."""
     done = slurm_output("squeue", "--me", "--noheader", "--states=all", "--sort=-p,i", _FIELDS)
     if done.returncode:
         raise UnavailableError(last_line(done.stderr))
@@ -227,11 +216,7 @@ def read_queue() -> Mapping[str, QueuedJob]:
 
 
 def slurm_output(*command: str) -> "subprocess.CompletedProcess[str]":
-    """The output of a Slurm command.
-
-    Raises:
-        UnavailableError: it cannot be run, or does not answer.
-    """
+    """The output of a Slurm command."""
     try:
         return subprocess.run(command, capture_output=True, text=True, timeout=_PATIENCE, check=False)
     except subprocess.TimeoutExpired:

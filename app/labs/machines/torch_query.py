@@ -22,9 +22,6 @@ def answer_of(start: Callable[[Path], int], seconds: float) -> TorchProbe:
     """What torch sees, or why it could not be asked.
 
     *start* starts a process that prints the answer into a file; it has *seconds* to do so.
-
-    Raises:
-        UnavailableError: it cannot be started.
     """
     with tempfile.TemporaryDirectory() as folder:
         printed = Path(folder) / "answer"

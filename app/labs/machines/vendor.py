@@ -193,11 +193,7 @@ def _of_amd(path: str, seconds: float) -> GpuListing:
 
 
 def _amd_cards(text: str) -> Sequence[Mapping[str, object]]:
-    """What amd-smi printed about each GPU: a list, in later versions within a mapping.
-
-    Raises:
-        ValueError: it is not JSON.
-    """
+    """What amd-smi printed about each GPU: a list, in later versions within a mapping."""
     said = json.loads(text)
     cards = said.get("gpu_data") if isinstance(said, dict) else said
     return [one for one in cards or () if isinstance(one, dict)]

@@ -249,9 +249,6 @@ def predict_measure(lab: Lab, name: str, names: Mapping[str, Quantity], words: M
     """The prediction of *lab* for its measure *name*; None without a formula, or what it takes.
 
     *words* must be those of `Lab.words`: they become part of the formula's text.
-
-    Raises:
-        ExpressionError: the lab's expression cannot be evaluated.
     """
     text = lab.measures[name].predicted.format(**words)
     if not text or _lacks_measure(lab, text, names):

@@ -226,11 +226,7 @@ _REPORT: TypeAdapter[Report] = TypeAdapter(Report)
 
 
 def read_report(text: str | bytes) -> Report:
-    """The report that was stored as JSON; what earlier versions did not write is added.
-
-    Raises:
-        ValidationError: it is not a report.
-    """
+    """The report that was stored as JSON; what earlier versions did not write is added."""
     report = _REPORT.validate_json(text)
     known = known_labs().get(report.lab)
     lab = known.run_over(report.backend) if known else None

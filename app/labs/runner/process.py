@@ -45,11 +45,7 @@ def has_rank(environment: Mapping[str, str]) -> bool:
 
 
 def rank_in(environment: Mapping[str, str]) -> int:
-    """The rank that *environment* gives this process.
-
-    Raises:
-        SystemExit: nothing says which rank this is.
-    """
+    """The rank that *environment* gives this process."""
     rank = _position_number(environment, _RANK)
     if rank is None:
         raise SystemExit(f"none of {', '.join(_RANK)} is set, so this process has no rank")
@@ -61,9 +57,6 @@ def position_in(environment: Mapping[str, str], ranks: int, nodes: int | None) -
 
     In an indexed Job of Kubernetes, each pod may have a torchrun of its own, which knows the ranks
     of its pod only. *ranks* and *nodes* are those that the run was to have; *nodes* may be unknown.
-
-    Raises:
-        ValueError: other ranks or nodes were started.
     """
     rank, pod = rank_in(environment), _position_number(environment, _POD)
     world, there = _position_number(environment, _WORLD) or ranks, _position_number(environment, _NODES)

@@ -322,11 +322,7 @@ class RankBudget:
         self._deadline = time.monotonic() + seconds - _ENDING
 
     def peak(self, call: Call) -> tuple[int, int]:
-        """Bytes that *call* has allocated and reserved at its peak, with all that lives beside it.
-
-        Raises:
-            ValueError: on processors, where nothing counts them.
-        """
+        """Bytes that *call* has allocated and reserved at its peak, with all that lives beside it."""
         if not self.on_gpu:
             raise ValueError("only the allocator of a GPU counts its peak")
         return gpu.peak(call, self._device)
@@ -344,11 +340,7 @@ class RankBudget:
         return size <= room
 
     def require_room(self, size: float, less: str) -> None:
-        """Refuse to go on if *size* bytes do not fit on every GPU; *less* says what to lower.
-
-        Raises:
-            ValueError: they do not fit.
-        """
+        """Refuse to go on if *size* bytes do not fit on every GPU; *less* says what to lower."""
         if size > (free := self._room()):
             raise ValueError(
                 f"this takes {size / _GIB:.3g} GiB of each GPU, and one of them has "

@@ -69,10 +69,6 @@ def shared_store(folder: Path, job: Job, rank: int, nodes: int | None) -> "Store
     """The store in which the ranks of *job* find each other, once all have joined it.
 
     Chooses the network interfaces of gloo and NCCL, unless the environment has them.
-
-    Raises:
-        TimeoutError: rank 0 cannot be reached, or ranks are missing.
-        ValueError: this rank has no address on the network of the run, or not the clock of rank 0.
     """
     known = own_addresses()
     own = _own_address(job, nodes, known)
@@ -101,11 +97,7 @@ def is_promised(environment: Mapping[str, str]) -> bool:
 
 
 def promised_store(rank: int, patience: float) -> "Store":
-    """The store at MASTER_ADDR and MASTER_PORT: that of torchrun, or one that rank 0 has there.
-
-    Raises:
-        TimeoutError: it cannot be reached within *patience* seconds.
-    """
+    """The store at MASTER_ADDR and MASTER_PORT: that of torchrun, or one that rank 0 has there."""
     from torch.distributed import DistNetworkError, PrefixStore, TCPStore
 
     host, port, most = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]), timedelta(seconds=patience)
@@ -129,11 +121,7 @@ def hosted_store(folder: Path, address: str) -> "Store":
 
 
 def joined_store(folder: Path, patience: float, each: float = _EACH) -> tuple[_Notice, "Store"]:
-    """What rank 0 of the run in *folder* has written there, and its store.
-
-    Raises:
-        TimeoutError: it cannot be reached within *patience* seconds.
-    """
+    """What rank 0 of the run in *folder* has written there, and its store."""
     from torch.distributed import DistNetworkError, TCPStore
 
     end, pause, notice = time.monotonic() + patience, _SOON, None
@@ -155,12 +143,7 @@ def joined_store(folder: Path, patience: float, each: float = _EACH) -> tuple[_N
 
 
 def await_all(store: "Store", rank: int, ranks: int, seconds: float) -> None:
-    """Wait until all *ranks* have called this, for up to *seconds*.
-
-    Raises:
-        TimeoutError: some ranks are missing; rank 0 says which.
-        RuntimeError: rank 0 has given up.
-    """
+    """Wait until all *ranks* have called this, for up to *seconds*."""
     store.set(f"rank {rank}", "")
     if store.add(_COUNT, 1) == ranks:
         store.set(_ALL, "")
@@ -208,11 +191,7 @@ def own_addresses() -> Sequence[Address]:
 
 
 def address_on(network: str, known: Sequence[Address]) -> str:
-    """The first of *known* on *network*: an interface, an address or a range of addresses.
-
-    Raises:
-        ValueError: none is.
-    """
+    """The first of *known* on *network*: an interface, an address or a range of addresses."""
     found = next((str(one.ip) for one in known if _is_on(one, network)), "")
     if not found:
         there = ", ".join(map(str, known))

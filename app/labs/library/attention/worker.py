@@ -112,11 +112,7 @@ def _allowed(rank: WorkerRank) -> AbstractContextManager[object]:
 
 
 def _chosen(rank: WorkerRank, given: Given, *, causal: bool) -> str:
-    """The kernel that torch chooses.
-
-    Raises:
-        ValueError: it has none of those that are allowed.
-    """
+    """The kernel that torch chooses."""
     try:
         choice = SDPBackend(torch._fused_sdp_choice(*given, is_causal=causal))
     except RuntimeError as error:

@@ -57,9 +57,6 @@ def find_result(report: Report, measured: str, at: Mapping[str, str], over: Mapp
 
     It is the result at the place *at*, divided by the one at the place *over* if that is given.
     One that is `FITTED` belongs to the line through all sizes.
-
-    Raises:
-        InputError: a place cannot be read.
     """
     above, below = _at(report, measured, at), _at(report, measured, over) if over else None
     if not over or above is None:
@@ -108,6 +105,3 @@ def _plain(report: Report, one: Measure) -> MatchedResult:
     return MatchedResult(
         value=one.held, least=one.least, p90=one.p90, count=one.count, predicted=one.predicted, held=which
     )
-
-
-_TIME, _BUS, _OPERATION = "time", "bus bandwidth", "operation"
