@@ -37,7 +37,6 @@ def driver(world: World) -> Iterator[CheckFinding]:
         return
     yield passed_finding("GPUs", _described(devices))
     if devices.kind == "rocm":
-        yield _list_of_amd(world)
         return
     log, trouble = read_state(world)
     if trouble:
@@ -67,12 +66,6 @@ def _without(devices: Devices) -> CheckFinding:
         return unknown("GPUs", devices.why_none)
     cure = fault_cure(devices.error) or "Install a build of PyTorch and a driver that fit together."
     return failed_finding("GPUs", devices.note, "torch can use the GPUs", cure)
-
-
-def _list_of_amd(world: World) -> CheckFinding:
-    said = world.ask("amd-smi", "list")
-    count = len(re.findall(r"^GPU: *\d+", said.text, re.MULTILINE))
-    return unknown("amd-smi", said.trouble) if said.trouble else passed_finding("amd-smi", f"{count} GPUs")
 
 
 def _mig(gpus: Sequence[GpuLog], devices: Devices) -> CheckFinding:

@@ -3,9 +3,8 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from app.core.units import BYTE, BYTE_PER_SECOND, scale_of, show
+from app.core.units import BYTE, show
 from app.labs.check.world import (
-    NO_VARIABLES,
     CheckFinding,
     CheckRun,
     What,
@@ -21,9 +20,7 @@ from app.labs.machines.nvidia_output import GpuLog, read_smi_log
 from app.labs.results.analysis import OUTLIER, gpu_spread, slow_gpus
 from app.labs.results.report import Measure, Report
 
-_TENTH = 0.3  # of the bandwidth with the network, below which it was TCP
 _NVLINK = "MNNVL"
-_INFINIBAND = "NET/IB"
 _NAMED = re.compile(r"NET/(?P<name>[^,]+?)(?P<direct>/GDRDMA)?(?:,|$)")
 _WITHOUT_CARDS = ("GPUDirectTCPX", "FasTrak")  # Google's plugins copy for themselves
 _EXPECTED = "MNNVL, or a network with GDRDMA"
@@ -65,46 +62,13 @@ def check_network(chosen: str, gpu: str = "") -> CheckFinding:
     return odd_finding("network", chosen or "unknown", _EXPECTED, _CURES["Socket"])
 
 
-def variables_without(chosen: str) -> Mapping[str, str]:
-    """The variables that leave NCCL with TCP; none where NVLink connects the nodes."""
-    if _NVLINK in chosen:
-        return {}
-    is_other = "NET/" in chosen and not {"NET/IB", "NET/Socket"} & set(_families(chosen))
-    return {"NCCL_NET": "Socket"} if is_other else {"NCCL_IB_DISABLE": "1"}
-
-
-def compare_with_tcp(value: float, slow: float, variables: Mapping[str, str]) -> CheckFinding:
-    """A bandwidth beside the *slow* one of a run with *variables*."""
-    with_them = " ".join(f"{name}={text}" for name, text in variables.items())
-    name = "InfiniBand off" if "NCCL_IB_DISABLE" in variables else "network off"
-    found = f"{show(slow, BYTE_PER_SECOND, 3)} with {with_them}"
-    if slow < _TENTH * value:
-        return passed_finding(name, found, "about a tenth")
-    network = name.removesuffix(" off")
-    cure = f"So the run before did not use {network if network[0].isupper() else 'it'} either."
-    return odd_finding(name, found, "about a tenth", cure)
-
-
-def without_tcp() -> CheckFinding:
-    """A finding that TCP was not compared, since NVLink connects the nodes."""
-    return unknown("network off", "NVLink connects these nodes, and no variable turns it off")
-
-
 def _is_direct(network: "re.Match[str]") -> bool:
     return bool(network["direct"]) or any(name in network["name"] for name in _WITHOUT_CARDS)
-
-
-def _families(chosen: str) -> list[str]:
-    """The networks in *chosen*, those of InfiniBand by one name: IBext_v8 is a plugin for it."""
-    names = (f"NET/{one['name']}" for one in _NAMED.finditer(chosen))
-    return [_INFINIBAND if name.startswith(_INFINIBAND) else name for name in names]
 
 
 LAB = "all-reduce"
 _JOINING = 10.0  # seconds until the ranks have met
 _SMALL, _LARGE, _QUICK = "8KiB", "8GiB", "64MiB"
-_NEAR = 0.1  # between two measurements of the same
-_AVERAGE = re.compile(r"# Avg bus bandwidth\s*: *([\d.]+)")
 _TWO = "WALLCLOCK_LAB_LAUNCHER=slurm and WALLCLOCK_SLURM_NODES=2 let this run on two nodes."
 
 
@@ -163,7 +127,7 @@ def bandwidth(world: World) -> Iterator[CheckFinding]:
         yield unknown("all-reduce", "it needs two GPUs" if ranks else world.devices().why_none)
         return
     large = _QUICK if world.quick else _LARGE
-    ran = _run(world, ranks, f"{_SMALL},{large}")
+    ran = world.run(LAB, {"ranks": str(ranks), "sizes": f"{_SMALL},{large}"}, "nccl")
     if not ran.is_done:
         yield _sums("all-reduce", ran)
         return
@@ -179,13 +143,6 @@ def bandwidth(world: World) -> Iterator[CheckFinding]:
         yield unknown("bus bandwidth", f"it needs {_LARGE}, which --quick leaves out")
         return
     yield ran.judged(_bus(ran.report, gpu, ranks))
-    if "NVLS" in ran.report.details.get("transport", ""):
-        yield _without_nvls(world, gpu, ranks)
-    yield ran.judged(_beside_nccl_tests(world, ran.report, ranks))
-
-
-def _run(world: World, ranks: int, sizes: str, variables: Mapping[str, str] = NO_VARIABLES) -> CheckRun:
-    return world.run(LAB, {"ranks": str(ranks), "sizes": sizes}, "nccl", variables)
 
 
 def gpu_of(report: Report) -> str:
@@ -210,32 +167,6 @@ def _bus(report: Report, gpu: str, ranks: int) -> CheckFinding:
     return compare_expected(name, value, "GB/s", "bandwidth", gpu, ranks)
 
 
-def _without_nvls(world: World, gpu: str, ranks: int) -> CheckFinding:
-    name = "bus bandwidth without NVLS"
-    ran = _run(world, ranks, _LARGE, {"NCCL_NVLS_ENABLE": "0"})
-    if not ran.is_done:
-        return _sums(name, ran)
-    value, _ = largest_bus_bandwidth(ran.report)
-    return ran.judged(compare_expected(name, value, "GB/s", "bandwidth without NVLS", gpu, ranks))
-
-
-def _beside_nccl_tests(world: World, report: Report, ranks: int) -> CheckFinding:
-    """Our bus bandwidth beside that of nccl-tests at the same size."""
-    value, size = largest_bus_bandwidth(report)
-    many = (f"{size:.0f}", "-g", str(ranks), "-d", "bfloat16")
-    said = world.ask("all_reduce_perf", "-b", many[0], "-e", *many)
-    average = _AVERAGE.search(said.text)
-    if average is None:
-        cure = "Build nccl-tests, and put all_reduce_perf on the PATH."
-        return unknown("beside nccl-tests", said.trouble or "its output has no average", cure)
-    theirs = float(average[1]) * scale_of("GB/s").factor
-    found = f"{show(value, BYTE_PER_SECOND, 3)} here, {show(theirs, BYTE_PER_SECOND, 3)} there"
-    expected = f"a difference of less than {_NEAR:.0%}"
-    if abs(value / theirs - 1) < _NEAR:
-        return passed_finding("beside nccl-tests", found, expected)
-    return odd_finding("beside nccl-tests", found, expected, "Report this, with both outputs.")
-
-
 def two_nodes(world: World) -> Iterator[CheckFinding]:
     """The bus bandwidth between two nodes, and whether it is that of a fast network."""
     devices = world.devices()
@@ -248,22 +179,14 @@ def two_nodes(world: World) -> Iterator[CheckFinding]:
     per_node = devices.usable // world.nodes
     ranks = 2 * per_node
     size = _QUICK if world.quick else _LARGE
-    ran = _run(world, ranks, size)
+    ran = world.run(LAB, {"ranks": str(ranks), "sizes": size}, "nccl")
     if not ran.is_done:
         yield _sums(f"{ranks} ranks on two nodes", ran)
         return
     gpu = gpu_of(ran.report)
     value, _ = largest_bus_bandwidth(ran.report)
     yield ran.judged(compare_expected("bus bandwidth", value, "GB/s", "bandwidth of two nodes", gpu, ranks))
-    chosen = ran.report.details.get("transport", "")
-    yield check_network(chosen, gpu)
-    if variables := variables_without(chosen):
-        tcp = _run(world, ranks, size, variables)
-        if tcp.is_done:
-            found = compare_with_tcp(value, largest_bus_bandwidth(tcp.report)[0], variables)
-            yield ran.judged(tcp.judged(found))
-    else:
-        yield without_tcp()
+    yield check_network(ran.report.details.get("transport", ""), gpu)
 
 
 _LOAD = {"source": "pinned", "sizes": "16MiB..1GiB"}  # takes a few seconds

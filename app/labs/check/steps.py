@@ -28,7 +28,6 @@ from app.labs.check.world import (
 from app.labs.results.report import WHAT_TO_DO, Report
 from app.labs.runner.job import write_whole
 from app.server.db.run_state import RunState
-from app.site.labs.upload import read_sent
 
 
 def after_the_load(world: World) -> Iterator[CheckFinding]:
@@ -101,7 +100,7 @@ _QUICK: tuple[tuple[str, Mapping[str, str]], ...] = (
 
 
 def record_standard_runs(world: World) -> Iterator[CheckFinding]:
-    """Run the standard runs, write them to the file, and read it as a board would."""
+    """Run the standard runs, and write those that nothing disturbed to the file."""
     if world.record is None:
         names = ", ".join(name for name, _ in STANDARD)
         cure = f"--record FILE runs {names}, and writes a file for a board."
@@ -121,8 +120,6 @@ def record_standard_runs(world: World) -> Iterator[CheckFinding]:
         else:
             reports.append(ran.report)
     yield _written(world.record, reports)
-    for report in reports:
-        yield _as_a_board_reads_it(report)
 
 
 def _written(path: Path, reports: list[Report]) -> CheckFinding:
@@ -133,28 +130,6 @@ def _written(path: Path, reports: list[Report]) -> CheckFinding:
     return passed_finding("file", f"{len(reports)} runs in {path}")
 
 
-def _as_a_board_reads_it(sent: Report) -> CheckFinding:
-    """Whether a board takes the run *sent*, and shows what it needs to be believed."""
-    name = f"{sent.lab} on a board"
-    try:
-        read = read_sent(sent.as_json())
-    except (InputError, UnavailableError) as error:
-        return failed_finding(name, str(error), "a board takes it", "Report this, with the file.")
-    if read.backend != "nccl":
-        return passed_finding(name, f"{read.size} over {read.backend}")
-    machine, versions = read.machine, read.versions
-    shown = {
-        "GPU": bool(machine.gpus),
-        "driver": bool(machine.driver),
-        "NCCL": "nccl" in versions or "rccl" in versions,
-        "times without launch": any("with launch" in one.name for one in read.measures),
-    }
-    if missing := [what for what, is_there in shown.items() if not is_there]:
-        return odd_finding(name, f"without {', '.join(missing)}", f"with {', '.join(shown)}", "Report this.")
-    return passed_finding(name, f"{read.size}, {machine.gpus[0]}, driver {machine.driver}")
-
-
-_DEVICE = re.compile(r"/dev/(?:nvidia\d|nvidia-uvm|nvidiactl|kfd|dri/)")
 _STARTING = 30.0  # seconds from which on the import of torch is slow
 _LIMIT, _QUICK_LIMIT = 20.0, 3.0  # seconds of a run in which a rank is missing
 _LATER = 5.0  # seconds after the limit in which everything is over
@@ -169,27 +144,16 @@ def forks(world: World) -> Iterator[CheckFinding]:
     if world.is_slurm:
         yield unknown("process with torch", "under Slurm, each rank imports torch by itself")
     else:
-        yield from _process_with_torch(world.torch_process())
+        yield _process_with_torch(world.torch_process())
     yield _products(world)
 
 
-def _process_with_torch(process: TorchProcess) -> Iterator[CheckFinding]:
+def _process_with_torch(process: TorchProcess) -> CheckFinding:
     found = f"torch {process.version}, imported in {process.seconds:.1f} s"
     if process.seconds < _STARTING:
-        yield passed_finding("process with torch", found)
-    else:
-        cure = "Install PyTorch on a local disk; a network file system takes this long at each start."
-        yield odd_finding("process with torch", found, f"less than {_STARTING:g} s", cure)
-    if opened := sorted({path for path in process.files if _DEVICE.match(path)}):
-        yield failed_finding(
-            "its open files",
-            ", ".join(opened),
-            "no GPU",
-            "Its forks cannot use a GPU that it has initialized; report this, with the version of "
-            "torch and the installed packages.",
-        )
-    else:
-        yield passed_finding("its open files", "no GPU among them")
+        return passed_finding("process with torch", found)
+    cure = "Install PyTorch on a local disk; a network file system takes this long at each start."
+    return odd_finding("process with torch", found, f"less than {_STARTING:g} s", cure)
 
 
 def _products(world: World) -> CheckFinding:
@@ -243,25 +207,6 @@ def failures(world: World) -> Iterator[CheckFinding]:
     yield _as_expected("the next run", after, f"{ranks} ranks over {backend} met and summed")
     if gpus <= 1:
         yield unknown("failures over NCCL", "they need two GPUs")
-    elif not world.quick:
-        yield from _detours(world)
-
-
-def _detours(world: World) -> Iterator[CheckFinding]:
-    """Whether NCCL takes another way where one is closed."""
-    variables, expected = {}, {"NCCL_P2P_DISABLE": "SHM", "NCCL_SHM_DISABLE": "NET"}
-    for variable, way in expected.items():
-        variables[variable] = "1"
-        name = f"with {' and '.join(variables)}"
-        ran = world.run(LAB, {"ranks": "2", "sizes": "1MiB"}, "nccl", dict(variables))
-        chosen = ran.report.details.get("transport", "")
-        if not ran.is_done:
-            yield failed_finding(name, ran.report.cause or ran.report.state.word, f"it runs over {way}", "")
-        elif way in chosen:
-            yield passed_finding(name, f"it runs over {chosen}")
-        else:
-            cure = "The variable had no effect; see /etc/nccl.conf and ~/.nccl.conf."
-            yield odd_finding(name, chosen or "unknown", way, cure)
 
 
 def _judged(name: str, broke: CheckFailure, rank: int, most: float) -> CheckFinding:

@@ -142,9 +142,8 @@ def unknown(name: str, why: str, cure: str = "") -> CheckFinding:
 
 _TABLE = Path(__file__).with_name("reference_values.yaml")
 What = Literal[
-    "latency", "latency with launch", "bandwidth", "bandwidth without NVLS",
-    "bandwidth of two nodes", "bf16 product", "tf32 product", "fp32 product", "copy",
-    "speedup of attention", "NVLinks", "NVLink",
+    "latency", "latency with launch", "bandwidth", "bandwidth of two nodes", "bf16 product", "tf32 product",
+    "fp32 product", "copy", "speedup of attention", "NVLinks", "NVLink",
 ]  # fmt: skip
 
 
@@ -232,8 +231,6 @@ _OWN_PIDS = "/proc/self/ns/pid"
 _ALL_PIDS = "pid:[4026531836]"  # the kernel's first namespace (PROC_PID_INIT_INO), which sees all
 _STATES = "--states=PENDING,RUNNING,COMPLETING"
 
-NO_VARIABLES: Mapping[str, str] = {}
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CheckRun:
@@ -268,12 +265,10 @@ class CheckFailure:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TorchProcess:
-    """The process with torch, from which ranks are forked, and the *files* that it has open."""
+    """The process with torch, from which ranks are forked: *seconds* until it had imported that *version*."""
 
-    pid: int
     version: str
     seconds: float
-    files: tuple[str, ...]
 
 
 def _since_start() -> float:
@@ -353,34 +348,19 @@ class World:
         """The process with torch, as it is when it has just been started."""
         if self._process is None and isinstance(self._launcher, LocalLauncher):
             begun = time.monotonic()
-            version = self._launcher.warm()
-            pid = self._launcher.torch_pid
-            seconds = time.monotonic() - begun
-            self._process = TorchProcess(pid=pid, version=version, seconds=seconds, files=tuple(_open_files(pid)))
+            self._process = TorchProcess(version=self._launcher.warm(), seconds=time.monotonic() - begun)
         if self._process is None:
             raise UnavailableError("under Slurm, each rank imports torch by itself")
         return self._process
 
-    def run(
-        self,
-        lab: str,
-        given: Mapping[str, str],
-        backend: str = "auto",
-        variables: Mapping[str, str] = NO_VARIABLES,
-        site: str = "",
-    ) -> CheckRun:
-        """Run *lab* to its end, and once more if something disturbed it.
+    def run(self, lab: str, given: Mapping[str, str], backend: str = "auto", site: str = "") -> CheckRun:
+        """Run *lab* to its end, and once more if something disturbed it; *site* is one more option of sbatch."""
+        ran = self.run_once(lab, given, backend, site)
+        return self.run_once(lab, given, backend, site) if ran.report.doubts else ran
 
-        It has environment *variables*, and one more option of sbatch.
-        """
-        ran = self.run_once(lab, given, backend, variables, site)
-        return self.run_once(lab, given, backend, variables, site) if ran.report.doubts else ran
-
-    def run_once(
-        self, lab: str, given: Mapping[str, str], backend: str, variables: Mapping[str, str], site: str
-    ) -> CheckRun:
+    def run_once(self, lab: str, given: Mapping[str, str], backend: str, site: str) -> CheckRun:
         """Run *lab* to its end."""
-        with self._launching(variables, site) as launcher:
+        with self._launching(site) as launcher:
             plan = launcher.plan(lab_called(lab), given, backend)
             begun = time.time()
             run = launcher.start(plan.job, plan.backend, _PATIENCE, notes=plan.notes)
@@ -433,21 +413,17 @@ class World:
         return [line.strip() for line in said.text.splitlines() if line.strip()]
 
     @contextmanager
-    def _launching(self, variables: Mapping[str, str], site: str) -> Iterator[Launcher]:
-        """A launcher whose runs have *variables*, and the option *site* of sbatch."""
-        if not variables and not site:
+    def _launching(self, site: str) -> Iterator[Launcher]:
+        """A launcher whose runs have the option *site* of sbatch."""
+        if not site:
             yield self._launcher
             return
-        before = dict(os.environ)
         with tempfile.TemporaryDirectory() as folder:
-            os.environ.update(variables)
             launcher = launcher_of(_with_option(self.settings, site, Path(folder)))
             try:
                 yield launcher
             finally:
                 launcher.close()
-                os.environ.clear()
-                os.environ.update(before)
 
     def _left(self, run: LabRun) -> Iterator[int]:
         """The ranks of *run* that are still there, or still hold a GPU."""
@@ -464,16 +440,8 @@ def _wait(launcher: Launcher, run: LabRun) -> None:
         continue
 
 
-def _open_files(pid: int) -> Iterator[str]:
-    for link in Path(f"/proc/{pid}/fd").iterdir():
-        with contextlib.suppress(OSError):  # it has been closed
-            yield os.readlink(link)
-
-
 def _with_option(settings: Settings, option: str, folder: Path) -> Settings:
     """*settings* whose lines for sbatch have one more *option*."""
-    if not option:
-        return settings
     own = settings.slurm_site
     lines = own.read_text(encoding="utf-8") if own else ""
     site = folder / "site"

@@ -121,23 +121,17 @@ _ROUNDED = 0.05  # of a size: what remains when ranks share it equally
 _EQUAL = 1e-13  # relative difference of equal numbers, after a few operations
 
 
-@dataclass(frozen=True, slots=True)
-class Samples:
-    """Samples of the measure *name* in base units, and where they were taken."""
-
-    name: str
-    where: Mapping[str, float | str]
-    samples: Sequence[float]
-    by_rank: Sequence[float] = ()
-
-
 def report_of(run: LabRun) -> Report:
     """What *run* has found so far."""
     job, outcome, events = run.job, run.outcome, run.events()
     lab = lab_called(job.lab).run_over(job.backend)
     ready = next((one for one in events if isinstance(one, ReadyEvent)), None)
     machine = next((one.machine for one in events if isinstance(one, MachineEvent)), job.machine)
-    taken = [Samples(e.name, e.where, e.samples, e.by_rank) for e in events if isinstance(e, MeasureEvent)]
+    taken = [
+        Measure(name=one.name, where=one.where, samples=one.samples, by_rank=one.by_rank)
+        for one in events
+        if isinstance(one, MeasureEvent)
+    ]
     empty = Report(
         id=run.id,
         lab=lab.name,
@@ -153,9 +147,6 @@ def report_of(run: LabRun) -> Report:
         machine=machine,
         versions=ready.versions if ready else {},
         checks={one.name: one.right for one in events if isinstance(one, CheckEvent)},
-        measures=(),
-        line=None,
-        notes=(),
         given=job.given,
         nodes=job.nodes or 1,
         details={**details_in(events), **disturbances_in(events, job, lab, machine)},
@@ -183,11 +174,10 @@ def _underway(events: Sequence[Event]) -> RunProgress | None:
 
 def analyze_report(report: Report, ranks: int, values: Mapping[str, Value]) -> Report:
     """*report* with everything that follows from its samples computed here."""
-    taken = [Samples(one.name, one.where, one.samples, one.by_rank) for one in report.measures]
-    return _with(replace(report, ranks=ranks), taken, values)
+    return _with(replace(report, ranks=ranks), report.measures, values)
 
 
-def _with(report: Report, taken: Iterable[Samples], values: Mapping[str, Value]) -> Report:
+def _with(report: Report, taken: Iterable[Measure], values: Mapping[str, Value]) -> Report:
     """*report* with the samples *taken*, and everything that follows from them."""
     lab = lab_called(report.lab).run_over(report.backend)
     transport = report.details.get("transport", "")
@@ -215,7 +205,7 @@ def _with(report: Report, taken: Iterable[Samples], values: Mapping[str, Value])
 
 
 def measure_statistics(
-    lab: Lab, ranks: int, values: Mapping[str, Value], taken: Iterable[Samples], sheet: Datasheet = NO_DATASHEET
+    lab: Lab, ranks: int, values: Mapping[str, Value], taken: Iterable[Measure], sheet: Datasheet = NO_DATASHEET
 ) -> tuple[Measure, ...]:
     """The statistics of each of *taken*, and the prediction for it.
 
@@ -269,7 +259,7 @@ def _with_let(lab: Lab, names: Mapping[str, Quantity], words: Mapping[str, str])
     return known
 
 
-def _measure(lab: Lab, names: Mapping[str, Quantity], words: Mapping[str, str], taken: Samples) -> Measure:
+def _measure(lab: Lab, names: Mapping[str, Quantity], words: Mapping[str, str], taken: Measure) -> Measure:
     name, samples = taken.name, sorted(taken.samples)
     known = {**names, **_placed(lab, taken.where, names)}
     expected, trouble = None, ""

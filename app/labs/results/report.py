@@ -58,20 +58,20 @@ class Measure:
     each rank does the same by itself, *derived_by_rank* follows.
     *held* is the number to compare with predictions, the median or the least, as `held_in` says;
     *ratio* is *held* over *predicted*. *trouble* says why a prediction that should be there is
-    not.
+    not. What follows from the samples is empty until they are analyzed.
     """
 
     name: str
     where: Mapping[str, float | str]
-    count: int
-    least: float
-    median: float
-    p90: float
+    count: int = 0
+    least: float = 0.0
+    median: float = 0.0
+    p90: float = 0.0
     samples: tuple[float, ...]
-    predicted: float | None
-    ratio: float | None
-    right: bool | None
-    derived: Mapping[str, DerivedValue]
+    predicted: float | None = None
+    ratio: float | None = None
+    right: bool | None = None
+    derived: Mapping[str, DerivedValue] = field(default_factory=dict)
     trouble: str = ""
     held: float = 0.0
     by_rank: tuple[float, ...] = ()
@@ -140,20 +140,20 @@ class Report:
     id: str
     lab: str
     state: RunState
-    cause: str
-    seconds: float | None
-    at: str
-    command: str
+    cause: str = ""
+    seconds: float | None = None
+    at: str = ""
+    command: str = ""
     ranks: int
-    world: int | None
+    world: int | None = None
     backend: str
     links: str
     machine: MachineFacts
-    versions: Mapping[str, str]
-    checks: Mapping[str, bool]
-    measures: tuple[Measure, ...]
-    line: LatencyFit | None
-    notes: tuple[str, ...]
+    versions: Mapping[str, str] = field(default_factory=dict)
+    checks: Mapping[str, bool] = field(default_factory=dict)
+    measures: tuple[Measure, ...] = ()
+    line: LatencyFit | None = None
+    notes: tuple[str, ...] = ()
     given: Mapping[str, str] = field(default_factory=dict)
     nodes: int = 1
     lines: tuple[LatencyFit, ...] = ()

@@ -21,6 +21,7 @@ from app.server.db.run_state import RunState
 from app.site.labs.match import BORROWING
 
 _BACKEND = "nccl"
+_TIME, _BUS, _OPERATION = "time", "bus bandwidth", "operation"
 _OPERATIONS = {
     "all_reduce": "all_reduce",
     "all_gather": "all_gather",
@@ -40,41 +41,16 @@ def borrow_run(test: CollectiveTest, name: str, hardware: str = "") -> Report | 
         id=name,
         lab=BORROWING,
         state=RunState.DONE,
-        cause="",
-        seconds=None,
-        at="",
-        command="",
         ranks=test.ranks,
         world=test.ranks,
         backend=_BACKEND,
         links="real",
         machine=MachineFacts(gpus=(hardware or test.hardware,), nodes=test.hosts),
-        versions={},
-        checks={},
-        measures=tuple(_measure(row.size, row.time) for row in test.rows),
-        line=None,
-        notes=(),
-        given={RANKS: str(test.ranks), "operation": operation},
+        measures=tuple(Measure(name=_TIME, where={"size": row.size}, samples=(row.time,)) for row in test.rows),
+        given={RANKS: str(test.ranks), _OPERATION: operation},
         nodes=test.hosts or 1,
     )
     return analyze_report(report, test.ranks, {"operation": operation, "sizes": sizes})
-
-
-def _measure(size: float, time: float) -> Measure:
-    return Measure(
-        name="time",
-        where={"size": size},
-        count=1,
-        least=time,
-        median=time,
-        p90=time,
-        samples=(time,),
-        predicted=None,
-        ratio=None,
-        right=None,
-        derived={},
-        held=time,
-    )
 
 
 @cache
@@ -88,7 +64,6 @@ def nccl_tests_runs() -> Mapping[str, Report]:
     return {name: report for name, report in found.items() if report}
 
 
-_TIME, _BUS, _OPERATION = "time", "bus bandwidth", "operation"
 _SAME = 0.01  # of a size: ranks round theirs to whole numbers of their own
 _NEAR = 0.1  # of a time, between two measurements of the same
 SIZE_COLUMNS = (

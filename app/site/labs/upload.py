@@ -234,7 +234,6 @@ def _report_of(sent: _UploadedRun, job: LabJob) -> Report:
         id=sent.id,
         lab=sent.lab,
         state=sent.state,
-        cause="",
         seconds=sent.seconds,
         at=sent.at,
         command=job.command,
@@ -245,29 +244,13 @@ def _report_of(sent: _UploadedRun, job: LabJob) -> Report:
         machine=sent.machine,
         versions=sent.versions,
         checks=dict(sent.checks),
-        measures=tuple(map(_measure_of, sent.measures)),
-        line=None,
-        notes=(),
+        measures=tuple(
+            Measure(name=one.name, where=dict(one.where), samples=tuple(one.samples), by_rank=tuple(one.by_rank))
+            for one in sent.measures
+        ),
         given=job.given,
         nodes=job.nodes or 1,
         details=sent.details,
-    )
-
-
-def _measure_of(one: _UploadedSamples) -> Measure:
-    return Measure(
-        name=one.name,
-        where=dict(one.where),
-        count=len(one.samples),
-        least=0.0,
-        median=0.0,
-        p90=0.0,
-        samples=tuple(one.samples),
-        predicted=None,
-        ratio=None,
-        right=None,
-        derived={},
-        by_rank=tuple(one.by_rank),
     )
 
 

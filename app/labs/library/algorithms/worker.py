@@ -4,7 +4,7 @@ from functools import partial
 
 import torch
 
-from app.labs.ranks.links import RankLink, run_naive_all_reduce, run_ring_all_reduce, run_tree_all_reduce
+from app.labs.ranks.emulation import RankLink, run_naive_all_reduce, run_ring_all_reduce, run_tree_all_reduce
 from app.labs.runner.rank import WorkerRank
 
 _ELEMENT = 4
