@@ -97,7 +97,6 @@ def test_a_dgx_is_run_as_the_first_hour_says() -> None:
         "all-reduce nccl sizes=4KiB,1MiB ranks=2",
         "all-reduce nccl sizes=4KiB,1MiB ranks=8",
         "all-reduce nccl ranks=8 sizes=8KiB,8GiB",
-        "all-reduce nccl ranks=8 sizes=8GiB NCCL_NVLS_ENABLE=0",
         "matrix-product nccl format=bf16 sides=8192",
         "matrix-product nccl format=tf32 sides=8192",
         "matrix-product nccl format=fp32 sides=8192",
@@ -111,8 +110,6 @@ def test_a_dgx_is_run_as_the_first_hour_says() -> None:
         "killed on 2 of 4 over nccl",
         "skips on 3 of 4 over nccl",
         "nothing on 0 of 4 over nccl",
-        "all-reduce nccl ranks=2 sizes=1MiB NCCL_P2P_DISABLE=1",
-        "all-reduce nccl ranks=2 sizes=1MiB NCCL_P2P_DISABLE=1 NCCL_SHM_DISABLE=1",
     ]
 
 
@@ -186,7 +183,7 @@ WRONG: dict[str, tuple[Callable[[], World], int, CheckVerdict, tuple[str, ...]]]
         ("4; ", "8, as nvidia-smi lists", "CUDA_VISIBLE_DEVICES"),
     ),
     "peers that are lost": (lambda: dgx(gpus=changed(machine(8), peers=(1,))), 2, ODD, ("8 of 56 pairs", "IOMMU")),
-    "a GPU opened too early": (lambda: dgx(files=("/dev/nvidiactl", "/dev/nvidia0")), 3, FAILED, ("/dev/nvidia0",)),
+    "a torch that is imported slowly": (lambda: dgx(importing=30.0), 3, ODD, ("imported in 30.0 s | less than 30 s",)),
     "forks that cannot multiply": (
         lambda: dgx(faults={"products": "rank 5: RuntimeError: CUDA error"}),
         3,
@@ -221,12 +218,6 @@ WRONG: dict[str, tuple[Callable[[], World], int, CheckVerdict, tuple[str, ...]]]
     "NVLS off": (lambda: dgx(speeds=Speeds(bus=365e9)), 6, ODD, ("365 GB/s | 460 to 490 GB/s", "NVLS is off")),
     "a tenth of the bandwidth": (lambda: dgx(speeds=Speeds(bus=40e9)), 6, FAILED, ("40 GB/s | 460 to 490 GB/s",)),
     "launches in the times": (lambda: dgx(speeds=Speeds(small=80e-6)), 6, ODD, ("80 µs | 15 to 40 us",)),
-    "another number than nccl-tests": (
-        lambda: dgx({"all_reduce_perf": Output("# Avg bus bandwidth    : 380\n")}),
-        6,
-        ODD,
-        ("475 GB/s here, 380 GB/s there",),
-    ),
     "TF32 where FP32 was asked for": (
         lambda: dgx(speeds=Speeds(products={"bf16": 6.8e14, "tf32": 4e14, "fp32": 3.9e14})),
         8,
@@ -272,12 +263,6 @@ WRONG: dict[str, tuple[Callable[[], World], int, CheckVerdict, tuple[str, ...]]]
     "no rank is blamed": (lambda: dgx(faults={"skips": "it took more than its 20 s"}), 11, FAILED, ("rank 3 skips",)),
     "a run that ends late": (lambda: dgx(lasting=26.0), 11, ODD, ("(26.0 s) | rank 2 is to blame, within 25 s",)),
     "a process that stays": (lambda: dgx(left=(4711,)), 11, FAILED, ("processes left: 4711",)),
-    "a variable without effect": (
-        lambda: dgx(detours={}),
-        11,
-        ODD,
-        ("with NCCL_P2P_DISABLE: NVLS, P2P/CUMEM | SHM", "/etc/nccl.conf"),
-    ),
     "a next run that fails": (
         lambda: dgx(faults={"nothing": "another run has been using these devices"}),
         11,
@@ -352,12 +337,11 @@ def test_a_single_gpu_needs_no_nccl() -> None:
     assert "copy of 4GiB: 0.5 TB/s" in told(only(world, 9), PASSED)
 
 
-def test_gpus_of_amd_are_checked_with_their_tool() -> None:
+def test_gpus_of_amd_are_known_by_what_torch_says() -> None:
     mi300x = changed(replace(machine(8), kind="rocm", hip="7.0", cuda=""), name="AMD Instinct MI300X")
-    listed = Output("".join(f"GPU: {n}\n    BDF: 0000:0{n}:00.0\n" for n in range(8)))
     speeds = Speeds(bus=315e9, copy=4e12)
-    world = FakeWorld(gpus=mi300x, said={"amd-smi list": listed}, speeds=speeds, transport="P2P/IPC")
-    assert "amd-smi: 8 GPUs" in told(only(world, 1), PASSED)
+    world = FakeWorld(gpus=mi300x, speeds=speeds, transport="P2P/IPC")
+    assert "GPUs: 8 × AMD Instinct MI300X" in told(only(world, 1), PASSED)
     assert "for ROCm 7.0" in told(only(world, 2), PASSED)
     assert "315 GB/s | 300 to 336 GB/s" in told(only(world, 6), PASSED)
     assert "4 TB/s | 3.8 to 4.3 TB/s" in told(only(world, 9), PASSED)
@@ -376,16 +360,15 @@ def test_a_cluster_to_which_nobody_promised_gpus_says_so() -> None:
         assert "WALLCLOCK_SLURM_NODES=2" not in says
 
 
-def test_two_nodes_are_measured_with_infiniband_and_without() -> None:
+def test_two_nodes_are_measured_and_their_network_is_named() -> None:
     world = cluster()
     findings = only(world, 7)
     assert {finding.verdict for finding in findings} == {PASSED}, findings
-    assert world.ran == ["all-reduce nccl ranks=16 sizes=8GiB", "all-reduce nccl ranks=16 sizes=8GiB NCCL_IB_DISABLE=1"]
+    assert world.ran == ["all-reduce nccl ranks=16 sizes=8GiB"]
     world = cluster(speeds=Speeds(nodes=31e9))
     world.transport = "P2P/CUMEM, NET/Socket"
     text = told(only(world, 7), ODD)
     assert "NET/Socket | MNNVL, or a network with GDRDMA" in text
-    assert "did not use InfiniBand either" in text
     assert "31 GB/s | 300 GB/s or more" in told(only(world, 7), FAILED)
 
 
@@ -401,7 +384,6 @@ def test_what_belongs_to_the_nodes_of_a_cluster_is_left_to_them() -> None:
         "all-reduce nccl sizes=4KiB,1MiB ranks=2",
         "all-reduce nccl sizes=4KiB,1MiB ranks=8",
         "all-reduce nccl ranks=8 sizes=8KiB,8GiB",
-        "all-reduce nccl ranks=8 sizes=8GiB NCCL_NVLS_ENABLE=0",
     ]
 
 
@@ -451,7 +433,6 @@ def test_the_standard_runs_are_written_to_a_file_that_a_board_takes(tmp_path: Pa
     assert labs == ["all-reduce", "point-to-point", "two-streams", "matrix-product", "memory-copy"]
     passed = told(findings, PASSED)
     assert f"file: 5 runs in {file}" in passed
-    assert all(f"{lab} on a board" in passed for lab in labs)
     assert "file: " in told(only(Recorded(record=tmp_path / "no" / "runs"), 13), FAILED)
 
 
@@ -518,6 +499,6 @@ def test_the_command_checks_what_it_can_on_this_machine(
         assert found[name]["verdict"] == "passed", found[name]
     assert "rank 3 was in barrier" in found["rank 3 skips a collective"]["found"]
     assert result["command"].startswith("wallclock lab check --quick --record ")
-    disturbed = {lab for lab in ("all-reduce", "memory-copy") if f"{lab} on a board" not in found}
+    disturbed = {lab for lab in ("all-reduce", "memory-copy") if lab in found}
     assert all(found[lab]["verdict"] == "odd" for lab in disturbed)
     assert len(file.read_text().splitlines()) == 2 - len(disturbed)

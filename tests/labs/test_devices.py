@@ -199,17 +199,11 @@ def test_a_tool_that_is_slow_or_fails_costs_a_note_and_no_gpu(
     assert found.usable == 3
 
 
-def test_an_older_driver_is_asked_for_less(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_older_driver_has_the_power_limit_at_another_place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     places = nvidia_smi(tmp_path, listing([H100]))
-    old = (
-        (places / "nvidia-smi")
-        .read_text()
-        .replace(
-            f"*mig.mode*) cat {tmp_path}/query",
-            "*mig.mode*) echo 'Field \"mig.mode.current\" is not a valid field to query.'; exit 2",
-        )
-    )
-    (places / "nvidia-smi").write_text(old)
+    log = (tmp_path / "log").read_text()
+    old = log.replace("gpu_power_readings", "power_readings").replace("current_power_limit", "power_limit")
+    (tmp_path / "log").write_text(old.replace("mig_mode", "other"))
     monkeypatch.setenv("PATH", f"{places}{os.pathsep}{os.environ['PATH']}")
     (one,) = list_gpus(5).gpus
     assert (one.name, one.driver, one.mig, one.power) == (H100, "580.65.06", "", "700.00")
@@ -217,7 +211,7 @@ def test_an_older_driver_is_asked_for_less(tmp_path: Path, monkeypatch: pytest.M
 
 def test_what_a_tool_does_not_know_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     gpus = listing(["NVIDIA GeForce RTX 4090 Laptop GPU"])
-    unknown = replace(gpus.gpus[0], ecc="[N/A]", mig="[N/A]", power="[Not Supported]")
+    unknown = replace(gpus.gpus[0], ecc="N/A", mig="[N/A]", power="")
     places = nvidia_smi(tmp_path, replace(gpus, gpus=(unknown,)))
     monkeypatch.setenv("PATH", f"{places}{os.pathsep}{os.environ['PATH']}")
     (one,) = list_gpus(5).gpus

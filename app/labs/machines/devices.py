@@ -27,7 +27,7 @@ _MATTERS = (*_CHOICES, "CUDA_DEVICE_ORDER", "LD_LIBRARY_PATH", "PATH")
 _NONE_VISIBLE = re.compile(r"no (cuda|hip) gpus|no cuda-capable device|no rocm-capable", re.I)
 _MIG = " MIG "  # between the name of a GPU and the profile of its instance
 _AGAIN = 60.0  # seconds until a GPU that did not work is asked again
-_CHILD, _TOOL = 60.0, 5.0  # seconds for the child that imports torch, and for the vendor's tool
+_CHILD, _TOOL = 60.0, 15.0  # seconds for the child that imports torch, and for the vendor's tool
 Kind = Literal["cuda", "rocm", "none"]
 Start = Callable[[Path], int]
 

@@ -16,23 +16,25 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 
-from app.labs.machines.nvidia_output import known_text, query_gpus
+from app.labs.machines.nvidia_output import GpuLog, known_text, read_smi_log
 
 _ASIDE = ("/usr/lib/wsl/lib", "/opt/rocm/bin")  # where tools are that are not on the PATH
-_FIELDS = {
-    "uuid": "uuid",
-    "name": "name",
-    "driver": "driver_version",
-    "persistence": "persistence_mode",
-    "mig": "mig.mode.current",
-    "ecc": "ecc.mode.current",
-    "compute_mode": "compute_mode",
-    "power": "power.limit",
-    "clock": "clocks.max.sm",
-    "memory_clock": "clocks.max.memory",
-    "pcie_generation": "pcie.link.gen.max",
-    "pcie_lanes": "pcie.link.width.current",
+# Where nvidia-smi -q -x has what we list of a GPU; in older drivers, some of it is at a later place.
+_LINK = "pci/pci_gpu_link_info"
+_PLACES: Mapping[str, tuple[str, ...]] = {
+    "uuid": ("uuid",),
+    "name": ("product_name",),
+    "persistence": ("persistence_mode",),
+    "mig": ("mig_mode/current_mig",),
+    "ecc": ("ecc_mode/current_ecc",),
+    "compute_mode": ("compute_mode",),
+    "power": ("gpu_power_readings/current_power_limit", "gpu_power_readings/power_limit", "power_readings/power_limit"),
+    "clock": ("max_clocks/sm_clock",),
+    "memory_clock": ("max_clocks/mem_clock",),
+    "pcie_generation": (f"{_LINK}/pcie_gen/max_link_gen",),
+    "pcie_lanes": (f"{_LINK}/link_widths/current_link_width",),
 }
+_UNIT = re.compile(r"(?<=\d)(x| W| MHz)$")
 _GPU = re.compile(r"GPU \d+: .+\(UUID: (?P<uuid>[^)]+)\)")
 _INSTANCE = re.compile(r"\s+MIG (?P<profile>\S+)\s+Device\s+\d+:\s+\(UUID: (?P<uuid>[^)]+)\)")
 _STYLE = re.compile(r"\x1b\[[\d;]*m")
@@ -139,29 +141,21 @@ def run_vendor_tool(command: Sequence[str], seconds: float) -> Output:
 
 
 def _of_nvidia(path: str, seconds: float) -> GpuListing:
-    questions = {"instances": (path, "-L"), "topology": (path, "topo", "-m")}
-    with ThreadPoolExecutor(len(questions) + 1) as pool:
-        table = pool.submit(query_gpus, partial(_query_vendor, path, seconds=seconds), tuple(_FIELDS.values()))
-        answers = pool.map(partial(run_vendor_tool, seconds=seconds), questions.values())
-        said = dict(zip(questions, answers, strict=True))
-    instances = dict(_instances(said["instances"].text))
-    found = table.result()
+    questions = ((path, "-q", "-x"), (path, "-L"), (path, "topo", "-m"))
+    with ThreadPoolExecutor(len(questions)) as pool:
+        said, listed, topology = pool.map(partial(run_vendor_tool, seconds=seconds), questions)
+    log, instances = read_smi_log(said.text), dict(_instances(listed.text))
     return GpuListing(
         tool="nvidia-smi",
-        gpus=tuple(_nvidia_gpu(row, instances.get(row["uuid"], {})) for row in found.rows()),
-        topology=_matrix(said["topology"].text),
-        trouble=found.trouble,
+        gpus=tuple(_nvidia_gpu(one, log.driver, instances) for one in log.gpus),
+        topology=_matrix(topology.text),
+        trouble=said.trouble,
     )
 
 
-def _query_vendor(path: str, query: str, seconds: float) -> tuple[str, str]:
-    said = run_vendor_tool((path, query, "--format=csv,noheader,nounits"), seconds)
-    return said.text, said.trouble
-
-
-def _nvidia_gpu(row: Mapping[str, str], instances: Mapping[str, str]) -> ListedGpu:
-    known = {own: row.get(name, "") for own, name in _FIELDS.items()}
-    return ListedGpu(**known, instances=instances)
+def _nvidia_gpu(one: GpuLog, driver: str, instances: Mapping[str, Mapping[str, str]]) -> ListedGpu:
+    known = {name: _UNIT.sub("", next(filter(None, map(one.said, places)), "")) for name, places in _PLACES.items()}
+    return ListedGpu(**known, driver=driver, instances=instances.get(known["uuid"], {}))
 
 
 def _instances(text: str) -> Iterator[tuple[str, Mapping[str, str]]]:
