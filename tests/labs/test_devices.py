@@ -18,13 +18,14 @@ from app.labs.machines import devices
 from app.labs.machines.devices import (
     NO_DEVICES,
     Devices,
+    answer_of,
     find_devices,
     find_gpus,
     has_traces,
     join_sources,
     promised_gpus,
+    spawn_query,
 )
-from app.labs.machines.torch_query import answer_of, spawn_query
 from app.labs.machines.vendor import GpuListing, ListedGpu, list_gpus, memory_in_use
 from app.labs.runner import probe
 from app.labs.runner.probe import SeenDevice, TorchProbe

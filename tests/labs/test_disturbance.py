@@ -12,15 +12,15 @@ from app.core.translation import speaking
 from app.course.content.catalog import Catalog
 from app.course.kinds.choice import LabExercise
 from app.labs.machines.machine import MachineFacts
-from app.labs.results.analysis import analyze_report, report_of, revise, shipped_runs
-from app.labs.results.notes import localized_note
-from app.labs.results.report import DOUBTS, WHAT_TO_DO, Measure, Report, disturbances_in, read_report
+from app.labs.results.analysis import analyze_report, read_report, report_of, shipped_runs
+from app.labs.results.report import DOUBTS, WHAT_TO_DO, Measure, Report, disturbances_in
 from app.labs.run import JobRecord, LabRun, RunOutcome
 from app.labs.runner.events import ClocksEvent, GpuReading, WaitEvent
 from app.labs.spec import lab_called, read_job
 from app.server.db.run_state import RunState
 from app.site.labs.match import find_result, is_of
 from app.site.labs.upload import read_sent, read_sent_file
+from app.site.labs.words import localized_note
 from tests.each import each
 
 QUIET = MachineFacts(processor="x", cores=16, load=0.5)
@@ -308,7 +308,7 @@ def test_a_run_that_an_earlier_version_stored_is_doubted_when_it_is_read() -> No
     today = report("all-reduce", *timed(*LINE, spread=2.0))
     stored = replace(today, doubts=(), measures=today.without_samples().measures)
     assert "doubts" not in (plain := stored.as_json().replace('"doubts": []', '"x": []'))
-    assert revise(read_report(plain)).doubts == today.doubts
+    assert read_report(plain).doubts == today.doubts
 
 
 DISTURBED = {"1386dd", "3b19ee", "910b8a", "9e122f", "15aa75", "16227b", "e378eb", "1b69d4", "f73075"}
@@ -350,5 +350,5 @@ def test_a_fit_says_how_sure_it_is_and_what_it_leaves_out() -> None:
     assert found.line.latency_range == pytest.approx((1e-4, 1e-4))
     says = "The time for 256 KiB is far off all others, so it is left out of the fit."
     assert says in found.notes
-    assert revise(found).notes.count(says) == 1
+    assert read_report(found.as_json()).notes.count(says) == 1
     assert read_report(found.as_json()).line == found.line

@@ -10,8 +10,8 @@ import pytest
 
 from app.labs.launch.base import plan_job
 from app.labs.machines.machine import MachineFacts
-from app.labs.results.analysis import gpu_spread, note_on_spread
-from app.labs.results.report import Report, read_report
+from app.labs.results.analysis import gpu_spread, note_on_spread, read_report
+from app.labs.results.report import Report
 from app.labs.spec import known_labs, lab_called
 from tests.each import each
 from tests.labs.gpus import H100, machine, uuid_of

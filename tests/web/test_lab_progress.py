@@ -10,8 +10,8 @@ from app.core.charts.bars import Bars
 from app.core.charts.plot import Plot
 from app.labs.launch.base import prepare_run
 from app.labs.machines.machine import MachineFacts
-from app.labs.results.analysis import Samples, measure_statistics, report_of
-from app.labs.results.report import Measure, Report, RunProgress, read_report
+from app.labs.results.analysis import Samples, measure_statistics, read_report, report_of
+from app.labs.results.report import Measure, Report, RunProgress
 from app.labs.run import RunOutcome
 from app.labs.runner.events import MeasureEvent, RankEvent, ReadyEvent, TimingEvent, as_line
 from app.labs.runner.timer import Sampling, Timer

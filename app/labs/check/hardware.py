@@ -19,7 +19,7 @@ from app.labs.check.world import (
 )
 from app.labs.evidence.faults import fault_cure
 from app.labs.machines.devices import Devices, is_instance
-from app.labs.machines.nvidia_output import GpuLog
+from app.labs.machines.vendor import GpuLog
 
 _IN_USE, _BUSY = 2.0**30, 20  # bytes that an idle driver does not take, and percent
 _MIB = 2.0**20
@@ -274,8 +274,6 @@ def _fabric(world: World, devices: Devices) -> Iterator[CheckFinding]:
     is_switched = len(devices.devices) >= _FEWEST_SWITCHED and _is_linked_throughout(devices.topology)
     if joining:
         yield _joined_finding(joining, is_switched=is_switched)
-    elif is_switched and len(devices.devices) >= _SWITCHED:
-        yield _fabric_manager(world)
 
 
 def _joined_finding(gpus: Sequence[GpuLog], *, is_switched: bool) -> CheckFinding:
@@ -289,15 +287,6 @@ def _joined_finding(gpus: Sequence[GpuLog], *, is_switched: bool) -> CheckFindin
         return passed_finding("fabric", f"{found}; no switches connect several GPUs here")
     cure = f"{fault_cure('system not yet initialized')} On GB200, see nvidia-imex-ctl too."
     return failed_finding("fabric", found, "Completed, Success", cure)
-
-
-def _fabric_manager(world: World) -> CheckFinding:
-    """The service, where the driver says nothing about the fabric: kernels have run without it."""
-    said = world.ask("systemctl", "is-active", "nvidia-fabricmanager")
-    if said.text.strip() == "active":
-        return passed_finding("fabric manager", "active")
-    why = said.trouble or "inactive"
-    return unknown("fabric manager", f"{why}; it may run in a container, or on the host")
 
 
 def _shared_memory(world: World, gpus: int) -> CheckFinding:

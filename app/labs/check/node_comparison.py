@@ -5,10 +5,12 @@ import json
 import re
 import shlex
 import statistics
+import subprocess
 import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import asdict, dataclass
 from enum import IntEnum
 from pathlib import Path
 
@@ -17,7 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 from app.core.errors import InputError, UnavailableError
 from app.core.units import scale_of, show_in
 from app.labs.check.world import CheckFinding, CheckReport, CheckVerdict
-from app.labs.launch.slurm import Pace, QueuedJob, SiteLines, last_line, read_queue, resource_options, slurm_output
+from app.labs.launch.slurm import SiteLines, last_line, resource_options, slurm_output
 from app.labs.run import new_name
 from app.labs.runner.job import write_whole
 from app.server.config import Settings
@@ -194,14 +196,6 @@ def _slowness(share: float, unit: str) -> float:
     return share - 1 if unit in _TIMES else 1 - share
 
 
-def read_node_check(node: str, text: bytes, otherwise: str) -> NodeCheck:
-    """The check of *node* that was printed as *text*; *otherwise* says why there is none."""
-    try:
-        return NodeCheck(node, _REPORT.validate_json(text))
-    except ValidationError:
-        return NodeCheck(node, None, otherwise)
-
-
 def _finding_number(finding: CheckFinding, share: float | None) -> str:
     shown = show_in(finding.value or 0.0, scale_of(finding.unit), 3)
     return shown if share is None else f"{shown} ({share:+.1%})"
@@ -210,6 +204,7 @@ def _finding_number(finding: CheckFinding, share: float | None) -> str:
 ALL = "all"
 _MINUTES, _QUICK_MINUTES, _ENDING = 30, 10, 1  # the last one is left for the end of the job
 _KILL = 10  # seconds from SIGTERM to SIGKILL
+_ARRIVAL = 3.0  # seconds until files that were written on a node are here
 _AWAY = re.compile(r"\A(?:down|drain|fail|unk|.*\*$)", re.IGNORECASE)  # * does not answer
 _SCRIPT = """\
 #!/bin/bash
@@ -220,15 +215,6 @@ timeout --signal=TERM --kill-after={kill} {seconds} \\
   srun --ntasks=1 --cpu-bind=none {words}{python} -m app lab check --json{options} > {report}.new
 mv {report}.new {report}
 """
-
-
-@dataclass(frozen=True, slots=True)
-class _NodeJob:
-    """The job *number* of Slurm on *node*, and when it was submitted."""
-
-    node: str
-    number: str
-    at: float = field(default_factory=time.monotonic)
 
 
 def node_states(names: str, partition: str) -> Mapping[str, str]:
@@ -244,116 +230,95 @@ def node_states(names: str, partition: str) -> Mapping[str, str]:
     return found
 
 
-def check_nodes(settings: Settings, names: str, *, quick: bool, pace: Pace | None = None) -> Iterator[NodeCheck]:
+def check_nodes(settings: Settings, names: str, *, quick: bool) -> Iterator[NodeCheck]:
     """The check of each node in *names*, as soon as it has ended."""
-    states = node_states(names, settings.slurm_partition)
-    jobs = _NodeJobs(settings, quick=quick, pace=pace or Pace())
+    states, site = node_states(names, settings.slurm_partition), SiteLines.read(settings.slurm_site)
+    folder = settings.runs / new_name("check")
     try:
-        for node, state in states.items():
-            if _AWAY.match(state):
-                yield NodeCheck(node, None, f"Slurm says that it is {state}")
-            elif says := jobs.submit(node):
-                yield NodeCheck(node, None, says)
-        yield from jobs.follow()
-    finally:
-        jobs.cancel()
-
-
-class _NodeJobs:
-    """The jobs of one check, whose files are in a folder of their own."""
-
-    def __init__(self, settings: Settings, *, quick: bool, pace: Pace) -> None:
-        self._settings, self._quick, self._pace = settings, quick, pace
-        self._site = SiteLines.read(settings.slurm_site)
-        self._folder = settings.runs / new_name("check")
-        self._jobs: list[_NodeJob] = []
-        self._ended: dict[str, float] = {}
+        folder.mkdir(parents=True)
+    except OSError as error:
+        raise UnavailableError(f"{folder}: {error.strerror}") from error
+    away = {node: state for node, state in states.items() if _AWAY.match(state)}
+    yield from (NodeCheck(node, None, f"Slurm says that it is {state}") for node, state in away.items())
+    jobs = [_NodeJob(node, folder, settings, site, quick) for node in states if node not in away]
+    with ThreadPoolExecutor(max(1, len(jobs))) as pool:
         try:
-            self._folder.mkdir(parents=True)
-        except OSError as error:
-            raise UnavailableError(f"{self._folder}: {error.strerror}") from error
-
-    def submit(self, node: str) -> str:
-        """Submit the check of *node*; why Slurm rejects it, or nothing."""
-        script = self._folder / f"{node}.sh"
-        write_whole(script, self._script(node).encode())
-        done = slurm_output("sbatch", "--parsable", *self._options(node), str(script))
-        if done.returncode:
-            return f"Slurm rejected it: {last_line(done.stderr)}"
-        self._jobs.append(_NodeJob(node, done.stdout.strip().split(";")[0]))
-        return ""
-
-    def follow(self) -> Iterator[NodeCheck]:
-        """The check of each node that was submitted, as soon as it has ended."""
-        while self._jobs:
-            time.sleep(self._pace.looks)
-            try:
-                queue = read_queue()
-            except UnavailableError:
-                continue  # jobs go on without the controller
-            for job in tuple(self._jobs):
-                if found := self._result_of(job, queue.get(job.number)):
-                    self._jobs.remove(job)
-                    yield found
-
-    def cancel(self) -> None:
-        """Cancel what has not ended."""
-        if numbers := [job.number for job in self._jobs]:
+            for done in as_completed([pool.submit(job.run) for job in jobs]):
+                yield done.result()
+        finally:  # what has not ended
             with contextlib.suppress(UnavailableError):
-                slurm_output("scancel", *numbers)
+                slurm_output("scancel", "--me", f"--name={','.join(job.name for job in jobs)}")
 
-    def _result_of(self, job: _NodeJob, queued: QueuedJob | None) -> NodeCheck | None:
-        """The check of a job that has ended; None while it has not."""
-        report = self._report_of(job.node)
-        if queued and queued.is_waiting:
-            return self._waited(job, queued)
-        if queued and queued.is_going:
-            return None
-        ended = self._ended.setdefault(job.number, time.monotonic())
-        if not report.exists() and time.monotonic() - ended < self._pace.files:
-            return None  # the last files of a node may arrive later than the news
-        state = queued.state.lower() if queued else "gone"
-        why = f"its job is {state}: {_last_words(_text_of(report.with_suffix('.log')))}"
-        return read_node_check(job.node, _text_of(report).encode(), why)
 
-    def _waited(self, job: _NodeJob, queued: QueuedJob) -> NodeCheck | None:
-        seconds = time.monotonic() - job.at
-        never = queued.never_starts and seconds > self._pace.files
-        if not never and seconds < self._settings.slurm_patience:
-            return None
-        slurm_output("scancel", job.number)
-        why = f"it waited {seconds:.0f} s in Slurm's queue: {queued.reason}"
-        if never:
-            why = f"Slurm would never start it: {queued.reason}"
-        return NodeCheck(job.node, None, why)
+@dataclass(frozen=True, slots=True)
+class _NodeJob:
+    """The check of *node* as a job of Slurm, whose files are in *folder*."""
 
-    def _report_of(self, node: str) -> Path:
-        return self._folder / f"{node}.json"
+    node: str
+    folder: Path
+    settings: Settings
+    site: SiteLines
+    quick: bool
 
-    def _script(self, node: str) -> str:
-        settings, report = self._settings, self._report_of(node)
+    @property
+    def name(self) -> str:
+        """The name by which it can be canceled."""
+        return f"{self.folder.name}-{self.node}"
+
+    def run(self) -> NodeCheck:
+        """Submit it, and wait until it has ended, or has waited for too long."""
+        script, report = self.folder / f"{self.node}.sh", self.folder / f"{self.node}.json"
+        write_whole(script, self._script(report).encode())
+        log = report.with_suffix(".log")
+        command = ["sbatch", "--wait", "--parsable", *self._options(log), str(script)]
+        most = self.settings.slurm_patience + 60 * self._minutes
+        try:
+            done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=most)
+        except subprocess.TimeoutExpired:
+            slurm_output("scancel", "--me", f"--name={self.name}")
+            return NodeCheck(
+                self.node, None, f"its job had not ended after {most:.0f} s, most of them in Slurm's queue"
+            )
+        except OSError as error:
+            return NodeCheck(self.node, None, f"sbatch cannot be run: {error.strerror}")
+        if not done.stdout.strip():
+            return NodeCheck(self.node, None, f"Slurm rejected it: {last_line(done.stderr)}")
+        end = time.monotonic() + _ARRIVAL
+        while not report.exists() and time.monotonic() < end:
+            time.sleep(_ARRIVAL / 10)
+        return read_node_check(self.node, _text_of(report), f"its job has ended: {_last_words(_text_of(log))}")
+
+    @property
+    def _minutes(self) -> int:
+        return _QUICK_MINUTES if self.quick else _MINUTES
+
+    def _script(self, report: Path) -> str:
+        settings = self.settings
         return _SCRIPT.format(
-            site_header=self._site.header, site_setup=self._site.setup, kill=_KILL,
-            runs=shlex.quote(str(self._folder / node)), report=shlex.quote(str(report)),
-            seconds=60 * (self._minutes - _ENDING), options=" --quick" if self._quick else "",
+            site_header=self.site.header, site_setup=self.site.setup, kill=_KILL,
+            runs=shlex.quote(str(self.folder / self.node)), report=shlex.quote(str(report)),
+            seconds=60 * (self._minutes - _ENDING), options=" --quick" if self.quick else "",
             words=f"{settings.slurm_srun} " if settings.slurm_srun else "",
             python=shlex.quote(settings.slurm_python or sys.executable),
         )  # fmt: skip
 
-    @property
-    def _minutes(self) -> int:
-        return _QUICK_MINUTES if self._quick else _MINUTES
-
-    def _options(self, node: str) -> Sequence[str]:
+    def _options(self, log: Path) -> Sequence[str]:
         """The options of sbatch: the whole node, whatever else the settings say."""
-        gpus = self._settings.slurm_gpus
-        whole = self._settings.model_copy(update={"slurm_exclusive": True})
-        log = str(self._report_of(node).with_suffix(".log")).replace("%", "%%")
+        gpus = self.settings.slurm_gpus
+        whole = self.settings.model_copy(update={"slurm_exclusive": True})
         return [
-            "--job-name=lab-check-node", "--nodes=1", "--ntasks=1", f"--nodelist={node}",
-            f"--time={self._minutes}", "--no-requeue", f"--output={log}",
-            *resource_options(max(1, gpus), "nccl" if gpus else "gloo", whole, self._site),
+            f"--job-name={self.name}", "--nodes=1", "--ntasks=1", f"--nodelist={self.node}",
+            f"--time={self._minutes}", "--no-requeue", f"--output={str(log).replace('%', '%%')}",
+            *resource_options(max(1, gpus), "nccl" if gpus else "gloo", whole, self.site),
         ]  # fmt: skip
+
+
+def read_node_check(node: str, text: str, otherwise: str) -> NodeCheck:
+    """The check of *node* that was printed as *text*; *otherwise* says why there is none."""
+    try:
+        return NodeCheck(node, _REPORT.validate_json(text))
+    except ValidationError:
+        return NodeCheck(node, None, otherwise)
 
 
 def _last_words(log: str) -> str:
@@ -363,7 +328,4 @@ def _last_words(log: str) -> str:
 
 
 def _text_of(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8", errors="replace")
-    except FileNotFoundError:
-        return ""
+    return path.read_text(encoding="utf-8", errors="replace") if path.exists() else ""

@@ -98,8 +98,7 @@ def _beside(folder: Path, *, on_gpu: bool) -> Mapping[str, object]:
 def _joined(folder: Path, values: Values, *, on_gpu: bool) -> WorkerRank:
     """The only rank of a world whose collectives go through NCCL, or gloo, all the same."""
     folder.mkdir(parents=True)
-    rank = WorkerRank(0, 1, folder, values=values, on_gpu=on_gpu, seconds=_SECONDS)
-    rank.force_backend()
+    rank = WorkerRank(0, 1, folder, values=values, on_gpu=on_gpu, seconds=_SECONDS, is_forced=True)
     rank.join()
     return rank
 

@@ -1,18 +1,17 @@
-"""The fourteen steps of the first hour, in their order."""
+"""The twelve steps of the first hour, in their order."""
 
 import math
 import platform
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from app.core.errors import InputError, UnavailableError
 from app.labs.check.gpu_state import judge_diagnosis, judge_log, judge_state, read_state
 from app.labs.check.hardware import driver, links, on_the_nodes, torch_devices
-from app.labs.check.kernels import LAB, bandwidth, check_attention, check_copies, nccl, products, two_nodes
+from app.labs.check.kernels import bandwidth, check_copies, nccl, products, two_nodes
 from app.labs.check.world import (
     CheckFailure,
     CheckFinding,
@@ -46,42 +45,6 @@ def after_the_load(world: World) -> Iterator[CheckFinding]:
     if log.gpus:
         yield from judge_state(log.gpus)
     yield from judge_diagnosis(world)
-
-
-_SIZES = "4KiB,1MiB"
-_HOW = "Set WALLCLOCK_LAB_LAUNCHER=slurm to check it."
-
-
-def jobs(world: World) -> Iterator[CheckFinding]:
-    """Whether jobs run shared, exclusive and with a GPU per task, and can be canceled."""
-    if not world.is_slurm:
-        yield unknown("Slurm", "runs do not go through Slurm here", _HOW)
-        return
-    gpus = world.devices().usable
-    backend = "nccl" if gpus > 1 else "gloo"
-    shapes = {"2 ranks": (2, ""), "2 ranks, a GPU per task": (2, "--gpus-per-task=1")}
-    whole = max(2, gpus // world.nodes)
-    shapes[f"{whole} ranks on an exclusive node"] = (whole, "--exclusive")
-    if world.nodes > 1:
-        shapes[f"{2 * whole} ranks on two nodes"] = (2 * whole, "")
-    for name, (ranks, option) in shapes.items():
-        if not gpus and "GPU" in option.upper():
-            yield unknown(name, "WALLCLOCK_SLURM_GPUS is 0")
-        else:
-            yield _job(world, name, ranks, backend, option)
-    left = world.canceled()
-    if left:
-        yield failed_finding("a canceled job", "; ".join(left), "nothing is left of it", "See squeue --me.")
-    else:
-        yield passed_finding("a canceled job", "nothing is left of it")
-
-
-def _job(world: World, name: str, ranks: int, backend: str, option: str) -> CheckFinding:
-    ran = world.run(LAB, {"ranks": str(ranks), "sizes": _SIZES}, backend, site=option)
-    report = ran.report
-    if ran.is_done:
-        return passed_finding(name, f"the sums of {report.world} ranks are right ({ran.seconds:.0f} s)")
-    return failed_finding(name, report.cause or report.state.word, "the sums are right", "")
 
 
 # With the parameters that labs start with, so that runs of different machines can be compared.
@@ -172,20 +135,12 @@ def _as_expected(name: str, broke: CheckFailure, says: str) -> CheckFinding:
     return failed_finding(name, broke.cause or broke.state.word, says, "")
 
 
-@dataclass(frozen=True, slots=True)
-class _Fault:
-    """What goes wrong, with *rank*, in words that begin a line."""
-
-    what: str
-    rank: int
-    name: str
-
-
+# What goes wrong, with which rank, in words that begin a line.
 _FAULTS = (
-    _Fault("memory", 1, "out of memory on rank {rank}"),
-    _Fault("raises", 1, "an exception on rank {rank}"),
-    _Fault("killed", 2, "rank {rank} is killed"),
-    _Fault("skips", 3, "rank {rank} skips a collective"),
+    ("memory", 1, "out of memory on rank {rank}"),
+    ("raises", 1, "an exception on rank {rank}"),
+    ("killed", 2, "rank {rank} is killed"),
+    ("skips", 3, "rank {rank} skips a collective"),
 )
 
 
@@ -196,13 +151,13 @@ def failures(world: World) -> Iterator[CheckFinding]:
     ranks = min(_RANKS, gpus) if gpus > 1 else _RANKS
     limit = _QUICK_LIMIT if world.quick else _LIMIT
     most = math.inf if world.is_slurm else limit + _LATER  # a job also waits for its nodes
-    for fault in _FAULTS:
-        rank = min(fault.rank, ranks - 1)
-        if fault.what == "skips" and ranks < _MAJORITY:
+    for what, number, name in _FAULTS:
+        rank = min(number, ranks - 1)
+        if what == "skips" and ranks < _MAJORITY:
             yield unknown("a rank skips a collective", _EVEN)
             continue
-        broke = world.fail(fault.what, rank, ranks, backend, limit)
-        yield _judged(fault.name.format(rank=rank), broke, rank, most)
+        broke = world.fail(what, rank, ranks, backend, limit)
+        yield _judged(name.format(rank=rank), broke, rank, most)
     after = world.fail("nothing", 0, ranks, backend, limit + _LATER)
     yield _as_expected("the next run", after, f"{ranks} ranks over {backend} met and summed")
     if gpus <= 1:
@@ -236,9 +191,7 @@ STEPS: tuple[tuple[str, Callable[[World], Iterator[CheckFinding]]], ...] = (
     ("Two nodes", two_nodes),
     ("Matrix products", products),
     ("Copies", check_copies),
-    ("Attention", check_attention),
     ("Failures on purpose", failures),
-    ("Slurm", jobs),
     ("Runs for a board", record_standard_runs),
     ("After the load", after_the_load),
 )

@@ -27,12 +27,10 @@ def read_event_lines(folder: Path) -> list[dict[str, Any]]:
     return [from_json(line) for line in lines if line.endswith(b"\n")]
 
 
-def time_limit_in(folder: Path) -> float:
-    """The seconds that the run in *folder* may take; 0 if that is not known."""
-    try:
-        return float(from_json((folder / "job.json").read_bytes()).get("seconds", 0.0))
-    except FileNotFoundError:
-        return 0.0
+def _job_in(folder: Path) -> dict[str, Any]:
+    """What the run in *folder* was to do; empty if that is not known."""
+    path = folder / "job.json"
+    return dict(from_json(path.read_bytes())) if path.exists() else {}
 
 
 def overtime_in(events: Sequence[dict[str, Any]], limit: float) -> str:
@@ -251,7 +249,7 @@ def late_ranks(folder: Path, killed: Sequence[int] = ()) -> str:
     """
     if says := _hung(folder, killed):
         return says
-    if says := overtime_in(read_event_lines(folder), time_limit_in(folder)):
+    if says := overtime_in(read_event_lines(folder), float(_job_in(folder).get("seconds", 0.0))):
         return says
     places = places_of(folder)
     if late := late_in(places):
@@ -374,11 +372,7 @@ def _hung(folder: Path, killed: Sequence[int]) -> str:
 
 def _busy_before(folder: Path) -> str:
     """That the machine had more to do than cores when the run began; empty if it had not, or nobody knows."""
-    try:
-        job = from_json((folder / "job.json").read_bytes())
-    except FileNotFoundError:
-        return ""
-    load, cores = (job.get("machine", {}).get(name) for name in ("load", "cores"))
+    load, cores = (_job_in(folder).get("machine", {}).get(name) for name in ("load", "cores"))
     if not isinstance(load, int | float) or not isinstance(cores, int | float) or not load > cores > 0:
         return ""
     return f"the load before the run was {load:g} on {cores:g} cores, so others may have taken its time"
@@ -386,12 +380,8 @@ def _busy_before(folder: Path) -> str:
 
 def _lost_between_gpus(folder: Path) -> bool:
     """Whether no collective ever finished on GPUs of one machine."""
-    try:
-        job = from_json((folder / "job.json").read_bytes())
-    except FileNotFoundError:
-        return False
-    events = read_event_lines(folder)
+    job, events = _job_in(folder), read_event_lines(folder)
     nodes = {event["machine"].get("nodes") or 1 for event in events if event["kind"] == "machine"}
     has_measured = any(event["kind"] in ("check", "measure") for event in events)
     is_one = job.get("launcher") != "by hand" and nodes <= {1}
-    return job["backend"] == "nccl" and is_one and not has_measured
+    return job.get("backend") == "nccl" and is_one and not has_measured

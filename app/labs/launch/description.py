@@ -9,9 +9,8 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from app.labs.machines.devices import NO_DEVICES, Devices, find_gpus, has_traces
+from app.labs.machines.devices import NO_DEVICES, Devices, find_gpus, has_traces, spawn_query
 from app.labs.machines.machine import describe_machine
-from app.labs.machines.torch_query import spawn_query
 from app.labs.run import LabRun, MachineEvent
 
 

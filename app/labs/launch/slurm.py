@@ -49,14 +49,6 @@ exit $code
 
 
 @dataclass(frozen=True, slots=True)
-class Allocation:
-    """Nodes with as many ranks on each."""
-
-    nodes: int
-    per_node: int
-
-
-@dataclass(frozen=True, slots=True)
 class SiteLines:
     """The lines of the site's file: those for sbatch, and those for the shell."""
 
@@ -76,7 +68,7 @@ class SiteLines:
         return cls("\n".join(header), "\n".join(line for line in lines if line not in header))
 
 
-def allocation_of(job: LabJob, backend: str, settings: Settings) -> Allocation:
+def nodes_of(job: LabJob, backend: str, settings: Settings) -> int:
     """The nodes of *job*: those that it names, or as few as have a GPU for each of its ranks.
 
     Over gloo, ranks take one node unless the job names more.
@@ -100,7 +92,7 @@ def allocation_of(job: LabJob, backend: str, settings: Settings) -> Allocation:
             f"{ranks} ranks take {nodes} nodes of {gpus} GPUs, and cannot be spread evenly over "
             f"them; take {ranks - ranks % nodes} or {ranks - ranks % nodes + nodes} ranks"
         )
-    return Allocation(nodes, ranks // nodes)
+    return nodes
 
 
 def options_of(job: LabJob, backend: str, settings: Settings, site: SiteLines) -> Sequence[str]:
@@ -290,7 +282,7 @@ class SlurmLauncher(Launcher):
 
     def with_nodes(self, job: LabJob, backend: str) -> LabJob:
         """*job* on as many nodes as it names, or as it takes."""
-        return job.on_nodes(allocation_of(job, backend, self._settings).nodes)
+        return job.on_nodes(nodes_of(job, backend, self._settings))
 
     def start(
         self, job: LabJob, backend: str = "gloo", patience: float = 1.0, name: str = "", notes: Sequence[str] = ()

@@ -8,6 +8,8 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
 
+from pydantic import TypeAdapter
+
 from app.core.expressions import ExpressionError, Quantity, evaluate, names_in, parse_expression
 from app.core.measurements.pieces import bad_point, line_interval, median_error, pieces
 from app.core.measurements.reports import AlphaBetaPiece
@@ -33,11 +35,10 @@ from app.labs.results.report import (
     disturbances_in,
     doubts_about,
     held_of,
-    read_report,
 )
 from app.labs.run import Event, LabRun, MachineEvent
 from app.labs.runner.events import CheckEvent, MeasureEvent, ReadyEvent, TimingEvent
-from app.labs.spec import RANKS, Lab, Value, known_labs, lab_called
+from app.labs.spec import RANKS, Lab, Value, known_labs, lab_called, parameters_in
 from app.server.db.run_state import RunState
 
 
@@ -279,18 +280,16 @@ def _measure(lab: Lab, names: Mapping[str, Quantity], words: Mapping[str, str], 
         samples=tuple(samples),
         predicted=expected,
         ratio=held / expected if expected else None,
-        right=_all_equal(samples, expected) if exact and expected is not None else None,
+        # A third of a number of bytes is rounded, one way or another.
+        right=all(math.isclose(one, expected, rel_tol=_EQUAL) for one in samples)
+        if exact and expected is not None
+        else None,
         derived=_derived(lab, name, median, known, words),
         trouble=trouble,
         held=held,
         by_rank=tuple(taken.by_rank),
         derived_by_rank=tuple(_derived(lab, name, own, known, words) for own in taken.by_rank) if lab.alone else (),
     )
-
-
-def _all_equal(samples: Sequence[float], expected: float) -> bool:
-    """Whether each is *expected*: a third of a number of bytes is rounded, one way or another."""
-    return all(math.isclose(one, expected, rel_tol=_EQUAL) for one in samples)
 
 
 def _derived(
@@ -326,11 +325,18 @@ def _placed(lab: Lab, where: Mapping[str, float | str], names: Mapping[str, Quan
     return found
 
 
-def revise(report: Report) -> Report:
-    """*report*, which an earlier version may have stored, with the doubts and lines of today."""
-    if report.lab not in known_labs():
+_REPORT: TypeAdapter[Report] = TypeAdapter(Report)
+
+
+def read_report(text: str | bytes) -> Report:
+    """The report that was stored as JSON; what earlier versions did not write, or judged otherwise, is as of today."""
+    report = _REPORT.validate_json(text)
+    known = known_labs().get(report.lab)
+    lab = known.run_over(report.backend) if known else None
+    measures = tuple(replace(one, held=held_of(lab, one.name, one.least, one.median)) for one in report.measures)
+    report = replace(report, measures=measures, given=report.given or parameters_in(report.command))
+    if lab is None:
         return report
-    lab = lab_called(report.lab).run_over(report.backend)
     doubts = doubts_about(report, lab)
     line, lines = (None, ()) if doubts else fitted_lines(lab, report.measures)
     notes = tuple(note for note in report.notes if not is_about_a_line(note))
@@ -346,7 +352,7 @@ _NEWEST = 200  # runs of a folder that are read
 @cache
 def shipped_runs() -> tuple[Report, ...]:
     """The runs that are shipped with the project."""
-    return tuple(revise(read_report(path.read_bytes())) for path in sorted(RECORDED.glob("*.json")))
+    return tuple(read_report(path.read_bytes()) for path in sorted(RECORDED.glob("*.json")))
 
 
 def own_runs(folder: Path) -> Sequence[Report]:

@@ -3,20 +3,23 @@
 A leader forks it; Slurm, torchrun or a person start it as `python -m app.labs.runner job.json`.
 """
 
+import faulthandler
 import importlib.util
 import json
 import os
+import resource
+import signal
 import subprocess
 import sys
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from app.labs.runner.job import DONE, Job, JobOutcome, note_start, write_whole
-from app.labs.runner.limits import allow_connections, stack_written_when_late, stop_after
+from app.labs.runner.job import DONE, Job, JobOutcome, note_start, stack_of, write_whole
 from app.labs.runner.rendezvous import shared_store
 from app.labs.runner.torch_version import require_torch
 
@@ -142,3 +145,46 @@ def _describe_machine(folder: Path, job: Job, own: Position) -> None:
 
 def _position_number(environment: Mapping[str, str], names: tuple[str, ...]) -> int | None:
     return next((int(environment[name]) for name in names if environment.get(name)), None)
+
+
+_EARLY = 1.0  # seconds before the limit; once a rank has ended, the others are elsewhere
+_STOPPING = (signal.SIGTERM, signal.SIGALRM)
+_FILES, _EACH = 256, 4  # open files of a rank, and for its connections to each of the others
+
+
+@contextmanager
+def stack_written_when_late(folder: Path, rank: int, seconds: float) -> Iterator[None]:
+    """While this lasts, *rank* writes its stack shortly before *seconds* are over, or if stopped.
+
+    That works even inside of a collective, where Python handles no signals.
+    """
+    path = stack_of(folder, rank)
+    with path.open("w") as file:
+        for number in _STOPPING:
+            faulthandler.register(number, file=file, chain=True)
+        faulthandler.dump_traceback_later(max(seconds - _EARLY, seconds / 2), file=file)
+        try:
+            yield
+            path.unlink()
+        finally:
+            faulthandler.cancel_dump_traceback_later()
+            for number in _STOPPING:
+                faulthandler.unregister(number)
+
+
+def allow_connections(ranks: int) -> None:
+    """Let this process open as many files as it needs to be connected to all *ranks*.
+
+    The limit is often 1,024, and gloo connects every rank to every other.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = _FILES + _EACH * ranks
+    if resource.RLIM_INFINITY not in (soft, hard):
+        needed = min(needed, hard)
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
+
+
+def stop_after(seconds: float) -> None:
+    """Have SIGALRM end this process after *seconds*, whatever it is doing then."""
+    signal.setitimer(signal.ITIMER_REAL, seconds)

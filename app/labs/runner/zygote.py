@@ -108,7 +108,8 @@ def main() -> int:
     children = _Children()
     pending = b""
     while not stopped:
-        quiet = _QUIET if children.leave_time else None
+        is_idle = not (children.leaders or children.probes)  # there is nothing that an import could disturb
+        quiet = _QUIET if children.later and is_idle else None
         found, _, _ = select.select([0, wake], [], [], quiet)
         if not found:
             _import(children.later.pop(0))
@@ -134,11 +135,6 @@ class _Children:
     leaders: set[int] = field(default_factory=set)
     probes: set[int] = field(default_factory=set)
     later: list[str] = field(default_factory=lambda: list(LATER))
-
-    @property
-    def leave_time(self) -> bool:
-        """Whether there is a module to import, and nothing runs that this could disturb."""
-        return bool(self.later) and not (self.leaders or self.probes)
 
     def start(self, order: ZygoteOrder) -> None:
         """Fork the child that *order* is for, and say so."""
