@@ -17,7 +17,7 @@ import yaml
 
 from app import labs
 from app.__main__ import main
-from app.labs.launch.base import instructions, prepare_run
+from app.commands.lab_launch import instructions, prepare_run
 from app.labs.results.analysis import report_of
 from app.labs.run import LabRun
 from app.labs.runner.job import note_start, stack_of

@@ -10,6 +10,7 @@ from typing import Any, get_args
 import pytest
 
 from app.__main__ import main
+from app.commands.lab_check import check_summary, step_lines
 from app.core.errors import InputError
 from app.core.units import scale_of
 from app.labs.check.steps import STEPS, report_check, take_steps
@@ -407,7 +408,7 @@ def test_the_standard_runs_are_written_to_a_file_that_a_board_takes(tmp_path: Pa
 def test_the_report_can_be_read_by_people_and_by_programs() -> None:
     sick = Output(smi_log(every={"compute_mode": "Prohibited"}, last={"persistence_mode": "GPU is lost"}))
     steps = tuple(take_steps(dgx({LOG: sick})))
-    lines = list(steps[0].lines())
+    lines = list(step_lines(steps[0]))
     assert lines[0].startswith(" 1. Driver and GPUs: failed  (")
     assert f"      passed                GPUs: 8 × {H100}, driver 580.65.06" in lines
     place = lines.index("      odd                   compute_mode: Prohibited on GPU 0, 1, 2, 3, 4, 5, 6, 7")
@@ -415,7 +416,7 @@ def test_the_report_can_be_read_by_people_and_by_programs() -> None:
     assert lines[place + 2].strip().startswith("Let several processes")
     result = report_check(steps, "wallclock lab check")
     assert result.has_failed
-    assert result.summary().startswith("1 failed, ")
+    assert check_summary(result).startswith("1 failed, ")
     plain = json.loads(result.as_json())
     assert [step["number"] for step in plain["steps"]] == list(range(1, 13))
     assert plain["steps"][0]["verdict"] == "failed"

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from app.core.units import BYTE, parse
-from app.labs.check.world import CheckFailure, CheckRun, TorchProcess, World
+from app.labs.check.world import CheckFailure, CheckRun, World
 from app.labs.machines.devices import NO_DEVICES, Devices
 from app.labs.machines.machine import MachineFacts
 from app.labs.machines.vendor import Output
@@ -103,8 +103,8 @@ class FakeWorld(World):
     def locked_memory(self) -> float:
         return self.lockable
 
-    def torch_process(self) -> TorchProcess:
-        return TorchProcess(version="2.13.0", seconds=self.importing)
+    def torch_process(self) -> tuple[str, float]:
+        return "2.13.0", self.importing
 
     def run_once(self, lab: str, given: Mapping[str, str], backend: str) -> CheckRun:
         self.ran.append(" ".join([lab, backend, *map("=".join, given.items())]))

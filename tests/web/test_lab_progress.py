@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from app.commands.lab_launch import prepare_run
 from app.core.charts.bars import Bars
 from app.core.charts.plot import Plot
-from app.labs.launch.base import prepare_run
 from app.labs.machines.machine import MachineFacts
 from app.labs.results.analysis import Samples, measure_statistics, read_report, report_of
 from app.labs.results.report import Measure, Report, RunProgress

@@ -52,7 +52,7 @@ def check_network(chosen: str, gpu: str = "") -> CheckFinding:
     if _OF_SEVERAL_TRAYS.search(gpu) and _NVLINK not in chosen:
         return odd_finding("network", chosen or "unknown", "MNNVL, since NVSwitches connect the trays of a rack", _IMEX)
     networks = list(_NAMED.finditer(chosen))
-    slow = [one for one in networks if not _is_direct(one)]
+    slow = [one for one in networks if not one["direct"] and not any(name in one["name"] for name in _WITHOUT_CARDS)]
     if slow:
         name = slow[0]["name"]
         cure = next((says for part, says in _CURES.items() if part in name), _OTHER)
@@ -60,10 +60,6 @@ def check_network(chosen: str, gpu: str = "") -> CheckFinding:
     if networks or _NVLINK in chosen:
         return passed_finding("network", chosen, _EXPECTED)
     return odd_finding("network", chosen or "unknown", _EXPECTED, _CURES["Socket"])
-
-
-def _is_direct(network: "re.Match[str]") -> bool:
-    return bool(network["direct"]) or any(name in network["name"] for name in _WITHOUT_CARDS)
 
 
 LAB = "all-reduce"
@@ -206,7 +202,7 @@ def pcie_under_load(world: World) -> Iterator[CheckFinding]:
     readings = [read_smi_log(one.text).gpus for one in said if one.text]
     # Of each GPU, the reading at which its link was the fastest.
     gpus = [
-        max(one, key=lambda gpu: (gpu.said(_GENERATION[0]), int(gpu.said(_WIDTH[0]).removesuffix("x") or 0)))
+        max(one, key=lambda gpu: (gpu.said(_GENERATION[0]), gpu.said(_WIDTH[0]).rjust(3)))
         for one in zip(*readings, strict=False)
     ]
     yield _link("PCIe width", gpus, _WIDTH, "all lanes", _LANES, devices.devices[0].name)
@@ -275,11 +271,11 @@ def _spread(name: str, ran: CheckRun) -> Iterator[CheckFinding]:
     times = ran.report.measures[0].by_rank
     if len(times) <= 1:
         return
-    spread, expected = gpu_spread(times), f"within {OUTLIER:.0%} of their median"
-    if spread.slow:
-        yield ran.judged(odd_finding(name, slow_gpus(spread, ran.report.machine), expected, _SLOWER))
+    (width, slow), expected = gpu_spread(times), f"within {OUTLIER:.0%} of their median"
+    if slow:
+        yield ran.judged(odd_finding(name, slow_gpus(slow, ran.report.machine), expected, _SLOWER))
     else:
-        yield ran.judged(passed_finding(name, f"the {len(times)} differ by {spread.width:.1%}", expected))
+        yield ran.judged(passed_finding(name, f"the {len(times)} differ by {width:.1%}", expected))
 
 
 def _not_run(name: str, ran: CheckRun) -> CheckFinding:

@@ -6,34 +6,29 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
-from pathlib import Path
 
 from app.core.errors import InputError, UnavailableError
 from app.labs.check.gpu_state import judge_diagnosis, judge_log, judge_state, read_state
-from app.labs.check.hardware import driver, links, on_the_nodes, torch_devices
+from app.labs.check.hardware import driver, links, torch_devices
 from app.labs.check.kernels import bandwidth, check_copies, nccl, products, two_nodes
 from app.labs.check.world import (
     CheckFailure,
     CheckFinding,
     CheckReport,
     CheckStep,
-    TorchProcess,
     World,
     failed_finding,
     odd_finding,
     passed_finding,
     unknown,
 )
-from app.labs.results.report import WHAT_TO_DO, Report
+from app.labs.results.report import WHAT_TO_DO
 from app.labs.runner.job import write_whole
 from app.server.db.run_state import RunState
 
 
 def after_the_load(world: World) -> Iterator[CheckFinding]:
     """The state in which the steps before have left the GPUs."""
-    if world.is_slurm:
-        yield on_the_nodes("state after the load")
-        return
     devices = world.devices()
     if devices.kind != "cuda":
         yield unknown("state after the load", devices.why_none if devices.kind == "none" else "not for AMD")
@@ -82,15 +77,11 @@ def record_standard_runs(world: World) -> Iterator[CheckFinding]:
             yield odd_finding(name, " ".join(ran.report.doubts), "nothing disturbs it", WHAT_TO_DO)
         else:
             reports.append(ran.report)
-    yield _written(world.record, reports)
-
-
-def _written(path: Path, reports: list[Report]) -> CheckFinding:
     try:
-        write_whole(path, "".join(f"{report.as_json()}\n" for report in reports).encode())
+        write_whole(world.record, "".join(f"{report.as_json()}\n" for report in reports).encode())
+        yield passed_finding("file", f"{len(reports)} runs in {world.record}")
     except OSError as error:
-        return failed_finding("file", f"{path}: {error.strerror}", "it can be written", "")
-    return passed_finding("file", f"{len(reports)} runs in {path}")
+        yield failed_finding("file", f"{world.record}: {error.strerror}", "it can be written", "")
 
 
 _STARTING = 30.0  # seconds from which on the import of torch is slow
@@ -107,16 +98,15 @@ def forks(world: World) -> Iterator[CheckFinding]:
     if world.is_slurm:
         yield unknown("process with torch", "under Slurm, each rank imports torch by itself")
     else:
-        yield _process_with_torch(world.torch_process())
+        version, seconds = world.torch_process()
+        found = f"torch {version}, imported in {seconds:.1f} s"
+        cure = "Install PyTorch on a local disk; a network file system takes this long at each start."
+        yield (
+            passed_finding("process with torch", found)
+            if seconds < _STARTING
+            else odd_finding("process with torch", found, f"less than {_STARTING:g} s", cure)
+        )
     yield _products(world)
-
-
-def _process_with_torch(process: TorchProcess) -> CheckFinding:
-    found = f"torch {process.version}, imported in {process.seconds:.1f} s"
-    if process.seconds < _STARTING:
-        return passed_finding("process with torch", found)
-    cure = "Install PyTorch on a local disk; a network file system takes this long at each start."
-    return odd_finding("process with torch", found, f"less than {_STARTING:g} s", cure)
 
 
 def _products(world: World) -> CheckFinding:
@@ -197,6 +187,9 @@ STEPS: tuple[tuple[str, Callable[[World], Iterator[CheckFinding]]], ...] = (
 )
 
 
+_OF_NODES = (driver, torch_devices, links, after_the_load)  # of which nothing is seen where jobs are submitted
+
+
 def take_steps(world: World) -> Iterator[CheckStep]:
     """Each step, once it has been taken."""
     for number, (title, look) in enumerate(STEPS, 1):
@@ -213,6 +206,10 @@ def report_check(steps: tuple[CheckStep, ...], command: str) -> CheckReport:
 
 def _found(look: Callable[[World], Iterator[CheckFinding]], world: World) -> Iterator[CheckFinding]:
     """What a step finds; what stops it is a finding too."""
+    if world.is_slurm and look in _OF_NODES:
+        cure = "Run this on a node too: srun wallclock lab check, with WALLCLOCK_LAB_LAUNCHER=local."
+        yield unknown("this step", "under Slurm, this is a matter of the nodes", cure)
+        return
     try:
         yield from look(world)
     except (InputError, UnavailableError) as error:

@@ -19,7 +19,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from app.core.errors import UnavailableError, capitalize
+from app.core.errors import UnavailableError
 from app.core.units import scale_of, show_in
 from app.core.yaml_file import read_document
 from app.labs.launch.base import Launcher
@@ -42,9 +42,6 @@ class CheckVerdict(StrEnum):
     PASSED = "passed"
     ODD = "odd"
     FAILED = "failed"
-
-
-_ORDER = tuple(CheckVerdict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,17 +74,7 @@ class CheckStep:
     def verdict(self) -> CheckVerdict:
         """The worst verdict of its findings."""
         found = (finding.verdict for finding in self.findings)
-        return max(found, key=_ORDER.index, default=CheckVerdict.UNKNOWN)
-
-    def lines(self) -> Iterator[str]:
-        """The step as lines of plain text."""
-        yield f"{self.number:2}. {self.title}: {self.verdict}  ({self.seconds:.0f} s)"
-        for one in self.findings:
-            yield f"      {one.verdict:<20}  {one.name}: {one.found}"
-            if one.expected and one.verdict is not CheckVerdict.PASSED:
-                yield f"{'':28}expected: {one.expected}"
-            if one.cure and one.verdict is not CheckVerdict.PASSED:
-                yield f"{'':28}{one.cure}"
+        return max(found, key=list(CheckVerdict).index, default=CheckVerdict.UNKNOWN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +90,6 @@ class CheckReport:
     def has_failed(self) -> bool:
         """Whether something failed; what is odd or could not be checked did not."""
         return any(step.verdict is CheckVerdict.FAILED for step in self.steps)
-
-    def summary(self) -> str:
-        """How many findings have each verdict, as a sentence."""
-        verdicts = [one.verdict for step in self.steps for one in step.findings]
-        counts = (f"{verdicts.count(one)} {one}" for one in reversed(_ORDER) if one in verdicts)
-        return f"{capitalize(', '.join(counts))}."
 
     def as_json(self) -> str:
         """Everything as JSON."""
@@ -257,14 +238,6 @@ class CheckFailure:
     left: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TorchProcess:
-    """The process with torch, from which ranks are forked: *seconds* until it had imported that *version*."""
-
-    version: str
-    seconds: float
-
-
 @dataclass(slots=True)
 class World:
     """The machine of this process, and runs on it or, through Slurm, elsewhere.
@@ -278,7 +251,7 @@ class World:
     record: Path | None = None
     begun: float = field(default_factory=time.monotonic, init=False)  # as the log of the kernel counts
     _launcher: Launcher = field(init=False)
-    _process: TorchProcess | None = field(default=None, init=False)
+    _process: tuple[str, float] | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self._launcher = launcher_of(self.settings)
@@ -333,11 +306,11 @@ class World:
         soft, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
         return math.inf if soft == resource.RLIM_INFINITY else float(soft)
 
-    def torch_process(self) -> TorchProcess:
-        """The process with torch, as it is when it has just been started."""
+    def torch_process(self) -> tuple[str, float]:
+        """The version of torch in the process from which ranks are forked, and the seconds of its import."""
         if self._process is None and isinstance(self._launcher, LocalLauncher):
             begun = time.monotonic()
-            self._process = TorchProcess(version=self._launcher.warm(), seconds=time.monotonic() - begun)
+            self._process = self._launcher.warm(), time.monotonic() - begun
         if self._process is None:
             raise UnavailableError("under Slurm, each rank imports torch by itself")
         return self._process

@@ -6,7 +6,7 @@ import signal
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -301,10 +301,10 @@ def _exited(evidence: _Evidence) -> Iterator[str]:
             yield f"rank {rank} exited with code {evidence.codes[rank]}"
 
 
-def _logged(evidence: _Evidence) -> Iterator[str]:
-    """A rank whose log names a fault."""
+def _logged(evidence: _Evidence, find: Callable[[str], str] = cause_in) -> Iterator[str]:
+    """A rank in whose log a fault can be found."""
     for rank, log in evidence.logs.items():
-        if cause := cause_in(log):
+        if cause := find(log):
             yield f"rank {rank}: {cause}"
 
 
@@ -314,13 +314,6 @@ def _awaited(evidence: _Evidence) -> Iterator[str]:
         yield f"{late}; {_SAME}"
     elif all_await_their_first(evidence.logs) and _lost_between_gpus(evidence.folder):
         yield known_faults().hang.says
-
-
-def _vaguely(evidence: _Evidence) -> Iterator[str]:
-    """A rank that says that it failed, but not why."""
-    for rank, log in evidence.logs.items():
-        if cause := vague_cause_in(log):
-            yield f"rank {rank}: {cause}"
 
 
 def _aborted(evidence: _Evidence) -> Iterator[str]:
@@ -352,7 +345,8 @@ def _lost(evidence: _Evidence) -> Iterator[str]:
 
 # The places to look for the rank that failed, the surest first.
 _LOOKS: tuple[Callable[[_Evidence], Iterator[str]], ...] = (
-    _killed_first, _told_to_end, _reported, _killed, _exited, _logged, _awaited, _vaguely, _aborted, _left, _lost,
+    _killed_first, _told_to_end, _reported, _killed, _exited, _logged, _awaited,
+    partial(_logged, find=vague_cause_in), _aborted, _left, _lost,
 )  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """Runs as Slurm jobs: submitted with sbatch, followed with squeue, stopped with scancel."""
 
 import contextlib
+import json
 import math
 import re
 import shlex
@@ -13,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import TypeAdapter
+from pydantic_core import from_json
 
 from app.core.errors import InputError, UnavailableError
 from app.labs.evidence.blame import blame, codes_of_srun
@@ -238,17 +239,6 @@ class Pace:
     files: float = 3.0
 
 
-@dataclass(frozen=True, slots=True)
-class _SlurmSubmission:
-    """`slurm.json`: the number of a run's Slurm job, and when it was submitted."""
-
-    job: str
-    at: float
-
-
-_SUBMITTED: TypeAdapter[_SlurmSubmission] = TypeAdapter(_SlurmSubmission)
-
-
 class SlurmLauncher(Launcher):
     """Starts runs on a cluster; Slurm decides their order."""
 
@@ -312,15 +302,15 @@ class SlurmLauncher(Launcher):
             cause = f"Slurm rejected it: {last_line(done.stderr)}"
             _end(run, RunOutcome(RunState.FAILED, cause))
             raise UnavailableError(cause)
-        submitted = _SlurmSubmission(done.stdout.strip().split(";")[0], time.time())
-        write_whole(run.folder / "slurm.json", _SUBMITTED.dump_json(submitted))
+        submitted = {"job": done.stdout.strip().split(";")[0], "at": time.time()}
+        write_whole(run.folder / "slurm.json", json.dumps(submitted).encode())
         self._looked = -math.inf
         return run
 
     def cancel(self, run: LabRun) -> None:
         """Stop *run*, whether it is waiting or running."""
         with contextlib.suppress(UnavailableError, FileNotFoundError):
-            slurm_output("scancel", _submitted(run).job)
+            slurm_output("scancel", _submitted(run)[0])
             (run.folder / "cancelled").touch()
 
     def close(self) -> None:
@@ -331,15 +321,15 @@ class SlurmLauncher(Launcher):
         if run.has_ended:
             return run.outcome
         try:
-            submitted = _submitted(run)
+            number, at = _submitted(run)
         except FileNotFoundError:
             return RunOutcome(RunState.LOST, "it was never submitted to Slurm")
         self._look()
-        job = self._jobs.get(submitted.job)
+        job = self._jobs.get(number)
         if self._silent or (job and job.is_going):
             return None
         if job and job.is_waiting:
-            return self._waited(run, submitted.job, job, time.time() - submitted.at)
+            return self._waited(run, number, job, time.time() - at)
         # The last files of a node may arrive a little later than the news that the job has ended.
         if time.monotonic() - self._ended.setdefault(run.id, time.monotonic()) < self._pace.files:
             return run.outcome if run.has_ended else None
@@ -350,7 +340,7 @@ class SlurmLauncher(Launcher):
         if self._silent:
             return f"Slurm does not answer: {self._silent}"
         with contextlib.suppress(FileNotFoundError):
-            number = _submitted(run).job
+            number, _ = _submitted(run)
             job = self._jobs.get(number)
             if job and job.is_waiting:
                 why = f" ({job.reason})" if job.reason not in ("", "None") else ""
@@ -381,8 +371,10 @@ class SlurmLauncher(Launcher):
         return _end(run, RunOutcome(RunState.FAILED, why))
 
 
-def _submitted(run: LabRun) -> _SlurmSubmission:
-    return _SUBMITTED.validate_json((run.folder / "slurm.json").read_bytes())
+def _submitted(run: LabRun) -> tuple[str, float]:
+    """The number of the run's Slurm job, and when it was submitted."""
+    plain = from_json((run.folder / "slurm.json").read_bytes())
+    return str(plain["job"]), float(plain["at"])
 
 
 def _judged(run: LabRun, state: str) -> RunOutcome:

@@ -12,7 +12,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
@@ -150,6 +150,15 @@ class Devices:
 NO_DEVICES = Devices()
 
 
+def counted_names(names: Sequence[str]) -> str:
+    """Each of *names* once, with how often it is there.
+
+    >>> counted_names(["H100", "H100", "A100"])
+    '2 × H100, 1 × A100'
+    """
+    return ", ".join(f"{names.count(name)} × {name}" for name in dict.fromkeys(names))
+
+
 def is_instance(device: Device) -> bool:
     """Whether *device* is a part of a GPU that MIG has divided."""
     return _MIG in device.name
@@ -248,12 +257,8 @@ def _ask(found: "Future[Devices]", start: Start) -> None:
 
 
 def _bare(uuid: str) -> str:
-    """A UUID without the vendor's prefix; ROCm's is 16 digits, which torch shows as their codes."""
-    plain = re.sub(r"^(GPU|MIG)-", "", uuid).lower()
-    digits = plain.replace("-", "")
-    if re.fullmatch(r"(3[0-9]|6[1-6]){16}", digits):
-        return bytes.fromhex(digits).decode("ascii")
-    return plain
+    """A UUID without the vendor's prefix."""
+    return re.sub(r"^(GPU|MIG)-", "", uuid).lower()
 
 
 def _listed_as(number: int, seen: TorchProbe, listing: GpuListing, chosen: Mapping[str, str]) -> ListedGpu | None:
@@ -305,8 +310,7 @@ def _why_none(seen: TorchProbe, listing: GpuListing, chosen: Mapping[str, str]) 
         return f"{name} is {text!r}, which hides every GPU"
     if not seen.torch:
         return f"torch could not be asked which GPUs it can use: {seen.error}"
-    names = [gpu.name for gpu in listing.gpus]
-    kinds = ", ".join(f"{names.count(name)} × {name}" for name in dict.fromkeys(names))
+    kinds = counted_names([gpu.name for gpu in listing.gpus])
     which = f"this machine's {kinds}" if kinds else "a GPU of this machine"
     build = f"ROCm {seen.hip}" if seen.hip else f"CUDA {seen.cuda}"
     built = f", built for {build}," if seen.cuda or seen.hip else ""

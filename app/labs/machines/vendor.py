@@ -1,10 +1,9 @@
-"""What the vendor's tool says about the GPUs: nvidia-smi or amd-smi.
+"""What the vendor's tool says about the GPUs: nvidia-smi.
 
 It knows what torch does not: the driver, limits, modes and links. A tool that is absent, slow or
 fails costs that knowledge alone.
 """
 
-import json
 import os
 import re
 import shutil
@@ -21,7 +20,7 @@ if TYPE_CHECKING:
     from xml.etree import ElementTree
 
 
-_ASIDE = ("/usr/lib/wsl/lib", "/opt/rocm/bin")  # where tools are that are not on the PATH
+_ASIDE = "/usr/lib/wsl/lib"  # where it is if not on the PATH
 # Where nvidia-smi -q -x has what we list of a GPU; in older drivers, some of it is at a later place.
 _LINK = "pci/pci_gpu_link_info"
 _PLACES: Mapping[str, tuple[str, ...]] = {
@@ -152,27 +151,38 @@ class Output:
 
 
 def tool() -> str:
-    """The path of the vendor's tool; empty if there is none."""
-    path = os.pathsep.join((os.environ.get("PATH", os.defpath), *_ASIDE))
-    names = ("nvidia-smi", "amd-smi")
-    return next((found for name in names if (found := shutil.which(name, path=path))), "")
+    """The path of nvidia-smi; empty if it is not there."""
+    path = os.pathsep.join((os.environ.get("PATH", os.defpath), _ASIDE))
+    return shutil.which("nvidia-smi", path=path) or ""
 
 
 def list_gpus(seconds: float) -> GpuListing:
     """The GPUs of this machine, as far as the tool says so within *seconds*."""
     path = tool()
-    name = os.path.basename(path)
     if not path:
         return GpuListing()
-    if name == "nvidia-smi":
-        return _of_nvidia(path, seconds)
-    return _of_amd(path, seconds)
+    questions = ((path, "-q", "-x"), (path, "-L"), (path, "topo", "-m"))
+    with ThreadPoolExecutor(len(questions)) as pool:
+        said, listed, topology = pool.map(partial(run_vendor_tool, seconds=seconds), questions)
+    log, instances = read_smi_log(said.text), dict(_instances(listed.text))
+    every = [
+        {name: _UNIT.sub("", next(filter(None, map(one.said, places)), "")) for name, places in _PLACES.items()}
+        for one in log.gpus
+    ]
+    return GpuListing(
+        tool="nvidia-smi",
+        gpus=tuple(
+            ListedGpu(**known, driver=log.driver, instances=instances.get(known["uuid"], {})) for known in every
+        ),
+        topology=_matrix(topology.text),
+        trouble=said.trouble,
+    )
 
 
 def memory_in_use(seconds: float) -> Sequence[float]:
     """Bytes of GPU memory that each process on the GPUs uses; empty if the tool cannot tell."""
     path = tool()
-    if not path.endswith("nvidia-smi"):
+    if not path:
         return []
     query = ("--query-compute-apps=used_memory", "--format=csv,noheader,nounits")
     said = map(str.strip, run_vendor_tool((path, *query), seconds).text.splitlines())
@@ -207,24 +217,6 @@ def run_vendor_tool(command: Sequence[str], seconds: float) -> Output:
     return Output(text)
 
 
-def _of_nvidia(path: str, seconds: float) -> GpuListing:
-    questions = ((path, "-q", "-x"), (path, "-L"), (path, "topo", "-m"))
-    with ThreadPoolExecutor(len(questions)) as pool:
-        said, listed, topology = pool.map(partial(run_vendor_tool, seconds=seconds), questions)
-    log, instances = read_smi_log(said.text), dict(_instances(listed.text))
-    return GpuListing(
-        tool="nvidia-smi",
-        gpus=tuple(_nvidia_gpu(one, log.driver, instances) for one in log.gpus),
-        topology=_matrix(topology.text),
-        trouble=said.trouble,
-    )
-
-
-def _nvidia_gpu(one: GpuLog, driver: str, instances: Mapping[str, Mapping[str, str]]) -> ListedGpu:
-    known = {name: _UNIT.sub("", next(filter(None, map(one.said, places)), "")) for name, places in _PLACES.items()}
-    return ListedGpu(**known, driver=driver, instances=instances.get(known["uuid"], {}))
-
-
 def _instances(text: str) -> Iterator[tuple[str, Mapping[str, str]]]:
     """The MIG instances of each GPU, from `nvidia-smi -L`: the profile by UUID."""
     uuid, found = "", dict[str, str]()
@@ -240,47 +232,6 @@ def _matrix(text: str) -> str:
     """The matrix of links, without the styles of a terminal and without its legend."""
     plain = _STYLE.sub("", text).partition("\nLegend")[0]
     return "\n".join(line.rstrip() for line in plain.splitlines() if line.strip())
-
-
-def _of_amd(path: str, seconds: float) -> GpuListing:
-    with ThreadPoolExecutor(2) as pool:
-        asked = ((path, "static", "--json"), (path, "topology"))
-        said, topology = pool.map(partial(run_vendor_tool, seconds=seconds), asked)
-    try:
-        gpus = tuple(map(_amd_gpu, _amd_cards(said.text))) if said.text else ()
-    except ValueError:
-        return GpuListing(tool="amd-smi", trouble="amd-smi did not answer in JSON")
-    return GpuListing(tool="amd-smi", gpus=gpus, topology=_matrix(topology.text), trouble=said.trouble)
-
-
-def _amd_cards(text: str) -> Sequence[Mapping[str, object]]:
-    """What amd-smi printed about each GPU: a list, in later versions within a mapping."""
-    said = json.loads(text)
-    cards = said.get("gpu_data") if isinstance(said, dict) else said
-    return [one for one in cards or () if isinstance(one, dict)]
-
-
-def _amd_gpu(card: Mapping[str, object]) -> ListedGpu:
-    power = _at(card, "limit", "max_power")
-    watts = _at(power, "value") if isinstance(power, dict) else power
-    return ListedGpu(
-        name=_text(_at(card, "asic", "market_name")),
-        uuid=_text(_at(card, "asic", "asic_serial")).lower().removeprefix("0x"),
-        driver=_text(_at(card, "driver", "version")),
-        power=_text(watts),
-        instances={},
-    )
-
-
-def _at(found: object, *way: str) -> object:
-    """What *found* has at the end of *way*; empty if it has no such place."""
-    for name in way:
-        found = found.get(name, "") if isinstance(found, dict) else ""
-    return found
-
-
-def _text(value: object) -> str:
-    return known_text(str(value))
 
 
 def _first_line(text: str) -> str:

@@ -20,7 +20,6 @@ from app.labs.results.report import (
     PairMatrix,
     Report,
     SlowPair,
-    readings_in,
     slowed_by_rank,
 )
 from app.labs.run import Event
@@ -272,7 +271,7 @@ def gpu_rows(events: Sequence[Event], machine: MachineFacts, measures: Sequence[
     """The GPUs of all ranks, as far as their vendor's tool or the times of each rank tell."""
     looks = {one.when: one for one in events if isinstance(one, ClocksEvent)}
     before, after = looks.get("before"), looks.get("after")
-    readings = readings_in(after) if after else ()
+    readings = after.readings if after else ()
     slowed = slowed_by_rank(before, after) if before and after else {}
     rates = next((one.derived_by_rank for one in reversed(measures) if one.derived_by_rank), ())
     found = []

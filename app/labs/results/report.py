@@ -7,9 +7,10 @@ from typing import Literal
 
 from app.core.translation import Numeral, noted
 from app.core.units import BYTE, RATIO, scale_of
+from app.labs.machines.devices import counted_names
 from app.labs.machines.machine import MachineFacts
 from app.labs.run import Event, JobRecord
-from app.labs.runner.events import ClocksEvent, GpuReading, WaitEvent
+from app.labs.runner.events import ClocksEvent, WaitEvent
 from app.labs.spec import Lab, amount
 from app.server.db.run_state import RunState
 
@@ -182,12 +183,12 @@ class Report:
         if self.backend != "nccl":
             return ""
         names = list(map(str, self.machine.gpus))
-        kinds = list(dict.fromkeys(names))
+        kinds = dict.fromkeys(names)
         nodes = f" on {self.span} nodes" if self.span > 1 else ""
         if len(kinds) == 1:
-            return f"{self.ranks} × {kinds[0]}{nodes}"
+            return f"{self.ranks} × {names[0]}{nodes}"
         if len(names) == self.ranks:
-            return ", ".join(f"{names.count(kind)} × {kind}" for kind in kinds)
+            return counted_names(names)
         return f"{self.ranks} × {' or '.join(kinds) or 'an unknown GPU'}{nodes}"
 
     @property
@@ -414,7 +415,7 @@ def _by_name(times: Iterable[Measure]) -> Iterator[tuple[str, Sequence[Measure]]
 def _gpu_signs(looks: Mapping[str, ClocksEvent]) -> Iterator[str]:
     """What else used the GPU of any rank before the run, and what slowed it down."""
     before, after = looks.get("before"), looks.get("after")
-    first = readings_in(before) if before else ()
+    first = before.readings if before else ()
     for rank, reading in enumerate(first):
         if reading and (reading.memory_used or 0.0) > _IN_USE:
             yield _USED.format(rank=rank, bytes=amount(reading.memory_used or 0.0, BYTE))
@@ -427,11 +428,6 @@ def _gpu_signs(looks: Mapping[str, ClocksEvent]) -> Iterator[str]:
                     yield _HOT.format(rank=rank, reason=reason, percent=f"{100 * share:.0f}")
 
 
-def readings_in(event: ClocksEvent) -> tuple[GpuReading | None, ...]:
-    """The GPU of each rank; earlier versions looked at rank 0's alone."""
-    return event.readings or (event.reading,)
-
-
 def slowed_by_rank(before: ClocksEvent, after: ClocksEvent) -> Mapping[int, Mapping[str, float]]:
     """For each rank whose driver counts it, the share of the run that a reason held its clock down.
 
@@ -439,7 +435,7 @@ def slowed_by_rank(before: ClocksEvent, after: ClocksEvent) -> Mapping[int, Mapp
     """
     lasted = max(after.at - before.at, 1e-9)
     found = {}
-    pairs = zip(readings_in(before), readings_in(after), strict=False)
+    pairs = zip(before.readings, after.readings, strict=False)
     for rank, (first, last) in enumerate(pairs):
         if first and last and last.slowed:
             found[rank] = {

@@ -15,7 +15,7 @@ import signal
 import socket
 import sys
 import time
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn, Self, TextIO
 
@@ -187,13 +187,9 @@ def _run(folder: Path, job: Job, stopped: list[int], wake: int) -> JobOutcome:
         ranks = _started(folder, job)
         state = _watched(ranks, wake, stopped, time.monotonic() + job.seconds)
         _end(ranks, state)
-    return replace(_outcome(ranks, state), seconds=round(time.monotonic() - begun, 3))
-
-
-def _outcome(ranks: _Ranks, state: str) -> JobOutcome:
-    """What the leader knows; why it ended so is found in the files, when it is asked for."""
-    return JobOutcome(
+    return JobOutcome(  # why it ended so is found in the files, when it is asked for
         state,
+        seconds=round(time.monotonic() - begun, 3),
         codes=ranks.codes,
         first=ranks.first,
         stopped=tuple(sorted(ranks.stopped)),

@@ -17,13 +17,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import NoReturn
 
 from app.labs.runner.job import DONE, Job, JobOutcome, note_start, stack_of, write_whole
 from app.labs.runner.rendezvous import shared_store
 from app.labs.runner.torch_version import require_torch
 
-_LIBRARY = Path(__file__).parents[1] / "library"
+LIBRARY = Path(__file__).parents[1] / "library"
 _DESCRIBING = 120.0  # seconds for the description of the machine
 _TRACE = 8000  # characters of a traceback
 _RANK = ("RANK", "SLURM_PROCID", "JOB_COMPLETION_INDEX")
@@ -47,21 +48,13 @@ def has_rank(environment: Mapping[str, str]) -> bool:
     return _position_number(environment, _RANK) is not None
 
 
-def rank_in(environment: Mapping[str, str]) -> int:
-    """The rank that *environment* gives this process."""
-    rank = _position_number(environment, _RANK)
-    if rank is None:
-        raise SystemExit(f"none of {', '.join(_RANK)} is set, so this process has no rank")
-    return rank
-
-
 def position_in(environment: Mapping[str, str], ranks: int, nodes: int | None) -> Position:
     """The position that Slurm, torchrun, an indexed Job or a person has set in *environment*.
 
     In an indexed Job of Kubernetes, each pod may have a torchrun of its own, which knows the ranks
     of its pod only. *ranks* and *nodes* are those that the run was to have; *nodes* may be unknown.
     """
-    rank, pod = rank_in(environment), _position_number(environment, _POD)
+    rank, pod = _position_number(environment, _RANK) or 0, _position_number(environment, _POD)
     world, there = _position_number(environment, _WORLD) or ranks, _position_number(environment, _NODES)
     local, pods = _position_number(environment, _LOCAL) or 0, nodes or 1
     if pod is not None and there == 1 and world * pods == ranks:
@@ -75,7 +68,7 @@ def position_in(environment: Mapping[str, str], ranks: int, nodes: int | None) -
 
 def run_rank(folder: Path) -> NoReturn:
     """Run this rank of the run in *folder* to its end."""
-    code, rank = 0, rank_in(os.environ)
+    code, rank = 0, _position_number(os.environ, _RANK) or 0
     try:
         job = Job.read(folder)
         own = position_in(os.environ, job.ranks, job.nodes)
@@ -110,18 +103,24 @@ def work(folder: Path, job: Job, rank: int, store: object = None) -> None:
 
     path = Path(job.worker)
     if not path.is_file():  # launched from a machine that has this package elsewhere
-        path = _LIBRARY / job.lab.replace("-", "_") / "worker.py"
-    spec = importlib.util.spec_from_file_location("lab_worker", path)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"{path} is not a Python module")
-    worker = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(worker)
+        path = LIBRARY / job.lab.replace("-", "_") / "worker.py"
+    worker = load_worker(path)
     own = WorkerRank(rank, job.ranks, folder, values=job.values, on_gpu=job.backend == "nccl", seconds=job.seconds)
     own.refuses_busy = job.refuses_busy
     with stack_written_when_late(folder, rank, job.seconds):
         own.join(store)
         worker.main(own)
         own.leave()
+
+
+def load_worker(path: Path) -> ModuleType:
+    """The program of every rank at *path*, imported."""
+    spec = importlib.util.spec_from_file_location("lab_worker", path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} is not a Python module")
+    worker = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(worker)
+    return worker
 
 
 def record_error(folder: Path, rank: int, error: BaseException) -> None:

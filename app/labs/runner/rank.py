@@ -370,10 +370,7 @@ def place_shown(where: Mapping[str, Place]) -> str:
     >>> place_shown({"size": 2.0**30}), place_shown({"side": 4096, "format": "bf16"})
     ('1024 MiB', 'side 4096, format bf16')
     """
-    return ", ".join(_part_shown(key, value) for key, value in where.items())
-
-
-def _part_shown(key: str, value: Place) -> str:
-    if isinstance(value, str):
-        return f"{key} {value}"
-    return f"{value / _MIB:g} MiB" if key == "size" else f"{key} {value:g}"
+    parts = ((key, value if isinstance(value, str) else f"{value:g}", value) for key, value in where.items())
+    return ", ".join(
+        f"{float(value) / _MIB:g} MiB" if key == "size" else f"{key} {shown}" for key, shown, value in parts
+    )

@@ -89,7 +89,10 @@ def shared_store(folder: Path, job: Job, rank: int, nodes: int | None) -> "Store
             "this rank and rank 0 have two clocks, and an emulated link requires one: start all ranks on one machine"
         )
     await_all(store, rank, job.ranks, job.starting)
-    _choose_interface(interface_of(own or address_towards(*others), known), job.network)
+    if name := interface_of(own or address_towards(*others), known):
+        os.environ.setdefault("GLOO_SOCKET_IFNAME", name)
+        if job.network:  # it was chosen, for NCCL too
+            os.environ.setdefault("NCCL_SOCKET_IFNAME", f"={name}")
     return store
 
 
@@ -165,14 +168,6 @@ def own_clock() -> str:
         machine = socket.gethostname()
     offsets = _OFFSETS.read_text() if _OFFSETS.exists() else ""
     return " ".join(f"{machine} {offsets}".split())
-
-
-def _choose_interface(name: str, network: str) -> None:
-    """Have gloo use this interface, and NCCL if the network was chosen, as far as none is set."""
-    if name:
-        os.environ.setdefault("GLOO_SOCKET_IFNAME", name)
-        if network:
-            os.environ.setdefault("NCCL_SOCKET_IFNAME", f"={name}")
 
 
 def own_addresses() -> Sequence[Address]:

@@ -195,14 +195,10 @@ def _import_for(folder: Path, later: list[str]) -> None:
     """Import those of *later* that the worker of the run in *folder* needs: once here, not once per rank."""
     with suppress(OSError, ValueError):  # its leader says what is wrong
         worker = Path(Job.read(folder).worker).read_text(encoding="utf-8")
-        for name in [name for name in later if _needs(worker, name)]:
+        trains = "from torch import nn" in worker
+        for name in [one for one in later if f"from {one} import" in worker or (one == _DYNAMO and trains)]:
             later.remove(name)
             _import(name)
-
-
-def _needs(worker: str, name: str) -> bool:
-    """Whether the code of a *worker* imports the module *name*, itself or by training a model."""
-    return f"from {name} import" in worker or (name == _DYNAMO and "from torch import nn" in worker)
 
 
 def _freeze() -> None:
