@@ -358,9 +358,9 @@ def test_two_nodes_are_measured_and_their_network_is_named() -> None:
 
 
 def test_what_belongs_to_the_nodes_of_a_cluster_is_left_to_them() -> None:
-    world = cluster()
-    for number in (1, 2, 4):
-        assert "WALLCLOCK_LAB_LAUNCHER=local" in told(only(world, number), UNKNOWN)
+    world, steps = cluster(), steps_of(cluster())
+    for number in (1, 2, 4, 12):
+        assert "WALLCLOCK_LAB_LAUNCHER=local" in told(list(steps[number].findings), UNKNOWN)
     assert "each rank imports torch" in told(only(world, 3), UNKNOWN)
     world.transport = "NVLS, P2P/CUMEM"
     assert {finding.verdict for number in (5, 6) for finding in only(world, number)} == {PASSED}

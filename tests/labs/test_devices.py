@@ -378,7 +378,7 @@ def test_without_a_trace_of_a_gpu_nothing_is_asked(tmp_path: Path, monkeypatch: 
 
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(devices, "_NODES", (str(tmp_path / "nvidia*"),))
-    monkeypatch.setattr("app.labs.machines.vendor._ASIDE", ())
+    monkeypatch.setattr("app.labs.machines.vendor._ASIDE", "")
     assert not has_traces()
     assert find_devices(start) is NO_DEVICES
     (tmp_path / "nvidia0").write_text("")

@@ -189,7 +189,10 @@ def test_nvidia_smi_is_asked_for_less_until_it_answers() -> None:
 
 
 def looks(before: GpuReading, after: GpuReading) -> list[ClocksEvent]:
-    return [ClocksEvent(at=100.0, when="before", reading=before), ClocksEvent(at=150.0, when="after", reading=after)]
+    return [
+        ClocksEvent(at=100.0, when="before", reading=before, readings=(before,)),
+        ClocksEvent(at=150.0, when="after", reading=after, readings=(after,)),
+    ]
 
 
 def told(*events: ClocksEvent | DetailEvent) -> list[str]:

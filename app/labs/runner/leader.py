@@ -15,7 +15,7 @@ import signal
 import socket
 import sys
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import NoReturn, Self, TextIO
 
@@ -187,9 +187,13 @@ def _run(folder: Path, job: Job, stopped: list[int], wake: int) -> JobOutcome:
         ranks = _started(folder, job)
         state = _watched(ranks, wake, stopped, time.monotonic() + job.seconds)
         _end(ranks, state)
-    return JobOutcome(  # why it ended so is found in the files, when it is asked for
+    return replace(_outcome(ranks, state), seconds=round(time.monotonic() - begun, 3))
+
+
+def _outcome(ranks: _Ranks, state: str) -> JobOutcome:
+    """What the leader knows; why it ended so is found in the files, when it is asked for."""
+    return JobOutcome(
         state,
-        seconds=round(time.monotonic() - begun, 3),
         codes=ranks.codes,
         first=ranks.first,
         stopped=tuple(sorted(ranks.stopped)),

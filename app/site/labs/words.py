@@ -1,13 +1,14 @@
 """A lab and the notes on its runs in the language of a page."""
 
 import re
+from collections.abc import Mapping
 from functools import cache
 from itertools import chain, zip_longest
 
 from app.core.translation import SOURCE, language, noted, translate, translate_known
 from app.labs.results.notes import PAIR_NOTES
 from app.labs.results.report import DOUBTS
-from app.labs.spec import Lab
+from app.labs.spec import Lab, MeasuredQuantity, Parameter
 
 _WORDS = ("title", "summary", "question")
 _FIELD = re.compile(r"\{(\w+)\}")
@@ -65,9 +66,10 @@ def translate_lab(lab: Lab) -> Lab:
     if language() == SOURCE:
         return lab
     given: dict[str, object] = {name: _said(getattr(lab, name)) for name in _WORDS}
-    for name in ("parameters", "measures"):
-        parts = getattr(lab, name)
-        given[name] = {key: one.model_copy(update={"says": _said(one.says)}) for key, one in parts.items()}
+    parts: dict[str, Mapping[str, Parameter | MeasuredQuantity]]
+    parts = {"parameters": lab.parameters, "measures": lab.measures}
+    for name, ones in parts.items():
+        given[name] = {key: one.model_copy(update={"says": _said(one.says)}) for key, one in ones.items()}
     given["gpu"] = translate_lab(lab.gpu) if lab.gpu else None
     return lab.model_copy(update=given)
 
@@ -75,7 +77,7 @@ def translate_lab(lab: Lab) -> Lab:
 def lab_sentences(lab: Lab) -> set[str]:
     """What is translated: the sentences of *lab* and of its form for GPUs."""
     found = {lab.processors_only, *(str(getattr(lab, name)) for name in _WORDS)}
-    found |= {one.says for one in (*lab.parameters.values(), *lab.measures.values())}
+    found |= {one.says for one in lab.parameters.values()} | {one.says for one in lab.measures.values()}
     found |= {name for one in lab.measures.values() for name in one.derived}
     if lab.gpu:
         found |= lab_sentences(lab.gpu)
