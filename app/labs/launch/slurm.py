@@ -69,7 +69,7 @@ class SiteLines:
         return cls("\n".join(header), "\n".join(line for line in lines if line not in header))
 
 
-def nodes_of(job: LabJob, backend: str, settings: Settings) -> int:
+def nodes_of_job(job: LabJob, backend: str, settings: Settings) -> int:
     """The nodes of *job*: those that it names, or as few as have a GPU for each of its ranks.
 
     Over gloo, ranks take one node unless the job names more.
@@ -272,7 +272,7 @@ class SlurmLauncher(Launcher):
 
     def with_nodes(self, job: LabJob, backend: str) -> LabJob:
         """*job* on as many nodes as it names, or as it takes."""
-        return job.on_nodes(nodes_of(job, backend, self._settings))
+        return job.on_nodes(nodes_of_job(job, backend, self._settings))
 
     def start(
         self, job: LabJob, backend: str = "gloo", patience: float = 1.0, name: str = "", notes: Sequence[str] = ()
