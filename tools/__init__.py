@@ -1,1 +1,1 @@
-"""What is run by hand or by CI and is no test: audits of pages, mutations, advisories."""
+"""What people and CI run beside the tests: audits of pages, mutations, advisories."""
