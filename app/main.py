@@ -22,7 +22,6 @@ from starlette.types import Scope
 from app.core.errors import AppError, ContentError, UnavailableError
 from app.course.content.course import read_course
 from app.course.sandbox.runner import Runner
-from app.labs.queue import Dispatcher
 from app.server import metrics
 from app.server.aside.payer import Payer
 from app.server.config import Settings
@@ -42,6 +41,7 @@ from app.server.network.prefix import Prefix
 from app.server.network.routes import methods_at
 from app.server.network.watch import StallWatch, Watch
 from app.site import Site, api, web
+from app.site.labs.queue import Dispatcher
 from app.site.members import NoMembers
 from app.site.part import SitePart
 from app.site.web.exercise.page_context import NoAssignments

@@ -64,9 +64,10 @@ ROOMS: dict[str, dict[str, set[str]]] = {
     "site": {
         "members": set(),
         "markdown": set(),
+        "labs": set(),
         "grading": {"members"},
         "api": {"grading", "markdown", "members"},
-        "web": {"grading", "markdown", "members"},
+        "web": {"grading", "labs", "markdown", "members"},
         "part": {"members", "web"},
     },
     "classes": {

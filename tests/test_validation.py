@@ -24,8 +24,8 @@ from app.course.content.outline import read_course_file
 from app.course.content.translations import read_exercise, read_topic
 from app.course.kinds.schema_errors import faults
 from app.labs import spec
-from app.labs.results.upload import read_sent
 from app.server.config import Settings
+from app.site.labs.upload import read_sent
 from tests.each import each
 from tests.labs.quiet_runs import quiet_run
 from tests.published.test_sources import SMALL

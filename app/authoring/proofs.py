@@ -31,10 +31,10 @@ from app.course.kinds.drawn_values import NOTHING_DRAWN, DrawError, corners, mix
 from app.course.kinds.numeric import ONLY, Numeric
 from app.course.sandbox.runner import Runner
 from app.labs.results.analysis import shipped_runs
-from app.labs.results.borrowable_runs import nccl_tests_runs
-from app.labs.results.match import BORROWING, FITTED, find_result, is_of, is_same_job
 from app.labs.results.report import Report
 from app.labs.spec import LabJob, lab_called, read_job
+from app.site.labs.match import BORROWING, FITTED, find_result, is_of, is_same_job
+from app.site.labs.nccl_tests import nccl_tests_runs
 from app.site.markdown import MathematicsError, addresses, check_mathematics
 
 _OPENAPI = "api/v1/openapi.json"

@@ -3,7 +3,7 @@
 import argparse
 import sys
 from argparse import ArgumentParser
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
@@ -110,3 +110,11 @@ def add_actions(parser: ArgumentParser) -> Commands:
 def add_output(parser: ArgumentParser, name: str) -> None:
     """The option that says where to write, which is a file such as *name*."""
     parser.add_argument("-o", "--output", metavar=name, default="-", help="default: standard output")
+
+
+def write_rows(rows: Sequence[Sequence[str]]) -> None:
+    """Print *rows* as columns."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for row in rows:
+        cells = (cell.rjust(width) for cell, width in zip(row, widths, strict=True))
+        sys.stdout.write("  ".join(cells).rstrip() + "\n")

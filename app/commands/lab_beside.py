@@ -2,14 +2,14 @@
 
 import json
 import sys
-from collections.abc import Sequence
 from pathlib import Path
 
+from app.commands.files import write_rows
 from app.core.errors import InputError
 from app.core.measurements.reports import CollectiveTest
 from app.labs.results.report import Report
-from app.labs.results.size_comparison import SIZE_COLUMNS, compare_sizes, difference_text, is_same_test
 from app.server.aside.measured_files import measured_apart
+from app.site.labs.nccl_tests import SIZE_COLUMNS, compare_sizes, difference_text, is_same_test
 
 
 def show_beside(report: Report, path: Path, *, as_json: bool) -> int:
@@ -29,11 +29,3 @@ def show_beside(report: Report, path: Path, *, as_json: bool) -> int:
     write_rows([SIZE_COLUMNS, *(one.cells() for one in pairs)])
     sys.stdout.write(f"\n{difference_text(pairs)}\n")
     return 0
-
-
-def write_rows(rows: Sequence[Sequence[str]]) -> None:
-    """Print *rows* as columns."""
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    for row in rows:
-        cells = (cell.rjust(width) for cell, width in zip(row, widths, strict=True))
-        sys.stdout.write("  ".join(cells).rstrip() + "\n")

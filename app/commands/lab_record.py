@@ -1,29 +1,151 @@
-"""`wallclock lab record`: run a list of labs, and record each run that nothing disturbed."""
+"""`wallclock lab record`: run a list of labs, and record each run that nothing disturbed, as the project ships them."""
 
+import argparse
 import os
+import shlex
 import sys
 from argparse import Namespace
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
+
+from pydantic import ValidationError
 
 from app.commands.files import STANDARD, source_of
-from app.commands.lab_launch import run_to_end
-from app.core.errors import InputError, UnavailableError
+from app.commands.lab_launch import parameter_pairs, run_to_end
+from app.core.errors import InputError, NotFoundError, UnavailableError
 from app.labs.launch.base import Launcher
 from app.labs.launch.local import launcher_of
-from app.labs.results.analysis import report_of
-from app.labs.results.recordings import (
-    RecordingRequest,
-    RecordingResult,
-    record_runs,
-    requests_in_folder,
-    requests_in_lines,
-)
+from app.labs.results.analysis import read_report, report_of
 from app.labs.results.report import Report
+from app.labs.runner.job import write_whole
+from app.labs.spec import lab_called
 from app.server.config import Settings
+from app.server.db.run_state import RunState
 
 _FAILED = 1
+_COMMAND = ["wallclock", "lab", "run"]  # may stand at the beginning of a line
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordingRequest:
+    """A run of *lab* to record, over nccl, gloo or auto; it *replaces* a file, or none."""
+
+    lab: str
+    given: Mapping[str, str]
+    backend: str = "auto"
+    replaces: Path | None = None
+
+    @property
+    def command(self) -> str:
+        """The command that runs it, without recording it."""
+        pairs = (f"{name}={text}" for name, text in self.given.items())
+        options = [] if self.backend == "auto" else ["--backend", self.backend]
+        return shlex.join([*_COMMAND, self.lab, *pairs, *options])
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecordingResult:
+    """Where the run of *request* is recorded, or the *reasons* why it is not."""
+
+    request: RecordingRequest
+    path: Path | None = None
+    reasons: tuple[str, ...] = ()
+
+
+def requests_in_lines(lines: Iterable[str]) -> Sequence[RecordingRequest]:
+    """The runs that *lines* ask for, each as `wallclock lab run` takes it."""
+    found = []
+    for number, line in enumerate(lines, start=1):
+        try:
+            if words := shlex.split(line, comments=True):
+                found.append(_request_in(words))
+        except (InputError, NotFoundError, ValueError) as error:
+            raise InputError(f"line {number}: {error}") from error
+    return found
+
+
+def requests_in_folder(folder: Path, *, disturbed: bool = False) -> Sequence[RecordingRequest]:
+    """The runs that the recordings in *folder* are of; only the *disturbed* ones, to replace them."""
+    found = [(path, _recording_in(path)) for path in sorted(folder.glob("*.json"))]
+    return [
+        RecordingRequest(
+            lab=report.lab, given=report.given, backend=report.backend, replaces=path if disturbed else None
+        )
+        for path, report in found
+        if report.doubts or not disturbed
+    ]
+
+
+def record_runs(
+    requests: Iterable[RecordingRequest], run: Callable[[RecordingRequest], Report], folder: Path
+) -> Iterator[RecordingResult]:
+    """Record what *requests* ask for in *folder*, one after the other, until one is canceled.
+
+    A recording that is replaced is there until the new one is.
+    """
+    for request in requests:
+        try:
+            report = run(request)
+        except (InputError, NotFoundError, UnavailableError) as error:
+            yield RecordingResult(request=request, reasons=(str(error),))
+            continue
+        if reasons := reasons_against(report):
+            yield RecordingResult(request=request, reasons=reasons)
+        else:
+            yield RecordingResult(request=request, path=_store(report, folder, request.replaces))
+        if report.state is RunState.CANCELED:
+            return
+
+
+def reasons_against(report: Report) -> tuple[str, ...]:
+    """Why *report* cannot be recorded; none if it can."""
+    if report.state is not RunState.DONE:
+        return (f"{report.state.word}: {report.cause}" if report.cause else report.state.word,)
+    wrong = [f"data check {name}: FAILED" for name, right in report.checks.items() if not right]
+    wrong += [f"{one.name}: not as the formula says" for one in report.measures if one.right is False]
+    nothing = () if report.measures else ("Nothing was measured.",)
+    return tuple(dict.fromkeys([*wrong, *nothing, *report.doubts]))
+
+
+def _store(report: Report, folder: Path, replaces: Path | None) -> Path:
+    path = folder / f"{report.id}.json"
+    try:
+        write_whole(path, f"{report.as_json()}\n".encode())
+        if replaces and replaces != path:
+            replaces.unlink(missing_ok=True)
+    except OSError as error:
+        raise UnavailableError(f"{folder} cannot be written: {error.strerror}") from error
+    return path
+
+
+def _recording_in(path: Path) -> Report:
+    try:
+        return read_report(path.read_bytes())
+    except ValidationError:
+        raise InputError(f"{path} is not a recording") from None
+    except OSError as error:
+        raise InputError(f"{path} cannot be read: {error.strerror}") from error
+
+
+class _LineParser(argparse.ArgumentParser):
+    """Reads the words of a line, and leaves it to others to exit."""
+
+    def error(self, message: str) -> NoReturn:
+        raise InputError(message)
+
+
+def _request_in(words: Sequence[str]) -> RecordingRequest:
+    parser = _LineParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("name")
+    parser.add_argument("pairs", nargs="*")
+    parser.add_argument("--backend", choices=("auto", "nccl", "gloo"), default="auto")
+    skipped = len(_COMMAND) if list(words[: len(_COMMAND)]) == _COMMAND else 0
+    read = parser.parse_intermixed_args(words[skipped:])
+    given = parameter_pairs(read.pairs)
+    return RecordingRequest(lab=lab_called(read.name).name, given=given, backend=read.backend)
 
 
 def run(arguments: Namespace) -> int:

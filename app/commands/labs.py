@@ -7,11 +7,11 @@ import threading
 from argparse import ArgumentParser, Namespace
 
 from app.core.errors import InputError
-from app.labs.queue import Dispatcher
 from app.server.config import Settings
 from app.server.db.migrations import migrate
 from app.server.db.session import connect
 from app.server.network.watch import logging_configuration
+from app.site.labs.queue import Dispatcher
 
 
 def add_options(parser: ArgumentParser) -> None:

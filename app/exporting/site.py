@@ -14,10 +14,10 @@ from app.course.content.catalog import Catalog
 from app.course.sandbox.pool import SandboxHealth
 from app.course.sandbox.runner import Runner
 from app.exporting.course_contents import SERVER, TROUBLE
-from app.labs.queue import Dispatcher
 from app.main import create_app, create_site
 from app.server.config import Settings
 from app.server.network.routes import Router
+from app.site.labs.queue import Dispatcher
 from app.site.web.frame.renderer import frame, render
 
 _SAYS = "What an exported course leaves to a server, and how to run one."

@@ -11,7 +11,7 @@ from typing import Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from app.core.errors import ContentError, InputError, NotFoundError, nearest
-from app.core.translation import SOURCE, Numeral, language, noted, translate
+from app.core.translation import Numeral, noted, translate
 from app.core.units import BYTE, COUNT, RATIO, Unit, scale_of, show, show_size
 from app.core.validation import problems_of
 from app.core.yaml_file import read_document
@@ -82,10 +82,6 @@ class Parameter(FrozenModel):
             raise InputError(translate("{name} takes at most {most} values", name=name, most=_MOST))
         return tuple(self.number(name, part) for part in parts)
 
-    def is_implied(self, name: str, value: Value) -> bool:
-        """Whether a command without it has this *value*, and is to stay without."""
-        return self.implied and value == self.read(name, str(self.start))
-
     def shown(self, value: Value) -> str:
         """*value* as a person would write it."""
         if isinstance(value, str):
@@ -95,11 +91,7 @@ class Parameter(FrozenModel):
         return amount(value, self.measured_in)
 
     def number(self, name: str, text: str) -> float:
-        """The one number that *text* is.
-
-        Raises:
-            InputError: as for `read`.
-        """
+        """The one number that *text* is."""
         try:
             value = self._parsed(text)
         except ValueError as error:
@@ -229,11 +221,7 @@ class Lab(FrozenModel):
         return self
 
     def on(self, backend: str) -> "Lab":
-        """The lab as it runs over *backend*: over nccl, each rank has a GPU.
-
-        Raises:
-            InputError: it has no form for GPUs.
-        """
+        """The lab as it runs over *backend*: over nccl, each rank has a GPU."""
         if backend == "nccl" and self.gpu is None:
             raise InputError(
                 translate(
@@ -254,12 +242,7 @@ class Lab(FrozenModel):
         return self.processors_only or PROCESSORS_ONLY[self.links]
 
     def words(self, values: Mapping[str, Value]) -> Mapping[str, str]:
-        """The parameters that may become part of a formula's text: those with listed choices.
-
-        Raises:
-            KeyError: a parameter is missing.
-            ValueError: a value is not one of the listed choices.
-        """
+        """The parameters that may become part of a formula's text: those with listed choices."""
         found = {name: str(values[name]) for name, one in self.parameters.items() if one.one_of}
         for name, word in found.items():
             if word not in self.parameters[name].one_of:
@@ -322,11 +305,7 @@ class LabJob:
 
 @cache
 def known_labs() -> Mapping[str, Lab]:
-    """Every lab, sorted by the name of its folder.
-
-    Raises:
-        ContentError: a lab.yaml is not valid.
-    """
+    """Every lab, sorted by the name of its folder."""
     return {lab.name: lab for lab in map(_read_spec, sorted(LIBRARY.glob("*/lab.yaml")))}
 
 
@@ -368,7 +347,9 @@ def read_job(lab: Lab, given: Mapping[str, str]) -> LabJob:
     nodes = _nodes_in(lab, count, given[NODES]) if NODES in given else None
     texts = {**lab.starts, **given, RANKS: str(count)}
     values = {name: parameter.read(name, texts[name]) for name, parameter in lab.parameters.items()}
-    implied = {name for name, one in lab.parameters.items() if one.is_implied(name, values[name])}
+    implied = {
+        name for name, one in lab.parameters.items() if one.implied and values[name] == one.read(name, str(one.start))
+    }
     said = {name: texts[name] for name in known if name in texts and name not in implied}
     return LabJob(lab, count, values, said, nodes)
 
@@ -420,40 +401,3 @@ def _merged(values: Mapping[str, object], different: Mapping[str, object]) -> di
         else:
             found[name] = new
     return found
-
-
-_WORDS = ("title", "summary", "question")
-
-
-def translate_lab(lab: Lab) -> Lab:
-    """*lab* with its words in the current language."""
-    if language() == SOURCE:
-        return lab
-    given: dict[str, object] = {name: _said(getattr(lab, name)) for name in _WORDS}
-    given["parameters"] = {name: _parameter(one) for name, one in lab.parameters.items()}
-    given["measures"] = {name: _measured(one) for name, one in lab.measures.items()}
-    given["gpu"] = translate_lab(lab.gpu) if lab.gpu else None
-    return lab.model_copy(update=given)
-
-
-def lab_sentences(lab: Lab) -> set[str]:
-    """What is translated: the sentences of *lab* and of its form for GPUs."""
-    found = {lab.processors_only, *(str(getattr(lab, name)) for name in _WORDS)}
-    found |= {one.says for one in lab.parameters.values()}
-    found |= {one.says for one in lab.measures.values()}
-    found |= {name for one in lab.measures.values() for name in one.derived}
-    if lab.gpu:
-        found |= lab_sentences(lab.gpu)
-    return {word.strip() for word in found if word.strip()}
-
-
-def _said(text: str) -> str:
-    return translate(text.strip()) if text.strip() else text
-
-
-def _parameter(one: Parameter) -> Parameter:
-    return one.model_copy(update={"says": _said(one.says)})
-
-
-def _measured(one: MeasuredQuantity) -> MeasuredQuantity:
-    return one.model_copy(update={"says": _said(one.says)})

@@ -11,7 +11,6 @@ from sqlalchemy import Engine
 from app.core.translation import language
 from app.course.content.catalog import Catalog
 from app.course.sandbox.runner import Runner
-from app.labs.queue import Dispatcher
 from app.server.aside.payer import EarnedCookies
 from app.server.config import Settings
 from app.server.db.history import ExerciseHistory, LearnerDrawing
@@ -21,6 +20,7 @@ from app.server.db.tables import now
 from app.server.db.writer import Writer
 from app.server.network.allowance import Allowances
 from app.server.network.drain import DrainState
+from app.site.labs.queue import Dispatcher
 from app.site.members import Members
 
 

@@ -4,7 +4,6 @@
 data and pipeline parallelism, which need numbers, are stand-ins that compute and send nothing.
 """
 
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from importlib import import_module
@@ -15,13 +14,12 @@ import pytest
 import torch
 import torch.distributed.device_mesh as meshes
 import torch.distributed.fsdp as fsdp
+import torch.distributed.pipelining as pipelining
 import torch.nn.parallel as parallel
 from torch import nn
 from torch._subclasses.fake_tensor import unset_fake_temporarily
 from torch.utils._pytree import tree_leaves
 
-from app.labs.library.ddp_overlap import computation
-from app.labs.library.pipeline import schedules
 from app.labs.runner import gpu
 from tests.labs import fake_gpu
 
@@ -105,11 +103,10 @@ def fake_training(free: float) -> Iterator[None]:
         patch.setattr(torch.Tensor, "_make_subclass", staticmethod(made))
         patch.setattr(meshes, "init_device_mesh", real_mesh)
         patch.setattr(fsdp, "fully_shard", lambda module, **_: module)
-        for module in (parallel, sys.modules[computation.__name__]):
-            patch.setattr(module, "DistributedDataParallel", _Replica)
-        patch.setattr(schedules, "PipelineStage", _Stage)
-        kinds = {name: (_Schedule, chunks) for name, (_, chunks) in schedules._SCHEDULES.items()}
-        patch.setattr(schedules, "_SCHEDULES", kinds)
+        patch.setattr(parallel, "DistributedDataParallel", _Replica)
+        patch.setattr(pipelining, "PipelineStage", _Stage)
+        for name in (name for name in vars(pipelining) if name.startswith("Schedule")):
+            patch.setattr(pipelining, name, _Schedule)
         patch.setattr(torch.cuda, "is_bf16_supported", lambda *_: True)
         patch.setattr(gpu, "free_bytes", lambda _: free)
         yield

@@ -13,6 +13,7 @@ from app.labs.machines import devices
 from app.labs.machines.devices import Devices, join_sources
 from app.labs.machines.vendor import GpuListing, ListedGpu
 from app.labs.runner.probe import SeenDevice, TorchProbe
+from tests.labs.smi import tree_of, whole_log
 
 NO_GPUS = "No CUDA GPUs are available"
 TOO_OLD = "The NVIDIA driver on your system is too old (found version 12020). Please update it."
@@ -24,8 +25,7 @@ case "$*" in
   -L) cat {folder}/list;;
   topo*) cat {folder}/topology;;
   *used_memory*) cat {folder}/used;;
-  *mig.mode*) cat {folder}/query;;
-  *) cut -d, -f1-4,6- {folder}/query;;
+  "-q -x") cat {folder}/log;;
 esac
 """
 TOPOLOGY = """\
@@ -92,20 +92,24 @@ def machine(count: int = 8) -> Devices:
 
 def nvidia_smi(folder: Path, gpus: GpuListing, script: str = "") -> Path:
     """The folder of a nvidia-smi that prints *gpus*, or is the *script*."""
-    rows, lines = [], []
+    logs, lines = [], []
     for number, one in enumerate(gpus.gpus):
-        row = (
-            one.uuid, one.name, one.driver, one.persistence, one.mig, one.ecc,
-            one.compute_mode, one.power, one.clock, one.memory_clock, one.pcie_generation,
-            one.pcie_lanes,
-        )  # fmt: skip
-        rows.append(", ".join(map(str, row)))
+        link = "pci/pci_gpu_link_info"
+        values = {
+            "uuid": one.uuid, "product_name": one.name, "persistence_mode": one.persistence,
+            "mig_mode/current_mig": one.mig, "ecc_mode/current_ecc": one.ecc, "compute_mode": one.compute_mode,
+            "gpu_power_readings/current_power_limit": one.power and f"{one.power} W",
+            "max_clocks/sm_clock": f"{one.clock} MHz", "max_clocks/mem_clock": f"{one.memory_clock} MHz",
+            f"{link}/pcie_gen/max_link_gen": one.pcie_generation,
+            f"{link}/link_widths/current_link_width": f"{one.pcie_lanes}x",
+        }  # fmt: skip
+        logs.append(f'<gpu id="{number}">{tree_of(values)}</gpu>')
         lines.append(f"GPU {number}: {one.name} (UUID: {one.uuid})")
         lines += [
             f"  MIG {profile}     Device  {place}: (UUID: {uuid})"
             for place, (uuid, profile) in enumerate(one.instances.items())
         ]
-    (folder / "query").write_text("".join(f"{row}\n" for row in rows))
+    (folder / "log").write_text(whole_log(logs, "580.65.06"))
     (folder / "list").write_text("\n".join(lines))
     (folder / "topology").write_text(TOPOLOGY)
     (folder / "used").write_text("31744\n[N/A]\n")

@@ -80,7 +80,7 @@ def main(rank: WorkerRank) -> None:
     asked: list[float] = []
     rank.budget.require_room = lambda size, less: asked.append(size)  # type: ignore[method-assign]
     torch.cuda.memory_allocated = lambda _: tally.settled()
-    if BROKEN:
+    if BROKEN in breakages:
         breakages[BROKEN]()
     path = Path(app.labs.__file__).parent / "library" / lab / "worker.py"
     spec = importlib.util.spec_from_file_location("gpu_worker", path)
@@ -88,6 +88,8 @@ def main(rank: WorkerRank) -> None:
     assert spec.loader
     worker = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(worker)
+    if BROKEN == "microbatches":
+        skip_a_microbatch(worker)
     with tally:
         worker.main(rank)
     if WATCHED:  # what was asked for was enough, and not far too much
@@ -134,7 +136,7 @@ def forget_the_sum() -> None:
 
 def pass_nothing_on() -> None:
     """The block that comes is one's own."""
-    from app.labs.ranks.links import Neighbors
+    from app.labs.ranks.emulation import Neighbors
 
     def pass_on(_: Neighbors, block: torch.Tensor, into: torch.Tensor) -> Callable[[], None]:
         into.copy_(block)
@@ -143,13 +145,11 @@ def pass_nothing_on() -> None:
     Neighbors.pass_on = pass_on  # type: ignore[assignment,method-assign]
 
 
-def skip_a_microbatch() -> None:
+def skip_a_microbatch(worker: Any) -> None:
     """The loss of one micro-batch does not count."""
-    from app.labs.library.pipeline import schedules
-
     losses = iter([0.0] + [1.0] * 99)
-    real = schedules.mean_square
-    schedules.mean_square = lambda found, target: next(losses) * real(found, target)
+    real = worker._mean_square
+    worker._mean_square = lambda found, target: next(losses) * real(found, target)
 
 
 def lose_a_segment() -> None:
@@ -163,6 +163,5 @@ breakages = {
     "averages": keep_gradients_to_oneself,
     "sums": forget_the_sum,
     "blocks": pass_nothing_on,
-    "microbatches": skip_a_microbatch,
     "segments": lose_a_segment,
 }

@@ -3,7 +3,7 @@
 Names, places and usual values are those of NVIDIA's public captures of these GPUs.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from xml.sax.saxutils import escape
 
 NA = "N/A"
@@ -193,18 +193,25 @@ def smi_log(
             f"<used_memory>{used}</used_memory></process_info>"
             for pid, command, used in processes * is_last
         )
-        gpus.append(f'<gpu id="00000000:{0x1B + number:02X}:00.0">{_tree(values)}<processes>{of_it}</processes></gpu>')
+        gpus.append(
+            f'<gpu id="00000000:{0x1B + number:02X}:00.0">{tree_of(values)}<processes>{of_it}</processes></gpu>'
+        )
+    return whole_log(gpus)
+
+
+def whole_log(gpus: Sequence[str], driver: str = "580.105.08") -> str:
+    """The log of *gpus*, each an element."""
     head = '<?xml version="1.0" ?>\n<!DOCTYPE nvidia_smi_log SYSTEM "nvsmi_device_v13.dtd">\n<nvidia_smi_log>\n'
-    version = f"<driver_version>580.105.08</driver_version>\n<attached_gpus>{count}</attached_gpus>\n"
+    version = f"<driver_version>{driver}</driver_version>\n<attached_gpus>{len(gpus)}</attached_gpus>\n"
     return f"{head}{version}{chr(10).join(gpus)}\n</nvidia_smi_log>\n"
 
 
-def _tree(values: Mapping[str, str]) -> str:
+def tree_of(values: Mapping[str, str]) -> str:
     """The *values* as elements within elements."""
     below: dict[str, dict[str, str]] = {}
     for path, text in values.items():
         tag, _, rest = path.partition("/")
         below.setdefault(tag, {})[rest] = text
     return "".join(
-        f"<{tag}>{escape(inner['']) if '' in inner else _tree(inner)}</{tag}>\n" for tag, inner in below.items()
+        f"<{tag}>{escape(inner['']) if '' in inner else tree_of(inner)}</{tag}>\n" for tag, inner in below.items()
     )

@@ -19,13 +19,13 @@ from fastapi.testclient import TestClient
 from sqlalchemy import Engine
 
 from app.labs.machines.devices import join_sources
-from app.labs.queue import Dispatcher
 from app.main import create_app, create_site
 from app.server.config import Settings
 from app.server.db.lab_runs import claim_run, enqueue, lab_run
 from app.server.db.migrations import migrate
 from app.server.db.session import connect
 from app.server.db.tables import LabRunRow, now
+from app.site.labs.queue import Dispatcher
 from tests.db.queue import run
 from tests.labs.conftest import PATIENCE, is_alive
 from tests.labs.gpus import TOO_OLD, known, listing, seen

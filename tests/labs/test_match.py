@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from app.labs.results.analysis import shipped_runs
-from app.labs.results.match import find_result, is_of
 from app.labs.spec import lab_called, read_job
+from app.site.labs.match import find_result, is_of
 from tests.each import each
 from tests.labs.quiet_runs import quiet_run
 

@@ -9,9 +9,7 @@ from pathlib import Path
 import pytest
 
 from app.__main__ import main
-from app.core.errors import InputError, UnavailableError
-from app.labs.results.analysis import shipped_runs
-from app.labs.results.recordings import (
+from app.commands.lab_record import (
     RecordingRequest,
     RecordingResult,
     reasons_against,
@@ -19,7 +17,9 @@ from app.labs.results.recordings import (
     requests_in_folder,
     requests_in_lines,
 )
-from app.labs.results.report import Report, read_report
+from app.core.errors import InputError, UnavailableError
+from app.labs.results.analysis import read_report, shipped_runs
+from app.labs.results.report import Report
 from app.server.db.run_state import RunState
 from tests.each import each
 from tests.labs.quiet_runs import quiet_run

@@ -10,8 +10,8 @@ from app.core.errors import InputError
 from app.labs.machines.machine import MachineFacts, describe_machine
 from app.labs.results.analysis import shipped_runs
 from app.labs.results.report import Report
-from app.labs.results.upload import read_sent
 from app.labs.spec import lab_called, read_job
+from app.site.labs.upload import read_sent
 from app.site.web.labs.predictions import machine_of
 from tests.each import each
 from tests.labs.gpus import H100, TOPOLOGY, machine

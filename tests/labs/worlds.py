@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from app.core.units import BYTE, parse
-from app.labs.check.world import CheckFailure, CheckRun, TorchProcess, World
+from app.labs.check.world import CheckFailure, CheckRun, World
 from app.labs.machines.devices import NO_DEVICES, Devices
 from app.labs.machines.machine import MachineFacts
 from app.labs.machines.vendor import Output
@@ -33,8 +33,6 @@ def of_dgx() -> dict[str, Output]:
         "nvidia-smi nvlink -s": linked(),
         "nvidia-smi -q -x": Output(smi_log()),
         "dmesg": Output("[    1.000000] Linux version 6.8.0\n"),
-        "systemctl is-active": Output("active\n"),
-        "all_reduce_perf": Output("# Avg bus bandwidth    : 470.5 \n"),
     }
 
 
@@ -45,15 +43,11 @@ class Speeds:
     small: float = 25e-6
     with_launch: float = 80e-6
     bus: float = 475 * GB
-    without_nvls: float = 365 * GB
     nodes: float = 330 * GB
-    tcp: float = 30 * GB
     products: dict[str, float] = field(
         default_factory=lambda: {"bf16": 680 * TFLOP, "tf32": 400 * TFLOP, "fp32": 51 * TFLOP}
     )
     copy: float = 2.9 * TB
-    fused: dict[str, float] = field(default_factory=lambda: {"flash": 1e-3, "cudnn": 0.8e-3, "efficient": 1.2e-3})
-    separate: float = 9e-3
     by_rank: tuple[float, ...] = ()
 
 
@@ -66,9 +60,6 @@ class FakeWorld(World):
     said: dict[str, Output] = field(default_factory=dict)
     speeds: Speeds = field(default_factory=Speeds)
     transport: str = "NVLS, P2P/CUMEM"
-    detours: dict[str, str] = field(
-        default_factory=lambda: {"NCCL_P2P_DISABLE": "SHM/direct", "NCCL_SHM_DISABLE": "NET/Socket"}
-    )
     throttled: str = "by the power limit for 80% of the run"
     quick: bool = False
     record: Path | None = None
@@ -79,13 +70,12 @@ class FakeWorld(World):
     lockable: float = math.inf
     begun: float = 1000.0
     cards: tuple[str, ...] = ("mlx5_0", "mlx5_1")
-    files: tuple[str, ...] = ("/dev/null", "pipe:[1]")
     joined: float = 3.0
-    failing: dict[str, str] = field(default_factory=dict)  # causes by lab, or by an option
+    importing: float = 2.0  # seconds for torch
+    failing: dict[str, str] = field(default_factory=dict)  # causes by lab
     faults: dict[str, str] = field(default_factory=dict)
     lasting: float = 1.0
     left: tuple[int, ...] = ()
-    left_in_queue: list[str] = field(default_factory=list)
     ran: list[str] = field(default_factory=list)
     disturbed: int = 0  # runs, from the first on
 
@@ -113,22 +103,16 @@ class FakeWorld(World):
     def locked_memory(self) -> float:
         return self.lockable
 
-    def torch_process(self) -> TorchProcess:
-        return TorchProcess(pid=7, version="2.13.0", seconds=2.0, files=self.files)
+    def torch_process(self) -> tuple[str, float]:
+        return "2.13.0", self.importing
 
-    def run_once(
-        self, lab: str, given: Mapping[str, str], backend: str, variables: Mapping[str, str], site: str
-    ) -> CheckRun:
-        words = [lab, backend, *map("=".join, given.items()), *map("=".join, variables.items())]
-        self.ran.append(" ".join([*words, site]).strip())
-        cause = self.failing.get(site or lab, "")
+    def run_once(self, lab: str, given: Mapping[str, str], backend: str) -> CheckRun:
+        self.ran.append(" ".join([lab, backend, *map("=".join, given.items())]))
+        cause = self.failing.get(lab, "")
         if cause:
             return CheckRun(report=self._report(lab, given, (), RunState.FAILED, cause), seconds=1.0)
-        measures = tuple(self._measures(lab, given, variables))
+        measures = tuple(self._measures(lab, given))
         report = replace(self._report(lab, given, measures), doubts=self._doubts())
-        for variable, way in self.detours.items():
-            if variable in variables:
-                report = replace(report, details={**report.details, "transport": way})
         return CheckRun(report=report, joined=self.joined, seconds=5.0)
 
     def fail(self, what: str, rank: int, ranks: int, backend: str, seconds: float) -> CheckFailure:
@@ -140,31 +124,23 @@ class FakeWorld(World):
         cause = self.faults.get(what, f"rank {rank}: it went wrong, as rank 0 noticed")
         return CheckFailure(state=RunState.FAILED, cause=cause, seconds=self.lasting, left=self.left)
 
-    def canceled(self) -> list[str]:
-        return self.left_in_queue
-
     def _doubts(self) -> tuple[str, ...]:
         """What disturbed the run that has just ended."""
         self.disturbed -= 1
         return ("Rank 3 had no core.",) if self.disturbed >= 0 else ()
 
-    def _measures(self, lab: str, given: Mapping[str, str], variables: Mapping[str, str]) -> list[Measure]:
+    def _measures(self, lab: str, given: Mapping[str, str]) -> list[Measure]:
         speeds = self.speeds
         if lab == "all-reduce":
-            return self._collectives(given, variables)
+            return self._collectives(given)
         if lab == "matrix-product":
             one = measure("time", {"side": 8192}, 1e-3, rate=speeds.products[given["format"]])
             return [replace(one, by_rank=speeds.by_rank)]
-        if lab == "memory-copy":
-            return [measure("time", {"size": 2.0**32}, 1e-3, bandwidth=speeds.copy)]
-        at = {"length": 16384.0}
-        return [measure("fused", at, speeds.fused[given["kernel"]]), measure("separate", at, speeds.separate)]
+        return [measure("time", {"size": 2.0**32}, 1e-3, bandwidth=speeds.copy)]
 
-    def _collectives(self, given: Mapping[str, str], variables: Mapping[str, str]) -> list[Measure]:
+    def _collectives(self, given: Mapping[str, str]) -> list[Measure]:
         speeds, ranks = self.speeds, int(given["ranks"])
-        bus = speeds.without_nvls if "NCCL_NVLS_ENABLE" in variables else speeds.bus
-        if ranks > len(self.gpus.devices) // max(self.nodes, 1):
-            bus = speeds.tcp if "NCCL_IB_DISABLE" in variables else speeds.nodes
+        bus = speeds.nodes if ranks > len(self.gpus.devices) // max(self.nodes, 1) else speeds.bus
         found = []
         for size in (parse(text, BYTE) for text in given["sizes"].split(",")):
             at = {"size": size}
@@ -181,8 +157,7 @@ class FakeWorld(World):
         cause: str = "",
     ) -> Report:
         ranks = int(given.get("ranks", "1"))
-        details = {"transport": self.transport, "kernel": given.get("kernel", "")}
-        details["throttled"] = self.throttled
+        details = {"transport": self.transport, "throttled": self.throttled}
         return Report(
             id="1", lab=lab, state=state, cause=cause, seconds=1.0, at="2026-11-22T10:00:00",
             command="", ranks=ranks, world=ranks, backend="nccl", links="real",
@@ -191,15 +166,14 @@ class FakeWorld(World):
                 uuids=tuple(one.uuid for one in self.gpus.devices),
             ),
             versions={"torch": "2.13.0", "nccl": "2.27.3"}, checks={"sums": True},
-            measures=measures, line=None, notes=(), details=details,
+            measures=measures, details=details,
         )  # fmt: skip
 
 
 def measure(name: str, where: Mapping[str, float], median: float, **derived: float) -> Measure:
     """A measure with one sample."""
     return Measure(
-        name=name, where=where, count=1, least=median, median=median, p90=median,
-        samples=(median,), predicted=None, ratio=None, right=None,
+        name=name, where=where, count=1, least=median, median=median, p90=median, samples=(median,),
         derived={key: DerivedValue(value, str(value)) for key, value in derived.items()},
     )  # fmt: skip
 

@@ -14,11 +14,11 @@ from app.core.measurements.reports import CollectiveTest
 from app.course.content.catalog import Catalog
 from app.course.kinds.choice import LabExercise
 from app.labs.results.analysis import shipped_runs
-from app.labs.results.match import FITTED
 from app.server.db.learner_cookie import new_learner, sign
 from app.server.db.session import open_session, open_writing_session
 from app.server.db.tables import PredictionRow
 from app.site import Site
+from app.site.labs.match import FITTED
 from app.site.web.frame.visitor import COOKIE
 from tests.calling import Caller
 

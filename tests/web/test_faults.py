@@ -20,12 +20,12 @@ from sqlalchemy import Engine, event
 from sqlalchemy.exc import OperationalError
 
 from app.course.sandbox.runner import Runner
-from app.labs.queue import Dispatcher
 from app.main import create_app, create_site
 from app.server.config import Settings
 from app.server.db.learner_cookie import create_token
 from app.server.db.session import open_session
 from app.site import Site
+from app.site.labs.queue import Dispatcher
 from tests.client import until_ready
 from tests.sandbox.faults import Fault, faulty
 

@@ -15,7 +15,6 @@ from sqlalchemy import select
 from app.labs import spec
 from app.labs.machines import devices
 from app.labs.machines.devices import NO_DEVICES, Devices, join_sources
-from app.labs.queue import Dispatcher
 from app.labs.results.analysis import shipped_runs
 from app.labs.spec import known_labs, lab_called
 from app.main import create_app
@@ -23,6 +22,7 @@ from app.server.config import Settings
 from app.server.db.session import open_session
 from app.server.db.tables import LabRunRow
 from app.site import Site
+from app.site.labs.queue import Dispatcher
 from tests.labs.gpus import H100, TOO_OLD, faulty, known, listing, machine, plain, seen
 from tests.labs.test_upload import of_nodes, sent
 

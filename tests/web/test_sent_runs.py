@@ -20,7 +20,6 @@ from sqlmodel import col
 
 from app.core.errors import InputError
 from app.labs.results.analysis import shipped_runs
-from app.labs.results.upload import FILE_LIMIT, MOST_RUNS, read_sent, read_sent_file
 from app.main import create_app
 from app.server.config import Settings
 from app.server.db import lab_runs
@@ -28,6 +27,7 @@ from app.server.db.lab_runs import SENT
 from app.server.db.session import open_session, open_writing_session
 from app.server.db.tables import LabRunRow
 from app.site import Site
+from app.site.labs.upload import FILE_LIMIT, MOST_RUNS, read_sent, read_sent_file
 from tests.db.queue import run as queued
 from tests.each import each
 from tests.labs.quiet_runs import quiet_run

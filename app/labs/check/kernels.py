@@ -1,11 +1,10 @@
-"""Steps 5 to 10: collectives, products, copies and attention, and the wires between."""
+"""Steps 5 to 9: collectives, products and copies, and the wires between."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
-from app.core.units import BYTE, BYTE_PER_SECOND, scale_of, show
+from app.core.units import BYTE, show
 from app.labs.check.world import (
-    NO_VARIABLES,
     CheckFinding,
     CheckRun,
     What,
@@ -17,13 +16,11 @@ from app.labs.check.world import (
     unknown,
 )
 from app.labs.machines.devices import Devices
-from app.labs.machines.nvidia_output import GpuLog, read_smi_log
+from app.labs.machines.vendor import GpuLog, read_smi_log
 from app.labs.results.analysis import OUTLIER, gpu_spread, slow_gpus
 from app.labs.results.report import Measure, Report
 
-_TENTH = 0.3  # of the bandwidth with the network, below which it was TCP
 _NVLINK = "MNNVL"
-_INFINIBAND = "NET/IB"
 _NAMED = re.compile(r"NET/(?P<name>[^,]+?)(?P<direct>/GDRDMA)?(?:,|$)")
 _WITHOUT_CARDS = ("GPUDirectTCPX", "FasTrak")  # Google's plugins copy for themselves
 _EXPECTED = "MNNVL, or a network with GDRDMA"
@@ -55,7 +52,7 @@ def check_network(chosen: str, gpu: str = "") -> CheckFinding:
     if _OF_SEVERAL_TRAYS.search(gpu) and _NVLINK not in chosen:
         return odd_finding("network", chosen or "unknown", "MNNVL, since NVSwitches connect the trays of a rack", _IMEX)
     networks = list(_NAMED.finditer(chosen))
-    slow = [one for one in networks if not _is_direct(one)]
+    slow = [one for one in networks if not one["direct"] and not any(name in one["name"] for name in _WITHOUT_CARDS)]
     if slow:
         name = slow[0]["name"]
         cure = next((says for part, says in _CURES.items() if part in name), _OTHER)
@@ -65,46 +62,9 @@ def check_network(chosen: str, gpu: str = "") -> CheckFinding:
     return odd_finding("network", chosen or "unknown", _EXPECTED, _CURES["Socket"])
 
 
-def variables_without(chosen: str) -> Mapping[str, str]:
-    """The variables that leave NCCL with TCP; none where NVLink connects the nodes."""
-    if _NVLINK in chosen:
-        return {}
-    is_other = "NET/" in chosen and not {"NET/IB", "NET/Socket"} & set(_families(chosen))
-    return {"NCCL_NET": "Socket"} if is_other else {"NCCL_IB_DISABLE": "1"}
-
-
-def compare_with_tcp(value: float, slow: float, variables: Mapping[str, str]) -> CheckFinding:
-    """A bandwidth beside the *slow* one of a run with *variables*."""
-    with_them = " ".join(f"{name}={text}" for name, text in variables.items())
-    name = "InfiniBand off" if "NCCL_IB_DISABLE" in variables else "network off"
-    found = f"{show(slow, BYTE_PER_SECOND, 3)} with {with_them}"
-    if slow < _TENTH * value:
-        return passed_finding(name, found, "about a tenth")
-    network = name.removesuffix(" off")
-    cure = f"So the run before did not use {network if network[0].isupper() else 'it'} either."
-    return odd_finding(name, found, "about a tenth", cure)
-
-
-def without_tcp() -> CheckFinding:
-    """A finding that TCP was not compared, since NVLink connects the nodes."""
-    return unknown("network off", "NVLink connects these nodes, and no variable turns it off")
-
-
-def _is_direct(network: "re.Match[str]") -> bool:
-    return bool(network["direct"]) or any(name in network["name"] for name in _WITHOUT_CARDS)
-
-
-def _families(chosen: str) -> list[str]:
-    """The networks in *chosen*, those of InfiniBand by one name: IBext_v8 is a plugin for it."""
-    names = (f"NET/{one['name']}" for one in _NAMED.finditer(chosen))
-    return [_INFINIBAND if name.startswith(_INFINIBAND) else name for name in names]
-
-
 LAB = "all-reduce"
 _JOINING = 10.0  # seconds until the ranks have met
 _SMALL, _LARGE, _QUICK = "8KiB", "8GiB", "64MiB"
-_NEAR = 0.1  # between two measurements of the same
-_AVERAGE = re.compile(r"# Avg bus bandwidth\s*: *([\d.]+)")
 _TWO = "WALLCLOCK_LAB_LAUNCHER=slurm and WALLCLOCK_SLURM_NODES=2 let this run on two nodes."
 
 
@@ -163,7 +123,7 @@ def bandwidth(world: World) -> Iterator[CheckFinding]:
         yield unknown("all-reduce", "it needs two GPUs" if ranks else world.devices().why_none)
         return
     large = _QUICK if world.quick else _LARGE
-    ran = _run(world, ranks, f"{_SMALL},{large}")
+    ran = world.run(LAB, {"ranks": str(ranks), "sizes": f"{_SMALL},{large}"}, "nccl")
     if not ran.is_done:
         yield _sums("all-reduce", ran)
         return
@@ -178,14 +138,9 @@ def bandwidth(world: World) -> Iterator[CheckFinding]:
     if world.quick:
         yield unknown("bus bandwidth", f"it needs {_LARGE}, which --quick leaves out")
         return
-    yield ran.judged(_bus(ran.report, gpu, ranks))
-    if "NVLS" in ran.report.details.get("transport", ""):
-        yield _without_nvls(world, gpu, ranks)
-    yield ran.judged(_beside_nccl_tests(world, ran.report, ranks))
-
-
-def _run(world: World, ranks: int, sizes: str, variables: Mapping[str, str] = NO_VARIABLES) -> CheckRun:
-    return world.run(LAB, {"ranks": str(ranks), "sizes": sizes}, "nccl", variables)
+    value, size = largest_bus_bandwidth(ran.report)
+    name = f"bus bandwidth at {show(size, BYTE, 3)}"
+    yield ran.judged(compare_expected(name, value, "GB/s", "bandwidth", gpu, ranks))
 
 
 def gpu_of(report: Report) -> str:
@@ -204,38 +159,6 @@ def largest_bus_bandwidth(report: Report) -> tuple[float, float]:
     return largest.derived["bus bandwidth"].value, float(largest.where["size"])
 
 
-def _bus(report: Report, gpu: str, ranks: int) -> CheckFinding:
-    value, size = largest_bus_bandwidth(report)
-    name = f"bus bandwidth at {show(size, BYTE, 3)}"
-    return compare_expected(name, value, "GB/s", "bandwidth", gpu, ranks)
-
-
-def _without_nvls(world: World, gpu: str, ranks: int) -> CheckFinding:
-    name = "bus bandwidth without NVLS"
-    ran = _run(world, ranks, _LARGE, {"NCCL_NVLS_ENABLE": "0"})
-    if not ran.is_done:
-        return _sums(name, ran)
-    value, _ = largest_bus_bandwidth(ran.report)
-    return ran.judged(compare_expected(name, value, "GB/s", "bandwidth without NVLS", gpu, ranks))
-
-
-def _beside_nccl_tests(world: World, report: Report, ranks: int) -> CheckFinding:
-    """Our bus bandwidth beside that of nccl-tests at the same size."""
-    value, size = largest_bus_bandwidth(report)
-    many = (f"{size:.0f}", "-g", str(ranks), "-d", "bfloat16")
-    said = world.ask("all_reduce_perf", "-b", many[0], "-e", *many)
-    average = _AVERAGE.search(said.text)
-    if average is None:
-        cure = "Build nccl-tests, and put all_reduce_perf on the PATH."
-        return unknown("beside nccl-tests", said.trouble or "its output has no average", cure)
-    theirs = float(average[1]) * scale_of("GB/s").factor
-    found = f"{show(value, BYTE_PER_SECOND, 3)} here, {show(theirs, BYTE_PER_SECOND, 3)} there"
-    expected = f"a difference of less than {_NEAR:.0%}"
-    if abs(value / theirs - 1) < _NEAR:
-        return passed_finding("beside nccl-tests", found, expected)
-    return odd_finding("beside nccl-tests", found, expected, "Report this, with both outputs.")
-
-
 def two_nodes(world: World) -> Iterator[CheckFinding]:
     """The bus bandwidth between two nodes, and whether it is that of a fast network."""
     devices = world.devices()
@@ -248,22 +171,14 @@ def two_nodes(world: World) -> Iterator[CheckFinding]:
     per_node = devices.usable // world.nodes
     ranks = 2 * per_node
     size = _QUICK if world.quick else _LARGE
-    ran = _run(world, ranks, size)
+    ran = world.run(LAB, {"ranks": str(ranks), "sizes": size}, "nccl")
     if not ran.is_done:
         yield _sums(f"{ranks} ranks on two nodes", ran)
         return
     gpu = gpu_of(ran.report)
     value, _ = largest_bus_bandwidth(ran.report)
     yield ran.judged(compare_expected("bus bandwidth", value, "GB/s", "bandwidth of two nodes", gpu, ranks))
-    chosen = ran.report.details.get("transport", "")
-    yield check_network(chosen, gpu)
-    if variables := variables_without(chosen):
-        tcp = _run(world, ranks, size, variables)
-        if tcp.is_done:
-            found = compare_with_tcp(value, largest_bus_bandwidth(tcp.report)[0], variables)
-            yield ran.judged(tcp.judged(found))
-    else:
-        yield without_tcp()
+    yield check_network(ran.report.details.get("transport", ""), gpu)
 
 
 _LOAD = {"source": "pinned", "sizes": "16MiB..1GiB"}  # takes a few seconds
@@ -285,19 +200,13 @@ def pcie_under_load(world: World) -> Iterator[CheckFinding]:
         yield unknown("PCIe under load", ran.report.cause or ran.report.state.word)
         return
     readings = [read_smi_log(one.text).gpus for one in said if one.text]
-    gpus = [_busiest(one) for one in zip(*readings, strict=False)]
+    # Of each GPU, the reading at which its link was the fastest.
+    gpus = [
+        max(one, key=lambda gpu: (gpu.said(_GENERATION[0]), gpu.said(_WIDTH[0]).rjust(3)))
+        for one in zip(*readings, strict=False)
+    ]
     yield _link("PCIe width", gpus, _WIDTH, "all lanes", _LANES, devices.devices[0].name)
     yield _link("PCIe generation", gpus, _GENERATION, "that of GPU and slot", _SLOW, "")
-
-
-def _busiest(readings: Sequence[GpuLog]) -> GpuLog:
-    """The reading of a GPU at which its link was the fastest."""
-    return max(readings, key=lambda one: (one.said(_GENERATION[0]), _lanes(one)))
-
-
-def _lanes(one: GpuLog) -> int:
-    digits = one.said(_WIDTH[0]).removesuffix("x")
-    return int(digits) if digits.isdigit() else 0
 
 
 def _link(name: str, gpus: Sequence[GpuLog], paths: tuple[str, str], all_of: str, cure: str, gpu: str) -> CheckFinding:
@@ -313,16 +222,14 @@ def _link(name: str, gpus: Sequence[GpuLog], paths: tuple[str, str], all_of: str
     return verdict(name, f"{', '.join(less)} under load", all_of, cure)
 
 
-_SIDE, _SIZE, _TOKENS = "8192", "4GiB", "16384"
+_SIDE, _SIZE = "8192", "4GiB"
 _PRODUCTS: Mapping[str, What] = {"bf16": "bf16 product", "tf32": "tf32 product", "fp32": "fp32 product"}
-_KERNELS = ("flash", "cudnn", "efficient")
 _FAULTY = ("the temperature", "the power supply")  # large products reach the power limit of any GPU
 _COOLER = "Check the cooling and the power supply of the GPU."
 _SLOWER = (
     "See the temperature, the power limit and the clock of this GPU (nvidia-smi -q), and exchange"
     " its place with another to tell the GPU from its slot."
 )
-_MISSING = "Only other kernels can be used here."
 
 
 def products(world: World) -> Iterator[CheckFinding]:
@@ -359,49 +266,16 @@ def check_copies(world: World) -> Iterator[CheckFinding]:
     yield from pcie_under_load(world)
 
 
-def check_attention(world: World) -> Iterator[CheckFinding]:
-    """Each fused kernel by its name, against the separate steps."""
-    if why := _left_out(world):
-        yield unknown("attention", why)
-        return
-    have = []
-    for kernel in _KERNELS:
-        finding = _fused(world, kernel)
-        have += [kernel] if finding.cure != _MISSING else []
-        yield finding
-    if not {"flash", "cudnn"} & set(have):
-        cure = "Install a build of PyTorch with FlashAttention for this GPU."
-        yield odd_finding("fused kernels", ", ".join(have) or "none", "flash or cudnn", cure)
-
-
-def _fused(world: World, kernel: str) -> CheckFinding:
-    name = f"{kernel}, {_TOKENS} tokens"
-    ran = world.run("attention", {"kernel": kernel, "lengths": _TOKENS}, "nccl")
-    report = ran.report
-    if "no kernel" in report.cause:
-        return unknown(name, "torch has no such kernel for this GPU", _MISSING)
-    if not ran.is_done:
-        return _not_run(name, ran)
-    medians = {one.name: one.median for one in report.measures}
-    chosen = report.details.get("kernel", kernel)
-    if chosen != kernel:
-        return failed_finding(name, f"torch chose {chosen}", kernel, "Report this, with the run.")
-    if "fused" not in medians or "separate" not in medians:
-        return passed_finding(name, report.details.get("left out", "there was no room for it"))
-    ratio = medians["separate"] / medians["fused"]
-    return ran.judged(compare_expected(f"{name}, times faster", ratio, "", "speedup of attention", gpu_of(report)))
-
-
 def _spread(name: str, ran: CheckRun) -> Iterator[CheckFinding]:
     """How much the GPUs differ, each doing the same; those that are slower are named."""
     times = ran.report.measures[0].by_rank
     if len(times) <= 1:
         return
-    spread, expected = gpu_spread(times), f"within {OUTLIER:.0%} of their median"
-    if spread.slow:
-        yield ran.judged(odd_finding(name, slow_gpus(spread, ran.report.machine), expected, _SLOWER))
+    (width, slow), expected = gpu_spread(times), f"within {OUTLIER:.0%} of their median"
+    if slow:
+        yield ran.judged(odd_finding(name, slow_gpus(slow, ran.report.machine), expected, _SLOWER))
     else:
-        yield ran.judged(passed_finding(name, f"the {len(times)} differ by {spread.width:.1%}", expected))
+        yield ran.judged(passed_finding(name, f"the {len(times)} differ by {width:.1%}", expected))
 
 
 def _not_run(name: str, ran: CheckRun) -> CheckFinding:

@@ -24,7 +24,7 @@ from app.labs.spec import LabJob
 from app.server.config import Settings
 
 INSTALL = "pip install 'wallclock[lab]'"
-SHARED = tuple(f"app.labs.ranks.{name}" for name in ("byte_counts", "links", "sleep_layers"))  # by several workers
+SHARED = tuple(f"app.labs.ranks.{name}" for name in ("byte_counts", "emulation"))  # by several workers
 _LINUX = "labs run on Linux only; recorded runs can be viewed anywhere"
 _STARTING = 60.0  # seconds in which torch must be imported
 _ENDING = 5.0  # seconds for runs to end
@@ -54,11 +54,7 @@ class LocalLauncher(Launcher):
         self._lock = threading.RLock()  # held from an order to its reply
 
     def warm(self) -> str:
-        """Start the process that imports torch, unless it runs; the version of torch.
-
-        Raises:
-            UnavailableError: torch cannot be imported, or this is not Linux.
-        """
+        """Start the process that imports torch, unless it runs; the version of torch."""
         if sys.platform != "linux":
             raise UnavailableError(_LINUX)
         with self._lock:
@@ -73,11 +69,6 @@ class LocalLauncher(Launcher):
             fault = self._fault(zygote, reply)
             self.close()
         raise UnavailableError(fault)
-
-    @property
-    def torch_pid(self) -> int:
-        """The process that has imported torch; 0 if there is none."""
-        return self._zygote.pid if self._zygote else 0
 
     def trouble(self) -> str:
         """Whether torch is installed and this is Linux; torch is not imported to find out."""

@@ -28,9 +28,6 @@ def use(name: str) -> torch.dtype:
     """The type of the operands of *name*; from now on, torch computes products exactly so.
 
     FP32 is not rounded to TF32, whatever the environment says, and no sum is kept in 16 bits.
-
-    Raises:
-        ValueError: this device does not have the format.
     """
     if trouble := _trouble(name):
         raise ValueError(f"{name}: {trouble}")
@@ -50,11 +47,7 @@ def flags() -> str:
 
 
 def operands(kind: torch.dtype, side: int, device: torch.device) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    """Two square matrices of random numbers, and one for their product.
-
-    Raises:
-        ValueError: FP8 has no product of that *side*.
-    """
+    """Two square matrices of random numbers, and one for their product."""
     if kind.itemsize == 1 and side % _SIDES:
         raise ValueError(f"fp8: a side must be a multiple of {_SIDES}, not {side}")
     one, other = (torch.randn(side, side, device=device) for _ in range(2))

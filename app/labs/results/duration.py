@@ -13,11 +13,7 @@ _HALVES = 40  # of a size, until one fits
 
 
 def refuse_too_long(job: LabJob) -> None:
-    """Refuse *job* if even its fewest calls exceed its time limit; the message says what fits.
-
-    Raises:
-        InputError: they do, by the formula of its lab.
-    """
+    """Refuse *job* if even its fewest calls exceed its time limit; the message says what fits."""
     varied = next((name for name, one in job.lab.parameters.items() if one.several), "")
     values = _several(job, varied)
     least = [place_seconds(job, varied, value) for value in values]

@@ -70,9 +70,6 @@ def own_gpu(local: int) -> torch.device:
     """The GPU of the rank that is number *local* on its node, from now on the current one.
 
     A launcher may show every rank all GPUs of the node, or each rank only its own, called 0.
-
-    Raises:
-        RuntimeError: this rank sees no GPU.
     """
     count = torch.cuda.device_count()
     if not count:
@@ -89,11 +86,7 @@ def identity(device: torch.device) -> str:
 
 
 def refuse_twins(identities: Sequence[str]) -> None:
-    """Raise an error if two ranks have the same GPU; *identities* are those of all ranks.
-
-    Raises:
-        RuntimeError: two ranks have the same GPU.
-    """
+    """Raise an error if two ranks have the same GPU; *identities* are those of all ranks."""
     first: dict[str, int] = {}
     for rank, one in enumerate(identities):
         if one and one in first:

@@ -67,11 +67,7 @@ class JobOutcome:
 
     @staticmethod
     def read(folder: Path) -> "JobOutcome":
-        """How the run in *folder* ended.
-
-        Raises:
-            FileNotFoundError: it has not ended.
-        """
+        """How the run in *folder* ended."""
         return _OUTCOME.validate_json((folder / "outcome.json").read_bytes())
 
     def write(self, folder: Path) -> None:

@@ -9,7 +9,7 @@ import os
 import socket
 import struct
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -69,14 +69,12 @@ def shared_store(folder: Path, job: Job, rank: int, nodes: int | None) -> "Store
     """The store in which the ranks of *job* find each other, once all have joined it.
 
     Chooses the network interfaces of gloo and NCCL, unless the environment has them.
-
-    Raises:
-        TimeoutError: rank 0 cannot be reached, or ranks are missing.
-        ValueError: this rank has no address on the network of the run, or not the clock of rank 0.
     """
     known = own_addresses()
-    own = _own_address(job, nodes, known)
-    if is_promised(os.environ):
+    own = address_on(job.network, known) if job.network else ""  # else it depends on where rank 0 is
+    own = LOOPBACK if nodes == 1 else own
+    # A pod's own torchrun has a store of its own.
+    if os.environ.get("MASTER_ADDR") and os.environ.get("MASTER_PORT") and _POD not in os.environ:
         store, others = promised_store(rank, job.starting), [os.environ["MASTER_ADDR"]]
     elif rank:
         notice, store = joined_store(folder, job.starting)
@@ -91,21 +89,15 @@ def shared_store(folder: Path, job: Job, rank: int, nodes: int | None) -> "Store
             "this rank and rank 0 have two clocks, and an emulated link requires one: start all ranks on one machine"
         )
     await_all(store, rank, job.ranks, job.starting)
-    _choose_interface(interface_of(own or address_towards(*others), known), job.network)
+    if name := interface_of(own or address_towards(*others), known):
+        os.environ.setdefault("GLOO_SOCKET_IFNAME", name)
+        if job.network:  # it was chosen, for NCCL too
+            os.environ.setdefault("NCCL_SOCKET_IFNAME", f"={name}")
     return store
 
 
-def is_promised(environment: Mapping[str, str]) -> bool:
-    """Whether what started this process has chosen where the store is; a pod's own torchrun has one per pod."""
-    return bool(environment.get("MASTER_ADDR") and environment.get("MASTER_PORT")) and _POD not in environment
-
-
 def promised_store(rank: int, patience: float) -> "Store":
-    """The store at MASTER_ADDR and MASTER_PORT: that of torchrun, or one that rank 0 has there.
-
-    Raises:
-        TimeoutError: it cannot be reached within *patience* seconds.
-    """
+    """The store at MASTER_ADDR and MASTER_PORT: that of torchrun, or one that rank 0 has there."""
     from torch.distributed import DistNetworkError, PrefixStore, TCPStore
 
     host, port, most = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"]), timedelta(seconds=patience)
@@ -129,11 +121,7 @@ def hosted_store(folder: Path, address: str) -> "Store":
 
 
 def joined_store(folder: Path, patience: float, each: float = _EACH) -> tuple[_Notice, "Store"]:
-    """What rank 0 of the run in *folder* has written there, and its store.
-
-    Raises:
-        TimeoutError: it cannot be reached within *patience* seconds.
-    """
+    """What rank 0 of the run in *folder* has written there, and its store."""
     from torch.distributed import DistNetworkError, TCPStore
 
     end, pause, notice = time.monotonic() + patience, _SOON, None
@@ -155,12 +143,7 @@ def joined_store(folder: Path, patience: float, each: float = _EACH) -> tuple[_N
 
 
 def await_all(store: "Store", rank: int, ranks: int, seconds: float) -> None:
-    """Wait until all *ranks* have called this, for up to *seconds*.
-
-    Raises:
-        TimeoutError: some ranks are missing; rank 0 says which.
-        RuntimeError: rank 0 has given up.
-    """
+    """Wait until all *ranks* have called this, for up to *seconds*."""
     store.set(f"rank {rank}", "")
     if store.add(_COUNT, 1) == ranks:
         store.set(_ALL, "")
@@ -187,32 +170,13 @@ def own_clock() -> str:
     return " ".join(f"{machine} {offsets}".split())
 
 
-def _own_address(job: Job, nodes: int | None, known: Sequence[Address]) -> str:
-    """The address at which others reach this rank; empty if that depends on where rank 0 is."""
-    if nodes == 1:
-        return LOOPBACK
-    return address_on(job.network, known) if job.network else ""
-
-
-def _choose_interface(name: str, network: str) -> None:
-    """Have gloo use this interface, and NCCL if the network was chosen, as far as none is set."""
-    if name:
-        os.environ.setdefault("GLOO_SOCKET_IFNAME", name)
-        if network:
-            os.environ.setdefault("NCCL_SOCKET_IFNAME", f"={name}")
-
-
 def own_addresses() -> Sequence[Address]:
     """The addresses of this machine, but those that are valid on one link only."""
     return [one for one in (*_of_version_4(), *_of_version_6()) if not one.ip.is_link_local]
 
 
 def address_on(network: str, known: Sequence[Address]) -> str:
-    """The first of *known* on *network*: an interface, an address or a range of addresses.
-
-    Raises:
-        ValueError: none is.
-    """
+    """The first of *known* on *network*: an interface, an address or a range of addresses."""
     found = next((str(one.ip) for one in known if _is_on(one, network)), "")
     if not found:
         there = ", ".join(map(str, known))

@@ -21,11 +21,7 @@ def upgrade_of(least: str) -> str:
 
 
 def require_torch(version: str, least: str = OLDEST, what: str = "a lab") -> None:
-    """Refuse a *version* of PyTorch with which *what* is known to fail.
-
-    Raises:
-        RuntimeError: it is older than *least*.
-    """
+    """Refuse a *version* of PyTorch with which *what* is known to fail."""
     if is_older(version, least):
         raise RuntimeError(f"{what} needs torch {least} or newer, and this is {version}: {upgrade_of(least)}")
 

@@ -2,7 +2,7 @@
 
 import torch
 
-from app.labs.ranks.links import RankLink, run_ring_all_reduce
+from app.labs.ranks.emulation import RankLink, run_ring_all_reduce
 from app.labs.runner.rank import WorkerRank
 
 _ELEMENT = 4

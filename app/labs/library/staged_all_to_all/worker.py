@@ -5,7 +5,7 @@ from functools import partial
 
 import torch
 
-from app.labs.ranks.links import RankLink
+from app.labs.ranks.emulation import RankLink
 from app.labs.runner.proof import DataProof, Difference, Pattern, first_difference
 from app.labs.runner.rank import WorkerRank
 

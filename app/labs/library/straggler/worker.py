@@ -6,7 +6,7 @@ from functools import partial
 import torch
 import torch.distributed as dist
 
-from app.labs.ranks.sleep_layers import sleep_until
+from app.labs.ranks.emulation import sleep_until
 from app.labs.runner.rank import WorkerRank
 
 _WIDTH = 256

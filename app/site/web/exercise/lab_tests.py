@@ -7,10 +7,10 @@ from app.core.measurements.published import published_tests
 from app.core.measurements.report_json import read_stored
 from app.core.measurements.reports import CollectiveTest
 from app.core.translation import noted, translate
-from app.labs.results.borrowable_runs import borrow_run, nccl_tests_runs
 from app.labs.results.report import Report
 from app.server.db.measurements import saved_measurements
 from app.site import Site
+from app.site.labs.nccl_tests import borrow_run, nccl_tests_runs
 
 OWN = noted("your own file")
 

@@ -13,14 +13,7 @@ from app.core.measurements.reports import CollectiveTest, SizeRow
 from app.core.translation import translate
 from app.core.units import BYTE, BYTE_PER_SECOND, SECOND
 from app.labs.results.report import Report
-from app.labs.results.size_comparison import (
-    SIZE_COLUMNS,
-    SizePair,
-    bus_of,
-    compare_sizes,
-    difference_text,
-    latest_of_test,
-)
+from app.site.labs.nccl_tests import SIZE_COLUMNS, SizePair, bus_of, compare_sizes, difference_text, latest_of_test
 from app.site.web.explore.figures import FigureView, figure_view
 from app.site.web.frame.renderer import Hyperlink
 from app.site.web.urls import run_url

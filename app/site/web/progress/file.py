@@ -15,13 +15,13 @@ from app.core.quotation import quote_json
 from app.core.translation import noted, translate
 from app.core.validation import SENTENCES, problems_of
 from app.labs.results.report import Report
-from app.labs.results.upload import read_sent
 from app.server.db.assessments import MOST_CHAPTERS, AssessedAnswer, KnownChapter
 from app.server.db.lab_runs import SENT
 from app.server.db.measurements import REPORT_LIMIT, MeasurementRow, is_measurement_name
 from app.server.db.records import PersonalRows
 from app.server.db.run_state import RunState
 from app.server.db.tables import NAME_LIMIT, Attempt, DailyGuess, LabRunRow, Prediction, Reveal, now
+from app.site.labs.upload import read_sent
 from app.site.web.measured.saved_measurement import view_of_row
 
 _FIRST = datetime(2020, 1, 1, tzinfo=UTC)  # there was nothing to answer before

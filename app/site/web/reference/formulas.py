@@ -421,7 +421,7 @@ TABLES: tuple[tuple[str, str, Mapping[str, Record]], ...] = (
     (
         "GPUs",
         noted("Peaks are dense; NVLink is one direction to all peers together."),
-        dict(sorted(GPUS.items(), key=lambda known: -known[1].year)),
+        {name: GPUS[name] for name in sorted(GPUS, key=lambda name: -GPUS[name].year)},
     ),
     (
         noted("Links"),

@@ -1,18 +1,69 @@
-"""A run of the lab of collectives beside nccl-tests on the same machine, size by size."""
+"""Tests of nccl-tests as runs of the lab that measures the same, and beside one of its runs, size by size.
 
-from collections.abc import Iterable, Iterator, Sequence
+As runs, published tests and one's own are found, compared and judged by the rules that hold for runs of labs.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from statistics import median
 
 from app.core.errors import InputError
+from app.core.measurements.published import published_tests
 from app.core.measurements.reports import CollectiveTest
 from app.core.translation import noted, translate
 from app.core.units import BYTE_PER_SECOND, SECOND, Bytes, Ratio, show, show_size
-from app.labs.results.borrowable_runs import borrow_run
-from app.labs.results.match import BORROWING
+from app.labs.machines.machine import MachineFacts
+from app.labs.results.analysis import analyze_report
 from app.labs.results.report import Measure, Report
+from app.labs.spec import RANKS
+from app.server.db.run_state import RunState
+from app.site.labs.match import BORROWING
 
+_BACKEND = "nccl"
 _TIME, _BUS, _OPERATION = "time", "bus bandwidth", "operation"
+_OPERATIONS = {
+    "all_reduce": "all_reduce",
+    "all_gather": "all_gather",
+    "reduce_scatter": "reduce_scatter",
+    "alltoall": "all_to_all",
+    "broadcast": "broadcast",
+}
+
+
+def borrow_run(test: CollectiveTest, name: str, hardware: str = "") -> Report | None:
+    """*test* as a run of the lab, called *name*; None if the lab has no such collective."""
+    operation = _OPERATIONS.get(test.collective or "")
+    if not operation or not test.ranks or not test.rows:
+        return None
+    sizes = tuple(row.size for row in test.rows)
+    report = Report(
+        id=name,
+        lab=BORROWING,
+        state=RunState.DONE,
+        ranks=test.ranks,
+        world=test.ranks,
+        backend=_BACKEND,
+        links="real",
+        machine=MachineFacts(gpus=(hardware or test.hardware,), nodes=test.hosts),
+        measures=tuple(Measure(name=_TIME, where={"size": row.size}, samples=(row.time,)) for row in test.rows),
+        given={RANKS: str(test.ranks), _OPERATION: operation},
+        nodes=test.hosts or 1,
+    )
+    return analyze_report(report, test.ranks, {"operation": operation, "sizes": sizes})
+
+
+@cache
+def nccl_tests_runs() -> Mapping[str, Report]:
+    """The published tests of nccl-tests as runs, by the names of their pages."""
+    found = {
+        one.name: borrow_run(one.report, one.name, one.hardware)
+        for one in published_tests().values()
+        if isinstance(one.report, CollectiveTest)
+    }
+    return {name: report for name, report in found.items() if report}
+
+
 _SAME = 0.01  # of a size: ranks round theirs to whole numbers of their own
 _NEAR = 0.1  # of a time, between two measurements of the same
 SIZE_COLUMNS = (
@@ -52,11 +103,7 @@ def bus_of(one: Measure) -> float:
 
 
 def compare_sizes(report: Report, test: CollectiveTest) -> Sequence[SizePair]:
-    """The sizes that *report* and *test* have in common, the smallest first.
-
-    Raises:
-        InputError: they measured different things, or no size in common.
-    """
+    """The sizes that *report* and *test* have in common, the smallest first."""
     theirs = borrow_run(test, "")
     if report.lab != BORROWING or theirs is None:
         raise InputError(translate("only runs of the lab {lab} can be put beside nccl-tests", lab=BORROWING))

@@ -80,11 +80,7 @@ class Dispatcher:
         return self._devices(self._asking)
 
     def plan(self, lab: Lab, given: Mapping[str, str], asked: str) -> LaunchPlan:
-        """What to start, as the launcher plans it; a page waits for it.
-
-        Raises:
-            InputError: it cannot run like that.
-        """
+        """What to start, as the launcher plans it; a page waits for it."""
         return self.launcher.plan(lab, given, asked, self._asking)
 
     def runs_of(self, address: str) -> "deque[str]":

@@ -1,10 +1,13 @@
-"""Messages between ranks, and the textbook all-reduce algorithms that are made of them."""
+"""Emulation: messages that take as long as on a link, textbook all-reduces made of them, and layers that sleep."""
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
 
 import torch
 import torch.distributed as dist
+from torch import nn
 
 from app.labs.runner.rank import WorkerRank
 
@@ -51,7 +54,7 @@ class RankLink:
         """Send *out*; when this returns, the link is free again."""
         for work in self._send(out, to):
             work.wait()
-        _until(self._free)
+        sleep_until(self._free)
 
     def receive(self, into: torch.Tensor, source: int) -> None:
         """Receive *into*."""
@@ -69,7 +72,7 @@ class RankLink:
         size = out.numel() * out.element_size()
         self.sent_bytes += size
         self.messages += 1
-        self._free = max(time.monotonic(), self._free) + self._busy(out, to)
+        self._free = max(time.perf_counter(), self._free) + self._busy(out, to)
         due = torch.tensor([self._free], dtype=torch.float64)
         return [dist.isend(due, to, tag=1), dist.isend(out, to, tag=2)]
 
@@ -77,8 +80,8 @@ class RankLink:
         """Wait until *into* would have arrived; a port takes one message at a time."""
         if self.bandwidth:
             due = self._taken = max(due, self._taken + self._busy(into, source))
-            self._late = max(self._late, time.monotonic() - due)
-            _until(due)
+            self._late = max(self._late, time.perf_counter() - due)
+            sleep_until(due)
 
     def _busy(self, message: torch.Tensor, other: int) -> float:
         if not self.bandwidth:
@@ -86,11 +89,6 @@ class RankLink:
         near = other // self.node == self.rank // self.node
         size = message.numel() * message.element_size()
         return self.latency + size / (self.bandwidth if near else self.across)
-
-
-def _until(moment: float) -> None:
-    while (left := moment - time.monotonic()) > 0:
-        time.sleep(left)
 
 
 class Neighbors:
@@ -187,3 +185,57 @@ def run_naive_all_reduce(link: RankLink, array: torch.Tensor) -> None:
         array.add_(arrived)
     for target in range(1, link.world):
         link.send(array, target)
+
+
+def time_all_reduces(rank: WorkerRank, link: RankLink, run: Callable[[torch.Tensor], None], name: str) -> None:
+    """Check the sums of *run*, then report its times at every size as the measure *name*."""
+    array = torch.arange(8.0 * rank.world) + rank.rank
+    run(array)
+    total = rank.world * torch.arange(8.0 * rank.world) + rank.world * (rank.world - 1) / 2
+    rank.report.check("sums", bool(torch.equal(array, total)))
+    for size in rank.numbers("sizes"):
+        held = torch.ones(int(size) // (4 * rank.world) * rank.world)
+        call = partial(run, held)
+        samples = rank.timing.sample(call, seconds=1.0, least=5, most=10, warmed_up=link.latest, at_once=True)
+        late = max(rank.all_gather(link.latest()))
+        rank.report.measure(name, samples, size=held.numel() * 4, late=late)
+
+
+def sleep_until(moment: float) -> None:
+    """Sleep until *moment* on the clock of perf_counter, which all processes of a machine share."""
+    while (left := moment - time.perf_counter()) > 0:
+        time.sleep(left)
+
+
+class _Nap(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, given: torch.Tensor, forward: float, backward: float) -> torch.Tensor:
+        """Sleep, and pass the input on."""
+        sleep_until(time.perf_counter() + forward)
+        ctx.backward_time = backward
+        return given.clone()
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None, None]:
+        """Sleep, and pass the gradient on."""
+        sleep_until(time.perf_counter() + ctx.backward_time)
+        return gradient, None, None
+
+
+def sleep_both_ways(given: torch.Tensor, forward: float, backward: float) -> torch.Tensor:
+    """*given*, after *forward* seconds; its gradient comes after *backward* seconds."""
+    out: torch.Tensor = _Nap.apply(given, forward, backward)
+    return out
+
+
+class SleepingLayer(nn.Module):
+    """A linear layer that takes *forward* and *backward* seconds longer than its computation."""
+
+    def __init__(self, width: int, forward: float, backward: float) -> None:
+        super().__init__()
+        self.linear = nn.Linear(width, width, bias=False)
+        self.times = (forward, backward)
+
+    def forward(self, given: torch.Tensor) -> torch.Tensor:
+        """The product, delayed."""
+        return sleep_both_ways(self.linear(given), *self.times)

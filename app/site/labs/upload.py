@@ -4,6 +4,7 @@ Only the fields listed here are read, each within a limit; whatever follows from
 computed again. The same limits apply to runs that are already in the database.
 """
 
+from collections.abc import Iterable, Iterator
 from dataclasses import fields
 from datetime import datetime
 from typing import Annotated, Any, Literal
@@ -23,14 +24,16 @@ from pydantic import (
 from pydantic_core import CoreSchema, core_schema
 
 from app.core.errors import InputError, NotFoundError
+from app.core.formulas.presets import GPUS, Gpu
 from app.core.translation import translate
+from app.core.units import BYTE_PER_SECOND, FLOP_PER_SECOND, RATIO, Unit, parse, scale_of, show
 from app.core.validation import SENTENCES, problems_of
 from app.labs.machines.machine import MachineFacts
 from app.labs.results.analysis import analyze_report
-from app.labs.results.notes import refuse_disturbed, refuse_impossible
-from app.labs.results.report import Measure, Report
+from app.labs.results.report import WHAT_TO_DO, Measure, Report
 from app.labs.spec import MOST_RANKS, LabJob, lab_called, parameters_in, read_job
 from app.server.db.run_state import RunState
+from app.site.labs.words import localized_note
 
 FILE_LIMIT = 256 * 1024  # bytes of a run: four times what the longest run of ours prints
 MOST_RUNS = 20  # in a file
@@ -147,11 +150,7 @@ class _UploadedRun(_UploadedPart):
 
 
 def read_sent_file(text: str) -> list[Report]:
-    """The runs in a file: one, or several, each on a line as `wallclock lab check` records them.
-
-    Raises:
-        InputError: one of them cannot be read, or there are too many, or one is too large.
-    """
+    """The runs in a file: one, or several, each on a line as `wallclock lab check` records them."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if len(lines) < 2 or not all(line[0] == "{" and line[-1] == "}" for line in lines):  # noqa: PLR2004
         return [_read_small(text)]
@@ -183,11 +182,7 @@ def _read_small(text: str) -> Report:
 
 
 def read_sent(text: str) -> Report:
-    """The run that *text* describes; whatever follows from its samples is computed again.
-
-    Raises:
-        InputError: it is not a finished run of a lab of this version.
-    """
+    """The run that *text* describes; whatever follows from its samples is computed again."""
     try:
         sent = _UploadedRun.model_validate_json(text)
     except ValidationError as error:
@@ -239,7 +234,6 @@ def _report_of(sent: _UploadedRun, job: LabJob) -> Report:
         id=sent.id,
         lab=sent.lab,
         state=sent.state,
-        cause="",
         seconds=sent.seconds,
         at=sent.at,
         command=job.command,
@@ -250,27 +244,72 @@ def _report_of(sent: _UploadedRun, job: LabJob) -> Report:
         machine=sent.machine,
         versions=sent.versions,
         checks=dict(sent.checks),
-        measures=tuple(map(_measure_of, sent.measures)),
-        line=None,
-        notes=(),
+        measures=tuple(
+            Measure(name=one.name, where=dict(one.where), samples=tuple(one.samples), by_rank=tuple(one.by_rank))
+            for one in sent.measures
+        ),
         given=job.given,
         nodes=job.nodes or 1,
         details=sent.details,
     )
 
 
-def _measure_of(one: _UploadedSamples) -> Measure:
-    return Measure(
-        name=one.name,
-        where=dict(one.where),
-        count=len(one.samples),
-        least=0.0,
-        median=0.0,
-        p90=0.0,
-        samples=tuple(one.samples),
-        predicted=None,
-        ratio=None,
-        right=None,
-        derived={},
-        by_rank=tuple(one.by_rank),
-    )
+_SLACK = 2.0  # a switch that adds on the way doubles what a link seems to carry
+_PCIE = parse("64 GB/s", BYTE_PER_SECOND)  # one direction of PCIe 5.0 with 16 lanes (PCI-SIG)
+_CACHE = 10.0  # how much faster than its memory the caches of a processor or GPU may be
+
+
+def refuse_impossible(report: Report) -> None:
+    """Refuse a run that is faster than twice what its hardware, or any that is known, allows.
+
+    The rates are those that the lab derives, at the fastest sample.
+    """
+    known = list(_gpus_of(report)) or list(GPUS.values())
+    is_alone = report.ranks == 1 or lab_called(report.lab).run_over(report.backend).alone
+    for one in report.measures:
+        if not one.least and one.derived:
+            raise InputError(translate("{name}: nothing takes no time at all", name=one.name))
+        for name, value, unit in _rates(one):
+            most = _most(known, unit, is_alone=is_alone)
+            if value > most:
+                raise InputError(
+                    translate(
+                        "{name} of {value} is impossible: this hardware reaches {most} at most",
+                        name=name,
+                        value=show(value, unit),
+                        most=show(most, unit),
+                    )
+                )
+
+
+def refuse_disturbed(report: Report) -> None:
+    """Refuse a run that something disturbed."""
+    if report.doubts:
+        seen = " ".join(map(localized_note, report.doubts))
+        what_to_do = translate(WHAT_TO_DO)
+        raise InputError(translate("this run was disturbed. {seen} {what_to_do}", seen=seen, what_to_do=what_to_do))
+
+
+def _gpus_of(report: Report) -> Iterator[Gpu]:
+    """The GPUs with the model's name in theirs: the H100 as a card and as a module are both."""
+    words = " ".join(map(str, report.machine.gpus)).replace("-", " ").upper().split()
+    if report.backend == "nccl":
+        yield from (gpu for name, gpu in GPUS.items() if name.split()[0].upper() in words)
+
+
+def _rates(one: Measure) -> Iterator[tuple[str, float, Unit]]:
+    """Each rate that follows from the median, at the fastest sample."""
+    for name, derived in one.derived.items():
+        symbol = derived.shown.partition(" ")[2]
+        unit = scale_of(symbol).unit if symbol else RATIO
+        if unit in (BYTE_PER_SECOND, FLOP_PER_SECOND):
+            yield name, derived.value * one.median / one.least, unit
+
+
+def _most(known: Iterable[Gpu], unit: Unit, *, is_alone: bool) -> float:
+    """The highest rate in *unit*: of arithmetic, of links, or of one rank's own memory."""
+    if unit == FLOP_PER_SECOND:
+        return _SLACK * max(max(gpu.peak, gpu.peak_8bit) for gpu in known)
+    if is_alone:
+        return _CACHE * max(gpu.memory_bandwidth for gpu in known)
+    return _SLACK * max(max(gpu.nvlink, _PCIE) for gpu in known)
