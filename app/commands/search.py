@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from app.commands.files import record_text
 from app.core.errors import InputError
-from app.core.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe, Shares
+from app.core.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe, Shares, Stack
 from app.core.searching import LayoutCandidate, SearchResult, Space, find_layouts, fixed_fields
 from app.core.units import BYTE, SECOND, figures, show
 
@@ -56,6 +56,7 @@ def add_options(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--shares", default="", help='what kernels and links reach, such as "product=0.6"')
     parser.add_argument("--recipe", default="", help="bytes of each kind of number, such as Megatron or FSDP2")
+    parser.add_argument("--stack", default="", help="the program that trains, such as 'FSDP2 compiled=yes'")
     parser.add_argument("--json", action="store_true", help="print JSON, in base units")
 
 
@@ -75,6 +76,7 @@ def run(arguments: Namespace) -> int:
         space,
         shares=_read_search("shares", Shares.read, arguments.shares) if arguments.shares else GIVEN,
         recipe=_read_search("recipe", Recipe.read, arguments.recipe) if arguments.recipe else None,
+        stack=_read_search("stack", Stack.read, arguments.stack) if arguments.stack else None,
         top=arguments.top,
         progress=_Progress() if sys.stderr.isatty() else None,
     )

@@ -14,8 +14,10 @@ from app.core.formulas.checks import Recompute, ZeroStage
 from app.core.formulas.layout import fits, step_time
 from app.core.formulas.memory import memory_budget
 from app.core.formulas.memory.budget import fits_together
-from app.core.formulas.presets import CLUSTERS, LAYOUTS, Cluster, Layout, ModelShape, Recipe, Shares
+from app.core.formulas.presets import CLUSTERS, LAYOUTS, Cluster, Layout, ModelShape, Recipe, Shares, Stack
+from app.core.formulas.presets.stacks import stack_recipe
 from app.core.formulas.step.speeds import reduced_by, speeds_of
+from app.core.predicting.estimate import PredictionRequest, estimate
 from app.core.searching import SearchResult, Space, find_layouts, fixed_fields
 from app.core.searching.columns import search_columns
 from app.core.searching.ranking import Ranking
@@ -218,3 +220,19 @@ def test_progress_is_told_until_the_end() -> None:
     found: SearchResult = find_layouts(small(), progress=lambda seen, size: told.append((seen, size)))
     assert [size for _, size in told] == [found.layouts] * len(told)
     assert told[-1][0] == found.layouts
+
+
+@each("name", ["Megatron", "FSDP2 compiled=yes"])
+def test_with_a_stack_times_are_those_that_are_predicted(name: str) -> None:
+    stack, model, cluster = Stack.read(name), ModelShape.named("Llama-3.1-8B"), Cluster.named("16 H100")
+    found = find_layouts(Space(model=model, cluster=cluster, batch=64, sequence=4096), stack=stack, top=3)
+    plain = find_layouts(Space(model=model, cluster=cluster, batch=64, sequence=4096), top=1)
+    for one in found.top:
+        asked = PredictionRequest(
+            model=model, cluster=cluster, layout=one.layout, recipe=stack_recipe(stack, None), stack=stack
+        )
+        predicted = estimate(asked)
+        assert one.step_time == pytest.approx(predicted.total, rel=1e-9)
+        assert one.mfu == pytest.approx(predicted.utilization, rel=1e-9)
+        assert one.memory == pytest.approx(predicted.allocated, rel=1e-9)
+    assert found.top[0].step_time != pytest.approx(plain.top[0].step_time, rel=1e-3)

@@ -351,8 +351,11 @@ def _least(asked: PredictionRequest) -> LeanMemory:
         recipe = replace(recipe, logit_bytes=min(recipe.logit_bytes, LOGIT_BYTES["fused"]))
     if few and held:  # inputs of products are kept as these take them
         recipe = replace(recipe, element_bytes=_ELEMENT_IN_FEW_BITS)
+    layout = asked.layout
+    if layout.recompute == "selective" and stack.name == "Megatron":  # which modules it recomputes is a choice
+        layout, lean = replace(layout, recompute="operations"), {**lean, "recompute": "operations"}
     says = ", ".join(f"{name}={value}" for name, value in lean.items())
-    return LeanMemory(max(map(sum, _stages(replace(asked, recipe=recipe, stack=changed)))), says)
+    return LeanMemory(max(map(sum, _stages(replace(asked, layout=layout, recipe=recipe, stack=changed)))), says)
 
 
 def _unsaid(asked: PredictionRequest) -> str:

@@ -5,10 +5,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from time import perf_counter
 
-from app.core.formulas.layout import projected_utilization, step_time
 from app.core.formulas.memory import memory_budget
-from app.core.formulas.presets import GIVEN, Layout, Recipe, Shares
-from app.core.formulas.step.speeds import reduced_by, speeds_of
+from app.core.formulas.parallelism.rules import PLAIN
+from app.core.formulas.presets import GIVEN, Layout, Recipe, Shares, Stack
+from app.core.formulas.presets.stacks import stack_recipe
+from app.core.formulas.step.layer import counted_flops
+from app.core.formulas.step.speeds import peak_of, reduced_by
+from app.core.formulas.step.step import step_parts
 from app.core.searching.ranking import RankedLayout, Ranking
 from app.core.searching.space import Space, Terms
 from app.core.translation import join_sentences, localize, noted, say
@@ -67,6 +70,7 @@ def find_layouts(
     space: Space,
     shares: Shares = GIVEN,
     recipe: Recipe | None = None,
+    stack: Stack | None = None,
     top: int = 20,
     largest: int = LARGEST,
     progress: Progress | None = None,
@@ -74,7 +78,7 @@ def find_layouts(
     """The *top* fastest layouts of *space* that fit, the front, and why others were rejected.
 
     Times are those of `layout.step_time` and memory is that of `memory.memory_budget`, with their
-    own recipes unless there is a *recipe*.
+    own recipes unless there is a *recipe*; with a *stack*, they have its kernels and its bytes.
 
     Raises:
         ValueError: the space has more than *largest* layouts; the message says how many, and what
@@ -82,19 +86,19 @@ def find_layouts(
     """
     from app.core.searching.columns import search_columns  # a server starts without NumPy
 
-    started, space = perf_counter(), replace(space, shares=shares)
+    started, space = perf_counter(), replace(space, shares=shares, stack=stack)
+    recipe = stack_recipe(stack, recipe) if stack else recipe
     size = space.size
     if size > largest:
         raise ValueError(_too_large(space, size, largest))
-    speeds = speeds_of(space.model, space.cluster, shares, space.precision)
-    terms = Terms(speeds, reduced_by(recipe or _SENT), recipe or _KEPT)
+    terms = Terms(space.speeds, reduced_by(recipe or _SENT), recipe or _KEPT)
     ranking = Ranking(top, space.cluster.gpu.memory)
     seen = 0
     for count in search_columns(space, terms, ranking):
         seen += count
         if progress:
             progress(seen, size)
-    ranked = partial(_ranked, space, shares, recipe)
+    ranked = partial(_ranked, space, recipe)
     least = ranking.least if not ranking.fit else None
     return SearchResult(
         layouts=seen,
@@ -107,17 +111,18 @@ def find_layouts(
     )
 
 
-def _ranked(space: Space, shares: Shares, recipe: Recipe | None, one: RankedLayout) -> LayoutCandidate:
+def _ranked(space: Space, recipe: Recipe | None, one: RankedLayout) -> LayoutCandidate:
     layout = space.layout(one.key._asdict())
-    given = space.model, space.cluster, layout, shares, recipe or _SENT
-    parts = step_time(*given)
+    on = layout.degrees(space.speeds.fused)
+    parts = step_parts(space.model, space.speeds, on, PLAIN, reduced_by(recipe or _SENT))
+    flops = counted_flops(space.model, layout.sequence) * layout.tokens
     spent = {name: sum(getattr(parts, part) for part in some) / parts.total for name, some in _SPENT.items()}
     most = sorted(spent.items(), key=lambda item: -item[1])
     return LayoutCandidate(
         layout=layout,
         step_time=parts.total,
         memory=memory_budget(space.model, layout, recipe or _KEPT, space.kernels).total,
-        mfu=projected_utilization(*given),
+        mfu=flops / (layout.gpus * peak_of(space.cluster.gpu, space.precision) * parts.total),
         limits={name: share for name, share in most if share >= _LEAST},
     )
 

@@ -3,15 +3,15 @@
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import NamedTuple, cast
 
 from app.core.formulas.checks import AttentionKernels, nearest_of, recorded, whole
 from app.core.formulas.parallelism.rules import PLAIN, WITHOUT_A_LAYER, Degrees, Numbers, Whole, expert_split
-from app.core.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe, Shares
+from app.core.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe, Shares, Stack
 from app.core.formulas.presets.layouts import Precision
 from app.core.formulas.records import Single, field_value, hints_of
-from app.core.formulas.step.speeds import ReducedBytes, Speeds, attention_kernels
+from app.core.formulas.step.speeds import ReducedBytes, Speeds, attention_kernels, speeds_of, stack_speeds
 from app.core.translation import noted, offer, say
 from app.core.units import Count
 
@@ -64,8 +64,8 @@ class Variants(NamedTuple):
 class Space:
     """Every layout of *model* on *cluster* with *batch* sequences in a step.
 
-    *fixed* are fields of Layout that are not searched, with their values; *shares* say which
-    kernels attention has.
+    *fixed* are fields of Layout that are not searched, with their values; *shares* or
+    the *stack* say which kernels attention has.
 
     Raises:
         ValueError: the cluster or the batch is too large to search, or a fixed degree does not
@@ -78,6 +78,7 @@ class Space:
     sequence: int
     fixed: Mapping[str, Single] = field(default_factory=dict)
     shares: Shares = GIVEN
+    stack: Stack | None = None
     _known: dict[tuple[bool, bool], Variants] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -240,7 +241,15 @@ class Space:
     @property
     def kernels(self) -> AttentionKernels:
         """Which kernels attention has."""
+        if self.stack:
+            return "fused" if self.speeds.fused else "unfused"
         return attention_kernels(self.model, self.cluster.gpu, self.shares)
+
+    @cached_property
+    def speeds(self) -> Speeds:
+        """What kernels and links reach."""
+        of = self.model, self.cluster, self.shares
+        return stack_speeds(*of, self.stack, self.precision) if self.stack else speeds_of(*of, self.precision)
 
     @property
     def precision(self) -> Precision:

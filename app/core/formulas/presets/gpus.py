@@ -94,222 +94,194 @@ _SEEN = (
     " as the kernels move the same bytes"
 )
 _IN_FP32 = "products of 16 bits summed in FP32"
+
+
+def _gpu(
+    name: str, year: int, peak: float, memory: float, memory_bandwidth: float, *, source: str,
+    peak_8bit: float = 0.0, peak_4bit: float = 0.0, nvlink: float = 0.0, power: float = 0.0, tensor_cores: int = 0,
+    sms: int = 0, dies: int = 1, product_share: float = 0.0, product_share_8bit: float = 0.0, memory_share: float = 0.0,
+) -> Gpu:  # fmt: skip
+    """A GPU, with peaks in TFLOP/s, memory in GB, and bandwidths in GB/s."""
+    return Gpu(
+        name=name, year=year, peak=peak * _TERA, memory=memory * _GIGA, memory_bandwidth=memory_bandwidth * _GIGA,
+        peak_8bit=peak_8bit * _TERA, peak_4bit=peak_4bit * _TERA, nvlink=nvlink * _GIGA, power=power,
+        tensor_cores=tensor_cores, sms=sms, dies=dies, product_share=product_share,
+        product_share_8bit=product_share_8bit, memory_share=memory_share, source=source,
+    )  # fmt: skip
+
+
 _GPUS = (
-    Gpu(
-        name="K40", year=2013, peak=5.0 * _TERA, memory=12 * _GIGA, memory_bandwidth=288 * _GIGA,
-        power=235, source="NVIDIA Tesla K40 datasheet: FP32 at boost clock (4.29 at base)",
-    ),
-    Gpu(
-        name="V100 SXM2", year=2017, peak=125 * _TERA, memory=32 * _GIGA, tensor_cores=640,
-        memory_bandwidth=900 * _GIGA, nvlink=150 * _GIGA, power=300, sms=80,
+    _gpu("K40", 2013, 5.0, 12, 288, power=235, source="NVIDIA Tesla K40 datasheet: FP32 at boost clock (4.29 at base)"),
+    _gpu(
+        "V100 SXM2", 2017, 125, 32, 900, nvlink=150, power=300, tensor_cores=640, sms=80,
         source="NVIDIA V100 datasheet: FP16, there is no BF16; first sold with 16 GB",
     ),
-    Gpu(
-        name="A100 SXM 40GB", year=2020, peak=312 * _TERA, memory=40 * _GIGA, tensor_cores=432,
-        memory_bandwidth=1555 * _GIGA, nvlink=300 * _GIGA, power=400, sms=108,
-        product_share=0.87, memory_share=0.60, source=_A100,
+    _gpu(
+        "A100 SXM 40GB", 2020, 312, 40, 1555, nvlink=300, power=400, tensor_cores=432, sms=108, product_share=0.87,
+        memory_share=0.60, source=_A100,
     ),
-    Gpu(
-        name="A100 SXM 80GB", year=2020, peak=312 * _TERA, memory=80 * _GIGA, tensor_cores=432,
-        memory_bandwidth=2039 * _GIGA, nvlink=300 * _GIGA, power=400, sms=108,
-        product_share=0.87, memory_share=0.60, source=_A100,
+    _gpu(
+        "A100 SXM 80GB", 2020, 312, 80, 2039, nvlink=300, power=400, tensor_cores=432, sms=108, product_share=0.87,
+        memory_share=0.60, source=_A100,
     ),
-    Gpu(
-        name="H100 PCIe", year=2022, peak=756 * _TERA, peak_8bit=1513 * _TERA, memory=80 * _GIGA,
-        memory_bandwidth=2000 * _GIGA, power=350, sms=114, source=_H100,
+    _gpu("H100 PCIe", 2022, 756, 80, 2000, peak_8bit=1513, power=350, sms=114, source=_H100),
+    _gpu(
+        "H100 SXM", 2022, 989, 80, 3352, peak_8bit=1979, nvlink=450, power=700, tensor_cores=528, sms=132,
+        product_share=0.66, product_share_8bit=0.70, memory_share=0.60, source=f"{_H100}; {_SEEN}",
     ),
-    Gpu(
-        name="H100 SXM", year=2022, peak=989 * _TERA, peak_8bit=1979 * _TERA, memory=80 * _GIGA,
-        memory_bandwidth=3352 * _GIGA, nvlink=450 * _GIGA, power=700, tensor_cores=528,
-        sms=132, product_share=0.66, product_share_8bit=0.70, memory_share=0.60,
-        source=f"{_H100}; {_SEEN}",
+    _gpu(
+        "H800 SXM", 2023, 989, 80, 3352, peak_8bit=1979, nvlink=200, power=700, tensor_cores=528, sms=132,
+        product_share=0.66, product_share_8bit=0.70, memory_share=0.60,
+        source="H100 with slower NVLink; DeepSeek-V3 report, section 3.2.2: 160 GB/s effective; shares as the H100's",
     ),
-    Gpu(
-        name="H800 SXM", year=2023, peak=989 * _TERA, peak_8bit=1979 * _TERA, memory=80 * _GIGA,
-        memory_bandwidth=3352 * _GIGA, nvlink=200 * _GIGA, power=700, tensor_cores=528,
-        sms=132, product_share=0.66, product_share_8bit=0.70, memory_share=0.60,
-        source="H100 with slower NVLink; DeepSeek-V3 report, section 3.2.2: 160 GB/s effective;"
-        " shares as the H100's",
-    ),
-    Gpu(
-        name="H200 SXM", year=2024, peak=989 * _TERA, peak_8bit=1979 * _TERA, memory=141 * _GIGA,
-        memory_bandwidth=4800 * _GIGA, nvlink=450 * _GIGA, power=700, tensor_cores=528,
-        sms=132, product_share=0.66, product_share_8bit=0.70, memory_share=0.60,
+    _gpu(
+        "H200 SXM", 2024, 989, 141, 4800, peak_8bit=1979, nvlink=450, power=700, tensor_cores=528, sms=132,
+        product_share=0.66, product_share_8bit=0.70, memory_share=0.60,
         source=f"{_ML_ENGINEERING}; shares as the H100's, which is the same chip",
     ),
-    Gpu(
-        name="H100 96GB HBM2e 500 W", year=2022, peak=989 * _TERA, peak_8bit=1979 * _TERA,
-        memory=96 * _GIGA, memory_bandwidth=2400 * _GIGA, nvlink=450 * _GIGA, power=500,
-        tensor_cores=528, sms=132, product_share=0.66, product_share_8bit=0.70, memory_share=0.60,
+    _gpu(
+        "H100 96GB HBM2e 500 W", 2022, 989, 96, 2400, peak_8bit=1979, nvlink=450, power=500, tensor_cores=528,
+        sms=132, product_share=0.66, product_share_8bit=0.70, memory_share=0.60,
         source="torchtitan, benchmarks/llama3_h100_202412_torchtitan.md; otherwise as the H100 SXM",
     ),
-    Gpu(
-        name="H100 NVL", year=2023, peak=835 * _TERA, peak_8bit=1671 * _TERA, memory=94 * _GIGA,
-        memory_bandwidth=3900 * _GIGA, nvlink=300 * _GIGA, power=400, tensor_cores=528, sms=132,
+    _gpu(
+        "H100 NVL", 2023, 835, 94, 3900, peak_8bit=1671, nvlink=300, power=400, tensor_cores=528, sms=132,
         source=f"{_H100}, column H100 NVL; NVLink joins two boards",
     ),
-    Gpu(
-        name="H20", year=2024, peak=148 * _TERA, peak_8bit=296 * _TERA, memory=96 * _GIGA,
-        memory_bandwidth=4000 * _GIGA, nvlink=450 * _GIGA, power=400, sms=78,
-        source="NVIDIA publishes no page of it: pytorch/torchtitan, torchtitan/tools/utils.py,"
-        " after Tom's Hardware; memory and links of the HGX H20 specification",
+    _gpu(
+        "H20", 2024, 148, 96, 4000, peak_8bit=296, nvlink=450, power=400, sms=78,
+        source="NVIDIA publishes no page of it: pytorch/torchtitan, torchtitan/tools/utils.py, after Tom's Hardware;"
+        " memory and links of the HGX H20 specification",
     ),
-    Gpu(
-        name="RTX PRO 6000", year=2025, peak=503.8 * _TERA, peak_8bit=1007.6 * _TERA,
-        peak_4bit=2015.2 * _TERA, memory=96 * _GIGA, memory_bandwidth=1792 * _GIGA, power=600,
-        tensor_cores=752, sms=188,
-        source="NVIDIA RTX Blackwell PRO GPU architecture, workstation edition: dense, summed in"
-        " FP32; the server edition has 1,597 GB/s",
+    _gpu(
+        "RTX PRO 6000", 2025, 503.8, 96, 1792, peak_8bit=1007.6, peak_4bit=2015.2, power=600, tensor_cores=752,
+        sms=188,
+        source="NVIDIA RTX Blackwell PRO GPU architecture, workstation edition: dense, summed in FP32; the server"
+        " edition has 1,597 GB/s",
     ),
-    Gpu(
-        name="B200 SXM", year=2024, peak=2250 * _TERA, peak_8bit=4500 * _TERA,
-        peak_4bit=9000 * _TERA, memory=180 * _GIGA, memory_bandwidth=8000 * _GIGA,
-        nvlink=900 * _GIGA, power=1000, sms=148,
-        source=f"{_ML_ENGINEERING} of the DGX B200; other pages say 192 GB; 4 bits: NVIDIA HGX"
-        " B200",
+    _gpu(
+        "B200 SXM", 2024, 2250, 180, 8000, peak_8bit=4500, peak_4bit=9000, nvlink=900, power=1000, sms=148,
+        source=f"{_ML_ENGINEERING} of the DGX B200; other pages say 192 GB; 4 bits: NVIDIA HGX" " B200",
     ),
-    Gpu(
-        name="B300 SXM", year=2025, peak=2250 * _TERA, peak_8bit=4500 * _TERA,
-        peak_4bit=13_500 * _TERA, memory=288 * _GIGA, memory_bandwidth=8000 * _GIGA,
-        nvlink=900 * _GIGA, sms=148, source=f"{_ML_ENGINEERING}; 4 bits: NVIDIA HGX B300",
+    _gpu(
+        "B300 SXM", 2025, 2250, 288, 8000, peak_8bit=4500, peak_4bit=13_500, nvlink=900, sms=148,
+        source=f"{_ML_ENGINEERING}; 4 bits: NVIDIA HGX B300",
     ),
-    Gpu(
-        name="GB200", year=2024, peak=2500 * _TERA, peak_8bit=5000 * _TERA,
-        peak_4bit=10_000 * _TERA, memory=186 * _GIGA, memory_bandwidth=8000 * _GIGA,
-        nvlink=900 * _GIGA, sms=148,
+    _gpu(
+        "GB200", 2024, 2500, 186, 8000, peak_8bit=5000, peak_4bit=10_000, nvlink=900, sms=148,
         source=f"{_ML_ENGINEERING}; per chip; 4 bits: NVIDIA GB200 NVL72",
     ),
-    Gpu(
-        name="GB300", year=2025, peak=2500 * _TERA, peak_8bit=5000 * _TERA,
-        peak_4bit=15_000 * _TERA, memory=288 * _GIGA, memory_bandwidth=8000 * _GIGA,
-        nvlink=900 * _GIGA, sms=148, source="NVIDIA GB300 NVL72, per chip",
+    _gpu(
+        "GB300", 2025, 2500, 288, 8000, peak_8bit=5000, peak_4bit=15_000, nvlink=900, sms=148,
+        source="NVIDIA GB300 NVL72, per chip",
     ),
-    Gpu(
-        name="V100 SXM2 16GB", year=2017, peak=125 * _TERA, memory=16 * _GIGA, tensor_cores=640,
-        memory_bandwidth=900 * _GIGA, nvlink=150 * _GIGA, power=300, sms=80,
+    _gpu(
+        "V100 SXM2 16GB", 2017, 125, 16, 900, nvlink=150, power=300, tensor_cores=640, sms=80,
         source="NVIDIA V100 datasheet: FP16, there is no BF16",
     ),
-    Gpu(
-        name="V100 PCIe", year=2017, peak=112 * _TERA, memory=32 * _GIGA, tensor_cores=640,
-        memory_bandwidth=900 * _GIGA, power=250, sms=80, source="NVIDIA V100 datasheet: FP16, there is no BF16",
+    _gpu(
+        "V100 PCIe", 2017, 112, 32, 900, power=250, tensor_cores=640, sms=80,
+        source="NVIDIA V100 datasheet: FP16, there is no BF16",
     ),
-    Gpu(
-        name="V100 PCIe 16GB", year=2017, peak=112 * _TERA, memory=16 * _GIGA, tensor_cores=640,
-        memory_bandwidth=900 * _GIGA, power=250, sms=80, source="NVIDIA V100 datasheet: FP16, there is no BF16",
+    _gpu(
+        "V100 PCIe 16GB", 2017, 112, 16, 900, power=250, tensor_cores=640, sms=80,
+        source="NVIDIA V100 datasheet: FP16, there is no BF16",
     ),
-    Gpu(
-        name="T4", year=2018, peak=65 * _TERA, memory=16 * _GIGA, memory_bandwidth=320 * _GIGA, power=70,
-        tensor_cores=320, sms=40,
+    _gpu(
+        "T4", 2018, 65, 16, 320, power=70, tensor_cores=320, sms=40,
         source="NVIDIA T4 datasheet: FP16, there is no BF16; bandwidth: NVIDIA Turing GPU architecture, appendix B",
     ),
-    Gpu(
-        name="RTX 3090", year=2020, peak=71 * _TERA, memory=24 * _GIGA, memory_bandwidth=936 * _GIGA, power=350,
-        tensor_cores=328, sms=82, source=f"NVIDIA Ampere GA102 GPU architecture, appendix A: {_IN_FP32}",
+    _gpu(
+        "RTX 3090", 2020, 71, 24, 936, power=350, tensor_cores=328, sms=82,
+        source=f"NVIDIA Ampere GA102 GPU architecture, appendix A: {_IN_FP32}",
     ),
-    Gpu(
-        name="RTX A6000", year=2020, peak=154.8 * _TERA, memory=48 * _GIGA, memory_bandwidth=768 * _GIGA, power=300,
-        tensor_cores=336, sms=84,
+    _gpu(
+        "RTX A6000", 2020, 154.8, 48, 768, power=300, tensor_cores=336, sms=84,
         source=f"NVIDIA Ampere GA102 GPU architecture, appendix C: {_IN_FP32}; a bridge can join two with NVLink",
     ),
-    Gpu(
-        name="A40", year=2020, peak=149.7 * _TERA, memory=48 * _GIGA, memory_bandwidth=696 * _GIGA, power=300,
-        tensor_cores=336, sms=84, source=f"NVIDIA A40 datasheet: {_IN_FP32}; a bridge can join two boards with NVLink",
+    _gpu(
+        "A40", 2020, 149.7, 48, 696, power=300, tensor_cores=336, sms=84,
+        source=f"NVIDIA A40 datasheet: {_IN_FP32}; a bridge can join two boards with NVLink",
     ),
-    Gpu(
-        name="A10", year=2021, peak=125 * _TERA, memory=24 * _GIGA, memory_bandwidth=600 * _GIGA, power=150,
-        tensor_cores=288, sms=72, source="NVIDIA A10 datasheet: dense",
-    ),
-    Gpu(
-        name="A10G", year=2021, peak=70 * _TERA, memory=24 * _GIGA, memory_bandwidth=600 * _GIGA, power=300,
-        tensor_cores=320, sms=80,
+    _gpu("A10", 2021, 125, 24, 600, power=150, tensor_cores=288, sms=72, source="NVIDIA A10 datasheet: dense"),
+    _gpu(
+        "A10G", 2021, 70, 24, 600, power=300, tensor_cores=320, sms=80,
         source=f"NVIDIA A10G datasheet, as AWS has it: dense, {_IN_FP32}; another chip than the A10's 125 TFLOP/s",
     ),
-    Gpu(
-        name="A100 PCIe 40GB", year=2020, peak=312 * _TERA, memory=40 * _GIGA, tensor_cores=432,
-        memory_bandwidth=1555 * _GIGA, power=250, sms=108, source="NVIDIA A100 datasheet, column PCIe",
+    _gpu(
+        "A100 PCIe 40GB", 2020, 312, 40, 1555, power=250, tensor_cores=432, sms=108,
+        source="NVIDIA A100 datasheet, column PCIe",
     ),
-    Gpu(
-        name="A100 PCIe 80GB", year=2021, peak=312 * _TERA, memory=80 * _GIGA, tensor_cores=432,
-        memory_bandwidth=1935 * _GIGA, power=300, sms=108, source="NVIDIA A100 datasheet, column PCIe",
+    _gpu(
+        "A100 PCIe 80GB", 2021, 312, 80, 1935, power=300, tensor_cores=432, sms=108,
+        source="NVIDIA A100 datasheet, column PCIe",
     ),
-    Gpu(
-        name="A800 SXM 80GB", year=2022, peak=312 * _TERA, memory=80 * _GIGA, tensor_cores=432,
-        memory_bandwidth=2039 * _GIGA, nvlink=200 * _GIGA, power=400, sms=108,
-        product_share=0.87, memory_share=0.60,
+    _gpu(
+        "A800 SXM 80GB", 2022, 312, 80, 2039, nvlink=200, power=400, tensor_cores=432, sms=108, product_share=0.87,
+        memory_share=0.60,
         source="NVIDIA A800 datasheet: an A100 with NVLink of 400 GB/s, both ways added; shares as the A100's",
     ),
-    Gpu(
-        name="A800 PCIe 80GB", year=2022, peak=312 * _TERA, memory=80 * _GIGA, tensor_cores=432,
-        memory_bandwidth=1935 * _GIGA, power=300, sms=108, source="NVIDIA A800 datasheet, column PCIe",
+    _gpu(
+        "A800 PCIe 80GB", 2022, 312, 80, 1935, power=300, tensor_cores=432, sms=108,
+        source="NVIDIA A800 datasheet, column PCIe",
     ),
-    Gpu(
-        name="RTX 4090", year=2022, peak=165.2 * _TERA, peak_8bit=330.3 * _TERA, memory=24 * _GIGA,
-        memory_bandwidth=1008 * _GIGA, power=450, tensor_cores=512, sms=128,
+    _gpu(
+        "RTX 4090", 2022, 165.2, 24, 1008, peak_8bit=330.3, power=450, tensor_cores=512, sms=128,
         source=f"NVIDIA Ada GPU architecture, appendix A: dense, {_IN_FP32}",
     ),
-    Gpu(
-        name="RTX 6000 Ada", year=2022, peak=364.2 * _TERA, peak_8bit=728.5 * _TERA, memory=48 * _GIGA,
-        memory_bandwidth=960 * _GIGA, power=300, tensor_cores=568, sms=142,
+    _gpu(
+        "RTX 6000 Ada", 2022, 364.2, 48, 960, peak_8bit=728.5, power=300, tensor_cores=568, sms=142,
         source=f"NVIDIA RTX 6000 Ada Generation datasheet: 1,457 TFLOP/s in 8 bits with sparsity; dense, {_IN_FP32}",
     ),
-    Gpu(
-        name="L40", year=2022, peak=181.05 * _TERA, peak_8bit=362 * _TERA, memory=48 * _GIGA,
-        memory_bandwidth=864 * _GIGA, power=300, tensor_cores=568, sms=142, source="NVIDIA L40 datasheet: dense",
+    _gpu(
+        "L40", 2022, 181.05, 48, 864, peak_8bit=362, power=300, tensor_cores=568, sms=142,
+        source="NVIDIA L40 datasheet: dense",
     ),
-    Gpu(
-        name="L40S", year=2023, peak=362.05 * _TERA, peak_8bit=733 * _TERA, memory=48 * _GIGA,
-        memory_bandwidth=864 * _GIGA, power=350, tensor_cores=568, sms=142, source="NVIDIA L40S datasheet: dense",
+    _gpu(
+        "L40S", 2023, 362.05, 48, 864, peak_8bit=733, power=350, tensor_cores=568, sms=142,
+        source="NVIDIA L40S datasheet: dense",
     ),
-    Gpu(
-        name="L4", year=2023, peak=121 * _TERA, peak_8bit=242.5 * _TERA, memory=24 * _GIGA,
-        memory_bandwidth=300 * _GIGA, power=72, tensor_cores=232, sms=58,
+    _gpu(
+        "L4", 2023, 121, 24, 300, peak_8bit=242.5, power=72, tensor_cores=232, sms=58,
         source="NVIDIA L4 datasheet: half of the numbers with sparsity, 242 and 485 TFLOP/s",
     ),
-    Gpu(
-        name="GH200", year=2023, peak=989 * _TERA, peak_8bit=1979 * _TERA, memory=96 * _GIGA,
-        memory_bandwidth=4000 * _GIGA, nvlink=450 * _GIGA, tensor_cores=528, sms=132,
+    _gpu(
+        "GH200", 2023, 989, 96, 4000, peak_8bit=1979, nvlink=450, tensor_cores=528, sms=132,
         source="NVIDIA GH200 Grace Hopper datasheet, HBM3: half of 1,979 TFLOP/s with sparsity; 450 to 1,000 W",
     ),
-    Gpu(
-        name="GH200 144GB", year=2024, peak=989 * _TERA, peak_8bit=1979 * _TERA, memory=144 * _GIGA,
-        memory_bandwidth=4900 * _GIGA, nvlink=450 * _GIGA, tensor_cores=528, sms=132,
+    _gpu(
+        "GH200 144GB", 2024, 989, 144, 4900, peak_8bit=1979, nvlink=450, tensor_cores=528, sms=132,
         source="NVIDIA GH200 Grace Hopper datasheet, HBM3e: half of 1,979 TFLOP/s with sparsity; 450 to 1,000 W",
     ),
-    Gpu(
-        name="RTX 5090", year=2025, peak=209.5 * _TERA, peak_8bit=419 * _TERA, peak_4bit=1676 * _TERA,
-        memory=32 * _GIGA, memory_bandwidth=1792 * _GIGA, power=575, tensor_cores=680, sms=170,
+    _gpu(
+        "RTX 5090", 2025, 209.5, 32, 1792, peak_8bit=419, peak_4bit=1676, power=575, tensor_cores=680, sms=170,
         source=f"NVIDIA RTX Blackwell GPU architecture, appendix A: dense, {_IN_FP32}",
     ),
-    Gpu(
-        name="GB10", year=2025, peak=125 * _TERA, peak_8bit=250 * _TERA, peak_4bit=500 * _TERA, memory=128 * _GIGA,
-        memory_bandwidth=273 * _GIGA, power=140, tensor_cores=192, sms=48,
+    _gpu(
+        "GB10", 2025, 125, 128, 273, peak_8bit=250, peak_4bit=500, power=140, tensor_cores=192, sms=48,
         source="NVIDIA DGX Spark datasheet: 1 PFLOP/s in 4 bits with sparsity, half of it dense, and half again for"
         " each doubling of the bits; its memory is the CPU's, too",
     ),
-    Gpu(
-        name="MI250X", year=2021, peak=383 * _TERA, memory=128 * _GIGA, memory_bandwidth=3276.8 * _GIGA,
-        power=500, tensor_cores=880, dies=2, source="AMD Instinct MI250X datasheet: 560 W at most",
+    _gpu(
+        "MI250X", 2021, 383, 128, 3276.8, power=500, tensor_cores=880, dies=2,
+        source="AMD Instinct MI250X datasheet: 560 W at most",
     ),
-    Gpu(
-        name="MI250X GCD", year=2021, peak=191.5 * _TERA, memory=64 * _GIGA, memory_bandwidth=1638.4 * _GIGA,
-        power=250, tensor_cores=440, source="AMD Instinct MI250X datasheet: one of its two dies",
+    _gpu(
+        "MI250X GCD", 2021, 191.5, 64, 1638.4, power=250, tensor_cores=440,
+        source="AMD Instinct MI250X datasheet: one of its two dies",
     ),
-    Gpu(
-        name="TPU v4", year=2021, peak=275 * _TERA, memory=32 * _GIGA,
-        memory_bandwidth=1200 * _GIGA, power=192,
+    _gpu(
+        "TPU v4", 2021, 275, 32, 1200, power=192,
         source=f"{_ML_ENGINEERING}; Cloud TPU v4 documentation: 192 W at most, measured",
     ),
-    Gpu(
-        name="TPU v5p", year=2023, peak=459 * _TERA, memory=95 * _GIGA,
-        memory_bandwidth=2765 * _GIGA,
-        source="Cloud TPU v5p documentation: 1,200 GB/s between chips, both ways added; a pod has"
-        " 8,960 chips",
+    _gpu(
+        "TPU v5p", 2023, 459, 95, 2765,
+        source="Cloud TPU v5p documentation: 1,200 GB/s between chips, both ways added; a pod has" " 8,960 chips",
     ),
-    Gpu(
-        name="TPU v6e", year=2024, peak=918 * _TERA, peak_8bit=1836 * _TERA, memory=32 * _GIGA,
-        memory_bandwidth=1640 * _GIGA,
-        source="Cloud TPU v6e documentation; 8 bits: INT8; 3,584 Gbit/s between chips, both ways"
-        " added; a pod has 256 chips",
+    _gpu(
+        "TPU v6e", 2024, 918, 32, 1640, peak_8bit=1836,
+        source="Cloud TPU v6e documentation; 8 bits: INT8; 3,584 Gbit/s between chips, both ways added; a pod has"
+        " 256 chips",
     ),
     Gpu(
         name="Trainium2", year=2024, peak=667 * _TERA, peak_8bit=1299 * _TERA,
@@ -322,34 +294,26 @@ _GPUS = (
         peak_4bit=2517 * _TERA, memory=144 * 2.0**30, memory_bandwidth=4900 * _GIGA,
         source="AWS Neuron documentation, Trainium3 architecture: dense; MXFP8 and MXFP4",
     ),
-    Gpu(
-        name="Gaudi 3", year=2024, peak=1835 * _TERA, peak_8bit=1835 * _TERA, memory=128 * _GIGA,
-        memory_bandwidth=3700 * _GIGA, power=900,
-        source="Intel Gaudi 3 AI accelerator white paper, HL-325L; at the 1,600 MHz of the boards"
-        " on sale it is 1,677 TFLOP/s (stas00/ml-engineering, accelerator chapter)",
+    _gpu(
+        "Gaudi 3", 2024, 1835, 128, 3700, peak_8bit=1835, power=900,
+        source="Intel Gaudi 3 AI accelerator white paper, HL-325L; at the 1,600 MHz of the boards on sale it is"
+        " 1,677 TFLOP/s (stas00/ml-engineering, accelerator chapter)",
     ),
-    Gpu(
-        name="MI300X", year=2023, peak=1300 * _TERA, peak_8bit=2610 * _TERA, memory=192 * _GIGA,
-        memory_bandwidth=5300 * _GIGA, power=750, tensor_cores=1216,
+    _gpu(
+        "MI300X", 2023, 1300, 192, 5300, peak_8bit=2610, power=750, tensor_cores=1216,
         source=f"{_ML_ENGINEERING}; AMD Instinct MI300X datasheet: 750 W",
     ),
-    Gpu(
-        name="MI325X", year=2024, peak=1300 * _TERA, peak_8bit=2610 * _TERA, memory=256 * _GIGA,
-        memory_bandwidth=6000 * _GIGA, power=1000, tensor_cores=1216,
+    _gpu(
+        "MI325X", 2024, 1300, 256, 6000, peak_8bit=2610, power=1000, tensor_cores=1216,
         source=f"AMD Instinct MI325X datasheet; {_ML_ENGINEERING}",
     ),
-    Gpu(
-        name="MI350X", year=2025, peak=2300 * _TERA, peak_8bit=4600 * _TERA,
-        peak_4bit=9200 * _TERA, memory=288 * _GIGA, memory_bandwidth=8000 * _GIGA, power=1000,
-        tensor_cores=1024,
+    _gpu(
+        "MI350X", 2025, 2300, 288, 8000, peak_8bit=4600, peak_4bit=9200, power=1000, tensor_cores=1024,
         source="AMD Instinct MI350X datasheet: dense; 1,024 matrix cores at 2.2 GHz",
     ),
-    Gpu(
-        name="MI355X", year=2025, peak=2500 * _TERA, peak_8bit=5000 * _TERA,
-        peak_4bit=10_100 * _TERA, memory=288 * _GIGA, memory_bandwidth=8000 * _GIGA, power=1400,
-        tensor_cores=1024,
-        source=f"AMD Instinct MI355X datasheet: dense; 1,024 matrix cores at 2.4 GHz;"
-        f" {_ML_ENGINEERING}",
+    _gpu(
+        "MI355X", 2025, 2500, 288, 8000, peak_8bit=5000, peak_4bit=10_100, power=1400, tensor_cores=1024,
+        source=f"AMD Instinct MI355X datasheet: dense; 1,024 matrix cores at 2.4 GHz;" f" {_ML_ENGINEERING}",
     ),
 )  # fmt: skip
 _SHORT = {"V100": "V100 SXM2", "A100": "A100 SXM 80GB", "H100": "H100 SXM", "H800": "H800 SXM",

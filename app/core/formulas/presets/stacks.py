@@ -230,4 +230,5 @@ def likely_stack(layout: Layout, gpu: Gpu, recipe: Recipe | None) -> Stack:
     if layout.zero_stage == _SHARDED and layout.pipeline == layout.expert == 1:
         jax = few_bits or not (gpu.sms or gpu.tensor_cores)
         return STACKS["MaxText"] if jax else STACKS["FSDP2"]
-    return STACKS["Megatron"]
+    plain = layout.tensor == layout.pipeline == layout.context == layout.expert == 1
+    return STACKS["Megatron"].changed({"compiled": "unknown"} if plain and not few_bits else {})

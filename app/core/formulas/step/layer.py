@@ -349,6 +349,8 @@ _ADDED = 8  # bytes per parameter: a gradient is added up in 16 bits
 # Launches bound a layer with kernels of 2021: 2.9 ms, 0.4 ms more with tensor parallelism, for
 # forward, forward again and backward as 1 to 1 to 2 of 3 or 4; 0.4 ms come on top of any layer.
 _LAUNCHES, _LAUNCHES_OF_TENSOR, _BETWEEN = 2.9e-3, 0.4e-3, 0.4e-3
+# The counts of routed tokens come back to the host, which then launches nine products of each expert, 8 us each.
+_ROUTING, _PER_EXPERT = 1e-3, 9 * 8e-6
 _HOST_OF_EXPERTS = 2.5  # kernels of a layer with experts, over those of a dense one
 _ROUTED = 8  # bytes of an element that is permuted to its expert, and back
 
@@ -449,7 +451,9 @@ class _Layer:
         weights = (widths.parts.attention + widths.parts.shared) / self.tensor
         weights = weights + held * widths.parts.expert / split
         again = self._again(widths.again_mixture, moves, grouped.forward)
-        return self._time(spent, moves, weights, self._sent(copies / split), again)
+        found = self._time(spent, moves, weights, self._sent(copies / split), again)
+        waited = self.speeds.routing * (_ROUTING + _PER_EXPERT * held)
+        return found._replace(launches=found.launches + waited) if self.speeds.routing else found
 
     def _again(self, linears: tuple[Linear, ...], moves: KernelTime, experts: Value = 0.0) -> Value:
         """Every second product, all *experts*, and what is not a product, computed again."""

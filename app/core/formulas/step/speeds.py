@@ -38,7 +38,8 @@ class Speeds(NamedTuple):
     element that is cast to fewer bits. *attention* is the rate of fused attention over long sequences,
     0 for a share of a product's, which sequences of *ramp* tokens reach by half. *eager* counts what
     kernels move that nothing fuses, *logits* the bytes that a loss moves for each. The host needs
-    *host* seconds for the kernels of a layer. *messages* between stages are exposed as far as that, and
+    *host* seconds for the kernels of a layer, and *routing* times what it takes to learn where tokens go and to launch
+    each expert. *messages* between stages are exposed as far as that, and
     a token is sent *once* to each node, not to each of its experts there.
     """
 
@@ -62,6 +63,7 @@ class Speeds(NamedTuple):
     logits: float = 30.0
     host: float = 0.0
     host_of_tensor: float = 1.0  # times that, where tensors are split
+    routing: float = 0.0
     messages: float = 0.0
     once: bool = False
 
@@ -326,6 +328,9 @@ _COMPILED = {"fast": _StackSpeed(0.0, 0.1), "middle": _StackSpeed(0.0, 0.3), "sl
 _EAGER = {"fast": _StackSpeed(0.6, 0.6), "middle": _StackSpeed(0.9, 1.0), "slow": _StackSpeed(1.1, 2.0)}
 _EITHER = {"fast": _StackSpeed(0.0, 0.1), "middle": _StackSpeed(0.5, 0.6), "slow": _StackSpeed(1.0, 2.0)}
 _KINDS = {"yes": _COMPILED, "no": _EAGER, "unknown": _EITHER}
+_ROUTING = {"fast": 0.0, "middle": 1.0, "slow": 2.0}
+_IN_GRAPHS = 0.3  # of that, in recipes of fewer bits, which capture CUDA graphs
+_HIDDEN_BY_MEGATRON = 0.7  # of the traffic of experts, which DeepEP and other streams carry; a prior
 _MESSAGES = {"fast": 0.0, "middle": 0.5, "slow": 1.0}
 _LOST = {"fast": 0.0, "middle": 0.03, "slow": 0.08}  # of a step, to jitter, stragglers, and what runs beside
 _GROUPS = {"fast": 1.3, "middle": 1.0, "slow": 0.7}  # of the rate of experts' products; a prior
@@ -342,7 +347,9 @@ def stack_speeds(
     speeds, rate = speeds_of(shape, cluster, shares, precision, side), attention_rate(shape, cluster.gpu, stack, side)
     kind, gpu = _KINDS[stack.compiled][side], cluster.gpu
     heads = _OF_SMALL_HEAD if shape.head_size <= _SMALL_HEAD else 1.0
-    width = shape.expert_feed_forward
+    width, once = shape.expert_feed_forward, stack.name == "Megatron"
+    if once and side == "middle" and shares.hidden_expert < 0:
+        speeds = speeds._replace(hidden_expert=_HIDDEN_BY_MEGATRON)
     grouped = shares.grouped or (width / (width + _FILLED) * _GROUPS[side] if width else 1.0)
     if stack.name != "Megatron" and _family(gpu) == "A100" and not shares.product:
         slower = min(1.0, _MAXIMUM / gpu.product_share) if gpu.product_share else 1.0
@@ -355,7 +362,8 @@ def stack_speeds(
         logits=_EAGER_LOGITS if stack.loss == "eager" or stack.compiled == "no" else speeds.logits,
         host=_HOST * kind.host * (_OF_FSDP if stack.is_pytorch else 1.0) if speeds.fused else 0.0,
         host_of_tensor=_OF_DTENSOR if stack.is_pytorch else _OF_SPLIT,
+        routing=_ROUTING[side] * (_IN_GRAPHS if precision != "16-bit" else 1.0),
         messages=_MESSAGES[side],
-        once=stack.name == "Megatron",
+        once=once,
         skew=shares.skew or _LOST[side],
     )
