@@ -5,6 +5,12 @@ import re
 from collections.abc import Callable, Mapping
 from reprlib import repr as short
 
+from app.core.formulas.configurations.configured_layout import (
+    ATTENTION_KERNELS,
+    NUMBER_FORMATS,
+    ConfigurationReading,
+    ConfiguredLayout,
+)
 from app.core.formulas.configurations.documents import (
     arguments_of_sections,
     check_document,
@@ -25,12 +31,6 @@ from app.core.formulas.configurations.program_keys import (
     VERL,
     ProgramKeys,
     flat_settings,
-)
-from app.core.formulas.configurations.reading import (
-    ATTENTION_KERNELS,
-    NUMBER_FORMATS,
-    ConfigurationReading,
-    ConfiguredLayout,
 )
 from app.core.translation import say
 
