@@ -244,6 +244,7 @@ def test_arguments_of_megatron_that_change_numbers_are_read_or_doubted() -> None
         ("a: &x [1]\nb: *x\nmicro_batch_size: 1\n", "aliases of YAML"),
         ("a: [1\nbase_model: x\n", "not valid YAML in line"),
         ("x = Trainer.Config(\n", "not valid Python"),
+        ("base_model: x\nmicro_batch_size: 2026-99-99\n", "not valid YAML: month"),
         ("distributed_type: MOON\ncompute_environment: LOCAL_MACHINE\n", "distributed_type 'moon'"),
         ("one: 1\ntwo: 2\n", "the configuration has no layout: known are those of DeepSpeed"),
     ],
@@ -264,6 +265,7 @@ def test_every_known_key_is_used_or_harmless_or_a_doubt(name: str) -> None:
     for key, how in said.items():
         found = "used" if keys.is_used(key) else "harmless" if keys.is_harmless(key) else "doubtful"
         assert found == how, key
+        assert not (keys.is_used(key) and keys.is_harmless(key)), key
 
 
 def test_no_key_is_both_used_and_harmless() -> None:
