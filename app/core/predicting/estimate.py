@@ -16,6 +16,7 @@ from app.core.formulas.configurations import (
     configured_stack,
     is_configuration,
     is_layout_configuration,
+    stack_doubt,
 )
 from app.core.formulas.layout import StepTime, step_time
 from app.core.formulas.parallelism.rules import PLAIN
@@ -31,9 +32,8 @@ from app.core.translation import say
 from app.core.units import BYTE, SECOND, Bytes, PerSecond, Ratio, Seconds, Unit, parse_or_base, show
 
 RECIPE = Recipe.named("Megatron")
-# The bytes of each kind of number by the stack that a configuration names, and what of it is used.
+# The bytes of each kind of number by the stack that a configuration names.
 _RECIPES_OF = {"Megatron": "Megatron", "FSDP2": "FSDP2", "MaxText": "FSDP2", "DeepSpeed": "mixed", "eager": "FP32"}
-_USED = {"stack", "recipe"}
 _HELD_BACK = 1.05  # as in card_memory
 _MOST_STAGES = 1024  # of a pipeline: each is a number in the result
 
@@ -134,8 +134,8 @@ def _doubts(asked: PredictionRequest) -> Iterator[str]:
     for name, record in (("model", asked.model), ("layout", asked.layout)):
         notes = configuration_notes(record.source)
         yield from (f"The {name}: {note}." for note in notes if not asked.assumed or "says no sequence" not in note)
-    if left_out := [f"{name.replace('_', ' ')} {value}" for name, value in asked.told.items() if name not in _USED]:
-        yield f"The layout: it also says {', '.join(left_out)}, which is left out."
+    if left_out := stack_doubt(asked.told):
+        yield left_out
     if (gpu := asked.cluster.gpu).dies > 1:
         yield (
             f"PyTorch sees {gpu.dies} GPUs in one {gpu.name}, each with a part of its memory: this is for ranks that"
