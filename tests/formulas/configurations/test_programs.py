@@ -6,7 +6,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from app.core.formulas.configurations import configuration_notes, configured_stack, is_configuration, layout_fields
+from app.core.formulas.configurations import (
+    configuration_notes,
+    configured_stack,
+    is_configuration,
+    layout_fields,
+    stack_doubt,
+)
 from app.core.formulas.configurations import program_keys as tables
 from app.core.formulas.configurations.program_keys import PROGRAMS, ProgramKeys
 from app.core.formulas.presets import MODELS, Layout, ModelShape
@@ -188,6 +194,13 @@ def test_a_file_of_a_program_is_a_layout_and_settings_of_its_stack(name: str) ->
 )  # fmt: skip
 def test_a_file_of_a_program_names_its_model(text: str, model: str) -> None:
     assert ModelShape.read(text) == MODELS[model]
+
+
+def test_only_what_a_prediction_has_not_is_left_out_of_the_stack() -> None:
+    assert not stack_doubt({"stack": "FSDP2", "recipe": "FP32", "optimizer": "AdamW"})
+    assert stack_doubt({"optimizer": "Lion", "offload_to": "NVMe"}) == (
+        "The layout: it also says optimizer Lion, offload to NVMe, which is left out."
+    )
 
 
 def test_a_file_for_other_gpus_says_for_how_many_it_is() -> None:
