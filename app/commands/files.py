@@ -58,7 +58,7 @@ def line_count(source: BinaryIO, name: str) -> int | None:
     return count
 
 
-_ENDINGS = (".json", ".toml", ".sh", ".txt", ".args", ".yaml", ".yml")
+_ENDINGS = (".json", ".toml", ".sh", ".txt", ".args", ".yaml", ".yml", ".py", ".bin")
 _FOLDERS_FILE = "config.json"  # of a model from Hugging Face
 _LONGEST_PATH = 250  # letters: no text of that length fails as the name of a file
 
@@ -91,6 +91,9 @@ def _read_configuration(path: Path) -> str:
     except OSError as error:
         raise InputError(f"{path} cannot be read: {error.strerror}") from error
     except UnicodeDecodeError as error:
+        if path.suffix in (".bin", ".pt", ".pth", ".ckpt"):
+            says = f"{path} is a pickle of PyTorch, which is not opened: give the YAML of the run, or its arguments"
+            raise InputError(says) from error
         raise InputError(f"{path} is not text: {error.reason}") from error
 
 

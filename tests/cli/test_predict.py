@@ -65,7 +65,9 @@ def test_a_model_and_a_layout_may_be_files_of_others(capsys: Capture, tmp_path: 
     model.write_text(json.dumps(CONFIG), encoding="utf-8")
     layout.write_text(json.dumps(DEEPSPEED), encoding="utf-8")
     fields = "data=8 microbatches=2 zero_stage=3 sequence_parallel=no"
-    known = predicted(capsys, "--model", "Qwen3-8B", "--cluster", "DGX-H100", "--layout", fields)
+    known = predicted(
+        capsys, "--model", "Qwen3-8B", "--cluster", "DGX-H100", "--layout", fields, "--recipe", "mixed"
+    )  # DeepSpeed's
     for name in (str(model), str(tmp_path), json.dumps(CONFIG)):
         given = ["--model", name, "--cluster", "8 H100", "--layout", str(layout)]
         assert predicted(capsys, *given) == known
@@ -78,10 +80,13 @@ def test_a_model_and_a_layout_may_be_files_of_others(capsys: Capture, tmp_path: 
 def test_a_file_that_is_no_configuration_is_an_error(capsys: Capture, tmp_path: Path) -> None:
     binary, large = tmp_path / "a.json", tmp_path / "b.json"
     binary.write_bytes(b"\xff\xfe{")
+    pickled = tmp_path / "training_args.bin"
+    pickled.write_bytes(b"PK\x80\xff")
     large.write_bytes(b"{" + b" " * 300_000)
     for name, says in (
         (str(tmp_path / "none.json"), "does not exist"),
         (str(binary), "is not text"),
+        (str(pickled), "is a pickle of PyTorch, which is not opened: give the YAML"),
         (str(large), "has more than 256 KiB"),
         (str(tmp_path), "cannot be read|no model shape is called"),
     ):

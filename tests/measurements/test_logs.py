@@ -318,3 +318,13 @@ def test_a_run_of_llama_factory_has_the_rate_of_its_summary(tmp_path: Path) -> N
     )
     assert log.step_time == pytest.approx(1 / 0.171)
     assert any("tokens per second of all GPUs together" in doubt for doubt in log.doubts)
+
+
+def test_lines_of_swift_and_of_axolotl_are_read(tmp_path: Path) -> None:
+    swift = (
+        "{{'loss': '1.5', 'learning_rate': '1e-05', 'epoch': '0.1', 'global_step/max_steps': '{n}/100',"
+        " 'elapsed_time': '1m 23s', 'train_speed(s/it)': '8.25'}}"
+    )
+    assert read(tmp_path, swift.format(n=10), swift.format(n=20)).step_time == pytest.approx(8.25)
+    axolotl = "{'loss': '1.2', 'grad_norm': '0.5', 'tokens/train_per_sec_per_gpu': '4123.2', 'epoch': '0.01'}"
+    assert read(tmp_path, axolotl).tokens_per_second_per_gpu == pytest.approx(4123.2)

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from app.core.measurements.number_checks import exceeds, far_apart, highest_bus_bandwidth
-from app.core.measurements.pieces import cluster_named_in, pieces
+from app.core.measurements.pieces import cluster_named_in, median_error, pieces
 from app.core.measurements.reports import CollectiveTest, SizeRow, join_doubts
 from app.core.measurements.table import (
     CollectiveTable,
@@ -22,7 +22,7 @@ from app.core.measurements.table import (
     tells_ranks,
     tests_in,
 )
-from app.core.units import BYTE_PER_SECOND, SECOND, show, show_size
+from app.core.units import BYTE_PER_SECOND, SECOND, Ratio, show, show_size
 
 _FAST = 0.5e9  # bytes per second: enough digits are printed to compare them
 _MOST_WRONG = 0.2  # of the rows: of more, none is shown
@@ -126,6 +126,7 @@ def _count_of_rows(count: int) -> str:
 
 
 _TOLERANCE = 0.02
+_NOISE = 0.15  # of a time, in the median of the rows
 _CLIFF = 2.5  # a time that grows so much more than the size
 _SLOW = 1e-3  # seconds, above which a jump is more than noise
 _FEWEST = 3
@@ -172,6 +173,9 @@ def _judge(table: CollectiveTable) -> CollectiveTest:
         *_about_results(table, rows),
     ]
     shown = checked_rows(table, rows, ranks, hardware)
+    points = [(row.size, row.time) for row in shown.rows]
+    lines = pieces(points)
+    doubts.append(_about_noise(median_error(points, lines)))
     return CollectiveTest(
         collective=collective,
         ranks=ranks,
@@ -179,9 +183,16 @@ def _judge(table: CollectiveTable) -> CollectiveTest:
         hardware=hardware,
         tool=table.tool,
         rows=shown.rows,
-        pieces=pieces([(row.size, row.time) for row in shown.rows]),
+        pieces=lines,
         doubts=join_doubts([*shown.doubts, *(doubts if shown.rows or not rows else table.doubts)]),
     )
+
+
+def _about_noise(error: Ratio) -> str:
+    """A doubt where the rows are no line."""
+    if error <= _NOISE:
+        return ""
+    return f"half of the rows are {100 * error:.0f} % and more off the line through them: noise, or several algorithms"
 
 
 def _collective(table: CollectiveTable, rows: Sequence[SizeRow]) -> tuple[str | None, str]:

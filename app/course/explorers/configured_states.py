@@ -4,7 +4,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import NamedTuple
 
-from app.core.formulas.configurations import configuration_notes, is_configuration, layout_fields, model_fields
+from app.core.formulas.configurations import (
+    configuration_notes,
+    is_configuration,
+    layout_fields,
+    model_fields,
+    stack_doubt,
+)
 from app.core.formulas.presets import Layout, ModelShape
 from app.core.translation import say
 
@@ -20,7 +26,6 @@ _CONTROLS = {
     "recompute": "recompute",
 }
 _NOT_OF_A_SHAPE = {"name", "source"}
-_OF_A_STACK = {"stack", "recipe"}  # which a prediction has in any case
 
 
 def model_value(text: str) -> str:
@@ -95,5 +100,4 @@ def _layout_state(text: str, gpus: int) -> _State:
     state |= {control: str(getattr(layout, name)) for name, control in _CONTROLS.items() if name in said}
     if found.batch or "microbatches" in said:
         state["batch"] = str(layout.data * layout.microbatches * layout.micro_batch)
-    more = [f"{name.replace('_', ' ')} {value}" for name, value in found.stack.items() if name not in _OF_A_STACK]
-    return state, [*doubts, *([f"The layout: it also says {', '.join(more)}, which is left out."] if more else [])]
+    return state, [*doubts, *filter(None, [stack_doubt(found.stack)])]

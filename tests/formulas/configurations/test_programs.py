@@ -6,7 +6,13 @@ from pathlib import Path
 import pytest
 import yaml
 
-from app.core.formulas.configurations import configuration_notes, configured_stack, is_configuration, layout_fields
+from app.core.formulas.configurations import (
+    configuration_notes,
+    configured_stack,
+    is_configuration,
+    layout_fields,
+    stack_doubt,
+)
 from app.core.formulas.configurations import program_keys as tables
 from app.core.formulas.configurations.program_keys import PROGRAMS, ProgramKeys
 from app.core.formulas.presets import MODELS, Layout, ModelShape
@@ -190,6 +196,13 @@ def test_a_file_of_a_program_names_its_model(text: str, model: str) -> None:
     assert ModelShape.read(text) == MODELS[model]
 
 
+def test_only_what_a_prediction_has_not_is_left_out_of_the_stack() -> None:
+    assert not stack_doubt({"stack": "FSDP2", "recipe": "FP32", "optimizer": "AdamW"})
+    assert stack_doubt({"optimizer": "Lion", "offload_to": "NVMe"}) == (
+        "The layout: it also says optimizer Lion, offload to NVMe, which is left out."
+    )
+
+
 def test_a_file_for_other_gpus_says_for_how_many_it_is() -> None:
     assert "it is for 16 GPUs, and this is for 8" in Layout.on(ACCELERATE, 8).source
     assert "it is for" not in Layout.on(ACCELERATE, 16).source
@@ -244,6 +257,7 @@ def test_arguments_of_megatron_that_change_numbers_are_read_or_doubted() -> None
         ("a: &x [1]\nb: *x\nmicro_batch_size: 1\n", "aliases of YAML"),
         ("a: [1\nbase_model: x\n", "not valid YAML in line"),
         ("x = Trainer.Config(\n", "not valid Python"),
+        ("base_model: x\nmicro_batch_size: 2026-99-99\n", "not valid YAML: month"),
         ("distributed_type: MOON\ncompute_environment: LOCAL_MACHINE\n", "distributed_type 'moon'"),
         ("one: 1\ntwo: 2\n", "the configuration has no layout: known are those of DeepSpeed"),
     ],
@@ -264,6 +278,7 @@ def test_every_known_key_is_used_or_harmless_or_a_doubt(name: str) -> None:
     for key, how in said.items():
         found = "used" if keys.is_used(key) else "harmless" if keys.is_harmless(key) else "doubtful"
         assert found == how, key
+        assert not (keys.is_used(key) and keys.is_harmless(key)), key
 
 
 def test_no_key_is_both_used_and_harmless() -> None:

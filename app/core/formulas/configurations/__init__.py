@@ -4,10 +4,10 @@ A `config.json` of Hugging Face, arguments of Megatron-LM, files of NeMo, DeepSp
 LLaMA-Factory, TRL, MaxText and verl.
 """
 
+from app.core.formulas.configurations.configured_layout import ConfiguredLayout, configuration_notes, stack_doubt
 from app.core.formulas.configurations.documents import CONFIGURATION_LIMIT, is_configuration
 from app.core.formulas.configurations.models import model_fields
 from app.core.formulas.configurations.programs import configured_stack, is_layout_configuration, layout_fields
-from app.core.formulas.configurations.reading import ConfiguredLayout, configuration_notes
 
 __all__ = [
     "CONFIGURATION_LIMIT",
@@ -18,4 +18,5 @@ __all__ = [
     "is_layout_configuration",
     "layout_fields",
     "model_fields",
+    "stack_doubt",
 ]

@@ -7,8 +7,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from reprlib import repr as short
 
-import yaml
-
+from app.core.formulas.configurations.yaml_text import values_of_yaml
 from app.core.translation import say
 
 CONFIGURATION_LIMIT = 256 << 10  # bytes of a configuration
@@ -110,7 +109,7 @@ def _document(text: str) -> Mapping[str, object]:
         return _nested((name, _plain_value(value.strip("\"'"))) for name, value in _OVERRIDE.findall(text))
     if found := _toml(text):
         return found
-    return _yaml(text) if len(_YAML.findall(text)) > 1 and not _has_arguments(text) else _arguments(text)
+    return values_of_yaml(text) if len(_YAML.findall(text)) > 1 and not _has_arguments(text) else _arguments(text)
 
 
 def check_document(found: Mapping[str, object]) -> None:
@@ -166,24 +165,6 @@ def _toml(text: str) -> Mapping[str, object]:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ValueError(say("the configuration is not valid TOML: {problem}", problem=str(error)[:100])) from None
-
-
-def _yaml(text: str) -> Mapping[str, object]:
-    """The values of YAML; aliases are refused, since a few lines of them can be very much."""
-    loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    try:
-        if "*" in text and any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=loader)):
-            raise ValueError(say("the configuration has aliases of YAML (*…): write out what they stand for"))
-        found = yaml.load(text, Loader=loader)
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        problem = str(error.problem)[:100]
-        raise ValueError(
-            say("the configuration is not valid YAML in line {line}: {problem}", line=line, problem=problem)
-        ) from None
-    except (yaml.YAMLError, RecursionError, OverflowError) as error:
-        raise ValueError(say("the configuration is not valid YAML: {problem}", problem=str(error)[:100])) from None
-    return {str(name): value for name, value in found.items()} if isinstance(found, dict) else {}
 
 
 def _python(text: str) -> Mapping[str, object]:

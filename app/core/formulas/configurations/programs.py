@@ -5,11 +5,18 @@ import re
 from collections.abc import Callable, Mapping
 from reprlib import repr as short
 
+from app.core.formulas.configurations.configured_layout import (
+    ATTENTION_KERNELS,
+    NUMBER_FORMATS,
+    ConfigurationReading,
+    ConfiguredLayout,
+)
 from app.core.formulas.configurations.documents import (
     arguments_of_sections,
     check_document,
     count_in,
     document_of,
+    is_configuration,
     plain_number,
 )
 from app.core.formulas.configurations.program_keys import (
@@ -25,12 +32,6 @@ from app.core.formulas.configurations.program_keys import (
     VERL,
     ProgramKeys,
     flat_settings,
-)
-from app.core.formulas.configurations.reading import (
-    ATTENTION_KERNELS,
-    NUMBER_FORMATS,
-    ConfigurationReading,
-    ConfiguredLayout,
 )
 from app.core.translation import say
 
@@ -48,8 +49,10 @@ def is_layout_configuration(given: Mapping[str, object]) -> bool:
 
 def configured_stack(given: object) -> Mapping[str, str]:
     """What a configuration of a layout says of the stack, by the names of a line; nothing for anything else."""
+    if not isinstance(given, str | Mapping) or (isinstance(given, str) and not is_configuration(given)):
+        return {}
     try:
-        found = layout_fields(given) if isinstance(given, str | Mapping) else None
+        found = layout_fields(given)
     except ValueError:
         return {}
     return found.stack if found else {}

@@ -284,10 +284,10 @@ _OF_A_TRAINER = ("%|", "'loss'", '"loss"', "train_runtime", "train_steps_per_sec
 _BARS = re.compile(r"(?<=\])\s{0,30}(?=\D{0,60}\d{1,3}%\|)")
 
 
-def without_tags(line: str) -> str:
+def strip_tags(line: str) -> str:
     """*line* without what launchers, containers and loggers put before it.
 
-    >>> without_tags("[rank0]: 2026-05-01 07:03:11,123 INFO  10%|# | 1/10 [00:01<00:09,  1.0s/it]")
+    >>> strip_tags("[rank0]: 2026-05-01 07:03:11,123 INFO  10%|# | 1/10 [00:01<00:09,  1.0s/it]")
     '10%|# | 1/10 [00:01<00:09,  1.0s/it]'
     """
     return _TAGS.sub("", line, count=1).lstrip()
@@ -406,7 +406,7 @@ class LogReader:
         self._last = line
         line = without_colors(line)
         if any(word in line for word in _OF_A_TRAINER):
-            line = without_tags(line[:_LONGEST])
+            line = strip_tags(line[:_LONGEST])
             if line.count("%|") > 1:
                 taken = [self.take(one) for one in _BARS.split(line)]
                 return any(taken)

@@ -92,6 +92,19 @@ def configuration_notes(source: str) -> list[str]:
     return notes if known else []
 
 
+_EVERYWHERE = {("optimizer", "AdamW")}  # what a prediction has in any case
+
+
+def stack_doubt(told: Mapping[str, str]) -> str:
+    """What a configuration has *told* of the stack that a prediction leaves out, in a sentence; empty for nothing."""
+    more = [
+        f"{name.replace('_', ' ')} {value}"
+        for name, value in told.items()
+        if (name, value) not in _EVERYWHERE and name not in ("stack", "recipe")
+    ]
+    return f"The layout: it also says {', '.join(more)}, which is left out." if more else ""
+
+
 # What a program calls a setting of the stack, in the words of a line of predictions; empty for what that cannot say.
 
 
