@@ -105,17 +105,17 @@ def test_a_length_of_sequences_that_no_one_gave_is_said_to_be_assumed(layout: ob
     assert any("Sequences of 8,192 tokens are assumed" in one for one in result(layout=layout)["doubts"]) is assumes
 
 
-def test_what_a_configuration_leaves_out_is_a_doubt_and_stands_in_the_verdict() -> None:
+def test_a_configuration_says_the_stack_of_its_line() -> None:
     zero = {"stage": 3, "offload_optimizer": {"device": "cpu"}, "offload_param": {"device": "none"}}
     layout = {"train_micro_batch_size_per_gpu": "auto", "zero_optimization": zero, "bf16": {"enabled": True}}
-    found = result(cluster="8 H100", layout=layout)
-    assert found["doubts"][1:3] == [
-        "The layout: auto is taken as 1: train_micro_batch_size_per_gpu.",
-        "The layout: it also says offload optimizer, which is left out.",
-    ]
-    assert "It does not fit, unless offload makes room, which is left out: a GPU needs" in found["why"]
-    without = result(cluster="8 H100", layout={"train_micro_batch_size_per_gpu": 1, "zero_optimization": {"stage": 3}})
-    assert "It does not fit: a GPU needs" in without["why"]
+    found = result(cluster="8 H100", layout=layout, stack=None)
+    assert (found["stack"]["name"], found["stack"]["offload"]) == ("DeepSpeed", "optimizer")
+    assert found["doubts"][1:] == ["The layout: auto is taken as 1: train_micro_batch_size_per_gpu."]
+    assert found["memory"]["parts"]["optimizer"] == 0
+    whole = result(cluster="8 H100", layout={**layout, "zero_optimization": {"stage": 3}}, stack=None)
+    assert whole["memory"]["parts"]["optimizer"] > 100e9
+    named = result(cluster="8 H100", layout=layout, stack="FSDP2", offload="none")
+    assert (named["stack"]["name"], named["stack"]["offload"]) == ("FSDP2", "none"), "what a line says counts first"
 
 
 def test_a_model_type_that_is_not_known_is_a_doubt() -> None:

@@ -442,9 +442,7 @@ def _of_memory(found: Estimate) -> str:
 
 
 def _unless(found: Estimate) -> str:
-    """What nobody said, or what is left out, that would make room."""
-    if any("offload" in one and "left out" in one for one in found.doubts):
-        return ", unless offload makes room, which is left out"
+    """What nobody said that would make room."""
     if not found.fits or found.least > found.room:
         return ", unless it needs a tenth less than predicted" if found.fits else ""
     return f", unless {found.leaner}: then {show(found.least, BYTE, 3)} are enough"

@@ -78,9 +78,10 @@ class PredictionReader:
         cluster = self._record(Cluster, "cluster", given["cluster"])
         layout = self._layout(given["layout"], model, cluster)
         told = configured_stack(given["layout"]) if _is_configured(given["layout"]) else {}
-        recipe = self._optional(Recipe, "recipe", {**told, **given})
-        named = self._optional(Stack, "stack", {**told, **given})
-        stack = self._stack({**told, **given}, named or likely_stack(layout, cluster.gpu, recipe))
+        given = {**told, **{name: value for name, value in given.items() if value is not None}}
+        recipe = self._optional(Recipe, "recipe", given)
+        named = self._optional(Stack, "stack", given)
+        stack = self._stack(given, named or likely_stack(layout, cluster.gpu, recipe))
         if stack.gradient_checkpointing != "unknown":
             layout = replace(layout, recompute="full" if stack.gradient_checkpointing == "yes" else "none")
         return PredictionRequest(
