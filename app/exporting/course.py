@@ -114,7 +114,7 @@ def license_texts() -> str:
     return Path(_DECOMPRESSOR.parent / "LICENSES.txt").read_text("utf-8")
 
 
-EFFORT = 9 | lzma.PRESET_EXTREME  # of compressing
+EFFORT = 9  # of compressing
 _DICTIONARY = 1 << 24  # bytes that a decompressor needs room for, on a phone as well
 
 
@@ -197,15 +197,21 @@ def course_files(catalog: Catalog, python: BrowserPython, pages: list[Page]) -> 
 
 def _core(catalog: Catalog, python: BrowserPython, pages: frozenset[str]) -> tuple[dict[str, str], dict[str, bytes]]:
     """The files that a worker starts from: their names by what they are, and their contents."""
-    contents = {
-        "glue": python.glue,
-        "wasm": python.wasm,
-        "library": python.library,
-        "course": python.compiler.compiled(course_archive(catalog, pages, python.wheels)),
-        "program": python.compiler.compiled(programs_archive()),
-    }
+    compiler = python.compiler
+
+    def packed_once(content: bytes) -> bytes:
+        """Python is the same in each export, and worth more effort."""
+        return compiler.once(f"packed-{EFFORT}-{digest(content)}.xz", lambda: _packed(content, lzma.PRESET_EXTREME))
+
     with ThreadPoolExecutor() as threads:
-        packed = dict(zip(contents, threads.map(_packed, contents.values()), strict=True))
+        found = {
+            "glue": threads.submit(packed_once, python.glue),
+            "wasm": threads.submit(packed_once, python.wasm),
+            "library": threads.submit(packed_once, python.library),
+            "course": threads.submit(_packed, compiler.compiled(course_archive(catalog, pages, python.wheels))),
+            "program": threads.submit(_packed, compiler.compiled(programs_archive())),
+        }
+        packed = {what: future.result() for what, future in found.items()}
     names = {what: f"{what}.{digest(content)}.bin" for what, content in packed.items()}
     names["loader"] = f"loader.{digest(python.loader)}.js"
     files = {names[what]: content for what, content in packed.items()}
@@ -218,9 +224,9 @@ def _together(html: Mapping[str, str]) -> bytes:
     return _packed(json.dumps(found, ensure_ascii=False).encode())
 
 
-def _packed(content: bytes) -> bytes:
+def _packed(content: bytes, more: int = 0) -> bytes:
     """*content* as xz, a third smaller than gzip: browsers decompress it with a script of ours."""
-    filters = [{"id": lzma.FILTER_LZMA2, "preset": EFFORT, "dict_size": _DICTIONARY}]
+    filters = [{"id": lzma.FILTER_LZMA2, "preset": EFFORT | more, "dict_size": _DICTIONARY}]
     return lzma.compress(content, check=lzma.CHECK_CRC32, filters=filters)
 
 

@@ -145,12 +145,16 @@ def _slotted(latex: str, *, display: bool) -> str:
 
 
 def _equations(catalog: Catalog) -> Iterator[tuple[str, bool]]:
-    """The mathematics of every text that the desk may show."""
+    """The mathematics of every text that the desk may show; of texts that differ in numbers alone, of the first."""
     noted: dict[tuple[str, bool], None] = {}
+    texts: dict[str, str] = {}
+    for text in _texts(catalog):
+        if "$" in text:
+            texts.setdefault(skeleton(text), text)
     with _noting(noted):
         for formula in FORMULAS.values():
             document_formula(formula)
-        for text in _texts(catalog):
+        for text in texts.values():
             markdown.html.__wrapped__(text)
     yield from noted
 

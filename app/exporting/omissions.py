@@ -11,8 +11,14 @@ _ACTION = re.compile(r'\saction="(/[^"]*)"')
 _ALONE = re.compile(r'<a\b[^>]*(?:\sclass="(?:other|button)|\sdownload\b)')
 _EMPTY = re.compile(r'<p(?: class="quiet")?>\s*</p>\s*|(?:<h2\b[^>]*>[^<]*</h2>\s*)?<dl\b[^>]*>\s*</dl>\s*')
 _WINDOW = 800  # characters around a link that may belong to it
+
+
+def _compiled(*around: tuple[str, str]) -> tuple[tuple[re.Pattern[str], re.Pattern[str]], ...]:
+    return tuple((re.compile(head), re.compile(tail, re.DOTALL)) for head, tail in around)
+
+
 # What stands before and behind a link that goes with it: an entry of a list, or its separator.
-_ENTRIES = (
+_ENTRIES = _compiled(
     (r"<div>\s*<dt>\s*$", r"\s*</dt>\s*<dd>(?:(?!</dd>).)*</dd>\s*</div>\s*"),
     (r"<dt>\s*$", r"\s*</dt>\s*<dd>(?:(?!</dd>).)*</dd>\s*"),
     (r"<li>\s*$", r"\s*</li>\s*"),
@@ -21,7 +27,7 @@ _ENTRIES = (
     ("", r"\s*·\s+"),
 )
 _INLINE = r"(?:[^.。<>]|\.(?=\w)|</?(?:a|i|b|em|code)\b[^>]*>)*"
-_SENTENCE = (rf"(?:(?<=[.!。]\s)|(?<=[>。])){_INLINE}$", rf"{_INLINE}[.。]\s?")
+(_SENTENCE,) = _compiled((rf"(?:(?<=[.!。]\s)|(?<=[>。])){_INLINE}$", rf"{_INLINE}[.。]\s?"))
 _SCRIPTED = "/theme"  # the form of the colors, which a script answers
 
 
@@ -85,11 +91,11 @@ def _without(html: str, link: re.Match[str], is_served: Callable[[str], bool] | 
     return html[:start] + link["text"] + html[end:]
 
 
-def _around(html: str, link: re.Match[str], head: str, tail: str) -> tuple[int, int] | None:
+def _around(html: str, link: re.Match[str], head: re.Pattern[str], tail: re.Pattern[str]) -> tuple[int, int] | None:
     """From where to where *head* matches before a *link*, and *tail* behind it."""
     start, end = link.span()
-    first = re.search(head, html[max(0, start - _WINDOW) : start])
-    last = re.match(tail, html[end : end + _WINDOW], re.DOTALL)
+    last = tail.match(html[end : end + _WINDOW])
+    first = head.search(html[max(0, start - _WINDOW) : start]) if last else None
     return (start - len(first[0]), end + last.end()) if first and last else None
 
 

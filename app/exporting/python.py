@@ -11,7 +11,7 @@ import subprocess
 import sys
 import tarfile
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib import metadata
 from importlib.util import find_spec
@@ -183,16 +183,13 @@ class Compiler:
         """
         if self._node is None:
             return archive
-        digest = hashlib.sha256(archive + _COMPILE.encode()).hexdigest()[:24]
-        kept = self._cache / f"compiled-{digest}.zip"
-        if kept.is_file():
-            return kept.read_bytes()
-        content = self._run(self._node, archive)
-        self._cache.mkdir(parents=True, exist_ok=True)
-        unfinished = kept.with_suffix(f".{os.getpid()}")
-        unfinished.write_bytes(content)
-        unfinished.replace(kept)
-        return content
+        node, digest = self._node, hashlib.sha256(archive + _COMPILE.encode()).hexdigest()[:24]
+        return self.once(f"compiled-{digest}.zip", lambda: self._run(node, archive))
+
+    def once(self, name: str, make: Callable[[], bytes]) -> bytes:
+        """What *make* returns, from the file *name* of the cache if it was made before."""
+        kept = self._cache / name
+        return kept.read_bytes() if kept.is_file() else _stored(kept, make())
 
     def _run(self, node: str, archive: bytes) -> bytes:
         with TemporaryDirectory() as name:
@@ -293,7 +290,12 @@ def _cached(cache: Path) -> bytes:
     content = _fetched()
     if not _is_right(content):
         raise UnavailableError(f"what the registry gave as {PACKAGE} has another digest: try again")
-    cache.mkdir(parents=True, exist_ok=True)
+    return _stored(kept, content)
+
+
+def _stored(kept: Path, content: bytes) -> bytes:
+    """*content*, which is in the file *kept* from now on."""
+    kept.parent.mkdir(parents=True, exist_ok=True)
     unfinished = kept.with_suffix(f".{os.getpid()}")
     unfinished.write_bytes(content)
     unfinished.replace(kept)

@@ -45,9 +45,20 @@ def test_rows_are_stored_in_order(engine: Engine) -> None:
 
 
 def test_rows_that_arrive_together_share_a_commit(engine: Engine) -> None:
-    commits = []
-    event.listen(engine, "commit", lambda _: commits.append(1))
-    written(engine, [attempt() for _ in range(200)])
+    async def put(writer: Writer, turns: int) -> None:
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        await writer.put(attempt())
+
+    async def write() -> None:
+        writer = Writer(engine)
+        writer.start()
+        await asyncio.gather(*(put(writer, turns) for turns in range(3)))
+        await writer.close()
+
+    commits: list[object] = []
+    event.listen(engine, "commit", commits.append)
+    asyncio.run(write())
     assert len(commits) == 1
 
 

@@ -22,7 +22,7 @@ from app.course.kinds import Exercise
 from app.exporting import course
 from app.exporting.course_contents import SERVER
 from app.exporting.pages import Page
-from app.exporting.python import WHEELS, browser_python
+from app.exporting.python import WHEELS, Compiler, browser_python
 from app.server.config import Settings
 
 PLANNED = "capstone/a-layout-for-gpt-3"  # whose best layout is searched for
@@ -44,7 +44,7 @@ def sent_time(size: Bytes, bandwidth: BytesPerSecond) -> Seconds:
 '''
 
 
-class Nothing:
+class Nothing(Compiler):
     """No Node: modules stay as they are."""
 
     def compiled(self, archive: bytes) -> bytes:
@@ -113,7 +113,7 @@ def written(
     pages = [Page(path, client.get(path, headers=headers).text) for path in PATHS]
     pages += [Page(path, pages[0].html) for path in (SERVER, "/formulas/mine.sent_time")]
     python = browser_python(Settings().cache)
-    plain = dataclasses.replace(python, compiler=Nothing())  # type: ignore[arg-type]
+    plain = dataclasses.replace(python, compiler=Nothing({}, Settings().cache))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(course, "EFFORT", 0)
         patch.setattr(FORMULAS, "_functions", dict(FORMULAS._functions))

@@ -2,8 +2,11 @@ from threading import current_thread
 
 from fastapi import FastAPI
 from fastapi.testclient import TestClient
+from starlette.responses import PlainTextResponse
+from starlette.routing import Route
 
-from app.server.network.routes import Router
+from app.server.network.routes import Router, RouteTable
+from tests.each import each
 from tests.parts import CALLS, PAGES
 
 
@@ -40,3 +43,30 @@ def test_the_routes_of_every_part_are_called_so() -> None:
 def test_the_largest_number_of_a_row_is_one_of_an_address(client: TestClient) -> None:
     assert client.get(f"/classes/{2**63 - 1}").status_code == 303, "to the page for signing in"
     assert client.get("/classes/9999999999999999999").status_code == 303
+
+
+@each(
+    ("method", "path", "taken"),
+    [
+        ("GET", "/exercises/a", "one"),
+        ("POST", "/exercises/a", "answers"),
+        ("GET", "/exercises/new", "new"),
+        ("GET", "/labs/new", "any"),
+        ("GET", "/nowhere/new", "any"),
+        ("GET", "/", "home"),
+        ("PUT", "/exercises/a", ""),
+        ("GET", "/exercises/a/b", ""),
+    ],
+)
+def test_a_table_takes_the_route_that_comes_first_in_the_list(method: str, path: str, taken: str) -> None:
+    named = {
+        "new": ("/exercises/new", "GET"),
+        "one": ("/exercises/{name}", "GET"),
+        "answers": ("/exercises/{name}", "POST"),
+        "any": ("/{folder}/new", "GET"),
+        "later": ("/labs/{name}", "GET"),
+        "home": ("/", "GET"),
+    }
+    routes = [Route(at, PlainTextResponse, methods=[verb], name=name) for name, (at, verb) in named.items()]
+    _, scope = RouteTable(routes).matches({"type": "http", "method": method, "path": path})
+    assert getattr(scope.get("route"), "name", "") == taken

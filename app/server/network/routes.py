@@ -101,25 +101,13 @@ class RouteTable(BaseRoute):
             for route in self._by_head.get(_head(scope["path"]), self._anywhere):
                 match, child = route.matches(scope)
                 if match is Match.FULL:
-                    return match, {**child, _FOUND: route}
+                    return match, {**child, "route": route}
         return Match.NONE, {}
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on."""
-        await scope[_FOUND].handle(scope, receive, send)
-
-
-_FOUND = "wallclock.route"  # in the scope of a request: the one of a table that it takes
+        await scope["route"].handle(scope, receive, send)
 
 
 def _head(path: str) -> str:
     return path[1:].partition("/")[0]
-
-
-class PlainRoute(Route):
-    """A route without FastAPI's analysis, which the log and the metrics know by its path, too."""
-
-    def matches(self, scope: Scope) -> tuple[Match, Scope]:
-        """Whether it is the one for *scope*, and what to add to it."""
-        match, child = super().matches(scope)
-        return match, {**child, "route": self}

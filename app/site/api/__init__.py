@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from fastapi import FastAPI
+from starlette.routing import Route
 
-from app.server.network.routes import PlainRoute
 from app.site.api import checks, documents, exercises, formulas, health
 from app.site.api.documents import OWNED, describe_api, problem_for
 from app.site.api.headers import token_name
@@ -25,7 +25,7 @@ def install_api(app: FastAPI, further: Sequence[ModuleType] = ()) -> None:
     app.openapi = describe_api(app)  # type: ignore[method-assign]
 
 
-DIRECT = {checks.ONE: PlainRoute(checks.ONE, checks.check_one, methods=["POST"])}  # what is called most
+DIRECT = {checks.ONE: Route(checks.ONE, checks.check_one, methods=["POST"])}  # what is called most
 STREAMED = frozenset({checks.BATCH, formulas.PREDICT})  # paths whose bodies are unlimited
 HEALTH = health.PATHS
 

@@ -6,9 +6,10 @@ from types import ModuleType
 from fastapi import FastAPI
 from fastapi.routing import APIRoute
 from starlette.middleware.gzip import GZipMiddleware
+from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from app.server.network.routes import PlainRoute, RouteTable
+from app.server.network.routes import RouteTable
 from app.site.web.course import chapter, final, placement, schedule
 from app.site.web.course import map as course_map
 from app.site.web.exercise import pad
@@ -90,7 +91,7 @@ def fixed_addresses(further: Sequence[ModuleType] = ()) -> frozenset[str]:
 def install_pages(app: FastAPI, further: Sequence[ModuleType] = ()) -> None:
     """Add the pages, those of *further* modules, and what they get; their routes are installed as they are."""
     routes = app.router.routes
-    routes.append(PlainRoute(exercise_page.ANSWERS, exercise_page.answer_exercise, methods=["POST"]))
+    routes.append(Route(exercise_page.ANSWERS, exercise_page.answer_exercise, methods=["POST"]))
     for part in (*PARTS, *further):
         for route in part.router.routes:
             if isinstance(route, APIRoute):
