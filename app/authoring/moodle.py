@@ -40,7 +40,7 @@ _SPECIAL = re.compile(r"([\\}#~/\"])")  # in the answers of a cloze question
 _PLAIN = re.compile(r"[num]?s|min|h|[kMGTP]?i?B(/s)?|[kMGT]?bit(/s)?|[MGTPE]?FLOP(/s|/B)?|[kMG]?(W|J|Wh)")
 _STORED = 1e-12, 1e15  # Moodle keeps multipliers with 38 digits, 19 of them decimals
 _MATHEMATICS = re.compile(r"\$[^$]+\$")
-_MARKS = re.compile(r"[*`]|\[([^\]]*)\]\([^)]*\)")
+_MARKS = re.compile(r"[*`]|\[([^\[\]]*+)\]\([^)]*+\)")
 _PENALTY = "0.3333333"  # of each further try, as Moodle's own default
 BEGINNING = '<?xml version="1.0" encoding="UTF-8"?>\n<quiz>\n'
 END = "</quiz>\n"
