@@ -5,7 +5,7 @@ what a format leaves behind is listed by its writer.
 """
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Protocol, TypeAlias
@@ -13,7 +13,7 @@ from typing import ClassVar, Protocol, TypeAlias
 from app.core.errors import AppError
 from app.core.units.scales import Scale
 from app.course.content.catalog import Catalog
-from app.course.kinds import Base, Exercise
+from app.course.kinds import Exercise
 from app.course.kinds.answer_key import AnswerKey
 from app.course.kinds.choice import Choice
 from app.course.kinds.code.buggy_line import BuggyLine
@@ -153,9 +153,7 @@ def bank_question(exercise: Exercise, seed: int) -> BankQuestion:
     Raises:
         NotPortableError: only a server can judge it.
     """
-    read = _BODIES.get(type(exercise))
-    if read is None:
-        raise NotPortableError(f"{exercise.kind_title.lower()}: only a server can judge it")
+    body = _body(exercise, seed)
     variant = exercise.variant(seed)
     left = (
         (exercise.figure is not None, "the figure under the prompt"),
@@ -168,7 +166,7 @@ def bank_question(exercise: Exercise, seed: int) -> BankQuestion:
         hints=variant.hints,
         solution=variant.solution,
         tags=("wallclock", exercise.id.partition("/")[0], *exercise.skills),
-        body=read(exercise, seed),
+        body=body,
         without=tuple(says for is_left, says in left if is_left),
     )
 
@@ -189,15 +187,29 @@ def bank_images(html: str, catalog: Catalog) -> Mapping[str, Path]:
     return {file: catalog.images[name] for file, name in found.items() if name in catalog.images}
 
 
+def _body(exercise: Exercise, seed: int) -> QuestionBody:
+    match exercise:
+        case Numeric():
+            return _number_body(exercise, seed)
+        case Choice():
+            return _option_body(exercise, seed)
+        case Match():
+            return _pair_body(exercise, seed)
+        case Order():
+            return _step_body(exercise, seed)
+        case BuggyLine():
+            return OptionBody(tuple(_line_options(exercise, seed)), shuffled=False)
+        case _:
+            raise NotPortableError(f"{exercise.kind_title.lower()}: only a server can judge it")
+
+
 def _builds_on_a_part(exercise: Exercise) -> bool:
     """Whether one of several numbers is worked out from another."""
     asked = exercise.answers if isinstance(exercise, Numeric) else {}
     return any(re.search(rf"(?<![\w.]){name}(?![\w.(])", one.answer) for one in asked.values() for name in asked)
 
 
-def _number_body(exercise: Exercise, seed: int) -> QuestionBody:
-    if not isinstance(exercise, Numeric):
-        raise TypeError(exercise.kind)
+def _number_body(exercise: Numeric, seed: int) -> QuestionBody:
     return NumberBody(
         tuple(
             _number_field(name, key, exercise.title_of(name, seed) if exercise.answers else "")
@@ -224,9 +236,7 @@ def _number_field(name: str, key: AnswerKey, title: str) -> NumberField:
     )
 
 
-def _option_body(exercise: Exercise, seed: int) -> QuestionBody:
-    if not isinstance(exercise, Choice):
-        raise TypeError(exercise.kind)
+def _option_body(exercise: Choice, seed: int) -> QuestionBody:
     right, drawn = exercise.right(seed), exercise.draw(seed)
     options = (
         BankOption(
@@ -241,12 +251,6 @@ def _option_body(exercise: Exercise, seed: int) -> QuestionBody:
     return OptionBody(tuple(options), exercise.many)
 
 
-def _line_body(exercise: Exercise, seed: int) -> QuestionBody:
-    if not isinstance(exercise, BuggyLine):
-        raise TypeError(exercise.kind)
-    return OptionBody(tuple(_line_options(exercise, seed)), shuffled=False)
-
-
 def _line_options(exercise: BuggyLine, seed: int) -> Iterator[BankOption]:
     right, drawn = exercise.right_answer(seed), exercise.draw(seed)
     for number, line in enumerate(exercise.question(seed).lines, 1):
@@ -256,9 +260,7 @@ def _line_options(exercise: BuggyLine, seed: int) -> Iterator[BankOption]:
             yield BankOption(str(number), f"    {number:>2}  {line}", is_bug, 0.0, exercise.fill(says, drawn))
 
 
-def _pair_body(exercise: Exercise, seed: int) -> QuestionBody:
-    if not isinstance(exercise, Match):
-        raise TypeError(exercise.kind)
+def _pair_body(exercise: Match, seed: int) -> QuestionBody:
     drawn, question = exercise.draw(seed), exercise.question(seed)
     things = (
         BankThing(
@@ -272,9 +274,7 @@ def _pair_body(exercise: Exercise, seed: int) -> QuestionBody:
     return PairBody(tuple(things), {shown.key: shown.text for shown in question.partners})
 
 
-def _step_body(exercise: Exercise, seed: int) -> QuestionBody:
-    if not isinstance(exercise, Order):
-        raise TypeError(exercise.kind)
+def _step_body(exercise: Order, seed: int) -> QuestionBody:
     count, drawn = len(exercise.items), exercise.draw(seed)
     if exercise.strangers:
         raise NotPortableError("order: it has statements that belong nowhere")
@@ -282,12 +282,3 @@ def _step_body(exercise: Exercise, seed: int) -> QuestionBody:
         raise NotPortableError("order: several orders are right, and other systems know one")
     steps = {key: exercise.fill(step.text, drawn) for key, step in exercise.items.items()}
     return StepBody(steps, tuple(item.key for item in exercise.question(seed).items), bool(exercise.says))
-
-
-_BODIES: Mapping[type[Base], Callable[[Exercise, int], QuestionBody]] = {
-    Numeric: _number_body,
-    Choice: _option_body,
-    Match: _pair_body,
-    Order: _step_body,
-    BuggyLine: _line_body,
-}

@@ -3,19 +3,15 @@
 import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated
 
-from fastapi import Form, Request, Response
-from fastapi.responses import RedirectResponse
-from sqlmodel import Session
+from fastapi import Response
 
-from app.classes.pages.class_router import ClassForm, ClassRouter, ClassVisit, Membership, class_url, in_class
+from app.classes.pages.class_router import ClassForm, ClassRouter, ClassVisit
 from app.classes.people.assignment_copies import on_the_calendar
 from app.classes.people.classes import Member, Role, members_of
 from app.classes.people.erasure import about_member, forget_member
 from app.classes.people.members import (
     change_role,
-    hold,
     member_row,
     remove_members,
     rename_member,
@@ -26,12 +22,8 @@ from app.classes.people.merges import merge_members, merges_in, undo_or_ask
 from app.classes.people.policy import read_factor
 from app.core.errors import InputError
 from app.core.translation import translate
-from app.server.aside import aside
 from app.server.db.people import REASON_LIMIT, MemberRow, MergeRow, PersonRow
-from app.server.db.session import open_session, open_writing_session
 from app.server.db.tables import now
-from app.site import Here, Site
-from app.site.web.frame.visitor import FromHere, Visiting
 from app.site.web.progress.file import progress_file
 
 router = ClassRouter("/classes/{class_id:int}/people", "People")
@@ -183,37 +175,30 @@ def _past(visit: ClassVisit, row: MergeRow) -> PastMerge:
 _log = logging.getLogger(__name__)
 
 
-@router.post("/{person:int}/everything", dependencies=[FromHere])
-async def export_member(
-    request: Request, site: Here, visiting: Visiting, class_id: int, person: int, why: Annotated[str, Form()] = ""
-) -> Response:
+class ReasonForm(RemovalForm):
+    """Why something is done, which the log of the server says."""
+
+    why: str = ""
+
+
+@router.form("/{person:int}/everything", member_page, archived=True)
+def export_member(visit: ClassVisit, person: int, sent: ReasonForm) -> Response:
     """What the class has stored about a member, as a file, for a reason."""
-    member = await in_class(request, site, visiting, class_id, Role.TEACHER, archived=True)
-    try:
-        text = await aside(_of_class, site, member, person, _reason(why, sure=True))
-    except InputError as error:
-        return await aside(router.show, member_page, request, site, (member, None), {"person": person}, error)
-    headers = {"Content-Disposition": f'attachment; filename="class-{class_id}-person-{person}.json"'}
+    why = _reason(sent.why, sure=True)
+    text = progress_file(about_member(visit.session, visit.site.secret, _student(visit, person)))
+    _note(visit, person, "exported", why)
+    name = f"class-{visit.class_id}-person-{person}.json"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
     return Response(text, media_type="application/json", headers=headers)
 
 
-@router.post("/{person:int}/delete", dependencies=[FromHere])
-async def delete_member(
-    request: Request,
-    site: Here,
-    visiting: Visiting,
-    class_id: int,
-    person: int,
-    why: Annotated[str, Form()] = "",
-    sure: Annotated[str, Form()] = "",
-) -> Response:
+@router.form("/{person:int}/delete", member_page, archived=True)
+def delete_member(visit: ClassVisit, person: int, sent: ReasonForm) -> str:
     """Delete what the class has stored about a member, who leaves it, for a reason."""
-    member = await in_class(request, site, visiting, class_id, Role.TEACHER, archived=True)
-    try:
-        await aside(_forget, site, member, person, _reason(why, sure=sure == "yes"))
-    except InputError as error:
-        return await aside(router.show, member_page, request, site, (member, None), {"person": person}, error)
-    return RedirectResponse(f"{class_url(class_id)}/people", 303)
+    why = _reason(sent.why, sure=sent.sure == "yes")
+    forget_member(visit.session, visit.site.secret, _student(visit, person))
+    _note(visit, person, "deleted", why)
+    return f"{visit.class_href}/people"
 
 
 def _reason(why: str, *, sure: bool) -> str:
@@ -225,29 +210,14 @@ def _reason(why: str, *, sure: bool) -> str:
     return given
 
 
-def _of_class(site: Site, member: Membership, person: int, why: str) -> str:
-    with open_session(site.engine) as session:
-        text = progress_file(about_member(session, site.secret, _student(session, member, person)))
-    _note(member, person, "exported", why)
-    return text
+def _note(visit: ClassVisit, person: int, what: str, why: str) -> None:
+    teacher = visit.member.person.person
+    _log.info("what class %d stored about person %d was %s by %d: %s", visit.class_id, person, what, teacher, why)
 
 
-def _forget(site: Site, member: Membership, person: int, why: str) -> None:
-    with open_writing_session(site.engine) as session:
-        hold(session, member.class_id)
-        forget_member(session, site.secret, _student(session, member, person))
-        session.commit()
-    _note(member, person, "deleted", why)
-
-
-def _note(member: Membership, person: int, what: str, why: str) -> None:
-    teacher = member.person.person
-    _log.info("what class %d stored about person %d was %s by %d: %s", member.class_id, person, what, teacher, why)
-
-
-def _student(session: Session, member: Membership, person: int) -> MemberRow:
+def _student(visit: ClassVisit, person: int) -> MemberRow:
     """A student of the class."""
-    row = member_row(session, member.class_id, person)
+    row = member_row(visit.session, visit.class_id, person)
     if row.role != Role.STUDENT.word:
         raise InputError(translate("this is not a student: they can do it on their account page"))
     return row

@@ -178,7 +178,7 @@ def plan_copies(
 ) -> tuple[Sequence[AssignmentCopy], int]:
     """Copies of the assignments of a class with those *numbers*, or of all, and by how many weeks they are moved.
 
-    Either so many, or as many as bring the first date into the week of a day.
+    *when* is the number of weeks, or a day: then the first date comes into its week.
 
     Raises:
         InputError: there are none, a date would be too far away, or nothing would be left of one.

@@ -36,6 +36,7 @@ class FakePlatform:
     keys: list[dict[str, Any]] = field(default_factory=list)
     registered: tuple[str, dict[str, Any]] = ("", {})
     held: bool = False  # it gives no token until this is false
+    roster: list[dict[str, Any]] = field(default_factory=list)  # all in one page, if there is any
     active: int = 0
     most: int = 0
 
@@ -117,6 +118,8 @@ class FakePlatform:
         return Response(status_code=204)
 
     async def members(self, request: Request) -> Response:
+        if self.roster:
+            return JSONResponse({"members": self.roster})
         page = int(request.query_params.get("page", "1"))
         people = [{"user_id": f"p{page}-{n}", "roles": ["Learner"], "name": f"P {n}"} for n in range(3)]
         follow = {1: "/members?page=2", 2: "https://elsewhere.example/members?page=3"}.get(page, "")

@@ -1,18 +1,24 @@
 """The page of a class's platforms: who may see it, and what it does."""
 
+import re
+from pathlib import Path
+
+import httpx2
 import pytest
 from fastapi.testclient import TestClient
-from sqlmodel import Session
+from sqlmodel import Session, select
 
 from app.classes.federation.lti.platforms import Platform, register_platform
 from app.classes.people.assignments import AssignmentEntry, create_assignment
-from app.classes.people.classes import Role, create_class, enroll, number_of
+from app.classes.people.classes import Role, create_class, enroll, members_of, number_of
 from app.classes.people.persons import new_person, open_browser
 from app.classes.people.policy import Policy
-from app.server.db.people import ContextRow, IdentityRow, LinkRow, OutboxRow
+from app.server.db.people import ContextRow, IdentityRow, LinkRow, OutboxRow, PlatformRow
 from app.server.db.session import open_session
 from app.site import Site
 from app.site.web.frame.visitor import SESSION
+from tests.federation.lti.fake_platform import fake_platform
+from tests.federation.lti.serving import served
 
 REFUSED = "this user is not in the course"
 
@@ -141,3 +147,31 @@ def test_forms_of_other_sites_are_refused(client: TestClient, course: Course) ->
     ):
         assert client.post(path, headers=foreign).status_code == 403, path
     assert client.post("/lti/launch", headers=foreign).status_code == 400, "a launch comes from elsewhere"
+
+
+@pytest.mark.slow(5)
+def test_a_teacher_says_who_of_the_new_students_teaches(tmp_path: Path) -> None:
+    """Moodle lists a teacher who may not edit as a learner."""
+    with served(tmp_path) as service, fake_platform() as fake:
+        fake.roster = [{"user_id": one, "roles": ["Learner"], "name": one.capitalize()} for one in ("ada", "tom")]
+        fake.roster.append({"user_id": "s", "roles": ["Instructor"], "name": "Teacher"})
+        with open_session(service.site.engine) as session:
+            course = Course(session, service.site.secret, "x")
+            row = session.exec(select(PlatformRow)).one()
+            row.token_url, row.jwks_url = f"{fake.url}/token", f"{fake.url}/keys"
+            tie = session.exec(select(ContextRow)).one()
+            tie.memberships_url = f"{fake.url}/members"
+            session.commit()
+        cookies = {SESSION: course.cookies[Role.TEACHER]}
+        href = f"/classes/{course.class_id}/platform/roster"
+        with httpx2.Client(
+            base_url=service.url, cookies=cookies, headers={"Origin": service.url}, timeout=60
+        ) as teacher:
+            page = teacher.post(href, data={"course": "0"}).text
+            assert re.findall(r'name="assistant" value="(\w+)"', page) == ["ada", "tom"]
+            (digest,) = re.findall(r'name="digest" value="(\w+)"', page)
+            done = teacher.post(href, data={"course": "0", "digest": digest, "assistant": ["tom"]}).text
+            assert "people have changed" in done
+        with open_session(service.site.engine) as session:
+            roles = {one.name: one.role for one in members_of(session, course.class_id)}
+        assert (roles["Ada"], roles["Tom"]) == (Role.STUDENT, Role.ASSISTANT)
