@@ -23,7 +23,8 @@ from app.core.translation import LANGUAGES, SOURCE
 from app.core.translation.languages import CATALOGS
 from app.course.content.errata import FILE as GLOSSARY
 from app.course.content.errata import terms
-from app.labs.spec import LIBRARY, known_labs, lab_sentences
+from app.labs.spec import LIBRARY, known_labs
+from app.site.labs.words import lab_sentences
 
 # What marks a sentence; in Python, how many of its arguments are sentences.
 PYTHON = {"translate": 1, "translate_known": 1, "noted": 1, "say": 1, "plural": 2}

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from shlex import quote
 
 from tqdm import tqdm
 
@@ -13,7 +14,7 @@ from app.commands.files import write_rows
 from app.commands.modules import load_command
 from app.core.errors import InputError
 from app.core.units import BYTE_PER_SECOND, SECOND, show
-from app.labs.launch.base import Launcher, LaunchPlan, WaitingReason, instructions, planned_elsewhere, prepare_run
+from app.labs.launch.base import Backend, Find, Launcher, LaunchPlan, WaitingReason, plan_job, write_run
 from app.labs.launch.local import launcher_of
 from app.labs.machines.devices import find_devices
 from app.labs.results.analysis import report_of
@@ -21,11 +22,18 @@ from app.labs.results.notes import gpu_table, pair_table, pair_title, range_in_w
 from app.labs.results.report import WHAT_TO_DO, Report, held_in, ratio_shown, show_measure
 from app.labs.run import LabRun
 from app.labs.runner.events import MeasureEvent
-from app.labs.spec import Lab, lab_called
+from app.labs.spec import Lab, LabJob, lab_called, read_job
 from app.server.config import Settings
 from app.server.db.run_state import RunState
 
+_ELSEWHERE: Mapping[Backend, str] = {
+    "gloo": "It is prepared for processors, over gloo: the GPUs of the machine that it will run on "
+    "are not known here. --backend nccl prepares it for one GPU per rank.",
+    "nccl": "It is prepared for one GPU per rank, over nccl, as this machine could run it. "
+    "--backend gloo prepares it for processors.",
+}
 _FAILED, _INTERRUPTED = 1, 130
+_STARTING = 1800.0  # seconds until all nodes are free, and have the image
 _PATIENCE = 600.0  # seconds to wait for the devices
 
 
@@ -112,6 +120,42 @@ def _prepare(arguments: Namespace) -> int:
     say_notes(plan)
     sys.stdout.write(instructions(run))
     return 0
+
+
+def planned_elsewhere(lab: Lab, given: Mapping[str, str], asked: str, find: Find) -> LaunchPlan:
+    """The job of a run that another machine will start, whose GPUs are not known.
+
+    *find* returns those of this machine, from which auto chooses.
+    """
+    if asked == "nccl":
+        return LaunchPlan(read_job(lab.on("nccl"), given), "nccl")
+    plan = plan_job(lab, given, asked, find)
+    if asked == "gloo" or lab.gpu is None:
+        return plan
+    return LaunchPlan(plan.job, plan.backend, (*plan.notes, _ELSEWHERE[plan.backend]))
+
+
+def prepare_run(job: LabJob, folder: Path, backend: str, notes: Sequence[str] = (), network: str = "") -> LabRun:
+    """The run of *job*, which begins when its ranks are started; it needs no leader."""
+    return write_run(folder, job, backend, launcher="by hand", notes=notes, starting=_STARTING, network=network)
+
+
+def instructions(run: LabRun) -> str:
+    """How to start the ranks of *run*."""
+    job, program = run.job, f"-m app.labs.runner {quote(str(run.folder.absolute() / 'job.json'))}"
+    nodes = job.nodes or 1
+    if nodes > 1:
+        where = f"On each of {nodes} nodes, where HOST is the first and N is 0 there"
+        meeting = f"--nnodes={nodes} --node-rank=N --master-addr=HOST"
+    else:
+        where, meeting = "On one machine", "--standalone"
+    return (
+        f"run {run.id}\n{where}:\n"
+        f"    torchrun {meeting} --nproc-per-node={job.ranks // nodes} {program}\n"
+        f"Or start each rank with RANK, WORLD_SIZE={job.ranks} and, with several GPUs on a "
+        f"machine, LOCAL_RANK set:\n"
+        f"    python {program}\n"
+    )
 
 
 def _show(run: LabRun, *, as_json: bool, said: Sequence[str] = ()) -> int:

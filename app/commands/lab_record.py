@@ -18,8 +18,8 @@ from app.commands.lab_launch import parameter_pairs, run_to_end
 from app.core.errors import InputError, NotFoundError, UnavailableError
 from app.labs.launch.base import Launcher
 from app.labs.launch.local import launcher_of
-from app.labs.results.analysis import report_of, revise
-from app.labs.results.report import Report, read_report
+from app.labs.results.analysis import read_report, report_of
+from app.labs.results.report import Report
 from app.labs.runner.job import write_whole
 from app.labs.spec import lab_called
 from app.server.config import Settings
@@ -123,7 +123,7 @@ def _store(report: Report, folder: Path, replaces: Path | None) -> Path:
 
 def _recording_in(path: Path) -> Report:
     try:
-        return revise(read_report(path.read_bytes()))
+        return read_report(path.read_bytes())
     except ValidationError:
         raise InputError(f"{path} is not a recording") from None
     except OSError as error:

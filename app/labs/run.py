@@ -102,7 +102,7 @@ class LabRun:
         if self._is_led():
             return None
         says = "its leader process died without reporting why, and its ranks were killed"
-        full = "; the disk that stores runs is full" if self._is_on_full_disk() else ""
+        full = "; the disk that stores runs is full" if shutil.disk_usage(self.folder).free < _LITTLE else ""
         return RunOutcome(RunState.LOST, f"{says}{full}")
 
     @property
@@ -194,9 +194,6 @@ class LabRun:
             stacks = (path.stat() for path in self.folder.glob("stack*.txt"))
             return any(one.st_size and one.st_mtime >= limit for one in stacks)
         return False
-
-    def _is_on_full_disk(self) -> bool:
-        return shutil.disk_usage(self.folder).free < _LITTLE
 
     def _is_led(self) -> bool:
         """Whether its leader is alive, or about to start."""

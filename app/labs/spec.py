@@ -11,7 +11,7 @@ from typing import Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from app.core.errors import ContentError, InputError, NotFoundError, nearest
-from app.core.translation import SOURCE, Numeral, language, noted, translate
+from app.core.translation import Numeral, noted, translate
 from app.core.units import BYTE, COUNT, RATIO, Unit, scale_of, show, show_size
 from app.core.validation import problems_of
 from app.core.yaml_file import read_document
@@ -81,10 +81,6 @@ class Parameter(FrozenModel):
         if len(parts) > _MOST:
             raise InputError(translate("{name} takes at most {most} values", name=name, most=_MOST))
         return tuple(self.number(name, part) for part in parts)
-
-    def is_implied(self, name: str, value: Value) -> bool:
-        """Whether a command without it has this *value*, and is to stay without."""
-        return self.implied and value == self.read(name, str(self.start))
 
     def shown(self, value: Value) -> str:
         """*value* as a person would write it."""
@@ -351,7 +347,9 @@ def read_job(lab: Lab, given: Mapping[str, str]) -> LabJob:
     nodes = _nodes_in(lab, count, given[NODES]) if NODES in given else None
     texts = {**lab.starts, **given, RANKS: str(count)}
     values = {name: parameter.read(name, texts[name]) for name, parameter in lab.parameters.items()}
-    implied = {name for name, one in lab.parameters.items() if one.is_implied(name, values[name])}
+    implied = {
+        name for name, one in lab.parameters.items() if one.implied and values[name] == one.read(name, str(one.start))
+    }
     said = {name: texts[name] for name in known if name in texts and name not in implied}
     return LabJob(lab, count, values, said, nodes)
 
@@ -403,40 +401,3 @@ def _merged(values: Mapping[str, object], different: Mapping[str, object]) -> di
         else:
             found[name] = new
     return found
-
-
-_WORDS = ("title", "summary", "question")
-
-
-def translate_lab(lab: Lab) -> Lab:
-    """*lab* with its words in the current language."""
-    if language() == SOURCE:
-        return lab
-    given: dict[str, object] = {name: _said(getattr(lab, name)) for name in _WORDS}
-    given["parameters"] = {name: _parameter(one) for name, one in lab.parameters.items()}
-    given["measures"] = {name: _measured(one) for name, one in lab.measures.items()}
-    given["gpu"] = translate_lab(lab.gpu) if lab.gpu else None
-    return lab.model_copy(update=given)
-
-
-def lab_sentences(lab: Lab) -> set[str]:
-    """What is translated: the sentences of *lab* and of its form for GPUs."""
-    found = {lab.processors_only, *(str(getattr(lab, name)) for name in _WORDS)}
-    found |= {one.says for one in lab.parameters.values()}
-    found |= {one.says for one in lab.measures.values()}
-    found |= {name for one in lab.measures.values() for name in one.derived}
-    if lab.gpu:
-        found |= lab_sentences(lab.gpu)
-    return {word.strip() for word in found if word.strip()}
-
-
-def _said(text: str) -> str:
-    return translate(text.strip()) if text.strip() else text
-
-
-def _parameter(one: Parameter) -> Parameter:
-    return one.model_copy(update={"says": _said(one.says)})
-
-
-def _measured(one: MeasuredQuantity) -> MeasuredQuantity:
-    return one.model_copy(update={"says": _said(one.says)})

@@ -17,11 +17,11 @@ import yaml
 
 from app import labs
 from app.__main__ import main
-from app.labs.launch.base import instructions, prepare_run
+from app.commands.lab_launch import instructions, prepare_run
 from app.labs.results.analysis import report_of
 from app.labs.run import LabRun
 from app.labs.runner.job import note_start, stack_of
-from app.labs.runner.limits import allow_connections
+from app.labs.runner.process import allow_connections
 from app.labs.spec import lab_called, read_job
 from app.server.db.run_state import RunState
 from tests.labs.conftest import PATIENCE

@@ -6,14 +6,13 @@ from typing import Any
 
 import pytest
 
-from app.labs.check.gpu_state import health_table
+from app.labs.check.gpu_state import health_table, read_xids
 from app.labs.check.hardware import driver, links
 from app.labs.check.kernels import check_network, pcie_under_load
 from app.labs.check.steps import after_the_load
 from app.labs.check.world import CheckFinding, CheckRun, CheckVerdict, compare_expected
 from app.labs.machines.devices import Devices
-from app.labs.machines.nvidia_output import read_smi_log
-from app.labs.machines.vendor import Output
+from app.labs.machines.vendor import Output, read_smi_log
 from tests.each import each
 from tests.labs.gpus import H100, machine
 from tests.labs.smi import KINDS, NO_FABRIC, PLAIN, SAID, smi_log
@@ -52,7 +51,6 @@ class Kind:
         said = {
             NVLINK: linked(self.count, INACTIVE),
             LOG: Output(smi_log(self.count, self.name, {} if self.name in KINDS else NO_FABRIC)),
-            "systemctl is-active": Output("", "systemctl cannot be run: No such file or directory"),
             **self.said,
         }
         return dgx(said, gpus=gpus(self.name, self.count, self.topology), cards=())
@@ -74,17 +72,20 @@ HEALTHY: Mapping[str, Kind] = {
     "one H100 SXM in a virtual machine": Kind(
         name=H100, count=1, said={LOG: Output(smi_log(1, every=JOINING))}
     ),
+    "one GPU of a rack that waits for the others": Kind(
+        name=H100, count=1,
+        said={LOG: Output(smi_log(1, every={**JOINING, "platformInfo/peer_type": "Switch Connected"}))},
+    ),
     "one H100 SXM of eight in a container": Kind(
         name=H100, count=1, said={NVLINK: linked(1), LOG: Output(smi_log(1))}
     ),
     "eight H100 under the GPU Operator": Kind(
         name=H100, count=8, topology=all_linked(8),
-        said={NVLINK: linked(8),
-              "systemctl is-active": Output("", "systemctl failed: inactive")},
+        said={NVLINK: linked(8)},
     ),
     "eight A100, whose driver knows no state of a fabric": Kind(
         name="NVIDIA A100-SXM4-80GB", count=8, topology=all_linked(8, "NV12"),
-        said={NVLINK: linked(8, AMPERE), "systemctl is-active": Output("", "systemctl failed: inactive")},
+        said={NVLINK: linked(8, AMPERE)},
     ),
     "four A100 on one board": Kind(
         name="NVIDIA A100-SXM4-40GB", count=4, topology=all_linked(4, "NV4"),
@@ -472,6 +473,13 @@ RATES: Mapping[str, tuple[str, float, CheckVerdict]] = {
 def test_a_rate_is_compared_with_what_is_real(what: str) -> None:
     gpu, rate, verdict = RATES[what]
     assert compare_expected("rate", rate, "TFLOP/s", "bf16 product", gpu).verdict is verdict
+
+
+def test_a_fault_of_before_the_check_is_over_once_the_driver_says_so_and_one_of_during_it_is_not() -> None:
+    fault = "[  {}] NVRM: Xid (PCI:0000:1b:00): 95, pid=77, name=python, Uncontained\n"
+    ended = "[  30.0] NVRM: Xid (PCI:0000:1b:00): 154, GPU recovery action changed from 0x1 (GPU Reset) to 0x0 (None)\n"
+    for at, left in ((9.9, []), (10.0, [95]), (10.1, [95])):
+        assert [one.number for one in read_xids(fault.format(at) + ended, begun=10.0)] == left
 
 
 def test_values_are_read_by_their_places() -> None:

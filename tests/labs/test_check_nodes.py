@@ -8,7 +8,15 @@ from pathlib import Path
 import pytest
 
 from app.__main__ import main
-from app.labs.check.node_comparison import NodeCheck, compare_nodes, confirm_nodes, read_node_check
+from app.commands.lab_check_nodes import (
+    NodeCheck,
+    compare_nodes,
+    confirm_nodes,
+    node_remarks,
+    node_rows,
+    nodes_as_json,
+    read_node_check,
+)
 from app.labs.check.world import CheckFinding, CheckReport, CheckStep, CheckVerdict, passed_finding
 from tests.each import each
 
@@ -154,14 +162,14 @@ def test_the_table_has_a_row_per_node_and_marks_what_is_off() -> None:
     nodes = [checked(name, 700e12) for name in ("a", "b")]
     nodes += [checked("c", 600e12, worst=CheckVerdict.FAILED), NodeCheck("d", None, "it is down")]
     found = compare_nodes(nodes)
-    assert found.rows() == [
+    assert node_rows(found) == [
         ["node", "exit", "1", "2", "8", "9", RATE, COPY],
         ["a", "0", "ok", "ok", "ok", "ok", "700 TFLOP/s", "2.9 TB/s"],
         ["b", "0", "ok", "ok", "ok", "ok", "700 TFLOP/s", "2.9 TB/s"],
         ["c", "1", "ok", "FAIL", "ok", "ok", "600 TFLOP/s (-14.3%)", "2.9 TB/s"],
         ["d", "1", "", "", "", "", "", ""],
     ]
-    assert list(found.remarks()) == [
+    assert list(node_remarks(found)) == [
         "c: failed: ECC: 3; expected: 0",
         f"c: {RATE}: 600 TFLOP/s, 14.3% below the median of 700 TFLOP/s",
         "d: not checked: it is down",
@@ -170,7 +178,7 @@ def test_the_table_has_a_row_per_node_and_marks_what_is_off() -> None:
 
 def test_programs_get_the_exit_codes_the_reports_and_what_is_off() -> None:
     nodes = [*rated(700e12, 700e12, 600e12), NodeCheck("d", None, "it is down")]
-    found = json.loads(compare_nodes(nodes).as_json("wallclock lab check --nodes all"))
+    found = json.loads(nodes_as_json(compare_nodes(nodes), "wallclock lab check --nodes all"))
     assert found["exit_code"] == 1
     assert [one["exit_code"] for one in found["nodes"]] == [0, 0, 3, 1]
     assert found["nodes"][3] == {"node": "d", "exit_code": 1, "trouble": "it is down", "report": None}
@@ -182,7 +190,7 @@ def test_programs_get_the_exit_codes_the_reports_and_what_is_off() -> None:
 def test_a_report_is_read_as_it_was_printed_and_half_of_one_is_none() -> None:
     one = checked("a", 700e12)
     assert one.report
-    text = one.report.as_json().encode()
+    text = one.report.as_json()
     assert read_node_check("a", text, "") == one
     assert read_node_check("a", text[:-9], "it stopped") == NodeCheck("a", None, "it stopped")
 

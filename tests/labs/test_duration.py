@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from app.commands.lab_launch import planned_elsewhere
 from app.core.errors import InputError
-from app.labs.launch.base import plan_job, planned_elsewhere
+from app.labs.launch.base import plan_job
 from app.labs.results.duration import place_seconds, refuse_too_long
 from app.labs.spec import known_labs, lab_called, read_job
 from tests.each import each

@@ -1,6 +1,5 @@
 """What a rank finds out about its GPU, about NCCL, and about the clock."""
 
-import json
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +13,7 @@ import torch.distributed as dist
 
 from app.labs.results.notes import details_in, notes_on
 from app.labs.runner import nccl
-from app.labs.runner.clocks import amd_reading, nvidia_reading
+from app.labs.runner.clocks import nvidia_reading
 from app.labs.runner.events import ClocksEvent, DetailEvent, GpuReading
 from app.labs.runner.gpu import copies, own_gpu, refuse_twins
 from app.labs.runner.group import RankGroup
@@ -189,27 +188,11 @@ def test_nvidia_smi_is_asked_for_less_until_it_answers() -> None:
     assert nvidia_reading(UUID, smi({NEW: 'Field "x" is not a valid field to query.'})) is None
 
 
-@each("wrapped", [True, False])
-def test_amd_smi_is_read_in_both_shapes(wrapped: bool) -> None:
-    own = {
-        "gpu": 1,
-        "clock": {"gfx_0": {"clk": {"value": 1877, "unit": "MHz"}, "max_clk": {"value": 2100}}},
-        "power": {"socket_power": {"value": 542, "unit": "W"}, "throttle_status": "THROTTLED"},
-        "temperature": {"hotspot": "N/A"},
-    }
-    plain = [{"gpu": 0}, own]
-    text = json.dumps({"gpu_data": plain} if wrapped else plain)
-    assert amd_reading(1, lambda _: text) == GpuReading(
-        clock=1877e6, highest_clock=2100e6, power=542.0, reasons=("its limits",)
-    )
-    assert amd_reading(0, lambda _: text) == GpuReading()
-    assert amd_reading(2, lambda _: text) is None
-    assert amd_reading(0, lambda _: "") is None
-    assert amd_reading(0, lambda _: None) is None
-
-
 def looks(before: GpuReading, after: GpuReading) -> list[ClocksEvent]:
-    return [ClocksEvent(at=100.0, when="before", reading=before), ClocksEvent(at=150.0, when="after", reading=after)]
+    return [
+        ClocksEvent(at=100.0, when="before", reading=before, readings=(before,)),
+        ClocksEvent(at=150.0, when="after", reading=after, readings=(after,)),
+    ]
 
 
 def told(*events: ClocksEvent | DetailEvent) -> list[str]:

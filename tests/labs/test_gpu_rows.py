@@ -9,9 +9,8 @@ from fastapi.testclient import TestClient
 
 from app.__main__ import main
 from app.labs.launch.base import write_run
-from app.labs.results.analysis import report_of
+from app.labs.results.analysis import read_report, report_of
 from app.labs.results.notes import gpu_table
-from app.labs.results.report import read_report
 from app.labs.run import LabRun, RunOutcome
 from app.labs.runner.events import CheckEvent, ClocksEvent, GpuReading, MeasureEvent, RankEvent, ReadyEvent, as_line
 from app.labs.spec import lab_called, read_job

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from app.labs.launch.base import prepare_run
+from app.commands.lab_launch import prepare_run
 from app.labs.spec import lab_called, read_job
 from tests.each import each
 

@@ -58,6 +58,22 @@ def test_a_rank_that_does_not_end_is_told_and_waited_for_no_longer(
     os.close(end)
 
 
+def test_the_rank_that_failed_first_stays_the_first() -> None:
+    processes = [subprocess.Popen([program]) for program in ("true", "false", "false")]
+    pipes = [os.pipe() for _ in processes]
+    numbers = (0, 2, 1)
+    ranks = leader._Ranks(
+        {one.pid: number for one, number in zip(processes, numbers, strict=True)},
+        {read: one.pid for one, (read, _) in zip(processes, pipes, strict=True)},
+    )
+    for read, write in pipes:
+        ranks.collect(read)
+        os.close(write)
+    assert (ranks.first, ranks.codes, ranks.left) == (2, {0: 0, 2: 1, 1: 1}, [])
+    for one, number in zip(processes, numbers, strict=True):
+        one.returncode = ranks.codes[number]  # the leader has waited for it
+
+
 def test_a_rank_that_the_leader_stopped_did_not_fail_by_itself(tmp_path: Path) -> None:
     codes = {1: -signal.SIGKILL, 3: -signal.SIGSEGV}
     stopped = JobOutcome(FAILED, codes=codes, first=None, stopped=(1, 3))

@@ -53,7 +53,7 @@ def test_a_machine_without_gpus_says_nothing_about_them(monkeypatch: pytest.Monk
 
 
 def test_gpus_without_a_tool_are_known_by_name(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.labs.machines.vendor._ASIDE", ())
+    monkeypatch.setattr("app.labs.machines.vendor._ASIDE", "")
     monkeypatch.setenv("PATH", "")
     found: Devices = join_sources(seen([0]), replace(listing(), gpus=()), {})
     facts = describe_machine(found)

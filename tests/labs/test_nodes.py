@@ -11,9 +11,8 @@ import pytest
 from app.core.errors import InputError
 from app.labs.launch.base import write_run
 from app.labs.launch.local import LocalLauncher
-from app.labs.launch.slurm import SiteLines, SlurmLauncher, allocation_of, options_of, script_of
-from app.labs.results.analysis import report_of
-from app.labs.results.report import read_report
+from app.labs.launch.slurm import SiteLines, SlurmLauncher, nodes_of_job, options_of, script_of
+from app.labs.results.analysis import read_report, report_of
 from app.labs.run import LabRun
 from app.labs.spec import MOST_RANKS, Lab, LabJob, lab_called, read_job
 from app.server.config import Settings
@@ -111,8 +110,8 @@ TABLE = [
 
 def options(job: LabJob, backend: str, chosen: Settings, header: str = "") -> dict[str, str]:
     """What Slurm is asked for, by name."""
-    allocation = allocation_of(job, backend, chosen)
-    words = options_of(job.on_nodes(allocation.nodes), backend, chosen, SiteLines(header))
+    nodes = nodes_of_job(job, backend, chosen)
+    words = options_of(job.on_nodes(nodes), backend, chosen, SiteLines(header))
     return {name: value for name, _, value in (word.partition("=") for word in words)}
 
 
@@ -133,7 +132,7 @@ def test_every_rank_gets_a_gpu_on_as_few_nodes_as_have_them_or_it_is_refused() -
         possible = nodes <= most and sum(free) >= ranks if nodes else fewest and not ranks % fewest
         if not possible:
             with pytest.raises(InputError, match=r"ranks? (on|take)"):
-                allocation_of(job, "nccl", chosen)
+                nodes_of_job(job, "nccl", chosen)
             continue
         asked = options(job, "nccl", chosen)
         assert int(asked["--nodes"]) == (nodes or fewest)
@@ -145,8 +144,9 @@ def test_every_rank_gets_a_gpu_on_as_few_nodes_as_have_them_or_it_is_refused() -
 
 def test_over_gloo_ranks_take_one_node_unless_more_are_named() -> None:
     chosen = settings(slurm_gpus=2, slurm_nodes=4)
-    assert allocation_of(job_of(8), "gloo", chosen).nodes == 1
-    assert allocation_of(job_of(8, 4), "gloo", chosen).per_node == 2
+    assert nodes_of_job(job_of(8), "gloo", chosen) == 1
+    assert nodes_of_job(job_of(8, 4), "gloo", chosen) == 4
+    assert options(job_of(8, 4), "gloo", chosen)["--ntasks-per-node"] == "2"
     assert "--gres" not in options(job_of(8, 4), "gloo", chosen)
     assert "--cpus-per-task" not in options(job_of(8, 4), "gloo", chosen)
 
@@ -161,13 +161,13 @@ def test_over_gloo_ranks_take_one_node_unless_more_are_named() -> None:
 )
 def test_what_has_no_room_says_what_there_is(ranks: int, nodes: int | None, says: str) -> None:
     with pytest.raises(InputError) as caught:
-        allocation_of(job_of(ranks, nodes), "nccl", settings(slurm_gpus=8))
+        nodes_of_job(job_of(ranks, nodes), "nccl", settings(slurm_gpus=8))
     assert str(caught.value).startswith(says)
 
 
 def test_ranks_that_do_not_fill_their_nodes_evenly_are_refused() -> None:
     with pytest.raises(InputError, match=r"9 ranks take 2 nodes of 8 GPUs, .*; take 8 or 10 ranks"):
-        allocation_of(job_of(9), "nccl", settings(slurm_gpus=8, slurm_nodes=4))
+        nodes_of_job(job_of(9), "nccl", settings(slurm_gpus=8, slurm_nodes=4))
 
 
 @each(

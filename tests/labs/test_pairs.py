@@ -12,9 +12,8 @@ from app.__main__ import main
 from app.core.errors import InputError
 from app.core.translation import speaking
 from app.labs.launch.base import write_run
-from app.labs.results.analysis import report_of
-from app.labs.results.notes import localized_note
-from app.labs.results.report import Report, SlowPair, doubts_about, read_report
+from app.labs.results.analysis import read_report, report_of
+from app.labs.results.report import Report, SlowPair, doubts_about
 from app.labs.run import LabRun, RunOutcome
 from app.labs.runner.events import CheckEvent, MeasureEvent, RankEvent, ReadyEvent, as_line
 from app.labs.spec import lab_called, read_job
@@ -22,6 +21,7 @@ from app.main import create_app
 from app.server.config import Settings
 from app.server.db.run_state import RunState
 from app.site.labs.upload import read_sent
+from app.site.labs.words import localized_note
 from tests.each import each
 from tests.labs.gpus import machine
 

@@ -5,9 +5,10 @@ from dataclasses import replace
 
 import pytest
 
+from app.commands.lab_launch import planned_elsewhere
 from app.core.errors import InputError
 from app.labs.launch import base
-from app.labs.launch.base import LaunchPlan, plan_job, planned_elsewhere
+from app.labs.launch.base import LaunchPlan, plan_job
 from app.labs.machines.devices import NO_DEVICES, Devices, join_sources, promised_gpus
 from app.labs.spec import Lab, Parameter, known_labs, lab_called
 from tests.each import each

@@ -18,8 +18,8 @@ from app.commands.lab_record import (
     requests_in_lines,
 )
 from app.core.errors import InputError, UnavailableError
-from app.labs.results.analysis import shipped_runs
-from app.labs.results.report import Report, read_report
+from app.labs.results.analysis import read_report, shipped_runs
+from app.labs.results.report import Report
 from app.server.db.run_state import RunState
 from tests.each import each
 from tests.labs.quiet_runs import quiet_run

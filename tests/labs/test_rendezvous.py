@@ -1,6 +1,5 @@
 """How ranks on several machines find each other: addresses, a store, positions."""
 
-import os
 import socket
 import subprocess
 import sys
@@ -12,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from app.labs.runner.process import Position, position_in, rank_in
+from app.labs.runner.process import Position, position_in
 from app.labs.runner.rendezvous import (
     LOOPBACK,
     Address,
@@ -263,8 +262,3 @@ def test_other_ranks_or_nodes_than_the_run_has_are_refused(
 ) -> None:
     with pytest.raises(ValueError, match=says):
         position_in(environment, 16, nodes)
-
-
-def test_a_process_without_a_rank_says_what_is_missing() -> None:
-    with pytest.raises(SystemExit, match="none of RANK, SLURM_PROCID, JOB_COMPLETION_INDEX is set"):
-        rank_in({"WORLD_SIZE": "4", "PATH": os.defpath})

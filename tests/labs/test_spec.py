@@ -10,7 +10,8 @@ from app.core.folders import ROOT
 from app.core.simulators.pipeline import Times, build, simulate_schedule
 from app.core.units import scale_of
 from app.labs import spec
-from app.labs.results.analysis import Samples, known_quantities, measure_statistics, predict_measure
+from app.labs.results.analysis import known_quantities, measure_statistics, predict_measure
+from app.labs.results.report import Measure
 from app.labs.runner.job import write_whole
 from app.labs.spec import Lab, known_labs, lab_called, read_job
 from app.site.markdown import html
@@ -92,8 +93,8 @@ def test_what_is_predicted_is_in_the_unit_of_what_is_measured(form: Lab) -> None
 def test_a_prediction_takes_the_medians_of_other_measures() -> None:
     form = lab_called("tensor-parallel").on("nccl")
     values = read_job(form, {"ranks": "4"}).values
-    alone = Samples("alone", {}, (0.08, 0.02, 0.05))
-    reduce, step = Samples("reduce", {}, (0.003,)), Samples("step", {}, (0.02,))
+    alone = Measure(name="alone", where={}, samples=(0.08, 0.02, 0.05))
+    reduce, step = Measure(name="reduce", where={}, samples=(0.003,)), Measure(name="step", where={}, samples=(0.02,))
     *_, found = measure_statistics(form, 4, values, (alone, reduce, step))
     assert found.predicted == pytest.approx(0.05 / 4 + 2 * 0.003)
     (early,) = measure_statistics(form, 4, values, (step,))
@@ -105,10 +106,14 @@ def test_a_parameter_is_not_replaced_by_a_measure() -> None:
     """Of ring attention, what is a parameter on processors is measured on GPUs."""
     lab = lab_called("ring-attention")
     values = read_job(lab, {"compute": "50 ms", "bandwidth": "500 MB/s", "latency": "1 ms"}).values
-    taken = (Samples("step", {}, (0.3,)),)
+    taken = (Measure(name="step", where={}, samples=(0.3,)),)
     assert measure_statistics(lab, 4, values, taken)[0].predicted == pytest.approx(0.2)
     form = lab.on("nccl")
-    known = (Samples("compute", {}, (0.01,)), Samples("message", {}, (0.03,)), *taken)
+    known = (
+        Measure(name="compute", where={}, samples=(0.01,)),
+        Measure(name="message", where={}, samples=(0.03,)),
+        *taken,
+    )
     assert measure_statistics(form, 4, read_job(form, {}).values, known)[2].predicted == pytest.approx(0.1)
 
 
@@ -247,8 +252,11 @@ def test_a_batch_is_free_up_to_the_turn_of_two_measured_rates() -> None:
     """2^20 numbers, read at 2^32 B/s and multiplied at 2^36 FLOP/s: 2^36 x 4 / (2 x 2^32) = 32."""
     lab = lab_called("free-batch")
     values = read_job(lab, {"side": "1024"}).values
-    read, product = Samples("read", {}, (2.0**-10,)), Samples("product", {}, (2.0**-5,))
-    times = [Samples("time", {"columns": float(n)}, (1.0,)) for n in (1, 32, 64)]
+    read, product = (
+        Measure(name="read", where={}, samples=(2.0**-10,)),
+        Measure(name="product", where={}, samples=(2.0**-5,)),
+    )
+    times = [Measure(name="time", where={"columns": float(n)}, samples=(1.0,)) for n in (1, 32, 64)]
     _, wide, *found = measure_statistics(lab, 1, values, (read, product, *times))
     assert wide.derived["turn"].value == pytest.approx(32)
     assert [one.predicted for one in found] == pytest.approx([2.0**-10, 2.0**-10, 2.0**-9])
@@ -257,7 +265,11 @@ def test_a_batch_is_free_up_to_the_turn_of_two_measured_rates() -> None:
 def test_what_an_earlier_version_of_a_lab_measured_is_left_out() -> None:
     lab = lab_called("free-batch")
     values = read_job(lab, {"side": "1024"}).values
-    taken = (Samples("copy", {}, (1.0,)), Samples("product", {}, (1.0,)), Samples("time", {"columns": 1.0}, (1.0,)))
+    taken = (
+        Measure(name="copy", where={}, samples=(1.0,)),
+        Measure(name="product", where={}, samples=(1.0,)),
+        Measure(name="time", where={"columns": 1.0}, samples=(1.0,)),
+    )
     found = measure_statistics(lab, 1, values, taken)
     assert [(one.name, one.predicted) for one in found] == [("product", None), ("time", None)]
     assert "turn" not in found[0].derived

@@ -14,9 +14,9 @@ from app.labs.machines.devices import Device, Devices
 from app.labs.run import JobRecord
 from app.labs.runner.clocks import BusyGpuError, reading_text, readings_event, use_of_others
 from app.labs.runner.core_waits import CoreWait, WaitMeter, wait_event
-from app.labs.runner.device_lock import DeviceLocks
 from app.labs.runner.events import GpuReading
 from app.labs.runner.group import RankGroup
+from app.labs.runner.leader import DeviceLocks
 from app.labs.runner.rank import WorkerRank
 from app.labs.runner.timer import Sampling, Timer
 from app.labs.spec import lab_called, read_job

@@ -91,7 +91,7 @@ def test_a_time_that_includes_launches_is_told_as_such(tmp_path: Path) -> None:
         report.measure("step", timing.sample(call, seconds=0.1), size=8.0)
         report.measure("quick", timing.sample(partial(gpu.call, KERNEL), seconds=0.1))
         report.measure("whole", timing.sample(call, seconds=0.1))
-        timing.tell_launches()
+        report.tell_launches()
         assert report.told == says
 
 

@@ -18,7 +18,7 @@ from app.core.errors import UnavailableError
 from app.core.folders import ROOT
 from app.labs.launch.base import write_run
 from app.labs.launch.local import INSTALL, LocalLauncher
-from app.labs.machines.torch_query import answer_of
+from app.labs.machines.devices import answer_of
 from app.labs.run import LabRun
 from app.labs.runner.zygote import LATER, PRELOADED, ZygoteOrder, ZygoteReply
 from app.labs.spec import lab_called, read_job

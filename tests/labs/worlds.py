@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from app.core.units import BYTE, parse
-from app.labs.check.world import CheckFailure, CheckRun, TorchProcess, World
+from app.labs.check.world import CheckFailure, CheckRun, World
 from app.labs.machines.devices import NO_DEVICES, Devices
 from app.labs.machines.machine import MachineFacts
 from app.labs.machines.vendor import Output
@@ -33,7 +33,6 @@ def of_dgx() -> dict[str, Output]:
         "nvidia-smi nvlink -s": linked(),
         "nvidia-smi -q -x": Output(smi_log()),
         "dmesg": Output("[    1.000000] Linux version 6.8.0\n"),
-        "systemctl is-active": Output("active\n"),
     }
 
 
@@ -49,8 +48,6 @@ class Speeds:
         default_factory=lambda: {"bf16": 680 * TFLOP, "tf32": 400 * TFLOP, "fp32": 51 * TFLOP}
     )
     copy: float = 2.9 * TB
-    fused: dict[str, float] = field(default_factory=lambda: {"flash": 1e-3, "cudnn": 0.8e-3, "efficient": 1.2e-3})
-    separate: float = 9e-3
     by_rank: tuple[float, ...] = ()
 
 
@@ -75,11 +72,10 @@ class FakeWorld(World):
     cards: tuple[str, ...] = ("mlx5_0", "mlx5_1")
     joined: float = 3.0
     importing: float = 2.0  # seconds for torch
-    failing: dict[str, str] = field(default_factory=dict)  # causes by lab, or by an option
+    failing: dict[str, str] = field(default_factory=dict)  # causes by lab
     faults: dict[str, str] = field(default_factory=dict)
     lasting: float = 1.0
     left: tuple[int, ...] = ()
-    left_in_queue: list[str] = field(default_factory=list)
     ran: list[str] = field(default_factory=list)
     disturbed: int = 0  # runs, from the first on
 
@@ -107,13 +103,12 @@ class FakeWorld(World):
     def locked_memory(self) -> float:
         return self.lockable
 
-    def torch_process(self) -> TorchProcess:
-        return TorchProcess(version="2.13.0", seconds=self.importing)
+    def torch_process(self) -> tuple[str, float]:
+        return "2.13.0", self.importing
 
-    def run_once(self, lab: str, given: Mapping[str, str], backend: str, site: str) -> CheckRun:
-        words = [lab, backend, *map("=".join, given.items())]
-        self.ran.append(" ".join([*words, site]).strip())
-        cause = self.failing.get(site or lab, "")
+    def run_once(self, lab: str, given: Mapping[str, str], backend: str) -> CheckRun:
+        self.ran.append(" ".join([lab, backend, *map("=".join, given.items())]))
+        cause = self.failing.get(lab, "")
         if cause:
             return CheckRun(report=self._report(lab, given, (), RunState.FAILED, cause), seconds=1.0)
         measures = tuple(self._measures(lab, given))
@@ -129,9 +124,6 @@ class FakeWorld(World):
         cause = self.faults.get(what, f"rank {rank}: it went wrong, as rank 0 noticed")
         return CheckFailure(state=RunState.FAILED, cause=cause, seconds=self.lasting, left=self.left)
 
-    def canceled(self) -> list[str]:
-        return self.left_in_queue
-
     def _doubts(self) -> tuple[str, ...]:
         """What disturbed the run that has just ended."""
         self.disturbed -= 1
@@ -144,10 +136,7 @@ class FakeWorld(World):
         if lab == "matrix-product":
             one = measure("time", {"side": 8192}, 1e-3, rate=speeds.products[given["format"]])
             return [replace(one, by_rank=speeds.by_rank)]
-        if lab == "memory-copy":
-            return [measure("time", {"size": 2.0**32}, 1e-3, bandwidth=speeds.copy)]
-        at = {"length": 16384.0}
-        return [measure("fused", at, speeds.fused[given["kernel"]]), measure("separate", at, speeds.separate)]
+        return [measure("time", {"size": 2.0**32}, 1e-3, bandwidth=speeds.copy)]
 
     def _collectives(self, given: Mapping[str, str]) -> list[Measure]:
         speeds, ranks = self.speeds, int(given["ranks"])
@@ -168,8 +157,7 @@ class FakeWorld(World):
         cause: str = "",
     ) -> Report:
         ranks = int(given.get("ranks", "1"))
-        details = {"transport": self.transport, "kernel": given.get("kernel", "")}
-        details["throttled"] = self.throttled
+        details = {"transport": self.transport, "throttled": self.throttled}
         return Report(
             id="1", lab=lab, state=state, cause=cause, seconds=1.0, at="2026-11-22T10:00:00",
             command="", ranks=ranks, world=ranks, backend="nccl", links="real",

@@ -13,8 +13,8 @@ from app.core.units import SECOND, Unit, scale_of, show, show_in
 from app.course.content.catalog import Catalog
 from app.course.kinds.sharding import Sharding
 from app.labs.results.analysis import shipped_runs
-from app.labs.results.notes import localized_note
-from app.labs.spec import known_labs, lab_sentences, translate_lab
+from app.labs.spec import known_labs
+from app.site.labs.words import lab_sentences, localized_note, translate_lab
 
 
 @pytest.mark.parametrize(

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
+from app.commands.lab_launch import prepare_run
 from app.core.charts.bars import Bars
 from app.core.charts.plot import Plot
-from app.labs.launch.base import prepare_run
 from app.labs.machines.machine import MachineFacts
-from app.labs.results.analysis import Samples, measure_statistics, report_of
-from app.labs.results.report import Measure, Report, RunProgress, read_report
+from app.labs.results.analysis import measure_statistics, read_report, report_of
+from app.labs.results.report import Measure, Report, RunProgress
 from app.labs.run import RunOutcome
 from app.labs.runner.events import MeasureEvent, RankEvent, ReadyEvent, TimingEvent, as_line
 from app.labs.runner.timer import Sampling, Timer
@@ -27,7 +27,7 @@ ALGORITHMS = {"algorithm": "ring", "sizes": "1MiB,4MiB,16MiB", "ranks": "2"}
 MIB = 2.0**20
 
 
-def report(lab: str, job: LabJob, taken: Sequence[Samples], underway: RunProgress | None) -> Report:
+def report(lab: str, job: LabJob, taken: Sequence[Measure], underway: RunProgress | None) -> Report:
     return Report(
         id="x",
         lab=lab,
@@ -51,8 +51,8 @@ def report(lab: str, job: LabJob, taken: Sequence[Samples], underway: RunProgres
     )
 
 
-def at(size: float, *samples: float, name: str = "time") -> Samples:
-    return Samples(name, {"size": size}, samples)
+def at(size: float, *samples: float, name: str = "time") -> Measure:
+    return Measure(name=name, where={"size": size}, samples=samples)
 
 
 def job(lab: str = "algorithms", **given: str) -> LabJob:
@@ -106,9 +106,9 @@ def test_the_last_place_counts_down_to_nearly_done() -> None:
 def test_a_place_with_two_measures_is_done_when_it_has_both() -> None:
     asked = job("attention", lengths="256,1024", heads="1")
     taken = [
-        Samples("fused", {"length": 256.0}, (1e-3,)),
-        Samples("separate", {"length": 256.0}, (2e-3,)),
-        Samples("fused", {"length": 1024.0}, (5e-3,)),
+        Measure(name="fused", where={"length": 256.0}, samples=(1e-3,)),
+        Measure(name="separate", where={"length": 256.0}, samples=(2e-3,)),
+        Measure(name="fused", where={"length": 1024.0}, samples=(5e-3,)),
     ]
     done = RunProgress(begun=BEGUN, measured=(BEGUN + 1, BEGUN + 2, BEGUN + 3))
     found = underway_view(asked, report("attention", asked, taken, done), BEGUN + 3)

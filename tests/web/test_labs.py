@@ -10,10 +10,11 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.commands import lab_launch as lab_command
-from app.labs.results.analysis import RECORDED, own_runs, shipped_runs
+from app.labs.results.analysis import RECORDED, shipped_runs
 from app.labs.spec import Lab, known_labs, lab_called
 from app.main import create_app
 from app.server.config import Settings
+from app.site.labs.match import own_runs
 from app.site.web.labs.predictions import guess_beside_run, machine_of, recorded_run
 from app.site.web.labs.results import RunResult
 from tests.db.queue import run as queued

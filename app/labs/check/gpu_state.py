@@ -13,7 +13,7 @@ from pathlib import Path
 from app.core.yaml_file import read_document
 from app.labs.check.world import CheckFinding, CheckVerdict, World, failed_finding, odd_finding, passed_finding, unknown
 from app.labs.evidence.faults import fault_cure
-from app.labs.machines.nvidia_output import GpuLog, SmiLog, known_text, read_smi_log
+from app.labs.machines.vendor import GpuLog, SmiLog, known_text, read_smi_log
 from app.labs.spec import FrozenModel
 
 _CHANGING = ("ecc_", "retired_", "remapped_", "gpu_re", "fabric/", "clocks_event", "clocks_throttle")

@@ -18,8 +18,8 @@ from app.labs.check.world import (
     unknown,
 )
 from app.labs.evidence.faults import fault_cure
-from app.labs.machines.devices import Devices, is_instance
-from app.labs.machines.nvidia_output import GpuLog
+from app.labs.machines.devices import Devices, counted_names, is_instance
+from app.labs.machines.vendor import GpuLog
 
 _IN_USE, _BUSY = 2.0**30, 20  # bytes that an idle driver does not take, and percent
 _MIB = 2.0**20
@@ -28,14 +28,12 @@ _CONSUMER = re.compile(r"GeForce|RTX \d0[5-9]0")
 
 def driver(world: World) -> Iterator[CheckFinding]:
     """What the vendor's tool says about the GPUs."""
-    if world.is_slurm:
-        yield on_the_nodes("GPUs")
-        return
     devices = world.devices()
     if devices.kind == "none":
         yield _without(devices)
         return
-    yield passed_finding("GPUs", _described(devices))
+    driver = f", driver {devices.driver}" if devices.driver else ""
+    yield passed_finding("GPUs", f"{counted_names([one.name for one in devices.devices])}{driver}")
     if devices.kind == "rocm":
         return
     log, trouble = read_state(world)
@@ -46,19 +44,6 @@ def driver(world: World) -> Iterator[CheckFinding]:
         yield _mig(log.gpus, devices)
         yield _power(log.gpus)
         yield _others(world, log.gpus)
-
-
-def on_the_nodes(name: str) -> CheckFinding:
-    """What cannot be seen from where jobs are submitted."""
-    cure = "Run this on a node too: srun wallclock lab check, with WALLCLOCK_LAB_LAUNCHER=local."
-    return unknown(name, "under Slurm, this is a matter of the nodes", cure)
-
-
-def _described(devices: Devices) -> str:
-    """The GPUs in a few words."""
-    names = [one.name for one in devices.devices]
-    kinds = ", ".join(f"{names.count(name)} × {name}" for name in dict.fromkeys(names))
-    return f"{kinds}, driver {devices.driver}" if devices.driver else kinds
 
 
 def _without(devices: Devices) -> CheckFinding:
@@ -128,9 +113,6 @@ def _number(gpu: GpuLog, path: str) -> float:
 
 def torch_devices(world: World) -> Iterator[CheckFinding]:
     """What torch says about the GPUs."""
-    if world.is_slurm:
-        yield on_the_nodes("GPUs of torch")
-        return
     devices = world.devices()
     if not devices.devices:
         yield unknown("GPUs of torch", devices.why_none)
@@ -188,9 +170,6 @@ _NO_LINKS = "See nvidia-smi nvlink -s and topo -m, and whether the fabric manage
 
 def links(world: World) -> Iterator[CheckFinding]:
     """The links between the GPUs, and the limits of the system that NCCL meets."""
-    if world.is_slurm:
-        yield on_the_nodes("links and limits")
-        return
     devices = world.devices()
     if devices.kind == "cuda":
         yield from _nvlinks(world, devices)
@@ -237,12 +216,6 @@ def _without_links(devices: Devices, trouble: str) -> CheckFinding:
     return odd_finding("NVLinks", "none", expected, cure)
 
 
-def _is_linked_throughout(topology: str) -> bool:
-    """Whether NVLink connects all pairs of GPUs, as switches do; bridges and a DGX-1 do not."""
-    rows = _ROW.findall(topology)
-    return sum(len(_BETWEEN.findall(row)) for row in rows) >= len(rows) * (len(rows) - 1)
-
-
 def _by_gpu(text: str) -> Sequence[str]:
     """The parts of `nvidia-smi nvlink -s` that belong to each GPU."""
     return re.split(r"^GPU \d+:", text, flags=re.MULTILINE)[1:]
@@ -265,39 +238,23 @@ def _link_errors(world: World) -> Iterator[CheckFinding]:
 
 
 def _fabric(world: World, devices: Devices) -> Iterator[CheckFinding]:
-    """Whether the GPUs have joined the fabric of their switches, as each of them says.
-
-    The fabric manager may run in a container, or on the host of a virtual machine.
-    """
-    gpus = read_state(world)[0].gpus
-    joining = [one for one in gpus if one.said("fabric/state")]
-    is_switched = len(devices.devices) >= _FEWEST_SWITCHED and _is_linked_throughout(devices.topology)
-    if joining:
-        yield _joined_finding(joining, is_switched=is_switched)
-    elif is_switched and len(devices.devices) >= _SWITCHED:
-        yield _fabric_manager(world)
-
-
-def _joined_finding(gpus: Sequence[GpuLog], *, is_switched: bool) -> CheckFinding:
+    """Whether the GPUs have joined the fabric of their switches, as each of them says."""
+    gpus = [one for one in read_state(world)[0].gpus if one.said("fabric/state")]
     states = [f"{one.said('fabric/state')}, {one.said('fabric/status')}".removesuffix(", ") for one in gpus]
     late = [number for number, one in enumerate(states) if one != "Completed, Success"]
     if not late:
-        return passed_finding("fabric", "every GPU has joined it")
+        yield from [passed_finding("fabric", "every GPU has joined it")] if gpus else []
+        return
     found = f"{states[late[0]]} on GPU {', '.join(map(str, late))}"
+    rows = _ROW.findall(devices.topology)  # NVLink connects all pairs where there are switches; bridges do not
+    is_linked = sum(len(_BETWEEN.findall(row)) for row in rows) >= len(rows) * (len(rows) - 1)
+    is_switched = len(devices.devices) >= _FEWEST_SWITCHED and is_linked
     peers = {one.said("platformInfo/peer_type") for one in gpus}
     if len(gpus) == 1 or not (is_switched or "Switch Connected" in peers):
-        return passed_finding("fabric", f"{found}; no switches connect several GPUs here")
+        yield passed_finding("fabric", f"{found}; no switches connect several GPUs here")
+        return
     cure = f"{fault_cure('system not yet initialized')} On GB200, see nvidia-imex-ctl too."
-    return failed_finding("fabric", found, "Completed, Success", cure)
-
-
-def _fabric_manager(world: World) -> CheckFinding:
-    """The service, where the driver says nothing about the fabric: kernels have run without it."""
-    said = world.ask("systemctl", "is-active", "nvidia-fabricmanager")
-    if said.text.strip() == "active":
-        return passed_finding("fabric manager", "active")
-    why = said.trouble or "inactive"
-    return unknown("fabric manager", f"{why}; it may run in a container, or on the host")
+    yield failed_finding("fabric", found, "Completed, Success", cure)
 
 
 def _shared_memory(world: World, gpus: int) -> CheckFinding:

@@ -1,4 +1,4 @@
-"""Steps 5 to 10: collectives, products, copies and attention, and the wires between."""
+"""Steps 5 to 9: collectives, products and copies, and the wires between."""
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,7 +16,7 @@ from app.labs.check.world import (
     unknown,
 )
 from app.labs.machines.devices import Devices
-from app.labs.machines.nvidia_output import GpuLog, read_smi_log
+from app.labs.machines.vendor import GpuLog, read_smi_log
 from app.labs.results.analysis import OUTLIER, gpu_spread, slow_gpus
 from app.labs.results.report import Measure, Report
 
@@ -52,7 +52,7 @@ def check_network(chosen: str, gpu: str = "") -> CheckFinding:
     if _OF_SEVERAL_TRAYS.search(gpu) and _NVLINK not in chosen:
         return odd_finding("network", chosen or "unknown", "MNNVL, since NVSwitches connect the trays of a rack", _IMEX)
     networks = list(_NAMED.finditer(chosen))
-    slow = [one for one in networks if not _is_direct(one)]
+    slow = [one for one in networks if not one["direct"] and not any(name in one["name"] for name in _WITHOUT_CARDS)]
     if slow:
         name = slow[0]["name"]
         cure = next((says for part, says in _CURES.items() if part in name), _OTHER)
@@ -60,10 +60,6 @@ def check_network(chosen: str, gpu: str = "") -> CheckFinding:
     if networks or _NVLINK in chosen:
         return passed_finding("network", chosen, _EXPECTED)
     return odd_finding("network", chosen or "unknown", _EXPECTED, _CURES["Socket"])
-
-
-def _is_direct(network: "re.Match[str]") -> bool:
-    return bool(network["direct"]) or any(name in network["name"] for name in _WITHOUT_CARDS)
 
 
 LAB = "all-reduce"
@@ -142,7 +138,9 @@ def bandwidth(world: World) -> Iterator[CheckFinding]:
     if world.quick:
         yield unknown("bus bandwidth", f"it needs {_LARGE}, which --quick leaves out")
         return
-    yield ran.judged(_bus(ran.report, gpu, ranks))
+    value, size = largest_bus_bandwidth(ran.report)
+    name = f"bus bandwidth at {show(size, BYTE, 3)}"
+    yield ran.judged(compare_expected(name, value, "GB/s", "bandwidth", gpu, ranks))
 
 
 def gpu_of(report: Report) -> str:
@@ -159,12 +157,6 @@ def largest_bus_bandwidth(report: Report) -> tuple[float, float]:
     times = [one for one in report.measures if one.name == "time"]
     largest = max(times, key=lambda one: float(one.where["size"]))
     return largest.derived["bus bandwidth"].value, float(largest.where["size"])
-
-
-def _bus(report: Report, gpu: str, ranks: int) -> CheckFinding:
-    value, size = largest_bus_bandwidth(report)
-    name = f"bus bandwidth at {show(size, BYTE, 3)}"
-    return compare_expected(name, value, "GB/s", "bandwidth", gpu, ranks)
 
 
 def two_nodes(world: World) -> Iterator[CheckFinding]:
@@ -208,19 +200,13 @@ def pcie_under_load(world: World) -> Iterator[CheckFinding]:
         yield unknown("PCIe under load", ran.report.cause or ran.report.state.word)
         return
     readings = [read_smi_log(one.text).gpus for one in said if one.text]
-    gpus = [_busiest(one) for one in zip(*readings, strict=False)]
+    # Of each GPU, the reading at which its link was the fastest.
+    gpus = [
+        max(one, key=lambda gpu: (gpu.said(_GENERATION[0]), gpu.said(_WIDTH[0]).rjust(3)))
+        for one in zip(*readings, strict=False)
+    ]
     yield _link("PCIe width", gpus, _WIDTH, "all lanes", _LANES, devices.devices[0].name)
     yield _link("PCIe generation", gpus, _GENERATION, "that of GPU and slot", _SLOW, "")
-
-
-def _busiest(readings: Sequence[GpuLog]) -> GpuLog:
-    """The reading of a GPU at which its link was the fastest."""
-    return max(readings, key=lambda one: (one.said(_GENERATION[0]), _lanes(one)))
-
-
-def _lanes(one: GpuLog) -> int:
-    digits = one.said(_WIDTH[0]).removesuffix("x")
-    return int(digits) if digits.isdigit() else 0
 
 
 def _link(name: str, gpus: Sequence[GpuLog], paths: tuple[str, str], all_of: str, cure: str, gpu: str) -> CheckFinding:
@@ -236,16 +222,14 @@ def _link(name: str, gpus: Sequence[GpuLog], paths: tuple[str, str], all_of: str
     return verdict(name, f"{', '.join(less)} under load", all_of, cure)
 
 
-_SIDE, _SIZE, _TOKENS = "8192", "4GiB", "16384"
+_SIDE, _SIZE = "8192", "4GiB"
 _PRODUCTS: Mapping[str, What] = {"bf16": "bf16 product", "tf32": "tf32 product", "fp32": "fp32 product"}
-_KERNELS = ("flash", "cudnn", "efficient")
 _FAULTY = ("the temperature", "the power supply")  # large products reach the power limit of any GPU
 _COOLER = "Check the cooling and the power supply of the GPU."
 _SLOWER = (
     "See the temperature, the power limit and the clock of this GPU (nvidia-smi -q), and exchange"
     " its place with another to tell the GPU from its slot."
 )
-_MISSING = "Only other kernels can be used here."
 
 
 def products(world: World) -> Iterator[CheckFinding]:
@@ -282,49 +266,16 @@ def check_copies(world: World) -> Iterator[CheckFinding]:
     yield from pcie_under_load(world)
 
 
-def check_attention(world: World) -> Iterator[CheckFinding]:
-    """Each fused kernel by its name, against the separate steps."""
-    if why := _left_out(world):
-        yield unknown("attention", why)
-        return
-    have = []
-    for kernel in _KERNELS:
-        finding = _fused(world, kernel)
-        have += [kernel] if finding.cure != _MISSING else []
-        yield finding
-    if not {"flash", "cudnn"} & set(have):
-        cure = "Install a build of PyTorch with FlashAttention for this GPU."
-        yield odd_finding("fused kernels", ", ".join(have) or "none", "flash or cudnn", cure)
-
-
-def _fused(world: World, kernel: str) -> CheckFinding:
-    name = f"{kernel}, {_TOKENS} tokens"
-    ran = world.run("attention", {"kernel": kernel, "lengths": _TOKENS}, "nccl")
-    report = ran.report
-    if "no kernel" in report.cause:
-        return unknown(name, "torch has no such kernel for this GPU", _MISSING)
-    if not ran.is_done:
-        return _not_run(name, ran)
-    medians = {one.name: one.median for one in report.measures}
-    chosen = report.details.get("kernel", kernel)
-    if chosen != kernel:
-        return failed_finding(name, f"torch chose {chosen}", kernel, "Report this, with the run.")
-    if "fused" not in medians or "separate" not in medians:
-        return passed_finding(name, report.details.get("left out", "there was no room for it"))
-    ratio = medians["separate"] / medians["fused"]
-    return ran.judged(compare_expected(f"{name}, times faster", ratio, "", "speedup of attention", gpu_of(report)))
-
-
 def _spread(name: str, ran: CheckRun) -> Iterator[CheckFinding]:
     """How much the GPUs differ, each doing the same; those that are slower are named."""
     times = ran.report.measures[0].by_rank
     if len(times) <= 1:
         return
-    spread, expected = gpu_spread(times), f"within {OUTLIER:.0%} of their median"
-    if spread.slow:
-        yield ran.judged(odd_finding(name, slow_gpus(spread, ran.report.machine), expected, _SLOWER))
+    (width, slow), expected = gpu_spread(times), f"within {OUTLIER:.0%} of their median"
+    if slow:
+        yield ran.judged(odd_finding(name, slow_gpus(slow, ran.report.machine), expected, _SLOWER))
     else:
-        yield ran.judged(passed_finding(name, f"the {len(times)} differ by {spread.width:.1%}", expected))
+        yield ran.judged(passed_finding(name, f"the {len(times)} differ by {width:.1%}", expected))
 
 
 def _not_run(name: str, ran: CheckRun) -> CheckFinding:

@@ -4,7 +4,6 @@ Forced: a world of one goes through NCCL, or gloo without a GPU, though labs do 
 no line with the runner's, beside it. It needs the packages of the runner alone, and prints a JSON object per part.
 """
 
-import importlib.util
 import json
 import sys
 import time
@@ -15,10 +14,10 @@ from pathlib import Path
 import torch
 import torch.distributed as dist
 
+from app.labs.runner.process import LIBRARY, load_worker
 from app.labs.runner.rank import WorkerRank
 from app.labs.runner.sniff import Sniffer
 
-_LIBRARY = Path(__file__).parents[1] / "library"
 _MIB = 2.0**20
 _SECONDS = 120.0
 _FACTOR = 3.0  # between the two timings of a busy machine; more is a fault of one of them
@@ -33,14 +32,10 @@ FORCED: Mapping[str, tuple[str, Values]] = {
 }
 
 
-def forced_parts(folder: Path, *, on_gpu: bool) -> Iterator[Mapping[str, object]]:
-    """Each worker in a world of one, and whether its data was right."""
+def selftest_parts(folder: Path, *, on_gpu: bool) -> Iterator[Mapping[str, object]]:
+    """Each worker in a world of one, proven right; then the runner's times beside those of `sniff`."""
     for name, (lab, values) in FORCED.items():
         yield _part("forced", name, partial(_forced, folder / name, lab, values, on_gpu=on_gpu))
-
-
-def own_parts(folder: Path, *, on_gpu: bool) -> Iterator[Mapping[str, object]]:
-    """The runner's time of a copy and a collective, beside that of the few lines of `sniff`."""
     yield _part("own", "timing", partial(_beside, folder / "own", on_gpu=on_gpu))
 
 
@@ -58,11 +53,7 @@ def _part(part: str, name: str, run: Callable[[], Mapping[str, object]]) -> Mapp
 
 def _forced(folder: Path, lab: str, values: Values, *, on_gpu: bool) -> Mapping[str, object]:
     rank = _joined(folder, values, on_gpu=on_gpu)
-    spec = importlib.util.spec_from_file_location("lab_worker", _LIBRARY / lab / "worker.py")
-    if spec is None or spec.loader is None:
-        raise ImportError(f"{lab} has no worker")
-    worker = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(worker)
+    worker = load_worker(LIBRARY / lab / "worker.py")
     worker.main(rank)
     rank.leave()
     events = [json.loads(line) for line in (folder / "events.jsonl").read_text().splitlines()]
@@ -98,8 +89,7 @@ def _beside(folder: Path, *, on_gpu: bool) -> Mapping[str, object]:
 def _joined(folder: Path, values: Values, *, on_gpu: bool) -> WorkerRank:
     """The only rank of a world whose collectives go through NCCL, or gloo, all the same."""
     folder.mkdir(parents=True)
-    rank = WorkerRank(0, 1, folder, values=values, on_gpu=on_gpu, seconds=_SECONDS)
-    rank.force_backend()
+    rank = WorkerRank(0, 1, folder, values=values, on_gpu=on_gpu, seconds=_SECONDS, is_forced=True)
     rank.join()
     return rank
 
@@ -107,10 +97,9 @@ def _joined(folder: Path, values: Values, *, on_gpu: bool) -> WorkerRank:
 def main() -> None:
     """Print the parts, each as a line."""
     folder, on_gpu = Path(sys.argv[1]), torch.cuda.is_available()
-    for parts in (forced_parts, own_parts):
-        for one in parts(folder, on_gpu=on_gpu):
-            sys.stdout.write(json.dumps(one) + "\n")
-            sys.stdout.flush()
+    for one in selftest_parts(folder, on_gpu=on_gpu):
+        sys.stdout.write(json.dumps(one) + "\n")
+        sys.stdout.flush()
 
 
 if __name__ == "__main__":

@@ -1,40 +1,34 @@
-"""The fourteen steps of the first hour, in their order."""
+"""The twelve steps of the first hour, in their order."""
 
 import math
 import platform
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
 
 from app.core.errors import InputError, UnavailableError
 from app.labs.check.gpu_state import judge_diagnosis, judge_log, judge_state, read_state
-from app.labs.check.hardware import driver, links, on_the_nodes, torch_devices
-from app.labs.check.kernels import LAB, bandwidth, check_attention, check_copies, nccl, products, two_nodes
+from app.labs.check.hardware import driver, links, torch_devices
+from app.labs.check.kernels import bandwidth, check_copies, nccl, products, two_nodes
 from app.labs.check.world import (
     CheckFailure,
     CheckFinding,
     CheckReport,
     CheckStep,
-    TorchProcess,
     World,
     failed_finding,
     odd_finding,
     passed_finding,
     unknown,
 )
-from app.labs.results.report import WHAT_TO_DO, Report
+from app.labs.results.report import WHAT_TO_DO
 from app.labs.runner.job import write_whole
 from app.server.db.run_state import RunState
 
 
 def after_the_load(world: World) -> Iterator[CheckFinding]:
     """The state in which the steps before have left the GPUs."""
-    if world.is_slurm:
-        yield on_the_nodes("state after the load")
-        return
     devices = world.devices()
     if devices.kind != "cuda":
         yield unknown("state after the load", devices.why_none if devices.kind == "none" else "not for AMD")
@@ -46,42 +40,6 @@ def after_the_load(world: World) -> Iterator[CheckFinding]:
     if log.gpus:
         yield from judge_state(log.gpus)
     yield from judge_diagnosis(world)
-
-
-_SIZES = "4KiB,1MiB"
-_HOW = "Set WALLCLOCK_LAB_LAUNCHER=slurm to check it."
-
-
-def jobs(world: World) -> Iterator[CheckFinding]:
-    """Whether jobs run shared, exclusive and with a GPU per task, and can be canceled."""
-    if not world.is_slurm:
-        yield unknown("Slurm", "runs do not go through Slurm here", _HOW)
-        return
-    gpus = world.devices().usable
-    backend = "nccl" if gpus > 1 else "gloo"
-    shapes = {"2 ranks": (2, ""), "2 ranks, a GPU per task": (2, "--gpus-per-task=1")}
-    whole = max(2, gpus // world.nodes)
-    shapes[f"{whole} ranks on an exclusive node"] = (whole, "--exclusive")
-    if world.nodes > 1:
-        shapes[f"{2 * whole} ranks on two nodes"] = (2 * whole, "")
-    for name, (ranks, option) in shapes.items():
-        if not gpus and "GPU" in option.upper():
-            yield unknown(name, "WALLCLOCK_SLURM_GPUS is 0")
-        else:
-            yield _job(world, name, ranks, backend, option)
-    left = world.canceled()
-    if left:
-        yield failed_finding("a canceled job", "; ".join(left), "nothing is left of it", "See squeue --me.")
-    else:
-        yield passed_finding("a canceled job", "nothing is left of it")
-
-
-def _job(world: World, name: str, ranks: int, backend: str, option: str) -> CheckFinding:
-    ran = world.run(LAB, {"ranks": str(ranks), "sizes": _SIZES}, backend, site=option)
-    report = ran.report
-    if ran.is_done:
-        return passed_finding(name, f"the sums of {report.world} ranks are right ({ran.seconds:.0f} s)")
-    return failed_finding(name, report.cause or report.state.word, "the sums are right", "")
 
 
 # With the parameters that labs start with, so that runs of different machines can be compared.
@@ -119,15 +77,11 @@ def record_standard_runs(world: World) -> Iterator[CheckFinding]:
             yield odd_finding(name, " ".join(ran.report.doubts), "nothing disturbs it", WHAT_TO_DO)
         else:
             reports.append(ran.report)
-    yield _written(world.record, reports)
-
-
-def _written(path: Path, reports: list[Report]) -> CheckFinding:
     try:
-        write_whole(path, "".join(f"{report.as_json()}\n" for report in reports).encode())
+        write_whole(world.record, "".join(f"{report.as_json()}\n" for report in reports).encode())
+        yield passed_finding("file", f"{len(reports)} runs in {world.record}")
     except OSError as error:
-        return failed_finding("file", f"{path}: {error.strerror}", "it can be written", "")
-    return passed_finding("file", f"{len(reports)} runs in {path}")
+        yield failed_finding("file", f"{world.record}: {error.strerror}", "it can be written", "")
 
 
 _STARTING = 30.0  # seconds from which on the import of torch is slow
@@ -144,16 +98,15 @@ def forks(world: World) -> Iterator[CheckFinding]:
     if world.is_slurm:
         yield unknown("process with torch", "under Slurm, each rank imports torch by itself")
     else:
-        yield _process_with_torch(world.torch_process())
+        version, seconds = world.torch_process()
+        found = f"torch {version}, imported in {seconds:.1f} s"
+        cure = "Install PyTorch on a local disk; a network file system takes this long at each start."
+        yield (
+            passed_finding("process with torch", found)
+            if seconds < _STARTING
+            else odd_finding("process with torch", found, f"less than {_STARTING:g} s", cure)
+        )
     yield _products(world)
-
-
-def _process_with_torch(process: TorchProcess) -> CheckFinding:
-    found = f"torch {process.version}, imported in {process.seconds:.1f} s"
-    if process.seconds < _STARTING:
-        return passed_finding("process with torch", found)
-    cure = "Install PyTorch on a local disk; a network file system takes this long at each start."
-    return odd_finding("process with torch", found, f"less than {_STARTING:g} s", cure)
 
 
 def _products(world: World) -> CheckFinding:
@@ -172,20 +125,12 @@ def _as_expected(name: str, broke: CheckFailure, says: str) -> CheckFinding:
     return failed_finding(name, broke.cause or broke.state.word, says, "")
 
 
-@dataclass(frozen=True, slots=True)
-class _Fault:
-    """What goes wrong, with *rank*, in words that begin a line."""
-
-    what: str
-    rank: int
-    name: str
-
-
+# What goes wrong, with which rank, in words that begin a line.
 _FAULTS = (
-    _Fault("memory", 1, "out of memory on rank {rank}"),
-    _Fault("raises", 1, "an exception on rank {rank}"),
-    _Fault("killed", 2, "rank {rank} is killed"),
-    _Fault("skips", 3, "rank {rank} skips a collective"),
+    ("memory", 1, "out of memory on rank {rank}"),
+    ("raises", 1, "an exception on rank {rank}"),
+    ("killed", 2, "rank {rank} is killed"),
+    ("skips", 3, "rank {rank} skips a collective"),
 )
 
 
@@ -196,13 +141,13 @@ def failures(world: World) -> Iterator[CheckFinding]:
     ranks = min(_RANKS, gpus) if gpus > 1 else _RANKS
     limit = _QUICK_LIMIT if world.quick else _LIMIT
     most = math.inf if world.is_slurm else limit + _LATER  # a job also waits for its nodes
-    for fault in _FAULTS:
-        rank = min(fault.rank, ranks - 1)
-        if fault.what == "skips" and ranks < _MAJORITY:
+    for what, number, name in _FAULTS:
+        rank = min(number, ranks - 1)
+        if what == "skips" and ranks < _MAJORITY:
             yield unknown("a rank skips a collective", _EVEN)
             continue
-        broke = world.fail(fault.what, rank, ranks, backend, limit)
-        yield _judged(fault.name.format(rank=rank), broke, rank, most)
+        broke = world.fail(what, rank, ranks, backend, limit)
+        yield _judged(name.format(rank=rank), broke, rank, most)
     after = world.fail("nothing", 0, ranks, backend, limit + _LATER)
     yield _as_expected("the next run", after, f"{ranks} ranks over {backend} met and summed")
     if gpus <= 1:
@@ -236,12 +181,13 @@ STEPS: tuple[tuple[str, Callable[[World], Iterator[CheckFinding]]], ...] = (
     ("Two nodes", two_nodes),
     ("Matrix products", products),
     ("Copies", check_copies),
-    ("Attention", check_attention),
     ("Failures on purpose", failures),
-    ("Slurm", jobs),
     ("Runs for a board", record_standard_runs),
     ("After the load", after_the_load),
 )
+
+
+_OF_NODES = (driver, torch_devices, links, after_the_load)  # of which nothing is seen where jobs are submitted
 
 
 def take_steps(world: World) -> Iterator[CheckStep]:
@@ -260,6 +206,10 @@ def report_check(steps: tuple[CheckStep, ...], command: str) -> CheckReport:
 
 def _found(look: Callable[[World], Iterator[CheckFinding]], world: World) -> Iterator[CheckFinding]:
     """What a step finds; what stops it is a finding too."""
+    if world.is_slurm and look in _OF_NODES:
+        cure = "Run this on a node too: srun wallclock lab check, with WALLCLOCK_LAB_LAUNCHER=local."
+        yield unknown("this step", "under Slurm, this is a matter of the nodes", cure)
+        return
     try:
         yield from look(world)
     except (InputError, UnavailableError) as error:

@@ -7,12 +7,10 @@ import os
 import re
 import resource
 import shutil
-import tempfile
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from functools import cache
@@ -21,10 +19,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from app.core.errors import UnavailableError, capitalize
+from app.core.errors import UnavailableError
 from app.core.units import scale_of, show_in
 from app.core.yaml_file import read_document
-from app.labs.check.failing_job import failing_job
 from app.labs.launch.base import Launcher
 from app.labs.launch.local import LocalLauncher, launcher_of
 from app.labs.machines.devices import Devices
@@ -33,8 +30,7 @@ from app.labs.results.analysis import report_of
 from app.labs.results.report import WHAT_TO_DO, Report
 from app.labs.run import LabRun
 from app.labs.runner.events import ReadyEvent
-from app.labs.runner.job import write_whole
-from app.labs.spec import FrozenModel, lab_called
+from app.labs.spec import FrozenModel, Lab, LabJob, Parameter, Value, lab_called
 from app.server.config import Settings
 from app.server.db.run_state import RunState
 
@@ -46,9 +42,6 @@ class CheckVerdict(StrEnum):
     PASSED = "passed"
     ODD = "odd"
     FAILED = "failed"
-
-
-_ORDER = tuple(CheckVerdict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,17 +74,7 @@ class CheckStep:
     def verdict(self) -> CheckVerdict:
         """The worst verdict of its findings."""
         found = (finding.verdict for finding in self.findings)
-        return max(found, key=_ORDER.index, default=CheckVerdict.UNKNOWN)
-
-    def lines(self) -> Iterator[str]:
-        """The step as lines of plain text."""
-        yield f"{self.number:2}. {self.title}: {self.verdict}  ({self.seconds:.0f} s)"
-        for one in self.findings:
-            yield f"      {one.verdict:<20}  {one.name}: {one.found}"
-            if one.expected and one.verdict is not CheckVerdict.PASSED:
-                yield f"{'':28}expected: {one.expected}"
-            if one.cure and one.verdict is not CheckVerdict.PASSED:
-                yield f"{'':28}{one.cure}"
+        return max(found, key=list(CheckVerdict).index, default=CheckVerdict.UNKNOWN)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +90,6 @@ class CheckReport:
     def has_failed(self) -> bool:
         """Whether something failed; what is odd or could not be checked did not."""
         return any(step.verdict is CheckVerdict.FAILED for step in self.steps)
-
-    def summary(self) -> str:
-        """How many findings have each verdict, as a sentence."""
-        verdicts = [one.verdict for step in self.steps for one in step.findings]
-        counts = (f"{verdicts.count(one)} {one}" for one in reversed(_ORDER) if one in verdicts)
-        return f"{capitalize(', '.join(counts))}."
 
     def as_json(self) -> str:
         """Everything as JSON."""
@@ -143,7 +120,7 @@ def unknown(name: str, why: str, cure: str = "") -> CheckFinding:
 _TABLE = Path(__file__).with_name("reference_values.yaml")
 What = Literal[
     "latency", "latency with launch", "bandwidth", "bandwidth of two nodes", "bf16 product", "tf32 product",
-    "fp32 product", "copy", "speedup of attention", "NVLinks", "NVLink",
+    "fp32 product", "copy", "NVLinks", "NVLink",
 ]  # fmt: skip
 
 
@@ -225,11 +202,9 @@ def compare_expected(name: str, value: float, unit: str, what: What, gpu: str, r
 
 _PATIENCE = 600.0  # seconds until the devices are free
 _ASKING = 120.0  # seconds for a tool: nccl-tests takes longer than all others
-_HANGING = 300.0  # seconds of a job that is to be canceled
 _LOOK = 0.2  # seconds between an answer of a tool and the next question, during a run
 _OWN_PIDS = "/proc/self/ns/pid"
 _ALL_PIDS = "pid:[4026531836]"  # the kernel's first namespace (PROC_PID_INIT_INO), which sees all
-_STATES = "--states=PENDING,RUNNING,COMPLETING"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -263,19 +238,6 @@ class CheckFailure:
     left: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TorchProcess:
-    """The process with torch, from which ranks are forked: *seconds* until it had imported that *version*."""
-
-    version: str
-    seconds: float
-
-
-def _since_start() -> float:
-    """Seconds since the machine was started, as the kernel's log counts them."""
-    return time.clock_gettime(time.CLOCK_MONOTONIC)
-
-
 @dataclass(slots=True)
 class World:
     """The machine of this process, and runs on it or, through Slurm, elsewhere.
@@ -287,9 +249,9 @@ class World:
     settings: Settings
     quick: bool = False
     record: Path | None = None
-    begun: float = field(default_factory=_since_start, init=False)
+    begun: float = field(default_factory=time.monotonic, init=False)  # as the log of the kernel counts
     _launcher: Launcher = field(init=False)
-    _process: TorchProcess | None = field(default=None, init=False)
+    _process: tuple[str, float] | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self._launcher = launcher_of(self.settings)
@@ -344,30 +306,28 @@ class World:
         soft, _ = resource.getrlimit(resource.RLIMIT_MEMLOCK)
         return math.inf if soft == resource.RLIM_INFINITY else float(soft)
 
-    def torch_process(self) -> TorchProcess:
-        """The process with torch, as it is when it has just been started."""
+    def torch_process(self) -> tuple[str, float]:
+        """The version of torch in the process from which ranks are forked, and the seconds of its import."""
         if self._process is None and isinstance(self._launcher, LocalLauncher):
             begun = time.monotonic()
-            self._process = TorchProcess(version=self._launcher.warm(), seconds=time.monotonic() - begun)
+            self._process = self._launcher.warm(), time.monotonic() - begun
         if self._process is None:
             raise UnavailableError("under Slurm, each rank imports torch by itself")
         return self._process
 
-    def run(self, lab: str, given: Mapping[str, str], backend: str = "auto", site: str = "") -> CheckRun:
-        """Run *lab* to its end, and once more if something disturbed it; *site* is one more option of sbatch."""
-        ran = self.run_once(lab, given, backend, site)
-        return self.run_once(lab, given, backend, site) if ran.report.doubts else ran
+    def run(self, lab: str, given: Mapping[str, str], backend: str = "auto") -> CheckRun:
+        """Run *lab* to its end, and once more if something disturbed it."""
+        ran = self.run_once(lab, given, backend)
+        return self.run_once(lab, given, backend) if ran.report.doubts else ran
 
-    def run_once(self, lab: str, given: Mapping[str, str], backend: str, site: str) -> CheckRun:
+    def run_once(self, lab: str, given: Mapping[str, str], backend: str) -> CheckRun:
         """Run *lab* to its end."""
-        with self._launching(site) as launcher:
-            plan = launcher.plan(lab_called(lab), given, backend)
-            begun = time.time()
-            run = launcher.start(plan.job, plan.backend, _PATIENCE, notes=plan.notes)
-            _wait(launcher, run)
-            seconds = time.time() - begun
-        met = [event.at - begun for event in run.events() if isinstance(event, ReadyEvent)]
-        joined = met[0] if met else seconds
+        launcher, begun = self._launcher, time.time()
+        plan = launcher.plan(lab_called(lab), given, backend)
+        run = launcher.start(plan.job, plan.backend, _PATIENCE, notes=plan.notes)
+        _wait(launcher, run)
+        seconds = time.time() - begun
+        joined = next((event.at - begun for event in run.events() if isinstance(event, ReadyEvent)), seconds)
         return CheckRun(report=report_of(run), joined=joined, seconds=seconds)
 
     def run_watched(self, lab: str, given: Mapping[str, str], *command: str) -> tuple[CheckRun, Sequence[Output]]:
@@ -402,29 +362,6 @@ class World:
             left=() if self.is_slurm else tuple(self._left(run)),
         )
 
-    def canceled(self) -> list[str]:
-        """Start a job of Slurm, cancel it, and list what is left of it."""
-        run = self._launcher.start(failing_job("hangs", 0, 2, _HANGING), "gloo", _PATIENCE)
-        while not run.events() and not self._launcher.outcome_of(run):
-            time.sleep(0.2)
-        self._launcher.cancel(run)
-        _wait(self._launcher, run)
-        said = self.ask("squeue", "--me", "--noheader", "--name=lab-check", _STATES)
-        return [line.strip() for line in said.text.splitlines() if line.strip()]
-
-    @contextmanager
-    def _launching(self, site: str) -> Iterator[Launcher]:
-        """A launcher whose runs have the option *site* of sbatch."""
-        if not site:
-            yield self._launcher
-            return
-        with tempfile.TemporaryDirectory() as folder:
-            launcher = launcher_of(_with_option(self.settings, site, Path(folder)))
-            try:
-                yield launcher
-            finally:
-                launcher.close()
-
     def _left(self, run: LabRun) -> Iterator[int]:
         """The ranks of *run* that are still there, or still hold a GPU."""
         fields = ("--query-compute-apps=pid", "--format=csv,noheader")
@@ -440,10 +377,22 @@ def _wait(launcher: Launcher, run: LabRun) -> None:
         continue
 
 
-def _with_option(settings: Settings, option: str, folder: Path) -> Settings:
-    """*settings* whose lines for sbatch have one more *option*."""
-    own = settings.slurm_site
-    lines = own.read_text(encoding="utf-8") if own else ""
-    site = folder / "site"
-    write_whole(site, f"#SBATCH {option}\n{lines}".encode())
-    return settings.model_copy(update={"slurm_site": site})
+def failing_job(what: str, rank: int, ranks: int, seconds: float) -> LabJob:
+    """A run in which *rank* does *what*: not a lab, though it runs as one."""
+    whole = Parameter(says="a number", start=0, whole=True)
+    lab = Lab(
+        name="check",
+        title="Check",
+        links="real",
+        summary="Ranks sum, and one of them may go wrong.",
+        question="Which one?",
+        ranks=(1, 1024, 2),
+        seconds=seconds,
+        parameters={"what": Parameter(says="what", start=what), "bad": whole, "seconds": whole},
+        measures={},
+        asks="",
+        explains="",
+    )
+    values: dict[str, Value] = {"what": what, "bad": float(rank), "seconds": seconds}
+    given = {"ranks": str(ranks), "what": what, "bad": str(rank), "seconds": f"{seconds:g}"}
+    return LabJob(lab, ranks, values, given)

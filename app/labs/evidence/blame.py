@@ -6,7 +6,7 @@ import signal
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -27,12 +27,10 @@ def read_event_lines(folder: Path) -> list[dict[str, Any]]:
     return [from_json(line) for line in lines if line.endswith(b"\n")]
 
 
-def time_limit_in(folder: Path) -> float:
-    """The seconds that the run in *folder* may take; 0 if that is not known."""
-    try:
-        return float(from_json((folder / "job.json").read_bytes()).get("seconds", 0.0))
-    except FileNotFoundError:
-        return 0.0
+def _job_in(folder: Path) -> dict[str, Any]:
+    """What the run in *folder* was to do; empty if that is not known."""
+    path = folder / "job.json"
+    return dict(from_json(path.read_bytes())) if path.exists() else {}
 
 
 def overtime_in(events: Sequence[dict[str, Any]], limit: float) -> str:
@@ -251,7 +249,7 @@ def late_ranks(folder: Path, killed: Sequence[int] = ()) -> str:
     """
     if says := _hung(folder, killed):
         return says
-    if says := overtime_in(read_event_lines(folder), time_limit_in(folder)):
+    if says := overtime_in(read_event_lines(folder), float(_job_in(folder).get("seconds", 0.0))):
         return says
     places = places_of(folder)
     if late := late_in(places):
@@ -303,10 +301,10 @@ def _exited(evidence: _Evidence) -> Iterator[str]:
             yield f"rank {rank} exited with code {evidence.codes[rank]}"
 
 
-def _logged(evidence: _Evidence) -> Iterator[str]:
-    """A rank whose log names a fault."""
+def _logged(evidence: _Evidence, find: Callable[[str], str] = cause_in) -> Iterator[str]:
+    """A rank in whose log a fault can be found."""
     for rank, log in evidence.logs.items():
-        if cause := cause_in(log):
+        if cause := find(log):
             yield f"rank {rank}: {cause}"
 
 
@@ -316,13 +314,6 @@ def _awaited(evidence: _Evidence) -> Iterator[str]:
         yield f"{late}; {_SAME}"
     elif all_await_their_first(evidence.logs) and _lost_between_gpus(evidence.folder):
         yield known_faults().hang.says
-
-
-def _vaguely(evidence: _Evidence) -> Iterator[str]:
-    """A rank that says that it failed, but not why."""
-    for rank, log in evidence.logs.items():
-        if cause := vague_cause_in(log):
-            yield f"rank {rank}: {cause}"
 
 
 def _aborted(evidence: _Evidence) -> Iterator[str]:
@@ -354,7 +345,8 @@ def _lost(evidence: _Evidence) -> Iterator[str]:
 
 # The places to look for the rank that failed, the surest first.
 _LOOKS: tuple[Callable[[_Evidence], Iterator[str]], ...] = (
-    _killed_first, _told_to_end, _reported, _killed, _exited, _logged, _awaited, _vaguely, _aborted, _left, _lost,
+    _killed_first, _told_to_end, _reported, _killed, _exited, _logged, _awaited,
+    partial(_logged, find=vague_cause_in), _aborted, _left, _lost,
 )  # fmt: skip
 
 
@@ -374,11 +366,7 @@ def _hung(folder: Path, killed: Sequence[int]) -> str:
 
 def _busy_before(folder: Path) -> str:
     """That the machine had more to do than cores when the run began; empty if it had not, or nobody knows."""
-    try:
-        job = from_json((folder / "job.json").read_bytes())
-    except FileNotFoundError:
-        return ""
-    load, cores = (job.get("machine", {}).get(name) for name in ("load", "cores"))
+    load, cores = (_job_in(folder).get("machine", {}).get(name) for name in ("load", "cores"))
     if not isinstance(load, int | float) or not isinstance(cores, int | float) or not load > cores > 0:
         return ""
     return f"the load before the run was {load:g} on {cores:g} cores, so others may have taken its time"
@@ -386,12 +374,8 @@ def _busy_before(folder: Path) -> str:
 
 def _lost_between_gpus(folder: Path) -> bool:
     """Whether no collective ever finished on GPUs of one machine."""
-    try:
-        job = from_json((folder / "job.json").read_bytes())
-    except FileNotFoundError:
-        return False
-    events = read_event_lines(folder)
+    job, events = _job_in(folder), read_event_lines(folder)
     nodes = {event["machine"].get("nodes") or 1 for event in events if event["kind"] == "machine"}
     has_measured = any(event["kind"] in ("check", "measure") for event in events)
     is_one = job.get("launcher") != "by hand" and nodes <= {1}
-    return job["backend"] == "nccl" and is_one and not has_measured
+    return job.get("backend") == "nccl" and is_one and not has_measured

@@ -49,12 +49,6 @@ def cause_in(text: str) -> str:
     return _first(known_faults().causes, text)
 
 
-def fault_cure(text: str) -> str:
-    """The cure of the fault that *text* reports; empty if it names none."""
-    causes = known_faults().causes
-    return next((fault.cure for fault in causes if fault.pattern.search(text)), "")
-
-
 def vague_cause_in(text: str) -> str:
     """The same for faults whose texts say little."""
     return _first(known_faults().vague, text)
@@ -65,13 +59,14 @@ def consequence_in(text: str) -> str:
     return _first(known_faults().consequences, text)
 
 
+def fault_cure(text: str) -> str:
+    """The cure of the fault that *text* reports; empty if it names none."""
+    return next((fault.cure for fault in known_faults().causes if fault.pattern.search(text)), "")
+
+
 def _first(faults: tuple[Fault, ...], text: str) -> str:
     for fault in faults:
         if found := fault.pattern.search(text):
-            return f"{fault.what} ({_quoted(found.group())}). {fault.cure}"
+            line = " ".join(found.group().split()).strip(" .")
+            return f"{fault.what} ({line[:_LONGEST]}{'...' if len(line) > _LONGEST else ''}). {fault.cure}"
     return ""
-
-
-def _quoted(text: str) -> str:
-    line = " ".join(text.split()).strip(" .")
-    return line if len(line) <= _LONGEST else line[:_LONGEST] + "..."

@@ -52,18 +52,16 @@ def place_in(text: str) -> StackLine | None:
         for frame in map(_FRAME.fullmatch, thread.splitlines()):
             if frame and _is_ours(frame["file"]):
                 return StackLine(f"{Path(frame['file']).name} line {frame['line']}", call)
-            if frame and not call and _is_a_wait(frame):
+            is_a_wait = (
+                frame and any(part in frame["file"] for part in _WAITING) and frame["function"] not in _DECORATORS
+            )
+            if frame and is_a_wait and not call:
                 call = frame["function"]
     return None
 
 
 def _is_ours(file: str) -> bool:
     return _OURS in file or not any(part in file for part in _LIBRARY)
-
-
-def _is_a_wait(frame: re.Match[str]) -> bool:
-    torch = any(part in frame["file"] for part in _WAITING)
-    return torch and frame["function"] not in _DECORATORS
 
 
 def late_in(places: Mapping[int, StackLine]) -> str:
@@ -146,15 +144,11 @@ def _never_called(
     """The ranks that had not called the collective *last*; none if most ranks are silent."""
     behind = [rank for rank, one in awaited.items() if one.number < last.number]
     silent = [rank for rank in logs if rank not in awaited]
-    known = [rank for rank in silent if _called_less_than(logs[rank], last.number)]
+    called = {rank: [int(match["number"]) for match in _ENQUEUED.finditer(logs[rank])] for rank in silent}
+    known = [rank for rank, numbers in called.items() if numbers and max(numbers) < last.number]
     if not known and len(silent) < len(awaited):
         known = silent
     return sorted(behind + known)
-
-
-def _called_less_than(log: str, number: int) -> bool:
-    called = [int(match["number"]) for match in _ENQUEUED.finditer(log)]
-    return bool(called) and max(called) < number
 
 
 def _odd_ones(awaited: Mapping[int, AwaitedCollective]) -> str:

@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from shlex import quote
 from typing import Literal
 
 from app.core.errors import InputError, NotFoundError, UnavailableError, nearest, sentence
@@ -20,12 +19,6 @@ from app.labs.spec import NODES, RANKS, Lab, LabJob, read_job
 
 Backend = Literal["nccl", "gloo"]
 Find = Callable[[], Devices]
-_ELSEWHERE: Mapping[Backend, str] = {
-    "gloo": "It is prepared for processors, over gloo: the GPUs of the machine that it will run on "
-    "are not known here. --backend nccl prepares it for one GPU per rank.",
-    "nccl": "It is prepared for one GPU per rank, over nccl, as this machine could run it. "
-    "--backend gloo prepares it for processors.",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,19 +46,6 @@ def plan_job(lab: Lab, given: Mapping[str, str], asked: str, find: Find) -> Laun
     if lab.gpu is None:
         return _on_processors(lab, given, lab.why_processors if has_traces() else "")
     return _either(lab, lab.gpu, given, find())
-
-
-def planned_elsewhere(lab: Lab, given: Mapping[str, str], asked: str, find: Find) -> LaunchPlan:
-    """The job of a run that another machine will start, whose GPUs are not known.
-
-    *find* returns those of this machine, from which auto chooses.
-    """
-    if asked == "nccl":
-        return LaunchPlan(read_job(lab.on("nccl"), given), "nccl")
-    plan = plan_job(lab, given, asked, find)
-    if asked == "gloo" or lab.gpu is None:
-        return plan
-    return LaunchPlan(plan.job, plan.backend, (*plan.notes, _ELSEWHERE[plan.backend]))
 
 
 def ranks_on(form: Lab, devices: Devices, nodes: int = 1) -> int:
@@ -147,11 +127,7 @@ class Launcher(ABC):
 
     @abstractmethod
     def devices(self, patience: float | None = None) -> Devices:
-        """The GPUs that a run may use.
-
-        The first call may take many seconds; with *patience*, the result is one without GPUs, and
-        says so, if they are not known within that time.
-        """
+        """The GPUs that a run may use; with *patience*, none, and a note, if it takes more seconds to know them."""
 
     def plan(
         self, lab: Lab, given: Mapping[str, str], asked: str = "auto", patience: float | None = None
@@ -326,30 +302,3 @@ def write_run(
     except OSError as error:
         raise UnavailableError(f"the run cannot be stored: {error}") from error
     return run
-
-
-_STARTING = 1800.0  # seconds until all nodes are free, and have the image
-_PROGRAM = "app.labs.runner"
-
-
-def prepare_run(job: LabJob, folder: Path, backend: str, notes: Sequence[str] = (), network: str = "") -> LabRun:
-    """The run of *job*, which begins when its ranks are started; it needs no leader."""
-    return write_run(folder, job, backend, launcher="by hand", notes=notes, starting=_STARTING, network=network)
-
-
-def instructions(run: LabRun) -> str:
-    """How to start the ranks of *run*."""
-    job, program = run.job, f"-m {_PROGRAM} {quote(str(run.folder.absolute() / 'job.json'))}"
-    nodes = job.nodes or 1
-    if nodes > 1:
-        where = f"On each of {nodes} nodes, where HOST is the first and N is 0 there"
-        meeting = f"--nnodes={nodes} --node-rank=N --master-addr=HOST"
-    else:
-        where, meeting = "On one machine", "--standalone"
-    return (
-        f"run {run.id}\n{where}:\n"
-        f"    torchrun {meeting} --nproc-per-node={job.ranks // nodes} {program}\n"
-        f"Or start each rank with RANK, WORLD_SIZE={job.ranks} and, with several GPUs on a "
-        f"machine, LOCAL_RANK set:\n"
-        f"    python {program}\n"
-    )

@@ -9,23 +9,17 @@ import time
 from dataclasses import replace
 from pathlib import Path
 
-from app.labs.machines.devices import NO_DEVICES, Devices, find_gpus, has_traces
+from app.labs.machines.devices import NO_DEVICES, find_gpus, has_traces, spawn_query
 from app.labs.machines.machine import describe_machine
-from app.labs.machines.torch_query import spawn_query
 from app.labs.run import LabRun, MachineEvent
 
 
 def main() -> None:
     """Add the machine to the events of the run."""
     run, ranks, nodes = LabRun(Path(sys.argv[1])), int(sys.argv[2]), int(sys.argv[3])
-    devices = _devices(ranks) if run.job.backend == "nccl" and has_traces() else NO_DEVICES
+    devices = find_gpus(spawn_query) if run.job.backend == "nccl" and has_traces() else NO_DEVICES
+    devices = replace(devices, devices=devices.devices[:ranks])
     run.write_event(MachineEvent(at=time.time(), machine=describe_machine(devices, nodes or None)))
-
-
-def _devices(ranks: int) -> Devices:
-    """The GPUs that *ranks* use on this node."""
-    found = find_gpus(spawn_query)
-    return replace(found, devices=found.devices[:ranks])
 
 
 if __name__ == "__main__":

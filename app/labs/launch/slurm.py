@@ -1,6 +1,7 @@
 """Runs as Slurm jobs: submitted with sbatch, followed with squeue, stopped with scancel."""
 
 import contextlib
+import json
 import math
 import re
 import shlex
@@ -13,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from pydantic import TypeAdapter
+from pydantic_core import from_json
 
 from app.core.errors import InputError, UnavailableError
 from app.labs.evidence.blame import blame, codes_of_srun
@@ -49,14 +50,6 @@ exit $code
 
 
 @dataclass(frozen=True, slots=True)
-class Allocation:
-    """Nodes with as many ranks on each."""
-
-    nodes: int
-    per_node: int
-
-
-@dataclass(frozen=True, slots=True)
 class SiteLines:
     """The lines of the site's file: those for sbatch, and those for the shell."""
 
@@ -76,7 +69,7 @@ class SiteLines:
         return cls("\n".join(header), "\n".join(line for line in lines if line not in header))
 
 
-def allocation_of(job: LabJob, backend: str, settings: Settings) -> Allocation:
+def nodes_of_job(job: LabJob, backend: str, settings: Settings) -> int:
     """The nodes of *job*: those that it names, or as few as have a GPU for each of its ranks.
 
     Over gloo, ranks take one node unless the job names more.
@@ -100,7 +93,7 @@ def allocation_of(job: LabJob, backend: str, settings: Settings) -> Allocation:
             f"{ranks} ranks take {nodes} nodes of {gpus} GPUs, and cannot be spread evenly over "
             f"them; take {ranks - ranks % nodes} or {ranks - ranks % nodes + nodes} ranks"
         )
-    return Allocation(nodes, ranks // nodes)
+    return nodes
 
 
 def options_of(job: LabJob, backend: str, settings: Settings, site: SiteLines) -> Sequence[str]:
@@ -246,17 +239,6 @@ class Pace:
     files: float = 3.0
 
 
-@dataclass(frozen=True, slots=True)
-class _SlurmSubmission:
-    """`slurm.json`: the number of a run's Slurm job, and when it was submitted."""
-
-    job: str
-    at: float
-
-
-_SUBMITTED: TypeAdapter[_SlurmSubmission] = TypeAdapter(_SlurmSubmission)
-
-
 class SlurmLauncher(Launcher):
     """Starts runs on a cluster; Slurm decides their order."""
 
@@ -290,7 +272,7 @@ class SlurmLauncher(Launcher):
 
     def with_nodes(self, job: LabJob, backend: str) -> LabJob:
         """*job* on as many nodes as it names, or as it takes."""
-        return job.on_nodes(allocation_of(job, backend, self._settings).nodes)
+        return job.on_nodes(nodes_of_job(job, backend, self._settings))
 
     def start(
         self, job: LabJob, backend: str = "gloo", patience: float = 1.0, name: str = "", notes: Sequence[str] = ()
@@ -320,15 +302,15 @@ class SlurmLauncher(Launcher):
             cause = f"Slurm rejected it: {last_line(done.stderr)}"
             _end(run, RunOutcome(RunState.FAILED, cause))
             raise UnavailableError(cause)
-        submitted = _SlurmSubmission(done.stdout.strip().split(";")[0], time.time())
-        write_whole(run.folder / "slurm.json", _SUBMITTED.dump_json(submitted))
+        submitted = {"job": done.stdout.strip().split(";")[0], "at": time.time()}
+        write_whole(run.folder / "slurm.json", json.dumps(submitted).encode())
         self._looked = -math.inf
         return run
 
     def cancel(self, run: LabRun) -> None:
         """Stop *run*, whether it is waiting or running."""
         with contextlib.suppress(UnavailableError, FileNotFoundError):
-            slurm_output("scancel", _submitted(run).job)
+            slurm_output("scancel", _submitted(run)[0])
             (run.folder / "cancelled").touch()
 
     def close(self) -> None:
@@ -339,15 +321,15 @@ class SlurmLauncher(Launcher):
         if run.has_ended:
             return run.outcome
         try:
-            submitted = _submitted(run)
+            number, at = _submitted(run)
         except FileNotFoundError:
             return RunOutcome(RunState.LOST, "it was never submitted to Slurm")
         self._look()
-        job = self._jobs.get(submitted.job)
+        job = self._jobs.get(number)
         if self._silent or (job and job.is_going):
             return None
         if job and job.is_waiting:
-            return self._waited(run, submitted.job, job, time.time() - submitted.at)
+            return self._waited(run, number, job, time.time() - at)
         # The last files of a node may arrive a little later than the news that the job has ended.
         if time.monotonic() - self._ended.setdefault(run.id, time.monotonic()) < self._pace.files:
             return run.outcome if run.has_ended else None
@@ -358,7 +340,7 @@ class SlurmLauncher(Launcher):
         if self._silent:
             return f"Slurm does not answer: {self._silent}"
         with contextlib.suppress(FileNotFoundError):
-            number = _submitted(run).job
+            number, _ = _submitted(run)
             job = self._jobs.get(number)
             if job and job.is_waiting:
                 why = f" ({job.reason})" if job.reason not in ("", "None") else ""
@@ -389,8 +371,10 @@ class SlurmLauncher(Launcher):
         return _end(run, RunOutcome(RunState.FAILED, why))
 
 
-def _submitted(run: LabRun) -> _SlurmSubmission:
-    return _SUBMITTED.validate_json((run.folder / "slurm.json").read_bytes())
+def _submitted(run: LabRun) -> tuple[str, float]:
+    """The number of the run's Slurm job, and when it was submitted."""
+    plain = from_json((run.folder / "slurm.json").read_bytes())
+    return str(plain["job"]), float(plain["at"])
 
 
 def _judged(run: LabRun, state: str) -> RunOutcome:

@@ -6,19 +6,25 @@ set of variables; the vendor's tool is asked at the same time.
 
 import os
 import re
+import select
+import signal
 import sys
+import tempfile
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from glob import glob
 from pathlib import Path
 from typing import Literal
 
+from pydantic import TypeAdapter, ValidationError
+
 from app.core.errors import UnavailableError
-from app.labs.machines.torch_query import answer_of, spawn_query
 from app.labs.machines.vendor import GpuListing, ListedGpu, list_gpus, tool
+from app.labs.runner import probe
 from app.labs.runner.probe import SeenDevice, TorchProbe
 
 _NODES = ("/dev/nvidia[0-9]*", "/dev/nvidiactl", "/dev/kfd", "/dev/dxg")
@@ -30,6 +36,65 @@ _AGAIN = 60.0  # seconds until a GPU that did not work is asked again
 _CHILD, _TOOL = 60.0, 15.0  # seconds for the child that imports torch, and for the vendor's tool
 Kind = Literal["cuda", "rocm", "none"]
 Start = Callable[[Path], int]
+
+
+_SEEN: TypeAdapter[TorchProbe] = TypeAdapter(TorchProbe)
+_LONGEST = 300  # characters of what a process that failed has printed
+
+
+def answer_of(start: Callable[[Path], int], seconds: float) -> TorchProbe:
+    """What torch sees, or why it could not be asked.
+
+    *start* starts a process that prints the answer into a file; it has *seconds* to do so.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        printed = Path(folder) / "answer"
+        pid = start(printed)
+        if not _has_exited(pid, seconds):
+            return TorchProbe(error=f"it did not answer within {seconds:g} s")
+        return _answer(printed)
+
+
+def spawn_query(printed: Path) -> int:
+    """A new process that imports torch, and prints into the file *printed*."""
+    write = os.O_CREAT | os.O_WRONLY | os.O_TRUNC
+    return os.posix_spawn(
+        sys.executable,
+        [sys.executable, "-m", probe.__name__],
+        os.environ,
+        file_actions=[
+            (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
+            (os.POSIX_SPAWN_OPEN, 1, str(printed), write, 0o600),
+            (os.POSIX_SPAWN_DUP2, 1, 2),
+        ],
+    )
+
+
+def _has_exited(pid: int, seconds: float) -> bool:
+    """Whether the process has exited within *seconds*; it is killed if it has not."""
+    with suppress(ProcessLookupError):
+        watched = os.pidfd_open(pid)
+        try:
+            if not select.select([watched], [], [], seconds)[0]:
+                signal.pidfd_send_signal(watched, signal.SIGKILL)
+                return False
+        finally:
+            os.close(watched)
+    with suppress(ChildProcessError):  # it may be the child of another process
+        os.waitpid(pid, os.WNOHANG)
+    return True
+
+
+def _answer(printed: Path) -> TorchProbe:
+    try:
+        lines = printed.read_text(errors="replace").splitlines()
+    except FileNotFoundError:
+        lines = []
+    for line in reversed(lines):
+        with suppress(ValidationError):
+            return _SEEN.validate_json(line)
+    last = next((line.strip() for line in reversed(lines) if line.strip()), "it printed nothing")
+    return TorchProbe(error=f"the process that was to ask it died: {last[:_LONGEST]}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +148,15 @@ class Devices:
 
 
 NO_DEVICES = Devices()
+
+
+def counted_names(names: Sequence[str]) -> str:
+    """Each of *names* once, with how often it is there.
+
+    >>> counted_names(["H100", "H100", "A100"])
+    '2 × H100, 1 × A100'
+    """
+    return ", ".join(f"{names.count(name)} × {name}" for name in dict.fromkeys(names))
 
 
 def is_instance(device: Device) -> bool:
@@ -183,12 +257,8 @@ def _ask(found: "Future[Devices]", start: Start) -> None:
 
 
 def _bare(uuid: str) -> str:
-    """A UUID without the vendor's prefix; ROCm's is 16 digits, which torch shows as their codes."""
-    plain = re.sub(r"^(GPU|MIG)-", "", uuid).lower()
-    digits = plain.replace("-", "")
-    if re.fullmatch(r"(3[0-9]|6[1-6]){16}", digits):
-        return bytes.fromhex(digits).decode("ascii")
-    return plain
+    """A UUID without the vendor's prefix."""
+    return re.sub(r"^(GPU|MIG)-", "", uuid).lower()
 
 
 def _listed_as(number: int, seen: TorchProbe, listing: GpuListing, chosen: Mapping[str, str]) -> ListedGpu | None:
@@ -240,8 +310,7 @@ def _why_none(seen: TorchProbe, listing: GpuListing, chosen: Mapping[str, str]) 
         return f"{name} is {text!r}, which hides every GPU"
     if not seen.torch:
         return f"torch could not be asked which GPUs it can use: {seen.error}"
-    names = [gpu.name for gpu in listing.gpus]
-    kinds = ", ".join(f"{names.count(name)} × {name}" for name in dict.fromkeys(names))
+    kinds = counted_names([gpu.name for gpu in listing.gpus])
     which = f"this machine's {kinds}" if kinds else "a GPU of this machine"
     build = f"ROCm {seen.hip}" if seen.hip else f"CUDA {seen.cuda}"
     built = f", built for {build}," if seen.cuda or seen.hip else ""

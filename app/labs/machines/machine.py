@@ -245,7 +245,8 @@ def datasheet_of(lab: Lab, backend: str, machine: MachineFacts, transport: str) 
     *transport* is what NCCL chose, empty if unknown. A share of the wire needs all ranks to be
     connected by NVLink.
     """
-    if backend != "nccl" or not machine.gpus or not _is_used_by(lab):
+    is_used = any(_PREFIX in text for one in lab.measures.values() for text in one.derived.values())
+    if backend != "nccl" or not machine.gpus or not is_used:
         return NO_DATASHEET
     names = {str(name) for name in machine.gpus}
     gpu = gpu_printed_as(min(names)) if len(names) == 1 else None
@@ -279,7 +280,3 @@ def _is_by_nvlink(machine: MachineFacts, transport: str) -> bool:
     if transport:
         return all(way.startswith(_NVLINK) for way in transport.split(", "))
     return machine.nodes in (None, 1)
-
-
-def _is_used_by(lab: Lab) -> bool:
-    return any(_PREFIX in text for one in lab.measures.values() for text in one.derived.values())

@@ -1,10 +1,9 @@
-"""What the vendor's tool says about the GPUs: nvidia-smi or amd-smi.
+"""What the vendor's tool says about the GPUs: nvidia-smi.
 
 It knows what torch does not: the driver, limits, modes and links. A tool that is absent, slow or
 fails costs that knowledge alone.
 """
 
-import json
 import os
 import re
 import shutil
@@ -15,10 +14,13 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
-from app.labs.machines.nvidia_output import GpuLog, known_text, read_smi_log
+if TYPE_CHECKING:
+    from xml.etree import ElementTree
 
-_ASIDE = ("/usr/lib/wsl/lib", "/opt/rocm/bin")  # where tools are that are not on the PATH
+
+_ASIDE = "/usr/lib/wsl/lib"  # where it is if not on the PATH
 # Where nvidia-smi -q -x has what we list of a GPU; in older drivers, some of it is at a later place.
 _LINK = "pci/pci_gpu_link_info"
 _PLACES: Mapping[str, tuple[str, ...]] = {
@@ -40,6 +42,70 @@ _INSTANCE = re.compile(r"\s+MIG (?P<profile>\S+)\s+Device\s+\d+:\s+\(UUID: (?P<u
 _STYLE = re.compile(r"\x1b\[[\d;]*m")
 _LAST = 1.0  # seconds for a process to die
 _MIB = 2**20
+
+
+_UNKNOWN = re.compile(r"\[?(N/A|Not Supported|Unknown Error|Insufficient Permissions|No permission)\]?|", re.IGNORECASE)
+_LOG = re.compile(r"<nvidia_smi_log>.*</nvidia_smi_log>", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class GpuLog:
+    """What `nvidia-smi -q -x` says about the GPU at *bus*: values by path, and the processes on it."""
+
+    bus: str
+    values: Mapping[str, str]
+    processes: tuple[str, ...] = ()
+
+    def said(self, path: str) -> str:
+        """The value at *path*; empty where it is missing or unknown."""
+        return known_text(self.values.get(path, ""))
+
+
+@dataclass(frozen=True, slots=True)
+class SmiLog:
+    """All GPUs, their *driver*, and the *other* lines that were printed."""
+
+    gpus: tuple[GpuLog, ...] = ()
+    other: tuple[str, ...] = ()
+    driver: str = ""
+
+
+def known_text(text: str) -> str:
+    """*text*, or nothing where the tool prints that it does not know."""
+    return "" if _UNKNOWN.fullmatch(text.strip()) else text.strip()
+
+
+def read_smi_log(text: str) -> SmiLog:
+    """What `nvidia-smi -q -x` printed as *text*, GPU by GPU."""
+    found = _LOG.search(text)
+    beside = text.replace(found.group(), "") if found else text
+    other = tuple(line.strip() for line in beside.splitlines() if line.strip() and not line.lstrip().startswith("<"))
+    from xml.etree import ElementTree  # not in a browser
+
+    try:
+        root = ElementTree.fromstring(found.group()) if found else None
+    except ElementTree.ParseError:
+        return SmiLog(other=(*other, "the answer of nvidia-smi -q -x cannot be read"))
+    if root is None:
+        return SmiLog(other=other)
+    return SmiLog(tuple(map(_gpu_log, root.iter("gpu"))), other, known_text(root.findtext("driver_version") or ""))
+
+
+def _gpu_log(gpu: "ElementTree.Element") -> GpuLog:
+    parts = [one for one in gpu if one.tag != "processes"]
+    processes = [
+        ", ".join((one.findtext(name) or "").strip() for name in ("pid", "process_name", "used_memory"))
+        for one in gpu.iter("process_info")
+    ]
+    return GpuLog(gpu.get("id", ""), dict(path for one in parts for path in _leaves(one, "")), tuple(processes))
+
+
+def _leaves(element: "ElementTree.Element", above: str) -> Iterator[tuple[str, str]]:
+    path = f"{above}{element.tag}"
+    if not len(element):
+        yield path, (element.text or "").strip()
+    for one in element:
+        yield from _leaves(one, f"{path}/")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,27 +151,38 @@ class Output:
 
 
 def tool() -> str:
-    """The path of the vendor's tool; empty if there is none."""
-    path = os.pathsep.join((os.environ.get("PATH", os.defpath), *_ASIDE))
-    names = ("nvidia-smi", "amd-smi")
-    return next((found for name in names if (found := shutil.which(name, path=path))), "")
+    """The path of nvidia-smi; empty if it is not there."""
+    path = os.pathsep.join((os.environ.get("PATH", os.defpath), _ASIDE))
+    return shutil.which("nvidia-smi", path=path) or ""
 
 
 def list_gpus(seconds: float) -> GpuListing:
     """The GPUs of this machine, as far as the tool says so within *seconds*."""
     path = tool()
-    name = os.path.basename(path)
     if not path:
         return GpuListing()
-    if name == "nvidia-smi":
-        return _of_nvidia(path, seconds)
-    return _of_amd(path, seconds)
+    questions = ((path, "-q", "-x"), (path, "-L"), (path, "topo", "-m"))
+    with ThreadPoolExecutor(len(questions)) as pool:
+        said, listed, topology = pool.map(partial(run_vendor_tool, seconds=seconds), questions)
+    log, instances = read_smi_log(said.text), dict(_instances(listed.text))
+    every = [
+        {name: _UNIT.sub("", next(filter(None, map(one.said, places)), "")) for name, places in _PLACES.items()}
+        for one in log.gpus
+    ]
+    return GpuListing(
+        tool="nvidia-smi",
+        gpus=tuple(
+            ListedGpu(**known, driver=log.driver, instances=instances.get(known["uuid"], {})) for known in every
+        ),
+        topology=_matrix(topology.text),
+        trouble=said.trouble,
+    )
 
 
 def memory_in_use(seconds: float) -> Sequence[float]:
     """Bytes of GPU memory that each process on the GPUs uses; empty if the tool cannot tell."""
     path = tool()
-    if not path.endswith("nvidia-smi"):
+    if not path:
         return []
     query = ("--query-compute-apps=used_memory", "--format=csv,noheader,nounits")
     said = map(str.strip, run_vendor_tool((path, *query), seconds).text.splitlines())
@@ -140,24 +217,6 @@ def run_vendor_tool(command: Sequence[str], seconds: float) -> Output:
     return Output(text)
 
 
-def _of_nvidia(path: str, seconds: float) -> GpuListing:
-    questions = ((path, "-q", "-x"), (path, "-L"), (path, "topo", "-m"))
-    with ThreadPoolExecutor(len(questions)) as pool:
-        said, listed, topology = pool.map(partial(run_vendor_tool, seconds=seconds), questions)
-    log, instances = read_smi_log(said.text), dict(_instances(listed.text))
-    return GpuListing(
-        tool="nvidia-smi",
-        gpus=tuple(_nvidia_gpu(one, log.driver, instances) for one in log.gpus),
-        topology=_matrix(topology.text),
-        trouble=said.trouble,
-    )
-
-
-def _nvidia_gpu(one: GpuLog, driver: str, instances: Mapping[str, Mapping[str, str]]) -> ListedGpu:
-    known = {name: _UNIT.sub("", next(filter(None, map(one.said, places)), "")) for name, places in _PLACES.items()}
-    return ListedGpu(**known, driver=driver, instances=instances.get(known["uuid"], {}))
-
-
 def _instances(text: str) -> Iterator[tuple[str, Mapping[str, str]]]:
     """The MIG instances of each GPU, from `nvidia-smi -L`: the profile by UUID."""
     uuid, found = "", dict[str, str]()
@@ -173,47 +232,6 @@ def _matrix(text: str) -> str:
     """The matrix of links, without the styles of a terminal and without its legend."""
     plain = _STYLE.sub("", text).partition("\nLegend")[0]
     return "\n".join(line.rstrip() for line in plain.splitlines() if line.strip())
-
-
-def _of_amd(path: str, seconds: float) -> GpuListing:
-    with ThreadPoolExecutor(2) as pool:
-        asked = ((path, "static", "--json"), (path, "topology"))
-        said, topology = pool.map(partial(run_vendor_tool, seconds=seconds), asked)
-    try:
-        gpus = tuple(map(_amd_gpu, _amd_cards(said.text))) if said.text else ()
-    except ValueError:
-        return GpuListing(tool="amd-smi", trouble="amd-smi did not answer in JSON")
-    return GpuListing(tool="amd-smi", gpus=gpus, topology=_matrix(topology.text), trouble=said.trouble)
-
-
-def _amd_cards(text: str) -> Sequence[Mapping[str, object]]:
-    """What amd-smi printed about each GPU: a list, in later versions within a mapping."""
-    said = json.loads(text)
-    cards = said.get("gpu_data") if isinstance(said, dict) else said
-    return [one for one in cards or () if isinstance(one, dict)]
-
-
-def _amd_gpu(card: Mapping[str, object]) -> ListedGpu:
-    power = _at(card, "limit", "max_power")
-    watts = _at(power, "value") if isinstance(power, dict) else power
-    return ListedGpu(
-        name=_text(_at(card, "asic", "market_name")),
-        uuid=_text(_at(card, "asic", "asic_serial")).lower().removeprefix("0x"),
-        driver=_text(_at(card, "driver", "version")),
-        power=_text(watts),
-        instances={},
-    )
-
-
-def _at(found: object, *way: str) -> object:
-    """What *found* has at the end of *way*; empty if it has no such place."""
-    for name in way:
-        found = found.get(name, "") if isinstance(found, dict) else ""
-    return found
-
-
-def _text(value: object) -> str:
-    return known_text(str(value))
 
 
 def _first_line(text: str) -> str:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -184,6 +185,20 @@ def run_naive_all_reduce(link: RankLink, array: torch.Tensor) -> None:
         array.add_(arrived)
     for target in range(1, link.world):
         link.send(array, target)
+
+
+def time_all_reduces(rank: WorkerRank, link: RankLink, run: Callable[[torch.Tensor], None], name: str) -> None:
+    """Check the sums of *run*, then report its times at every size as the measure *name*."""
+    array = torch.arange(8.0 * rank.world) + rank.rank
+    run(array)
+    total = rank.world * torch.arange(8.0 * rank.world) + rank.world * (rank.world - 1) / 2
+    rank.report.check("sums", bool(torch.equal(array, total)))
+    for size in rank.numbers("sizes"):
+        held = torch.ones(int(size) // (4 * rank.world) * rank.world)
+        call = partial(run, held)
+        samples = rank.timing.sample(call, seconds=1.0, least=5, most=10, warmed_up=link.latest, at_once=True)
+        late = max(rank.all_gather(link.latest()))
+        rank.report.measure(name, samples, size=held.numel() * 4, late=late)
 
 
 def sleep_until(moment: float) -> None:

@@ -1,12 +1,13 @@
 """Analysis of a run's samples: medians, predictions, the line that fits them, and caveats."""
 
 import math
-import re
 import statistics
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cache, lru_cache
+from dataclasses import replace
+from functools import cache
 from pathlib import Path
+
+from pydantic import TypeAdapter
 
 from app.core.expressions import ExpressionError, Quantity, evaluate, names_in, parse_expression
 from app.core.measurements.pieces import bad_point, line_interval, median_error, pieces
@@ -33,11 +34,10 @@ from app.labs.results.report import (
     disturbances_in,
     doubts_about,
     held_of,
-    read_report,
 )
 from app.labs.run import Event, LabRun, MachineEvent
 from app.labs.runner.events import CheckEvent, MeasureEvent, ReadyEvent, TimingEvent
-from app.labs.spec import RANKS, Lab, Value, known_labs, lab_called
+from app.labs.spec import RANKS, Lab, Value, known_labs, lab_called, parameters_in
 from app.server.db.run_state import RunState
 
 
@@ -73,26 +73,15 @@ def _analysis_line(piece: AlphaBetaPiece, points: Sequence[tuple[float, float]],
 OUTLIER = 0.03  # of the median of all, beyond which a GPU is named
 
 
-@dataclass(frozen=True, slots=True)
-class GpuSpread:
-    """The times of a measure by rank: their range over their median, and what is *slow*.
+def gpu_spread(times: Sequence[float]) -> tuple[float, dict[int, float]]:
+    """The range of *times*, one of each rank, over their median; and by how much of it slow ranks took longer.
 
-    *slow* has, by rank, how much longer than the median it took, as a share.
-    """
-
-    width: float
-    slow: dict[int, float]
-
-
-def gpu_spread(times: Sequence[float]) -> GpuSpread:
-    """The spread of *times*, one of each rank.
-
-    >>> gpu_spread([1.0, 1.01, 1.0, 1.25]).slow
+    >>> gpu_spread([1.0, 1.01, 1.0, 1.25])[1]
     {3: 0.24}
     """
     middle = statistics.median(times)
     slow = {rank: round(time / middle - 1, 2) for rank, time in enumerate(times) if time / middle - 1 > OUTLIER}
-    return GpuSpread((max(times) - min(times)) / middle, slow)
+    return (max(times) - min(times)) / middle, slow
 
 
 def note_on_spread(lab: Lab, measures: Sequence[Measure], machine: MachineFacts) -> str:
@@ -100,21 +89,20 @@ def note_on_spread(lab: Lab, measures: Sequence[Measure], machine: MachineFacts)
     last = next((one for one in reversed(measures) if len(one.by_rank) > 1), None)
     if last is None or not lab.alone:
         return ""
-    spread = gpu_spread(last.by_rank)
+    width, slow = gpu_spread(last.by_rank)
     where = ", ".join(f"{key} {lab.shown_at(key, value)}" for key, value in last.where.items())
     at = f" at {where}" if where else ""
-    if not spread.slow:
-        return f"The {len(last.by_rank)} GPUs differ by {100 * spread.width:.2g} %{at}."
-    return f"{slow_gpus(spread, machine)} than the median of {len(last.by_rank)}{at}."
+    if not slow:
+        return f"The {len(last.by_rank)} GPUs differ by {100 * width:.2g} %{at}."
+    return f"{slow_gpus(slow, machine)} than the median of {len(last.by_rank)}{at}."
 
 
-def slow_gpus(spread: GpuSpread, machine: MachineFacts) -> str:
+def slow_gpus(slow: Mapping[int, float], machine: MachineFacts) -> str:
     """The GPUs that are slow, with their UUIDs, in words that end with a comparison."""
-    found = []
-    for rank, share in spread.slow.items():
-        own = f" ({machine.uuids[rank]})" if rank < len(machine.uuids) else ""
-        found.append(f"GPU {rank}{own} takes {100 * share:.0f} % longer")
-    return "; ".join(found)
+    uuids = {rank: f" ({machine.uuids[rank]})" for rank in slow if rank < len(machine.uuids)}
+    return "; ".join(
+        f"GPU {rank}{uuids.get(rank, '')} takes {100 * share:.0f} % longer" for rank, share in slow.items()
+    )
 
 
 _ROUNDED = 0.05  # of a size: what remains when ranks share it equally
@@ -279,18 +267,16 @@ def _measure(lab: Lab, names: Mapping[str, Quantity], words: Mapping[str, str], 
         samples=tuple(samples),
         predicted=expected,
         ratio=held / expected if expected else None,
-        right=_all_equal(samples, expected) if exact and expected is not None else None,
+        # A third of a number of bytes is rounded, one way or another.
+        right=all(math.isclose(one, expected, rel_tol=_EQUAL) for one in samples)
+        if exact and expected is not None
+        else None,
         derived=_derived(lab, name, median, known, words),
         trouble=trouble,
         held=held,
         by_rank=tuple(taken.by_rank),
         derived_by_rank=tuple(_derived(lab, name, own, known, words) for own in taken.by_rank) if lab.alone else (),
     )
-
-
-def _all_equal(samples: Sequence[float], expected: float) -> bool:
-    """Whether each is *expected*: a third of a number of bytes is rounded, one way or another."""
-    return all(math.isclose(one, expected, rel_tol=_EQUAL) for one in samples)
 
 
 def _derived(
@@ -326,11 +312,18 @@ def _placed(lab: Lab, where: Mapping[str, float | str], names: Mapping[str, Quan
     return found
 
 
-def revise(report: Report) -> Report:
-    """*report*, which an earlier version may have stored, with the doubts and lines of today."""
-    if report.lab not in known_labs():
+_REPORT: TypeAdapter[Report] = TypeAdapter(Report)
+
+
+def read_report(text: str | bytes) -> Report:
+    """The report that was stored as JSON; what earlier versions did not write, or judged otherwise, is as of today."""
+    report = _REPORT.validate_json(text)
+    known = known_labs().get(report.lab)
+    lab = known.run_over(report.backend) if known else None
+    measures = tuple(replace(one, held=held_of(lab, one.name, one.least, one.median)) for one in report.measures)
+    report = replace(report, measures=measures, given=report.given or parameters_in(report.command))
+    if lab is None:
         return report
-    lab = lab_called(report.lab).run_over(report.backend)
     doubts = doubts_about(report, lab)
     line, lines = (None, ()) if doubts else fitted_lines(lab, report.measures)
     notes = tuple(note for note in report.notes if not is_about_a_line(note))
@@ -339,28 +332,9 @@ def revise(report: Report) -> Report:
 
 
 RECORDED = Path(__file__).parents[1] / "recorded"
-_RUN = re.compile(r"\d{8}-\d{6}-(?P<lab>.+)-[0-9a-f]+")  # as `new_name` has it
-_NEWEST = 200  # runs of a folder that are read
 
 
 @cache
 def shipped_runs() -> tuple[Report, ...]:
     """The runs that are shipped with the project."""
-    return tuple(revise(read_report(path.read_bytes())) for path in sorted(RECORDED.glob("*.json")))
-
-
-def own_runs(folder: Path) -> Sequence[Report]:
-    """The finished runs in *folder*, the newest first."""
-    found = sorted((path.parent for path in folder.glob("*/outcome.json")), reverse=True)
-    reports = (_finished(path) for path in found[:_NEWEST] if _is_known(path))
-    return [report for report in reports if report.state is RunState.DONE]
-
-
-@lru_cache(maxsize=2 * _NEWEST)
-def _finished(folder: Path) -> Report:
-    return report_of(LabRun(folder)).without_samples()  # a finished run does not change
-
-
-def _is_known(folder: Path) -> bool:
-    found = _RUN.fullmatch(folder.name)
-    return found is not None and found["lab"] in known_labs()
+    return tuple(read_report(path.read_bytes()) for path in sorted(RECORDED.glob("*.json")))

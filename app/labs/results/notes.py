@@ -4,17 +4,15 @@ import re
 import statistics
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
-from itertools import chain, permutations, zip_longest
+from itertools import permutations
 
 from app.core.errors import sentence
-from app.core.translation import SOURCE, language, noted, translate, translate_known
+from app.core.translation import noted, translate
 from app.core.units import BYTE, BYTE_PER_SECOND, SECOND, Unit
 from app.labs.machines.machine import SHARED, MachineFacts
 from app.labs.results.report import (
     COUNTED,
     COUNTED_ONCE,
-    DOUBTS,
     SEEN,
     GpuRow,
     LatencyFit,
@@ -22,7 +20,6 @@ from app.labs.results.report import (
     PairMatrix,
     Report,
     SlowPair,
-    readings_in,
     slowed_by_rank,
 )
 from app.labs.run import Event
@@ -140,14 +137,9 @@ def _kind_of_link(report: Report, first: int, second: int) -> str:
     each = max(1, report.ranks // report.span)
     if first // each != second // each:
         return "another node"
-    links = _link_words(report.machine, each) if report.backend == "nccl" else ()
-    return links[first % each][second % each] if links else ""
-
-
-def _link_words(machine: MachineFacts, count: int) -> Sequence[Sequence[str]]:
-    """The words of the matrix of links, if it has that many GPUs."""
-    rows = [row.split()[:count] for row in _ROW.findall(str(machine.topology or ""))]
-    return rows if len(rows) == count and all(len(row) == count for row in rows) else ()
+    rows = [row.split()[:each] for row in _ROW.findall(str(report.machine.topology or ""))]
+    is_whole = len(rows) == each and all(len(row) == each for row in rows)
+    return rows[first % each][second % each] if is_whole and report.backend == "nccl" else ""
 
 
 _LATE = 0.05  # of the predicted time: a later message means that the emulation fell behind
@@ -279,7 +271,7 @@ def gpu_rows(events: Sequence[Event], machine: MachineFacts, measures: Sequence[
     """The GPUs of all ranks, as far as their vendor's tool or the times of each rank tell."""
     looks = {one.when: one for one in events if isinstance(one, ClocksEvent)}
     before, after = looks.get("before"), looks.get("after")
-    readings = readings_in(after) if after else ()
+    readings = after.readings if after else ()
     slowed = slowed_by_rank(before, after) if before and after else {}
     rates = next((one.derived_by_rank for one in reversed(measures) if one.derived_by_rank), ())
     found = []
@@ -305,8 +297,8 @@ def gpu_table(rows: Sequence[GpuRow]) -> Iterator[tuple[str, ...]]:
     columns = [
         (translate("Rank"), *(str(row.rank) for row in rows)),
         ("UUID", *(row.uuid for row in rows)),
-        *((name, *(_rate(row, name) for row in rows)) for name in names),
-        (translate("Clock"), *(_clock(row) for row in rows)),
+        *((name, *(row.rates[name].shown if name in row.rates else "" for row in rows)) for name in names),
+        (translate("Clock"), *(_amount(row.clock and row.clock / _MEGA, "MHz") for row in rows)),
         (translate("Temperature"), *(_amount(row.temperature, "°C") for row in rows)),
         (translate("Power"), *(_amount(row.power, "W") for row in rows)),
         (translate("Held down"), *(row.throttled for row in rows)),
@@ -314,63 +306,5 @@ def gpu_table(rows: Sequence[GpuRow]) -> Iterator[tuple[str, ...]]:
     yield from zip(*(one for one in columns if any(one[1:])), strict=True)
 
 
-def _rate(row: GpuRow, name: str) -> str:
-    return row.rates[name].shown if name in row.rates else ""
-
-
-def _clock(row: GpuRow) -> str:
-    return "" if row.clock is None else f"{row.clock / _MEGA:.0f} MHz"
-
-
 def _amount(value: float | None, unit: str) -> str:
     return "" if value is None else f"{value:.0f} {unit}"
-
-
-_FIELD = re.compile(r"\{(\w+)\}")
-_LONGEST = 1_000  # characters of a note that is recognized
-_FORMS = (
-    noted("{name} has no prediction: {trouble}."),
-    noted("Over gloo, between processes of one machine, expect a factor of two from run to run."),
-    noted("Over gloo, between processes of one machine: expect a factor of two from run to run."),
-    noted("Over gloo, over the network of {nodes} nodes, expect a factor of two from run to run."),
-    noted(
-        "At {late} of {points} points the machine was too slow or too busy to emulate the link: "
-        "messages arrived later than they should have."
-    ),
-    noted(
-        "The machine was too slow or too busy for the emulated link at {late} of {points} points: "
-        "their messages came later than they should."
-    ),
-    noted(
-        "From {least} to {most}, the best fit to the medians is {latency} + size / {bandwidth}, "
-        "with a median error of {error} %."
-    ),
-    noted("The clock of rank {rank}'s GPU was held down {why}: at its highest, it is faster."),
-    noted("Slurm could run other jobs on the same node, and they share its memory, its switches and its network."),
-    noted("On processors, over gloo: {why}."),
-    noted("Rank {rank}: number {number}, {collective}, started."),
-    noted("Rank {rank}: number {number}, {collective}, completed."),
-    noted("The time for {size} is far off all others, so it is left out of the fit."),
-    noted("Rank {rank} was interrupted {count} times per second by other processes."),
-    *DOUBTS,
-    *PAIR_NOTES,
-)
-
-
-def localized_note(text: str) -> str:
-    """The stored note *text* in the current language, if it has a known form."""
-    if language() == SOURCE or len(text) > _LONGEST:
-        return text
-    for form in _FORMS:
-        if found := _pattern(form).fullmatch(text):
-            values = {name: translate_known(value) for name, value in found.groupdict().items()}
-            return translate(form, **values)
-    return text
-
-
-@cache
-def _pattern(form: str) -> re.Pattern[str]:
-    """What matches the notes of this *form*: between its names, the text is as it is."""
-    fixed, names = _FIELD.split(form)[::2], _FIELD.findall(form)
-    groups = (f"(?P<{name}>.+?)" for name in names)
-    return re.compile("".join(chain(*zip_longest(map(re.escape, fixed), groups, fillvalue=""))), re.DOTALL)

@@ -1,19 +1,17 @@
 """The report of a run: samples, predictions, how they compare, and whether something disturbed it."""
 
-import itertools
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Literal
 
-from pydantic import TypeAdapter
-
 from app.core.translation import Numeral, noted
 from app.core.units import BYTE, RATIO, scale_of
+from app.labs.machines.devices import counted_names
 from app.labs.machines.machine import MachineFacts
 from app.labs.run import Event, JobRecord
-from app.labs.runner.events import ClocksEvent, GpuReading, WaitEvent
-from app.labs.spec import Lab, amount, known_labs, parameters_in
+from app.labs.runner.events import ClocksEvent, WaitEvent
+from app.labs.spec import Lab, amount
 from app.server.db.run_state import RunState
 
 Held = Literal["min", "median"]
@@ -185,12 +183,12 @@ class Report:
         if self.backend != "nccl":
             return ""
         names = list(map(str, self.machine.gpus))
-        kinds = list(dict.fromkeys(names))
+        kinds = dict.fromkeys(names)
         nodes = f" on {self.span} nodes" if self.span > 1 else ""
         if len(kinds) == 1:
-            return f"{self.ranks} × {kinds[0]}{nodes}"
+            return f"{self.ranks} × {names[0]}{nodes}"
         if len(names) == self.ranks:
-            return ", ".join(f"{names.count(kind)} × {kind}" for kind in kinds)
+            return counted_names(names)
         return f"{self.ranks} × {' or '.join(kinds) or 'an unknown GPU'}{nodes}"
 
     @property
@@ -220,18 +218,6 @@ class Report:
     def without_samples(self) -> "Report":
         """The report without the individual samples, which are most of its size."""
         return replace(self, measures=tuple(replace(one, samples=()) for one in self.measures))
-
-
-_REPORT: TypeAdapter[Report] = TypeAdapter(Report)
-
-
-def read_report(text: str | bytes) -> Report:
-    """The report that was stored as JSON; what earlier versions did not write is added."""
-    report = _REPORT.validate_json(text)
-    known = known_labs().get(report.lab)
-    lab = known.run_over(report.backend) if known else None
-    measures = tuple(replace(one, held=held_of(lab, one.name, one.least, one.median)) for one in report.measures)
-    return replace(report, measures=measures, given=report.given or parameters_in(report.command))
 
 
 def held_in(lab: Lab | None, name: str) -> Held:
@@ -267,8 +253,6 @@ COUNTED_ONCE = "interruptions"  # what earlier versions counted instead
 _WITH_LAUNCH = " with launch"  # by the clock of the host: noisy, and compared with nothing
 _FEWEST, _FEW = 3, 10  # samples: from which on they have a spread, and below which one decides
 _SPREAD = 1.5  # of a median over the fastest sample, of the slowest of a few over the median
-_FALLS: Mapping[str, float] = {"gloo": 0.85, "nccl": 0.7}  # NCCL changes protocols with the size
-_FOUND = "late"  # among the places of a measure, though no parameter
 _SUM = 1.25  # of parts one after the other
 _WITHIN = 0.95  # of a part, by which the whole may be off
 _BOUND, _LEAST = 0.9, 0.97  # over what measured rates allow, and an emulated link
@@ -289,25 +273,20 @@ _SPREADS = noted(
     "{name}: at {count} of {points} points, the median is more than 1.5 times the fastest sample, up to {times} times."
 )
 _OUTLIES = noted("{name}: the slowest of {count} samples took {times} times the median.")
-_FALLING = noted("{name}: {more} took {percent} % less than {less}.")
 _SHORT = noted("{name} took less time than {part}, which is a part of it.")
 _LONG = noted("{name} took {times} times as long as its parts one after the other.")
 _FAST = noted("{name} took {times} times the least time that is possible.")
 _SLOW = noted("{name} took {times} times as long as the emulated link and the layers take.")
 _ABOVE = noted("{name}: a {share} of {times} is more than the datasheet allows.")
 _LOADED = noted("The load before the run was {load}, on {cores} cores.")
-# What earlier versions said of runs that are stored.
-_SWITCHED = noted("Rank {rank} lost its core to another thread {count} times per second.")
-_PRESSED = noted("During {percent} % of the samples of rank {rank}, a process waited for a core.")
-_WAITED = noted("Rank {rank} had a core for only {percent} % of its samples.")
 _READY = noted("Rank {rank} was ready to run and had no core for {percent} % of its samples.")
 _USED = noted("The GPU of rank {rank} had {bytes} in use before the run.")
 _AT_WORK = noted("The GPU of rank {rank} was at work for {percent} % of the time before the run.")
 _OTHERS = noted("Other processes used the GPUs before the run: {others}.")
 _HOT = noted("The clock of the GPU of rank {rank} was held down by {reason} for {percent} %.")
 DOUBTS = (
-    WHAT_TO_DO, _SPREADS, _OUTLIES, _FALLING, _SHORT, _LONG, _FAST, _SLOW, _ABOVE, _LOADED,
-    _SWITCHED, _PRESSED, _WAITED, _READY, _USED, _AT_WORK, _OTHERS, _HOT,
+    WHAT_TO_DO, _SPREADS, _OUTLIES, _SHORT, _LONG, _FAST, _SLOW, _ABOVE, _LOADED,
+    _READY, _USED, _AT_WORK, _OTHERS, _HOT,
 )  # fmt: skip
 
 
@@ -345,10 +324,21 @@ def disturbances_in(events: Sequence[Event], job: JobRecord, lab: Lab, machine: 
     """
     waits = next((one for one in events if isinstance(one, WaitEvent)), None)
     looks: dict[str, ClocksEvent] = {one.when: one for one in events if isinstance(one, ClocksEvent)}
-    signs = [*_gpu_signs(looks), *_other_processes(job, machine)]
-    shares = _shares_without_core(waits) if waits else []
-    if lab.links != "emulated" and job.backend == "gloo":  # an emulated link shows itself how late it was
-        signs += _wait_signs(shares)
+    signs = list(_gpu_signs(looks))
+    if job.launcher == "local" and machine.others and job.ranks >= len(machine.gpus) > 0:  # elsewhere they may be ours
+        signs.append(_OTHERS.format(others=machine.others))
+    shares = (
+        [
+            (waiting or 0.0) / seconds if seconds > 0 else 0.0
+            for seconds, waiting in zip(waits.seconds, waits.waiting, strict=True)
+        ]
+        if waits and any(one is not None for one in waits.waiting)
+        else []
+    )  # nobody counts them everywhere
+    # An emulated link shows itself how late it was; elsewhere the rank that waited most counts, be it for its own run.
+    if shares and max(shares) > _WITHOUT_CORE and lab.links != "emulated" and job.backend == "gloo":
+        percent = f"{100 * min(1.0, max(shares)):.0f}"
+        signs.append(_READY.format(rank=shares.index(max(shares)), percent=percent))
     found = {COUNTED: f"{100 * max(shares):.2g} % of the samples"} if shares else {}
     return found | ({SEEN: "; ".join(signs)} if signs else {})
 
@@ -384,41 +374,6 @@ def _outliers(judged: _JudgedMeasures) -> Iterator[str]:
             yield _OUTLIES.format(name=one.name, count=one.count, times=times)
 
 
-def _falls(judged: _JudgedMeasures) -> Iterator[str]:
-    """Medians that fall where there is more to do."""
-    for name, points in _by_name(judged.times):
-        for place in sorted({key for one in points for key in one.where}):
-            parameter = judged.lab.parameter_of(place)
-            if parameter and parameter.several and not name.endswith(_WITH_LAUNCH):
-                yield from _falling(judged, name, place, points)
-
-
-def _falling(judged: _JudgedMeasures, name: str, place: str, points: Sequence[Measure]) -> Iterator[str]:
-    """The steepest fall of the medians called *name* along *place*."""
-    several = [one for one in points if one.count > 1 and place in one.where]
-    ordered = sorted(several, key=lambda one: float(one.where[place]))
-    pairs = [
-        (above.median / below.median, below, above)
-        for below, above in itertools.combinations(ordered, 2)
-        if below.median > 0
-        and below.where[place] != above.where[place]
-        and _beside(below, place) == _beside(above, place)
-    ]
-    share, below, above = min(pairs, key=lambda pair: pair[0], default=(1.0, None, None))
-    if below and above and share < _FALLS.get(judged.backend, _FALLS["gloo"]):
-        yield _FALLING.format(
-            name=name,
-            more=f"{place} {judged.lab.shown_at(place, above.where[place])}",
-            percent=f"{100 * (1 - share):.0f}",
-            less=f"{place} {judged.lab.shown_at(place, below.where[place])}",
-        )
-
-
-def _beside(one: Measure, place: str) -> Mapping[str, float | str]:
-    """Where *one* was taken, apart from *place* and from what the run found there."""
-    return {key: value for key, value in one.where.items() if key not in (place, _FOUND)}
-
-
 def _parts(judged: _JudgedMeasures) -> Iterator[str]:
     """A whole that is faster than one of its parts, or slower than all of them in a row."""
     for one in judged.times:
@@ -446,7 +401,7 @@ def _impossible(judged: _JudgedMeasures) -> Iterator[str]:
 
 
 _LOOKS: tuple[Callable[[_JudgedMeasures], Iterator[str]], ...] = (
-    _spreads, _outliers, _falls, _parts, _impossible,
+    _spreads, _outliers, _parts, _impossible,
 )  # fmt: skip
 
 
@@ -457,25 +412,10 @@ def _by_name(times: Iterable[Measure]) -> Iterator[tuple[str, Sequence[Measure]]
     yield from found.items()
 
 
-def _shares_without_core(waits: WaitEvent) -> Sequence[float]:
-    """The share of the samples of each rank in which a thread waited for a core; none where nobody counts it."""
-    if all(one is None for one in waits.waiting):
-        return []
-    pairs = zip(waits.seconds, waits.waiting, strict=True)
-    return [(waiting or 0.0) / seconds if seconds > 0 else 0.0 for seconds, waiting in pairs]
-
-
-def _wait_signs(shares: Sequence[float]) -> Iterator[str]:
-    """The rank that waited most for a core, be it for other ranks of its own run."""
-    if shares and max(shares) > _WITHOUT_CORE:
-        rank = max(range(len(shares)), key=shares.__getitem__)
-        yield _READY.format(rank=rank, percent=f"{100 * min(1.0, shares[rank]):.0f}")
-
-
 def _gpu_signs(looks: Mapping[str, ClocksEvent]) -> Iterator[str]:
     """What else used the GPU of any rank before the run, and what slowed it down."""
     before, after = looks.get("before"), looks.get("after")
-    first = readings_in(before) if before else ()
+    first = before.readings if before else ()
     for rank, reading in enumerate(first):
         if reading and (reading.memory_used or 0.0) > _IN_USE:
             yield _USED.format(rank=rank, bytes=amount(reading.memory_used or 0.0, BYTE))
@@ -488,11 +428,6 @@ def _gpu_signs(looks: Mapping[str, ClocksEvent]) -> Iterator[str]:
                     yield _HOT.format(rank=rank, reason=reason, percent=f"{100 * share:.0f}")
 
 
-def readings_in(event: ClocksEvent) -> tuple[GpuReading | None, ...]:
-    """The GPU of each rank; earlier versions looked at rank 0's alone."""
-    return event.readings or (event.reading,)
-
-
 def slowed_by_rank(before: ClocksEvent, after: ClocksEvent) -> Mapping[int, Mapping[str, float]]:
     """For each rank whose driver counts it, the share of the run that a reason held its clock down.
 
@@ -500,7 +435,7 @@ def slowed_by_rank(before: ClocksEvent, after: ClocksEvent) -> Mapping[int, Mapp
     """
     lasted = max(after.at - before.at, 1e-9)
     found = {}
-    pairs = zip(readings_in(before), readings_in(after), strict=False)
+    pairs = zip(before.readings, after.readings, strict=False)
     for rank, (first, last) in enumerate(pairs):
         if first and last and last.slowed:
             found[rank] = {
@@ -511,9 +446,3 @@ def slowed_by_rank(before: ClocksEvent, after: ClocksEvent) -> Mapping[int, Mapp
         elif first and last:
             found[rank] = dict.fromkeys(last.reasons, 0.0)
     return found
-
-
-def _other_processes(job: JobRecord, machine: MachineFacts) -> Iterator[str]:
-    """Processes on the GPUs before the run; with other launchers, our own ranks may be there."""
-    if job.launcher == "local" and machine.others and job.ranks >= len(machine.gpus) > 0:
-        yield _OTHERS.format(others=machine.others)

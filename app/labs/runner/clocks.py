@@ -1,12 +1,11 @@
-"""The clock and the power of a GPU, as the tool of its vendor reports them."""
+"""The clock and the power of a GPU, as nvidia-smi reports them."""
 
 import json
-import os
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
-from typing import Any, Literal
+from typing import Literal
 
 import torch
 from pydantic import TypeAdapter
@@ -47,9 +46,6 @@ _NOW = ("clocks_event_reasons.active", "clocks_throttle_reasons.active")  # the 
 # A field that a driver does not know makes the whole query fail: ask for less and less.
 _QUERIES = ((*_BASE, _NOW[0], *_COUNTED), (*_BASE, _NOW[0]), (*_BASE, _NOW[1]), _BASE)
 
-# Variables that renumber the GPUs of a process, unlike those of amd-smi.
-_HIDDEN = ("ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")
-
 
 class BusyGpuError(RuntimeError):
     """Others use the GPU of this rank."""
@@ -68,10 +64,8 @@ def use_of_others(reading: GpuReading | None) -> str:
 
 
 def reading_of(device: torch.device) -> GpuReading | None:
-    """The state of *device*; None where nobody says, or not of which GPU."""
-    if not torch.version.hip:
-        return nvidia_reading(str(torch.cuda.get_device_properties(device).uuid))
-    return None if any(map(os.environ.get, _HIDDEN)) else amd_reading(device.index)
+    """The state of *device*; None where nobody says, as for GPUs of AMD."""
+    return None if torch.version.hip else nvidia_reading(str(torch.cuda.get_device_properties(device).uuid))
 
 
 def readings_event(when: Literal["before", "after"], texts: Sequence[str]) -> ClocksEvent | None:
@@ -111,25 +105,6 @@ def nvidia_reading(uuid: str, ask: Ask = output_of) -> GpuReading | None:
     return None
 
 
-def amd_reading(index: int, ask: Ask = output_of) -> GpuReading | None:
-    """The state of the GPU that is number *index* in the list of amd-smi; None if unknown."""
-    try:
-        plain = json.loads(ask(("amd-smi", "metric", "--json")) or "")
-    except ValueError:
-        return None
-    gpus = plain.get("gpu_data") if isinstance(plain, dict) else plain
-    own = next((one for one in gpus or () if isinstance(one, dict) and one.get("gpu") == index), None)
-    if own is None:
-        return None
-    return GpuReading(
-        clock=_amd(own, "clock", "gfx_0", "clk", scale=_MEGA),
-        highest_clock=_amd(own, "clock", "gfx_0", "max_clk", scale=_MEGA),
-        power=_amd(own, "power", "socket_power"),
-        temperature=_amd(own, "temperature", "hotspot"),
-        reasons=("its limits",) if _at(own, "power", "throttle_status") == "THROTTLED" else (),
-    )
-
-
 def _nvidia(cells: Mapping[str, str]) -> GpuReading:
     now = next((cells[name] for name in _NOW if name in cells), "")
     slowed: dict[str, float] = {}
@@ -165,16 +140,3 @@ def _number(text: str, scale: float = 1.0) -> float | None:
         return float(text.split()[0]) * scale
     except (ValueError, IndexError):
         return None
-
-
-def _amd(gpu: Mapping[str, Any], *way: str, scale: float = 1.0) -> float | None:
-    value = _at(gpu, *way)
-    plain = value.get("value") if isinstance(value, dict) else value
-    return _number(str(plain), scale)
-
-
-def _at(found: Any, *way: str) -> Any:
-    """What *found* has at the end of *way*; None where it has no such place."""
-    for name in way:
-        found = found.get(name) if isinstance(found, dict) else None
-    return found

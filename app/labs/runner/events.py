@@ -87,10 +87,7 @@ class GpuReading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClocksEvent:
-    """The state of rank 0's GPU, and *readings* of those of all ranks, before or after the run.
-
-    Earlier versions looked at rank 0's GPU alone.
-    """
+    """The state of rank 0's GPU, and *readings* of those of all ranks, before or after the run."""
 
     kind: Literal["clocks"] = "clocks"
     at: float

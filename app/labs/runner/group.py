@@ -14,15 +14,12 @@ class RankGroup:
     single rank does without NCCL.
     """
 
-    def __init__(self, rank: int, world: int, device: torch.device) -> None:
+    def __init__(self, rank: int, world: int, device: torch.device, *, is_forced: bool = False) -> None:
+        """A rank that is alone goes through NCCL if it *is_forced*, to test that."""
         self._rank, self._world = rank, world
-        self._with_nccl = device.type == "cuda" and world > 1
+        self._with_nccl = device.type == "cuda" and (world > 1 or is_forced)
         self._device = device
         self._token = torch.empty(0)
-
-    def force_nccl(self) -> None:
-        """Go through NCCL on a GPU although this rank is alone."""
-        self._with_nccl = self._device.type == "cuda"
 
     def join(self, limit: timedelta, store: object) -> None:
         """Meet the others in *store*; collectives fail after *limit*."""

@@ -3,24 +3,28 @@
 A leader forks it; Slurm, torchrun or a person start it as `python -m app.labs.runner job.json`.
 """
 
+import faulthandler
 import importlib.util
 import json
 import os
+import resource
+import signal
 import subprocess
 import sys
 import time
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 from typing import NoReturn
 
-from app.labs.runner.job import DONE, Job, JobOutcome, note_start, write_whole
-from app.labs.runner.limits import allow_connections, stack_written_when_late, stop_after
+from app.labs.runner.job import DONE, Job, JobOutcome, note_start, stack_of, write_whole
 from app.labs.runner.rendezvous import shared_store
 from app.labs.runner.torch_version import require_torch
 
-_LIBRARY = Path(__file__).parents[1] / "library"
+LIBRARY = Path(__file__).parents[1] / "library"
 _DESCRIBING = 120.0  # seconds for the description of the machine
 _TRACE = 8000  # characters of a traceback
 _RANK = ("RANK", "SLURM_PROCID", "JOB_COMPLETION_INDEX")
@@ -44,21 +48,13 @@ def has_rank(environment: Mapping[str, str]) -> bool:
     return _position_number(environment, _RANK) is not None
 
 
-def rank_in(environment: Mapping[str, str]) -> int:
-    """The rank that *environment* gives this process."""
-    rank = _position_number(environment, _RANK)
-    if rank is None:
-        raise SystemExit(f"none of {', '.join(_RANK)} is set, so this process has no rank")
-    return rank
-
-
 def position_in(environment: Mapping[str, str], ranks: int, nodes: int | None) -> Position:
     """The position that Slurm, torchrun, an indexed Job or a person has set in *environment*.
 
     In an indexed Job of Kubernetes, each pod may have a torchrun of its own, which knows the ranks
     of its pod only. *ranks* and *nodes* are those that the run was to have; *nodes* may be unknown.
     """
-    rank, pod = rank_in(environment), _position_number(environment, _POD)
+    rank, pod = _position_number(environment, _RANK) or 0, _position_number(environment, _POD)
     world, there = _position_number(environment, _WORLD) or ranks, _position_number(environment, _NODES)
     local, pods = _position_number(environment, _LOCAL) or 0, nodes or 1
     if pod is not None and there == 1 and world * pods == ranks:
@@ -72,7 +68,7 @@ def position_in(environment: Mapping[str, str], ranks: int, nodes: int | None) -
 
 def run_rank(folder: Path) -> NoReturn:
     """Run this rank of the run in *folder* to its end."""
-    code, rank = 0, rank_in(os.environ)
+    code, rank = 0, _position_number(os.environ, _RANK) or 0
     try:
         job = Job.read(folder)
         own = position_in(os.environ, job.ranks, job.nodes)
@@ -107,18 +103,24 @@ def work(folder: Path, job: Job, rank: int, store: object = None) -> None:
 
     path = Path(job.worker)
     if not path.is_file():  # launched from a machine that has this package elsewhere
-        path = _LIBRARY / job.lab.replace("-", "_") / "worker.py"
-    spec = importlib.util.spec_from_file_location("lab_worker", path)
-    if spec is None or spec.loader is None:
-        raise ImportError(f"{path} is not a Python module")
-    worker = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(worker)
+        path = LIBRARY / job.lab.replace("-", "_") / "worker.py"
+    worker = load_worker(path)
     own = WorkerRank(rank, job.ranks, folder, values=job.values, on_gpu=job.backend == "nccl", seconds=job.seconds)
     own.refuses_busy = job.refuses_busy
     with stack_written_when_late(folder, rank, job.seconds):
         own.join(store)
         worker.main(own)
         own.leave()
+
+
+def load_worker(path: Path) -> ModuleType:
+    """The program of every rank at *path*, imported."""
+    spec = importlib.util.spec_from_file_location("lab_worker", path)
+    if spec is None or spec.loader is None:
+        raise ImportError(f"{path} is not a Python module")
+    worker = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(worker)
+    return worker
 
 
 def record_error(folder: Path, rank: int, error: BaseException) -> None:
@@ -142,3 +144,46 @@ def _describe_machine(folder: Path, job: Job, own: Position) -> None:
 
 def _position_number(environment: Mapping[str, str], names: tuple[str, ...]) -> int | None:
     return next((int(environment[name]) for name in names if environment.get(name)), None)
+
+
+_EARLY = 1.0  # seconds before the limit; once a rank has ended, the others are elsewhere
+_STOPPING = (signal.SIGTERM, signal.SIGALRM)
+_FILES, _EACH = 256, 4  # open files of a rank, and for its connections to each of the others
+
+
+@contextmanager
+def stack_written_when_late(folder: Path, rank: int, seconds: float) -> Iterator[None]:
+    """While this lasts, *rank* writes its stack shortly before *seconds* are over, or if stopped.
+
+    That works even inside of a collective, where Python handles no signals.
+    """
+    path = stack_of(folder, rank)
+    with path.open("w") as file:
+        for number in _STOPPING:
+            faulthandler.register(number, file=file, chain=True)
+        faulthandler.dump_traceback_later(max(seconds - _EARLY, seconds / 2), file=file)
+        try:
+            yield
+            path.unlink()
+        finally:
+            faulthandler.cancel_dump_traceback_later()
+            for number in _STOPPING:
+                faulthandler.unregister(number)
+
+
+def allow_connections(ranks: int) -> None:
+    """Let this process open as many files as it needs to be connected to all *ranks*.
+
+    The limit is often 1,024, and gloo connects every rank to every other.
+    """
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    needed = _FILES + _EACH * ranks
+    if resource.RLIM_INFINITY not in (soft, hard):
+        needed = min(needed, hard)
+    if soft != resource.RLIM_INFINITY and soft < needed:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (needed, hard))
+
+
+def stop_after(seconds: float) -> None:
+    """Have SIGALRM end this process after *seconds*, whatever it is doing then."""
+    signal.setitimer(signal.ITIMER_REAL, seconds)

@@ -37,7 +37,7 @@ class WorkerRank:
     """A process among *world*: `timing` takes samples, `report` writes them, `budget` knows what still fits.
 
     *values* are the parameters of the lab, numbers in base units; a collective that takes longer
-    than *seconds* fails.
+    than *seconds* fails. A rank that is alone does without NCCL unless it *is_forced*, to test it.
     """
 
     def __init__(
@@ -49,6 +49,7 @@ class WorkerRank:
         values: Mapping[str, float | str | Sequence[float]],
         on_gpu: bool,
         seconds: float,
+        is_forced: bool = False,
     ) -> None:
         self.rank, self.world = rank, world
         self.folder = folder
@@ -59,15 +60,11 @@ class WorkerRank:
         self.on_gpu = on_gpu
         local = int(os.environ.get("LOCAL_RANK", rank))
         self.device = gpu.own_gpu(local) if on_gpu else torch.device("cpu")
-        self._group = RankGroup(rank, world, self.device)
+        self._group = RankGroup(rank, world, self.device, is_forced=is_forced)
         self._limit = timedelta(seconds=seconds)
         self.report = RankReport(folder, rank, self.all_gather)
         self.timing = RankTiming(self._group, self.device, world, self.report)
         self.budget = RankBudget(self.timing, self.report, self.all_gather, self.device, seconds)
-
-    def force_backend(self) -> None:
-        """Have collectives go through the backend although this rank is alone, to test it."""
-        self._group.force_nccl()
 
     def join(self, store: object = None) -> None:
         """Meet the other ranks, in *store* if there is one, else in the folder.
@@ -93,7 +90,7 @@ class WorkerRank:
         if (waits := self.timing.waits.total).seconds:
             self.report.write(wait_event(self._group.texts(waits.as_json())))
         if self.on_gpu:
-            self.timing.tell_launches()
+            self.report.tell_launches()
             self._look("after")
             found = self._group.texts("\n".join(nccl.transports(self.folder, self.rank)))
             if chosen := sorted({one for text in found for one in text.splitlines()}):
@@ -301,10 +298,6 @@ class RankTiming:
         turns = itertools.cycle([make() for _ in range(copies)])
         return lambda: next(turns)()
 
-    def tell_launches(self) -> None:
-        """Report which times include launches."""
-        self._report.tell_launches()
-
 
 class RankBudget:
     """The memory and the time that are left to all ranks."""
@@ -377,10 +370,7 @@ def place_shown(where: Mapping[str, Place]) -> str:
     >>> place_shown({"size": 2.0**30}), place_shown({"side": 4096, "format": "bf16"})
     ('1024 MiB', 'side 4096, format bf16')
     """
-    return ", ".join(_part_shown(key, value) for key, value in where.items())
-
-
-def _part_shown(key: str, value: Place) -> str:
-    if isinstance(value, str):
-        return f"{key} {value}"
-    return f"{value / _MIB:g} MiB" if key == "size" else f"{key} {value:g}"
+    parts = ((key, value if isinstance(value, str) else f"{value:g}", value) for key, value in where.items())
+    return ", ".join(
+        f"{float(value) / _MIB:g} MiB" if key == "size" else f"{key} {shown}" for key, shown, value in parts
+    )

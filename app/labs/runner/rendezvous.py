@@ -9,7 +9,7 @@ import os
 import socket
 import struct
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
@@ -71,8 +71,10 @@ def shared_store(folder: Path, job: Job, rank: int, nodes: int | None) -> "Store
     Chooses the network interfaces of gloo and NCCL, unless the environment has them.
     """
     known = own_addresses()
-    own = _own_address(job, nodes, known)
-    if is_promised(os.environ):
+    own = address_on(job.network, known) if job.network else ""  # else it depends on where rank 0 is
+    own = LOOPBACK if nodes == 1 else own
+    # A pod's own torchrun has a store of its own.
+    if os.environ.get("MASTER_ADDR") and os.environ.get("MASTER_PORT") and _POD not in os.environ:
         store, others = promised_store(rank, job.starting), [os.environ["MASTER_ADDR"]]
     elif rank:
         notice, store = joined_store(folder, job.starting)
@@ -87,13 +89,11 @@ def shared_store(folder: Path, job: Job, rank: int, nodes: int | None) -> "Store
             "this rank and rank 0 have two clocks, and an emulated link requires one: start all ranks on one machine"
         )
     await_all(store, rank, job.ranks, job.starting)
-    _choose_interface(interface_of(own or address_towards(*others), known), job.network)
+    if name := interface_of(own or address_towards(*others), known):
+        os.environ.setdefault("GLOO_SOCKET_IFNAME", name)
+        if job.network:  # it was chosen, for NCCL too
+            os.environ.setdefault("NCCL_SOCKET_IFNAME", f"={name}")
     return store
-
-
-def is_promised(environment: Mapping[str, str]) -> bool:
-    """Whether what started this process has chosen where the store is; a pod's own torchrun has one per pod."""
-    return bool(environment.get("MASTER_ADDR") and environment.get("MASTER_PORT")) and _POD not in environment
 
 
 def promised_store(rank: int, patience: float) -> "Store":
@@ -168,21 +168,6 @@ def own_clock() -> str:
         machine = socket.gethostname()
     offsets = _OFFSETS.read_text() if _OFFSETS.exists() else ""
     return " ".join(f"{machine} {offsets}".split())
-
-
-def _own_address(job: Job, nodes: int | None, known: Sequence[Address]) -> str:
-    """The address at which others reach this rank; empty if that depends on where rank 0 is."""
-    if nodes == 1:
-        return LOOPBACK
-    return address_on(job.network, known) if job.network else ""
-
-
-def _choose_interface(name: str, network: str) -> None:
-    """Have gloo use this interface, and NCCL if the network was chosen, as far as none is set."""
-    if name:
-        os.environ.setdefault("GLOO_SOCKET_IFNAME", name)
-        if network:
-            os.environ.setdefault("NCCL_SOCKET_IFNAME", f"={name}")
 
 
 def own_addresses() -> Sequence[Address]:

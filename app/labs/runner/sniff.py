@@ -68,7 +68,8 @@ class Sniffer:
         if self._steps < self._next:
             return ()
         begun = time.monotonic()
-        device = torch.device("cuda", torch.cuda.current_device()) if _is_on_gpu() else torch.device("cpu")
+        on_gpu = torch.cuda.is_available() and "nccl" in str(dist.get_backend_config())
+        device = torch.device("cuda", torch.cuda.current_device()) if on_gpu else torch.device("cpu")
         if not self._hosts:
             self._hosts = _hosts(device)
         own = measure_all(device)
@@ -159,10 +160,6 @@ def _by_clock(call: Callable[[], object]) -> float:
     begun = time.perf_counter()
     call()
     return time.perf_counter() - begun
-
-
-def _is_on_gpu() -> bool:
-    return torch.cuda.is_available() and "nccl" in str(dist.get_backend_config())
 
 
 def _gathered(numbers: Sequence[float], device: torch.device) -> list[list[float]]:

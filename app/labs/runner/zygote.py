@@ -108,7 +108,8 @@ def main() -> int:
     children = _Children()
     pending = b""
     while not stopped:
-        quiet = _QUIET if children.leave_time else None
+        is_idle = not (children.leaders or children.probes)  # there is nothing that an import could disturb
+        quiet = _QUIET if children.later and is_idle else None
         found, _, _ = select.select([0, wake], [], [], quiet)
         if not found:
             _import(children.later.pop(0))
@@ -134,11 +135,6 @@ class _Children:
     leaders: set[int] = field(default_factory=set)
     probes: set[int] = field(default_factory=set)
     later: list[str] = field(default_factory=lambda: list(LATER))
-
-    @property
-    def leave_time(self) -> bool:
-        """Whether there is a module to import, and nothing runs that this could disturb."""
-        return bool(self.later) and not (self.leaders or self.probes)
 
     def start(self, order: ZygoteOrder) -> None:
         """Fork the child that *order* is for, and say so."""
@@ -199,14 +195,10 @@ def _import_for(folder: Path, later: list[str]) -> None:
     """Import those of *later* that the worker of the run in *folder* needs: once here, not once per rank."""
     with suppress(OSError, ValueError):  # its leader says what is wrong
         worker = Path(Job.read(folder).worker).read_text(encoding="utf-8")
-        for name in [name for name in later if _needs(worker, name)]:
+        trains = "from torch import nn" in worker
+        for name in [one for one in later if f"from {one} import" in worker or (one == _DYNAMO and trains)]:
             later.remove(name)
             _import(name)
-
-
-def _needs(worker: str, name: str) -> bool:
-    """Whether the code of a *worker* imports the module *name*, itself or by training a model."""
-    return f"from {name} import" in worker or (name == _DYNAMO and "from torch import nn" in worker)
 
 
 def _freeze() -> None:

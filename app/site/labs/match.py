@@ -1,11 +1,17 @@
 """Find the runs that answer a question, and the numbers in them."""
 
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 
 from app.core.errors import InputError
+from app.labs.results.analysis import report_of
 from app.labs.results.report import Held, Measure, Report, held_in
-from app.labs.spec import LabJob, lab_called
+from app.labs.run import LabRun
+from app.labs.spec import LabJob, known_labs, lab_called
+from app.server.db.run_state import RunState
 
 BORROWING = "all-reduce"  # the lab that times collectives as nccl-tests does
 FITTED = ("fitted latency", "fitted bandwidth")  # after the measure that the lab's line fits
@@ -105,3 +111,24 @@ def _plain(report: Report, one: Measure) -> MatchedResult:
     return MatchedResult(
         value=one.held, least=one.least, p90=one.p90, count=one.count, predicted=one.predicted, held=which
     )
+
+
+_RUN = re.compile(r"\d{8}-\d{6}-(?P<lab>.+)-[0-9a-f]+")  # as `new_name` has it
+_NEWEST = 200  # runs of a folder that are read
+
+
+def own_runs(folder: Path) -> Sequence[Report]:
+    """The finished runs in *folder*, the newest first."""
+    found = sorted((path.parent for path in folder.glob("*/outcome.json")), reverse=True)
+    reports = (_finished(path) for path in found[:_NEWEST] if _is_known(path))
+    return [report for report in reports if report.state is RunState.DONE]
+
+
+@lru_cache(maxsize=2 * _NEWEST)
+def _finished(folder: Path) -> Report:
+    return report_of(LabRun(folder)).without_samples()  # a finished run does not change
+
+
+def _is_known(folder: Path) -> bool:
+    found = _RUN.fullmatch(folder.name)
+    return found is not None and found["lab"] in known_labs()

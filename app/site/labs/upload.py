@@ -30,10 +30,10 @@ from app.core.units import BYTE_PER_SECOND, FLOP_PER_SECOND, RATIO, Unit, parse,
 from app.core.validation import SENTENCES, problems_of
 from app.labs.machines.machine import MachineFacts
 from app.labs.results.analysis import analyze_report
-from app.labs.results.notes import localized_note
 from app.labs.results.report import WHAT_TO_DO, Measure, Report
 from app.labs.spec import MOST_RANKS, LabJob, lab_called, parameters_in, read_job
 from app.server.db.run_state import RunState
+from app.site.labs.words import localized_note
 
 FILE_LIMIT = 256 * 1024  # bytes of a run: four times what the longest run of ours prints
 MOST_RUNS = 20  # in a file

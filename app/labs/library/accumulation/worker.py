@@ -12,16 +12,9 @@ from app.labs.runner.rank import WorkerRank
 _BATCH = 4
 
 
-class _Count:
-    """Bytes of the buckets that were all-reduced."""
-
-    def __init__(self) -> None:
-        self.bytes = 0
-
-
-def _counted(count: _Count, bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
+def _counted(sizes: list[int], bucket: dist.GradBucket) -> torch.futures.Future[torch.Tensor]:
     buffer = bucket.buffer()
-    count.bytes += buffer.numel() * buffer.element_size()
+    sizes.append(buffer.numel() * buffer.element_size())
     work = dist.all_reduce(buffer, async_op=True)
     world = dist.get_world_size()
     return work.get_future().then(lambda done: done.value()[0].div_(world))
@@ -36,13 +29,13 @@ def main(rank: WorkerRank) -> None:
         torch.manual_seed(0)
         net = nn.Sequential(*(nn.Linear(width, width, bias=False) for _ in range(layers)))
         model = DistributedDataParallel(net)
-        count = _Count()
-        model.register_comm_hook(count, _counted)
+        sizes: list[int] = []  # bytes of the buckets that were all-reduced
+        model.register_comm_hook(sizes, _counted)
         for place, batch in enumerate(inputs):
             quiet = name == "with" and place < micro - 1
             with model.no_sync() if quiet else nullcontext():
                 model(batch).square().mean().backward()
         found[name] = torch.cat([p.grad.flatten() for p in net.parameters() if p.grad is not None])
-        rank.report.measure(name, rank.all_gather(count.bytes))
+        rank.report.measure(name, rank.all_gather(sum(sizes)))
     same = bool(torch.allclose(found["with"], found["without"], atol=1e-6))
     rank.report.check("gradients", same)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from functools import partial
 
 import torch
@@ -33,11 +33,12 @@ def main(rank: WorkerRank) -> None:
     formats.use("fp32")  # for the reference
     kind = torch.bfloat16 if rank.on_gpu else torch.float32
     causal = rank.on_gpu and rank.word("causal") == "yes"
+    kernel = rank.word("kernel") if rank.on_gpu else "any"
     chosen: dict[str, None] = {}
     for length in map(int, rank.numbers("lengths")):
         shape = (1, int(rank.number("heads")), length, _HEAD)
         query, key, value = (torch.randn(shape, device=rank.device, dtype=kind) for _ in range(3))
-        with _allowed(rank):
+        with nullcontext() if kernel == "any" else sdpa_kernel([_KERNELS[kernel]]):
             chosen[_chosen(rank, (query, key, value), causal=causal)] = None
             _time(rank, (query, key, value), causal=causal)
     if rank.on_gpu:
@@ -103,12 +104,6 @@ def _later(scores: torch.Tensor, first: int) -> torch.Tensor:
     rows, columns = scores.shape[-2:]
     key = torch.arange(columns, device=scores.device)
     return key > torch.arange(first, first + rows, device=scores.device)[:, None]
-
-
-def _allowed(rank: WorkerRank) -> AbstractContextManager[object]:
-    """The kernels that torch may choose from."""
-    kernel = rank.word("kernel") if rank.on_gpu else "any"
-    return nullcontext() if kernel == "any" else sdpa_kernel([_KERNELS[kernel]])
 
 
 def _chosen(rank: WorkerRank, given: Given, *, causal: bool) -> str:

@@ -4,6 +4,7 @@ import queue
 import statistics
 import threading
 import time
+from collections.abc import Callable
 from functools import partial
 
 import torch
@@ -113,7 +114,12 @@ def _measure_ddp(rank: WorkerRank, size: int) -> None:
     cap = (size - 0.5) * layer / _MIB
     model = DistributedDataParallel(net, bucket_cap_mb=cap, gradient_as_bucket_view=True)
     step = partial(_pass_both_ways, model, inputs, gradient)
-    quiet = partial(_without_sync, model, step)
+
+    def quiet() -> None:
+        """The step, after which each rank has gradients of its own."""
+        with model.no_sync():
+            step()
+
     step()  # DDP rebuilds its buckets after it
     rank.report.check("gradients", _have_means(rank, net, step, quiet))
     with SentBytes(rank.world) as sent:
@@ -144,13 +150,7 @@ def _pass_both_ways(model: nn.Module, inputs: torch.Tensor, gradient: torch.Tens
     _pass_forward(model, inputs).backward(gradient)
 
 
-def _without_sync(model: DistributedDataParallel, step: "partial[None]") -> None:
-    """The step, after which each rank has gradients of its own."""
-    with model.no_sync():
-        step()
-
-
-def _have_means(rank: WorkerRank, net: nn.Module, step: "partial[None]", quiet: "partial[None]") -> bool:
+def _have_means(rank: WorkerRank, net: nn.Module, step: Callable[[], None], quiet: Callable[[], None]) -> bool:
     """Whether the gradients of *step* are the means of those that *quiet* leaves on each rank."""
     found = []
     for call in (step, quiet):

@@ -21,13 +21,13 @@ def main(rank: WorkerRank) -> None:
     if rank.word("peer") == "all":
         _time_pairs(rank, list(itertools.combinations(range(rank.world), 2)))
         return
-    peer = _peer(rank)
+    peer, pattern = _peer(rank), Pattern(rank.world, torch.float32, rank.device)
     for size in rank.numbers("sizes"):
         if rank.budget.has_room(size, f"{size / _MIB:g} MiB"):
             message = _message(rank, size)
             call = partial(_round_trip, rank, 0, peer, message)
-            proof = DataProof("message", partial(_difference, rank, _pattern(rank), 0, peer, message))
-            rank.times("time", call, _SECONDS, part=0.5, proof=proof, size=_bytes_of(message))
+            proof = DataProof("message", partial(_difference, rank, pattern, 0, peer, message))
+            rank.times("time", call, _SECONDS, part=0.5, proof=proof, size=message.nbytes)
 
 
 def _peer(rank: WorkerRank) -> int:
@@ -40,7 +40,7 @@ def _peer(rank: WorkerRank) -> int:
 
 def _time_pairs(rank: WorkerRank, pairs: list[tuple[int, int]]) -> None:
     """Time and prove all *pairs* of ranks, one after the other, for two sizes."""
-    sizes, pattern = rank.numbers("sizes"), _pattern(rank)
+    sizes, pattern = rank.numbers("sizes"), Pattern(rank.world, torch.float32, rank.device)
     for size in sorted({min(sizes), max(sizes)}):
         if not rank.budget.has_room(size, f"{size / _MIB:g} MiB"):
             continue
@@ -50,15 +50,11 @@ def _time_pairs(rank: WorkerRank, pairs: list[tuple[int, int]]) -> None:
             rest = f"ranks {first} and {second} with {size / _MIB:g} MiB, and all after them"
             if not rank.budget.has_time(call, _LEAST, rest):
                 return
-            at: dict[str, Any] = {"rank": first, "peer": second, "size": _bytes_of(message)}
+            at: dict[str, Any] = {"rank": first, "peer": second, "size": message.nbytes}
             samples = rank.timing.sample(call, _PAIR_SECONDS, _LEAST, _MOST)
             samples[:] = [0.5 * one for one in samples]  # in place: they are known by their list
             rank.prove(DataProof("message", partial(_difference, rank, pattern, first, second, message)), **at)
             rank.report.measure("pair", samples, **at)
-
-
-def _pattern(rank: WorkerRank) -> Pattern:
-    return Pattern(rank.world, torch.float32, rank.device)
 
 
 def _difference(
@@ -88,10 +84,6 @@ def _message(rank: WorkerRank, size: float) -> torch.Tensor:
     if rank.on_gpu:
         return torch.randn(count, device=rank.device)
     return torch.ones(count)
-
-
-def _bytes_of(message: torch.Tensor) -> int:
-    return message.numel() * _ELEMENT
 
 
 def _round_trip(rank: WorkerRank, first: int, second: int, message: torch.Tensor) -> None:

@@ -57,8 +57,11 @@ def main(rank: WorkerRank) -> None:
     if rank.on_gpu:
         longer = statistics.median(times["step"]) / statistics.median(times["whole"]) - 1
         rank.report.measure("overhead", [longer], every=every)
-        for name, each in (("", run), ("-whole", whole)):
-            _measure_memory(rank, name, each, every)
+        for name, each in (("", run), ("-whole", whole)):  # of a step that starts with weights and gradients in place
+            before = torch.cuda.memory_allocated(rank.device)
+            allocated, reserved = rank.budget.peak(partial(_both_ways, each))
+            rank.report.measure(f"allocated{name}", [float(allocated - before)], every=every)
+            rank.report.measure(f"reserved{name}", [float(reserved)], every=every)
 
 
 def _compare(rank: WorkerRank, blocks: nn.Module, run: _Run, whole: _Run, every: int) -> None:
@@ -75,14 +78,6 @@ def _compare(rank: WorkerRank, blocks: nn.Module, run: _Run, whole: _Run, every:
     rank.report.check("gradients", same if rank.on_gpu else not different)
     if rank.on_gpu:
         rank.report.measure("different", [different], every=every)
-
-
-def _measure_memory(rank: WorkerRank, name: str, run: _Run, every: int) -> None:
-    """Report the peak of a step that starts with the weights and gradients in place."""
-    before = torch.cuda.memory_allocated(rank.device)
-    allocated, reserved = rank.budget.peak(partial(_both_ways, run))
-    rank.report.measure(f"allocated{name}", [float(allocated - before)], every=every)
-    rank.report.measure(f"reserved{name}", [float(reserved)], every=every)
 
 
 def _needed(width: int, tokens: int) -> float:

@@ -13,7 +13,7 @@ from app.core.translation import noted, translate
 from app.labs.results.analysis import shipped_runs
 from app.labs.results.report import Report
 from app.labs.run import new_name
-from app.labs.spec import Lab, known_labs, lab_called, translate_lab
+from app.labs.spec import Lab, known_labs, lab_called
 from app.server.aside import aside
 from app.server.db.lab_runs import SENT, counted_runs, keep_sent
 from app.server.db.run_state import RunState
@@ -24,6 +24,7 @@ from app.server.network.routes import Router
 from app.site import Here, Site
 from app.site.labs.match import BORROWING
 from app.site.labs.upload import FILE_LIMIT, read_sent_file
+from app.site.labs.words import translate_lab
 from app.site.web.explore.figures import FigureView, figure_file, figure_view
 from app.site.web.frame.renderer import Hyperlink, frame, render
 from app.site.web.frame.visitor import FromHere, Visiting, remember, spend, spend_storage, visitor_learner

@@ -12,9 +12,8 @@ from app.core.translation import Numeral, foreign, noted, translate, translate_k
 from app.course.content.errata import mark
 from app.labs.launch.base import plan_job, ranks_on
 from app.labs.machines.devices import Devices
-from app.labs.results.notes import localized_note
 from app.labs.run import new_name
-from app.labs.spec import NODES, RANKS, Lab, Parameter, lab_called, translate_lab
+from app.labs.spec import NODES, RANKS, Lab, Parameter, lab_called
 from app.server.aside import aside, current_payer
 from app.server.db.lab_runs import enqueue
 from app.server.db.tables import LabRunRow
@@ -22,6 +21,7 @@ from app.server.network.door import note_trouble
 from app.server.network.routes import Router
 from app.site import Here, Site
 from app.site.labs.match import BORROWING
+from app.site.labs.words import localized_note, translate_lab
 from app.site.markdown import html
 from app.site.web.frame.renderer import Frame, Hyperlink, frame, render
 from app.site.web.frame.visitor import FromHere, Visiting, remember, spend, spend_storage, visitor_learner

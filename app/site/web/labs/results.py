@@ -10,14 +10,15 @@ from sqlalchemy import Engine
 
 from app.core.errors import InputError, NotFoundError, nearest
 from app.core.translation import translate
-from app.labs.results.analysis import own_runs, report_of, revise, shipped_runs
-from app.labs.results.report import Report, read_report
+from app.labs.results.analysis import read_report, report_of, shipped_runs
+from app.labs.results.report import Report
 from app.labs.run import LabRun
 from app.server.db.lab_runs import REPORT_LIMIT, SENT, finished_runs, lab_run, report_text
 from app.server.db.run_state import RunState
 from app.server.db.session import open_session
 from app.server.db.tables import LabRunRow
 from app.site import Site
+from app.site.labs.match import own_runs
 from app.site.labs.upload import read_sent
 
 _CACHED = 1024  # reports without their samples: usually 10 kB each, 300 kB at most
@@ -102,7 +103,7 @@ def _report(text: str, host: str) -> Report | None:
     Runs that were sent in are checked against today's limits, and analyzed with today's formulas.
     """
     try:
-        return read_sent(text) if host == SENT else revise(read_report(text)) if text else None
+        return read_sent(text) if host == SENT else read_report(text) if text else None
     except (InputError, ValidationError):
         return None
 

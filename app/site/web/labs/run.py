@@ -10,9 +10,8 @@ from markupsafe import Markup
 from app.core.errors import InputError, NotFoundError, sentence
 from app.core.translation import translate
 from app.course.content.errata import mark
-from app.labs.results.notes import localized_note
 from app.labs.results.report import WHAT_TO_DO, Report
-from app.labs.spec import Lab, known_labs, lab_called, read_job, translate_lab
+from app.labs.spec import Lab, known_labs, lab_called, read_job
 from app.server.aside import aside
 from app.server.db.lab_runs import ahead_of, request_cancel
 from app.server.db.run_state import UNFINISHED, RunState
@@ -20,6 +19,7 @@ from app.server.db.session import open_session
 from app.server.db.tables import LabRunRow
 from app.server.network.routes import Router
 from app.site import Here, Site
+from app.site.labs.words import localized_note, translate_lab
 from app.site.markdown import html
 from app.site.web.explore.figures import FigureView, figure_file, figure_view
 from app.site.web.frame.renderer import Hyperlink, frame, render

@@ -31,13 +31,14 @@ from app.core.measurements.trace.report import TraceReport
 from app.core.measurements.trace.samples import SAMPLES, TraceSample
 from app.core.translation import language, localize, noted, translate
 from app.core.units import BYTE_PER_SECOND, in_english, show
-from app.labs.results.analysis import own_runs, shipped_runs
+from app.labs.results.analysis import shipped_runs
 from app.server.aside import aside, current_payer, lift_ceiling
 from app.server.aside.jobs import BoundedJobs
 from app.server.aside.measured_files import measured_apart
 from app.server.db.measurements import is_measurement_name
 from app.server.network.routes import Router
 from app.site import Here, Site
+from app.site.labs.match import own_runs
 from app.site.web.explore.figures import BOTH, drawn_on, figure_file
 from app.site.web.frame.renderer import Hyperlink, frame, render
 from app.site.web.frame.visitor import FromHere, Visiting, spend

@@ -16,8 +16,9 @@ from app.course.kinds.base import Answer, PartVerdict, refuse_longer
 from app.course.kinds.choice import CAUSE, LabExercise
 from app.course.kinds.numeric import refuse_unclear
 from app.labs.results.report import Report, ratio_shown
-from app.labs.spec import LabJob, lab_called, read_job, translate_lab
+from app.labs.spec import LabJob, lab_called, read_job
 from app.site.labs.match import BORROWING, MatchedResult, find_result, is_of, is_same_job
+from app.site.labs.words import translate_lab
 from app.site.markdown import inline_html
 from app.site.web.exercise.lab_tests import OWN
 from app.site.web.exercise.page_context import ActionResult, PostedForm, first_value

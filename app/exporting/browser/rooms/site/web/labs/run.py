@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from fastapi import Request, Response
 
 from app.core.errors import InputError, NotFoundError, sentence
-from app.labs.spec import Lab, lab_called, translate_lab
+from app.labs.spec import Lab, lab_called
 from app.server.network.routes import Router
 from app.site import Here
+from app.site.labs.words import translate_lab
 from app.site.web.frame.renderer import render_part
 from app.site.web.labs.predictions import GuessTable, guess_afterwards
 from app.site.web.labs.results import RunResult, list_finished_runs
