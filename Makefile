@@ -96,17 +96,17 @@ bench: $(VENV)/made-for-tests
 
 # Small faults in a module, one at a time, and those that the nearest tests do not see.
 mutate: $(VENV)/made-for-tests
-	$(BIN)/python -m tests.mutation $(MODULE) $(if $(TESTS),--tests $(TESTS)) $(if $(SAMPLE),--sample $(SAMPLE))
+	$(BIN)/python -m tools.mutation $(MODULE) $(if $(TESTS),--tests $(TESTS)) $(if $(SAMPLE),--sample $(SAMPLE))
 
 answers: $(VENV)/made-for-tests
 	$(BIN)/python -m tests.answers
 
 audit: browser
-	$(BIN)/python -m tests.audit
+	$(BIN)/python -m tools.audit
 
 # It installs pip-audit apart from the rest, and says so where no database of advisories can be reached.
 advisories: $(VENV)/made-for-tests
-	$(BIN)/python -m tests.advisories
+	$(BIN)/python -m tools.advisories
 
 # Needs Node and npm. The recipe has exact versions, so the same file comes out: `git diff` shows nothing.
 editor:

@@ -53,7 +53,7 @@ UNDOCUMENTED = frozenset(["starlette.routing.Match", "starlette.routing.compile_
 ELSEWHERE = frozenset(("componentize_py_types", "js", "lti_consumer", "opaque_keys", "pyodide", "wit_world"))
 # Of named tuples; of the rows of SQLAlchemy.
 _ATTRIBUTES = frozenset(("_asdict", "_field_defaults", "_fields", "_make", "_replace", "_mapping"))
-_OURS = frozenset(("app", "tests"))
+_OURS = frozenset(("app", "tests", "tools"))
 _NOT_READ = frozenset(("bundle",))
 _BY_NAME = frozenset(("attrgetter", "delattr", "getattr", "hasattr", "methodcaller", "object", "setattr"))
 _BY_PATH = _BY_NAME | {"__import__", "find_spec", "import_module", "importorskip", "patch"}

@@ -1,6 +1,6 @@
 """`make advisories` says what it found, and never that it checked what it did not."""
 
-from tests.advisories import CONSTRAINTS, Audit, audit_in, knows, report
+from tools.advisories import CONSTRAINTS, Audit, audit_in, knows, report
 
 ANSWER: dict[str, object] = {
     "dependencies": [

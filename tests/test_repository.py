@@ -20,7 +20,7 @@ PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 PROJECT = PYPROJECT["project"]
 PAGES = (ROOT / "README.md", *sorted((ROOT / "app" / "docs").glob("*.md")))
 VENDOR = ROOT / "static" / "vendor"
-TOP_LEVEL = {"alembic", "app", "deploy", "exercises", "static", "templates", "tests"}
+TOP_LEVEL = {"alembic", "app", "deploy", "exercises", "static", "templates", "tests", "tools"}
 
 
 def shown() -> Iterator[tuple[str, str]]:

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import httpx2
 
-from tests.audit.npm import locked
 from tests.federation.environment import peers, running
 from tests.needs import node, provided
 from tests.sockets import reserved_port
 from tests.waiting import HANGS
+from tools.audit.npm import locked
 
 _FOLDER = Path(__file__).with_name("oidc_provider")
 NODE = node()

@@ -7,8 +7,8 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-from tests.audit.npm import installed
 from tests.bench.figures import Figure
+from tools.audit.npm import installed
 
 _VERSION = "12"
 _LONGEST = 180  # seconds of a run

@@ -1,6 +1,6 @@
 """Small faults in a module, one at a time: which of them do the nearest tests not see?
 
-    python -m tests.mutation app/classes/people/policy.py [--tests FILE ...] [--sample N] [--seed N]
+    python -m tools.mutation app/classes/people/policy.py [--tests FILE ...] [--sample N] [--seed N]
 
 The tests are collected once. Each mutant runs in a process forked from there, whose functions have the
 mutant's code, with only those tests that call the function that it changes. What a survivor shows is

@@ -13,8 +13,8 @@ from pathlib import Path
 
 from playwright.sync_api import Browser, CDPSession
 
-from tests.audit import lighthouse
 from tests.bench.figures import Figure
+from tools.audit import lighthouse
 
 _EXERCISE = "exercises/collectives/ring-all-reduce-time/"
 _PAGES = {"front page": "", "exercise": _EXERCISE, "explorer": "explore/ring/"}

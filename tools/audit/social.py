@@ -1,6 +1,6 @@
 """Draws static/screenshot.png, for the README, and the icons of a home screen, from static/favicon.svg.
 
-Run it with `python -m tests.audit.social` when the pages have changed.
+Run it with `python -m tools.audit.social` when the pages have changed.
 """
 
 import tempfile

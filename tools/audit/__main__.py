@@ -1,4 +1,4 @@
-"""Looks at the site with tools from outside: python -m tests.audit [axe motion events pa11y lighthouse export contract]
+"""Looks at the site with tools from outside: python -m tools.audit [axe motion events pa11y lighthouse export contract]
 
 Prints a row a figure; ends with 1 if one misses its goal. `--pages home,ring` takes those whose
 names contain one of the words; `--runs 5` is for Lighthouse, of which the middle run counts.
@@ -12,18 +12,18 @@ from pathlib import Path
 
 from playwright.sync_api import Playwright, sync_playwright
 
-from tests.audit import access, contract, exported, lighthouse, motion
 from tests.bench.figures import Figure, row
 from tests.bench.load import server
 from tests.browser.browser import find, launch
 from tests.pages import EXPLORED, PAGES
+from tools.audit import access, contract, exported, lighthouse, motion
 
 _TOOLS = ("axe", "motion", "events", "pa11y", "lighthouse", "export", "contract")
 
 
 def main() -> int:
     """Print every figure."""
-    parser = argparse.ArgumentParser(prog="python -m tests.audit", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tools.audit", description=__doc__)
     parser.add_argument("tools", nargs="*", metavar="TOOL", help=f"{', '.join(_TOOLS)}; or all")
     parser.add_argument("--pages", default="", help="words that names of pages must contain")
     parser.add_argument("--runs", type=int, default=5, help="of Lighthouse on each page")

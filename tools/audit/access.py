@@ -9,9 +9,9 @@ from pathlib import Path
 from axe_playwright_python.sync_playwright import Axe  # type: ignore[import-untyped]
 from playwright.sync_api import Browser, Page
 
-from tests.audit.npm import installed
 from tests.bench.figures import Figure
 from tests.pages import PAGES, SAMPLES
+from tools.audit.npm import installed
 
 _THEMES = ("light", "dark")
 _WIDTHS = (1280, 390, 320)

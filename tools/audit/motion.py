@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from playwright.sync_api import Browser, Locator, Page
 
 from app.course.explorers import EXPLORERS
-from tests.audit.largest import largest_address
 from tests.bench.figures import Figure
+from tools.audit.largest import largest_address
 
 _PRESSES = 12
 _FEW = 6  # presses, where every explorer is measured

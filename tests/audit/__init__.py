@@ -1,1 +1,0 @@
-"""What is looked at with tools from outside: python -m tests.audit (make audit)."""

@@ -1,0 +1,1 @@
+"""What people and CI run beside the tests: audits of pages, mutations, advisories."""
