@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.labs.check.gpu_state import health_table
+from app.labs.check.gpu_state import health_table, read_xids
 from app.labs.check.hardware import driver, links
 from app.labs.check.kernels import check_network, pcie_under_load
 from app.labs.check.steps import after_the_load
@@ -71,6 +71,10 @@ BARE = {
 HEALTHY: Mapping[str, Kind] = {
     "one H100 SXM in a virtual machine": Kind(
         name=H100, count=1, said={LOG: Output(smi_log(1, every=JOINING))}
+    ),
+    "one GPU of a rack that waits for the others": Kind(
+        name=H100, count=1,
+        said={LOG: Output(smi_log(1, every={**JOINING, "platformInfo/peer_type": "Switch Connected"}))},
     ),
     "one H100 SXM of eight in a container": Kind(
         name=H100, count=1, said={NVLINK: linked(1), LOG: Output(smi_log(1))}
@@ -469,6 +473,13 @@ RATES: Mapping[str, tuple[str, float, CheckVerdict]] = {
 def test_a_rate_is_compared_with_what_is_real(what: str) -> None:
     gpu, rate, verdict = RATES[what]
     assert compare_expected("rate", rate, "TFLOP/s", "bf16 product", gpu).verdict is verdict
+
+
+def test_a_fault_of_before_the_check_is_over_once_the_driver_says_so_and_one_of_during_it_is_not() -> None:
+    fault = "[  {}] NVRM: Xid (PCI:0000:1b:00): 95, pid=77, name=python, Uncontained\n"
+    ended = "[  30.0] NVRM: Xid (PCI:0000:1b:00): 154, GPU recovery action changed from 0x1 (GPU Reset) to 0x0 (None)\n"
+    for at, left in ((9.9, []), (10.0, [95]), (10.1, [95])):
+        assert [one.number for one in read_xids(fault.format(at) + ended, begun=10.0)] == left
 
 
 def test_values_are_read_by_their_places() -> None:
