@@ -317,7 +317,8 @@ def test_changed_programs_are_of_every_sort() -> None:
 
 def test_careless_programs_read_less_than_they_are_given() -> None:
     right = "def f(values, n):\n    return [sum(values) + n / 3, len(values)]\n"
-    long, short = [1.5] * 13, [1.5] * 3
+    long: list[Plain] = [1.5] * 13
+    short: list[Plain] = [1.5] * 3
     found: dict[str, list[object]] = {}
     for one in careless_programs(right, "f", [[long, short], [2, 3.5, 9]]):
         names: dict[str, Any] = {}
