@@ -315,6 +315,13 @@ def test_changed_programs_are_of_every_sort() -> None:
     assert all(compile(source, "f", "exec") for source in changed)
 
 
+def test_a_product_that_is_compared_is_divided_in_every_way() -> None:
+    changed = {one.now for one in alterations("def f(a, b, c, n):\n    return a * b * c == n\n")}
+    assert {"n // a == b * c", "n // (a * b) == c", "n // (b * c) == a", "n // c == a * b"} <= changed
+    changed = {one.now for one in alterations("def f(a, b, n):\n    return n == (a + 1) * b\n")}
+    assert {"n // (a + 1) == b", "n // b == a + 1"} <= changed
+
+
 def test_careless_programs_read_less_than_they_are_given() -> None:
     right = "def f(values, n):\n    return [sum(values) + n / 3, len(values)]\n"
     long: list[Plain] = [1.5] * 13
@@ -336,6 +343,7 @@ def test_careless_programs_read_less_than_they_are_given() -> None:
         "argument 1 stored without": [*called[:2], called[1]],
     }
     assert {str(one) for one in careless_programs(right, "f", [[3]])} == {"the result to 6 decimals"}
+    assert "argument 0 capped" in map(str, careless_programs(right, "f", [[3, 4]]))
 
 
 def test_a_careless_program_that_no_call_reveals_is_found(catalog: Catalog, runner: Runner, loop: Loop) -> None:
@@ -364,6 +372,7 @@ def test_for_each_argument_two_calls_of_every_seed_differ_in_it_alone(catalog: C
         ("amount", 0.5, {"is below 1"}), ("amount", 2.5, {"is above 1", "is not whole"}),
         ("probability", 0.99, {"is above a half"}), ("probability", 0.991, {"is nearly 1"}), ("probability", 1, {"is 1"}),
         ("list of real", [0.0009, -0.0001], {"has two", "is tiny"}), ("list of real", [0.001, 0.5], {"has two"}),
+        ("list of real", [0.001, 0.0001], {"has two"}), ("list of real", [99, 100], {"has two"}),
         ("list of real", [100, 101], {"has two", "lies close together"}), ("list of real", [100, 102], {"has two"}),
         ("list of count", [1], {"has one"}), ("rows", [[1]] * 12, {"has more than 4", "is tall"}),
         ("rows", [[1]] * 13, {"has more than 4", "has more than 12", "is tall"}),
