@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.expressions import ExpressionError, Quantity, evaluate, fill, holds, latex, parse_expression
+from app.core.expressions import ExpressionError, Quantity, evaluate, fill, holds, latex, names_in, parse_expression
 from app.core.units import BYTE, SECOND
 from app.site.markdown import mathml
 from tests.each import each
@@ -90,3 +90,11 @@ def test_expressions_are_written_as_mathematics(text: str, written: str) -> None
     as_latex = latex(parse_expression(text, ["n"]))
     assert written in as_latex
     assert mathml(as_latex).startswith("<math")
+
+
+@each(
+    ("text", "symbols", "names"),
+    [("2/s", {"s"}, {"s"}), ("2/s", set(), set()), ("3 /s-1", {"s"}, {"s"}), ("2 B/s", {"s"}, set())],
+)
+def test_a_number_over_a_symbol_is_no_number_per_second(text: str, symbols: set[str], names: set[str]) -> None:
+    assert names_in(parse_expression(text, symbols)) == names

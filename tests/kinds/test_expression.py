@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from app.core.errors import AnswerError
-from app.core.expressions import evaluate
+from app.core.expressions import evaluate, names_in, parse_expression
 from app.course.content.catalog import Catalog
 from app.course.kinds import Verdict
 from app.course.kinds.expression import Expression
@@ -182,6 +182,14 @@ def test_latency_needs_a_unit(grade: Grade) -> None:
 
 def edges(exercise: Expression, name: str, seed: int = 0) -> set[float]:
     return {point[name].value for point in exercise.points(seed)}
+
+
+def test_no_symbol_beside_a_number_is_read_as_a_unit(catalog: Catalog) -> None:
+    for exercise in catalog.by_id.values():
+        if isinstance(exercise, Expression):
+            for symbol in exercise.symbols:
+                for text in (f"2/{symbol}", f"2 / {symbol}", f"2{symbol}", f"2 {symbol}", f"2*{symbol}"):
+                    assert names_in(parse_expression(text, exercise.symbols)) == {symbol}, (exercise.id, text)
 
 
 @each("answer", ["2**(ceil(log2(x)) - 1 - f)", "2^(round(log2(x)) - f)", "2^(floor(log2(x) - 1/2^30) - f)"])

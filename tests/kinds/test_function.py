@@ -3,6 +3,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import TypeAdapter, ValidationError
@@ -10,10 +11,11 @@ from pydantic import TypeAdapter, ValidationError
 from app.core.errors import UnavailableError
 from app.course.content.catalog import Catalog
 from app.course.kinds.base import Verdict
+from app.course.kinds.code.argument_classes import read_kind
 from app.course.kinds.code.buggy_line import BuggyLine
 from app.course.kinds.code.calls import Argument, outcome_sentence, plain_argument, python, round_result
 from app.course.kinds.code.function import Function
-from app.course.kinds.code.mutants import alterations
+from app.course.kinds.code.mutants import alterations, careless_programs
 from app.course.sandbox.process import CallRaised, CallReturned, Execution, Outcome, Plain, Reason, StoppedRun
 from app.course.sandbox.runner import Runner
 from app.site.markdown import inline_html
@@ -311,6 +313,75 @@ def test_changed_programs_are_of_every_sort() -> None:
     ):
         assert any(part in source for source in changed), part
     assert all(compile(source, "f", "exec") for source in changed)
+
+
+def test_a_product_that_is_compared_is_divided_in_every_way() -> None:
+    changed = {one.now for one in alterations("def f(a, b, c, n):\n    return a * b * c == n\n")}
+    assert {"n // a == b * c", "n // (a * b) == c", "n // (b * c) == a", "n // c == a * b"} <= changed
+    changed = {one.now for one in alterations("def f(a, b, n):\n    return n == (a + 1) * b\n")}
+    assert {"n // (a + 1) == b", "n // b == a + 1"} <= changed
+
+
+def test_careless_programs_read_less_than_they_are_given() -> None:
+    right = "def f(values, n):\n    return [sum(values) + n / 3, len(values)]\n"
+    long: list[Plain] = [1.5] * 13
+    short: list[Plain] = [1.5] * 3
+    found: dict[str, list[object]] = {}
+    for one in careless_programs(right, "f", [[long, short], [2, 3.5, 9]]):
+        names: dict[str, Any] = {}
+        exec(one.source, names)
+        found[str(one)] = [names["f"](*given) for given in ((long, 3.5), (short, 9), (short, 2))]
+    called = [[19.5 + 3.5 / 3, 13], [7.5, 3], [4.5 + 2 / 3, 3]]
+    assert found == {
+        "the result to 6 decimals": [[20.666667, 13], [7.5, 3], [5.166667, 3]],
+        "lists cut to 4": [[6 + 3.5 / 3, 4], *called[1:]],
+        "lists cut to 8": [[12 + 3.5 / 3, 8], *called[1:]],
+        "lists cut to 12": [[18 + 3.5 / 3, 12], *called[1:]],
+        "argument 0 stored without": called,
+        "argument 1 capped": [called[0], [4.5 + 3.5 / 3, 3], called[2]],
+        "argument 1 whole": [[20.5, 13], *called[1:]],
+        "argument 1 stored without": [*called[:2], called[1]],
+    }
+    assert {str(one) for one in careless_programs(right, "f", [[3]])} == {"the result to 6 decimals"}
+    assert "argument 0 capped" in map(str, careless_programs(right, "f", [[3, 4]]))
+
+
+def test_a_careless_program_that_no_call_reveals_is_found(catalog: Catalog, runner: Runner, loop: Loop) -> None:
+    exercise = function(catalog, "overlap/write-the-ratio")
+    bare = replace(exercise.contest(), always=[[10, 64, 600, 120, 495], [10, 8, 100, 120, 495]])
+    survivors = loop.run_until_complete(bare.measured(runner)).survivors
+    assert {"argument 3 stored without", "argument 4 stored without"} <= set(map(str, survivors))
+    assert loop.run_until_complete(exercise.contest().measured(runner)).survivors == ()
+
+
+def test_for_each_argument_two_calls_of_every_seed_differ_in_it_alone(catalog: Catalog) -> None:
+    for exercise in functions(catalog):
+        rows = exercise.rows_of_every_seed()
+        for place, name in enumerate(exercise.arguments if len(exercise.arguments) > 1 else ()):
+            others = {repr([*row[:place], *row[place + 1 :]]) for row in rows}
+            assert len(others) < len({repr(row) for row in rows}), f"{exercise.id} {name}"
+
+
+@each(
+    ("takes", "value", "classes"),
+    [
+        ("degree", 500, {"is another large number"}), ("degree", 501, {"is another large number", "is above 500"}),
+        ("count", 512, {"is a larger power of two", "is above 500"}),
+        ("positive", 0.001, {"is below 1"}), ("positive", 0.0009, {"is below 1", "is tiny"}),
+        ("positive", 1000, {"is above 1"}), ("amount", 1001, {"is above 1", "is huge"}),
+        ("amount", 0.5, {"is below 1"}), ("amount", 2.5, {"is above 1", "is not whole"}),
+        ("probability", 0.99, {"is above a half"}), ("probability", 0.991, {"is nearly 1"}), ("probability", 1, {"is 1"}),
+        ("list of real", [0.0009, -0.0001], {"has two", "is tiny"}), ("list of real", [0.001, 0.5], {"has two"}),
+        ("list of real", [0.001, 0.0001], {"has two"}), ("list of real", [99, 100], {"has two"}),
+        ("list of real", [100, 101], {"has two", "lies close together"}), ("list of real", [100, 102], {"has two"}),
+        ("list of count", [1], {"has one"}), ("rows", [[1]] * 12, {"has more than 4", "is tall"}),
+        ("rows", [[1]] * 13, {"has more than 4", "has more than 12", "is tall"}),
+    ],
+)  # fmt: skip
+def test_an_argument_belongs_to_its_classes(takes: str, value: Argument, classes: set[str]) -> None:
+    assert (
+        set(read_kind("it", takes, [value, 1] if isinstance(value, int | float) else [], []).classes(value)) == classes
+    )
 
 
 def test_the_calls_of_every_seed_are_found_when_they_lack(catalog: Catalog, runner: Runner, loop: Loop) -> None:

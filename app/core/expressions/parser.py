@@ -271,7 +271,7 @@ class Reader:
             symbol, self.at = found
             return scale_of(symbol)
         match = _UNIT.match(self.text, self.at)
-        if match is None or self.is_symbol(re.split(r"\W", match[1])[0]):
+        if match is None or self.is_symbol(re.split(r"\W", match[1].removeprefix("/"))[0]):  # 2/s, too
             return None
         self.at = match.end()
         return scale_of(match[1])

@@ -77,8 +77,7 @@ class ArgumentKind:
             own = [one for one in _NUMBERS[self.kind] if self.kind not in _MEASURED or one == 0 or _is_moderate(one)]
             yield from _shapes([_whole(one, self.kind) for one in own])
             if self.kind in _MEASURED:
-                for scale, shift in ((2**-20, 0), (1, 1024)):  # exact in binary
-                    yield from ([scale * one + shift for one in shape] for shape in _FEW)
+                yield from _scaled_shapes()
             return
         unit = _unit(self.given) if self.kind not in (*_WHOLE, "probability") else 1.0
         yield from (_whole(one * unit, self.kind) for one in _NUMBERS[self.kind])
@@ -294,6 +293,13 @@ def _shapes(numbers: Sequence[Scalar | Rows]) -> Iterator[list[Scalar | Rows]]:
     yield [middle, low, low, high, middle, low, middle]
     yield [*numbers[::-1], *numbers[:2]][:6]
     yield [*[*numbers[::-1], *numbers] * 5, middle][-16:]
+
+
+def _scaled_shapes() -> Iterator[list[Scalar | Rows]]:
+    """Lists of tiny numbers, and of numbers that differ by little; exact in binary."""
+    for scale, shift in ((2**-20, 0), (1, 1024)):
+        for shape in _FEW:
+            yield [scale * one + shift for one in shape]
 
 
 def _length_classes(count: int) -> Iterator[str]:
