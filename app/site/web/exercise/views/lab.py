@@ -31,6 +31,7 @@ from app.site.web.exercise.views.base import (
     OtherForm,
     inline,
     stored_names,
+    titled,
     typed_line,
 )
 from app.site.web.exercise.views.choice import OptionView, option_views
@@ -288,7 +289,7 @@ class LabView(KindView[LabExercise]):
                 yield inline(exercise.fill(cause.text, drawn))
             else:
                 title = inline(exercise.fill(asked.prompt, drawn)) if asked else typed_line(name)
-                yield title + ": " + typed_line(text)
+                yield titled(title, typed_line(text))
         if not texts:
             yield typed_line(stored)
 
