@@ -4,6 +4,7 @@ import re
 import xml.etree.ElementTree as ET
 from collections.abc import Iterator
 
+import pytest
 from fastapi.testclient import TestClient
 
 from app.authoring.proofs import figure_texts
@@ -154,3 +155,10 @@ def test_a_figure_ends_with_its_last_frame_whatever_number_was_typed() -> None:
     motion = illustrate(ExerciseFigure(draws="moving-ring"), NOTHING_DRAWN)
     assert isinstance(motion, Motion)
     assert [played_frame(motion, one) for one in (None, 0, 6, 14, 15, 10**6)] == [0, 0, 6, 14, 14, 14]
+
+
+@pytest.mark.parametrize("batch", [256, 33 * 256])
+def test_a_large_batch_is_a_few_small_ones(batch: int) -> None:
+    figure = ExerciseFigure(draws="small-and-large-step", **{"with": {"base": 256, "batch": batch}})
+    with pytest.raises(ValueError, match="2 to 32 times"):
+        illustrate(figure, NOTHING_DRAWN)

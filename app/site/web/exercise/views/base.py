@@ -196,7 +196,7 @@ class CodeView(KindView[E]):
         yield _folded_program(stored)
 
 
-def titled(title: Markup, text: Markup) -> Markup:
+def answer_line(title: Markup, text: Markup) -> Markup:
     """*text* after the *title* of its box."""
     return Markup(translate("{name}: {problem}", name=title, problem=text))
 

@@ -29,9 +29,9 @@ from app.site.web.exercise.views.base import (
     KindView,
     LabRecord,
     OtherForm,
+    answer_line,
     inline,
     stored_names,
-    titled,
     typed_line,
 )
 from app.site.web.exercise.views.choice import OptionView, option_views
@@ -289,7 +289,7 @@ class LabView(KindView[LabExercise]):
                 yield inline(exercise.fill(cause.text, drawn))
             else:
                 title = inline(exercise.fill(asked.prompt, drawn)) if asked else typed_line(name)
-                yield titled(title, typed_line(text))
+                yield answer_line(title, typed_line(text))
         if not texts:
             yield typed_line(stored)
 
