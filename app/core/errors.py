@@ -1,10 +1,11 @@
 """The errors that the app raises on purpose."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.core.translation import offer, translate
+from app.core.translation import language, offer, translate
 
 
 class AppError(Exception):
@@ -80,6 +81,9 @@ def capitalize(text: str) -> str:
     return text[:1].upper() + text[1:]  # Markup stays Markup
 
 
+_CHINESE = re.compile(r"[\u4e00-\u9fff]")
+
+
 def sentence(text: str) -> str:
     """A message as a sentence: a capital first letter, and a full stop where none ends it.
 
@@ -88,4 +92,6 @@ def sentence(text: str) -> str:
     >>> sentence("No such file.")
     'No such file.'
     """
-    return capitalize(text if text.endswith((".", "?", "!")) else text + ".")
+    if text.endswith((".", "?", "!", "。", "？", "！")):
+        return capitalize(text)
+    return capitalize(text) + ("。" if language() == "zh" and _CHINESE.search(text) else ".")

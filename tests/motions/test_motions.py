@@ -26,7 +26,7 @@ MOTIONS = {
     "gather": gather_beside_product(),
     "experts": tokens_to_experts(),
     "caches": growing_caches(),
-    "roof": climbed_roof(989e12, 3352e9),
+    "roof": climbed_roof("989 TFLOP/s", "3,352 GB/s"),
     "columns": covered_columns(49152, 8),
     "columns of 2": covered_columns(20480, 2),
     "steps": small_and_large_step(1024, 16384),
@@ -218,7 +218,7 @@ def test_every_column_is_on_one_gpu_in_the_frame_of_the_right_number_alone() -> 
 @pytest.mark.parametrize(
     ("motion", "goal"),
     [
-        (climbed_roof(1e15, 1e12), GOAL),
+        (climbed_roof("1 PFLOP/s", "1 TB/s"), GOAL),
         (memory_read(1e9, 4e12), GOAL),
         (memory_read(4e12, 1e9), GOAL),
         (small_and_large_step(256, 1024), 4),
@@ -235,7 +235,7 @@ def test_cells_fill_one_by_one_and_are_red_beyond_the_right_number(motion: Motio
 
 
 def test_the_dot_is_at_the_corner_of_the_roof_when_the_ridge_is_reached() -> None:
-    scene = climbed_roof(1e15, 1e12).on(PAPERS["wide"])
+    scene = climbed_roof("1 PFLOP/s", "1 TB/s").on(PAPERS["wide"])
     tops = [place.y for place in scene.places]
     assert all(later < earlier for earlier, later in zip(tops[:GOAL], tops[1 : GOAL + 1], strict=True))
     assert set(tops[GOAL:]) == {min(tops)}
@@ -246,9 +246,3 @@ def test_the_dot_is_at_the_corner_of_the_roof_when_the_ridge_is_reached() -> Non
 def test_weights_and_caches_have_cells_in_proportion_and_at_least_one() -> None:
     for weights, caches, cells in ((1.0, 1.0, 6), (2.0, 1.0, 8), (1.0, 1e6, 1), (1e6, 1.0, 11)):
         assert memory_read(weights, caches).frames[GOAL].cells.count("f") == cells
-
-
-@pytest.mark.parametrize(("base", "batch"), [(256, 256), (256, 33 * 256)])
-def test_a_large_batch_is_a_few_small_ones(base: int, batch: int) -> None:
-    with pytest.raises(ValueError, match="2 to 32 times"):
-        small_and_large_step(base, batch)

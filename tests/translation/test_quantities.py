@@ -54,7 +54,7 @@ def test_what_cannot_be_read_is_said_in_one_language(catalog: Catalog) -> None:
     with speaking("de"):
         exercise = catalog.spoken("de").exercise("hardware/days-on-a-cluster")
         answer = {"few": "soon", "many": "7 Tage", "cost": "3 %"}
-        with pytest.raises(AnswerError, match="^Auf 8\u202f192 GPUs: 'soon' .*12,5 Tage"):
+        with pytest.raises(AnswerError, match="^Auf 8\u202f192 GPUs: »soon« .*12,5 Tage"):
             asyncio.run(exercise.grade(0, answer, None))  # type: ignore[arg-type]
 
 

@@ -93,7 +93,7 @@ def test_what_a_stranger_wrote_is_quoted_and_never_translated() -> None:
     with pytest.raises(ValueError, match="cannot read 'a plain number'") as raised:
         read("a plain number", BYTE)
     with speaking("de"):
-        assert localize(str(raised.value)).startswith("'a plain number' kann nicht gelesen werden")
+        assert localize(str(raised.value)).startswith("»a plain number« kann nicht gelesen werden")
         assert localize("a plain number") == "a plain number"
 
 
@@ -102,8 +102,8 @@ def test_a_unit_that_is_close_is_offered_in_every_language() -> None:
         read("1 gb", BYTE)
     with speaking("de"):
         assert localize(str(raised.value)) == (
-            "'1 gb' kann nicht gelesen werden: 'gb' ist hier keine Einheit, erwartet wird B; "
-            "gemeint vielleicht GB or Gb?"
+            "»1 gb« kann nicht gelesen werden: »gb« ist hier keine Einheit, erwartet wird B; "
+            "gemeint vielleicht GB oder Gb?"
         )
 
 

@@ -213,8 +213,8 @@ def evaluate(text: str | Node, names: Names) -> Quantity:
     node = _tree(text, names)
     try:
         return _value(node, names)
-    except (OverflowError, ZeroDivisionError) as error:
-        raise ExpressionError(translate("the value is not a finite number ({error})", error=error)) from None
+    except (OverflowError, ZeroDivisionError):
+        raise ExpressionError(translate("the value is not a finite number")) from None
 
 
 def _tree(text: str | Node, names: Names) -> Node:

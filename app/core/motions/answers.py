@@ -4,11 +4,8 @@ from collections.abc import Callable, Sequence
 
 from app.core.charts.axes import Arrow, Color, Paper, Rect, Sheet, Words
 from app.core.charts.motion import Motion, MotionFrame, MovingPiece, Place, Scene
-from app.core.formulas.checks import positive, whole
-from app.core.motions.rings import MOST_RANKS
 from app.core.motions.shards import frame_table
-from app.core.translation import say, translate
-from app.core.units import BYTE_PER_SECOND, FLOP_PER_SECOND, Bytes, BytesPerSecond, Count, FlopsPerSecond, show
+from app.core.translation import translate
 
 GOAL = 12  # frames until a figure is complete, where they stand for parts of a whole
 MOST_STEPS = 32  # small batches in a large one that are drawn
@@ -40,10 +37,8 @@ def _motion(
     return Motion(title=title, summary=summary, frames=frames, on=on, table=frame_table(frames), ranks=ranks)
 
 
-def climbed_roof(peak: FlopsPerSecond, bandwidth: BytesPerSecond) -> Motion:
-    """A kernel that climbs a roofline as its intensity grows: frame GOAL is the ridge."""
-    flat = show(positive("peak", peak), FLOP_PER_SECOND)
-    slope = show(positive("bandwidth", bandwidth), BYTE_PER_SECOND)
+def climbed_roof(flat: str, slope: str) -> Motion:
+    """A kernel that climbs a roofline, a *slope* up to *flat*, as its intensity grows: frame GOAL is the ridge."""
     says = (
         translate("On the slope: the kernel is memory-bound, and its arithmetic waits for bytes."),
         translate("The ridge: bytes and arithmetic take equally long, and none waits for the other."),
@@ -84,11 +79,9 @@ def _roof_scene(flat: str, slope: str, paper: Paper) -> Scene:
     )
 
 
-def small_and_large_step(base: Count, batch: Count) -> Motion:
+def small_and_large_step(base: int, batch: int) -> Motion:
     """How far one step of a large batch goes, beside the small ones that it replaces: a cell for each."""
-    steps = whole("batch", batch) // whole("base", base)
-    if not 1 < steps <= MOST_STEPS:
-        raise ValueError(say("a batch must be 2 to {most} times the base", most=MOST_STEPS))
+    steps = batch // base
     says = (
         translate("The large step ends before the small ones do."),
         translate("One large step goes as far as all the small ones."),
@@ -108,10 +101,9 @@ def small_and_large_step(base: Count, batch: Count) -> Motion:
     )
 
 
-def memory_read(weights: Bytes, caches: Bytes) -> Motion:
+def memory_read(weights: float, caches: float) -> Motion:
     """What a decoding step reads from memory, up to where the time of a step ends: all of it in frame GOAL."""
-    share = positive("weights", weights) / (weights + positive("caches", caches))
-    first = min(max(round(share * GOAL), 1), GOAL - 1)
+    first = min(max(round(weights / (weights + caches) * GOAL), 1), GOAL - 1)
     says = (
         translate("Empty: what is not read when the step ends. A token needs all of it."),
         translate("All weights and all caches have been read once, and each sequence has its next token."),
@@ -148,11 +140,8 @@ def _lanes(names: Sequence[str], cells: tuple[int, int], paper: Paper) -> Scene:
     )
 
 
-def covered_columns(columns: Count, ranks: Count) -> Motion:
+def covered_columns(columns: int, ranks: int) -> Motion:
     """A matrix whose columns its GPUs take: each has as many as were typed, and frame GOAL gives each column to one."""
-    if whole("ranks", ranks, 2) > MOST_RANKS:
-        raise ValueError(say("ranks must be at most {most}, not {ranks}", most=MOST_RANKS, ranks=ranks))
-    whole("columns", columns)
     says = (
         translate("White columns are on no GPU: their part of the result is missing."),
         translate("Each column is on one GPU, and the parts of the result stand side by side."),

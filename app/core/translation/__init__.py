@@ -21,7 +21,7 @@ from app.core.translation.sentence import (
     fill_form,
     has_own_numerals,
     numeral_in,
-    with_large_numbers,
+    written_in,
 )
 from app.core.translation.sentence import Numeral as Numeral
 from app.core.translation.sentence import join_sentences as join_sentences
@@ -75,7 +75,8 @@ def translate(sentence: str, /, **values: object) -> str:
     if isinstance(sentence, Sentence):
         form, values = sentence.form, {**sentence.values, **values}
     found = form_of(form)
-    return with_large_numbers(SPOKEN.get(), fill_form(found, _spelled(values))) if values else found
+    code = SPOKEN.get()
+    return written_in(code, fill_form(found, _spelled(values), code)) if values else found
 
 
 def form_of(english: str) -> str:
@@ -111,7 +112,7 @@ def translate_known(text: str) -> str:
 def plural(one: str, many: str, number: int, /, **values: object) -> str:
     """*one* or *many* for *number*, in the current language; `{number}` is filled in as well."""
     found = form_of_number(one, many, number)
-    return fill_form(found, _spelled({**values, "number": number}))
+    return fill_form(found, _spelled({**values, "number": number}), SPOKEN.get())
 
 
 def form_of_number(one: str, many: str, number: int) -> str:

@@ -15,6 +15,7 @@ _NARROW = "\N{NARROW NO-BREAK SPACE}"  # between thousands: read back as it stan
 # Of Chinese, which counts by ten thousands: what a sentence says, and to which power of ten.
 _LARGE_WORDS = {"百万": 6, "十亿": 9}
 _LARGE = re.compile(rf"(?<![\w.,])(\d[\d,]*(?:\.\d+)?) ({'|'.join(_LARGE_WORDS)})")
+_SPACE_IN_CHINESE = re.compile("(?<=[\u3000-\u9fff\uff01-\uff60]) (?=[\u3000-\u9fff\uff01-\uff60])")
 _BY_TEN_THOUSANDS = ((12, "万亿"), (8, "亿"), (4, "万"))
 _NUMBER = re.compile(r"(?<![\w.,])\d+(?:,\d{3})*(?:\.\d+)?(?![\d,]|\.\d)")
 _DOLLARS = re.compile(r"\$([\d.,e]+(?:-\d+)?)(/\w+)?")
@@ -45,9 +46,13 @@ def numeral_in(code: str, text: str) -> str:
     return form(text) if form else text
 
 
-def with_large_numbers(code: str, text: str) -> str:
-    """*text*, a sentence in the language *code*, with large numbers as the language counts them."""
-    return counted_by_ten_thousands(text) if code == "zh" else text
+def written_in(code: str, text: str) -> str:
+    """*text*, a sentence in the language *code*, with its large numbers and without spaces that it does not write.
+
+    >>> written_in("zh", "给出的是 8.03 十亿，应为 无单位的数")
+    '给出的是 80.3 亿，应为无单位的数'
+    """
+    return _SPACE_IN_CHINESE.sub("", counted_by_ten_thousands(text)) if code == "zh" else text
 
 
 def counted_by_ten_thousands(text: str) -> str:
@@ -172,22 +177,27 @@ def join_sentences(sentences: Sequence[str], form: str = noted("{first}; {others
     return say(form, first=first, others=join_sentences(others, form)) if others else first
 
 
-def fill_form(form: str, values: Mapping[str, object]) -> str:
-    """*form* with *values* for its names."""
+_MARKS = {"de": "»«", "zh": "“”"}  # around what is quoted, where they are not those of Python
+
+
+def fill_form(form: str, values: Mapping[str, object], code: str = "") -> str:
+    """*form*, which is in the language *code*, with *values* for its names."""
     values = {name: v[:] if isinstance(v, Numeral) else plain(v) for name, v in values.items()}
     if "!r}" in form:
-        values = {name: _Quotation(value) for name, value in values.items()}
+        values = {name: _Quotation(value, _MARKS.get(code, "")) for name, value in values.items()}
     return form.format(**values)
 
 
 class _Quotation:
     """A value in a sentence, where `{name!r}` quotes it: a stranger may have written it."""
 
-    def __init__(self, value: object) -> None:
+    def __init__(self, value: object, marks: str) -> None:
         self._value = value
+        self._marks = marks
 
     def __repr__(self) -> str:
-        return quote_value(self._value)
+        text = quote_value(self._value)
+        return self._marks[0] + text[1:-1] + self._marks[1] if self._marks and isinstance(self._value, str) else text
 
     def __format__(self, form: str) -> str:
         return format(self._value, form)

@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import cache
 from typing import Annotated
 
-from app.core.translation import noted, say
+from app.core.translation import join_sentences, noted, say
 
 Exponent = int | Fraction  # nearly all are whole, and Python adds ints far faster
 # Exponents of byte, second, FLOP, joule, dollar, meter, kelvin, mole and ampere. As energy has one
@@ -487,4 +487,4 @@ def takes_prefix(scale: Scale) -> bool:
 def close_symbols(symbol: str) -> str:
     """The end of a sentence that offers the units that differ from *symbol* in case only."""
     same = [known for known in SCALES if known.lower() == symbol.lower()]
-    return say("; did you mean {names}?", names=" or ".join(same)) if same else ""
+    return say("; did you mean {names}?", names=join_sentences(same, noted("{first} or {others}"))) if same else ""

@@ -3,23 +3,27 @@
 from dataclasses import replace
 
 from app.core.charts.motion import Motion
-from app.core.formulas.checks import whole
-from app.core.motions.answers import climbed_roof, covered_columns, memory_read, small_and_large_step
+from app.core.formulas.checks import positive, whole
+from app.core.motions.answers import MOST_STEPS, climbed_roof, covered_columns, memory_read, small_and_large_step
 from app.core.motions.rings import MOST_RANKS, ring_motion
 from app.core.motions.shards import gather_beside_product, partial_sums, sharded_layers
 from app.core.motions.tokens import growing_caches, tokens_to_experts
 from app.core.motions.waits import failure_timeline, straggler_timeline
 from app.core.translation import say, translate
-from app.core.units import BYTE, Bytes, Count, show
+from app.core.units import BYTE, BYTE_PER_SECOND, FLOP_PER_SECOND, Bytes, BytesPerSecond, Count, FlopsPerSecond, show
 from app.course.illustrations.base import Illustration
 
 
-def _ring(ranks: Count = 8, size: Bytes | None = None) -> Motion:
+def _colored(ranks: int) -> int:
     if whole("ranks", ranks, 2) > MOST_RANKS:
         raise ValueError(say("ranks must be at most {most}, not {ranks}", most=MOST_RANKS, ranks=ranks))
+    return ranks
+
+
+def _ring(ranks: Count = 8, size: Bytes | None = None) -> Motion:
     if not size:
-        return ring_motion(ranks)
-    ring = ring_motion(ranks, (translate("{size} on each", size=show(size, BYTE)),))
+        return ring_motion(_colored(ranks))
+    ring = ring_motion(_colored(ranks), (translate("{size} on each", size=show(size, BYTE)),))
     last = ring.frames[-1]
     too_much = tuple(piece._replace(paint="rs") for piece in last.pieces)
     says = translate("The sums are complete. What is sent beyond them is on every rank already.")
@@ -30,6 +34,25 @@ def _layers(layers: Count = 4) -> Motion:
     return sharded_layers(whole("layers", layers, 1))
 
 
+def _roof(peak: FlopsPerSecond, bandwidth: BytesPerSecond) -> Motion:
+    slope = show(positive("bandwidth", bandwidth), BYTE_PER_SECOND)
+    return climbed_roof(show(positive("peak", peak), FLOP_PER_SECOND), slope)
+
+
+def _steps(base: Count, batch: Count) -> Motion:
+    if not 1 < whole("batch", batch) // whole("base", base) <= MOST_STEPS:
+        raise ValueError(say("a batch must be 2 to {most} times the base", most=MOST_STEPS))
+    return small_and_large_step(base, batch)
+
+
+def _memory(weights: Bytes, caches: Bytes) -> Motion:
+    return memory_read(positive("weights", weights), positive("caches", caches))
+
+
+def _columns(columns: Count, ranks: Count) -> Motion:
+    return covered_columns(whole("columns", columns), _colored(ranks))
+
+
 MOVING_RING = Illustration("moving-ring", "a ring all-reduce, chunk by chunk", _ring)
 SHARDED_LAYERS = Illustration("sharded-layers", "layers gathered and freed", _layers)
 PARTIAL_SUMS = Illustration("partial-sums", "an MLP split by columns, then by rows", partial_sums)
@@ -38,7 +61,7 @@ EXPERTS = Illustration("tokens-to-experts", "tokens on their way to experts", to
 CACHES = Illustration("growing-caches", "caches that grow token by token", growing_caches)
 STRAGGLER = Illustration("straggler", "ranks that wait for a slow one", straggler_timeline)
 FAILURE = Illustration("failure", "a checkpoint, a failure, and work that is lost", failure_timeline)
-ROOF = Illustration("roof", "the roofline of a GPU, without numbers on its axes", climbed_roof)
-STEPS = Illustration("small-and-large-step", "how far a large batch goes beside small ones", small_and_large_step)
-MEMORY_READ = Illustration("memory-read", "weights and caches that a decoding step reads", memory_read)
-COVERED = Illustration("covered-columns", "a matrix whose columns GPUs take", covered_columns)
+ROOF = Illustration("roof", "the roofline of a GPU, without numbers on its axes", _roof)
+STEPS = Illustration("small-and-large-step", "how far a large batch goes beside small ones", _steps)
+MEMORY_READ = Illustration("memory-read", "weights and caches that a decoding step reads", _memory)
+COVERED = Illustration("covered-columns", "a matrix whose columns GPUs take", _columns)

@@ -200,7 +200,11 @@ def part_sentences(parts: Mapping[str, PartVerdict], titles: Mapping[str, str], 
     *count* is the number of all answers, where *parts* are only some of them.
     """
     told = {name: worth_sentence(part.score / (count or len(parts))) for name, part in parts.items()}
-    return [f"*{titles[name]}*: {part.says} {told[name]}".strip() for name, part in parts.items() if part.says]
+    return [
+        translate("{name}: {problem}", name=f"*{titles[name]}*", problem=f"{part.says} {told[name]}".strip())
+        for name, part in parts.items()
+        if part.says
+    ]
 
 
 _EXACT = 1e-9

@@ -166,7 +166,8 @@ class QuantityExercise(Base):
     def listed_answers(self, seed: int) -> Iterator[str]:
         """The right value of each box under its title, as lines of a list."""
         for name, key in self.keys(seed).items():
-            yield f"- {self.title_of(name, seed)}: **{key.shown()}**"
+            told = translate("{name}: {problem}", name=self.title_of(name, seed), problem=f"**{key.shown()}**")
+            yield f"- {told}"
 
     def telling(self, seed: int) -> set[str]:
         """The figures of the right values."""

@@ -196,6 +196,11 @@ class CodeView(KindView[E]):
         yield _folded_program(stored)
 
 
+def answer_line(title: Markup, text: Markup) -> Markup:
+    """*text* after the *title* of its box."""
+    return Markup(translate("{name}: {problem}", name=title, problem=text))
+
+
 def typed_line(text: str) -> Markup:
     """What was typed, on one line that is not too long."""
     line = visible(" ".join(text.split()))

@@ -7,7 +7,7 @@ from markupsafe import Markup
 
 from app.course.kinds.design import Design, KnobRow
 from app.site.web.exercise.page_context import first_value
-from app.site.web.exercise.views.base import Form, FormInput, KindView, inline, stored_names, typed_line
+from app.site.web.exercise.views.base import Form, FormInput, KindView, answer_line, inline, stored_names, typed_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class DesignView(KindView[Design]):
         says = {row.name: row.says for row in exercise.question(seed).knobs}
         texts = stored_names(stored)
         for name, text in texts.items():
-            yield (inline(says[name]) if name in says else typed_line(name)) + ": " + typed_line(text)
+            yield answer_line(inline(says[name]) if name in says else typed_line(name), typed_line(text))
         if not texts:
             yield typed_line(stored)
 

@@ -30,6 +30,7 @@ from app.site.web.exercise.views.base import (
     KindView,
     LabRecord,
     OtherForm,
+    answer_line,
     inline,
     stored_names,
     typed_line,
@@ -289,7 +290,7 @@ class LabView(KindView[LabExercise]):
                 yield inline(exercise.fill(cause.text, drawn))
             else:
                 title = inline(exercise.fill(asked.prompt, drawn)) if asked else typed_line(name)
-                yield title + ": " + typed_line(text)
+                yield answer_line(title, typed_line(text))
         if not texts:
             yield typed_line(stored)
 

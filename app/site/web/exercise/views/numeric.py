@@ -8,7 +8,7 @@ from markupsafe import Markup
 from app.core.translation import translate, unit_word
 from app.course.kinds.numeric import ONLY, Box, Numeric
 from app.site.web.exercise.page_context import first_value
-from app.site.web.exercise.views.base import Form, FormInput, KindView, inline, stored_names, typed_line
+from app.site.web.exercise.views.base import Form, FormInput, KindView, answer_line, inline, stored_names, typed_line
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +46,7 @@ class NumericView(KindView[Numeric]):
         texts = stored_names(stored) if exercise.answers else {}
         for name, text in texts.items():
             title = inline(exercise.title_of(name, seed)) if name in exercise.answers else typed_line(name)
-            yield title + ": " + typed_line(text)
+            yield answer_line(title, typed_line(text))
         if not texts:
             yield typed_line(stored)
 

@@ -8,7 +8,7 @@ from markupsafe import Markup
 from app.core.translation import localize
 from app.course.kinds.sharding import MOVES, PLAN, THEN, Sharding
 from app.site.web.exercise.page_context import first_value
-from app.site.web.exercise.views.base import Form, FormInput, KindView, inline, stored_names, typed_line
+from app.site.web.exercise.views.base import Form, FormInput, KindView, answer_line, inline, stored_names, typed_line
 from app.site.web.exercise.views.numeric import BoxView, box_views, marks_of
 
 
@@ -60,7 +60,7 @@ class ShardingView(KindView[Sharding]):
         for name, text in texts.items():
             known = name == PLAN or name in exercise.answers
             title = inline(exercise.title_of(name, seed)) if known else typed_line(name)
-            yield title + ": " + typed_line(_plan(exercise, seed, text) if name == PLAN else text)
+            yield answer_line(title, typed_line(_plan(exercise, seed, text) if name == PLAN else text))
         if not texts:
             yield typed_line(stored)
 
