@@ -16,7 +16,7 @@ from app.server.network.routes import Router
 from app.site import Here
 from app.site.web.explore.figures import BOTH, figure_file
 from app.site.web.explore.layout_searches import LayoutSearches, search_layouts
-from app.site.web.explore.layouts import FIT, open_plan, planned, query_of, space_of, tables_of, without_layout
+from app.site.web.explore.layouts import FIT, choose_layout, drop_layout, layout_tables, open_plan, plan_query, space_of
 from app.site.web.explore.merged_pages import redirect_moved
 from app.site.web.explore.state import control_values, explore_values, explorer_called
 from app.site.web.explore.view import ExploreList, explorer_cards, explorer_page
@@ -81,9 +81,9 @@ async def show_run(request: Request, site: Here) -> Response:
         )
     except HTTPException as busy:  # the page comes without a search
         found = busy.detail
-    plan = await aside(planned, plan, found)
-    query = query_of(plan, request.query_params)
-    shown = await aside(explorer_page, site.catalog, FIT, query, _papers(request), tuple(tables_of(plan)))
+    plan = await aside(choose_layout, plan, found)
+    query = plan_query(plan, request.query_params)
+    shown = await aside(explorer_page, site.catalog, FIT, query, _papers(request), tuple(layout_tables(plan)))
     page = replace(shown.page, plan=plan, corrections=(*plan.notes, *shown.page.corrections))
     is_fragment = request.headers.get("x-fragment") == "1"
     around = frame(request, page.title, translate(FIT.summary), "explore", page.address)
@@ -95,7 +95,7 @@ async def show_run(request: Request, site: Here) -> Response:
 async def show_moved_better(request: Request) -> RedirectResponse:
     """The page of the run: it shows the best layout itself, with what was held."""
     given = {name: text for name, text in request.query_params.items() if name not in ("hold", "was", "show")}
-    return RedirectResponse(explorer_url(FIT.name, without_layout(given, request.query_params.getlist("hold"))), 308)
+    return RedirectResponse(explorer_url(FIT.name, drop_layout(given, request.query_params.getlist("hold"))), 308)
 
 
 @router.get("/{name}")

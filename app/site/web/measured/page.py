@@ -471,12 +471,12 @@ def _run_state(sent: Upload) -> Mapping[str, str]:
     if not is_configuration(sent.text):
         return next(filter(None, map(_state_of_report, sent.reports)), {})
     try:
-        return {**_machine(sent.fields), **read_pasted(sent.text, sent.fields.get("gpus", ""))}
+        return {**_machine_fields(sent.fields), **read_pasted(sent.text, sent.fields.get("gpus", ""))}
     except ValueError as error:
         raise InputError(localize(str(error))) from error
 
 
-def _machine(fields: Mapping[str, str]) -> Mapping[str, str]:
+def _machine_fields(fields: Mapping[str, str]) -> Mapping[str, str]:
     return {name: fields[name] for name in ("gpu", "gpus") if fields.get(name)}
 
 
