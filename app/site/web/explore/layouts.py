@@ -63,7 +63,7 @@ class RunPlan:
         """What nobody told of the run, in a sentence."""
         values = Values(read_controls(FIT.controls, self.state)[0])
         return translate(
-            "{batch:,} sequences of {sequence:,} tokens a step, {billions} billion tokens in all.",
+            "{batch:,} sequences of {sequence:,} tokens a step, {billions} billion tokens in total.",
             batch=values.count("batch"),
             sequence=values.count("sequence"),
             billions=figures(values.number("tokens") / _GIGA, 3),
