@@ -21,7 +21,7 @@ from app.main import create_app
 from app.server.config import Settings
 from app.site.web.reference.docs import documentation
 from app.site.web.search.entries import entries, index_file, index_of
-from app.site.web.search.index import Index, SearchEntry
+from app.site.web.search.index import Index, Kind, SearchEntry, kind_asked
 from app.site.web.search.shapes import query_shape
 from tests.client import Client
 from tests.each import each
@@ -95,6 +95,21 @@ def test_what_a_person_types_finds_the_page_that_answers(
 
 def test_every_page_that_answers_questions_can_be_found(catalog: Catalog) -> None:
     assert set(question_file().pages) <= {entry.href for entry in entries(catalog)}
+
+
+def test_a_word_that_is_a_term_is_not_taken_for_a_part_of_another() -> None:
+    inside = SearchEntry(kind="Exercise", title="Resharding", href="/inside", says="")
+    term = SearchEntry(kind="Term", title="shard", href="/term", says="")
+    assert [one.href for one in Index([inside]).find("shard").entries] == ["/inside"]
+    assert [one.href for one in Index([inside, term]).find("shard").entries] == ["/term"]
+
+
+def test_a_word_that_names_a_kind_of_page_prefers_that_kind() -> None:
+    kinds: tuple[Kind, ...] = ("Exercise", "Term", "Formula", "Lab", "Erratum")
+    index = Index([SearchEntry(kind=kind, title="bubble", href=kind, says="") for kind in kinds])
+    for word, kind in (("formula", "Formula"), ("lab", "Lab"), ("erratum", "Erratum"), ("exercise", "Exercise")):
+        assert index.find(f"bubble {word}").entries[0].href == kind
+    assert kind_asked("formula") is None  # a page of formulas, not one of them
 
 
 def test_two_ways_to_write_a_formula_have_one_shape() -> None:

@@ -93,11 +93,19 @@ def sent(client: TestClient, text: str) -> tuple[int, dict[str, str], str]:
     return answer.status_code, dict(parse_qsl(address.query)), unescape(answer.text)
 
 
-def test_a_configuration_a_log_or_an_error_fills_the_page(client: TestClient) -> None:
+def test_a_configuration_fills_the_page(client: TestClient) -> None:
     status, state, _ = sent(client, CONFIG)
     assert (status, state["model"][:9]) == (303, "layers=21")
-    status, state, _ = sent(client, '{"padding": "' + "x" * 20_000 + '", ' + CONFIG[1:])
+    status, state, _ = sent(client, " " * 20_000 + CONFIG)
     assert (status, state["model"][:9]) == (303, "layers=21")
+
+
+def test_the_doubts_of_a_configuration_stand_on_the_page_that_it_fills(client: TestClient) -> None:
+    status, _, page = sent(client, '{"zero_optimization": {"stage": 2},' + " " * 5000 + '"zenflow": {"a": 2}}')
+    assert (status, "The layout: not used: zenflow.a." in page) == (200, True)
+
+
+def test_a_log_or_an_error_fills_the_page(client: TestClient) -> None:
     said = (
         "Building llama3 8B with x\nBuilding 1-D device mesh with ['dp_shard'], [8]\n"
         "CUDA capacity: NVIDIA H100 80GB HBM3 with 79GiB\nglobal batch size 8, sequence length 8192"

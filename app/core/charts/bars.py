@@ -141,7 +141,7 @@ def bars_picture(chart: Bars, paper: Paper = WIDE) -> BarsPicture:
     """*chart* in pixels."""
     form = _FORMS[paper]
     notes = [bar.note or chart.axis.text(bar.value) for bar in chart.bars]
-    if chart.limit:  # what a bar comes to stands before it: after it, the line of the limit is near
+    if chart.limit:  # the sum of a bar stands before it: after it, the line of the limit is near
         named = tuple(replace(bar, name=f"{bar.name}, {note}") for bar, note in zip(chart.bars, notes, strict=True))
         chart, notes = replace(chart, bars=named), [""] * len(notes)
     placed = _scale(chart, paper, form, notes)

@@ -5,6 +5,7 @@ from dataclasses import replace
 
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
+from starlette.exceptions import HTTPException
 
 from app.core.charts.axes import PAPERS, Paper
 from app.core.errors import InputError
@@ -12,10 +13,10 @@ from app.core.translation import language, translate
 from app.course.explorers import EXPLORERS, Explorer
 from app.server.aside import aside
 from app.server.network.routes import Router
-from app.site import Here
+from app.site import Here, Site
 from app.site.web.explore.figures import BOTH, figure_file
 from app.site.web.explore.layout_searches import LayoutSearches, search_layouts
-from app.site.web.explore.layouts import FIT, open_plan, planned, query_of, space_of, tables_of, without_layout
+from app.site.web.explore.layouts import FIT, choose_layout, drop_layout, layout_tables, open_plan, plan_query, space_of
 from app.site.web.explore.merged_pages import redirect_moved
 from app.site.web.explore.state import control_values, explore_values, explorer_called
 from app.site.web.explore.view import ExploreList, explorer_cards, explorer_page
@@ -25,7 +26,7 @@ from app.site.web.urls import explorer_url
 
 TOLD = "told"  # in the address of "Just show me"
 _COOKIE = "shown"
-_COST = 60  # of an answer: a search may take a second
+_COST = 20  # of an answer: most searches take a tenth of a second
 _AGE = 400 * 24 * 3600  # seconds
 _BETWEEN = "."
 
@@ -68,17 +69,30 @@ def explore_list(request: Request, site: Here) -> Response:
 
 @router.get("/fit")
 async def show_run(request: Request, site: Here) -> Response:
-    """Whether a run fits: what its address leaves open is searched, or follows from the model."""
-    plan = await aside(open_plan, request.query_params)
+    """Whether the run of an address fits."""
+    return await run_page(request, site, request.query_params)
+
+
+async def run_page(request: Request, site: Site, given: Mapping[str, str], doubts: tuple[str, ...] = ()) -> Response:
+    """Whether a run fits: what *given* leaves open is searched, or follows from the model.
+
+    *doubts* are of a file that was read, in sentences.
+    """
+    plan = await aside(open_plan, given)
     searches: LayoutSearches = request.app.state.layout_searches
     key = (*plan.state.values(), *sorted(plan.told))
-    found = await searches.result(
-        key, lambda: search_layouts(lambda: space_of(plan)), lambda: spend(site.allowances.answers, "searches", _COST)
-    )
-    plan = await aside(planned, plan, found)
-    query = query_of(plan, request.query_params)
-    shown = await aside(explorer_page, site.catalog, FIT, query, _papers(request), tuple(tables_of(plan)))
-    page = replace(shown.page, plan=plan, corrections=(*plan.notes, *shown.page.corrections))
+    try:
+        found = await searches.result(
+            key,
+            lambda: search_layouts(lambda: space_of(plan)),
+            lambda: spend(site.allowances.answers, "searches", _COST),
+        )
+    except HTTPException as busy:  # the page comes without a search
+        found = busy.detail
+    plan = await aside(choose_layout, plan, found)
+    query = plan_query(plan, given)
+    shown = await aside(explorer_page, site.catalog, FIT, query, _papers(request), tuple(layout_tables(plan)))
+    page = replace(shown.page, plan=plan, corrections=(*doubts, *plan.notes, *shown.page.corrections))
     is_fragment = request.headers.get("x-fragment") == "1"
     around = frame(request, page.title, translate(FIT.summary), "explore", page.address)
     return render("explore/run_and_more.html" if is_fragment else "explore/fit.html", around, page)
@@ -89,7 +103,7 @@ async def show_run(request: Request, site: Here) -> Response:
 async def show_moved_better(request: Request) -> RedirectResponse:
     """The page of the run: it shows the best layout itself, with what was held."""
     given = {name: text for name, text in request.query_params.items() if name not in ("hold", "was", "show")}
-    return RedirectResponse(explorer_url(FIT.name, without_layout(given, request.query_params.getlist("hold"))), 308)
+    return RedirectResponse(explorer_url(FIT.name, drop_layout(given, request.query_params.getlist("hold"))), 308)
 
 
 @router.get("/{name}")

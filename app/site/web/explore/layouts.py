@@ -63,7 +63,7 @@ class RunPlan:
         """What nobody told of the run, in a sentence."""
         values = Values(read_controls(FIT.controls, self.state)[0])
         return translate(
-            "{batch:,} sequences of {sequence:,} tokens a step, {billions} billion tokens in all.",
+            "{batch:,} sequences of {sequence:,} tokens a step, {billions} billion tokens in total.",
             batch=values.count("batch"),
             sequence=values.count("sequence"),
             billions=figures(values.number("tokens") / _GIGA, 3),
@@ -136,7 +136,7 @@ def space_of(plan: RunPlan) -> Space:
     )
 
 
-def planned(plan: RunPlan, found: SearchResult | str) -> RunPlan:
+def choose_layout(plan: RunPlan, found: SearchResult | str) -> RunPlan:
     """*plan* in the best layout that was *found*, or in that of least memory."""
     if isinstance(found, str):
         return RunPlan(state=plan.state, told=plan.told, notes=(*plan.notes, found), found=found)
@@ -146,7 +146,7 @@ def planned(plan: RunPlan, found: SearchResult | str) -> RunPlan:
     return RunPlan(state=best, told=plan.told, notes=plan.notes, found=found)
 
 
-def query_of(plan: RunPlan, query: Mapping[str, str]) -> Mapping[str, str]:
+def plan_query(plan: RunPlan, query: Mapping[str, str]) -> Mapping[str, str]:
     """What the page of *plan* is asked for: the state before it only on the same machine."""
     values = Values(read_controls(FIT.controls, plan.state)[0])
     now, was = pack_state(FIT, values).split("~"), query.get(WAS, "").split("~")
@@ -158,12 +158,12 @@ def _layout_state(layout: Layout) -> Mapping[str, str]:
     return {name: str(getattr(layout, field)) for name, field in _FIELDS.items()}
 
 
-def without_layout(given: Mapping[str, str], held: Sequence[str]) -> Mapping[str, str]:
+def drop_layout(given: Mapping[str, str], held: Sequence[str]) -> Mapping[str, str]:
     """The state *given* without what a search may choose, but for what is *held*."""
     return {name: text for name, text in given.items() if text and (name not in _FIELDS or name in held)}
 
 
-def tables_of(plan: RunPlan) -> Iterator[StateTable]:
+def layout_tables(plan: RunPlan) -> Iterator[StateTable]:
     """The layouts that were found, the fastest first, then with less memory; why others were rejected."""
     found = plan.found
     if isinstance(found, str) or not found.top:
@@ -172,23 +172,23 @@ def tables_of(plan: RunPlan) -> Iterator[StateTable]:
     if refused := next(iter(found.rejected.items()), None):
         rule, count = localize(refused[0]), percent_text(refused[1] / found.layouts)
         says += translate(" {count} are refused by this rule: {rule}.", count=count, rule=rule)
-    yield _table(translate("The fastest layouts"), says, found.top, plan)
+    yield _layout_table(translate("The fastest layouts"), says, found.top, plan)
     front = [one for one in found.front[::-1] if one.step_time <= _SLOWEST * found.top[0].step_time]
     if len(front) > 1:
         says = translate("No other layout is as fast with as little memory.")
-        yield _table(translate("Less memory for more time"), says, front[:: -(-len(front) // _LISTED)], plan)
+        yield _layout_table(translate("Less memory for more time"), says, front[:: -(-len(front) // _LISTED)], plan)
 
 
-def _table(title: str, says: str, some: Sequence[LayoutCandidate], plan: RunPlan) -> StateTable:
+def _layout_table(title: str, says: str, some: Sequence[LayoutCandidate], plan: RunPlan) -> StateTable:
     rows = []
     for one in some:
         state = {**plan.state, **_layout_state(one.layout)}
         values, corrections = read_controls(FIT.controls, state)
         if not corrections:
-            rows.append(StateRow(layout_words(one.layout), url_state(FIT, Values(values)), _cells(one)))
+            rows.append(StateRow(layout_words(one.layout), url_state(FIT, Values(values)), _candidate_cells(one)))
     return StateTable(title=title, says=says, header=_HEADER, rows=tuple(rows), folded=True)
 
 
-def _cells(one: LayoutCandidate) -> tuple[str, ...]:
+def _candidate_cells(one: LayoutCandidate) -> tuple[str, ...]:
     limits = ", ".join(f"{percent_text(round(share, 2))} {name}" for name, share in list(one.limits.items())[:2])
     return show(one.step_time, SECOND), percent_text(one.mfu), show(one.memory, BYTE, 3), limits

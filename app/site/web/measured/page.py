@@ -34,7 +34,7 @@ from app.core.measurements.trace.report import TraceReport
 from app.core.measurements.trace.samples import SAMPLES, TraceSample
 from app.core.translation import language, localize, noted, translate
 from app.core.units import BYTE_PER_SECOND, in_english, show
-from app.course.explorers.configured_states import model_value
+from app.course.explorers.configured_states import ConfiguredState, model_value
 from app.labs.results.analysis import shipped_runs
 from app.server.aside import aside, current_payer, lift_ceiling
 from app.server.aside.jobs import BoundedJobs
@@ -43,6 +43,7 @@ from app.server.db.measurements import is_measurement_name
 from app.server.network.routes import Router
 from app.site import Here, Site
 from app.site.labs.match import own_runs
+from app.site.web.explore.explorer_page import run_page
 from app.site.web.explore.figures import BOTH, drawn_on, figure_file
 from app.site.web.explore.layouts import read_pasted
 from app.site.web.frame.renderer import Hyperlink, frame, render
@@ -435,8 +436,10 @@ async def compare_files(request: Request, site: Here) -> Response:
     reader: UploadReader = request.app.state.upload_reader
     try:
         sent = await reader.read(request)
-        if "run" in sent.fields and (state := await aside(_run_state, sent)):
-            return RedirectResponse(explorer_url("fit", state), 303)
+        if "run" in sent.fields and (run := await aside(_run_state, sent)).controls:
+            if run.doubts:  # which an address does not hold
+                return await run_page(request, site, run.controls, tuple(map(localize, run.doubts)))
+            return RedirectResponse(explorer_url("fit", run.controls), 303)
         cluster = await aside(_cluster, sent.fields)
         views = [await aside(_offered, site, one, sent.fields, cluster) for one in sent.reports]
     except InputError as error:
@@ -463,21 +466,22 @@ async def show_measurement(request: Request, site: Here, visiting: Visiting, nam
     return await aside(_published, request, name)
 
 
-def _run_state(sent: Upload) -> Mapping[str, str]:
+def _run_state(sent: Upload) -> ConfiguredState:
     """What the first file of *sent* that says something of a run says of it; empty if none does.
 
     Raises:
         InputError: a configuration cannot be read.
     """
     if not is_configuration(sent.text):
-        return next(filter(None, map(_state_of_report, sent.reports)), {})
+        return ConfiguredState(next(filter(None, map(_state_of_report, sent.reports)), {}), ())
     try:
-        return {**_machine(sent.fields), **read_pasted(sent.text, sent.fields.get("gpus", "")).controls}
+        found = read_pasted(sent.text, sent.fields.get("gpus", ""))
     except ValueError as error:
         raise InputError(localize(str(error))) from error
+    return found._replace(controls={**_machine_fields(sent.fields), **found.controls})
 
 
-def _machine(fields: Mapping[str, str]) -> Mapping[str, str]:
+def _machine_fields(fields: Mapping[str, str]) -> Mapping[str, str]:
     return {name: fields[name] for name in ("gpu", "gpus") if fields.get(name)}
 
 

@@ -417,12 +417,9 @@ def field_name(field: str) -> str:
 
 
 router = Router()
+_NEWEST_FIRST = dict(sorted(GPUS.items(), key=lambda known: -known[1].year))
 TABLES: tuple[tuple[str, str, Mapping[str, Record]], ...] = (
-    (
-        "GPUs",
-        noted("Peaks are dense; NVLink is one direction to all peers together."),
-        {name: GPUS[name] for name in sorted(GPUS, key=lambda name: -GPUS[name].year)},
-    ),
+    ("GPUs", noted("Peaks are dense; NVLink is one direction to all peers together."), _NEWEST_FIRST),
     (
         noted("Links"),
         noted("One direction of one GPU; effective is the bandwidth that NCCL was observed to reach."),
