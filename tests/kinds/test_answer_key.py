@@ -5,14 +5,15 @@ from pydantic import ValidationError
 
 from app.core.expressions import Quantity
 from app.core.units import RATIO, Reading, scale_of
-from app.course.kinds.answer_key import (
-    AskedQuantity,
+from app.course.kinds.answer_key import AskedQuantity, ScoredMistake, worth_sentence
+from app.course.kinds.common_mistakes import (
     QuestionNumbers,
-    ScoredMistake,
+    nearest_mistake,
+    no_factor,
+    not_whole,
     told_by_the_question,
-    worth_sentence,
+    too_coarse,
 )
-from app.course.kinds.common_mistakes import nearest_mistake, no_factor, not_whole, too_coarse
 from tests.each import each
 
 PLAIN, PERCENT, SECONDS = scale_of(""), scale_of("%"), scale_of("s")

@@ -5,7 +5,8 @@ import pytest
 from app.core.expressions import Quantity
 from app.core.units import BYTE
 from app.course.content.catalog import Catalog
-from app.course.kinds.answer_key import AnswerKey, AskedQuantity, QuestionNumbers, Sort, keys_of
+from app.course.kinds.answer_key import AnswerKey, AskedQuantity, Sort, keys_of
+from app.course.kinds.common_mistakes import QuestionNumbers
 from app.course.kinds.numeric import Numeric, question_numbers, visible_values
 from tests.each import each
 from tests.kinds.small import small

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Generic, TypeVar
 
+from app.core.expressions import Quantity
 from app.core.translation import noted, say, translate
 from app.core.units import BYTE, BYTE_PER_SECOND, RATIO, SECOND, Reading, Scale, scale_of, show_in
 from app.core.units.scales import DECIMAL, SCALES, takes_prefix
@@ -308,3 +309,131 @@ _COMMON = (
     *(CommonMistake(f"point-{n}", n, _times(n, _POINT), _anything) for n in (10, 100)),
     *(CommonMistake(f"point-{1 / n:g}", 1 / n, _share(n, _SMALL_POINT), _anything) for n in (10, 100)),
 )
+
+
+_NEAR_MISSES_ROUNDED = 0.005  # how near, where a number was rounded to three figures
+_NEAR_MISSES_APART = 0.1  # of the distance between n and n - 1
+_EIGHT = 8
+_REST_ROUNDED = 0.1  # of the right value, that may be lost where the rest is rounded
+_ONE_OFF = 0.02  # how near 1 a difference must be
+_MULTIPLIED = ("amount", "count", "factor", "share")  # what may be that many times as much, by mistake
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionNumbers:
+    """The *counts* in a question, whole numbers from 3 on, and the quantities that it gives.
+
+    Those that are *measured*, such as the 50 of 50 GB/s, count no things.
+    """
+
+    counts: frozenset[int] = frozenset()
+    given: tuple[Quantity, ...] = ()
+    measured: frozenset[int] = frozenset()
+
+    @property
+    def has_eight(self) -> bool:
+        """Whether a factor of 8 may come from the question, and not from bits."""
+        return _EIGHT in self.counts
+
+
+def told_by_the_question(reading: Reading, right: float, scale: Scale, numbers: QuestionNumbers, sort: str) -> str:
+    """Feedback on a wrong *reading* that the *numbers* of the question explain; else empty.
+
+    The *sort* of the quantity decides what may be said of it.
+    """
+    value = reading.value
+    if not value or not right:
+        return ""
+    if is_trivial(value, scale) or is_trivial(right, scale):
+        return _given_back(value, scale, numbers)
+    close = max(_CLOSER, min(reading.step / 2 / abs(value), _NEAR_MISSES_ROUNDED))
+    return (
+        (_another_relation(reading, right, scale, close, sort) if scale.unit is RATIO else "")
+        or (_off_by_a_count(value / right, numbers, close) if sort in _MULTIPLIED else "")
+        or _given_back(value, scale, numbers)
+    )
+
+
+def is_trivial(value: float, scale: Scale) -> bool:
+    """Whether *value* is a plain 0 or 1, of which a relation to another number says nothing, or all."""
+    return scale.unit is RATIO and scale.factor == 1 and value in (0, 1)
+
+
+def _another_relation(reading: Reading, right: float, scale: Scale, close: float, sort: str) -> str:
+    """Feedback on a plain number that is the inverse of the right one, its rest, or one off."""
+    value = reading.value
+    if _is_near(value * right, 1, close):
+        return translate("Your number is the inverse of the right one: check what is divided by what.")
+    rest = 1 - right
+    # Beside a right value of next to nothing, what is near all of it is not the rest.
+    slack = max(close, min(reading.step / 2 / abs(right), _REST_ROUNDED))
+    if scale.factor < 1 and rest and _is_near(value, rest, close) and abs(value - rest) <= slack * abs(right):
+        return translate(
+            "Your number and the right one add up to 100 %: does the question ask for this part, or for the rest?"
+        )
+    is_one_off = abs(abs(value - right) - 1) <= _ONE_OFF
+    if sort == "factor" and is_one_off and any(_is_near(value, right + one, close) for one in (-1, 1)):
+        return translate(
+            "Your number and the right one differ by exactly 1: “how many times as much” is not "
+            "the same as “how much more”."
+        )
+    return ""
+
+
+def _off_by_a_count(ratio: float, numbers: QuestionNumbers, close: float) -> str:
+    """Feedback on *ratio* times the right number, where it comes from one of the *numbers*."""
+    for n in sorted(numbers.counts):
+        is_measured = n in numbers.measured
+        if _is_near(ratio, n, close):
+            if is_measured:
+                form = noted("Your number is {count} times the right one: is a factor of {count} used wrongly?")
+                return translate(form, count=f"{n:,}")
+            return translate(
+                "Your number is {count} times the right one: is a factor of {count} used where it "
+                "should not be, or is it for all {count} instead of one?",
+                count=f"{n:,}",
+            )
+        if _is_near(ratio * n, 1, close):
+            if is_measured:
+                form = noted("Your number is 1/{count} of the right one: is a factor of {count} left out?")
+                return translate(form, count=f"{n:,}")
+            return translate(
+                "Your number is 1/{count} of the right one: is a factor of {count} left out, or is "
+                "it for one of {count} instead of all?",
+                count=f"{n:,}",
+            )
+    return _off_by_one_of(ratio, numbers.counts - numbers.measured)
+
+
+def _off_by_one_of(ratio: float, counts: Iterable[int]) -> str:
+    """Feedback where n was counted instead of n - 1, or the other way around."""
+    for n in sorted(counts):
+        for numerator, denominator in ((n, n - 1), (n - 1, n)):
+            if _is_near(ratio * denominator / numerator, 1, min(_CLOSER, _NEAR_MISSES_APART / n)):
+                return translate(
+                    "Your number is {numerator}/{denominator} of the right one: do all {count} "
+                    "count here, or one fewer?",
+                    numerator=f"{numerator:,}",
+                    denominator=f"{denominator:,}",
+                    count=f"{n:,}",
+                )
+    return ""
+
+
+def _given_back(value: float, scale: Scale, numbers: QuestionNumbers) -> str:
+    """Feedback on a *value* that the question itself has."""
+    known = [one.value for one in numbers.given if one.dimension == scale.unit.dimension]
+    written = scale
+    if scale.unit is RATIO:
+        known += map(float, numbers.counts)
+        written = scale if scale.factor < 1 else scale_of("")  # 32 sequences are not 32 tokens
+    if not any(_is_near(value, one, _CLOSER / 2) for one in known if one):
+        return ""
+    return translate(
+        "{value} is given in the question. What it asks for has to be worked out from that.",
+        value=show_in(value, written, _READ_AS),
+    )
+
+
+def _is_near(value: float, other: float, close: float) -> bool:
+    return abs(value / other - 1) <= close

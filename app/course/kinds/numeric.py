@@ -22,7 +22,6 @@ from app.course.kinds.answer_key import (
     AnswerKey,
     AskedQuantity,
     Mistake,
-    QuestionNumbers,
     Sort,
     keys_of,
     part_sentences,
@@ -41,6 +40,7 @@ from app.course.kinds.base import (
     Where,
     first_mistake,
 )
+from app.course.kinds.common_mistakes import QuestionNumbers
 from app.course.kinds.drawn_values import Draw, UnitName, redraw
 from app.course.sandbox.runner import Runner
 

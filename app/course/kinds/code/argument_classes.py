@@ -198,7 +198,7 @@ class ArgumentClasses:
         return [*found, *self._neighbors([*rows, *found])]
 
     def _neighbors(self, rows: Sequence[Sequence[Argument]]) -> Iterator[list[Argument]]:
-        """For each argument a row that is one of *rows* but for it: what was worked out for others is no answer."""
+        """For each argument a row that is one of *rows* but for it: a stored result of another call is wrong."""
         for place, one in enumerate(self.arguments if len(self.arguments) > 1 else ()):
             changed = ([*row[:place], value, *row[place + 1 :]] for row in rows for value in reversed(one.column))
             new = (row for row in changed if row not in rows and self._is_sensible(row))
