@@ -4,7 +4,7 @@ To move a pin, read what has changed there; `make newest` runs the tests of what
 """
 
 CONNECTION, PROCESSES = "app/server/network/guard.py", "app/commands/processes.py"
-ROUTES, RING = "app/server/network/routes.py", "app/labs/library/ring_attention/computation.py"
+ROUTES, RING = "app/server/network/routes.py", "app/labs/library/ring_attention/worker.py"
 FAKE_GPU, FAKE_TRAINING = "tests/labs/fake_gpu.py", "tests/labs/fake_training.py"
 ON_GPU, CONFTEST = "tests/labs/test_on_gpu.py", "tests/conftest.py"
 ACCESSIBLE = "tests/browser/accessible.py"

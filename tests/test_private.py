@@ -158,7 +158,7 @@ def test_what_is_imported_is_declared() -> None:
             canonicalize_name(Requirement(one).name)
             for one in chain(PROJECT["dependencies"], *(optional[extra] for extra in extras))
         }
-        for folder, extras in {"app": ("lab", "people", "postgres"), "tests": optional}.items()
+        for folder, extras in {"app": ("lab", "people", "postgres"), "tests": optional, "tools": optional}.items()
     }
     providers = packages_distributions()
     missing = {
