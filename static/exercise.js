@@ -55,7 +55,9 @@ function show(html, number, helps) {
   const figure = document.querySelector(".illustration[data-frames]");
   if (figure && fresh.dataset.reached) {
     figure.querySelector(".answered").hidden = false;
-    figure.dispatchEvent(new CustomEvent("reached", { bubbles: true, detail: Number(fresh.dataset.reached) }));
+    const frame = Number(fresh.dataset.reached);
+    const beat = Math.min(900, Math.max(500, 6000 / frame)); // milliseconds: its pieces have the time to move
+    figure.dispatchEvent(new CustomEvent("reached", { bubbles: true, detail: [frame, beat] }));
   }
   if (fresh.dataset.state === "correct") kept.finish();
 }

@@ -4,21 +4,21 @@ import { move as moveFrom, remember } from "./motion.js";
 import { readNumber, spelled } from "./numerals.js";
 import { say } from "./say.js";
 
-const form = document.querySelector("[data-explore]");
+export const form = document.querySelector("[data-explore]");
 const live = document.querySelector("[data-live]");
 const offline = document.querySelector("[data-offline]");
 const reset = document.querySelector("[data-reset]");
-const slideOf = (name) => form.querySelector(`[data-for="${name}"]`);
+export const slideOf = (name) => form.querySelector(`[data-for="${name}"]`);
 let asked = 0;
 let waiting = 0;
 let quiet = 0;
 
-const explored = () => document.querySelector("#explored");
+export const explored = () => document.querySelector("#explored");
 const guess = () => document.querySelector("#asked [name=guess]");
 
 // A hidden answer stays hidden while the controls move: the question changes with them.
 function address() {
-  const query = new URLSearchParams([...new FormData(form)].filter(([, text]) => text));
+  const query = new URLSearchParams(new FormData(form));
   if (explored().dataset.hidden) query.set("predict", "1");
   return `${form.getAttribute("action")}?${query}`;
 }
@@ -31,20 +31,6 @@ function replaceExplored(fresh, old) {
     .querySelectorAll("details")
     .forEach((details, index) => (details.open = open[index] ?? false));
   moveFrom(before, fresh);
-}
-
-// A run: an empty field shows what was found for it.
-function fill() {
-  const state = explored().dataset.state?.split("~") ?? [];
-  const boxes = [...form.querySelectorAll(".control [name]")];
-  boxes.forEach((box, index) => {
-    if (box.value) return;
-    if (box.options) box.options[0].text = state[index];
-    else {
-      box.placeholder = state[index].split(" ")[0];
-      placed(slideOf(box.name), box.placeholder);
-    }
-  });
 }
 
 function replaceAsked(fresh) {
@@ -88,9 +74,9 @@ async function show(here = address()) {
       const old = document.querySelector(part);
       if (old) replaceExplored(page.querySelector(part), old);
     }
-    fill();
+    document.dispatchEvent(new Event("explored"));
     place(slideOf, held);
-    if (!form.elements.was) reset.href = form.getAttribute("action") + (explored().dataset.hidden ? "" : "?show=1");
+    if (reset) reset.href = form.getAttribute("action") + (explored().dataset.hidden ? "" : "?show=1");
     settle(here);
     offline.hidden = true;
   } catch {
@@ -145,7 +131,7 @@ function written(slide) {
   return spelled(value < 10 && Number(low) < 1 ? Number(value.toPrecision(2)) : Math.round(value));
 }
 
-function placed(slide, text) {
+export function placed(slide, text) {
   const { scaling, low, high } = slide.dataset;
   const value = readNumber(text);
   if (Number.isNaN(value)) return;
@@ -165,18 +151,8 @@ function said(slide) {
   slide.setAttribute("aria-valuetext", `${box.value} ${unit}`.trim());
 }
 
-// What is shown is compared with the state before a control began to move.
-let begun = "";
-function begin(name) {
-  const { state } = explored().dataset;
-  if (state && name !== begun) form.elements.was.value = state;
-  begun = name;
-}
-form.addEventListener("change", () => (begun = ""));
-
 form.addEventListener("input", (event) => {
   const target = event.target;
-  begin(target.dataset.for ?? target.name);
   if (target.matches("[data-for]")) {
     form.elements[target.dataset.for].value = written(target);
     said(target);

@@ -3,7 +3,6 @@ import { say } from "./say.js";
 
 const still = matchMedia("(prefers-reduced-motion: reduce)");
 const BEAT = 900; // milliseconds that a frame stands
-const ANSWERED = 6000; // milliseconds in which an answer is played, if its pieces have the time to move
 const FLIGHT = 420; // milliseconds that a piece moves, as in the style sheet
 const MOMENTS = 90; // frames that a timeline has at most
 const known = new WeakMap();
@@ -206,9 +205,9 @@ if (beside) {
 }
 
 // The figure of an exercise plays the number that was typed, and stops there.
-document.addEventListener("reached", ({ target, detail }) => {
-  playerOf(target).beat = Math.min(BEAT, Math.max(FLIGHT + 80, ANSWERED / detail));
-  playTo(target, detail, 0);
+document.addEventListener("reached", ({ target, detail: [frame, beat] }) => {
+  playerOf(target).beat = beat;
+  playTo(target, frame, 0);
 });
 
 const opened = document.querySelector("[data-runs]");

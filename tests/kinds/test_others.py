@@ -147,7 +147,7 @@ def test_a_wrong_function_hears_what_is_wrong(grade: Grade, body: str, says: str
 def test_the_first_failing_call_is_shown_with_its_place(grade: Grade) -> None:
     verdict = grade(FUNCTION, HEAD + f"return {VALUE} if n != 1024 else 5")
     assert verdict.feedback[0].startswith("Call ")
-    assert "of 26: `ring_allreduce_ms(" in verdict.feedback[0]
+    assert "of 41: `ring_allreduce_ms(" in verdict.feedback[0]
     assert 0 < verdict.score < 1
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import re
+from dataclasses import asdict
 from html import unescape
 from pathlib import Path
 from urllib.parse import parse_qsl
@@ -9,8 +10,10 @@ from urllib.parse import parse_qsl
 import pytest
 from starlette.exceptions import HTTPException
 
-from app.core.formulas.layout import step_time_range
+from app.core.formulas.layout import step_time
 from app.core.formulas.presets import Layout
+from app.core.predicting.estimate import estimate
+from app.core.predicting.reader import PredictionReader
 from app.core.searching import SearchResult, Space
 from app.core.units import SECOND, show
 from app.course.explorers import EXPLORERS, open_explorer
@@ -74,7 +77,10 @@ def test_the_step_is_said_with_its_range(client: Client) -> None:
     plan = open_plan(state)
     values = open_explorer(EXPLORERS, "fit", dict(plan.state)).values
     placed = placement(values)
-    low, high = step_time_range(placed.model, placed.cluster, placed.layout)
+    line = {"model": "GPT-2", "cluster": "1 T4", "layout": asdict(placed.layout)}
+    predicted = estimate(PredictionReader().asked(line))
+    step = step_time(placed.model, placed.cluster, placed.layout).total
+    low, high = min(predicted.low, step), max(predicted.high, step)
     assert low < high
     assert f"({show(low, SECOND, 3)} to {show(high, SECOND, 3)}) a step" in headline(
         client.get(PAGE, params=state).text

@@ -7,12 +7,13 @@ from dataclasses import replace
 from app.core.charts.axes import Axis, Color, Drawing, Tone, money_text, percent_text
 from app.core.charts.bars import Bar, Bars, Part
 from app.core.formulas.cost import electricity_cost
-from app.core.formulas.layout import step_time_range
 from app.core.formulas.memory import memory_budget
 from app.core.formulas.presets import Layout
+from app.core.formulas.presets.stacks import likely_stack, stack_recipe
 from app.core.formulas.step.speeds import attention_kernels
+from app.core.predicting.estimate import PredictionRequest, estimate
 from app.core.translation import noted, translate, translate_known
-from app.core.units import BYTE, DOLLAR, FLOP, JOULE, SECOND, show
+from app.core.units import BYTE, DOLLAR, FLOP, JOULE, SECOND, Seconds, show
 from app.course.explorers.base import (
     Explorer,
     ExplorerOutput,
@@ -79,15 +80,34 @@ def verdict_of(run: Projection, paper: ExplorableRun | None) -> YesOrNo:
 
 def _step_text(run: Projection) -> str:
     """The time of a step with its range, and the layout, in a sentence."""
-    placed, total = run.placed, run.times.total
-    low, high = step_time_range(placed.model, placed.cluster, placed.layout, run.shares)
-    step = show(total, SECOND, 3)
-    if high > low * (1 + _SEEN):
-        step = translate("{step} ({low} to {high})", step=step, low=show(low, SECOND, 3), high=show(high, SECOND, 3))
-    says = translate("{step} a step, {layout}.", step=step, layout=layout_words(placed.layout))
+    low, high = _step_range(run)
+    step = translate(
+        "{step} ({low} to {high})",
+        step=show(run.times.total, SECOND, 3),
+        low=show(low, SECOND, 3),
+        high=show(high, SECOND, 3),
+    )
+    says = translate("{step} a step, {layout}.", step=step, layout=layout_words(run.placed.layout))
     if run.spare < _HELD_BACK * run.memory.total:
         says += translate(" That is tight: an allocator may hold 5 % more than it hands out.")
     return says
+
+
+def _step_range(run: Projection) -> tuple[Seconds, Seconds]:
+    """The shortest and the longest step with the program that would most likely train, which nobody named."""
+    placed, total = run.placed, run.times.total
+    stack = likely_stack(placed.layout, placed.cluster.gpu, None)
+    found = estimate(
+        PredictionRequest(
+            model=placed.model,
+            cluster=placed.cluster,
+            layout=placed.layout,
+            recipe=stack_recipe(stack, None),
+            shares=run.shares,
+            stack=stack,
+        )
+    )
+    return min(found.low, total), max(found.high, total)
 
 
 def layout_words(layout: Layout) -> str:
