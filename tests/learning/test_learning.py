@@ -149,7 +149,7 @@ def test_extras_come_when_every_path_is_finished(catalog: Catalog) -> None:
 def test_the_place_on_the_path_is_said(catalog: Catalog) -> None:
     found = next_exercise(catalog, {"memory/the-three-stages"}, "memory")
     assert found
-    assert found.reason == "Number 2 of 8 on the path in ZeRO memory."
+    assert found.reason == "Number 2 of 7 on the path in ZeRO memory."
 
 
 def test_a_known_chapter_comes_after_the_extras_of_all_others(catalog: Catalog) -> None:

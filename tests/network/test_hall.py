@@ -67,6 +67,8 @@ def test_a_hall_signs_in_beside_wrong_codes_and_a_spent_budget(site: Site) -> No
         async with running(app) as asker:
             site.allowances.processor.wait(Payer(HALL), 20)  # the greedy one has been there for a while
             others = [asyncio.create_task(one) for one in (vandal(asker), *(greedy(asker, n) for n in range(8)))]
+            while not any(one.status == 429 for one in refused):
+                await asyncio.sleep(0.01)
             seen = await asyncio.gather(*(arrive(asker, code) for code in codes))
             for one in others:
                 one.cancel()

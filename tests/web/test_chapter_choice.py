@@ -27,7 +27,7 @@ def test_a_choice_is_carried_by_links_and_kept(client: TestClient, catalog: Cata
     assert (kept.status_code, kept.headers["location"]) == (303, f"{FIRST}?seed={seed}")
     exercise = client.get(f"{FIRST}?seed={seed}").text
     assert "128 H200 SXM" in exercise
-    assert f"/exercises/your-cluster/failures-of-your-run?seed={seed}" in exercise
+    assert f"/exercises/your-cluster/derive-the-size?seed={seed}" in exercise
     right_one = catalog.exercise(FIRST.removeprefix("/exercises/")).right_answer(int(seed))
     given = (
         {f"answer.{name}": text for name, text in right_one.items()}

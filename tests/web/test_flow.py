@@ -145,12 +145,12 @@ def test_a_path_is_numbered_and_says_how_long_it_takes(client: TestClient, topic
     page = client.get("/chapters/collectives").text
     path = re.findall(r'<ol class="list">(.*?)</ol>', page, re.DOTALL)[0]
     rows = [words(row) for row in re.findall("<li>(.*?)</li>", path, re.DOTALL)]
-    assert len(rows) == len(topic.path) == 7
+    assert len(rows) == len(topic.path) == 8
     for number, (row, exercise) in enumerate(zip(rows, topic.path, strict=True), 1):
         assert row.startswith(f"{number} {exercise.title}")
         assert row.endswith(f"{exercise.minutes} min")
     minutes = sum(exercise.minutes for exercise in topic.path)
-    assert f"0 of 7 solved, about {minutes} min" in words(page)
+    assert f"0 of 8 solved, about {minutes} min" in words(page)
 
 
 def test_the_path_beside_an_exercise_marks_the_one_shown(client: TestClient) -> None:

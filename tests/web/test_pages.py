@@ -158,7 +158,7 @@ def test_home_suggests_what_is_not_solved_yet(client: TestClient) -> None:
     page = fields(client.get("/").text)
     assert "Continue: Time of a ring all-reduce" in page
     assert "Your streak is 1 day with an answer" in page
-    assert "Number 2 of 7 on the path in Ring all-reduce." in page
+    assert "Number 2 of 8 on the path in Ring all-reduce." in page
 
 
 def test_after_a_right_answer_the_next_one_is_offered(client: TestClient) -> None:

@@ -26,7 +26,7 @@ FILES = (
 # Pages of a class open for its members only: tests of their own walk them.
 OF_A_CLASS = ("/classes/", "/assignments/", "/me", "/join/")
 # Pages that need a link of a platform, or a session: tests/federation/lti opens them.
-LINKED = ("/lti/register", "/classes/{class_id}/platform")
+LINKED = ("/lti/register", "/classes/{class_id}/platform", "/explore/fit/better")
 # Steps of a sign-in, each of which needs the one before it.
 SIGN_IN = ("/sign-in/back", "/sign-in/proxy", "/sign-in/name", "/sign-in/connect", "/sign-in/{provider}")
 # Addresses that lead on, and results, which tests/web/course opens.

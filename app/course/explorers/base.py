@@ -231,7 +231,9 @@ def predicted_figure(explorer: Explorer, shown: ExplorerOutput) -> KeyFigure | N
 
 
 def guess_question(explorer: Explorer, values: Values) -> str:
-    """The question for *values* (Markdown)."""
+    """The question for *values* (Markdown); empty if nothing is asked."""
+    if not explorer.question:
+        return ""
     changed = [text for aside, text in _changed(explorer, values) if not aside]
     if not changed:
         return translate(explorer.question)

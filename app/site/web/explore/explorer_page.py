@@ -70,10 +70,10 @@ def explore_list(request: Request, site: Here) -> Response:
 @router.get("/fit")
 async def show_run(request: Request, site: Here) -> Response:
     """Whether the run of an address fits."""
-    return await run_page(request, site, request.query_params)
+    return await render_run(request, site, request.query_params)
 
 
-async def run_page(request: Request, site: Site, given: Mapping[str, str], doubts: tuple[str, ...] = ()) -> Response:
+async def render_run(request: Request, site: Site, given: Mapping[str, str], doubts: tuple[str, ...] = ()) -> Response:
     """Whether a run fits: what *given* leaves open is searched, or follows from the model.
 
     *doubts* are of a file that was read, in sentences.

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from math import log2
 
 from app.core.charts.axes import percent_text
+from app.core.errors import InputError
 from app.core.formulas.configurations import CONFIGURATION_LIMIT
 from app.core.formulas.presets import GPUS, Cluster, Layout, ModelShape
 from app.core.formulas.transformer import model_parameters
@@ -81,6 +82,8 @@ def open_plan(query: Mapping[str, str]) -> RunPlan:
             notes = tuple(map(localize, found.doubts))
         except ValueError as error:
             notes = (localize(str(error)),)
+        except InputError as error:  # it takes too much
+            notes = (translate("the pasted configuration was not read: {problem}", problem=str(error)),)
     values, corrections = read_controls(FIT.controls, {**_START, **told})
     read = {name: text for name, text in url_state(FIT, Values(values)).items() if name in told}
     return RunPlan(
@@ -93,6 +96,7 @@ def read_pasted(text: str, gpus: str = "") -> ConfiguredState:
 
     Raises:
         ValueError: it is not a configuration, or too long.
+        InputError: it takes too long to read.
     """
     values, _ = read_controls(FIT.controls, {"gpus": gpus or _START["gpus"]})
     return read_apart(configured_state, text[: CONFIGURATION_LIMIT + 1], Values(values).count("gpus"))

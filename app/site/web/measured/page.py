@@ -43,7 +43,7 @@ from app.server.db.measurements import is_measurement_name
 from app.server.network.routes import Router
 from app.site import Here, Site
 from app.site.labs.match import own_runs
-from app.site.web.explore.explorer_page import run_page
+from app.site.web.explore.explorer_page import render_run
 from app.site.web.explore.figures import BOTH, drawn_on, figure_file
 from app.site.web.explore.layouts import read_pasted
 from app.site.web.frame.renderer import Hyperlink, frame, render
@@ -438,7 +438,7 @@ async def compare_files(request: Request, site: Here) -> Response:
         sent = await reader.read(request)
         if "run" in sent.fields and (run := await aside(_run_state, sent)).controls:
             if run.doubts:  # which an address does not hold
-                return await run_page(request, site, run.controls, tuple(map(localize, run.doubts)))
+                return await render_run(request, site, run.controls, tuple(map(localize, run.doubts)))
             return RedirectResponse(explorer_url("fit", run.controls), 303)
         cluster = await aside(_cluster, sent.fields)
         views = [await aside(_offered, site, one, sent.fields, cluster) for one in sent.reports]
