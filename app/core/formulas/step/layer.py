@@ -164,7 +164,8 @@ def _bent(shape: ModelShape, width: int) -> Bytes:
 def counted_flops(shape: ModelShape, sequence: int) -> Flops:
     """FLOP per token of a training step with a causal mask, as `transformer.token_flops` has them.
 
-    A module that predicts a further token has a layer, and runs the output head once more.
+    A module that predicts a further token has a layer, and runs the output head once more. Layers with a window count
+    what is inside it.
     """
     again = shape.multi_token * shape.vocabulary * shape.hidden
     return token_flops(
@@ -172,7 +173,7 @@ def counted_flops(shape: ModelShape, sequence: int) -> Flops:
         shape.layers + shape.multi_token,
         shape.heads,
         shape.head_size,
-        sequence,
+        round(shape.keys(sequence)),
         causal=True,
         rope=shape.rope if shape.latent else 0,
     )
