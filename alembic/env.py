@@ -8,7 +8,7 @@ from sqlmodel import AutoString, SQLModel
 
 from app.server.config import Settings
 from app.server.db import measurements, people, tables  # noqa: F401 (what the database is compared with)
-from app.server.db.columns import StateText, UtcDateTime
+from app.server.db.session import StateText, UtcDateTime
 from app.server.db.migrations import exclusive
 
 

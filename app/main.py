@@ -35,9 +35,9 @@ from app.server.network.allowance import Allowances, Budget, BudgetItem, address
 from app.server.network.door import Door, Rules, note_fault, note_trouble
 from app.server.network.drain import DrainState
 from app.server.network.guard import GUARD, Guard, Limits
-from app.server.network.hosts import Hosts, Languages
-from app.server.network.page_limit import PageLimit
+from app.server.network.head import Hosts, Languages
 from app.server.network.prefix import Prefix
+from app.server.network.response_policy import PageLimit
 from app.server.network.routes import methods_at
 from app.server.network.watch import StallWatch, Watch
 from app.site import Site, api, web

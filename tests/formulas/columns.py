@@ -5,7 +5,7 @@ from typing import cast
 
 import numpy
 
-from app.core.formulas.parallelism.rules import Degrees
+from app.core.formulas.parallelism import Degrees
 
 
 def together(some: Sequence[Degrees]) -> Degrees:

@@ -12,8 +12,15 @@ import torch
 from app.labs.launch.base import write_run
 from app.labs.machines.devices import Device, Devices
 from app.labs.run import JobRecord
-from app.labs.runner.clocks import BusyGpuError, reading_text, readings_event, use_of_others
-from app.labs.runner.core_waits import CoreWait, WaitMeter, wait_event
+from app.labs.runner.clocks import (
+    BusyGpuError,
+    CoreWait,
+    WaitMeter,
+    reading_text,
+    readings_event,
+    use_of_others,
+    wait_event,
+)
 from app.labs.runner.events import GpuReading
 from app.labs.runner.group import RankGroup
 from app.labs.runner.leader import DeviceLocks

@@ -22,8 +22,7 @@ from app.main import create_app
 from app.server.config import Settings
 from app.server.db.session import unavailable_error
 from app.server.network.door import Door, LimitedBody, Rules, _inside
-from app.server.network.page_limit import MOST, PageLimit
-from app.server.network.response_policy import keep_opener, let_frame, let_post, redirect_beyond
+from app.server.network.response_policy import MOST, PageLimit, keep_opener, let_frame, let_post, redirect_beyond
 from app.server.network.watch import Lines
 from tests.each import each
 

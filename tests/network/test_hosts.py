@@ -9,7 +9,7 @@ from fastapi.testclient import TestClient
 
 from app.main import create_app
 from app.server.config import Settings
-from app.server.network.hosts import Hosts
+from app.server.network.head import Hosts
 from tests.client import Client
 from tests.each import each
 

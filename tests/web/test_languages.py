@@ -10,7 +10,7 @@ from fastapi.testclient import TestClient
 
 from app.main import create_app
 from app.server.config import Settings
-from app.server.network.hosts import best
+from app.server.network.head import best
 from tests.each import each
 from tests.pages import PAGES
 

@@ -1,7 +1,10 @@
-"""What a server needs for identities of elsewhere; packages are imported when they are needed."""
+"""What a server needs for identities of elsewhere, and one whose person is still asked for."""
 
+from dataclasses import astuple, dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING
+
+from itsdangerous import BadSignature, URLSafeTimedSerializer
 
 from app.classes.federation.providers import Provider, check_packages, obstacles, providers_in
 from app.server.config import Settings
@@ -50,3 +53,32 @@ class Federation:
         from app.classes.federation.oidc import SignIns
 
         return SignIns(self.outgoing, self.keys, self._settings.private_hosts)
+
+
+PATIENCE = 600  # seconds
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """A proven identity, and where its person goes next; *person*: who was signed in before."""
+
+    issuer: str
+    subject: str
+    next: str
+    person: int = 0
+
+    def signed(self, secret: str, person: int) -> str:
+        """Itself as a cookie of a browser in which *person* is signed in."""
+        return _signer(secret).dumps((*astuple(self)[:3], person))
+
+    @classmethod
+    def read(cls, cookie: str, secret: str) -> "Pending | None":
+        """What a cookie holds; None if it is not valid or too old."""
+        try:
+            return cls(*_signer(secret).loads(cookie, max_age=PATIENCE))
+        except (BadSignature, TypeError):
+            return None
+
+
+def _signer(secret: str) -> URLSafeTimedSerializer:
+    return URLSafeTimedSerializer(secret, salt="wallclock.identity")

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from app.core.formulas.configurations import configuration_notes
 from app.core.formulas.layout.step_time import same_gpus
 from app.core.formulas.memory.budget import fits_together
-from app.core.formulas.parallelism.rules import PLAIN, Degrees
+from app.core.formulas.parallelism import PLAIN, Degrees
 from app.core.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe, Shares
 from app.core.formulas.presets.stacks import LOGIT_BYTES, STACKS, Stack, stack_recipe
 from app.core.formulas.step.layer import counted_flops, one_by_one, sequence_share

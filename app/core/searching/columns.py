@@ -6,7 +6,7 @@ from typing import NamedTuple, cast
 import numpy
 from numpy.typing import NDArray
 
-from app.core.formulas.parallelism.rules import RULES, Degrees, Numbers, Whole
+from app.core.formulas.parallelism import RULES, Degrees, Numbers, Whole
 from app.core.formulas.step.memory import RankMemoryTerms, most_memory
 from app.core.formulas.step.step import (
     busy_time,

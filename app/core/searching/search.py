@@ -6,7 +6,7 @@ from functools import partial
 from time import perf_counter
 
 from app.core.formulas.memory import memory_budget
-from app.core.formulas.parallelism.rules import PLAIN
+from app.core.formulas.parallelism import PLAIN
 from app.core.formulas.presets import GIVEN, Layout, Recipe, Shares, Stack
 from app.core.formulas.presets.stacks import stack_recipe
 from app.core.formulas.step.layer import counted_flops

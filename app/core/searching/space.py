@@ -7,7 +7,7 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple, cast
 
 from app.core.formulas.checks import AttentionKernels, nearest_of, recorded, whole
-from app.core.formulas.parallelism.rules import PLAIN, WITHOUT_A_LAYER, Degrees, Numbers, Whole, expert_split
+from app.core.formulas.parallelism import PLAIN, WITHOUT_A_LAYER, Degrees, Numbers, Whole, expert_split
 from app.core.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe, Shares, Stack
 from app.core.formulas.presets.layouts import Precision
 from app.core.formulas.records import Single, field_value, hints_of

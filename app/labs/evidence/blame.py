@@ -13,8 +13,17 @@ from typing import Any
 from pydantic import TypeAdapter
 from pydantic_core import from_json
 
-from app.labs.evidence.faults import cause_in, consequence_in, known_faults, vague_cause_in
-from app.labs.evidence.stacks import all_await_their_first, laggards_in, late_in, odd_one_out, places_of
+from app.labs.evidence.faults import (
+    all_await_their_first,
+    cause_in,
+    consequence_in,
+    known_faults,
+    laggards_in,
+    late_in,
+    odd_one_out,
+    places_of,
+    vague_cause_in,
+)
 from app.labs.runner.job import CANCELED, FAILED, LOST, TEARDOWN, TIMEOUT, JobOutcome, ranks_shown, stack_of
 
 _SURE = 0.9  # of the time left: samples that take more would not have ended

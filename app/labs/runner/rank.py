@@ -15,8 +15,16 @@ import torch
 import torch.distributed as dist
 
 from app.labs.runner import gpu, nccl
-from app.labs.runner.clocks import BUSY, BusyGpuError, reading_of, reading_text, readings_event, use_of_others
-from app.labs.runner.core_waits import WaitMeter, wait_event
+from app.labs.runner.clocks import (
+    BUSY,
+    BusyGpuError,
+    WaitMeter,
+    reading_of,
+    reading_text,
+    readings_event,
+    use_of_others,
+    wait_event,
+)
 from app.labs.runner.events import CheckEvent, DetailEvent, MeasureEvent, RankEvent, ReadyEvent, TimingEvent, as_line
 from app.labs.runner.group import RankGroup
 from app.labs.runner.proof import DataProof, Difference, WrongDataError, calls_of_proof, wrong_data

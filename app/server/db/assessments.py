@@ -8,7 +8,7 @@ from sqlalchemy import BigInteger, UniqueConstraint, delete
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import Field, Session, SQLModel, col, select
 
-from app.server.db.columns import RowNumber, UtcDateTime
+from app.server.db.session import RowNumber, UtcDateTime
 from app.server.db.tables import EXERCISE_LIMIT, LEARNER_LIMIT, NAME_LIMIT, SEED_LIMIT, KeptText, now
 
 Assessment = Literal["placement", "final"]

@@ -10,8 +10,7 @@ from sqlalchemy.orm import defer
 from sqlmodel import Field, Session, SQLModel, col, select
 
 from app.core.errors import InputError
-from app.server.db.columns import RowNumber, UtcDateTime
-from app.server.db.session import open_connection, open_session, open_writing_session
+from app.server.db.session import RowNumber, UtcDateTime, open_connection, open_session, open_writing_session
 from app.server.db.tables import LEARNER_LIMIT, NAME_LIMIT, now
 
 MOST = 100  # of one learner

@@ -5,7 +5,7 @@ from datetime import datetime
 from sqlalchemy import BigInteger, CheckConstraint, Index, Text, UniqueConstraint
 from sqlmodel import Field, SQLModel
 
-from app.server.db.columns import RowNumber, UtcDateTime
+from app.server.db.session import RowNumber, UtcDateTime
 from app.server.db.tables import EXERCISE_LIMIT, LEARNER_LIMIT, NAME_LIMIT, now
 
 ISSUER_LIMIT = 255

@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
+from datetime import UTC, datetime
 from functools import partial
 from os import O_CREAT, O_EXCL, close
 from os import open as open_file
@@ -13,13 +14,27 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 from urllib.parse import unquote
 
-from sqlalchemy import URL, Connection, Dialect, Engine, create_engine, event, make_url
+from sqlalchemy import (
+    URL,
+    BigInteger,
+    Connection,
+    DateTime,
+    Dialect,
+    Engine,
+    Integer,
+    String,
+    create_engine,
+    event,
+    make_url,
+)
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError, TimeoutError
 from sqlalchemy.pool import ConnectionPoolEntry
+from sqlalchemy.types import TypeDecorator
 from sqlmodel import Session
 
 from app.core.errors import InputError, UnavailableError
+from app.server.db.run_state import RunState
 
 _UNREACHABLE = "the database cannot be reached; check WALLCLOCK_DATABASE and that it is running"
 _UNOPENED = (
@@ -414,3 +429,40 @@ class BatchedLookup(Generic[K, V]):
         if self._keys is keys:
             self._values = None
         return await self._outage.again(partial(self._look_up, keys))
+
+
+STATE_LIMIT = 100  # characters
+# SQLite numbers rows automatically only if the key's type is exactly INTEGER.
+RowNumber = BigInteger().with_variant(Integer(), "sqlite")
+
+
+class UtcDateTime(TypeDecorator[datetime]):
+    """A point in time; SQLite stores no offset, so it goes in and comes out as UTC."""
+
+    impl = DateTime
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Store the UTC clock reading."""
+        if value is not None and value.tzinfo is None:
+            raise ValueError(f"a time must have an offset from UTC; {value} has none")
+        return value and value.astimezone(UTC).replace(tzinfo=None)
+
+    def process_result_value(self, value: datetime | None, dialect: Dialect) -> datetime | None:
+        """Restore the time zone."""
+        return value and value.replace(tzinfo=UTC)
+
+
+class StateText(TypeDecorator[RunState]):
+    """The state of a lab run, stored as text."""
+
+    impl = String(STATE_LIMIT)
+    cache_ok = True
+
+    def process_bind_param(self, value: RunState | None, dialect: Dialect) -> str | None:
+        """Store its text."""
+        return value and str(value)
+
+    def process_result_value(self, value: str | None, dialect: Dialect) -> RunState | None:
+        """Read it back."""
+        return RunState(value) if value else None

@@ -16,8 +16,8 @@ from sqlalchemy import BigInteger, Index, Text, UniqueConstraint
 from sqlalchemy import text as sql
 from sqlmodel import Field, SQLModel
 
-from app.server.db.columns import RowNumber, StateText, UtcDateTime
 from app.server.db.run_state import RunState
+from app.server.db.session import RowNumber, StateText, UtcDateTime
 
 LEARNER_LIMIT = 64
 EXERCISE_LIMIT = 200

@@ -8,7 +8,7 @@ import pytest
 
 from app.core.formulas.checks import AttentionKernels
 from app.core.formulas.memory import card_memory, memory_budget, stage_memory, state_bytes, zero_state_bytes
-from app.core.formulas.parallelism.rules import Degrees
+from app.core.formulas.parallelism import Degrees
 from app.core.formulas.pipeline import layers_per_stage
 from app.core.formulas.presets import LAYOUTS, RECIPES, Layout, ModelShape, Recipe, model
 from app.core.formulas.step.memory import RankMemoryTerms, most_memory, stage_bytes

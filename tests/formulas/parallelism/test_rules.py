@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 from app.core.formulas.memory import memory_budget
-from app.core.formulas.parallelism.rules import OF_LAYOUTS, RULES, Degrees, Middle, stage_layers, stage_of
+from app.core.formulas.parallelism import OF_LAYOUTS, RULES, Degrees, Middle, stage_layers, stage_of
 from app.core.formulas.pipeline import layers_per_stage
 from app.core.formulas.presets import Layout, ModelShape, model
 from app.core.searching.columns import COLUMNS

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from app.core.formulas.parallelism.rules import PLAIN
+from app.core.formulas.parallelism import PLAIN
 from app.core.formulas.presets import LAYOUTS, Cluster, Layout, ModelShape, Shares, model
 from app.core.formulas.presets.layouts import Precision
 from app.core.formulas.step.speeds import Side, speeds_of

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.core.formulas.parallelism.rules import PLAIN, Degrees
+from app.core.formulas.parallelism import PLAIN, Degrees
 from app.core.formulas.presets import CLUSTERS, Cluster, Gpu, ModelShape, Shares, model
 from app.core.formulas.presets.layouts import Precision
 from app.core.formulas.step.layer import layer_times

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from app.core.formulas.parallelism.rules import PLAIN, Degrees
+from app.core.formulas.parallelism import PLAIN, Degrees
 from app.core.formulas.pipeline import layers_per_stage
 from app.core.formulas.presets import CLUSTERS, MODELS, Layout, ModelShape, Shares, model
 from app.core.formulas.step.layer import Linear, Products, Width, Widths, attention_time

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from app.core.formulas.checks import at_least, positive, recorded, whole
 from app.core.formulas.memory import memory_budget
 from app.core.formulas.memory.budget import fits_together
-from app.core.formulas.parallelism.rules import PLAIN
+from app.core.formulas.parallelism import PLAIN
 from app.core.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe, Shares
 from app.core.formulas.step.layer import counted_flops
 from app.core.formulas.step.speeds import Side, attention_kernels, peak_of, reduced_by, speeds_of

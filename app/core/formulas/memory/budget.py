@@ -16,7 +16,7 @@ from app.core.formulas.checks import (
     whole,
 )
 from app.core.formulas.memory.states import Split
-from app.core.formulas.parallelism.rules import Degrees, Middle, refuse_pair
+from app.core.formulas.parallelism import Degrees, Middle, refuse_pair
 from app.core.formulas.presets import Layout, ModelShape, Recipe
 from app.core.formulas.step.memory import (
     LayerParameters,

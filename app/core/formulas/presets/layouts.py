@@ -7,7 +7,7 @@ from typing import ClassVar, Literal, Self, get_args
 
 from app.core.formulas.checks import ZeroStage, at_least, fraction, one_of, positive, too_large, whole
 from app.core.formulas.configurations import is_configuration, layout_fields
-from app.core.formulas.parallelism.rules import Degrees, expert_split, refuse_degrees
+from app.core.formulas.parallelism import Degrees, expert_split, refuse_degrees
 from app.core.formulas.records import Record, hints_of
 from app.core.translation import noted, say
 from app.core.units import Bytes, Count, Ratio

@@ -4,7 +4,7 @@ from functools import lru_cache
 from operator import add
 from typing import NamedTuple
 
-from app.core.formulas.parallelism.rules import PLAIN, Degrees, Numbers, Value, is_plain_zero
+from app.core.formulas.parallelism import PLAIN, Degrees, Numbers, Value, is_plain_zero
 from app.core.formulas.presets import ModelShape, Recipe
 from app.core.formulas.step.speeds import Speeds, exchange, ring
 from app.core.formulas.transformer.flops import token_flops

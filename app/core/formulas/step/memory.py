@@ -3,7 +3,7 @@
 from functools import lru_cache
 from typing import NamedTuple
 
-from app.core.formulas.parallelism.rules import (
+from app.core.formulas.parallelism import (
     PLAIN,
     Degrees,
     Middle,

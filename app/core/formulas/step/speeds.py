@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from app.core.formulas.checks import AttentionKernels
-from app.core.formulas.parallelism.rules import Numbers, Value
+from app.core.formulas.parallelism import Numbers, Value
 from app.core.formulas.presets import GIVEN, GPUS, LINKS, Cluster, Gpu, ModelShape, Recipe, Shares, Stack
 from app.core.formulas.presets.layouts import Kernels, Precision
 

@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from app.core.formulas.parallelism.rules import Degrees, Numbers, Value
+from app.core.formulas.parallelism import Degrees, Numbers, Value
 from app.core.formulas.presets import ModelShape
 from app.core.formulas.step.layer import ELEMENT, LayerTime, Linear, Products, Width, Widths, layer_times, moved_time
 from app.core.formulas.step.speeds import ReducedBytes, Speeds, message, ring

@@ -20,7 +20,7 @@ from app.server.db.assessments import AssessedRow
 from app.server.network.routes import Router
 from app.site import Here, Site
 from app.site.web.course.assessment import Sitting, answers_in
-from app.site.web.course.map_view import MapSection, map_sections, topics_on
+from app.site.web.course.map import MapSection, map_sections, topics_on
 from app.site.web.course.questions import add_question_routes
 from app.site.web.frame.renderer import Hyperlink, frame, render
 from app.site.web.frame.visitor import Visiting

@@ -19,7 +19,7 @@ from app.core.errors import AppError, InputError, NotFoundError, RefusedError, U
 from app.core.quotation import shorten
 from app.core.translation import LANGUAGES, noted, translate
 from app.course.content.images import read_image
-from app.server.network.hosts import COOKIE, VISIT, without_language
+from app.server.network.head import COOKIE, VISIT, without_language
 from app.server.network.routes import Router
 from app.server.network.watch import request_id
 from app.site import Here

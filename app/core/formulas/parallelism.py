@@ -1,4 +1,4 @@
-"""The degrees of a layout, as numbers or columns of them, and the rules that it must keep."""
+"""The degrees of parallelism of a layout as numbers, and the rules that they must keep."""
 
 import math
 from collections.abc import Callable, Iterator
