@@ -22,12 +22,12 @@ _ENTRIES = _compiled(
     (r"<div>\s*<dt>\s*$", r"\s*</dt>\s*<dd>(?:(?!</dd>).)*</dd>\s*</div>\s*"),
     (r"<dt>\s*$", r"\s*</dt>\s*<dd>(?:(?!</dd>).)*</dd>\s*"),
     (r"<li>\s*$", r"\s*</li>\s*"),
-    (r'<p(?: class="\w+")?>\s*$', r"\s*\.?\s*</p>\s*"),
+    (r'<p(?: class="\w+")?>\s*$', r"\A\s*\.?\s*</p>\s*"),
     (r"\s·\s+$", ""),
     ("", r"\s*·\s+"),
 )
 _INLINE = r"(?:[^.。<>]|\.(?=\w)|</?(?:a|i|b|em|code)\b[^>]*>)*"
-(_SENTENCE,) = _compiled((rf"(?:(?<=[.!。]\s)|(?<=[>。])){_INLINE}$", rf"{_INLINE}[.。]\s?"))
+(_SENTENCE,) = _compiled((rf"(?:(?<=[.!。]\s)|(?<=[>。])){_INLINE}$", rf"\A{_INLINE}[.。]\s?"))
 _SCRIPTED = "/theme"  # the form of the colors, which a script answers
 
 

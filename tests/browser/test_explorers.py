@@ -42,7 +42,7 @@ def test_an_explorer_follows_its_slider(open_page: MakePage, theme: str, width: 
     canvas = page.locator(".canvas")
     canvas.focus()
     page.keyboard.press("ArrowRight")
-    expect(page.locator(".readout")).to_contain_text("data parallel, weights: 810 GB")
+    expect(page.locator(".readout")).to_contain_text("data parallel, 6.48 TB, weights: 810 GB")
     assert_fits(page, width)
     assert_accessible(page)
 

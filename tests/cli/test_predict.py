@@ -66,8 +66,8 @@ def test_a_model_and_a_layout_may_be_files_of_others(capsys: Capture, tmp_path: 
     layout.write_text(json.dumps(DEEPSPEED), encoding="utf-8")
     fields = "data=8 microbatches=2 zero_stage=3 sequence_parallel=no"
     known = predicted(
-        capsys, "--model", "Qwen3-8B", "--cluster", "DGX-H100", "--layout", fields, "--recipe", "mixed"
-    )  # DeepSpeed's
+        capsys, "--model", "Qwen3-8B", "--cluster", "DGX-H100", "--layout", fields, "--stack", "DeepSpeed"
+    )
     for name in (str(model), str(tmp_path), json.dumps(CONFIG)):
         given = ["--model", name, "--cluster", "8 H100", "--layout", str(layout)]
         assert predicted(capsys, *given) == known

@@ -183,5 +183,5 @@ def test_a_course_in_german_answers_in_german(german_desk: Path) -> None:
     ]
     wrong, unread, page = (text for _, text in answered(german_desk, wishes))
     assert "259 200 000 ms ist zu groß." in wrong  # codespell:ignore
-    assert "&#39;gb&#39; ist hier keine Einheit" in unread  # codespell:ignore
+    assert "»gb« ist hier keine Einheit" in unread  # codespell:ignore
     assert ">Prüfen<" in page

@@ -189,7 +189,7 @@ def _judge(table: CollectiveTable) -> CollectiveTest:
 
 
 def _about_noise(error: Ratio) -> str:
-    """A doubt where the rows are no line."""
+    """A doubt where the rows are not on a line."""
     if error <= _NOISE:
         return ""
     return f"half of the rows are {100 * error:.0f} % and more off the line through them: noise, or several algorithms"

@@ -51,7 +51,7 @@ _WHOLE = re.compile(r"(?<![\d.,])\b(\d{1,3}(?:,\d{3})+|\d+)(?![\d]|[.,]\d)")
 _SYMBOLS = (symbol for symbol, scale in SCALES.items() if scale.unit is not RATIO or scale.factor != 1)
 _MEASURES = "|".join(sorted(map(re.escape, _SYMBOLS), key=len, reverse=True))
 # A price, the base or the exponent of a power, and a number with a unit: none counts things.
-_MEASURED = re.compile(rf"\$\d[\d.,]*|\d[\d.,]*\s?\^|\^\{{?\d[\d.,]*|\d[\d.,]*\s?(?:{_MEASURES})(?!\w)")
+_MEASURED = re.compile(rf"\$\d[\d.,]*+|\^\{{?\d[\d.,]*+|(?<![\d.,])\d[\d.,]*+\s?(?:\^|(?:{_MEASURES})(?!\w))")
 _COUNTS = (3, 10**7)  # smaller factors have causes of their own
 _LABELED = ("choose", "symbols")  # their `says` is what they are, not feedback
 

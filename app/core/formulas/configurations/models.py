@@ -242,7 +242,7 @@ def _shared(kind: str, given: Mapping[str, object], size: int) -> int:
 
 
 def _dense_layers(given: Mapping[str, object]) -> int:
-    """Layers without experts: listed by layer, or the first ones and all but every so many."""
+    """Layers without experts: listed by layer, or the first ones, and all but every n-th."""
     layers = needed_count(given, "num_hidden_layers", "n_layer", "num_layers")
     kinds, frequency = given.get("mlp_layer_types"), given.get("moe_layer_freq")
     if isinstance(kinds, list) and kinds:

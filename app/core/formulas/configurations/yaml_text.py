@@ -2,8 +2,6 @@
 
 from collections.abc import Mapping
 
-import yaml
-
 from app.core.translation import say
 
 
@@ -13,6 +11,8 @@ def values_of_yaml(text: str) -> Mapping[str, object]:
     Raises:
         ValueError: it is not valid, or has aliases.
     """
+    import yaml  # formulas alone need no package
+
     loader: type[yaml.SafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
         aliases = "*" in text and any(isinstance(one, yaml.AliasEvent) for one in yaml.parse(text, Loader=loader))
