@@ -8,8 +8,8 @@ from sqlmodel import AutoString, SQLModel
 
 from app.server.config import Settings
 from app.server.db import measurements, people, tables  # noqa: F401 (what the database is compared with)
-from app.server.db.session import StateText, UtcDateTime
 from app.server.db.migrations import exclusive
+from app.server.db.session import StateText, UtcDateTime
 
 
 def render_item(kind: str, item: Any, _: Any) -> str | Literal[False]:

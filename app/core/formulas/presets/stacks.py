@@ -111,7 +111,8 @@ _SYNONYMS: Mapping[str, Mapping[str, str]] = {
     "gradient_checkpointing": {"true": "yes", "false": "no", "full": "yes", "none": "no"},
     "attention": {
         "flash": "FA2", "flash_attention_2": "FA2", "flash_attn": "FA2", "sdpa": "FA2", "xformers": "FA2",
-        "flash_attention_3": "FA3", "flash_attention_4": "FA4", "te": "cuDNN", "fused": "cuDNN", "eager": "unfused",  # codespell:ignore te
+        "flash_attention_3": "FA3", "flash_attention_4": "FA4", "fused": "cuDNN", "eager": "unfused",
+        "te": "cuDNN",  # codespell:ignore te
         "math": "unfused", "local": "unfused",
     },
     "loss": {"liger": "fused", "chunked": "fused", "cut": "fused", "linear": "fused", "megatron": "in place"},
