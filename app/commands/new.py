@@ -193,7 +193,7 @@ def begin_exercise(kind: str, path: Path, name: str = "") -> None:
     """Write a starter of a *kind* at *path*, and the file of its chapter if that is new; print what was written.
 
     Raises:
-        InputError: there is no such kind, *name* or the end of *path* is not TOPIC/SLUG, or the file exists.
+        InputError: *kind* is unknown, *name* or *path* does not end in TOPIC/SLUG, or the file exists.
     """
     kinds = sorted(one.stem for one in STARTERS.glob("*.yaml") if one.name != TOPIC_FILE)
     if kind not in kinds:

@@ -118,6 +118,17 @@ def test_a_configuration_says_the_stack_of_its_line() -> None:
     assert (named["stack"]["name"], named["stack"]["offload"]) == ("FSDP2", "none"), "what a line says counts first"
 
 
+def test_a_file_of_torchtitan_has_the_memory_that_torchtitan_published() -> None:
+    """Llama 3.1 8B on 8 H100s: 77.0 GiB reserved (benchmarks/llama3_h100_202412_torchtitan.md, table 1)."""
+    layout = (
+        "[training]\nlocal_batch_size = 2\nseq_len = 8192\n[parallelism]\ndata_parallel_shard_degree = -1\n"
+        '[activation_checkpoint]\nmode = "selective"\nselective_ac_option = "op"\n'
+    )
+    found = result(model="Llama-3.1-8B", cluster="8 H100", layout=layout, stack=None)
+    assert found["stack"]["name"] == "torchtitan"
+    assert found["memory"]["reserved"] / 2**30 == pytest.approx(77.0, rel=0.03)
+
+
 def test_a_model_type_that_is_not_known_is_a_doubt() -> None:
     shape = {"hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32, "intermediate_size": 14336}
     known, other = ({**shape, "vocab_size": 128256, "model_type": kind} for kind in ("llama", "llama9"))

@@ -380,28 +380,27 @@ def _another_relation(reading: Reading, right: float, scale: Scale, close: float
     return ""
 
 
+# By whether the number is too large, and whether its count belongs to a measured quantity, not to things.
+_BY_A_COUNT = {
+    (True, True): noted("Your number is {count} times the right one: is a factor of {count} used wrongly?"),
+    (True, False): noted(
+        "Your number is {count} times the right one: is a factor of {count} used where it "
+        "should not be, or is it for all {count} instead of one?"
+    ),
+    (False, True): noted("Your number is 1/{count} of the right one: is a factor of {count} left out?"),
+    (False, False): noted(
+        "Your number is 1/{count} of the right one: is a factor of {count} left out, or is "
+        "it for one of {count} instead of all?"
+    ),
+}
+
+
 def _off_by_a_count(ratio: float, numbers: QuestionNumbers, close: float) -> str:
     """Feedback on *ratio* times the right number, where it comes from one of the *numbers*."""
     for n in sorted(numbers.counts):
-        is_measured = n in numbers.measured
-        if _is_near(ratio, n, close):
-            if is_measured:
-                form = noted("Your number is {count} times the right one: is a factor of {count} used wrongly?")
-                return translate(form, count=f"{n:,}")
-            return translate(
-                "Your number is {count} times the right one: is a factor of {count} used where it "
-                "should not be, or is it for all {count} instead of one?",
-                count=f"{n:,}",
-            )
-        if _is_near(ratio * n, 1, close):
-            if is_measured:
-                form = noted("Your number is 1/{count} of the right one: is a factor of {count} left out?")
-                return translate(form, count=f"{n:,}")
-            return translate(
-                "Your number is 1/{count} of the right one: is a factor of {count} left out, or is "
-                "it for one of {count} instead of all?",
-                count=f"{n:,}",
-            )
+        for is_larger, factor in ((True, ratio / n), (False, ratio * n)):
+            if _is_near(factor, 1, close):
+                return translate(_BY_A_COUNT[is_larger, n in numbers.measured], count=f"{n:,}")
     return _off_by_one_of(ratio, numbers.counts - numbers.measured)
 
 

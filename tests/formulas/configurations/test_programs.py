@@ -170,7 +170,7 @@ FILES: Mapping[str, tuple[str, str, dict[str, str]]] = {
     "torchtitan in Python": (
         TITAN,
         "tensor=2 pipeline=2 data=4 micro_batch=2 microbatches=4 sequence=8192 zero_stage=3 recompute=full context_by=all-gather",
-        {"stack": "FSDP2", "compiled": "yes"},
+        {"stack": "torchtitan", "compiled": "yes"},
     ),
 }  # fmt: skip
 

@@ -51,7 +51,7 @@ class ConfiguredLayout:
         if self.layers_per_chunk and layers:
             found["virtual"] = max(1, layers // (_degrees_product(found, "pipeline") * self.layers_per_chunk))
         if self.gpus and self.gpus != gpus:
-            notes.append(f"it is for {self.gpus:,} GPUs, and this is for {gpus:,}")
+            notes.append(f"it is for {self.gpus:,} GPU{'s' if self.gpus > 1 else ''}, and this is for {gpus:,}")
         if "sequence" not in found:
             notes.append("it says no sequence: 8,192 tokens are taken")
         if self.each:

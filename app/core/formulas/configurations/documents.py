@@ -350,7 +350,7 @@ def latent_attention(given: Mapping[str, object], heads: int, size: int, rope: i
     Heads of another size for values than for queries are read as of their mean.
 
     Raises:
-        ValueError: there is no whole mean, or the latent has no size.
+        ValueError: the mean is not a whole number, or the size of the latent is missing.
     """
     value = count_in(given, "v_head_dim") or size
     if (size + value) % 2 or rope < abs(value - size) // 2:

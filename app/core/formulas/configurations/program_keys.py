@@ -159,7 +159,7 @@ _TITAN_HARMLESS = """
 """
 TORCHTITAN = ProgramKeys(
     program="a configuration of torchtitan",
-    stack="FSDP2",
+    stack="torchtitan",
     marks=_words("""
         parallelism activation_checkpoint training.local_batch_size training.num_tokens_per_microbatch_per_dp_rank
         training.seq_len training.max_context_length model.flavor
