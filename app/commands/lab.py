@@ -49,7 +49,7 @@ def _add_check_options(parser: ArgumentParser) -> None:
     """The options of `wallclock lab check`."""
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--quick", action="store_true", help="leave out what takes minutes: large sizes, kernels")
-    parser.add_argument("--record", metavar="FILE", help="also run the standard labs, and write a file for a board")
+    parser.add_argument("--record", metavar="FILE", help="also run the standard labs, and write a file to send in")
     parser.add_argument(
         "--nodes", metavar="NODES", help="under Slurm: check each of these nodes alone, such as gpu[01-04], or all"
     )

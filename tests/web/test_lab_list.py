@@ -1,4 +1,4 @@
-"""The list of labs: a filter and an order in its address, a picture and the facts for a choice."""
+"""The list of labs: a filter and an order in its address, and the facts for a choice."""
 
 import re
 
@@ -6,9 +6,7 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.labs.spec import known_labs
-from app.site.web.labs.pictures import HEIGHT, WIDTH, picture_of
-from tests.each import each
-from tests.web.test_board import send, sent
+from tests.web.test_sent_run import send, sent
 
 
 def listed(client: TestClient, query: str = "") -> list[str]:
@@ -51,20 +49,3 @@ def test_the_list_knows_what_this_learner_has_run_or_sent_in(client: TestClient)
     assert "✓ run by you" in client.get("/labs?mine=done").text
     client.cookies.clear()
     assert listed(client, "?mine=done") == []
-
-
-@each("name", [*known_labs(), "a lab of tomorrow"])
-def test_a_picture_stays_on_its_paper(name: str) -> None:
-    shapes = picture_of(name)
-    assert shapes
-    for shape in shapes:
-        assert shape.color in "fbwcelk"
-        for x, y in re.findall(r"[ML](-?[\d.]+) (-?[\d.]+)", shape.path):
-            assert 0 <= float(x) <= WIDTH, shape.path
-            assert 0 <= float(y) <= HEIGHT, shape.path
-
-
-def test_every_lab_that_is_shipped_has_a_picture_of_its_own() -> None:
-    pictures = [picture_of(name) for name in known_labs()]
-    assert len(set(pictures)) == len(pictures)
-    assert picture_of("a lab of tomorrow") not in pictures

@@ -61,8 +61,8 @@ def record_standard_runs(world: World) -> Iterator[CheckFinding]:
     """Run the standard runs, and write those that nothing disturbed to the file."""
     if world.record is None:
         names = ", ".join(name for name, _ in STANDARD)
-        cure = f"--record FILE runs {names}, and writes a file for a board."
-        yield unknown("runs for a board", "nothing was recorded", cure)
+        cure = f"--record FILE runs {names}, and writes a file to send in."
+        yield unknown("runs to send in", "nothing was recorded", cure)
         return
     reports = []
     for name, given in _QUICK if world.quick else STANDARD:
@@ -182,7 +182,7 @@ STEPS: tuple[tuple[str, Callable[[World], Iterator[CheckFinding]]], ...] = (
     ("Matrix products", products),
     ("Copies", check_copies),
     ("Failures on purpose", failures),
-    ("Runs for a board", record_standard_runs),
+    ("Runs to send in", record_standard_runs),
     ("After the load", after_the_load),
 )
 

@@ -266,7 +266,7 @@ _THROTTLED = 0.05  # of the time of a run
 _FAULTS = ("the temperature", "the power supply", "a slowdown of the hardware")
 
 WHAT_TO_DO = noted(
-    "Nothing is concluded from this run: no fit, no verdict on a prediction, no place on a board. "
+    "Nothing is concluded from this run: no fit, no verdict on a prediction, and no server takes it. "
     "Stop what else uses this machine, or take fewer ranks than it has cores, and run it again."
 )
 _SPREADS = noted(

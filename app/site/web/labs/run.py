@@ -92,7 +92,6 @@ class RunPage:
     rows: tuple[tuple[str, ...], ...]
     tables: tuple[MeasuredTable, ...]
     line: str
-    has_board: bool  # of runs on several machines
     figures: tuple[FigureView, ...]
 
 
@@ -187,7 +186,6 @@ def _labs_run_page(site: Site, of: Lab, result: RunResult, name: str, learner: s
         rows=tuple(rows),
         tables=tuple(more_tables(report)) if report else (),
         line=line_in_words(report) if report else "",
-        has_board=len({machine_of(one.report) for one in list_finished_runs(site, lab.name) if one.report}) > 1,
         figures=tuple(
             figure_view(figure, address, number)
             for number, figure in enumerate(lab_figures(lab, report, _guess(lab, row)))
