@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 
 from app.core.errors import InputError, UnavailableError
-from app.labs.check.gpu_state import judge_diagnosis, judge_log, judge_state, read_state
+from app.labs.check.gpu_state import judge_log, judge_state, read_state
 from app.labs.check.hardware import driver, links, torch_devices
 from app.labs.check.kernels import bandwidth, check_copies, nccl, products, two_nodes
 from app.labs.check.world import (
@@ -39,7 +39,6 @@ def after_the_load(world: World) -> Iterator[CheckFinding]:
         yield unknown("state of the GPUs", trouble)
     if log.gpus:
         yield from judge_state(log.gpus)
-    yield from judge_diagnosis(world)
 
 
 # With the parameters that labs start with, so that runs of different machines can be compared.

@@ -35,8 +35,8 @@ from app.labs.results.report import (
     doubts_about,
     held_of,
 )
-from app.labs.run import Event, LabRun, MachineEvent
-from app.labs.runner.events import CheckEvent, MeasureEvent, ReadyEvent, TimingEvent
+from app.labs.run import LabRun, MachineEvent
+from app.labs.runner.events import CheckEvent, MeasureEvent, ReadyEvent
 from app.labs.spec import RANKS, Lab, Value, known_labs, lab_called, parameters_in
 from app.server.db.run_state import RunState
 
@@ -138,26 +138,11 @@ def report_of(run: LabRun) -> Report:
         given=job.given,
         nodes=job.nodes or 1,
         details={**details_in(events), **disturbances_in(events, job, lab, machine)},
-        underway=None if outcome else _underway(events),
+        underway=None if outcome or ready is None else RunProgress(begun=ready.at),
     )
     report = _with(empty, taken, job.values)
     rows = gpu_rows(events, machine, report.measures)
     return replace(report, notes=(*job.notes, *report.notes), each_gpu=rows)
-
-
-def _underway(events: Sequence[Event]) -> RunProgress | None:
-    """How far the ranks are; None while they have not met."""
-    ready = next((one for one in events if isinstance(one, ReadyEvent)), None)
-    if ready is None:
-        return None
-    last = next((one for one in reversed(events) if isinstance(one, TimingEvent)), None)
-    return RunProgress(
-        begun=ready.at,
-        measured=tuple(one.at for one in events if isinstance(one, MeasureEvent)),
-        timing=last.at if last else 0.0,
-        samples=last.samples if last else 0,
-        each=last.each if last else 0.0,
-    )
 
 
 def analyze_report(report: Report, ranks: int, values: Mapping[str, Value]) -> Report:

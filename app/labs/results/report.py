@@ -112,17 +112,9 @@ class PairMatrix:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunProgress:
-    """How far a run has come: when its ranks had met, and when each measure was there.
-
-    Since *timing*, *samples* are being taken, each of which takes about *each* seconds. All times
-    are those of rank 0's clock.
-    """
+    """When the ranks of a run that goes on had met, by the clock of rank 0."""
 
     begun: float
-    measured: tuple[float, ...]
-    timing: float = 0.0
-    samples: int = 0
-    each: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
