@@ -426,7 +426,7 @@ def modules() -> Mapping[str, Path]:
 @cache
 def stand_ins() -> Mapping[str, str]:
     """The names under which a module for browsers is imported, beside its own, and that module."""
-    found = {}
+    found: dict[str, str] = {}
     for path in sorted((BROWSER / "rooms").rglob("*.py")):
         for node in ast.parse(path.read_text("utf-8")).body:
             if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "IN_PLACE_OF":
