@@ -52,6 +52,13 @@ def test_the_page_of_a_lab_lists_what_each_machine_measured_beside_the_formula(c
     assert listed[run].index(show(one["held"], SECOND)) < listed[run].index(", formula ")
 
 
+def test_nobody_who_is_to_predict_sees_what_was_measured_before_asking_for_it(client: TestClient) -> None:
+    for lab in {report.lab for report in shipped_runs()}:
+        page = client.get(f"/labs/{lab}").text
+        assert ", formula " not in re.sub(r"<details>.*?</details>", "", page, flags=re.DOTALL), lab
+    assert ", formula " in client.get("/labs/algorithms").text
+
+
 def test_a_disturbed_run_is_listed_without_what_it_measured(client: TestClient) -> None:
     for report in shipped_runs():
         row = runs_on_page(client, report.lab)[f"/labs/{report.lab}/{report.id}"]
