@@ -5,9 +5,8 @@ import os
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from types import ModuleType
 
-from app.commands.files import add_command
+from app.commands.files import Command, Commands, add_command
 from app.commands.modules import load_command
 from app.core.errors import AppError, ContentError, UnavailableError
 
@@ -48,7 +47,18 @@ _COMMANDS = {
     "doctor": "say what is there, what is missing, and the cure",
     "export": "write the course as files that need no server",
 }
-_MODULES = {"class": "classes", "moodle": "questions", "qti": "questions"}  # `class` is a word of Python
+# The modules that have several commands, or are not called like their command.
+_MODULES = {
+    "backups": "backup restore move",
+    "class_files": "grades results statistics",
+    "classes": "class group",
+    "drawings": "answers moodle qti",
+    "grade": "grade merge",
+    "lint": "lint pack",
+    "new": "new schema",
+    "people": "person",
+    "side_servers": "sandbox labs",
+}
 
 
 def main(given: Sequence[str] | None = None) -> int:
@@ -58,7 +68,8 @@ def main(given: Sequence[str] | None = None) -> int:
     """
     try:
         arguments = parse_command_line(sys.argv[1:] if given is None else given)
-        return int(_module_of(arguments.command).run(arguments))
+        _, run_command = _functions_of(arguments.command)
+        return int(run_command(arguments))
     except ContentError as error:
         return _failed(str(error))
     except (AppError, ValueError) as error:  # a setting that cannot be read is a ValueError
@@ -76,8 +87,11 @@ def run() -> None:
     sys.exit(main())
 
 
-def _module_of(command: str) -> ModuleType:
-    return load_command(_MODULES.get(command, command))
+def _functions_of(command: str) -> Command:
+    """What adds the options of *command*, and what runs it."""
+    module = load_command(next((name for name, has in _MODULES.items() if command in has.split()), command))
+    several: Commands | None = vars(module).get("COMMANDS")
+    return several[command] if several else (module.add_options, module.run)
 
 
 def parse_command_line(given: Sequence[str]) -> argparse.Namespace:
@@ -116,7 +130,8 @@ def _parser(named: str | None) -> argparse.ArgumentParser:
     for name, says in _COMMANDS.items():
         command = add_command(commands, name, says)
         if name == named:
-            _module_of(name).add_options(command)
+            add_options, _ = _functions_of(name)
+            add_options(command)
     return parser
 
 

@@ -37,7 +37,6 @@ PAGES = {
     "explorer, compared": "/explore/pipeline?against=zb_h1",
     "labs": "/labs",
     "one lab": "/labs/algorithms",
-    "board": "/labs/algorithms/board",
     "run": RUN,
     "traces": "/measured/traces",
     "trace": "/measured/traces/a100-2-ddp-with-bytes",

@@ -1,30 +1,29 @@
-"""`wallclock class`: make, list and delete classes."""
+"""`wallclock class` and `group`: make, list, change and delete classes, and the groups in them.
+
+What one action alone needs is imported by it: a list of classes needs no course.
+"""
 
 import asyncio
 import sys
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import Mapping
+from dataclasses import asdict
 from datetime import date
 from zoneinfo import ZoneInfo
 
 from sqlmodel import col, select
 
-from app.classes.people.assignment_copies import plan_copies, store_copies
 from app.classes.people.assignments import assignments_of
 from app.classes.people.classes import class_facts, create_taught_class, number_of, refuse_archived
-from app.classes.people.demo import create_demo
-from app.classes.people.gradebook import GradeRule, change_grade_rule, grade_rule_in_words, grade_rule_of
-from app.classes.people.members import delete_class
-from app.commands.files import add_actions, add_command
+from app.classes.people.members import class_groups, delete_class, dissolve_group, rename_group
+from app.commands.files import Commands, add_actions, add_command
 from app.commands.people import OpenDatabase, class_called, open_database, print_json, public_address
 from app.core.errors import InputError
-from app.course.content.course import read_course
-from app.course.sandbox.runner import Runner
 from app.server.db.people import ClassRow
 from app.server.db.tables import now
 
 
-def add_options(parser: ArgumentParser) -> None:
+def add_class_options(parser: ArgumentParser) -> None:
     """The options of `wallclock class`."""
     actions = add_actions(parser)
     create = add_command(actions, "create", "make a class, and print its join link and its teacher's code")
@@ -74,7 +73,7 @@ def add_options(parser: ArgumentParser) -> None:
         action.add_argument("--json", action="store_true", help="print JSON")
 
 
-def run(arguments: Namespace) -> int:
+def run_class(arguments: Namespace) -> int:
     """Create, list or delete classes."""
     actions = {
         "create": _create,
@@ -131,6 +130,10 @@ def _delete(arguments: Namespace, here: OpenDatabase) -> None:
 
 
 def _demo(arguments: Namespace, here: OpenDatabase) -> None:
+    from app.classes.people.demo import create_demo
+    from app.course.content.course import read_course
+    from app.course.sandbox.runner import Runner
+
     catalog = read_course(here.settings)
     runner = Runner(here.settings)  # not started: no exercise of the demo runs code
     demo = asyncio.run(create_demo(here.session, catalog, here.secret, runner, now()))
@@ -171,6 +174,8 @@ def _weight(text: str) -> tuple[int, float | None]:
 
 
 def _weigh(arguments: Namespace, here: OpenDatabase) -> None:
+    from app.classes.people.gradebook import GradeRule, change_grade_rule, grade_rule_in_words, grade_rule_of
+
     row = class_called(here.session, arguments.name)
     refuse_archived(row)
     assignments = assignments_of(here.session, number_of(row))
@@ -184,6 +189,9 @@ def _weigh(arguments: Namespace, here: OpenDatabase) -> None:
 
 
 def _copy_assignments(arguments: Namespace, here: OpenDatabase) -> None:
+    from app.classes.people.assignment_copies import plan_copies, store_copies
+    from app.course.content.course import read_course
+
     source = number_of(class_called(here.session, arguments.name))
     target = class_called(here.session, arguments.into)
     refuse_archived(target)
@@ -209,3 +217,56 @@ def _copy_assignments(arguments: Namespace, here: OpenDatabase) -> None:
 
 def _described(row: ClassRow, here: OpenDatabase) -> Mapping[str, object]:
     return class_facts(here.session, here.secret, row, public_address(here.settings, ""))
+
+
+def add_group_options(parser: ArgumentParser) -> None:
+    """The options of `wallclock group`."""
+    actions = add_actions(parser)
+    listing = add_command(actions, "list", "list groups: name, students, assignments with dates of its own")
+    rename = add_command(actions, "rename", "give a group another name")
+    dissolve = add_command(actions, "dissolve", "take everyone out of a group; its dates go")
+    for action in (listing, rename, dissolve):
+        action.add_argument("name", metavar="CLASS", help="number or name")
+    for action in (rename, dissolve):
+        action.add_argument("group", metavar="GROUP", help="its name")
+    rename.add_argument("new", metavar="NEW", help="its new name")
+    listing.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run_group(arguments: Namespace) -> int:
+    """List, rename or dissolve groups."""
+    actions = {"list": _list_groups, "rename": _rename_group, "dissolve": _dissolve_group}
+    with open_database(writes=arguments.action != "list") as here:
+        actions[arguments.action](arguments, here)
+    return 0
+
+
+def _list_groups(arguments: Namespace, here: OpenDatabase) -> None:
+    found = class_groups(here.session, number_of(class_called(here.session, arguments.name)))
+    if arguments.json:
+        print_json([asdict(one) for one in found])
+    for one in [] if arguments.json else found:
+        sys.stdout.write(f"{one.name}\t{one.students}\t{one.assignments}\n")
+
+
+def _rename_group(arguments: Namespace, here: OpenDatabase) -> None:
+    class_id = _class_to_change(arguments, here)
+    rename_group(here.session, class_id, arguments.group, arguments.new)
+    here.session.commit()
+    sys.stderr.write(f"{arguments.group} is called {arguments.new.strip()} now.\n")
+
+
+def _dissolve_group(arguments: Namespace, here: OpenDatabase) -> None:
+    class_id = _class_to_change(arguments, here)
+    dissolve_group(here.session, class_id, arguments.group)
+    here.session.commit()
+    sys.stderr.write(f"{arguments.group} is dissolved.\n")
+
+
+def _class_to_change(arguments: Namespace, here: OpenDatabase) -> int:
+    row = class_called(here.session, arguments.name)
+    refuse_archived(row)
+    return number_of(row)
+
+
+COMMANDS: Commands = {"class": (add_class_options, run_class), "group": (add_group_options, run_group)}

@@ -2,8 +2,8 @@
 
 import argparse
 import sys
-from argparse import ArgumentParser
-from collections.abc import Iterator, Sequence
+from argparse import ArgumentParser, Namespace
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
@@ -97,15 +97,18 @@ def _read_configuration(path: Path) -> str:
         raise InputError(f"{path} is not text: {error.reason}") from error
 
 
-Commands: TypeAlias = "argparse._SubParsersAction[ArgumentParser]"
+CommandParsers: TypeAlias = "argparse._SubParsersAction[ArgumentParser]"
+# What adds the options of a command, and what runs it.
+Command: TypeAlias = tuple[Callable[[ArgumentParser], None], Callable[[Namespace], int]]
+Commands: TypeAlias = Mapping[str, Command]  # of a module that has several
 
 
-def add_command(commands: Commands, name: str, says: str) -> ArgumentParser:
+def add_command(commands: CommandParsers, name: str, says: str) -> ArgumentParser:
     """The parser of the command *name*, described by *says* in the list and in its own help."""
     return commands.add_parser(name, help=says, description=sentence(says))
 
 
-def add_actions(parser: ArgumentParser) -> Commands:
+def add_actions(parser: ArgumentParser) -> CommandParsers:
     """The list of actions of a command, to which each is added."""
     return parser.add_subparsers(dest="action", required=True, metavar="ACTION")
 

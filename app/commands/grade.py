@@ -1,4 +1,4 @@
-"""`wallclock grade`: grade a file of answers offline."""
+"""`wallclock grade` and `merge`: grade a file of answers offline, and put graded shards together."""
 
 import json
 import os
@@ -9,30 +9,19 @@ from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, NoReturn
 
-from tqdm import tqdm
-
-from app.commands.files import STANDARD, add_output, line_count, output, source_of
+from app.commands.files import STANDARD, Commands, add_output, line_count, output, source_of
 from app.core.errors import InputError
 from app.course.content.catalog import Catalog
 from app.course.content.course import read_course
 from app.server.config import Settings
-from app.site.grading.kits import (
-    ANSWERS_LIMIT,
-    FORMATS,
-    QuestionSheet,
-    graded_lines,
-    graded_sheet,
-    refused_sheet,
-    sheet_lines,
-)
 from app.site.grading.offline import VerdictTally, gradable_lines
-from app.site.grading.parallel import FileShard, grade_on, seal_shard, shard_lines, span_of
-
-tqdm.monitor_interval = 0  # its thread would make it unsafe to fork
+from app.site.grading.parallel import FileShard, grade_on, merge_shards, seal_shard, shard_lines, span_of
 
 
-def add_options(parser: ArgumentParser) -> None:
+def add_grade_options(parser: ArgumentParser) -> None:
     """The options of `wallclock grade`."""
+    from app.site.grading.kits import FORMATS  # shards are merged without
+
     parser.add_argument("file", metavar="FILE.jsonl", help="one JSON object per line; -: standard input")
     parser.add_argument("--shard", metavar="I/N", help="only the shard I of N, counted from 1, such as 3/8")
     parser.add_argument("--processes", type=_positive, metavar="P", help="default: one per core")
@@ -41,7 +30,7 @@ def add_options(parser: ArgumentParser) -> None:
     add_output(parser, "OUT.jsonl")
 
 
-def run(arguments: Namespace) -> int:
+def run_grade(arguments: Namespace) -> int:
     """Grade each line in order; 1 if a line cannot be graded or has an unexpected verdict."""
     settings = Settings()
     processes = arguments.processes or _cores()
@@ -69,7 +58,9 @@ def run(arguments: Namespace) -> int:
 
 def _grade_kit(arguments: Namespace, catalog: Catalog, settings: Settings) -> int:
     """Grade a sheet, or lines for another grader; its file is written whatever a student has sent."""
-    sheet, tally = QuestionSheet.read(Path(arguments.sheet), catalog) if arguments.sheet else None, VerdictTally()
+    from app.site.grading import kits
+
+    sheet, tally = kits.QuestionSheet.read(Path(arguments.sheet), catalog) if arguments.sheet else None, VerdictTally()
 
     def graded(lines: Iterable[bytes | None]) -> Iterator[bytes]:
         pieces = grade_on(arguments.processes or 1, enumerate(lines, 1), catalog, settings, tally)
@@ -78,24 +69,24 @@ def _grade_kit(arguments: Namespace, catalog: Catalog, settings: Settings) -> in
     with output(arguments.output) as target:
         if sheet is None:
             with source_of(arguments.file) as source:
-                questions = list(graded_lines(graded(gradable_lines(source, catalog, settings.body_limit))))
+                questions = list(kits.graded_lines(graded(gradable_lines(source, catalog, settings.body_limit))))
         else:
             try:
                 with source_of(arguments.file) as source:
-                    answers = source.read(ANSWERS_LIMIT + 1)
-                lines = list(sheet_lines(sheet, answers, Path(arguments.file).name))
+                    answers = source.read(kits.ANSWERS_LIMIT + 1)
+                lines = list(kits.sheet_lines(sheet, answers, Path(arguments.file).name))
             except InputError as error:
                 if not arguments.format:
                     raise
-                questions = refused_sheet(sheet, error)
+                questions = kits.refused_sheet(sheet, error)
             else:
                 rows = list(graded(lines))
                 if not arguments.format:
                     target.writelines(rows)
                     sys.stderr.write(f"{tally}\n")
                     return 0 if tally.is_clean else 1
-                questions = list(graded_sheet(sheet, rows))
-        target.write(json.dumps(FORMATS[arguments.format](questions), indent=1).encode() + b"\n")
+                questions = list(kits.graded_sheet(sheet, rows))
+        target.write(json.dumps(kits.FORMATS[arguments.format](questions), indent=1).encode() + b"\n")
     sys.stderr.write(f"{sum(one.points for one in questions):g} of {sum(one.of for one in questions):g} points\n")
     return 0
 
@@ -116,8 +107,30 @@ def _cores() -> int:
 
 def _write(pieces: Iterable[list[bytes]], target: BinaryIO, total: int | None) -> None:
     """Write the rows of *pieces*, with a progress bar on a terminal."""
+    from tqdm import tqdm
+
+    tqdm.monitor_interval = 0  # its thread would make it unsafe to fork
     bar: tqdm[NoReturn]
     with tqdm(total=total, unit=" answers", disable=None, leave=False) as bar:
         for rows in pieces:
             target.writelines(rows)
             bar.update(len(rows))
+
+
+def add_merge_options(parser: ArgumentParser) -> None:
+    """The options of `wallclock merge`."""
+    parser.add_argument("part", nargs="+", metavar="PART.jsonl", help="a graded shard")
+    add_output(parser, "OUT.jsonl")
+
+
+def run_merge(arguments: Namespace) -> int:
+    """Write the rows of all shards in order; 1 as `wallclock grade` would for the whole file."""
+    tally = VerdictTally()
+    with output(arguments.output) as target:
+        for row in merge_shards(arguments.part, tally):
+            target.write(row)
+    sys.stderr.write(f"{tally}\n")
+    return 0 if tally.is_clean else 1
+
+
+COMMANDS: Commands = {"grade": (add_grade_options, run_grade), "merge": (add_merge_options, run_merge)}

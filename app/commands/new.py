@@ -1,5 +1,6 @@
-"""`wallclock new`: write a starter file."""
+"""`wallclock new` writes a starter file, `wallclock schema` the JSON Schema of the files of a course."""
 
+import json
 import re
 import sys
 from argparse import ArgumentParser, Namespace
@@ -9,14 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from pydantic import BaseModel
 
-from app.authoring.starters import STARTERS, write_missing_topic, write_starter
+from app.authoring.starters import STARTERS, exercise_schema, write_missing_topic, write_starter
+from app.commands.files import Commands
 from app.core.errors import InputError, nearest
 from app.core.folders import ROOT
 from app.core.translation import LANGUAGES, SOURCE
-from app.course.content.course import PACK_FILE
-from app.course.content.outline import COURSE_FILE
-from app.course.content.topic_file import TOPIC_FILE
+from app.course.content.course import PACK_FILE, PackFile, ProofFile
+from app.course.content.outline import COURSE_FILE, CourseFile
+from app.course.content.topic_file import TOPIC_FILE, TopicFile
 from app.course.content.translations import (
     exercise_texts,
     read_exercise,
@@ -155,7 +158,7 @@ def _has_text(value: object) -> bool:
 _NAME = re.compile(r"[a-z0-9][a-z0-9-]*")
 
 
-def add_options(parser: ArgumentParser) -> None:
+def add_new_options(parser: ArgumentParser) -> None:
     """The options of `wallclock new`."""
     parser.add_argument(
         "kind", metavar="KIND", help="the kind: numeric, choice, function, ...; or pack, or translation"
@@ -172,7 +175,7 @@ def add_options(parser: ArgumentParser) -> None:
     parser.add_argument("--formulas", action="store_true", help="with pack: also write a formula of its own")
 
 
-def run(arguments: Namespace) -> int:
+def run_new(arguments: Namespace) -> int:
     """Write the file, and a `topic.yaml` if the chapter is new; print the next step."""
     if arguments.kind == "translation":
         for name in arguments.name:
@@ -214,3 +217,30 @@ def _folder(into: str | None) -> Path:
         return Path(into)
     folders = Settings().exercises
     return folders[0] if folders else Path("exercises")
+
+
+_MODELS: dict[str, type[BaseModel]] = {"topic": TopicFile, "pack": PackFile, "proofs": ProofFile, "course": CourseFile}
+
+
+def add_schema_options(parser: ArgumentParser) -> None:
+    """The options of `wallclock schema`."""
+    parser.add_argument(
+        "file",
+        nargs="?",
+        choices=("exercise", *_MODELS),
+        default="exercise",
+        help="exercise files, the topic.yaml of a chapter, the pack.yaml of a course pack, the "
+        "proofs.yaml of its formulas, or the course.yaml with its outline (default: exercise)",
+    )
+
+
+def run_schema(arguments: Namespace) -> int:
+    """Print the JSON Schema."""
+    model = _MODELS.get(arguments.file)
+    schema = model.model_json_schema() if model else exercise_schema()
+    schema = {"$schema": "https://json-schema.org/draft/2020-12/schema", **schema}
+    sys.stdout.write(json.dumps(schema, indent=1, ensure_ascii=False) + "\n")
+    return 0
+
+
+COMMANDS: Commands = {"new": (add_new_options, run_new), "schema": (add_schema_options, run_schema)}

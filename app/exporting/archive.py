@@ -13,7 +13,7 @@ from app.course import sandbox
 from app.course.content.catalog import Catalog
 from app.course.content.course import in_this_version
 from app.exporting.course_contents import mathematics, of_packs, resolve_objects
-from app.exporting.python import BROWSER, modules, packages, packages_of
+from app.exporting.python import BROWSER, modules, packages, packages_of, stand_ins
 from app.site.web.frame.renderer import templates
 
 _MADE = (1980, 1, 1, 0, 0, 0)  # the same course makes the same archive
@@ -44,6 +44,9 @@ def _contents(catalog: Catalog, pages: Collection[str]) -> Iterator[tuple[str, b
         inside = name.replace(".", "/")
         place = f"{inside}/__init__.py" if path.name == "__init__.py" else f"{inside}.py"
         yield place, path.read_bytes()
+    for name, module in stand_ins().items():
+        is_package = any(other.startswith(f"{name}.") for other in stand_ins())
+        yield f"{name.replace('.', '/')}{'/__init__' * is_package}.py", f"from {module} import *\n".encode()
     for place, path in packages():
         yield place, path.read_bytes()
     yield f"app/core/measurements/published/{EXHIBITS.name}", EXHIBITS.read_bytes()

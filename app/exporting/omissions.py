@@ -110,8 +110,8 @@ _ANSWERED = re.compile(
     r"/(?:explore/[^/]+/\d+\.(?:svg|csv)|progress/(?:export|import|delete)"
     r"|map/(?:known|start))"
 )
-# Pages that are as they were exported, whatever is asked of them; and where a server takes runs.
-_FIXED = re.compile(r"/labs(?:/[^/]+(?:/board)?)?\?.*|/labs/[^/]+/board#add")
+# Pages that are as they were exported, whatever is asked of them.
+_FIXED = re.compile(r"/labs(?:/[^/]+)?\?.*")
 _FILES = ("/static/", "/course/", "/images/")
 
 

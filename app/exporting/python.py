@@ -13,6 +13,7 @@ import tarfile
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from importlib import metadata
 from importlib.util import find_spec
 from pathlib import Path
@@ -411,12 +412,27 @@ def modules() -> Mapping[str, Path]:
         name = waiting.pop()
         if name in found or not name.startswith("app"):
             continue
+        if name in stand_ins():
+            waiting += [stand_ins()[name], name.rpartition(".")[0]]
+            continue
         path = _file(name)
         if path is None:
             continue
         found[name] = path
         waiting += [name.rpartition(".")[0], *imports_of(path)]
     return dict(sorted(found.items()))
+
+
+@cache
+def stand_ins() -> Mapping[str, str]:
+    """The names under which a module for browsers is imported, beside its own, and that module."""
+    found: dict[str, str] = {}
+    for path in sorted((BROWSER / "rooms").rglob("*.py")):
+        for node in ast.parse(path.read_text("utf-8")).body:
+            if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "IN_PLACE_OF":
+                own = path.relative_to(BROWSER / "rooms").with_suffix("").as_posix().replace("/", ".")
+                found |= dict.fromkeys(ast.literal_eval(node.value), f"app.{own}")
+    return found
 
 
 def packages() -> Iterator[tuple[str, Path]]:

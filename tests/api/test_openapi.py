@@ -11,7 +11,7 @@ from fastapi.routing import APIRoute
 from fastapi.testclient import TestClient
 from jsonschema import Draft202012Validator
 
-from app.commands.answers import lines
+from app.commands.drawings import lines
 from app.course.content.catalog import Catalog
 from app.server.config import Settings
 from app.server.db.learner_cookie import create_token

@@ -116,8 +116,8 @@ def test_a_prediction_by_keyboard_alone(open_page: MakePage) -> None:
     expect(page.locator("#result:not([data-state=none])")).to_be_visible()
 
 
-def test_a_board_takes_a_file(open_page: MakePage) -> None:
-    page = open_page("/labs/ring-bytes/board", "light", 1280)
+def test_a_lab_takes_a_file(open_page: MakePage) -> None:
+    page = open_page("/labs/ring-bytes", "light", 1280)
     page.get_by_label("The file").set_input_files({"name": "run.json", "mimeType": "application/json", "buffer": b"{}"})
     page.get_by_role("button", name="Send it in").click()
     expect(page.get_by_role("alert")).to_contain_text("This is not a run as")

@@ -356,6 +356,18 @@ def test_help_and_formulas_start_without_the_web() -> None:
     assert done.stdout == "14\n[]\n"
 
 
+def test_every_command_that_is_listed_has_options(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    listed = re.findall(r"^    (\w+)", capsys.readouterr().out, re.MULTILINE)
+    assert {"serve", "class", "qti", "labs", "merge", "person", "schema", "move"} <= set(listed)
+    for command in listed:
+        with pytest.raises(SystemExit) as exit_of:
+            main([command, "--help"])
+        assert exit_of.value.code == 0, command
+        assert f"usage: wallclock {command} " in capsys.readouterr().out
+
+
 @each(
     ("command", "modules"), [("", []), ("serve", ["serve"]), ("formula", ["formula"]), ("class", ["classes", "people"])]
 )

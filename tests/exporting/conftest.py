@@ -33,7 +33,7 @@ RUN = "/labs/ring-bytes/20261121-212810-ring-bytes-cd4c7a"  # a recorded one
 PATHS = (
     "/", f"/exercises/{NUMBER}", f"/exercises/{CODE}", "/explore/ring", "/explore/fit",
     "/errata", "/search", "/map", "/reference", "/labs/ring-bytes", RUN,
-    "/labs/ring-bytes/board", "/glossary", "/chapters/your-cluster",
+    "/glossary", "/chapters/your-cluster",
 )  # fmt: skip
 FORMULA = '''
 from app.core.units import Bytes, BytesPerSecond, Seconds

@@ -379,7 +379,7 @@ class Disturbed(FakeWorld):
         return CheckRun(report=replace(quiet_run(lab), doubts=("The load was high.",)))
 
 
-def test_a_disturbed_run_is_not_written_to_a_file_for_a_board(tmp_path: Path) -> None:
+def test_a_disturbed_run_is_not_written_to_a_file_to_send_in(tmp_path: Path) -> None:
     findings = only(Disturbed(record=tmp_path / "runs.jsonl", quick=True), 11)
     assert "The load was high." in told(findings, ODD)
     assert "file: 0 runs" in told(findings, PASSED)
@@ -394,7 +394,7 @@ class Recorded(FakeWorld):
         return CheckRun(report=quiet_run(lab))
 
 
-def test_the_standard_runs_are_written_to_a_file_that_a_board_takes(tmp_path: Path) -> None:
+def test_the_standard_runs_are_written_to_a_file_that_a_server_takes(tmp_path: Path) -> None:
     file = tmp_path / "runs.jsonl"
     findings = only(Recorded(record=file), 11)
     assert "attention has no form" in told(findings, UNKNOWN)

@@ -122,11 +122,9 @@ HEALTHY: Mapping[str, Kind] = {
             "[1020.000001] NVRM: Xid (PCI:0000:1b:00): 154, GPU recovery action changed from 0x1 (GPU Reset Required) to"
             " 0x0 (None)\n")},
     ),
-    "a rack where everything passes its diagnosis": Kind(
+    "a rack whose links have corrected errors": Kind(
         name="NVIDIA GB200", count=4, topology=all_linked(4),
-        said={NVLINK: linked(4, FAST), ERRORS: linked(4, "\t Link 3: Malformed packet Errors: 0\n\t Link 3: FEC Errors - 0: 9"),
-              "dcgmi diag": Output('{"DCGM Diagnostic": {"test_categories": [{"category": "Deployment", "tests": '
-                                   '[{"name": "software", "results": [{"entity_id": 0, "status": "Pass"}]}]}]}}')},
+        said={NVLINK: linked(4, FAST), ERRORS: linked(4, "\t Link 3: Malformed packet Errors: 0\n\t Link 3: FEC Errors - 0: 9")},
     ),
     "GB10": Kind(
         name="NVIDIA GB10", count=1,
@@ -373,17 +371,6 @@ SICK: Mapping[str, tuple[Callable[[], FakeWorld], CheckVerdict, str]] = {
     "a fatal fault of an NVSwitch": (
         logged("[1010.000001] nvidia-nvswitch0: SXid (PCI:0000:c1:00.0): 20034, Fatal, Link 32 LTSSM Fault Up"),
         FAILED, "20034 on NVSwitch 0000:c1:00.0: Fatal, Link 32",
-    ),
-    "a diagnosis that fails": (
-        lambda: dgx({"dcgmi diag": Output("", "dcgmi failed: 226", """Note
-            {"DCGM Diagnostic": {"test_categories": [{"category": "Hardware", "tests": [{"name": "pcie", "results": [
-            {"entity_id": 1, "status": "Fail", "warnings": [{"warning": "Error using CUDA API", "error_id": 2}]}]}]}]}}""")}),
-        FAILED, "dcgmi diag, pcie: fail: Error using CUDA API",
-    ),
-    "a diagnosis of DCGM 3 that warns": (
-        lambda: dgx({"dcgmi diag": Output('{"DCGM GPU Diagnostic": {"test_categories": [{"tests": [{"name": "Persistence Mode",'
-                                          ' "results": [{"gpu_ids": "0", "status": "WARN", "warnings": ["It is off."]}]}]}]}}')}),
-        ODD, "dcgmi diag, Persistence Mode: warn: It is off.",
     ),
     "less power on the last GPU": (
         said_by_gpus("gpu_power_readings/current_power_limit", "500.00 W"), ODD, "500 W instead of 700 W on GPU 7",

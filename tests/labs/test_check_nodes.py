@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from app.__main__ import main
-from app.commands.lab_check_nodes import (
+from app.commands.lab_check import (
     NodeCheck,
     compare_nodes,
     confirm_nodes,

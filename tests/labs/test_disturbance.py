@@ -279,7 +279,7 @@ def test_what_was_counted_is_in_the_report_that_is_stored_and_sent(tmp_path: Pat
     assert read_report(found.as_json()).doubts == (says,)
 
 
-def test_a_disturbed_run_gets_no_place_on_a_board_but_can_still_be_read(tmp_path: Path) -> None:
+def test_a_disturbed_run_is_not_taken_but_can_still_be_read(tmp_path: Path) -> None:
     checked = '{"kind":"check","at":1,"name":"sum","right":true}'
     text = report_of(finished(tmp_path, checked, MEASURED, STRAINED)).as_json()
     with pytest.raises(InputError, match=r"disturbed\. Rank 1 was ready to run and had no core for 40 %"):

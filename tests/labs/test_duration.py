@@ -12,7 +12,7 @@ import pytest
 from app.commands.lab_launch import planned_elsewhere
 from app.core.errors import InputError
 from app.labs.launch.base import plan_job
-from app.labs.results.duration import place_seconds, refuse_too_long
+from app.labs.results.analysis import place_seconds, refuse_too_long
 from app.labs.spec import known_labs, lab_called, read_job
 from tests.each import each
 from tests.labs.gpus import machine

@@ -105,7 +105,7 @@ def test_times_fall_for_no_pair_where_another_is_slower(tmp_path: Path) -> None:
     assert not any("less than" in doubt for doubt in doubts_about(report, MESSAGES.on("nccl")))
 
 
-def test_a_run_of_all_pairs_is_read_back_and_taken_by_a_board(tmp_path: Path) -> None:
+def test_a_run_of_all_pairs_is_read_back_and_taken_from_another_machine(tmp_path: Path) -> None:
     report = report_of(run_of(tmp_path, slow((1, 3))))
     assert read_report(report.as_json()).pairs == report.pairs
     assert read_sent(report.as_json()).pairs == report.pairs
@@ -136,7 +136,6 @@ def test_the_command_line_and_the_page_show_the_matrix(
         assert "ranks 1 and 3 take 40 % longer" in page
         assert client.get(f"/labs/point-to-point/{run.id}?guess=3").status_code == 200
         assert client.get("/labs/point-to-point").status_code == 200
-        assert client.get("/labs/point-to-point/board").status_code == 200
 
 
 def test_notes_on_pairs_are_translated(tmp_path: Path) -> None:
@@ -146,7 +145,7 @@ def test_notes_on_pairs_are_translated(tmp_path: Path) -> None:
 
 
 def test_a_run_on_processors_without_a_peer_is_named_as_before() -> None:
-    """Recorded runs, and those of boards, have none."""
+    """Recorded runs, and those sent in, have none."""
     plain = read_job(MESSAGES, {})
     assert "peer" not in plain.given
     assert plain.command.startswith("wallclock lab run point-to-point ranks=2 sizes=")

@@ -40,7 +40,7 @@ ASKED = {
     "/explore": ("ranks", "size", "step", "guess", "was", "predict", "show"),
     "/formulas": ("size", "ranks", "bandwidth"),
     "/layouts": ("model", "gpus", "batch", "cluster"), "/explore/fit": ("model", "gpus", "batch", "tensor", "configuration"), "/measured/traces": ("model", "cluster", "layout"),
-    "/labs": ("sizes", "ranks", "chapter", "needs", "mine", "order"), "/final": ("seed",),
+    "/labs": ("sizes", "ranks"), "/final": ("seed",),
     "/lti": ("iss", "login_hint", "target_link_uri", "client_id"), "/classes": ("format",),
     "/api/v1/chapters": ("size", "ranks", "bandwidth"),
 }  # fmt: skip

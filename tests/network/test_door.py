@@ -390,7 +390,7 @@ PATHS = [
     "/", "/nothing", RING, "/api/v1/exercises", "/api/v1/formulas", "/healthz", "/api/docs", "/labs",
     "/progress", "/progress/export", "/robots.txt", "/favicon.ico", "/api/v1/openapi.json",
     "/explore/ring", "/formulas", "/api/v1/exercises/collectives/ring-all-reduce-time",
-    "/labs/all-reduce/board",
+    "/labs/all-reduce",
 ]  # fmt: skip
 
 

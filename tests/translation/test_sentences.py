@@ -193,7 +193,7 @@ LAYOUTS = "/explore/fit?model=Llama-3-8B&gpus=16&batch=128"
         "/explore/fit?model=Llama-3-8B&gpus=99999999&batch=128",
         f"{LAYOUTS}&fixed=tensor%3D3",
         f"{LAYOUTS}&fix=tensor&cluster=x",
-        "/labs/all-reduce/board?gpu=x",
+        "/labs/all-reduce?gpu=x",
         "/labs/all-reduce?run.sizes=x&run.ranks=0&run.latency=x",
         "/placement/x/1",
         "/labs/x",

@@ -22,7 +22,7 @@ PAGES = (
     "/map",
     "/labs",
     "/labs/algorithms",
-    "/labs/all-reduce/board",
+    "/labs/all-reduce",
     "/explore",
     *(f"/explore/{name}?show=1" for name in EXPLORERS if name != "fit"),  # it quotes sources
     "/explore/pipeline?against=zb_h1",

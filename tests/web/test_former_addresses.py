@@ -15,6 +15,8 @@ LED = {
     "/explore/loss-scale": "/formulas/precision.loss_scale",
     "/explore/tolls?technique=zero": "/chapters/diagnosis",
     "/exercises/puzzles/room-for-four/board": "/exercises/puzzles/room-for-four",
+    "/labs/algorithms/board?hardware=H100": "/labs/algorithms",
+    "/labs/algorithms/board/0.svg": "/labs/algorithms",
     "/pictures/explore/ring.png?ranks=12": asset_url("social.png"),
     "/pictures/labs/algorithms/board.png": asset_url("social.png"),
 }

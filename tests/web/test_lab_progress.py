@@ -64,43 +64,21 @@ def test_before_the_ranks_have_met_nothing_is_promised() -> None:
     assert (found.says, found.left, found.share) == ("Its processes are starting.", "", None)
 
 
-def test_the_first_place_warms_up_until_its_samples_begin() -> None:
-    running = report("algorithms", job(), [], RunProgress(begun=BEGUN, measured=()))
+@each(
+    ("taken", "says", "share"),
+    [
+        ([], "Measuring 1 MiB, number 1 of 3 sizes.", None),
+        ([MIB], "Measuring 4 MiB, number 2 of 3 sizes.", 1 / 3),
+        ([MIB, 4 * MIB], "Measuring 16 MiB, number 3 of 3 sizes.", 2 / 3),
+        ([MIB, 4 * MIB, 16 * MIB], "Measuring 16 MiB, number 3 of 3 sizes.", 2 / 3),
+    ],
+)
+def test_places_are_counted_until_the_last_one(taken: Sequence[float], says: str, share: float | None) -> None:
+    running = report("algorithms", job(), [at(size, 0.1) for size in taken], RunProgress(begun=BEGUN))
     found = underway_view(job(), running, BEGUN + 2)
-    assert found.says == "Measuring 1 MiB, number 1 of 3 sizes, warming up."
+    assert (found.says, found.share) == (says, share)
     assert found.left == "It will be stopped within 118 s."
-    assert found.share is None
-    before = underway_view(job(), running, BEGUN + 2, usual=9.0)
-    assert before.left == "About 7 s left."
-    assert before.share == pytest.approx(2 / 9)
-
-
-def test_what_is_left_shrinks_as_time_passes() -> None:
-    """Ten samples of a second from the fifth on; the later places are 4 and 16 times as large."""
-    done = RunProgress(begun=BEGUN, measured=(), timing=BEGUN + 5, samples=10, each=1.0)
-    running = report("algorithms", job(), [], done)
-    views = [underway_view(job(), running, BEGUN + 5 + passed) for passed in (0.5, 3.5, 9.9, 60)]
-    assert [one.says.rpartition(", ")[2] for one in views] == [
-        "sample 1 of 10.",
-        "sample 4 of 10.",
-        "sample 10 of 10.",
-        "sample 10 of 10.",
-    ]
-    shares = [one.share for one in views]
-    assert None not in shares
-    assert shares == sorted(shares, key=lambda one: one or 0.0)
-    assert all(one.left.startswith("About ") for one in views)
-
-
-def test_the_last_place_counts_down_to_nearly_done() -> None:
-    taken = [at(MIB, 0.1), at(4 * MIB, 0.4)]
-    done = RunProgress(begun=BEGUN, measured=(BEGUN + 1, BEGUN + 5), timing=BEGUN + 10, samples=5, each=1.5)
-    running = report("algorithms", job(), taken, done)
-    early, late = (underway_view(job(), running, BEGUN + 10 + passed) for passed in (1, 7))
-    assert early.says == "Measuring 16 MiB, number 3 of 3 sizes, sample 1 of 5."
-    assert early.left == "About 6 s left."
-    assert late.left == "Nearly done."
-    assert early.told == late.told  # who hears the page is not told each sample
+    assert underway_view(job(), running, BEGUN + 500).left == "It will be stopped within 0 s."
 
 
 def test_a_place_with_two_measures_is_done_when_it_has_both() -> None:
@@ -110,17 +88,15 @@ def test_a_place_with_two_measures_is_done_when_it_has_both() -> None:
         Measure(name="separate", where={"length": 256.0}, samples=(2e-3,)),
         Measure(name="fused", where={"length": 1024.0}, samples=(5e-3,)),
     ]
-    done = RunProgress(begun=BEGUN, measured=(BEGUN + 1, BEGUN + 2, BEGUN + 3))
-    found = underway_view(asked, report("attention", asked, taken, done), BEGUN + 3)
-    assert found.says == "Measuring 1024, number 2 of 2 lengths, warming up."
+    found = underway_view(asked, report("attention", asked, taken, RunProgress(begun=BEGUN)), BEGUN + 3)
+    assert found.says == "Measuring 1024, number 2 of 2 lengths."
 
 
-def test_a_lab_that_varies_nothing_counts_its_samples() -> None:
+def test_a_lab_that_varies_nothing_says_when_it_is_stopped() -> None:
     asked = job("pipeline")
-    done = RunProgress(begun=BEGUN, measured=(), timing=BEGUN + 12, samples=4, each=3.0)
-    found = underway_view(asked, report("pipeline", asked, [], done), BEGUN + 16)
-    assert (found.says, found.left) == ("Sample 2 of 4.", "About 8 s left.")
-    assert found.share == pytest.approx(16 / 24)
+    found = underway_view(asked, report("pipeline", asked, [], RunProgress(begun=BEGUN)), BEGUN + 16)
+    assert (found.says, found.share) == ("", None)
+    assert found.left == f"It will be stopped within {asked.lab.seconds - 16:.0f} s."
 
 
 def one_of(lab: str, samples: Sequence[float], predicted: float | None = None) -> Measure:
@@ -189,12 +165,13 @@ def test_what_rank_0_reports_is_how_far_a_run_is(tmp_path: Path) -> None:
         ReadyEvent(at=BEGUN, world=2, versions={}),
         TimingEvent(at=BEGUN + 1, samples=9, each=0.1),
         MeasureEvent(at=BEGUN + 2, name="time", samples=(0.1,), where={"size": MIB}),
-        TimingEvent(at=BEGUN + 4, samples=5, each=0.4),
     )
-    (run.folder / "events.jsonl").write_text("".join(as_line(one) for one in events))
-    found = RunProgress(begun=BEGUN, measured=(BEGUN + 2,), timing=BEGUN + 4, samples=5, each=0.4)
+    (run.folder / "events.jsonl").write_text("".join(map(as_line, events)))
     running = report_of(run)
-    assert running.underway == read_report(running.as_json()).underway == found
+    assert running.underway == read_report(running.as_json()).underway == RunProgress(begun=BEGUN)
+    assert [one.name for one in running.measures] == ["time"]
+    stored = running.as_json().replace('"underway": {', '"underway": {"measured": [1002.0], "timing": 1001.0, ')
+    assert read_report(stored).underway == RunProgress(begun=BEGUN)
     run.write_outcome(RunOutcome(RunState.DONE))
     assert report_of(run).underway is None
     assert "underway" not in report_of(run).as_json()

@@ -16,7 +16,6 @@ from app.core.formulas.presets import Cluster, Layout, ModelShape
 from app.core.measurements.published import published_logs, published_tests, text_of
 from app.core.measurements.reports import TrainingLog
 from app.site.web.measured.views import predict_log
-from tests.labs.quiet_runs import quiet_run
 
 
 def send(client: TestClient, text: str, *files: bytes, **fields: str) -> Any:
@@ -100,30 +99,21 @@ def test_a_low_bandwidth_is_no_success(client: TestClient) -> None:
     assert "no algorithm of this collective sends less than the wire carries" in too_much
 
 
-def test_the_board_of_the_collectives_has_the_published_tests(client: TestClient) -> None:
-    board = client.get("/labs/all-reduce/board").text
-    assert board.count('href="/measured/') == 29
-    assert "All-reduce: the fastest on each GPU" in board
-    assert 'href="/measured/' not in client.get("/labs/algorithms/board").text
-
-
-def test_a_board_is_filtered_by_hardware_and_each_row_leads_to_its_source(client: TestClient) -> None:
-    board = client.get("/labs/all-reduce/board?hardware=GB200").text
-    assert board.count('href="/measured/') == 3
-    for row in re.findall(r'href="(/measured/[^"]+)"', board):
+def test_published_tests_are_filtered_by_hardware_and_each_row_leads_to_its_source(client: TestClient) -> None:
+    page = client.get("/measured?hardware=GB200").text
+    rows = re.findall(r'<th scope="row"><a href="(/measured/[^"]+)"', page)
+    assert len(rows) == 3
+    for row in rows:
         assert 'href="https://github.com/coreweave/nccl-tests' in client.get(row).text
-    assert "All-reduce: the fastest on GB200" in board
-    assert "<option selected>GB200</option>" in board
-    assert "has run it yet" in board  # no run of ours was on a GB200
-    file = {"run": ("run.json", quiet_run("all-reduce").as_json())}
-    assert client.post("/labs/all-reduce/board", files=file).status_code in (200, 303)
-    ours = client.get("/labs/all-reduce/board?hardware=processors").text
-    assert "Published runs" not in ours
-    assert 'class="values"' in ours
+    assert "All-reduce: the fastest on GB200" in page
+    assert "<option selected>GB200</option>" in page
     assert client.get("/measured?hardware=T4").text.count("T4, EFA") == 3
-    for other in ("/labs/all-reduce/board?hardware=<b>", "/measured?hardware=<b>"):
-        assert "<b>" not in client.get(other).text.partition("<main")[2].partition("<form")[0]
-        assert client.get(other).status_code == 200
+    other = client.get("/measured?hardware=<b>")
+    assert other.status_code == 200
+    assert "<b>" not in other.text.partition("<main")[2].partition("<form")[0]
+    everything = client.get("/measured").text
+    assert "All-reduce: the fastest on each GPU" in everything
+    assert everything.count('<th scope="row"><a href="/measured/') == 29
 
 
 def test_a_log_that_describes_its_run_is_predicted_and_opens_in_the_explorer(client: TestClient) -> None:

@@ -287,7 +287,7 @@ def test_finished_runs_travel_and_others_are_counted(client: TestClient, site: S
     file = exported(client)
     assert len(file["runs"]) == 2
     become()
-    # Here, it is on its board already; the one that failed cannot be compared with anything.
+    # Here, it is on the page of its lab already; the one that failed cannot be compared with anything.
     assert counted(take(client, file)) == (0, 1, 1)
     with open_writing_session(site.engine) as session:
         session.delete(session.merge(row))

@@ -3,7 +3,6 @@
 Everything that is not in the table is odd, and is told in the tool's own words.
 """
 
-import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -28,8 +27,6 @@ _SEVERITY = re.compile(r"\b(?P<non>Non-?)?fatal\b", re.IGNORECASE)
 _ENDED = re.compile(r"action changed from .* to 0x0 \(None\)")
 _ACTION = re.compile(r"action changed from .* to 0x[1-9A-Fa-f]\w* \((?P<action>[^)]+)\)")
 _NO_LOG = "Let this user read the kernel's log, or see dmesg as root: dmesg | grep Xid."
-_DIAGNOSIS = ("dcgmi", "diag", "-r", "1", "-j")
-_WORST = {"fail": CheckVerdict.FAILED, "warn": CheckVerdict.ODD}
 
 
 class ValueRule(FrozenModel):
@@ -226,52 +223,3 @@ def judge_log(world: World) -> Iterator[CheckFinding]:
             yield verdict(
                 f"Xids {when} the check", "; ".join(list(shown)[:3]), "none that a program cannot cause", cure
             )
-
-
-def judge_diagnosis(world: World) -> Iterator[CheckFinding]:
-    """What DCGM's own quick diagnosis says, where it is installed."""
-    said = world.ask(*_DIAGNOSIS)
-    text = said.text or said.printed
-    if not text:
-        return
-    try:
-        tests = list(_tests_in(json.loads(text[text.index("{") : text.rindex("}") + 1])))
-    except ValueError:
-        yield unknown("dcgmi diag", said.trouble or "it did not answer in JSON")
-        return
-    bad = [(name, status, words) for name, status, words in tests if status in _WORST]
-    for name, status, words in bad:
-        text = f"{status}{words and ': '}{words}"
-        yield CheckFinding(f"dcgmi diag, {name}", _WORST[status], text, "pass", "See the manual of DCGM's diagnosis.")
-    if not bad:
-        ran = [name for name, status, _ in tests if status == "pass"]
-        yield (
-            passed_finding("dcgmi diag", f"passed {', '.join(dict.fromkeys(ran))}")
-            if ran
-            else unknown("dcgmi diag", said.trouble or "it took no test")
-        )
-
-
-def _tests_in(found: object) -> Iterator[tuple[str, str, str]]:
-    """The name, status and warnings of each result of a test, in the layouts of DCGM 3 and 4."""
-    if isinstance(found, list):
-        for one in found:
-            yield from _tests_in(one)
-    elif isinstance(found, dict) and isinstance(found.get("results"), list):
-        for result in (one for one in found["results"] if isinstance(one, dict)):
-            words = " ".join(_texts_in([result.get("warnings"), result.get("warning")]))
-            yield str(found.get("name", "a test")), str(result.get("status", "")).lower(), words
-    elif isinstance(found, dict):
-        for one in found.values():
-            yield from _tests_in(one)
-
-
-def _texts_in(found: object) -> Iterator[str]:
-    """The sentences in *found*, wherever they are."""
-    if isinstance(found, str):
-        yield found
-    elif isinstance(found, dict):
-        yield from _texts_in(found.get("warning", ""))
-    elif isinstance(found, list):
-        for one in found:
-            yield from _texts_in(one)

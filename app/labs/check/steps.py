@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 
 from app.core.errors import InputError, UnavailableError
-from app.labs.check.gpu_state import judge_diagnosis, judge_log, judge_state, read_state
+from app.labs.check.gpu_state import judge_log, judge_state, read_state
 from app.labs.check.hardware import driver, links, torch_devices
 from app.labs.check.kernels import bandwidth, check_copies, nccl, products, two_nodes
 from app.labs.check.world import (
@@ -39,7 +39,6 @@ def after_the_load(world: World) -> Iterator[CheckFinding]:
         yield unknown("state of the GPUs", trouble)
     if log.gpus:
         yield from judge_state(log.gpus)
-    yield from judge_diagnosis(world)
 
 
 # With the parameters that labs start with, so that runs of different machines can be compared.
@@ -61,8 +60,8 @@ def record_standard_runs(world: World) -> Iterator[CheckFinding]:
     """Run the standard runs, and write those that nothing disturbed to the file."""
     if world.record is None:
         names = ", ".join(name for name, _ in STANDARD)
-        cure = f"--record FILE runs {names}, and writes a file for a board."
-        yield unknown("runs for a board", "nothing was recorded", cure)
+        cure = f"--record FILE runs {names}, and writes a file to send in."
+        yield unknown("runs to send in", "nothing was recorded", cure)
         return
     reports = []
     for name, given in _QUICK if world.quick else STANDARD:
@@ -182,7 +181,7 @@ STEPS: tuple[tuple[str, Callable[[World], Iterator[CheckFinding]]], ...] = (
     ("Matrix products", products),
     ("Copies", check_copies),
     ("Failures on purpose", failures),
-    ("Runs for a board", record_standard_runs),
+    ("Runs to send in", record_standard_runs),
     ("After the load", after_the_load),
 )
 

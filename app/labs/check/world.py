@@ -242,7 +242,7 @@ class CheckFailure:
 class World:
     """The machine of this process, and runs on it or, through Slurm, elsewhere.
 
-    *quick* leaves out what takes minutes; *record* is the file for runs that a board takes. The
+    *quick* leaves out what takes minutes; *record* is the file for runs that a server takes. The
     check has *begun* that many seconds after the machine was started.
     """
 

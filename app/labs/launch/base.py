@@ -13,7 +13,7 @@ from app.core.errors import InputError, NotFoundError, UnavailableError, nearest
 from app.labs.launch import description
 from app.labs.machines.devices import NO_DEVICES, Devices, has_traces
 from app.labs.machines.machine import describe_machine
-from app.labs.results.duration import refuse_too_long
+from app.labs.results.analysis import refuse_too_long
 from app.labs.run import Event, JobRecord, LabRun, RunOutcome, new_name
 from app.labs.spec import NODES, RANKS, Lab, LabJob, read_job
 

@@ -1,1 +1,1 @@
-"""What a run has found: analyzed, reported, compared, sent to a board."""
+"""What a run has found: analyzed, reported, compared."""

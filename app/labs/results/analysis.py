@@ -1,4 +1,4 @@
-"""Analysis of a run's samples: medians, predictions, the line that fits them, and caveats."""
+"""Analysis of a run's samples: medians, predictions, the line that fits them, and caveats; and what a run takes."""
 
 import math
 import statistics
@@ -9,9 +9,11 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
+from app.core.errors import InputError
 from app.core.expressions import ExpressionError, Quantity, evaluate, names_in, parse_expression
 from app.core.measurements.pieces import bad_point, line_interval, median_error, pieces
 from app.core.measurements.reports import AlphaBetaPiece
+from app.core.translation import translate
 from app.core.units import RATIO, scale_of
 from app.labs.machines.machine import NO_DATASHEET, Datasheet, MachineFacts, datasheet_of, is_unknown
 from app.labs.results.notes import (
@@ -35,9 +37,9 @@ from app.labs.results.report import (
     doubts_about,
     held_of,
 )
-from app.labs.run import Event, LabRun, MachineEvent
-from app.labs.runner.events import CheckEvent, MeasureEvent, ReadyEvent, TimingEvent
-from app.labs.spec import RANKS, Lab, Value, known_labs, lab_called, parameters_in
+from app.labs.run import LabRun, MachineEvent
+from app.labs.runner.events import CheckEvent, MeasureEvent, ReadyEvent
+from app.labs.spec import RANKS, Lab, LabJob, Value, known_labs, lab_called, parameters_in
 from app.server.db.run_state import RunState
 
 
@@ -138,26 +140,11 @@ def report_of(run: LabRun) -> Report:
         given=job.given,
         nodes=job.nodes or 1,
         details={**details_in(events), **disturbances_in(events, job, lab, machine)},
-        underway=None if outcome else _underway(events),
+        underway=None if outcome or ready is None else RunProgress(begun=ready.at),
     )
     report = _with(empty, taken, job.values)
     rows = gpu_rows(events, machine, report.measures)
     return replace(report, notes=(*job.notes, *report.notes), each_gpu=rows)
-
-
-def _underway(events: Sequence[Event]) -> RunProgress | None:
-    """How far the ranks are; None while they have not met."""
-    ready = next((one for one in events if isinstance(one, ReadyEvent)), None)
-    if ready is None:
-        return None
-    last = next((one for one in reversed(events) if isinstance(one, TimingEvent)), None)
-    return RunProgress(
-        begun=ready.at,
-        measured=tuple(one.at for one in events if isinstance(one, MeasureEvent)),
-        timing=last.at if last else 0.0,
-        samples=last.samples if last else 0,
-        each=last.each if last else 0.0,
-    )
 
 
 def analyze_report(report: Report, ranks: int, values: Mapping[str, Value]) -> Report:
@@ -338,3 +325,80 @@ RECORDED = Path(__file__).parents[1] / "recorded"
 def shipped_runs() -> tuple[Report, ...]:
     """The runs that are shipped with the project."""
     return tuple(read_report(path.read_bytes()) for path in sorted(RECORDED.glob("*.json")))
+
+
+_HALVES = 40  # of a size, until one fits
+
+
+def refuse_too_long(job: LabJob) -> None:
+    """Refuse *job* if even its fewest calls exceed its time limit; the message says what fits."""
+    varied = next((name for name, one in job.lab.parameters.items() if one.several), "")
+    values = _varied_values(job, varied)
+    least = [place_seconds(job, varied, value) for value in values]
+    limit = job.lab.seconds
+    if sum(least) <= limit:
+        return
+    raise InputError(
+        translate(
+            "{name} takes {least:.0f} s or more with these parameters, by its formula and "
+            "{calls} calls each, and is stopped after {limit:.0f} s; {cure}",
+            name=job.lab.name,
+            least=sum(least),
+            calls=job.lab.calls,
+            limit=limit,
+            cure=_fitting_values(job, varied, values, least),
+        )
+    )
+
+
+def place_seconds(job: LabJob, varied: str, value: float) -> float:
+    """Seconds of the fewest calls of *job* with that *value* of the parameter *varied*.
+
+    0 where no formula tells them before the run.
+    """
+    lab = job.lab
+    names = known_quantities(lab, job.ranks, job.values)
+    if varied:
+        unit = lab.parameters[varied].measured_in
+        names[varied.removesuffix("s")] = Quantity(value, unit.dimension)
+    asked = lab.asked_of(job.given)
+    alternatives = [asked] if "{" in lab.asks else [n for n, one in lab.measures.items() if one.least]
+    return lab.calls * sum(_formula_seconds(lab, name, names, job) for name in alternatives)
+
+
+def _formula_seconds(lab: Lab, name: str, names: Mapping[str, Quantity], job: LabJob) -> float:
+    if lab.measures[name].unit != "s":
+        return 0.0
+    try:
+        found = predict_measure(lab, name, names, lab.words(job.values))
+    except ExpressionError:  # it goes by what the run measures
+        return 0.0
+    return found if found and 0 < found < math.inf else 0.0
+
+
+def _varied_values(job: LabJob, varied: str) -> Sequence[float]:
+    values = job.values[varied] if varied else 0.0
+    return [float(one) for one in values] if isinstance(values, tuple) else [0.0]
+
+
+def _fitting_values(job: LabJob, varied: str, values: Sequence[float], least: Sequence[float]) -> str:
+    """What would fit, in words that end the sentence."""
+    if not varied:
+        return translate("choose shorter times or fewer ranks")
+    fitting, left = list[int](), job.lab.seconds
+    for seconds, place in sorted(zip(least, range(len(values)), strict=True)):
+        if seconds <= left:
+            fitting.append(place)
+            left -= seconds
+    parameter = job.lab.parameters[varied]
+    if fitting:
+        chosen = (parameter.shown(values[place]).replace(" ", "") for place in sorted(fitting))
+        return translate("{sizes} would fit", sizes=f"{varied}={','.join(chosen)}")
+    smallest = min(values)
+    lowest = parameter.number(varied, str(parameter.least))
+    for halves in range(1, _HALVES):
+        size = smallest / 2**halves
+        if size >= lowest and place_seconds(job, varied, size) <= job.lab.seconds:
+            shown = parameter.shown(size).replace(" ", "")
+            return translate("{sizes} would fit", sizes=f"{varied}={shown}")
+    return translate("choose shorter times or fewer ranks")

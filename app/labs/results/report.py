@@ -112,17 +112,9 @@ class PairMatrix:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunProgress:
-    """How far a run has come: when its ranks had met, and when each measure was there.
-
-    Since *timing*, *samples* are being taken, each of which takes about *each* seconds. All times
-    are those of rank 0's clock.
-    """
+    """When the ranks of a run that goes on had met, by the clock of rank 0."""
 
     begun: float
-    measured: tuple[float, ...]
-    timing: float = 0.0
-    samples: int = 0
-    each: float = 0.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -266,7 +258,7 @@ _THROTTLED = 0.05  # of the time of a run
 _FAULTS = ("the temperature", "the power supply", "a slowdown of the hardware")
 
 WHAT_TO_DO = noted(
-    "Nothing is concluded from this run: no fit, no verdict on a prediction, no place on a board. "
+    "Nothing is concluded from this run: no fit, no verdict on a prediction, and no server takes it. "
     "Stop what else uses this machine, or take fewer ranks than it has cores, and run it again."
 )
 _SPREADS = noted(

@@ -21,8 +21,8 @@ from app.site.web.frame.static import page_for
 from app.site.web.frame.visitor import payer_of
 from app.site.web.home import page as home_page
 from app.site.web.home import sitemap
-from app.site.web.labs import board, run
 from app.site.web.labs import index as lab
+from app.site.web.labs import lab_list, run
 from app.site.web.measured import page as measured_page
 from app.site.web.measured import saved_measurement
 from app.site.web.measured.page import BODY_LIMIT as MEASURED_LIMIT
@@ -48,7 +48,7 @@ PARTS = (
     merged_pages,
     formulas,
     errata,
-    board,
+    lab_list,
     lab,
     run,
     saved_measurement,

@@ -217,6 +217,8 @@ FORMER = {
     "/explore/loss-scale": "/formulas/precision.loss_scale",
     "/explore/tolls": "/chapters/diagnosis",
     "/exercises/{topic}/{slug}/board": "/exercises/{topic}/{slug}",
+    "/labs/{name}/board": "/labs/{name}",
+    "/labs/{name}/board/{number}.{form}": "/labs/{name}",
     "/pictures/{path:path}": asset_url("social.png"),
 }
 

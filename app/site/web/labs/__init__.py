@@ -1,1 +1,1 @@
-"""The lab pages: labs, runs, and boards."""
+"""The lab pages: labs and runs."""

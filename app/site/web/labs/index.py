@@ -2,25 +2,29 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fastapi import Request, Response
 from markupsafe import Markup
+from starlette.datastructures import UploadFile
 
-from app.core.errors import InputError, UnavailableError, sentence
+from app.core.errors import AppError, InputError, UnavailableError, sentence
 from app.core.translation import Numeral, foreign, noted, translate, translate_known
 from app.course.content.errata import mark
 from app.labs.launch.base import plan_job, ranks_on
 from app.labs.machines.devices import Devices
+from app.labs.results.report import Report
 from app.labs.run import new_name
 from app.labs.spec import NODES, RANKS, Lab, Parameter, lab_called
 from app.server.aside import aside, current_payer
-from app.server.db.lab_runs import enqueue
+from app.server.db.lab_runs import SENT, enqueue, keep_sent
+from app.server.db.run_state import RunState
 from app.server.db.tables import LabRunRow
 from app.server.network.door import note_trouble
 from app.server.network.routes import Router
 from app.site import Here, Site
 from app.site.labs.match import BORROWING
+from app.site.labs.upload import FILE_LIMIT, read_sent_file
 from app.site.labs.words import localized_note, translate_lab
 from app.site.markdown import html
 from app.site.web.frame.renderer import Frame, Hyperlink, frame, render
@@ -33,6 +37,7 @@ from app.site.web.labs.predictions import (
     gpus_in_words,
     guess_label,
     machine_of,
+    measured_beside_formula,
     read_run_prediction,
     read_typed_parameter,
     recorded_run,
@@ -162,6 +167,7 @@ class RunItem:
     href: str
     machine: str
     what: str
+    result: str
     at: str
     origin: str
 
@@ -184,7 +190,8 @@ class LabPage:
     command: str
     runs: tuple[RunItem, ...]
     recorded: RecordedRun | None  # what is predicted where no run can be started
-    machines: int
+    limit: str  # of a file that is sent in
+    refused: str  # why one was not taken
     sources: tuple[Hyperlink, ...]
     exercises: tuple[Hyperlink, ...]
 
@@ -241,9 +248,10 @@ def lab_view(site: Site, lab: Lab, values: Mapping[str, str], problem: str = "")
         trouble=site.labs.trouble,
         problem=problem,
         command=f"wallclock lab run {lab.name}{_GLOO if form.backend == 'gloo' else ''}",
-        runs=tuple(_rows(results)),
+        runs=tuple(_run_items(lab, results)),
         recorded=recorded_run(lab, reports) if site.labs.trouble else None,
-        machines=len({machine_of(one) for one in reports}),
+        limit=f"{FILE_LIMIT // 1024} KiB",
+        refused="",
         sources=tuple(Hyperlink(url, url.split("//", 1)[1]) for url in shown.sources),
         exercises=tuple(_exercises(site)) if lab.name == BORROWING else (),
     )
@@ -256,7 +264,7 @@ def _exercises(site: Site) -> Iterator[Hyperlink]:
             yield Hyperlink(exercise_url(one.id), one.title, foreign(one.language))
 
 
-def _rows(runs: Sequence[RunResult]) -> Iterator[RunItem]:
+def _run_items(lab: Lab, runs: Sequence[RunResult]) -> Iterator[RunItem]:
     for result in runs:
         if report := result.report:
             what = " ".join(f"{name}={text}" for name, text in report.given.items())
@@ -266,6 +274,7 @@ def _rows(runs: Sequence[RunResult]) -> Iterator[RunItem]:
                 href=href,
                 machine=machine_of(report),
                 what=short,
+                result=measured_beside_formula(lab, report),
                 at=report.at[:10],
                 origin=translate_known(result.origin),
             )
@@ -337,3 +346,69 @@ def _refused(request: Request, site: Site, lab: Lab, fields: dict[str, str], err
     page = lab_view(site, lab, values, sentence(str(error)))
     status = 422 if isinstance(error, InputError) else 503
     return render("labs/lab.html", _framed(request, lab), page, status)
+
+
+@router.post("/{name}/board", dependencies=[FromHere])
+async def take_run(request: Request, site: Here, visiting: Visiting, name: str) -> Response:
+    """Store a run of another machine; further runs in the file are of other labs."""
+    lab, learner = translate_lab(lab_called(name)), visitor_learner(visiting)
+    spend(site.allowances.sent_runs, "sent runs")
+    try:
+        text = await _sent_text(request)
+        rows = await aside(_sent_rows, lab, text, learner)
+        spend_storage(site, len(text))
+        if len(rows) > 1:
+            spend(site.allowances.sent_runs, "sent runs", len(rows) - 1)
+        for row in rows:
+            await aside(keep_sent, site.engine, row)
+    except (InputError, UnavailableError) as error:
+        if isinstance(error, UnavailableError):
+            note_trouble(request, error, error.cause)
+        return await aside(_not_taken, request, site, lab, error)
+    response = Response(status_code=303, headers={"Location": run_url(lab.name, rows[0].name)})
+    remember(request, response, learner, site.secret)
+    return response
+
+
+async def _sent_text(request: Request) -> str:
+    async with request.form(max_files=1, max_fields=2) as form:
+        file = form.get("run")
+        sent = await file.read() if isinstance(file, UploadFile) else str(file or "").encode()
+    try:
+        text = sent.decode()
+    except UnicodeDecodeError:
+        raise InputError(translate("this file is not UTF-8 text")) from None
+    if not text.strip():
+        raise InputError(translate("choose a file written by `wallclock lab run ... --json`"))
+    return text
+
+
+def _sent_rows(lab: Lab, text: str, learner: str) -> Sequence[LabRunRow]:
+    """The runs in a file, those of *lab* first."""
+    reports = sorted(read_sent_file(text), key=lambda report: report.lab != lab.name)
+    if reports[0].lab != lab.name:
+        raise InputError(
+            translate("this is a run of {lab}, but this is the page of {name}", lab=reports[0].lab, name=lab.name)
+        )
+    return [_sent_row(report, learner) for report in reports]
+
+
+def _sent_row(report: Report, learner: str) -> LabRunRow:
+    name = new_name(report.lab)
+    return LabRunRow(
+        name=name,
+        lab=report.lab,
+        given=json.dumps(dict(report.given)),
+        backend=report.backend,
+        host=SENT,
+        pool=name,
+        learner=learner,
+        state=RunState.DONE,
+        report=replace(report, id=name).as_json(),
+    )
+
+
+def _not_taken(request: Request, site: Site, lab: Lab, error: AppError) -> Response:
+    """The page of the lab with the *error* beside the form for a file."""
+    page = replace(lab_view(site, lab, {}), refused=sentence(str(error)))
+    return render("labs/lab.html", _framed(request, lab), page, 422 if isinstance(error, InputError) else 503)

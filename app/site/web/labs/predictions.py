@@ -1,4 +1,4 @@
-"""A prediction for a run beside what it measured, and runs of one lab compared."""
+"""A prediction for a run beside what it measured."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -213,6 +213,18 @@ def _given_rows(lab: Lab, report: Report) -> Iterator[tuple[str, str]]:
             value = one.read(name, text)
             last = value[-1] if isinstance(value, tuple) else value
             yield one.says, last.replace("_", "-") if isinstance(last, str) else one.shown(last)
+
+
+def measured_beside_formula(of: Lab, report: Report) -> str:
+    """What a run measured of what was asked, and what the formula says; empty if something disturbed it."""
+    asked, lab = _asked_measure(of, report), of.run_over(report.backend)
+    if not asked or report.doubts:
+        return ""
+    one = next(one for one in reversed(report.measures) if one.name == asked)
+    measured = show_measure(lab, asked, one.held)
+    if one.predicted is None:
+        return measured
+    return translate("{shown}, formula {formula}", shown=measured, formula=show_measure(lab, asked, one.predicted))
 
 
 def _asked_measure(of: Lab, report: Report) -> str:

@@ -37,7 +37,7 @@ from app.site.web.labs.predictions import (
     measured_in_words,
     query_of,
 )
-from app.site.web.labs.results import RunResult, list_finished_runs, report_called, run_called
+from app.site.web.labs.results import RunResult, report_called, run_called
 from app.site.web.labs.tables import (
     LabGuess,
     MeasuredTable,
@@ -92,7 +92,6 @@ class RunPage:
     rows: tuple[tuple[str, ...], ...]
     tables: tuple[MeasuredTable, ...]
     line: str
-    has_board: bool  # of runs on several machines
     figures: tuple[FigureView, ...]
 
 
@@ -168,7 +167,7 @@ def _labs_run_page(site: Site, of: Lab, result: RunResult, name: str, learner: s
         state=result.state,
         says=_says(result),
         cure=translate(CURES[result.state]) if result.state in CURES else "",
-        underway=_underway(site, lab, result) if result.state is RunState.RUNNING else None,
+        underway=_underway(lab, result) if result.state is RunState.RUNNING else None,
         ahead=_ahead(site, row),
         waits=result.state in UNFINISHED,
         own=bool(row and learner and row.learner == learner),
@@ -187,7 +186,6 @@ def _labs_run_page(site: Site, of: Lab, result: RunResult, name: str, learner: s
         rows=tuple(rows),
         tables=tuple(more_tables(report)) if report else (),
         line=line_in_words(report) if report else "",
-        has_board=len({machine_of(one.report) for one in list_finished_runs(site, lab.name) if one.report}) > 1,
         figures=tuple(
             figure_view(figure, address, number)
             for number, figure in enumerate(lab_figures(lab, report, _guess(lab, row)))
@@ -216,14 +214,11 @@ def _says(result: RunResult) -> str:
     return f"{words}: {cause}." if cause else f"{words}."
 
 
-def _underway(site: Site, lab: Lab, result: RunResult) -> UnderwayView | None:
-    """How far a run through the queue is; such a run before it says how long one takes."""
+def _underway(lab: Lab, result: RunResult) -> UnderwayView | None:
+    """How far a run through the queue is."""
     if not result.row:
         return None
-    job = read_job(lab, result.row.parameters)
-    before = (one.report for one in list_finished_runs(site, lab.name))
-    alike = (one.seconds for one in before if one and one.given == job.given and one.backend == result.row.backend)
-    return underway_view(job, result.report, time.time(), next(filter(None, alike), None))
+    return underway_view(read_job(lab, result.row.parameters), result.report, time.time())
 
 
 def _guess(lab: Lab, row: LabRunRow | None) -> LabGuess | None:

@@ -467,7 +467,7 @@ async def _content(request: Request) -> bytes:
 
 
 def _merge(site: Site, learner: str, rows: PersonalRows) -> MergeResult:
-    """Merge *rows*; a lab run that is on its board already is known, of any learner."""
+    """Merge *rows*; a lab run that its lab lists already is known, of any learner."""
     labs = {row.lab for row in rows.runs}
     here = {imported_run_name(run.report) for lab in labs for run in list_finished_runs(site, lab) if run.report}
     with open_records(site, learner) as records:

@@ -7,7 +7,14 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
-NAME_LIMIT = 100
+IN_PLACE_OF = (
+    "app.server.db.assessments",
+    "app.server.db.lab_runs",
+    "app.server.db.measurements",
+    "app.server.db.replays",
+)
+NAME_LIMIT, REPORT_LIMIT, MOST_CHAPTERS = 100, 0, 500
+SENT = "sent"
 
 
 def now() -> datetime:
@@ -121,3 +128,16 @@ def read_row(kind: str, text: str) -> Row:
     if "day" in fields:
         fields["day"] = datetime.fromisoformat(fields["day"]).date()
     return KINDS[kind](**fields)
+
+
+class MeasurementRow(Row):
+    """A measurement of a server."""
+
+
+def is_measurement_name(_: str) -> bool:
+    """Whether a file's measurement can be taken: it cannot."""
+    return False
+
+
+class ReplayedAttempt:
+    """An answer to a program; there are none."""

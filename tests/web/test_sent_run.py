@@ -8,6 +8,7 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlalchemy import delete
 
+from app.core.units import SECOND, show
 from app.labs.results.analysis import shipped_runs
 from app.labs.results.report import Report
 from app.server.db.tables import LabRunRow
@@ -35,30 +36,41 @@ def send(client: TestClient, run: object, lab: str = "algorithms") -> Any:
     return client.post(f"/labs/{lab}/board", files={"run": ("run.json", text)})
 
 
-def test_the_same_lab_of_two_machines_is_on_one_plot(client: TestClient) -> None:
+def test_the_page_of_a_lab_lists_what_each_machine_measured_beside_the_formula(client: TestClient) -> None:
     answer = send(client, sent(processor="A faster one", cores=64))
     assert answer.status_code == 303
-    page = client.get(answer.headers["location"])
-    assert "A faster one, 64 cores" in page.text
-    board = client.get("/labs/algorithms/board").text
-    group = board.partition("<h2>")[2].partition("<h2>")[0]
-    assert "latency=4ms bandwidth=50MB/s: 4 runs" in group
-    assert [group.count(f'<th scope="row">{one}</th>') for one in ("ring", "tree", "naive")] == [1, 2, 1]
-    assert "A faster one, 64 cores, gloo" in group
-    assert "sent in" in group
-    assert "recorded" in group
-    assert client.get("/labs/algorithms/board/0.svg").text.startswith("<svg")
-    assert "A" in client.get("/labs/algorithms/board/0.csv").text.splitlines()[0]
-    assert client.get("/labs/algorithms/board/99.svg").status_code == 404
+    run = answer.headers["location"]
+    assert "A faster one, 64 cores" in client.get(run).text
+    listed = runs_on_page(client, "algorithms")
+    assert "A faster one, 64 cores: " in listed[run]
+    assert "sent in" in listed[run]
+    assert sum("recorded" in row for row in listed.values()) == len(listed) - 1
+    report = client.get(f"{run}/samples.json").json()
+    one = report["measures"][-1]
+    for value in (one["held"], one["predicted"]):
+        assert show(value, SECOND) in listed[run]
+    assert listed[run].index(show(one["held"], SECOND)) < listed[run].index(", formula ")
 
 
-def test_every_lab_has_a_board(client: TestClient) -> None:
-    """Where every recorded run was disturbed, there is none to compare."""
-    quiet = {report.lab for report in shipped_runs() if not report.doubts}
+def test_nobody_who_is_to_predict_sees_what_was_measured_before_asking_for_it(client: TestClient) -> None:
     for lab in {report.lab for report in shipped_runs()}:
-        page = client.get(f"/labs/{lab}/board")
-        assert page.status_code == 200
-        assert ("<svg" in page.text.partition("<main")[2].partition("Published runs")[0]) == (lab in quiet), lab
+        page = client.get(f"/labs/{lab}").text
+        assert ", formula " not in re.sub(r"<details>.*?</details>", "", page, flags=re.DOTALL), lab
+    assert ", formula " in client.get("/labs/algorithms").text
+
+
+def test_a_disturbed_run_is_listed_without_what_it_measured(client: TestClient) -> None:
+    for report in shipped_runs():
+        row = runs_on_page(client, report.lab)[f"/labs/{report.lab}/{report.id}"]
+        assert (", formula " in row) <= (not report.doubts), report.id
+        assert (f"{report.machine.cores} cores: " in row) <= (not report.doubts), report.id
+
+
+def runs_on_page(client: TestClient, lab: str) -> dict[str, str]:
+    """The rows of the list of runs, by address."""
+    page = client.get(f"/labs/{lab}").text
+    rows = re.findall(r'<li><a href="(/labs/[\w-]+/[\w.-]+)">(.*?)</li>', page, re.DOTALL)
+    return {address: re.sub(r"<[^>]*>", " ", row) for address, row in rows}
 
 
 def test_what_follows_from_samples_is_worked_out_anew(client: TestClient) -> None:

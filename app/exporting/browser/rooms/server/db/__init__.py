@@ -1,1 +1,0 @@
-"""In place of the database, in a browser: the rows of one learner."""

@@ -1,3 +1,0 @@
-"""In place of the lab runs of a server, in a browser."""
-
-SENT = "sent"

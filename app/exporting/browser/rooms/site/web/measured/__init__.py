@@ -1,1 +1,0 @@
-"""In place of this room of a server, in a browser."""
