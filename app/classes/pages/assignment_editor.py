@@ -1,6 +1,5 @@
 """What teachers set: an assignment, the rule of the overall grade, a class; and the figures of its exercises."""
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
@@ -24,7 +23,7 @@ from app.classes.pages.assignment_form import (
     picked_in_order,
     rule_fields,
 )
-from app.classes.pages.class_router import AssignmentVisit, ClassForm, ClassRouter, ClassVisit
+from app.classes.pages.class_router import BOM, AssignmentVisit, ClassForm, ClassRouter, ClassVisit, csv_response
 from app.classes.pages.live import link_to
 from app.classes.people.activity import turnouts
 from app.classes.people.assignments import (
@@ -309,7 +308,6 @@ def _weight_field(number: int) -> str:
 
 
 _statistics_router = ClassRouter("/classes/{class_id:int}", "Grades", least=Role.ASSISTANT)
-_BOM = "\ufeff"  # some spreadsheets read a file without it in another encoding
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,13 +338,7 @@ def statistics_page(visit: ClassVisit, drawings: str = "") -> StatisticsPage:
 @_statistics_router.page("/statistics.csv", "statistics")
 def statistics_file(visit: ClassVisit, drawings: str = "") -> Response:
     """The same as a file."""
-    text = statistics_csv(_class_statistics(visit, drawings))
-    stem = re.sub(r"[^A-Za-z0-9]+", "-", visit.title).strip("-") or "class"
-    return Response(
-        _BOM + text,
-        media_type="text/csv; charset=utf-8",
-        headers={"Content-Disposition": f'attachment; filename="{stem}-statistics.csv"'},
-    )
+    return csv_response(visit, BOM + statistics_csv(_class_statistics(visit, drawings)), "statistics")
 
 
 def _class_statistics(visit: ClassVisit, drawings: str) -> list[ExerciseStatistics]:
