@@ -9,8 +9,7 @@ from typing import Any
 from fastapi import Request, Response
 from sqlalchemy import Engine
 
-from app.classes.federation.federation import Federation
-from app.classes.federation.identities import ISSUER, Identities, ProxyHeader
+from app.classes.federation.identities import ISSUER, Federation, Identities, ProxyHeader
 from app.classes.people.assignment_copies import in_words, on_the_calendar
 from app.classes.people.assignments import Assignment
 from app.classes.people.persons import LIFETIME, Sessions, key_seat_codes

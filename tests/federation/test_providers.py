@@ -10,8 +10,8 @@ import pytest
 from joserfc import jwk, jwt
 
 from app.classes.federation import providers
-from app.classes.federation.federation import Federation
 from app.classes.federation.http_client import HttpAnswer, Outgoing
+from app.classes.federation.identities import Federation
 from app.classes.federation.oidc import Descriptions, Flight, Identity, ProviderReturn, SignIns
 from app.classes.federation.providers import Provider, obstacles, providers_in
 from app.classes.federation.tokens import KeySets

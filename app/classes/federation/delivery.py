@@ -356,7 +356,7 @@ class Courier(PlatformWorker):
 
     async def _found(self, platform: Platform, link: ResourceLink) -> str:
         async with self._finding[link.id]:
-            row = await self._ask(Session.get, LinkRow, link.id)
+            row: LinkRow | None = await self._ask(Session.get, LinkRow, link.id)
             if row and row.lineitem_url not in ("", link.lineitem):
                 return row.lineitem_url  # another score has found it in the meantime
             found = await line_item(self._services, platform, link)

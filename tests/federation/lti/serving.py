@@ -10,7 +10,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from app.classes.federation.lti.tool import Tool
-from app.classes.pages.lti.deep_link import tool_for
+from app.classes.pages.lti.launch_entry import tool_for
 from app.main import create_app, create_site
 from app.server.config import Settings
 from app.site import Site

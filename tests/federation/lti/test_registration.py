@@ -9,8 +9,8 @@ import pytest
 from fastapi.testclient import TestClient
 from starlette.responses import Response
 
-from app.classes.federation.lti.canvas import PLACEMENTS, hosts_issuer
 from app.classes.federation.lti.platforms import deployments, new_registration, platform_for, platforms
+from app.classes.federation.lti.tool import PLACEMENTS, hosts_issuer
 from app.core.errors import RefusedError
 from app.server.db.session import open_session, open_writing_session
 from app.site import Site

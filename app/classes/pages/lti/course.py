@@ -3,13 +3,12 @@
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from fastapi import Form, Request, Response
 from fastapi.responses import JSONResponse, RedirectResponse
 from sqlmodel import Session
 
-from app.classes.federation.lti.canvas import canvas_configuration
 from app.classes.federation.lti.enrollment import (
     CourseDifference,
     Participant,
@@ -44,7 +43,7 @@ from app.classes.pages.class_router import (
     in_assignment,
     in_class,
 )
-from app.classes.pages.lti.deep_link import refused_launch, tool_in
+from app.classes.pages.lti.launch_entry import refused_launch, tool_in
 from app.classes.people.classes import Role
 from app.classes.people.rosters import FOUND
 from app.core.errors import AppError, InputError, NotFoundError, RefusedError, UnavailableError, sentence
@@ -57,9 +56,6 @@ from app.server.network.routes import Router
 from app.site import Here, Site
 from app.site.web.frame.renderer import frame, render
 from app.site.web.frame.visitor import FromHere, Visiting
-
-if TYPE_CHECKING:
-    from app.classes.federation.lti.registration import PlatformRegistration
 
 router = Router()
 _SHOWN = 100  # scores that did not arrive, and changes of a roster
@@ -273,7 +269,7 @@ class RegisterPage:
 async def canvas_json(request: Request) -> Response:
     """What an administrator of Canvas pastes when adding the tool."""
     try:
-        return JSONResponse(canvas_configuration(tool_in(request).address))
+        return JSONResponse(tool_in(request).canvas_configuration())
     except UnavailableError as error:
         raise NotFoundError(str(error)) from error
 
@@ -316,17 +312,15 @@ async def register_platform_page(
     keep_opener(request)  # it is told when this is done, perhaps at a second try
     try:
         tool = tool_in(request)
-        from app.classes.federation.lti.registration import register_at_platform
-
         name = await ask_database(site, registration_with, code)
-        found = await register_at_platform(tool.outgoing, name, openid_configuration, registration_token, tool.address)
-        await change_database(site, _store_course, code, found)
+        found, deployment = await tool.register(name, openid_configuration, registration_token)
+        await change_database(site, _store_platform, code, found, deployment)
     except InputError as problem:
         return refused_launch(request, RefusedError(str(problem)))
     except AppError as problem:
         return refused_launch(request, problem)
     let_frame(request, [openid_configuration])
-    page = RegisterPage(name=name, host=found.platform.issuer, code="", configuration="", token="", done=True)
+    page = RegisterPage(name=name, host=found.issuer, code="", configuration="", token="", done=True)
     return render("lti/register.html", frame(request, translate("Registered")), page)
 
 
@@ -339,12 +333,12 @@ def _registration_page(name: str, code: str, configuration: str, token: str) -> 
     return RegisterPage(name=name, host=host, code=code, configuration=configuration, token=token)
 
 
-def _store_course(session: Session, code: str, found: "PlatformRegistration") -> None:
+def _store_platform(session: Session, code: str, found: Platform, deployment: str) -> None:
     if not use_registration(session, code):
         raise RefusedError(translate("this registration link was used a moment ago"))
-    platform = register_platform(session, found.platform)
-    if found.deployment:
-        allow_deployment(session, platform, found.deployment)
+    platform = register_platform(session, found)
+    if deployment:
+        allow_deployment(session, platform, deployment)
 
 
 router.routes += _registration_router.routes

@@ -32,8 +32,14 @@ from app.classes.federation.lti.platforms import (
 )
 from app.classes.federation.outbox import linked_assignments
 from app.classes.pages.class_router import ask_database, change_database
-from app.classes.pages.lti.deep_link import refused_launch, show_exercise_choice, tool_for, tool_in
-from app.classes.pages.lti.launch_entry import TeacherChoice, answer_launch
+from app.classes.pages.lti.launch_entry import (
+    TeacherChoice,
+    answer_launch,
+    refused_launch,
+    show_exercise_choice,
+    tool_for,
+    tool_in,
+)
 from app.classes.people.assignment_copies import MOST_WEEKS
 from app.core.errors import AppError, RefusedError, UnavailableError
 from app.core.translation import noted, translate
