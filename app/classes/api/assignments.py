@@ -265,7 +265,7 @@ def _document(one: Assignment) -> AssignmentDocument:
 
 
 def _copy_document(one: AssignmentCopy, number: int | None) -> CopyDocument:
-    dates = {name: getattr(one.policy, name) for name in ("opens", "due", "closes")}
+    dates = {name: getattr(one.policy, name) for name in DATES}
     return CopyDocument(
         source=one.source.id,
         id=number,

@@ -44,12 +44,12 @@ from app.classes.people.classes import (
     set_archived,
     take_out_of_archive,
 )
-from app.classes.people.csv_rosters import COLUMN_WORDS, RosterEntry, clean_id, read_roster, write_roster
+from app.classes.people.csv_rosters import COLUMN_WORDS, RosterEntry, read_roster, write_roster
 from app.classes.people.csv_text import MOST_LINES
 from app.classes.people.erasure import about_member, forget_member
 from app.classes.people.members import clean_group, delete_class, member_row, refuse_other_name, remove_members
 from app.classes.people.merges import merge_members, merges_in, undo_or_ask
-from app.classes.people.persons import clean_name
+from app.classes.people.persons import clean_id, clean_name
 from app.classes.people.rosters import RosterChanges, apply, import_roster, roster_changes
 from app.server.db.people import ClassRow, MergeRow
 from app.server.db.session import open_session, open_writing_session

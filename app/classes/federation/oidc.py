@@ -93,7 +93,6 @@ class Descriptions:
 PATIENCE = 600  # seconds between the two halves of a sign-in
 _OK, _UNAUTHORIZED, _FAULT = 200, 401, 500
 _AGAIN_SAYS = noted("sign in again")
-_Proof = tuple[dict[str, str], dict[str, str]]  # fields of the form, headers
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +237,7 @@ class SignIns:
         if self._worked.get(provider.issuer) in methods:
             methods = (self._worked[provider.issuer],)
         for method in methods:
-            more, headers = _METHODS[method](provider)
+            more, headers = _proof(method, provider)
             answer = await self._outgoing.post_form(about.token, form | more, headers)
             if answer.status != _UNAUTHORIZED:
                 self._worked[provider.issuer] = method
@@ -257,24 +256,12 @@ def credentials(client: str, secret: str) -> str:
     return base64.b64encode(f"{quote_plus(client)}:{quote_plus(secret)}".encode()).decode()
 
 
-def _basic(provider: Provider) -> _Proof:
-    both = credentials(provider.client, provider.secret)
-    return {}, {"Authorization": f"Basic {both}"}
-
-
-def _posted(provider: Provider) -> _Proof:
-    return {"client_id": provider.client, "client_secret": provider.secret}, {}
-
-
-def _public(provider: Provider) -> _Proof:
-    return {"client_id": provider.client}, {}
-
-
-_METHODS: Mapping[str, Callable[[Provider], _Proof]] = {
-    "client_secret_basic": _basic,
-    "client_secret_post": _posted,
-    "none": _public,
-}
+def _proof(method: str, provider: Provider) -> tuple[dict[str, str], dict[str, str]]:
+    """The fields of a form and the headers by which a client authenticates."""
+    if method == "client_secret_basic":
+        return {}, {"Authorization": f"Basic {credentials(provider.client, provider.secret)}"}
+    secret = {"client_secret": provider.secret} if method == "client_secret_post" else {}
+    return {"client_id": provider.client, **secret}, {}
 
 
 def _methods(provider: Provider, about: Description) -> tuple[str, ...]:

@@ -318,13 +318,11 @@ class DeliveryCounts:
     computing: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class UndeliveredScore:
-    """A score that has not arrived, and why."""
+    """A score that has not arrived: whose, in which assignment, and why."""
 
-    person: int
     name: str
-    assignment: int
     title: str
     receipt: Receipt
 
@@ -399,11 +397,7 @@ def unsent_of(session: Session, class_id: int, most: int) -> Sequence[Undelivere
     names = {member.person: member.name for member in members_of(session, class_id)}
     return [
         UndeliveredScore(
-            person=row.person,
-            name=names.get(row.person, translate("a former member")),
-            assignment=assignment.id or 0,
-            title=assignment.title,
-            receipt=_receipt(row, platform.name),
+            names.get(row.person, translate("a former member")), assignment.title, _receipt(row, platform.name)
         )
         for row, platform, assignment in session.exec(statement)
     ]

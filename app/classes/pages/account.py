@@ -13,8 +13,9 @@ from sqlmodel import Session
 from app.classes.members import site_members
 from app.classes.pages.class_router import ask_database, change_database, class_url, sign_in_first
 from app.classes.pages.sign_in import SignInAccount, accounts_of, asked_first, offered_work, own_path
-from app.classes.people.classes import classes_of, number_of, renew_seat_code, role_in
-from app.classes.people.erasure import all_about, delete_person, leave_class
+from app.classes.people.classes import Role, classes_of, number_of, renew_seat_code, role_in
+from app.classes.people.erasure import all_about, delete_person
+from app.classes.people.members import member_row, remove_members
 from app.classes.people.merges import answer_merge, waiting_merges
 from app.classes.people.persons import browsers_of, clean_name, close_every_browser, confirm_identities, has_doubted
 from app.core.errors import InputError
@@ -38,22 +39,14 @@ router = Router(prefix="/me")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MyClass:
-    """A class that the person is in."""
-
-    id: int
-    name: str
-    href: str
-    role: str
-    has_code: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class MePage:
-    """A person, as the site knows them; *said* is what was just done."""
+    """A person, as the site knows them; *said* is what was just done.
+
+    Of each of the *classes*: the role, and whether there is a seat code.
+    """
 
     name: str
-    classes: tuple[MyClass, ...]
+    classes: tuple[tuple[ClassRow, Role, bool], ...]
     browsers: int
     work: UnclaimedWork | None
     said: str
@@ -257,33 +250,20 @@ def _new_code(session: Session, person: SignedIn, class_id: int) -> CodePage:
 def _leave(session: Session, person: SignedIn, class_id: int) -> None:
     if role_in(session, class_id, person.person) is None:
         raise InputError(translate("you are not in that class"))
-    leave_class(session, class_id, person.person)
+    remove_members(session, class_id, [person.person])
 
 
 def _me(request: Request, site: Site, visiting: Visitor, said: str) -> Response:
     person = _person(request, visiting)
     with open_session(site.engine) as session:
         found = classes_of(session, person.person)
-        codes = {
-            number_of(row): member.code_digest is not None
-            for row, _ in found
-            if (member := session.get(MemberRow, (number_of(row), person.person)))
-        }
+        codes = [member_row(session, number_of(row), person.person).code_digest is not None for row, _ in found]
         browsers = browsers_of(session, person.person)
         accounts = accounts_of(request, site, session, person.person)
         doubted = has_doubted(session, person.person)
     page = MePage(
         name=person.name,
-        classes=tuple(
-            MyClass(
-                id=number_of(row),
-                name=row.name,
-                href=class_url(number_of(row)),
-                role=role.word,
-                has_code=codes[number_of(row)],
-            )
-            for row, role in found
-        ),
+        classes=tuple((row, role, code) for (row, role), code in zip(found, codes, strict=True)),
         browsers=browsers,
         accounts=accounts,
         doubted=doubted,

@@ -311,27 +311,19 @@ _statistics_router = ClassRouter("/classes/{class_id:int}", "Grades", least=Role
 
 
 @dataclass(frozen=True, slots=True)
-class StatisticsRow:
-    """The figures of an exercise, or of its drawings with some values."""
-
-    link: Hyperlink
-    figures: ExerciseStatistics
-
-
-@dataclass(frozen=True, slots=True)
 class StatisticsPage:
-    """The figures of a class; with *drawings*, also by the values of the drawings."""
+    """The figures of each exercise of a class; with *drawings*, also by the values of the drawings."""
 
     href: str
     drawings: bool
-    rows: tuple[StatisticsRow, ...]
+    rows: tuple[tuple[Hyperlink, ExerciseStatistics], ...]
 
 
 @_statistics_router.page("/statistics", "statistics", noted("Statistics of {name}"))
 def statistics_page(visit: ClassVisit, drawings: str = "") -> StatisticsPage:
     """The figures of the exercises of a class."""
     found = _class_statistics(visit, drawings)
-    rows = tuple(StatisticsRow(link_to(visit.site, one.exercise), one) for one in found)
+    rows = tuple((link_to(visit.site, one.exercise), one) for one in found)
     return StatisticsPage(f"{visit.class_href}/statistics", bool(drawings), rows)
 
 

@@ -13,7 +13,7 @@ from app.classes.pages.class_router import ClassForm, FormError
 from app.classes.people.assignment_copies import field_text, in_words, read_moment
 from app.classes.people.assignments import MOST_POINTS, Assignment, AssignmentEntry
 from app.classes.people.persons import clean_name
-from app.classes.people.policy import DATES, TYPED_RULES, USUAL, ChoiceRule, NumberRule, Policy, Rule
+from app.classes.people.policy import DATES, ENDS, TYPED_RULES, USUAL, ChoiceRule, NumberRule, Policy, Rule
 from app.core.errors import InputError, nearest, sentence
 from app.core.translation import localize, noted, translate
 from app.core.units import in_english
@@ -159,7 +159,6 @@ def read_points(text: str) -> float | None:
 
 
 T = TypeVar("T")
-ENDS = {"opens": False, "due": True, "closes": True}  # whether something ends then
 _PLAIN = ("title", *DATES, "after", "told", "seen")
 _WEEK = timedelta(days=7)
 _MIDNIGHT = time(23, 59)

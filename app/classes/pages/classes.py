@@ -46,17 +46,6 @@ _SAYS = noted(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ClassCard:
-    """A class in the list of the visitor's classes."""
-
-    href: str
-    name: str
-    role: str
-    students: int
-    archived: bool
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MakeForm:
     """The form for a new class, as it was sent; *asks*: the visitor has to give a name."""
@@ -72,9 +61,9 @@ class MakeForm:
 
 @dataclass(frozen=True, slots=True)
 class ClassesPage:
-    """The classes of the visitor, and the form for a new one."""
+    """The classes of the visitor, the role in each and its students, and the form for a new one."""
 
-    cards: tuple[ClassCard, ...]
+    cards: tuple[tuple[ClassRow, Role, int], ...]
     form: MakeForm
     zones: tuple[str, ...]
     signed_in: bool
@@ -140,20 +129,11 @@ def _shown_classes(
     )
 
 
-def _cards(site: Site, person: SignedIn) -> tuple[ClassCard, ...]:
+def _cards(site: Site, person: SignedIn) -> tuple[tuple[ClassRow, Role, int], ...]:
     with open_session(site.engine) as session:
         found = classes_of(session, person.person)
         students = _students(session, [row for row, _ in found])
-    return tuple(
-        ClassCard(
-            href=class_url(number_of(row)),
-            name=row.name,
-            role=role.word,
-            students=students.get(number_of(row), 0),
-            archived=row.archived is not None,
-        )
-        for row, role in found
-    )
+    return tuple((row, role, students.get(number_of(row), 0)) for row, role in found)
 
 
 def _students(session: Session, rows: list[ClassRow]) -> dict[int, int]:
@@ -220,21 +200,13 @@ class CopyRow:
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class CopyTarget:
-    """A class that the assignments can be copied into."""
-
-    number: int
-    name: str
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopyPage:
     """The form for copies, and once it was sent, their dates; *moved*: these are others than were shown."""
 
     form: CopyForm
     assignments: tuple[Assignment, ...]
-    targets: tuple[CopyTarget, ...]
+    targets: tuple[ClassRow, ...]
     makes: bool
     rows: tuple[CopyRow, ...]
     weeks: int
@@ -251,9 +223,7 @@ def copy_page(visit: ClassVisit, sent: CopyForm, *, moved: bool = False) -> Copy
     return CopyPage(
         form=sent,
         assignments=tuple(assignments_of(visit.session, visit.class_id)),
-        targets=tuple(
-            CopyTarget(number_of(row), row.name) for row, role in own if role is Role.TEACHER and row.archived is None
-        ),
+        targets=tuple(row for row, role in own if role is Role.TEACHER and row.archived is None),
         makes=may_make_classes(visit.site),
         rows=tuple(_copy_row(one, visit.now) for one in copies),
         weeks=weeks,

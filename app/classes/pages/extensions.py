@@ -23,7 +23,7 @@ from app.classes.people.members import (
     rename_group,
     students_in,
 )
-from app.classes.people.policy import DATES, GroupDates, Policy, dates_of
+from app.classes.people.policy import DATES, ENDS, GroupDates, Policy, dates_of
 from app.core.errors import InputError
 from app.core.translation import noted, translate
 from app.site import Site
@@ -174,7 +174,6 @@ def _suggested(policy: Policy, now: datetime) -> str:
 
 router = ClassRouter("", "People")
 _CLASS, _DATES = "/classes/{class_id:int}/groups", "/assignments/{assignment:int}/groups"
-_ENDS = {"opens": False, "due": True, "closes": True}  # whether something ends then
 _Typed = Mapping[str, str]  # the dates of a group as they were typed, by name
 
 
@@ -282,7 +281,7 @@ def group_dates_page(visit: AssignmentVisit, sent: GroupDatesForm | None = None)
 
     def fields(group: Group) -> GroupDatesFields:
         texts = {date: typed.get(group.name, {}).get(date, "") for date in DATES}
-        words = {date: date_words(text, visit.zone, visit.now, ends=_ENDS[date]) for date, text in texts.items()}
+        words = {date: date_words(text, visit.zone, visit.now, ends=ENDS[date]) for date, text in texts.items()}
         return GroupDatesFields(group.name, group.students, texts, words)
 
     return GroupDatesPage(
@@ -312,7 +311,7 @@ def _group_dates(one: Assignment, group: str, texts: _Typed) -> GroupDates | Non
         before = getattr(stored, name, None)
         try:
             same = text == field_text(before, zone)
-            moments[name] = before if same else read_moment(text, zone, ends=_ENDS[name]).at if text else None
+            moments[name] = before if same else read_moment(text, zone, ends=ENDS[name]).at if text else None
         except InputError as error:
             raise InputError(translate("group {group}: {error}", group=group, error=error)) from None
     return GroupDates(group=group, **moments) if any(moments.values()) else None

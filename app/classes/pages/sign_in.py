@@ -17,7 +17,7 @@ from app.classes.federation.providers import obstacles
 from app.classes.members import sign_in, site_members
 from app.classes.pages.class_router import change_database, class_url, sign_in_first
 from app.classes.people.assignment_copies import how_far
-from app.classes.people.classes import class_of_code, seat_with
+from app.classes.people.classes import class_of_code, member_of_seat_code
 from app.classes.people.merges import waiting_merges
 from app.classes.people.persons import LENGTH, LIFETIME, close_browser, open_browser, read_code
 from app.core.errors import sentence
@@ -278,7 +278,7 @@ def _enter(request: Request, site: Site, visiting: Visitor, code: str, to: str, 
         named = _class_of_link(session, site, join)
         bucket = f"class {named.id}" if named else EVERY_CLASS
         check_guesses(site, bucket)
-        seat = seat_with(session, code, named.id if named else None)
+        seat = member_of_seat_code(session, code, named.id if named else None)
         if seat is None:
             count_wrong_code(site, bucket)  # before the next one is read
         else:

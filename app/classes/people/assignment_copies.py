@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 from sqlmodel import Session, col, select
 
 from app.classes.people.assignments import Assignment, AssignmentEntry, assignments_of, create_assignment, entries_left
-from app.classes.people.policy import GroupDates, Policy
+from app.classes.people.policy import ENDS, GroupDates, Policy
 from app.core.errors import InputError, NotFoundError
 from app.core.translation import noted, plural, translate
 from app.core.translation.dates import weekday
@@ -152,7 +152,6 @@ def _by_the_clock(seconds: float) -> str:
 
 _WEEK = timedelta(weeks=1)
 MOST_WEEKS = 1_000
-_ENDS = {"opens": False, "due": True, "closes": True}  # whether something ends then
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,7 +269,7 @@ def _copy(one: Assignment, weeks: int, zone: ZoneInfo, known: Container[str]) ->
     def moved(dates: Policy | GroupDates) -> dict[str, Any]:
         found = {
             name: local_moment(_later(at, one.policy.zone, weeks), zone, ends=ends)
-            for name, ends in _ENDS.items()
+            for name, ends in ENDS.items()
             if (at := getattr(dates, name)) is not None
         }
         notes.update(dict.fromkeys(moment.note for moment in found.values() if moment.note))
@@ -297,7 +296,7 @@ def _later(at: datetime, zone: ZoneInfo, weeks: int) -> datetime:
 
 def _days(one: Assignment) -> Iterable[date]:
     """The days of the dates of an assignment."""
-    found = (getattr(dates, name) for dates in (one.policy, *one.groups) for name in _ENDS)
+    found = (getattr(dates, name) for dates in (one.policy, *one.groups) for name in ENDS)
     return (at.astimezone(one.policy.zone).date() for at in found if at is not None)
 
 

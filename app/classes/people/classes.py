@@ -285,10 +285,10 @@ def renew_seat_code(session: Session, row: MemberRow) -> str:
     return code
 
 
-def member_of_seat_code(session: Session, code: str) -> MemberRow | None:
-    """The member whose seat code it is, of a class that they have not left."""
+def member_of_seat_code(session: Session, code: str, class_id: int | None = None) -> MemberRow | None:
+    """The member whose seat code it is, of a class that they have not left; of *class_id* only, if that is given."""
     row = seat_of_code(session, code)
-    return row if row is not None and row.left is None else None
+    return row if row and row.left is None and class_id in (None, row.class_id) else None
 
 
 def role_in(session: Session, class_id: int, person: int | None) -> Role | None:
@@ -407,12 +407,6 @@ def join_as(session: Session, row: ClassRow, person: SignedIn, name: str = "") -
     code = renew_seat_code(session, member) if member.code_digest is None else ""
     session.commit()
     return NewMember(member.class_id, called, code)
-
-
-def seat_with(session: Session, code: str, class_id: int | None = None) -> MemberRow | None:
-    """The member whose seat code it is; of the class *class_id* only, if that is given."""
-    found = member_of_seat_code(session, code)
-    return found if found and class_id in (None, found.class_id) else None
 
 
 def _person_of_learner(session: Session, learner: str, name: str) -> PersonRow:

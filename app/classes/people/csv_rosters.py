@@ -12,11 +12,10 @@ from itertools import chain
 
 from app.classes.people.classes import Member, Role
 from app.classes.people.csv_text import CsvRow, csv_text, read_csv
-from app.classes.people.persons import clean_name
+from app.classes.people.persons import clean_id, clean_name
 from app.classes.people.policy import read_factor
 from app.core.errors import InputError, nearest
 from app.core.translation import noted, translate
-from app.server.db.people import SUBJECT_LIMIT
 
 SYSTEMS = "Canvas, Moodle, Blackboard, Open edX"
 _SHOWN = 5  # problems that are reported
@@ -437,20 +436,6 @@ def _turned(name: str) -> str:
     """
     last, *others = (part.strip() for part in re.split(r"[,，]", name))
     return ", ".join([f"{others[0]} {last}".strip(), *others[1:]]) if others else name
-
-
-def clean_id(text: str) -> str:
-    """*text* as an id of a person in other systems; it may be empty.
-
-    Raises:
-        InputError: it is too long or unprintable.
-    """
-    found = unicodedata.normalize("NFC", text.strip().removeprefix("#"))
-    if len(found) > SUBJECT_LIMIT or not found.isprintable():
-        raise InputError(
-            translate("an id has at most {subject_limit} printable characters", subject_limit=SUBJECT_LIMIT)
-        )
-    return found
 
 
 def read_id(cell: str) -> str:

@@ -289,16 +289,6 @@ def _has_way_in(session: Session, person: int) -> bool:
     return any(session.exec(rows.limit(1)).first() is not None for rows in open_ways)
 
 
-def leave_class(session: Session, class_id: int, person: int) -> None:
-    """Take *person* out of a class; answers stay. Commits.
-
-    Raises:
-        InputError: the class would have no teacher.
-    """
-    remove_members(session, class_id, [person])
-    session.commit()
-
-
 def delete_person(session: Session, person: PersonRow) -> bool:
     """Delete *person*, and return whether answers stay, without a name. Commits.
 

@@ -13,20 +13,11 @@ from sqlmodel import Session, col, select
 
 from app.classes.people.assignments import mark_changed
 from app.classes.people.classes import Member, Role, members_of, number_of
-from app.classes.people.persons import clean_name, random_code, seat_digest
+from app.classes.people.persons import clean_id, clean_name, random_code, seat_digest
 from app.classes.people.policy import check_factor
 from app.core.errors import InputError, NotFoundError, nearest
 from app.core.translation import noted, translate
-from app.server.db.people import (
-    SUBJECT_LIMIT,
-    AssignmentRow,
-    ClassRow,
-    GroupDatesRow,
-    IdentityRow,
-    MemberRow,
-    PersonRow,
-    SessionRow,
-)
+from app.server.db.people import AssignmentRow, ClassRow, GroupDatesRow, IdentityRow, MemberRow, PersonRow, SessionRow
 from app.server.db.personal import delete_learners
 from app.server.db.tables import AttemptRow, TokenRow, now
 
@@ -101,11 +92,7 @@ def rename_member(session: Session, class_id: int, person: int, name: str, outsi
         NotFoundError: they are not in the class.
     """
     row = member_row(session, class_id, person)
-    outside = outside.strip()
-    if len(outside) > SUBJECT_LIMIT or not outside.isprintable():
-        raise InputError(
-            translate("an id has at most {subject_limit} printable characters", subject_limit=SUBJECT_LIMIT)
-        )
+    outside = clean_id(outside)
     if outside != row.outside_id and (other := holder_of_id(session, class_id, outside)):
         raise InputError(
             translate(

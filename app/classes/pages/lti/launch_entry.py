@@ -117,32 +117,14 @@ router = Router(prefix="/lti")
 _MOST = 50  # assignments that are added at once
 
 
-@dataclass(frozen=True, slots=True)
-class LinkOffer:
-    """An assignment, or a chapter that would become one."""
-
-    value: str
-    title: str
-    count: int
-
-
-@dataclass(frozen=True, slots=True)
-class Wishes:
-    """What a teacher chose: assignments, chapters to make new ones of, the zone of a new class."""
-
-    assignments: tuple[int, ...]
-    chapters: tuple[Topic, ...]
-    zone: str
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChoosePage:
     """What a teacher may add to the course; *problem*: why the last choice was not one."""
 
     course: str
     several: bool
-    assignments: tuple[LinkOffer, ...]
-    chapters: tuple[LinkOffer, ...]
+    assignments: tuple[Assignment, ...]
+    chapters: tuple[Topic, ...]
     ticket: str
     window: str
     problem: str
@@ -174,8 +156,7 @@ async def choose_links(
             return await show_exercise_choice(request, site, launch)
         try:
             topics = tuple(site.catalog.topic(name) for name in chapter)
-            wishes = Wishes(assignment, topics, zone)
-            chosen = await aside(_chosen, site, launch, ticket, wishes)
+            chosen = await aside(_chosen, site, launch, ticket, assignment, topics, zone)
         except InputError as problem:
             return await show_exercise_choice(request, site, launch, str(problem))
         token = await aside(tool_in(request).choice, launch, chosen)
@@ -194,8 +175,8 @@ async def show_exercise_choice(request: Request, site: Site, launch: Launch, pro
     page = ChoosePage(
         course=launch.title or translate("your course"),
         several=launch.several,
-        assignments=tuple(LinkOffer(str(one.id), one.title, one.length) for one in own),
-        chapters=tuple(LinkOffer(topic.id, topic.title, len(topic.exercises)) for topic in site.catalog.topics),
+        assignments=tuple(own),
+        chapters=tuple(site.catalog.topics),
         ticket=seal_ticket(site.secret, launch),
         window=seal_ticket(site.secret, launch),
         problem=problem,
@@ -210,9 +191,11 @@ def _assignments(session: Session, launch: Launch) -> Sequence[Assignment]:
     return assignments_of(session, class_id) if class_id else ()
 
 
-def _chosen(site: Site, launch: Launch, ticket: str, wishes: Wishes) -> Sequence[Assignment]:
+def _chosen(
+    site: Site, launch: Launch, ticket: str, assignments: Sequence[int], chapters: Sequence[Topic], zone: str
+) -> Sequence[Assignment]:
     """The assignments that were chosen; those of chapters are made."""
-    count = len(wishes.assignments) + len(wishes.chapters)
+    count = len(assignments) + len(chapters)
     most = _MOST if launch.several else 1
     if not 0 < count <= most:
         if most == 1:
@@ -222,15 +205,15 @@ def _chosen(site: Site, launch: Launch, ticket: str, wishes: Wishes) -> Sequence
         raise InputError(translate("choose {asked}: {count} were chosen", asked=asked, count=count))
     with open_writing_session(site.engine) as session:
         own = {one.id for one in _assignments(session, launch)}
-        if not set(wishes.assignments) <= own:
+        if not set(assignments) <= own:
             raise InputError(translate("an assignment was deleted in the meantime; choose again"))
         use_once(session, ticket, CHOICE_LIFE)
         if class_of(session, launch) is None:
-            tie(session, launch, new_class(session, site.secret, launch, wishes.zone))
+            tie(session, launch, new_class(session, site.secret, launch, zone))
         arrival = enroll_launch(session, launch)
-        made = [_made(session, arrival.class_id, topic) for topic in wishes.chapters]
+        made = [_made(session, arrival.class_id, topic) for topic in chapters]
         session.commit()
-        return [assignment_with(session, number) for number in (*wishes.assignments, *made)]
+        return [assignment_with(session, number) for number in (*assignments, *made)]
 
 
 def _made(session: Session, class_id: int, topic: Topic) -> int:
