@@ -4,6 +4,7 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
+from typing import Any
 
 from sqlalchemy import ColumnElement, delete, exists, update
 from sqlalchemy import select as columns
@@ -33,8 +34,6 @@ from app.server.db.people import (
 )
 from app.server.db.personal import collect_everything, delete_learners
 from app.server.db.tables import AttemptRow, BoardRow, DailyGuessRow, LabRunRow, PredictionRow, RevealRow, now
-
-_LEARNERS = 500  # of a query: databases limit its parameters
 
 
 class ClassWork:
@@ -123,9 +122,8 @@ def _member_rows(
     since: datetime | None = None,
 ) -> Iterator[AttemptRow]:
     """The rows in order, those that a class caused; of many learners, those of a part of them at a time."""
-    parts = [learners[start : start + _LEARNERS] for start in range(0, len(learners), _LEARNERS)]
     found: list[int] = []
-    for part in parts:
+    for part in in_parts(learners):
         numbers = (
             columns(col(AttemptRow.id), *(getattr(AttemptRow, name) for name in ("learner", "exercise", "seed", "at")))
             .where(col(AttemptRow.learner).in_(part), col(AttemptRow.id) > after)
@@ -138,9 +136,7 @@ def _member_rows(
         given = session.connection().execute(numbers.limit(limit) if work is None else numbers)
         theirs = (row.id for row in given if work is None or work.caused(row.learner, row.exercise, row.seed, row.at))
         found += islice(theirs, limit)
-    found = sorted(found)[:limit]
-    for start in range(0, len(found), _LEARNERS):
-        some = found[start : start + _LEARNERS]
+    for some in in_parts(sorted(found)[:limit]):
         rows = select(AttemptRow).where(col(AttemptRow.id).in_(some)).order_by(col(AttemptRow.id))
         yield from session.exec(rows)
         session.expunge_all()
@@ -161,16 +157,8 @@ def _member_label(member: Member) -> str:
     return member.outside_id or str(member.person)
 
 
-_OfPerson = (
-    type[IdentityRow]
-    | type[MemberRow]
-    | type[ExtensionRow]
-    | type[SittingRow]
-    | type[OverrideRow]
-    | type[OutboxRow]
-    | type[SessionRow]
-)
-_ABOUT: Mapping[str, _OfPerson] = {
+# Tables by the names that their rows have in a file.
+_ABOUT: Mapping[str, Any] = {
     "identities": IdentityRow,
     "memberships": MemberRow,
     "extensions": ExtensionRow,
@@ -179,14 +167,8 @@ _ABOUT: Mapping[str, _OfPerson] = {
     "scores_sent": OutboxRow,
     "browsers": SessionRow,
 }
-_OfAssignment = type[ExtensionRow] | type[SittingRow] | type[OverrideRow] | type[OutboxRow]
-_DATES_AND_POINTS: Mapping[str, type[ExtensionRow] | type[SittingRow] | type[OverrideRow]] = {
-    "extensions": ExtensionRow,
-    "sittings": SittingRow,
-    "overrides": OverrideRow,
-}
-_OfWork = type[AttemptRow] | type[RevealRow] | type[PredictionRow]
-_WORK: Mapping[str, _OfWork] = {"attempts": AttemptRow, "reveals": RevealRow, "predictions": PredictionRow}
+_DATES_AND_POINTS: Mapping[str, Any] = {"extensions": ExtensionRow, "sittings": SittingRow, "overrides": OverrideRow}
+_WORK: Mapping[str, Any] = {"attempts": AttemptRow, "reveals": RevealRow, "predictions": PredictionRow}
 # Rows of a learner that no class has graded.
 _NEVER_GRADED = (
     RevealRow,
@@ -256,9 +238,7 @@ def forget_member(session: Session, secret: str, row: MemberRow) -> None:
     mark_changed(session, row.class_id)
 
 
-def _of_assignments(
-    work: ClassWork, row: MemberRow
-) -> Iterator[tuple[str, _OfAssignment, Sequence[ColumnElement[bool]]]]:
+def _of_assignments(work: ClassWork, row: MemberRow) -> Iterator[tuple[str, Any, Sequence[ColumnElement[bool]]]]:
     """The tables with dates and points of a member, and which of their rows these are."""
     numbers = [one.id for one in work.assignments]
     for name, table in _DATES_AND_POINTS.items():
@@ -267,7 +247,7 @@ def _of_assignments(
     yield "scores_sent", OutboxRow, (col(OutboxRow.person) == row.person, col(OutboxRow.link).in_(links))
 
 
-def _done(session: Session, work: ClassWork, learner: str) -> Iterator[tuple[str, _OfWork, Sequence[int]]]:
+def _done(session: Session, work: ClassWork, learner: str) -> Iterator[tuple[str, Any, Sequence[int]]]:
     """The tables of what *learner* did, and the numbers of the rows that the class caused."""
     for name, table in _WORK.items():
         rows = columns(col(table.id), col(table.exercise), col(table.seed), col(table.at)).where(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Annotated
 
 from fastapi import Form, Request, Response
-from fastapi.responses import JSONResponse, RedirectResponse
+from fastapi.responses import JSONResponse
 from sqlmodel import Session
 
 from app.classes.federation.lti.enrollment import (
@@ -35,21 +35,21 @@ from app.classes.federation.outbox import (
     unsent_of,
 )
 from app.classes.pages.class_router import (
-    ClassHead,
+    AssignmentVisit,
+    ClassRouter,
+    ClassVisit,
     Membership,
     ask_database,
     change_database,
-    class_head,
-    in_assignment,
     in_class,
 )
 from app.classes.pages.lti.launch_entry import refused_launch, tool_in
 from app.classes.people.classes import Role
 from app.classes.people.rosters import FOUND
-from app.core.errors import AppError, InputError, NotFoundError, RefusedError, UnavailableError, sentence
-from app.core.translation import translate
+from app.core.errors import AppError, InputError, NotFoundError, RefusedError, UnavailableError
+from app.core.translation import noted, translate
 from app.server.aside import aside
-from app.server.db.session import open_session, open_writing_session
+from app.server.db.session import open_writing_session
 from app.server.network.door import note_trouble
 from app.server.network.response_policy import keep_opener, let_frame, origin_of
 from app.server.network.routes import Router
@@ -57,7 +57,7 @@ from app.site import Here, Site
 from app.site.web.frame.renderer import frame, render
 from app.site.web.frame.visitor import FromHere, Visiting
 
-router = Router()
+router = ClassRouter("")
 _SHOWN = 100  # scores that did not arrive, and changes of a roster
 
 
@@ -73,7 +73,7 @@ class RoleChangeRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Roster:
-    """How the roster of a course differs from the class; *problem*: why it cannot be read."""
+    """How the roster of a course differs from the class; *applied*: how many were changed, where it was."""
 
     title: str
     number: int
@@ -82,7 +82,6 @@ class Roster:
     same: int = 0
     kept: tuple[str, ...] = ()
     digest: str = ""
-    problem: str = ""
     applied: int = 0
 
 
@@ -90,8 +89,6 @@ class Roster:
 class CoursePage:
     """The page of the platforms of a class; *again*: how many scores are sent again."""
 
-    head: ClassHead
-    href: str
     ties: tuple[Tie, ...]
     sending: DeliveryCounts
     unsent: tuple[UndeliveredScore, ...]
@@ -99,19 +96,29 @@ class CoursePage:
     again: int
 
 
-@router.get("/classes/{class_id}/platform")
-async def platform(request: Request, site: Here, visiting: Visiting, class_id: int, again: int = 0) -> Response:
+@router.page("/classes/{class_id:int}/platform", "platform", noted("{name}: learning platform"))
+def platform_page(visit: ClassVisit, again: int = 0, *, roster: Roster | None = None) -> CoursePage:
     """The courses that the class is, and how far its scores are."""
-    member = await in_class(request, site, visiting, class_id, Role.TEACHER)
-    return await aside(_course_page, request, site, member, None, again)
+    return CoursePage(
+        ties=tuple(ties_of(visit.session, visit.class_id)),
+        sending=sending_of(visit.session, visit.class_id),
+        unsent=tuple(unsent_of(visit.session, visit.class_id, _SHOWN)),
+        roster=roster,
+        again=again,
+    )
 
 
-@router.post("/classes/{class_id}/platform", dependencies=[FromHere])
-async def resend(request: Request, site: Here, visiting: Visiting, class_id: int) -> Response:
+@router.form("/classes/{class_id:int}/platform", platform_page, archived=True)
+def resend(visit: ClassVisit) -> str:
     """Send the scores again that did not arrive."""
-    member = await in_class(request, site, visiting, class_id, Role.TEACHER, archived=True)
-    count = await change_database(site, send_refused_again, member.class_id, site.clock())
-    return RedirectResponse(f"/classes/{class_id}/platform?again={count}", 303)
+    return f"{visit.class_href}/platform?again={send_refused_again(visit.session, visit.class_id, visit.now)}"
+
+
+@router.form("/assignments/{assignment:int}/send", None, least=Role.STUDENT)
+def send_points_again(visit: AssignmentVisit) -> str:
+    """Send one's own points in an assignment again."""
+    send_again(visit.session, visit.assignment.id, visit.member.person.person, visit.now)
+    return visit.href
 
 
 @router.post("/classes/{class_id}/platform/roster", dependencies=[FromHere])
@@ -129,7 +136,7 @@ async def show_course_roster(
     ties = await ask_database(site, ties_of, class_id)
     if not 0 <= course < len(ties):
         raise NotFoundError(translate("this course is not tied to this class anymore"))
-    tie = ties[course]
+    tie, found, problem = ties[course], None, None
     try:
         registered = await ask_database(site, platform_with, tie.platform_id)
         people = await tool_in(request).people(registered, _memberships(tie))
@@ -137,32 +144,8 @@ async def show_course_roster(
     except AppError as error:
         if isinstance(error, UnavailableError):
             note_trouble(request, error, error.cause)
-        found = Roster(title=tie.title, number=course, problem=sentence(str(error)))
-    return await aside(_course_page, request, site, member, found, 0)
-
-
-@router.post("/assignments/{assignment}/send", dependencies=[FromHere])
-async def send_points_again(request: Request, site: Here, visiting: Visiting, assignment: int) -> Response:
-    """Send one's own points in an assignment again."""
-    member, _ = await in_assignment(request, site, visiting, assignment, Role.STUDENT)
-    await change_database(site, send_again, assignment, member.person.person, site.clock())
-    return RedirectResponse(f"/assignments/{assignment}", 303)
-
-
-def _course_page(request: Request, site: Site, member: Membership, found: Roster | None, again: int) -> Response:
-    with open_session(site.engine) as session:
-        page = CoursePage(
-            head=class_head(member),
-            href=f"/classes/{member.class_id}/platform",
-            ties=tuple(ties_of(session, member.class_id)),
-            sending=sending_of(session, member.class_id),
-            unsent=tuple(unsent_of(session, member.class_id, _SHOWN)),
-            roster=found,
-            again=again,
-        )
-    status = 422 if found and found.problem else 200
-    around = frame(request, translate("{name}: learning platform", name=member.row.name))
-    return render("lti/course.html", around, page, status)
+        problem = InputError(str(error))
+    return await aside(router.show, platform_page, request, site, (member, None), {"roster": found}, problem)
 
 
 def _memberships(tie: Tie) -> str:
