@@ -198,7 +198,7 @@ class ClassMembers:
 
     def __init__(self, settings: Settings, engine: Engine, secret: str) -> None:
         """Raises InputError if WALLCLOCK_OIDC cannot be read."""
-        self.federation = Federation(settings)
+        self.federation = Federation(settings, engine)
         self.sessions = Sessions(engine)
         self.proxy = ProxyHeader(settings)
         self.identities = Identities(engine)

@@ -11,9 +11,10 @@ from sqlalchemy import Engine
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col, select
 
-from app.classes.federation.providers import Provider, check_packages, obstacles, providers_in
+from app.classes.federation.providers import PATIENCE, Provider, check_packages, obstacles, providers_in
 from app.classes.people.classes import number_of
 from app.classes.people.persons import known_person, new_person
+from app.core.errors import UnavailableError
 from app.server.config import Settings
 from app.server.config.checks import is_within
 from app.server.db.people import IdentityRow, PersonRow
@@ -21,9 +22,12 @@ from app.server.db.session import open_session
 from app.server.network.guard import PEER
 
 if TYPE_CHECKING:
-    from app.classes.federation.http_client import Outgoing
+    from app.classes.federation.lti.tool import Tool
     from app.classes.federation.oidc import SignIns
-    from app.classes.federation.tokens import KeySets
+
+_NO_PLATFORMS = (
+    "learning platforms need packages that are not installed here: install wallclock[people], then restart the server"
+)
 
 
 class Federation:
@@ -32,9 +36,9 @@ class Federation:
     Its properties raise `UnavailableError` if the packages of the extra `people` are missing.
     """
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, engine: Engine) -> None:
         """Raises InputError if WALLCLOCK_OIDC cannot be read."""
-        self._settings = settings
+        self._settings, self._engine = settings, engine
         self.providers = {provider.slug: provider for provider in providers_in(settings)}
 
     def usable(self) -> tuple[Provider, ...]:
@@ -42,31 +46,27 @@ class Federation:
         return () if obstacles(self._settings) else tuple(self.providers.values())
 
     @cached_property
-    def outgoing(self) -> "Outgoing":
-        """Requests to other services."""
-        check_packages()
-        from app.classes.federation.http_client import Outgoing
-
-        return Outgoing(self._settings.private_hosts)
-
-    @cached_property
-    def keys(self) -> "KeySets":
-        """The keys of other services."""
-        check_packages()
-        from app.classes.federation.tokens import KeySets
-
-        return KeySets(self.outgoing)
-
-    @cached_property
     def sign_ins(self) -> "SignIns":
         """Sign-ins with OpenID Connect."""
         check_packages()
+        from app.classes.federation.http_client import Outgoing
         from app.classes.federation.oidc import SignIns
+        from app.classes.federation.tokens import KeySets
 
-        return SignIns(self.outgoing, self.keys, self._settings.private_hosts)
+        outgoing = Outgoing(self._settings.private_hosts)
+        return SignIns(outgoing, KeySets(outgoing), self._settings.private_hosts)
 
+    @cached_property
+    def tool(self) -> "Tool":
+        """This site as learning platforms see it.
 
-PATIENCE = 600  # seconds
+        Its packages take 20 MB and half a second, which a server without platforms does not pay.
+        """
+        try:
+            from app.classes.federation.lti.tool import Tool
+        except ModuleNotFoundError as error:
+            raise UnavailableError(_NO_PLATFORMS, str(error)) from error
+        return Tool(self._settings, self._engine)
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from itsdangerous import BadSignature, URLSafeTimedSerializer
 
 from app.classes.federation.addresses import target_of
 from app.classes.federation.http_client import HttpAnswer, Outgoing, text_in
-from app.classes.federation.providers import Provider
+from app.classes.federation.providers import PATIENCE, Provider
 from app.classes.federation.tokens import KeySets, verify_token
 from app.core.errors import RefusedError, UnavailableError
 from app.core.translation import noted, translate
@@ -90,7 +90,6 @@ class Descriptions:
         return about
 
 
-PATIENCE = 600  # seconds between the two halves of a sign-in
 _OK, _UNAUTHORIZED, _FAULT = 200, 401, 500
 _AGAIN_SAYS = noted("sign in again")
 

@@ -10,6 +10,7 @@ from app.classes.federation.addresses import target_of
 from app.core.errors import InputError, RefusedError, UnavailableError
 from app.server.config import Settings
 
+PATIENCE = 600  # seconds between the two halves of a sign-in
 _PACKAGES = ("httpx2", "joserfc")
 _INSTALL = "pip install 'wallclock[people]'"
 _FORM = "NAME=ISSUER,CLIENT_ID,SECRET"

@@ -9,8 +9,8 @@ from fastapi.responses import RedirectResponse
 from sqlmodel import Session
 
 from app.classes.federation import identities
-from app.classes.federation.identities import PATIENCE, Pending, connect_identity, may_connect, person_of
-from app.classes.federation.providers import Provider, obstacles
+from app.classes.federation.identities import Pending, connect_identity, may_connect, person_of
+from app.classes.federation.providers import PATIENCE, Provider, obstacles
 from app.classes.members import sign_in, site_members
 from app.classes.pages.class_router import class_url, sign_in_first
 from app.classes.pages.sign_in import (

@@ -5,7 +5,7 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from fastapi import FastAPI, Form, Request, Response
 from fastapi.responses import JSONResponse
@@ -31,13 +31,13 @@ from app.classes.federation.lti.platforms import (
     read_login_state,
 )
 from app.classes.federation.outbox import linked_assignments
+from app.classes.members import site_members
 from app.classes.pages.class_router import ask_database, change_database
 from app.classes.pages.lti.launch_entry import (
     TeacherChoice,
     answer_launch,
     refused_launch,
     show_exercise_choice,
-    tool_for,
     tool_in,
 )
 from app.classes.people.assignment_copies import MOST_WEEKS
@@ -57,9 +57,6 @@ from app.site import Here, Site
 from app.site.web.frame.origin import is_from_here
 from app.site.web.frame.renderer import frame, render
 from app.site.web.frame.visitor import FromHere, Visiting
-
-if TYPE_CHECKING:
-    from app.classes.federation.delivery import Courier
 
 router = Router(prefix="/lti")
 KEYS = "/lti/jwks"
@@ -291,31 +288,25 @@ _log = logging.getLogger(__name__)
 @asynccontextmanager
 async def deliver_scores(app: FastAPI) -> AsyncIterator[None]:
     """Send scores while the server runs."""
-    task = asyncio.create_task(_deliver(app, app.state.site))
+    task = asyncio.create_task(_deliver(app.state.site))
     yield
     task.cancel()
     with suppress(asyncio.CancelledError):
         await task
 
 
-async def _deliver(app: FastAPI, site: Site) -> None:
+async def _deliver(site: Site) -> None:
     while True:
         await asyncio.sleep(_PAUSE)
         try:
             if await asyncio.to_thread(_is_linked, site):
-                courier = courier_for(app, site)
+                services = site_members(site).federation.tool.services
                 break
         except UnavailableError as error:
             _log.warning("scores wait: %s (%s)", error, error.cause)
-    await courier.run()
-
-
-def courier_for(app: FastAPI, site: Site) -> "Courier":
-    """The courier of the server, which sends scores by way of its tool."""
-    services = tool_for(app.state, site).services
     from app.classes.federation.delivery import Courier  # needs the same packages, which are there
 
-    return Courier(site.engine, site.secret, services)
+    await Courier(site.engine, site.secret, services).run()
 
 
 def _is_linked(site: Site) -> bool:

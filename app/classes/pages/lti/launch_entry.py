@@ -33,7 +33,7 @@ from app.classes.federation.lti.launch_message import (
     use_once,
 )
 from app.classes.federation.lti.platforms import identities_of
-from app.classes.members import sign_in
+from app.classes.members import sign_in, site_members
 from app.classes.pages.class_router import ask_database
 from app.classes.people.assignments import (
     Assignment,
@@ -65,9 +65,6 @@ if TYPE_CHECKING:
     from app.classes.federation.lti.tool import Tool
 
 
-MISSING = (
-    "learning platforms need packages that are not installed here: install wallclock[people], then restart the server"
-)
 _FAILS = noted("This does not work right now")
 _REFUSED = noted("This launch was refused")
 
@@ -83,23 +80,7 @@ class TroubleInFrame:
 
 def tool_in(request: Request) -> "Tool":
     """The tool of the server."""
-    return tool_for(request.app.state, site_in(request))
-
-
-def tool_for(state: object, site: Site) -> "Tool":
-    """The tool of the server with that state, made the first time.
-
-    Its packages take 20 MB and half a second, which a server without platforms does not pay.
-    """
-    try:
-        from app.classes.federation.lti.tool import Tool
-    except ModuleNotFoundError as error:
-        raise UnavailableError(MISSING, str(error)) from error
-    found = getattr(state, "tool", None)
-    if not isinstance(found, Tool):
-        found = Tool(site.settings, site.engine)
-        state.tool = found  # type: ignore[attr-defined]  # the state of an application
-    return found
+    return site_members(site_in(request)).federation.tool
 
 
 def refused_launch(request: Request, error: AppError, again: tuple[tuple[str, str], ...] = ()) -> Response:
