@@ -194,29 +194,18 @@ def postpone(session: Session, platform: int, at: datetime, until: datetime) -> 
 
 def send_again(session: Session, assignment: int, person: int, at: datetime) -> int:
     """Make the scores of a person in an assignment due now; how many. Commits."""
-    links = columns(col(LinkRow.id)).where(col(LinkRow.assignment) == assignment)
-    again = (
-        update(OutboxRow)
-        .where(col(OutboxRow.link).in_(links), col(OutboxRow.person) == person)
-        .values(next=at, tries=0, said="")
-    )
-    count = session.connection().execute(again).rowcount
-    session.commit()
-    return count
+    return _make_due(session, at, col(LinkRow.assignment) == assignment, col(OutboxRow.person) == person)
 
 
 def send_refused_again(session: Session, class_id: int, at: datetime) -> int:
     """Make every score of a class due now that did not arrive; how many. Commits."""
-    links = (
-        columns(col(LinkRow.id))
-        .join_from(LinkRow, AssignmentRow, col(AssignmentRow.id) == col(LinkRow.assignment))
-        .where(col(AssignmentRow.class_id) == class_id)
-    )
-    again = (
-        update(OutboxRow)
-        .where(col(OutboxRow.link).in_(links), col(OutboxRow.said) != "")
-        .values(next=at, tries=0, said="")
-    )
+    mine = columns(col(AssignmentRow.id)).where(col(AssignmentRow.class_id) == class_id)
+    return _make_due(session, at, col(LinkRow.assignment).in_(mine), col(OutboxRow.said) != "")
+
+
+def _make_due(session: Session, at: datetime, of_link: ColumnElement[bool], of_score: ColumnElement[bool]) -> int:
+    links = columns(col(LinkRow.id)).where(of_link)
+    again = update(OutboxRow).where(col(OutboxRow.link).in_(links), of_score).values(next=at, tries=0, said="")
     count = session.connection().execute(again).rowcount
     session.commit()
     return count

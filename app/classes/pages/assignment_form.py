@@ -359,11 +359,8 @@ class _Reader:
         return moment.at if moment else None
 
     def _number(self, field: str, rule: NumberRule, typed: str) -> float:
-        text = typed.removesuffix("%").strip().replace(",", ".")
-        try:
-            value = float(text)
-        except ValueError:
-            value = -1.0
+        text = typed.removesuffix("%").strip()
+        value = self._try(field, lambda: number_of_points(text), math.nan)
         if not 0 <= value <= rule.most:
             empty = translate("and the field is empty")
             found = translate("not {text!r}", text=text[:20]) if text else empty

@@ -18,6 +18,7 @@ from app.classes.pages.class_router import ClassForm, ClassRouter, ClassVisit, c
 from app.classes.people.assignment_copies import (
     AssignmentCopy,
     copies_digest,
+    dates_in_words,
     on_the_calendar,
     plan_copies,
     store_copies,
@@ -25,7 +26,6 @@ from app.classes.people.assignment_copies import (
 from app.classes.people.assignments import Assignment, assignments_of
 from app.classes.people.classes import Role, classes_of, create_class, enroll, number_of, refuse_archived, time_zones
 from app.classes.people.persons import NO_WAY, WayIn, clean_name, new_person, open_browser
-from app.classes.people.policy import Policy
 from app.core.errors import InputError, NotFoundError, sentence
 from app.core.translation import noted, translate
 from app.server.aside import aside
@@ -292,24 +292,11 @@ def _weeks(text: str) -> int:
         raise InputError(translate("the number of weeks must be a whole number, not {text!r}", text=text)) from None
 
 
-def _copied_dates(policy: Policy, now: datetime) -> tuple[str, ...]:
-    """The dates of an assignment in words, on the clocks of its class."""
-    return tuple(
-        translate(says, moment=on_the_calendar(at, policy.zone, now))
-        for says, at in (
-            (noted("opens {moment}"), policy.opens),
-            (noted("due {moment}"), policy.due),
-            (noted("closes {moment}"), policy.closes),
-        )
-        if at is not None
-    )
-
-
 def _copy_row(one: AssignmentCopy, now: datetime) -> CopyRow:
     return CopyRow(
         title=one.source.title,
-        before=_copied_dates(one.source.policy, now),
-        after=_copied_dates(one.policy, now),
+        before=dates_in_words(one.source.policy, now, on_the_calendar),
+        after=dates_in_words(one.policy, now, on_the_calendar),
         left_out=one.gone,
         notes=tuple(sentence(note) for note in one.notes),
     )

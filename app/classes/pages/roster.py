@@ -60,26 +60,14 @@ class CodesForm(ClassForm):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MemberLine:
-    """A member in the roster; a student's name leads to their path through the class."""
-
-    name: str
-    href: str
-    edit: str
-    role: str
-    outside_id: str
-    group: str
-    seen: str
-    has_code: bool
-    time: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PeoplePage:
-    """The people of a class: those on this page, and how many there are; *namesakes* may be one person."""
+    """The people of a class: those on this page, and how many there are.
+
+    Of each in *lines*, the text says when they were seen last. *namesakes* may be one person.
+    """
 
     link: JoinLink
-    lines: tuple[MemberLine, ...]
+    lines: tuple[tuple[Member, str], ...]
     total: int
     students: int
     without_code: int
@@ -116,23 +104,11 @@ def people_page(visit: ClassVisit, q: str = "", page: str = "1") -> PeoplePage:
     seen = last_seen(visit.session, shown)
     students = [one for one in members if one.role is Role.STUDENT]
 
-    def line(one: Member) -> MemberLine:
-        href = f"{visit.class_href}/people/{one.person}"
-        return MemberLine(
-            name=one.name,
-            href=href if one.role is Role.STUDENT else "",
-            edit=f"{href}/edit",
-            role=one.role.word,
-            outside_id=one.outside_id,
-            group=one.group,
-            seen=how_far(seen[one.person], visit.zone, visit.now) if one.person in seen else "never",
-            has_code=one.has_code,
-            time=f"× {one.time_factor:g}" if one.time_factor != 1.0 else "",
-        )
-
     return PeoplePage(
         link=join_link(visit.request, visit.site, visit.member),
-        lines=tuple(map(line, shown)),
+        lines=tuple(
+            (one, how_far(seen[one.person], visit.zone, visit.now) if one.person in seen else "never") for one in shown
+        ),
         total=len(found),
         students=len(students),
         without_code=sum(not one.has_code for one in students),

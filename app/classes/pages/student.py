@@ -103,17 +103,6 @@ class GivenRow:
     idea: Markup
 
 
-@dataclass(frozen=True, slots=True)
-class OverrideLine:
-    """Points that were given by hand, or that the student was *excused*."""
-
-    points: float | None
-    excused: bool
-    by: str
-    why: str
-    at: str
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExerciseCell:
     """An exercise of the assignment: the points, the answers behind them, and what was changed."""
@@ -127,7 +116,7 @@ class ExerciseCell:
     begun: bool
     chosen: bool
     rows: tuple[GivenRow, ...]
-    changes: tuple[OverrideLine, ...]
+    changes: tuple[tuple[OverrideRow, str], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -227,7 +216,7 @@ def exercise_cells(
             begun=key in cells or exercise == WHOLE,
             chosen=exercise == chosen,
             rows=tuple(_cell_row(visit.site, exercise, one, most, zone, now) for one in given.get(exercise, ())),
-            changes=tuple(_cell_line(row, zone, now) for row in changes.get(exercise, ())),
+            changes=tuple((row, on_the_calendar(row.at, zone, now)) for row in changes.get(exercise, ())),
         )
 
     return (
@@ -267,10 +256,6 @@ def _cell_row(site: Site, exercise: str, one: CountedAnswer, most: float, zone: 
         time=show(one.seconds, SECOND, 2) if one.seconds is not None else "",
         idea=idea_html(known, one.mistake, one.seed) if one.mistake else Markup(),
     )
-
-
-def _cell_line(row: OverrideRow, zone: ZoneInfo, now: datetime) -> OverrideLine:
-    return OverrideLine(row.points, row.excused, row.by, row.why, on_the_calendar(row.at, zone, now))
 
 
 def _stage(visit: ClassVisit, one: Assignment, student: Member) -> PathAssignment:

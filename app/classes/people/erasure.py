@@ -13,7 +13,7 @@ from sqlmodel import Session, col, select
 from app.classes.people.assignments import Assignment, assignments_of, mark_changed
 from app.classes.people.classes import Member, Role, classes_of, members_of, number_of
 from app.classes.people.counted_answers import Drawings, former_learners
-from app.classes.people.members import in_parts, remove_members
+from app.classes.people.members import delete_persons, in_parts, remove_members
 from app.classes.people.merges import merged_into
 from app.core.errors import InputError
 from app.core.translation import translate
@@ -32,7 +32,7 @@ from app.server.db.people import (
     SessionRow,
     SittingRow,
 )
-from app.server.db.personal import collect_everything, delete_learners
+from app.server.db.personal import collect_everything
 from app.server.db.tables import AttemptRow, BoardRow, DailyGuessRow, LabRunRow, PredictionRow, RevealRow, now
 
 
@@ -280,22 +280,15 @@ def delete_person(session: Session, person: PersonRow) -> bool:
     """
     number = number_of(person)
     _refuse_last_teacher(session, number)
-    _delete_merged(session, merged_into(session, number))
+    merged = select(PersonRow).where(col(PersonRow.id).in_(merged_into(session, number)))
+    delete_persons(session, {number_of(row): row.learner for row in session.exec(merged)})  # what they had is theirs
     graded = _graded(session, number, person.learner)
     if graded:
         _forget(session, person, graded)
     else:
-        delete_learners(session, [person.learner])
-        session.connection().execute(delete(PersonRow).where(col(PersonRow.id) == number))
+        delete_persons(session, {number: person.learner})
     session.commit()
     return bool(graded)
-
-
-def _delete_merged(session: Session, persons: Collection[int]) -> None:
-    """Delete those who became part of another person: what they had is that person's."""
-    rows = session.exec(select(PersonRow).where(col(PersonRow.id).in_(persons))).all()
-    delete_learners(session, [row.learner for row in rows])
-    session.connection().execute(delete(PersonRow).where(col(PersonRow.id).in_(persons)))
 
 
 def _forget(session: Session, person: PersonRow, graded: Mapping[int, Collection[str]]) -> None:

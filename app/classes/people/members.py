@@ -378,14 +378,19 @@ def delete_class(session: Session, row: ClassRow) -> int:
     """
     class_id = number_of(row)
     gone = _only_here(session, class_id)
-    for learners in in_parts(gone.values()):
-        delete_learners(session, learners)
-    for persons in in_parts(gone):
-        session.connection().execute(delete(PersonRow).where(col(PersonRow.id).in_(persons)))
+    delete_persons(session, gone)
     session.connection().execute(delete(TokenRow).where(col(TokenRow.class_id) == class_id))
     session.connection().execute(delete(ClassRow).where(col(ClassRow.id) == class_id))
     session.expire_all()
     return len(gone)
+
+
+def delete_persons(session: Session, gone: Mapping[int, str]) -> None:
+    """Delete persons, by number, with all that their learners have; not committed."""
+    for learners in in_parts(gone.values()):
+        delete_learners(session, learners)
+    for persons in in_parts(gone):
+        session.connection().execute(delete(PersonRow).where(col(PersonRow.id).in_(persons)))
 
 
 def refuse_other_name(typed: str, name: str) -> None:

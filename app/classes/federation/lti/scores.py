@@ -44,13 +44,13 @@ _ALGORITHM = "RS256"  # the one that LTI requires
 def signing_key(session: Session, at: datetime | None = None) -> jwk.RSAKey:
     """The key that signs at this moment; it is made the first time. Commits."""
     moment = at or now()
-    return _signing_key([row for row in _current(session, moment) if row.signs_from <= moment][-1])
+    return _imported([row for row in _current(session, moment) if row.signs_from <= moment][-1].private)
 
 
 def key_set(session: Session, at: datetime | None = None) -> Mapping[str, object]:
     """The public keys that platforms should know, as a JSON Web Key Set. Commits."""
     rows = _current(session, at or now())
-    return {"keys": [_signing_key(row).as_dict(private=False) for row in rows]}
+    return {"keys": [_imported(row.private).as_dict(private=False) for row in rows]}
 
 
 def rotate(session: Session) -> None:
@@ -98,10 +98,6 @@ def _new(session: Session, signs_from: datetime) -> ToolKeyRow:
     session.add(row)
     session.flush()
     return row
-
-
-def _signing_key(row: ToolKeyRow) -> jwk.RSAKey:
-    return _imported(row.private)
 
 
 @lru_cache(_IMPORTED)
