@@ -1,6 +1,5 @@
 """What teachers set: an assignment, the rule of the overall grade, a class; and the figures of its exercises."""
 
-import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Self
@@ -19,7 +18,6 @@ from app.classes.pages.assignment_form import (
     chapters_of,
     date_words,
     new_assignment_form,
-    number_of_points,
     parse_form,
     path_points,
     picked_in_order,
@@ -297,12 +295,12 @@ def post_grade_rule(visit: ClassVisit, sent: GradeRuleForm) -> str:
 
 
 def _weight_typed(text: str, what: str) -> float:
-    weight = number_of_points(text.removesuffix("%"))
-    if not 0 <= weight < math.inf or len(text) > _LONGEST:
+    plain = text.removesuffix("%").strip().replace(",", ".")
+    if not plain.replace(".", "", 1).isdecimal() or len(plain) > _LONGEST:
         raise InputError(
             translate("{what}: cannot read {text!r} as a number such as 12.5", what=what, text=text[:_LONGEST])
         )
-    return weight
+    return float(plain)
 
 
 def _weight_field(number: int) -> str:

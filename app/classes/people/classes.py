@@ -83,16 +83,13 @@ class Member:
     group: str = ""
     time_factor: float = 1.0
 
+    def named(self) -> dict[str, Any]:
+        """How JSON names the member."""
+        return {"number": self.person, "id": self.outside_id, "name": self.name}
+
     def described(self) -> dict[str, Any]:
         """What JSON says of the member."""
-        return {
-            "number": self.person,
-            "id": self.outside_id,
-            "name": self.name,
-            "role": self.role.word,
-            "group": self.group,
-            "time_factor": self.time_factor,
-        }
+        return {**self.named(), "role": self.role.word, "group": self.group, "time_factor": self.time_factor}
 
 
 def create_class(session: Session, secret: str, name: str, zone: str = "UTC", *, pseudonyms: bool = False) -> ClassRow:

@@ -1,21 +1,14 @@
 """How a learning platform is connected, and the courses of platforms that a class is."""
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Form, Request, Response
 from fastapi.responses import JSONResponse
 from sqlmodel import Session
 
-from app.classes.federation.lti.enrollment import (
-    CourseDifference,
-    Participant,
-    RoleChange,
-    apply_difference,
-    compare_course,
-)
+from app.classes.federation.lti.enrollment import CourseDifference, Participant, apply_difference, compare_course
 from app.classes.federation.lti.platforms import (
     Platform,
     allow_deployment,
@@ -38,22 +31,19 @@ from app.classes.pages.class_router import (
     AssignmentVisit,
     ClassRouter,
     ClassVisit,
-    Membership,
     ask_database,
     change_database,
     in_class,
 )
 from app.classes.pages.lti.launch_entry import refused_launch, tool_in
 from app.classes.people.classes import Role
-from app.classes.people.rosters import FOUND
 from app.core.errors import AppError, InputError, NotFoundError, RefusedError, UnavailableError
 from app.core.translation import noted, translate
 from app.server.aside import aside
-from app.server.db.session import open_writing_session
 from app.server.network.door import note_trouble
 from app.server.network.response_policy import keep_opener, let_frame, origin_of
 from app.server.network.routes import Router
-from app.site import Here, Site
+from app.site import Here
 from app.site.web.frame.renderer import frame, render
 from app.site.web.frame.visitor import FromHere, Visiting
 
@@ -62,49 +52,33 @@ _SHOWN = 100  # scores that did not arrive, and changes of a roster
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RoleChangeRow:
-    """A person whose role in the class would change, in words; the *subject* of a new student."""
-
-    name: str
-    before: str
-    after: str
-    subject: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Roster:
-    """How the roster of a course differs from the class; *applied*: how many were changed, where it was."""
-
-    title: str
-    number: int
-    rows: tuple[RoleChangeRow, ...] = ()
-    more: int = 0
-    same: int = 0
-    kept: tuple[str, ...] = ()
-    digest: str = ""
-    applied: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CoursePage:
-    """The page of the platforms of a class; *again*: how many scores are sent again."""
+    """The page of the platforms of a class; *again*: how many scores are sent again.
+
+    *compared* is the course that the class was compared with, and how it differs; *applied*: the class has changed.
+    """
 
     ties: tuple[Tie, ...]
     sending: DeliveryCounts
     unsent: tuple[UndeliveredScore, ...]
-    roster: Roster | None
     again: int
+    compared: tuple[int, CourseDifference] | None
+    applied: bool
+    shown: int = _SHOWN
 
 
 @router.page("/classes/{class_id:int}/platform", "platform", noted("{name}: learning platform"))
-def platform_page(visit: ClassVisit, again: int = 0, *, roster: Roster | None = None) -> CoursePage:
+def platform_page(
+    visit: ClassVisit, again: int = 0, *, compared: tuple[int, CourseDifference] | None = None, applied: bool = False
+) -> CoursePage:
     """The courses that the class is, and how far its scores are."""
     return CoursePage(
         ties=tuple(ties_of(visit.session, visit.class_id)),
         sending=sending_of(visit.session, visit.class_id),
         unsent=tuple(unsent_of(visit.session, visit.class_id, _SHOWN)),
-        roster=roster,
         again=again,
+        compared=compared,
+        applied=applied,
     )
 
 
@@ -136,16 +110,19 @@ async def show_course_roster(
     ties = await ask_database(site, ties_of, class_id)
     if not 0 <= course < len(ties):
         raise NotFoundError(translate("this course is not tied to this class anymore"))
-    tie, found, problem = ties[course], None, None
+    tie, given, problem = ties[course], {}, None
     try:
         registered = await ask_database(site, platform_with, tie.platform_id)
         people = await tool_in(request).people(registered, _memberships(tie))
-        found = await aside(_compared, site, member, (registered, tie, course), people, digest, assistant)
+        found, applied = await change_database(
+            site, _compare_or_apply, registered, member.class_id, people, digest, assistant
+        )
+        given = {"compared": (course, found), "applied": applied}
     except AppError as error:
         if isinstance(error, UnavailableError):
             note_trouble(request, error, error.cause)
         problem = InputError(str(error))
-    return await aside(router.show, platform_page, request, site, (member, None), {"roster": found}, problem)
+    return await aside(router.show, platform_page, request, site, (member, None), given, problem)
 
 
 def _memberships(tie: Tie) -> str:
@@ -160,69 +137,20 @@ def _memberships(tie: Tie) -> str:
     return tie.memberships
 
 
-def _compared(
-    site: Site,
-    member: Membership,
-    course: tuple[Platform, Tie, int],
+def _compare_or_apply(
+    session: Session,
+    platform: Platform,
+    class_id: int,
     people: Sequence[Participant],
     digest: str,
     assistants: Sequence[str],
-) -> Roster:
-    platform, tie, number = course
-    with open_writing_session(site.engine) as session:
-        found = compare_course(session, platform, member.class_id, people)
-        if found.changes and digest == found.digest:
-            try:
-                apply_difference(session, platform, member.class_id, people, assistants)
-            except InputError:
-                session.rollback()
-                raise
-            session.commit()
-            return Roster(title=tie.title, number=number, applied=len(found.changes))
-    return _roster(tie, number, found)
-
-
-def _roster(tie: Tie, number: int, found: CourseDifference) -> Roster:
-    """The difference in words; those without a name are counted."""
-    named = [change for change in found.changes if change.name]
-    unnamed = Counter((one.before, one.after) for one in found.changes if not one.name)
-    counted = [
-        _course_row(f"{count} {'person' if count == 1 else 'people'} without a name", *roles)
-        for roles, count in unnamed.items()
-    ]
-    rows = [
-        replace(
-            _course_row(one.name, one.before, one.after, _news(one)),
-            subject=one.subject if (one.before, one.after) == (None, Role.STUDENT) else "",
-        )
-        for one in named[:_SHOWN]
-    ]
-    return Roster(
-        title=tie.title,
-        number=number,
-        rows=(*counted, *rows),
-        more=max(0, len(named) - _SHOWN),
-        same=found.same,
-        kept=found.kept[:_SHOWN],
-        digest=found.digest,
-    )
-
-
-def _course_row(name: str, before: Role | None, after: Role | None, news: Iterable[str] = ()) -> RoleChangeRow:
-    role = after.word if after else translate("leaves the class")
-    return RoleChangeRow(
-        name=name, before=before.word if before else translate("not in the class"), after="; ".join([role, *news])
-    )
-
-
-def _news(change: RoleChange) -> Iterator[str]:
-    """What else the class would learn about a member."""
-    if change.by_id:
-        yield translate(FOUND) if change.known else translate("found by id")
-    if change.new_name:
-        yield translate("called {name}", name=change.new_name)
-    if change.new_id:
-        yield translate("id {id}", id=change.new_id)
+) -> tuple[CourseDifference, bool]:
+    """How a course differs from the class, and whether the class was changed: only if that is what was shown."""
+    found = compare_course(session, platform, class_id, people)
+    applied = bool(found.changes) and digest == found.digest
+    if applied:
+        apply_difference(session, platform, class_id, people, assistants)
+    return found, applied
 
 
 _registration_router = Router(prefix="/lti")
