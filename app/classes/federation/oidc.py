@@ -12,9 +12,8 @@ from urllib.parse import quote_plus, urlencode
 
 from itsdangerous import BadSignature, URLSafeTimedSerializer
 
-from app.classes.federation.addresses import target_of
 from app.classes.federation.http_client import HttpAnswer, Outgoing, text_in
-from app.classes.federation.providers import PATIENCE, Provider
+from app.classes.federation.providers import PATIENCE, Provider, target_of
 from app.classes.federation.tokens import KeySets, verify_token
 from app.core.errors import RefusedError, UnavailableError
 from app.core.translation import noted, translate

@@ -288,8 +288,6 @@ class Tie:
 
     platform_id: int
     platform: str
-    deployment: str
-    context: str
     title: str
     memberships: str
 
@@ -342,8 +340,6 @@ def ties_of(session: Session, class_id: int) -> Sequence[Tie]:
         Tie(
             platform_id=row.platform,
             platform=platform.name,
-            deployment=row.deployment,
-            context=row.context,
             title=row.title or row.context,
             memberships=row.memberships_url,
         )

@@ -27,7 +27,7 @@ from app.classes.people.cells import Cell
 from app.classes.people.classes import Member, Role, members_of
 from app.classes.people.counted_answers import begin_sitting, dates_for, group_policy, time_factor_of
 from app.classes.people.gradebook import WHOLE, cells_of, is_excused, overrides_of, possible_in, total
-from app.classes.people.policy import Dates, Phase, Policy, dates_of
+from app.classes.people.policy import Dates, Phase, dates_of
 from app.classes.people.regrade_run import raised_for
 from app.classes.people.work import release_of
 from app.core.errors import InputError, capitalize
@@ -43,6 +43,18 @@ _VARIANTS = {
     "own": noted("The numbers in each exercise are your own: others have different ones."),
     "same": noted("Everyone in the class has the same numbers."),
     "many": noted("Answers with any numbers count: draw another variant as often as you like."),
+}
+
+
+_HINTS = {
+    "off": noted("Hints are turned off."),
+    "cost": noted("Each hint costs {percent:g} % of the points of its exercise."),
+    "free": noted("Hints are free."),
+}
+_SOLUTION = {
+    "off": noted("Worked solutions are not shown."),
+    "due": noted("Worked solutions are shown after the due date."),
+    "free": noted("After you look at a worked solution, answers to that exercise earn no points."),
 }
 
 
@@ -198,8 +210,8 @@ def rules_words(one: StudentAssignment) -> Iterator[str]:
         yield translate("The best answer to each exercise counts; try as often as you like.")
     yield translate(_VARIANTS[policy.variants])
     yield from _late_rule(one)
-    yield _hints_rule(policy)
-    yield _solution_rule(policy)
+    yield translate(_HINTS["off" if policy.sitting else policy.hints], percent=100 * policy.hint_cost)
+    yield translate(_SOLUTION[policy.solution])
     if one.hidden:
         yield translate("Verdicts and points are {hidden}.", hidden=one.hidden)
 
@@ -218,22 +230,6 @@ def _late_rule(one: StudentAssignment) -> Iterator[str]:
         )
     else:
         yield translate("Late answers lose no points{until}.", until=until)
-
-
-def _hints_rule(policy: Policy) -> str:
-    if policy.sitting or policy.hints == "off":
-        return translate("Hints are turned off.")
-    if policy.hints == "cost":
-        return translate("Each hint costs {percent:g} % of the points of its exercise.", percent=100 * policy.hint_cost)
-    return translate("Hints are free.")
-
-
-def _solution_rule(policy: Policy) -> str:
-    if policy.solution == "off":
-        return translate("Worked solutions are not shown.")
-    if policy.solution == "due":
-        return translate("Worked solutions are shown after the due date.")
-    return translate("After you look at a worked solution, answers to that exercise earn no points.")
 
 
 router = ClassRouter("/assignments/{assignment:int}", least=Role.STUDENT)

@@ -334,7 +334,7 @@ def rename_group(session: Session, class_id: int, before: str, after: str) -> No
     if name != before and any(one.name == name for one in class_groups(session, class_id)):
         raise InputError(translate("another group is called {name}", name=name))
     run = session.connection().execute
-    for table, mine in ((MemberRow, _members(class_id)), (GroupDatesRow, _dates(class_id))):
+    for table, mine in ((MemberRow, col(MemberRow.class_id) == class_id), (GroupDatesRow, _dates(class_id))):
         named = col(table.group_name) == before
         run(update(table).where(mine, named).values(group_name=name))
     session.expire_all()
@@ -349,7 +349,7 @@ def dissolve_group(session: Session, class_id: int, name: str) -> None:
     _refuse_absent(session, class_id, name)
     run = session.connection().execute
     named = col(MemberRow.group_name) == name
-    run(update(MemberRow).where(_members(class_id), named).values(group_name=""))
+    run(update(MemberRow).where(col(MemberRow.class_id) == class_id, named).values(group_name=""))
     run(delete(GroupDatesRow).where(_dates(class_id), col(GroupDatesRow.group_name) == name))
     session.expire_all()
     mark_changed(session, class_id)
@@ -359,10 +359,6 @@ def _refuse_absent(session: Session, class_id: int, name: str) -> None:
     known = [one.name for one in class_groups(session, class_id)]
     if name not in known:
         raise NotFoundError(translate(_UNKNOWN, name=name[:60], near=nearest(name, known)))
-
-
-def _members(class_id: int) -> ColumnElement[bool]:
-    return col(MemberRow.class_id) == class_id
 
 
 def _dates(class_id: int) -> ColumnElement[bool]:

@@ -28,13 +28,13 @@ from app.classes.federation.lti.launch_message import (
     copy_course,
     copyable_assignments,
     seal_ticket,
-    suggested_weeks,
     unseal_launch,
     use_once,
 )
 from app.classes.federation.lti.platforms import identities_of
 from app.classes.members import sign_in, site_members
 from app.classes.pages.class_router import ask_database
+from app.classes.people.assignment_copies import weeks_to
 from app.classes.people.assignments import (
     Assignment,
     AssignmentEntry,
@@ -338,7 +338,7 @@ def _copies(session: Session, site: Site, before: Sequence[ClassRow]) -> tuple[l
     offers, weeks = [], None
     for row in before:
         found = copyable_assignments(session, number_of(row), site.catalog.by_id)
-        weeks = suggested_weeks(found, today) if weeks is None else weeks
+        weeks = max(0, weeks_to(found, today)) if weeks is None else weeks
         says = plural(
             "Copy the {number} assignment of {name}",
             "Copy the {number} assignments of {name}",
