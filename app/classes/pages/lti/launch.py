@@ -96,10 +96,9 @@ class OpenPage:
 
 
 @router.get("/jwks")
-async def keys(request: Request) -> Response:
+def keys(request: Request) -> Response:
     """Our public keys, for platforms."""
-    found = await asyncio.to_thread(tool_in(request).key_set)
-    return JSONResponse(found, headers={"Cache-Control": "public, max-age=3600"})
+    return JSONResponse(tool_in(request).key_set(), headers={"Cache-Control": "public, max-age=3600"})
 
 
 @router.get("/login")
