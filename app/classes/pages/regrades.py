@@ -7,7 +7,7 @@ them takes the next step, and a run that was left may be begun again.
 import math
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -101,54 +101,6 @@ def _counted(before: dict[str, int], reasons: Sequence[str]) -> dict[str, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class ChangedExercise:
-    """An exercise that has changed, and how many answers an older version of it judged."""
-
-    link: Hyperlink
-    exercise: str
-    answers: int
-
-
-@dataclass(frozen=True, slots=True)
-class RegradedScore:
-    """A score that would change, in percent."""
-
-    name: str
-    href: str
-    exercise: Hyperlink
-    before: str
-    after: str
-
-
-@dataclass(frozen=True, slots=True)
-class RegradeProgress:
-    """How far judging has come; *sure*: scores are changed. The next step begins after *wait*."""
-
-    so_far: str
-    judged: int
-    answers: int
-    sure: bool
-    wait: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RegradePage:
-    """The exercises that have changed; once one was tried, the scores that would change."""
-
-    mended: tuple[ChangedExercise, ...] = ()
-    step: RegradeProgress | None = None
-    tried: Hyperlink | None = None
-    exercise: str = ""
-    lower: bool = False
-    judged: int = 0
-    changes: tuple[RegradedScore, ...] = ()
-    more: int = 0
-    lowered: int = 0
-    kept: tuple[tuple[str, int], ...] = ()
-    stored: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class RegradeState:
     """What a form asks for, and how far it has come: answers that are *left*, and how long to *wait* with them."""
 
@@ -160,19 +112,47 @@ class RegradeState:
     wait: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class RegradedScore:
+    """A score of a person at a drawing that would change, in percent."""
+
+    name: str
+    person: int
+    drawing: Hyperlink
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegradePage:
+    """The exercises that have changed, with their answers; once one was *asked* for, the scores that would change.
+
+    *tried* is that exercise. *stored*: how many scores were changed a moment ago.
+    """
+
+    mended: tuple[tuple[Hyperlink, str, int], ...] = ()
+    tried: Hyperlink | None = None
+    asked: RegradeState | None = None
+    changes: tuple[RegradedScore, ...] = ()
+    stored: int | None = None
+
+
 @router.page("", "regrade", noted("{name}, judge again"))
 def regrade_page(visit: ClassVisit, stored: str = "", *, asked: RegradeState | None = None) -> RegradePage:
     """The exercises of a class that were changed after they were answered; or how far a form has come."""
+    tried = link_to(visit.site, asked.exercise) if asked else None
     if asked and asked.left:
-        return _under_way(visit.site, asked)
+        return RegradePage(asked=asked, tried=tried)
     stale = stale_answers(visit.session, visit.site.secret, visit.site.catalog, visit.class_id)
     counts = Counter(one.exercise for one in stale)
     known = stored.isascii() and stored.isdecimal() and len(stored) <= _DIGITS
-    page = RegradePage(
-        mended=tuple(ChangedExercise(link_to(visit.site, name), name, count) for name, count in counts.most_common()),
+    return RegradePage(
+        mended=tuple((link_to(visit.site, name), name, count) for name, count in counts.most_common()),
+        tried=tried,
+        asked=asked,
+        changes=tuple(_changed_scores(visit, asked)) if asked else (),
         stored=int(stored) if known else None,
     )
-    return _tried(visit, asked, page) if asked else page
 
 
 @router.post("", dependencies=[FromHere])
@@ -222,41 +202,11 @@ def _stale(site: Site, class_id: int, exercise: str, after: int) -> Sequence[Sta
         return stale_answers(session, site.secret, site.catalog, class_id, [exercise], after)
 
 
-def _under_way(site: Site, asked: RegradeState) -> RegradePage:
-    done = asked.done
-    return RegradePage(
-        step=RegradeProgress(done.text(), done.judged, done.judged + asked.left, asked.sure, asked.wait),
-        tried=link_to(site, asked.exercise),
-        exercise=asked.exercise,
-        lower=asked.lower,
-    )
-
-
-def _tried(visit: ClassVisit, asked: RegradeState, page: RegradePage) -> RegradePage:
-    done = asked.done
+def _changed_scores(visit: ClassVisit, asked: RegradeState) -> Iterator[RegradedScore]:
+    """The scores of those who are in the class that would change."""
     names = {one.person: one.name for one in members_of(visit.session, visit.class_id)}
-    return replace(
-        page,
-        tried=link_to(visit.site, asked.exercise),
-        exercise=asked.exercise,
-        lower=asked.lower,
-        judged=done.judged,
-        changes=tuple(
-            _score_change(visit.site, visit.class_id, asked.exercise, names[one.person], one)
-            for one in done.found
-            if one.person in names
-        ),
-        more=max(0, done.changed - len(done.found)),
-        lowered=done.lowered,
-        kept=tuple(sorted(done.kept.items(), key=lambda pair: -pair[1])),
-    )
-
-
-def _score_change(site: Site, class_id: int, exercise: str, name: str, one: ChangedScore) -> RegradedScore:
-    return RegradedScore(
-        name=name,
-        href=f"/classes/{class_id}/people/{one.person}",
-        exercise=link_to(site, exercise, one.seed),
-        before=f"{100 * one.before:.3g} %",
-        after=f"{100 * one.after:.3g} %",
-    )
+    for one in asked.done.found:
+        if one.person in names:
+            drawing = link_to(visit.site, asked.exercise, one.seed)
+            before, after = f"{100 * one.before:.3g} %", f"{100 * one.after:.3g} %"
+            yield RegradedScore(names[one.person], one.person, drawing, before, after)
