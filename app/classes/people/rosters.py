@@ -226,7 +226,7 @@ def roster_difference(members: Sequence[Member], roster: Sequence[RosterEntry]) 
         InputError: the class would have too many members, or nobody in it has a number.
     """
     once, doubled = _without_doubles(roster)
-    find = _Finder(members, once)
+    find = RosterFinder(members, once)
     added: list[RosterEntry] = []
     changed: list[ChangedMember] = []
     found: list[ChangedMember] = []
@@ -412,7 +412,7 @@ class MemberIndex:
         return self.ids.get(outside) or (self._bare.get(bare) if bare else None)
 
 
-class _Finder(MemberIndex):
+class RosterFinder(MemberIndex):
     """Finds the member whom a line of a roster is about."""
 
     def __init__(self, members: Sequence[Member], roster: Sequence[RosterEntry]) -> None:
