@@ -389,18 +389,13 @@ def unsent_of(session: Session, class_id: int, most: int) -> Sequence[Undelivere
 
 
 def _receipt(row: OutboxRow, platform: str) -> Receipt:
+    at_rest: Arrived = "refused" if row.said else "arrived"
     return Receipt(
         platform=platform,
-        state=_arrival_state(row),
+        state=at_rest if row.next is None else "waiting",
         share=row.points,
         sent=row.sent_points,
         at=row.sent_at,
         said=row.said,
         next=row.next,
     )
-
-
-def _arrival_state(row: OutboxRow) -> Arrived:
-    if row.next is not None:
-        return "waiting"
-    return "refused" if row.said else "arrived"

@@ -11,7 +11,7 @@ from sqlalchemy import select as columns
 from sqlmodel import Session, col, select
 
 from app.classes.people.assignments import Assignment, assignments_of, mark_changed
-from app.classes.people.classes import Member, Role, classes_of, members_of, number_of
+from app.classes.people.classes import Role, classes_of, members_of, number_of
 from app.classes.people.counted_answers import Drawings, former_learners
 from app.classes.people.members import delete_persons, in_parts, remove_members
 from app.classes.people.merges import merged_into
@@ -86,7 +86,8 @@ def results_of_class(
     found = _member_rows(session, [one.learner for one in students], after, limit, work, since)
     members = {one.learner: one for one in students}
     for row in found:
-        yield {**answer_result(row), "learner": _member_label(members[row.learner])}
+        member = members[row.learner]
+        yield {**answer_result(row), "learner": member.outside_id or str(member.person)}  # as a check calls them
 
 
 def results_of_learner(session: Session, learner: str) -> Iterator[Mapping[str, object]]:
@@ -150,11 +151,6 @@ def _sent_answer(text: str) -> object:
         return json.loads(text)
     except ValueError:
         return text
-
-
-def _member_label(member: Member) -> str:
-    """What a check calls a member: the id of the other system, or the person's number."""
-    return member.outside_id or str(member.person)
 
 
 # Tables by the names that their rows have in a file.

@@ -246,6 +246,7 @@ def _asked_for(retry_after: str) -> float | None:
 
 # https://canvas.instructure.com/doc/api/score.html: else each score counts as another attempt.
 _CANVAS = "https://canvas.instructure.com/lti/submission"
+_DATES = ("startDateTime", "endDateTime")  # of a line item
 _TAKEN = (HTTPStatus.OK, HTTPStatus.CREATED, HTTPStatus.ACCEPTED, HTTPStatus.NO_CONTENT)
 
 
@@ -368,7 +369,7 @@ async def change_line_item(services: Services, platform: Platform, lineitem: str
     item = dict(answer.fields())
     if item.get("tag") != TAG:
         return False
-    told = {**_without_dates(item), **terms.fields()}
+    told = {name: value for name, value in item.items() if name not in _DATES} | dict(terms.fields())
     if told == item:
         return True
     headers = {"Content-Type": LINE_ITEM_TYPE, **accept}
@@ -376,10 +377,6 @@ async def change_line_item(services: Services, platform: Platform, lineitem: str
     if answer.status not in _TAKEN:
         raise RefusedError(f"the line item stays as it is: {answer.status} ({answer.said()})")
     return True
-
-
-def _without_dates(item: Mapping[str, object]) -> Mapping[str, object]:
-    return {k: v for k, v in item.items() if k not in ("startDateTime", "endDateTime")}
 
 
 def scores_of(lineitem: str) -> str:

@@ -135,7 +135,7 @@ async def launch(
         if not browser and sent.stored and not kept:
             return await _asked_for(request, site, sent, id_token, state)
         if not is_same_browser(sent, browser or _told(request, sent, kept)):
-            if not browser and kept in _NOTHING and _is_frame(request):
+            if not browser and kept in _NOTHING and request.headers.get("sec-fetch-dest") in ("iframe", "frame"):
                 return await _begin_again(request, site, sent)
             return await _begun_elsewhere(request, site, sent)
         found = await tool_in(request).launched(sent, id_token)
@@ -257,18 +257,10 @@ async def _fields_again(request: Request, site: Site, sent: LaunchState) -> tupl
     return tuple((name, value) for name, value in fields.items() if value)
 
 
-def _is_frame(request: Request) -> bool:
-    return request.headers.get("sec-fetch-dest") in ("iframe", "frame")
-
-
-def _is_window(request: Request) -> bool:
-    return request.headers.get("sec-fetch-dest") == "document"
-
-
 async def _answer(request: Request, site: Site, visiting: Visiting, found: Launch) -> Response:
     if found.answer_to:
         return await show_exercise_choice(request, site, found)
-    if _is_window(request):
+    if request.headers.get("sec-fetch-dest") == "document":  # a window of its own
         return await answer_launch(request, site, visiting, found, TeacherChoice())
     platform = await ask_database(site, platform_with, found.platform)
     let_frame(request, {*found.origins, platform.auth_url})
