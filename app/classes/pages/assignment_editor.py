@@ -1,6 +1,6 @@
 """What teachers set: an assignment, the rule of the overall grade, a class; and the figures of its exercises."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -11,15 +11,13 @@ from starlette.datastructures import FormData
 from app.classes.pages.assignment_form import (
     AssignmentDraft,
     AssignmentForm,
-    PickerChapter,
-    PlacedExercise,
+    PickerExercise,
     RuleField,
     assignment_form_of,
     chapters_of,
     date_words,
     new_assignment_form,
     parse_form,
-    path_points,
     picked_in_order,
     rule_fields,
 )
@@ -122,8 +120,8 @@ class AssignmentEditorPage:
     form: AssignmentForm
     words: Mapping[str, str]
     fields: Mapping[str, RuleField]
-    chapters: tuple[PickerChapter, ...]
-    in_order: tuple[PlacedExercise, ...]
+    chapters: tuple[tuple[str, Sequence[PickerExercise]], ...]
+    in_order: tuple[tuple[str, str, str], ...]
     paths: tuple[Hyperlink, ...] = ()
     notes: tuple[str, ...] = ()
     stored: bool = False
@@ -139,7 +137,7 @@ def new_assignment_page(
     form = sent or new_assignment_form(visit.zone, visit.now)
     if chapter:
         topic = visit.site.catalog.topic(chapter)
-        form = form.model_copy(update={"title": topic.title, "points": path_points(topic)})
+        form = form.model_copy(update={"title": topic.title, "points": {one.id: "1" for one in topic.path}})
     return _editor_page(visit, form)
 
 
@@ -217,7 +215,7 @@ def _editor_page(
         words=form.words(visit.zone, visit.now),
         fields=rule_fields(form),
         chapters=chapters_of(catalog, form.points),
-        in_order=picked_in_order(catalog, form.points, form.unread),
+        in_order=picked_in_order(catalog, form),
         paths=() if stored else tuple(Hyperlink(f"{new}?chapter={one.id}", one.title) for one in catalog.topics),
         notes=notes,
         stored=stored is not None,
