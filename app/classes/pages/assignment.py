@@ -26,7 +26,7 @@ from app.classes.people.assignments import Assignment, AssignmentEntry, assignme
 from app.classes.people.cells import Cell
 from app.classes.people.classes import Member, Role, members_of
 from app.classes.people.counted_answers import begin_sitting, dates_for, group_policy, time_factor_of
-from app.classes.people.gradebook import WHOLE, cells_of, is_excused, overrides_of, possible_in, total
+from app.classes.people.gradebook import NO_ANSWER, WHOLE, cells_of, is_excused, overrides_of, possible_in, total
 from app.classes.people.policy import Dates, Phase, dates_of
 from app.classes.people.regrade_run import raised_for
 from app.classes.people.work import release_of
@@ -343,7 +343,7 @@ def _ordered(those: Iterable[StudentAssignment]) -> tuple[StudentAssignment, ...
 def _entries(visit: ClassVisit, one: StudentAssignment) -> Iterator[EntryView]:
     for entry in one.assignment.entries:
         exercise = visit.site.catalog.by_id.get(entry.exercise)
-        cell = one.cells.get(entry.exercise, Cell(0.0))
+        cell = one.cells.get(entry.exercise, NO_ANSWER)
         yield EntryView(
             title=exercise.title if exercise else entry.exercise,
             href=work_url(visit.site.secret, visit.member.person, one.assignment, entry.exercise) if exercise else "",

@@ -381,7 +381,7 @@ class ClassRouter(Router):
     A page is a function of a visit, of what its address says, and of what was *sent*; it returns
     the values of its template. A form is a function that changes something and returns the address
     to go to: it is stored then. If it raises an `InputError`, its page is shown *again* with what
-    was sent and the sentence, and nothing is stored.
+    was sent and the sentence, and nothing is stored. A preview is a page of what was sent, such as a file.
     """
 
     def __init__(self, prefix: str, tab: str = "", *, least: Role = Role.TEACHER) -> None:
