@@ -246,6 +246,7 @@ def change_assignment(
     row = _assignments_row(session, assignment)
     if groups is None:
         groups = assignment_with(session, assignment).groups
+    row.changed = now()
     _store(session, row, title, policy, entries, groups, draws)
 
 
@@ -259,7 +260,7 @@ def _store(
     draws: Sequence[int],
 ) -> int:
     """The number of the assignment of *row*, as it is to be from now on."""
-    row.title, row.changed, row.draws = clean_name(title), now(), " ".join(map(str, draws))
+    row.title, row.draws = clean_name(title), " ".join(map(str, draws))
     session.add(_with(row, policy))
     session.flush()
     number = row.id or 0
