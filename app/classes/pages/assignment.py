@@ -10,15 +10,7 @@ from sqlmodel import Session
 
 from app.classes.federation.outbox import Receipt, Tie, receipts, ties_of
 from app.classes.members import tries_left, work_url
-from app.classes.pages.class_router import (
-    AssignmentVisit,
-    ClassRouter,
-    ClassVisit,
-    JoinLink,
-    Membership,
-    join_link,
-    qr_code,
-)
+from app.classes.pages.class_router import AssignmentVisit, ClassRouter, ClassVisit, JoinLink, join_link, qr_code
 from app.classes.pages.sign_in import asked_first
 from app.classes.people.activity import Turnout, turnouts
 from app.classes.people.assignment_copies import dates_in_words, in_words, on_the_calendar
@@ -32,7 +24,7 @@ from app.classes.people.regrade_run import raised_for
 from app.classes.people.work import release_of
 from app.core.errors import InputError, capitalize
 from app.core.translation import noted, plural, translate
-from app.server.db.people import ExtensionRow, MemberRow
+from app.server.db.people import ExtensionRow
 
 _DUE = noted("due {moment}")
 _ENDS = noted("ends {moment}")
@@ -147,7 +139,14 @@ def student_assignment(visit: ClassVisit, assignment: Assignment) -> StudentAssi
     person = member.person.person
     dates = dates_for(session, assignment, person)
     extension = session.get(ExtensionRow, (assignment.id, person))
-    cells = cells_of(session, visit.site.secret, assignment, [_as_member(session, member)])
+    student = Member(
+        class_id=visit.class_id,
+        person=person,
+        learner=member.person.learner,
+        role=Role.STUDENT,
+        name=member.person.name,
+    )
+    cells = cells_of(session, visit.site.secret, assignment, [student])
     return StudentAssignment(
         assignment=assignment.personal(member.person.learner),
         dates=dates,
@@ -164,19 +163,6 @@ def student_assignment(visit: ClassVisit, assignment: Assignment) -> StudentAssi
         regrades=_regrade_notes(session, assignment, member.person.learner, now),
         hidden=_hidden(assignment, dates, now),
         now=now,
-    )
-
-
-def _as_member(session: Session, member: Membership) -> Member:
-    row = session.get(MemberRow, (member.class_id, member.person.person))
-    return Member(
-        class_id=member.class_id,
-        person=member.person.person,
-        learner=member.person.learner,
-        role=Role.STUDENT,
-        name=member.person.name,
-        outside_id=row.outside_id if row else "",
-        has_code=bool(row and row.code_digest),
     )
 
 

@@ -78,8 +78,8 @@ class Member:
     learner: str
     role: Role
     name: str
-    outside_id: str
-    has_code: bool
+    outside_id: str = ""
+    has_code: bool = False
     group: str = ""
     time_factor: float = 1.0
 

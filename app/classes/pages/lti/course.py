@@ -170,9 +170,9 @@ class RegisterPage:
 
     name: str
     host: str
-    code: str
-    configuration: str
-    token: str
+    code: str = ""
+    configuration: str = ""
+    token: str = ""
     done: bool = False
 
 
@@ -231,7 +231,7 @@ async def register_platform_page(
     except AppError as problem:
         return refused_launch(request, problem)
     let_frame(request, [openid_configuration])
-    page = RegisterPage(name=name, host=found.issuer, code="", configuration="", token="", done=True)
+    page = RegisterPage(name=name, host=found.issuer, done=True)
     return render("lti/register.html", frame(request, translate("Registered")), page)
 
 

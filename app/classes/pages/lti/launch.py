@@ -74,10 +74,10 @@ class PlatformStorage:
 
     asks: str
     key: str
-    value: str
-    target: str
     origin: str
     next: str
+    value: str = ""
+    target: str = ""
     token: str = ""
     state: str = ""
 
@@ -202,14 +202,7 @@ async def _asked_for(request: Request, site: Site, sent: LaunchState, token: str
     """The page that asks the platform's page what it remembers, then sends the message again."""
     platform = await ask_database(site, platform_with, sent.platform)
     page = PlatformStorage(
-        asks="get",
-        key=sent.name,
-        value="",
-        target="",
-        origin=origin_of(platform.auth_url),
-        next=LAUNCH,
-        token=token,
-        state=state,
+        asks="get", key=sent.name, origin=origin_of(platform.auth_url), next=LAUNCH, token=token, state=state
     )
     return _storing_page(request, page)
 
