@@ -145,8 +145,8 @@ def grades_file(
     for member in members:
         if is_taken(form, member.outside_id):
             points = [
-                _EXCUSED[form] if _excused(book, member, column) else number(_now(book, member, column))
-                for column in columns
+                _EXCUSED[form] if excused else number(now)
+                for now, excused in (_now(book, member, column) for column in columns)
             ]
             student = StudentPoints.of(member.person, list(assignments.values()), book, lowest or 0)
             table.append([*identity(member), *points, *(number(one.value(student)) for one in sums)])
@@ -208,11 +208,11 @@ def points_difference(
     same = 0
     for line, member in _matched(lines, MemberIndex(members), left_out):
         for column, given in line.points:
-            before = _now(book, member, column)
+            before, excused = _now(book, member, column)
             points = None if given is None else float(given) + 0.0  # no minus before 0
             if says := _not_possible(points or 0.0, member, column):
                 left_out.append(translate("line {line}: {error}", line=line.line, error=says))
-            elif _is_same(before, given, excused=_excused(book, member, column)):
+            elif _is_same(before, given, excused=excused):
                 same += 1
             else:
                 changes.append(PointsChange(member, column, before, points))
@@ -364,22 +364,15 @@ def store_difference(session: Session, found: PointsDifference, by: str, why: st
         override(session, assignment, given, by, why)
 
 
-def _now(book: Book, member: Member, column: FileColumn) -> float | None:
-    """The points of *member* in a column; none without an answer or an override."""
-    cells = book[column.assignment.id]
-    if column.exercise != WHOLE:
-        cell = cells.get((member.person, column.exercise))
-        return cell.points if cell and not cell.excused else None
-    return points_in(cells, member.person, column.assignment)
-
-
-def _excused(book: Book, member: Member, column: FileColumn) -> bool:
-    """Whether the student is excused in a column."""
+def _now(book: Book, member: Member, column: FileColumn) -> tuple[float | None, bool]:
+    """The points of *member* in a column, none without an answer or an override; and whether it is excused."""
     cells = book[column.assignment.id]
     if column.exercise == WHOLE:
-        return is_excused(cells, member.person, column.assignment)
+        return points_in(cells, member.person, column.assignment), is_excused(cells, member.person, column.assignment)
     cell = cells.get((member.person, column.exercise))
-    return cell is not None and cell.excused
+    if cell is None or cell.excused:
+        return None, cell is not None
+    return cell.points, False
 
 
 def _student(students: MemberIndex, line: GradeLine) -> Member:
