@@ -9,8 +9,7 @@ from typing import Any
 from fastapi import Request, Response
 from sqlalchemy import Engine
 
-from app.classes.federation.federation import Federation
-from app.classes.federation.identities import ISSUER, Identities, ProxyHeader
+from app.classes.federation.identities import ISSUER, Federation, Identities, ProxyHeader
 from app.classes.people.assignment_copies import in_words, on_the_calendar
 from app.classes.people.assignments import Assignment
 from app.classes.people.persons import LIFETIME, Sessions, key_seat_codes
@@ -199,7 +198,7 @@ class ClassMembers:
 
     def __init__(self, settings: Settings, engine: Engine, secret: str) -> None:
         """Raises InputError if WALLCLOCK_OIDC cannot be read."""
-        self.federation = Federation(settings)
+        self.federation = Federation(settings, engine)
         self.sessions = Sessions(engine)
         self.proxy = ProxyHeader(settings)
         self.identities = Identities(engine)

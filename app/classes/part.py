@@ -10,7 +10,6 @@ from app.classes.pages import (
     extensions,
     grades,
     live,
-    member,
     provider_sign_in,
     regrades,
     roster,
@@ -18,7 +17,7 @@ from app.classes.pages import (
     sign_in,
     student,
 )
-from app.classes.pages.lti import course, deep_link, launch
+from app.classes.pages.lti import course, launch, launch_entry
 from app.classes.pages.lti.launch import deliver_scores
 from app.site.part import SitePart
 
@@ -26,8 +25,8 @@ from app.site.part import SitePart
 _OF_PERSONS = "classes|assignments|join|sign-in|sign-out|me|lti"
 PART = SitePart(
     pages=(
-    classes, assignment, assignment_editor, provider_sign_in, sign_in, account, roster, member, roster_import,
-    extensions, live, grades, student, regrades, launch, deep_link, course,
+    classes, assignment, assignment_editor, provider_sign_in, sign_in, account, roster, roster_import,
+    extensions, live, grades, student, regrades, launch, launch_entry, course,
 ),
     calls=api.PARTS,
     private=(rf"(?!{launch.KEYS}\Z)/(?:{_OF_PERSONS})(?:/|\Z)", "/api/v1/classes"),

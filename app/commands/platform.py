@@ -10,7 +10,6 @@ from dataclasses import asdict
 from sqlalchemy import Engine
 from sqlmodel import Session
 
-from app.classes.federation.addresses import target_of
 from app.classes.federation.lti.platforms import (
     REGISTRATION_LIFE,
     Platform,
@@ -23,6 +22,7 @@ from app.classes.federation.lti.platforms import (
     register_platform,
     remove_platform,
 )
+from app.classes.federation.providers import target_of
 from app.commands.files import add_actions
 from app.core.errors import InputError, RefusedError, UnavailableError
 from app.server.config import Settings

@@ -9,7 +9,7 @@ from sqlalchemy import Engine
 from sqlmodel import select
 
 from app.classes.people.assignments import AssignmentEntry, create_assignment
-from app.classes.people.classes import create_class, join_as_new, number_of, seat_with
+from app.classes.people.classes import create_class, join_as_new, member_of_seat_code, number_of
 from app.classes.people.counted_answers import extend
 from app.classes.people.erasure import all_about, delete_person
 from app.classes.people.persons import code_digest, key_seat_codes, read_code
@@ -76,9 +76,9 @@ def test_many_join_at_once_and_every_code_is_of_one(engine: Engine) -> None:
     with ThreadPoolExecutor(8) as pool:
         codes = list(pool.map(join, range(40)))
     with open_session(engine) as session:
-        seats = {seat.person for code in codes if (seat := seat_with(session, code, class_id))}
+        seats = {seat.person for code in codes if (seat := member_of_seat_code(session, code, class_id))}
         assert len(seats) == 40
-        assert not seat_with(session, codes[0], class_id + 1)
+        assert not member_of_seat_code(session, codes[0], class_id + 1)
 
 
 def test_a_seat_code_is_worth_nothing_without_the_secret(engine: Engine) -> None:
@@ -101,15 +101,15 @@ def test_seat_codes_of_earlier_versions_open_and_are_stored_with_the_secret(engi
         row = create_class(session, secret, "Systems")
         codes = [join_as_new(session, secret, row, f"S{n}", f"old {n}").code for n in range(3)]
         for code in codes[:2]:
-            seat = seat_with(session, code)
+            seat = member_of_seat_code(session, code)
             assert seat is not None
             seat.code_digest = code_digest(read_code(code))  # as an earlier version did
             session.add(seat)
         session.commit()
-        assert all(seat_with(session, code) for code in codes), "while both versions serve"
+        assert all(member_of_seat_code(session, code) for code in codes), "while both versions serve"
     assert [key_seat_codes(engine), key_seat_codes(engine)] == [2, 0]
     with open_session(engine) as session:
-        seats = [seat_with(session, code) for code in codes]
+        seats = [member_of_seat_code(session, code) for code in codes]
         assert all(seat and (seat.code_digest or "").startswith("k") for seat in seats)
         assert len({seat.person for seat in seats if seat}) == 3
 
@@ -122,7 +122,7 @@ def test_what_an_assignment_says_and_what_stays_of_a_person(engine: Engine) -> N
         assignment = create_assignment(session, number_of(row), "Week 1", policy, entries)
         create_assignment(session, number_of(row), "Week 2", replace(policy, attempts=0), entries[:1])
         code = join_as_new(session, SECRET, row, "Grace", "form").code
-        seat = seat_with(session, code)
+        seat = member_of_seat_code(session, code)
         assert seat is not None
         seat.label, seat.outside_id = "Grace H.", "4711"
         session.add(seat)

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from app.classes.federation.addresses import is_public
 from app.classes.federation.http_client import HttpAnswer, Outgoing, Resolve, resolve, text_in
+from app.classes.federation.providers import is_public
 from app.core.errors import AppError, RefusedError, UnavailableError
 from tests.each import each
 from tests.federation.services import NAME, certificate, here, serving

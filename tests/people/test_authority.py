@@ -31,8 +31,8 @@ from app.classes.people.classes import (
     zone_named,
 )
 from app.classes.people.csv_rosters import RosterEntry
-from app.classes.people.erasure import about_member, forget_member, leave_class
-from app.classes.people.members import delete_class, new_seat_codes, rename_member, taught_by
+from app.classes.people.erasure import about_member, forget_member
+from app.classes.people.members import delete_class, new_seat_codes, remove_members, rename_member, taught_by
 from app.classes.people.merges import (
     answer_merge,
     merge_members,
@@ -240,7 +240,8 @@ class World:
         here = self.signed_in(name)
         with open_writing_session(self.engine) as session:
             if here and name in self.owners.get(here.person, ()):
-                leave_class(session, self.draw.choice(list(self.classes)), here.person)
+                remove_members(session, self.draw.choice(list(self.classes)), [here.person])
+                session.commit()
 
     def forget(self, name: str) -> None:
         class_id, person = self.own_member(name)

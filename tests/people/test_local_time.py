@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.classes.people.assignment_copies import field_text, how_far, in_words, read_moment
+from app.classes.people.assignment_copies import dates_in_words, field_text, how_far, in_words, read_moment
+from app.classes.people.policy import Policy
 from app.core.errors import InputError
 from tests.each import each
 
@@ -29,6 +30,19 @@ def test_of_a_time_that_comes_twice_an_end_takes_the_second_and_a_beginning_the_
     assert "twice" in last.note
     assert "the second is used, which is 01:30 UTC" in last.note
     assert "the first is used, which is 00:30 UTC" in first.note
+
+
+def test_of_the_dates_of_an_assignment_a_close_is_said_where_it_is_not_the_due_date() -> None:
+    due = datetime(2026, 10, 2, 21, 59, tzinfo=UTC)
+    ends = "due Friday, Oct 2, 23:59, in 6 days"
+    assert dates_in_words(Policy(), NOW) == ()
+    assert dates_in_words(Policy(zone=BERLIN, due=due, closes=due), NOW) == (ends,)
+    late = Policy(zone=BERLIN, opens=NOW, due=due, closes=due + timedelta(days=1))
+    assert dates_in_words(late, NOW) == (
+        "opens Saturday, Sep 26, 11:00, now",
+        ends,
+        "closes Saturday, Oct 3, 23:59, in 7 days",
+    )
 
 
 @given(st.datetimes(datetime(2000, 1, 2), datetime(2199, 12, 30)), st.sampled_from(sorted(available_timezones())))

@@ -26,7 +26,6 @@ from app.classes.people.classes import (
     renew_join_link,
     renew_seat_code,
     role_in,
-    seat_with,
     set_archived,
     take_out_of_archive,
 )
@@ -128,7 +127,7 @@ def test_only_one_who_has_had_no_seat_code_gets_one(session: Session, a_class: C
     assert first.name == "Ada L."
     (member,) = members_of(session, number_of(a_class))
     assert (member.name, member.has_code) == ("Ada L.", True)
-    assert seat_with(session, first.code) is not None
+    assert member_of_seat_code(session, first.code) is not None
     again = join_as(session, a_class, ada)
     assert (again.name, again.code) == ("", "")
     (member,) = members_of(session, number_of(a_class))
@@ -150,8 +149,8 @@ def test_a_seat_code_signs_in_one_member_of_one_class_until_there_is_another(
     class_id, other = number_of(a_class), number_of(create_class(session, SECRET, "Networks"))
     row = enroll(session, class_id, number_of(new_person(session, "Ada")))
     first = renew_seat_code(session, row)
-    assert seat_with(session, first) == seat_with(session, first, class_id) == row
-    assert seat_with(session, first, other) is None
+    assert member_of_seat_code(session, first) == member_of_seat_code(session, first, class_id) == row
+    assert member_of_seat_code(session, first, other) is None
     second = renew_seat_code(session, row)
     assert (member_of_seat_code(session, first), member_of_seat_code(session, second)) == (None, row)
     row.left = now()

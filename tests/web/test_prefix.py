@@ -8,8 +8,7 @@ from urllib.parse import urljoin, urlsplit
 import pytest
 from fastapi.testclient import TestClient
 
-from app.classes.federation.lti.registration import _description
-from app.classes.federation.lti.tool import tool_address
+from app.classes.federation.lti.tool import _description, tool_address
 from app.main import create_app
 from app.server.config import Settings
 from app.server.network.prefix import prefix_addresses

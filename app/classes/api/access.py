@@ -84,19 +84,6 @@ def class_to_change(session: Session, grant: Grant, class_id: int) -> ClassRow:
     return row
 
 
-def assignment_for(session: Session, grant: Grant, class_id: int, assignment: int) -> Assignment:
-    """An assignment of a class that the token opens.
-
-    Raises:
-        NotFoundError: there is none in this class, or the token does not open it.
-    """
-    class_for(session, grant, class_id)
-    found = assignment_with(session, assignment)
-    if found.class_id != class_id:
-        raise NotFoundError("this assignment does not exist")
-    return found
-
-
 def persons_called(session: Session, class_id: int, texts: Iterable[str]) -> frozenset[int]:
     """The numbers of the members whom *texts* name, each by the id of another system or by number.
 
@@ -142,7 +129,10 @@ class ClassCall:
         Raises:
             NotFoundError: there is none in this class.
         """
-        return assignment_for(self.session, self.grant, self.class_id, number)
+        found = assignment_with(self.session, number)
+        if found.class_id != self.class_id:
+            raise NotFoundError("this assignment does not exist")
+        return found
 
 
 class ClassCalls(Router):

@@ -168,11 +168,7 @@ def _variants(site: Site, found: Assignment, member: Member) -> PersonVariants:
     drawings = Drawings(site.secret, found)
     seeded = () if found.policy.variants == "many" else exercises
     return PersonVariants(
-        number=member.person,
-        id=member.outside_id,
-        name=member.name,
-        exercises=exercises,
-        seeds={name: drawings.of(member.learner, name) for name in seeded},
+        **member.named(), exercises=exercises, seeds={name: drawings.of(member.learner, name) for name in seeded}
     )
 
 
@@ -265,7 +261,7 @@ def _document(one: Assignment) -> AssignmentDocument:
 
 
 def _copy_document(one: AssignmentCopy, number: int | None) -> CopyDocument:
-    dates = {name: getattr(one.policy, name) for name in ("opens", "due", "closes")}
+    dates = {name: getattr(one.policy, name) for name in DATES}
     return CopyDocument(
         source=one.source.id,
         id=number,
@@ -278,6 +274,6 @@ def _copy_document(one: AssignmentCopy, number: int | None) -> CopyDocument:
 
 def _extensions(call: ClassCall, assignment: Assignment) -> list[ExtensionDocument]:
     return [
-        ExtensionDocument(number=one.person, id=one.outside_id, name=one.name, until=row.until, by=row.by, why=row.why)
+        ExtensionDocument(**one.named(), until=row.until, by=row.by, why=row.why)
         for one, row in extensions_of(call.session, assignment)
     ]

@@ -44,13 +44,13 @@ from app.classes.people.classes import (
     set_archived,
     take_out_of_archive,
 )
-from app.classes.people.csv_rosters import COLUMN_WORDS, RosterEntry, clean_id, read_roster, write_roster
+from app.classes.people.csv_rosters import COLUMN_WORDS, RosterEntry, read_roster, write_roster
 from app.classes.people.csv_text import MOST_LINES
 from app.classes.people.erasure import about_member, forget_member
 from app.classes.people.members import clean_group, delete_class, member_row, refuse_other_name, remove_members
 from app.classes.people.merges import merge_members, merges_in, undo_or_ask
-from app.classes.people.persons import clean_name
-from app.classes.people.rosters import RosterChanges, apply, import_roster, roster_changes
+from app.classes.people.persons import clean_id, clean_name
+from app.classes.people.rosters import RosterFinder, apply, import_roster, roster_changes
 from app.server.db.people import ClassRow, MergeRow
 from app.server.db.session import open_session, open_writing_session
 from app.server.db.tables import NAME_LIMIT
@@ -208,26 +208,12 @@ async def put_roster_file(
 def add_person(call: ClassCall, body: NewPerson, response: Response) -> PersonDocument:
     """Returns the person, with 201 if they are new; one with the same id is changed."""
     listed, session = _listed(1, body), call.session
-    before = members_of(session, call.class_id)
     found = roster_changes(session, call.class_id, [listed])
     apply(session, call.class_id, found)
     response.status_code = 201 if found.added else 200
-    return _document(_added(session, call.class_id, before, found, listed))
-
-
-def _added(
-    session: Session, class_id: int, before: Sequence[Member], found: RosterChanges, listed: RosterEntry
-) -> Member:
-    """The member whom *listed* is about, after the change."""
-    known = {one.person for one in before}
-    changed = {one.member.person for one in (*found.changed, *found.found)}
-    members = members_of(session, class_id)
-    if found.added or found.known:
-        return next(one for one in members if one.person not in known)
-    if changed or listed.number is not None:
-        return next(one for one in members if one.person in changed | {listed.number})
-    same = [one for one in members if one.outside_id == listed.outside_id] if listed.outside_id else []
-    return next(iter(same), None) or next(one for one in members if one.name.casefold() == listed.name.casefold())
+    members = members_of(session, call.class_id)
+    newest = max(members, key=lambda one: one.person)  # who is new and has the name of others
+    return _document(RosterFinder(members, [listed]).member(listed)[0] or newest)
 
 
 def _change(

@@ -125,9 +125,7 @@ def put_grades_file(
 
 def _changed(one: PointsChange) -> PointsChangeDocument:
     return PointsChangeDocument(
-        number=one.member.person,
-        id=one.member.outside_id,
-        name=one.member.name,
+        **one.member.named(),
         assignment=one.column.assignment.id,
         exercise=one.column.exercise or None,
         before=one.before,
@@ -269,9 +267,7 @@ def _held(call: ClassCall, assignment: int) -> list[OverrideDocument]:
     members = {one.person: one for one in members_of(call.session, call.class_id)}
     return [
         OverrideDocument(
-            number=row.person,
-            id=members[row.person].outside_id,
-            name=members[row.person].name,
+            **members[row.person].named(),
             exercise=row.exercise or None,
             points=row.points,
             excused=row.excused,

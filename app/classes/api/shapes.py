@@ -143,24 +143,33 @@ class RosterDifference(BaseModel):
     unused: list[str] = Field(description="columns of a file that are not used")
 
 
+People = Annotated[
+    list[PersonKey],
+    Field(min_length=1, max_length=10_000, description="the id of each in other systems, or the number"),
+]
+
+
+class OfPerson(BaseModel):
+    """What is about a person in a class."""
+
+    number: int = Field(description="of the person")
+    id: str = Field(description="in other systems; may be empty")
+    name: str
+
+
 class NewExtension(BaseModel):
     """A later date for some students."""
 
     model_config = example_config(people=["4711"], until="2027-05-09T21:59:00Z", why="at a conference")
 
-    people: list[PersonKey] = Field(
-        min_length=1, max_length=10_000, description="the id of each in other systems, or the number"
-    )
+    people: People
     until: Moment
     why: StrictStr = Field(default="", max_length=500)
 
 
-class ExtensionDocument(BaseModel):
+class ExtensionDocument(OfPerson):
     """A later date of a person."""
 
-    number: int = Field(description="of the person")
-    id: str
-    name: str
     until: datetime
     by: str
     why: str
@@ -171,9 +180,7 @@ class NewOverride(BaseModel):
 
     model_config = example_config(people=["4711"], exercise=_RING, points=2.0, why="right on paper")
 
-    people: list[PersonKey] = Field(
-        min_length=1, max_length=10_000, description="the id of each in other systems, or the number"
-    )
+    people: People
     exercise: StrictStr | None = Field(default=None, max_length=200, description="without one, the whole assignment")
     points: float | None = Field(
         default=None,
@@ -187,12 +194,9 @@ class NewOverride(BaseModel):
     why: StrictStr = Field(max_length=4 * REASON_LIMIT, description="students see it")
 
 
-class OverrideDocument(BaseModel):
+class OverrideDocument(OfPerson):
     """Points of a person that were given by hand."""
 
-    number: int = Field(description="of the person")
-    id: str
-    name: str
     exercise: str | None = Field(description="null: the whole assignment")
     points: float | None = Field(description="null: excused")
     excused: bool = Field(description="left out of every sum")
@@ -201,12 +205,9 @@ class OverrideDocument(BaseModel):
     at: datetime
 
 
-class PointsChangeDocument(BaseModel):
+class PointsChangeDocument(OfPerson):
     """Points in a file that are not those of now."""
 
-    number: int = Field(description="of the person")
-    id: str
-    name: str
     assignment: int
     exercise: str | None = Field(description="null: the whole assignment")
     before: float | None = Field(description="null: there is no answer")
@@ -231,12 +232,9 @@ class AssignmentSum(BaseModel):
     weight: float | None = Field(description="in the overall grade; null: its points")
 
 
-class PersonPoints(BaseModel):
+class PersonPoints(OfPerson):
     """The points of a student, by assignment; null: nothing was begun, or all is excused."""
 
-    number: int
-    id: str
-    name: str
     group: str = Field(description="empty: in none")
     points: dict[str, float | None]
     excused: list[int] = Field(description="assignments that are left out of every sum of this student")
@@ -360,11 +358,8 @@ class CopiedAssignments(BaseModel):
     copies: list[CopyDocument]
 
 
-class PersonVariants(BaseModel):
+class PersonVariants(OfPerson):
     """The drawing of each exercise that counts for a student."""
 
-    number: int
-    id: str
-    name: str
     exercises: list[str] = Field(description="which the student has: of pools, those drawn")
     seeds: dict[str, int] = Field(description="by exercise; empty if any drawing counts")

@@ -3,9 +3,11 @@
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import partial
+from typing import Any, TypeVar
 
 from sqlalchemy import Engine, Executable, func, update
 from sqlalchemy import select as columns
@@ -35,6 +37,7 @@ from app.server.metrics import SCORES
 EVERY = timedelta(seconds=15)  # between two looks
 _DOWN = timedelta(minutes=1)  # for which a platform is left alone that does not answer
 _log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,46 +49,75 @@ class _Change:
     terms: ItemTerms
 
 
-class LineItems:
-    """Tells platforms what has changed, in the background of every server.
-
-    Two servers may tell a platform the same: that changes nothing.
-    """
+class PlatformWorker:
+    """Works for platforms in the background of every server, in a task for each."""
 
     def __init__(self, engine: Engine, services: Services, clock: Callable[[], datetime]) -> None:
         self._engine = engine
         self._services = services
         self._clock = clock
+        self._under_way: dict[int, asyncio.Task[None]] = {}
+
+    @property
+    def tasks(self) -> Sequence[asyncio.Task[None]]:
+        """Those that are not done."""
+        return [task for task in self._under_way.values() if not task.done()]
+
+    def stop(self) -> None:
+        """Do nothing anymore."""
+        for task in self._under_way.values():
+            task.cancel()
+
+    def _start(self, platform: int, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        """Begin to *work* for a platform, unless that goes on already."""
+        task = self._under_way.get(platform)
+        if task is None or task.done():
+            self._under_way[platform] = asyncio.create_task(work())
+
+    async def _ask(self, ask: Callable[..., T], *given: Any) -> T:
+        """What *ask* finds in a session, beside the event loop."""
+
+        def found() -> T:
+            with open_session(self._engine) as session:
+                return ask(session, *given)
+
+        return await asyncio.to_thread(found)
+
+    async def _change(self, change: Callable[..., T], *given: Any, **named: Any) -> T:
+        """What *change* returns, beside the event loop, once what it did in a session is stored."""
+
+        def done() -> T:
+            with open_writing_session(self._engine) as session:
+                made = change(session, *given, **named)
+                session.commit()
+            return made
+
+        return await asyncio.to_thread(done)
+
+
+class LineItems(PlatformWorker):
+    """Tells platforms what has changed.
+
+    Two servers may tell a platform the same: that changes nothing.
+    """
+
+    def __init__(self, engine: Engine, services: Services, clock: Callable[[], datetime]) -> None:
+        super().__init__(engine, services, clock)
         self._next: datetime | None = None
         self._down: dict[int, datetime] = {}
-        self._under_way: dict[int, asyncio.Task[None]] = {}
 
     async def look(self) -> Sequence[asyncio.Task[None]]:
         """Start to tell what has changed, if it is time to look: the tasks that do."""
         at = self._clock()
         if self._next is None or at >= self._next:
             self._next = at + EVERY
-            for platform, changes in (await asyncio.to_thread(self._changes)).items():
-                task = self._under_way.get(platform)
-                if (task is None or task.done()) and self._down.get(platform, at) <= at:
-                    self._under_way[platform] = asyncio.create_task(self._tell(platform, changes))
-        return [task for task in self._under_way.values() if not task.done()]
-
-    def stop(self) -> None:
-        """Tell nothing anymore."""
-        for task in self._under_way.values():
-            task.cancel()
-
-    def _changes(self) -> Mapping[int, Sequence[_Change]]:
-        found: dict[int, list[_Change]] = defaultdict(list)
-        with open_session(self._engine) as session:
-            for link, terms in _links(session):
-                if link.id is not None and terms.digest != link.item_digest:
-                    found[link.platform].append(_Change(link.id, link.lineitem_url, terms))
-        return found
+            for platform, changes in (await self._ask(_line_item_changes)).items():
+                if self._down.get(platform, at) <= at:
+                    self._start(platform, partial(self._tell, platform, changes))
+        return self.tasks
 
     async def _tell(self, number: int, changes: Sequence[_Change]) -> None:
-        platform = await asyncio.to_thread(self._platform, number)
+        platform = await self._ask(platform_with, number)
         for one in changes:
             try:
                 await change_line_item(self._services, platform, one.lineitem, one.terms)
@@ -95,17 +127,20 @@ class LineItems:
                 _log.warning("%s is told later: %s (%s)", platform.name, error, error.cause)
                 self._down[number] = self._clock() + _DOWN
                 return
-            await asyncio.to_thread(self._told, one)
+            await self._change(_store_link, one.link, item_digest=one.terms.digest)
 
-    def _platform(self, number: int) -> Platform:
-        with open_session(self._engine) as session:
-            return platform_with(session, number)
 
-    def _told(self, one: _Change) -> None:
-        with open_writing_session(self._engine) as session:
-            told = update(LinkRow).where(col(LinkRow.id) == one.link).values(item_digest=one.terms.digest)
-            session.connection().execute(told)
-            session.commit()
+def _line_item_changes(session: Session) -> Mapping[int, Sequence[_Change]]:
+    """What line items should say, and do not yet, by platform."""
+    found: dict[int, list[_Change]] = defaultdict(list)
+    for link, terms in _links(session):
+        if link.id is not None and terms.digest != link.item_digest:
+            found[link.platform].append(_Change(link.id, link.lineitem_url, terms))
+    return found
+
+
+def _store_link(session: Session, link: int, **values: str) -> None:
+    session.connection().execute(update(LinkRow).where(col(LinkRow.id) == link).values(**values))
 
 
 def _links(session: Session) -> Sequence[tuple[LinkRow, ItemTerms]]:
@@ -193,17 +228,14 @@ _MANY = 40  # scores that are taken from the outbox together
 _TICK = timedelta(milliseconds=1)
 
 
-class Courier:
+class Courier(PlatformWorker):
     """Keeps the outbox, and empties it."""
 
     def __init__(self, engine: Engine, secret: str, services: Services, clock: Callable[[], datetime] = now) -> None:
-        self._engine = engine
+        super().__init__(engine, services, clock)
         self._secret = secret
-        self._services = services
-        self._clock = clock
         self._changes = Changes()
         self._everything_at: datetime | None = None
-        self._under_way: dict[int, asyncio.Task[None]] = {}
         self._items = LineItems(engine, services, clock)
         self._finding: dict[int, asyncio.Lock] = defaultdict(asyncio.Lock)
 
@@ -219,18 +251,15 @@ class Courier:
                     _log.warning("scores wait: %s (%s)", error, cause)
         finally:
             self._items.stop()
-            for task in self._under_way.values():
-                task.cancel()
+            self.stop()
 
     async def look(self) -> Sequence[asyncio.Task[None]]:
         """Post what has changed, and start to send what is due: the tasks that do."""
         await asyncio.to_thread(self._post)
         changing = await self._items.look()
-        for platform in await asyncio.to_thread(self._waiting):
-            task = self._under_way.get(platform)
-            if task is None or task.done():
-                self._under_way[platform] = asyncio.create_task(self._empty(platform))
-        return [*changing, *(task for task in self._under_way.values() if not task.done())]
+        for platform in await self._ask(outbox.waiting_platforms, self._clock()):
+            self._start(platform, partial(self._empty, platform))
+        return [*changing, *self.tasks]
 
     def _post(self) -> None:
         at = self._clock()
@@ -252,24 +281,14 @@ class Courier:
             with open_writing_session(self._engine) as session:
                 outbox.post(session, assignment, shares, at, everyone=persons is None)
 
-    def _waiting(self) -> Sequence[int]:
-        with open_session(self._engine) as session:
-            return outbox.waiting_platforms(session, self._clock())
-
     async def _empty(self, number: int) -> None:
         """Send what is due to a platform, until nothing is, or it does not answer."""
         try:
-            while found := await asyncio.to_thread(self._due, number):
-                platform, some = found
-                if not await self._sent(platform, some):
+            while some := await self._ask(outbox.due_scores, number, self._clock(), _MANY):
+                if not await self._sent(await self._ask(platform_with, number), some):
                     return
         except AppError as error:
             _log.warning("scores of platform %d wait: %s", number, error)
-
-    def _due(self, number: int) -> tuple[Platform, Sequence[DueScore]] | None:
-        with open_session(self._engine) as session:
-            some = outbox.due_scores(session, number, self._clock(), _MANY)
-            return (platform_with(session, number), some) if some else None
 
     async def _sent(self, platform: Platform, some: Sequence[DueScore]) -> bool:
         """Send *some* scores; whether the platform answers."""
@@ -285,12 +304,13 @@ class Courier:
 
         await asyncio.gather(*(work() for _ in range(_AT_ONCE)))
         if not answers:
-            await asyncio.to_thread(self._postpone, platform.id, pause)
+            at = self._clock()
+            await self._change(outbox.postpone, platform.id, at, at + pause)
         return answers
 
     async def _try(self, platform: Platform, one: DueScore) -> timedelta | None:
         """Send a score, and note what became of it; how long to leave a platform alone."""
-        link = await asyncio.to_thread(self._taken, one)
+        link = await self._change(_claimed_link, one, self._clock())
         if link is None:
             return None  # another server sends it, or its link is gone
         at = self._clock()
@@ -308,17 +328,17 @@ class Courier:
             )
         except RefusedError as error:
             SCORES.labels("refused").inc()
-            await asyncio.to_thread(self._failed, one, str(error))
+            await self._change(outbox.mark_failed, one, str(error), self._clock(), refused=True)
         except UnavailableError as error:
             why = f"{error} ({error.cause})" if error.cause else str(error)
             SCORES.labels("unavailable").inc()
             asked = error.seconds if isinstance(error, RetryLaterError) else None
             after = timedelta(seconds=asked) if asked is not None else None
-            await asyncio.to_thread(self._unavailable, one, why, after)
+            await self._change(outbox.mark_failed, one, why, self._clock(), refused=False, after=after)
             return _DOWN if after is None else after
         else:
             SCORES.labels("arrived").inc()
-            await asyncio.to_thread(self._arrived, one, sent)
+            await self._change(outbox.note_arrival, one, sent)
         return None
 
     async def _send(self, platform: Platform, link: ResourceLink, score: Score) -> None:
@@ -336,53 +356,26 @@ class Courier:
 
     async def _found(self, platform: Platform, link: ResourceLink) -> str:
         async with self._finding[link.id]:
-            stored = await asyncio.to_thread(self._line_item, link.id)
-            if stored != link.lineitem and stored:
-                return stored  # another score has found it in the meantime
+            row: LinkRow | None = await self._ask(Session.get, LinkRow, link.id)
+            if row and row.lineitem_url not in ("", link.lineitem):
+                return row.lineitem_url  # another score has found it in the meantime
             found = await line_item(self._services, platform, link)
-            await asyncio.to_thread(self._store_line_item, link.id, found)
+            await self._change(_store_link, link.id, lineitem_url=found)
             return found
 
-    def _taken(self, one: DueScore) -> ResourceLink | None:
-        with open_writing_session(self._engine) as session:
-            row = session.get(LinkRow, one.link)
-            if row is None or not outbox.claim_score(session, one, self._clock()):
-                return None
-            assignment = assignment_with(session, row.assignment)
-            return ResourceLink(
-                id=one.link,
-                resource_link=row.resource_link,
-                assignment=row.assignment,
-                title=assignment.title,
-                terms=terms_of(assignment),
-                lineitem=row.lineitem_url,
-                lineitems=row.lineitems_url,
-            )
 
-    def _line_item(self, link: int) -> str:
-        with open_session(self._engine) as session:
-            row = session.get(LinkRow, link)
-            return row.lineitem_url if row else ""
-
-    def _store_line_item(self, link: int, url: str) -> None:
-        with open_writing_session(self._engine) as session:
-            changed = update(LinkRow).where(col(LinkRow.id) == link).values(lineitem_url=url)
-            session.connection().execute(changed)
-            session.commit()
-
-    def _arrived(self, one: DueScore, sent: datetime) -> None:
-        with open_writing_session(self._engine) as session:
-            outbox.note_arrival(session, one, sent)
-
-    def _failed(self, one: DueScore, why: str) -> None:
-        with open_writing_session(self._engine) as session:
-            outbox.mark_failed(session, one, why, self._clock(), refused=True)
-
-    def _unavailable(self, one: DueScore, why: str, after: timedelta | None) -> None:
-        with open_writing_session(self._engine) as session:
-            outbox.mark_failed(session, one, why, self._clock(), refused=False, after=after)
-
-    def _postpone(self, platform: int, pause: timedelta) -> None:
-        at = self._clock()
-        with open_writing_session(self._engine) as session:
-            outbox.postpone(session, platform, at, at + pause)
+def _claimed_link(session: Session, one: DueScore, at: datetime) -> ResourceLink | None:
+    """The link of a score that this server may send now."""
+    row = session.get(LinkRow, one.link)
+    if row is None or not outbox.claim_score(session, one, at):
+        return None
+    assignment = assignment_with(session, row.assignment)
+    return ResourceLink(
+        id=one.link,
+        resource_link=row.resource_link,
+        assignment=row.assignment,
+        title=assignment.title,
+        terms=terms_of(assignment),
+        lineitem=row.lineitem_url,
+        lineitems=row.lineitems_url,
+    )

@@ -18,7 +18,7 @@ from urllib.parse import SplitResult, urlencode, urlsplit
 
 import httpx2
 
-from app.classes.federation.addresses import Target, is_public, target_of
+from app.classes.federation.providers import Target, is_public, target_of
 from app.core.errors import RefusedError, UnavailableError
 
 MOST_BYTES = 256 * 1024  # of an answer, unless its caller expects more

@@ -12,9 +12,8 @@ from urllib.parse import quote_plus, urlencode
 
 from itsdangerous import BadSignature, URLSafeTimedSerializer
 
-from app.classes.federation.addresses import target_of
 from app.classes.federation.http_client import HttpAnswer, Outgoing, text_in
-from app.classes.federation.providers import Provider
+from app.classes.federation.providers import PATIENCE, Provider, target_of
 from app.classes.federation.tokens import KeySets, verify_token
 from app.core.errors import RefusedError, UnavailableError
 from app.core.translation import noted, translate
@@ -90,10 +89,8 @@ class Descriptions:
         return about
 
 
-PATIENCE = 600  # seconds between the two halves of a sign-in
 _OK, _UNAUTHORIZED, _FAULT = 200, 401, 500
 _AGAIN_SAYS = noted("sign in again")
-_Proof = tuple[dict[str, str], dict[str, str]]  # fields of the form, headers
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +235,7 @@ class SignIns:
         if self._worked.get(provider.issuer) in methods:
             methods = (self._worked[provider.issuer],)
         for method in methods:
-            more, headers = _METHODS[method](provider)
+            more, headers = _proof(method, provider)
             answer = await self._outgoing.post_form(about.token, form | more, headers)
             if answer.status != _UNAUTHORIZED:
                 self._worked[provider.issuer] = method
@@ -257,24 +254,12 @@ def credentials(client: str, secret: str) -> str:
     return base64.b64encode(f"{quote_plus(client)}:{quote_plus(secret)}".encode()).decode()
 
 
-def _basic(provider: Provider) -> _Proof:
-    both = credentials(provider.client, provider.secret)
-    return {}, {"Authorization": f"Basic {both}"}
-
-
-def _posted(provider: Provider) -> _Proof:
-    return {"client_id": provider.client, "client_secret": provider.secret}, {}
-
-
-def _public(provider: Provider) -> _Proof:
-    return {"client_id": provider.client}, {}
-
-
-_METHODS: Mapping[str, Callable[[Provider], _Proof]] = {
-    "client_secret_basic": _basic,
-    "client_secret_post": _posted,
-    "none": _public,
-}
+def _proof(method: str, provider: Provider) -> tuple[dict[str, str], dict[str, str]]:
+    """The fields of a form and the headers by which a client authenticates."""
+    if method == "client_secret_basic":
+        return {}, {"Authorization": f"Basic {credentials(provider.client, provider.secret)}"}
+    secret = {"client_secret": provider.secret} if method == "client_secret_post" else {}
+    return {"client_id": provider.client, **secret}, {}
 
 
 def _methods(provider: Provider, about: Description) -> tuple[str, ...]:

@@ -194,29 +194,18 @@ def postpone(session: Session, platform: int, at: datetime, until: datetime) -> 
 
 def send_again(session: Session, assignment: int, person: int, at: datetime) -> int:
     """Make the scores of a person in an assignment due now; how many. Commits."""
-    links = columns(col(LinkRow.id)).where(col(LinkRow.assignment) == assignment)
-    again = (
-        update(OutboxRow)
-        .where(col(OutboxRow.link).in_(links), col(OutboxRow.person) == person)
-        .values(next=at, tries=0, said="")
-    )
-    count = session.connection().execute(again).rowcount
-    session.commit()
-    return count
+    return _make_due(session, at, col(LinkRow.assignment) == assignment, col(OutboxRow.person) == person)
 
 
 def send_refused_again(session: Session, class_id: int, at: datetime) -> int:
     """Make every score of a class due now that did not arrive; how many. Commits."""
-    links = (
-        columns(col(LinkRow.id))
-        .join_from(LinkRow, AssignmentRow, col(AssignmentRow.id) == col(LinkRow.assignment))
-        .where(col(AssignmentRow.class_id) == class_id)
-    )
-    again = (
-        update(OutboxRow)
-        .where(col(OutboxRow.link).in_(links), col(OutboxRow.said) != "")
-        .values(next=at, tries=0, said="")
-    )
+    mine = columns(col(AssignmentRow.id)).where(col(AssignmentRow.class_id) == class_id)
+    return _make_due(session, at, col(LinkRow.assignment).in_(mine), col(OutboxRow.said) != "")
+
+
+def _make_due(session: Session, at: datetime, of_link: ColumnElement[bool], of_score: ColumnElement[bool]) -> int:
+    links = columns(col(LinkRow.id)).where(of_link)
+    again = update(OutboxRow).where(col(OutboxRow.link).in_(links), of_score).values(next=at, tries=0, said="")
     count = session.connection().execute(again).rowcount
     session.commit()
     return count
@@ -299,8 +288,6 @@ class Tie:
 
     platform_id: int
     platform: str
-    deployment: str
-    context: str
     title: str
     memberships: str
 
@@ -318,13 +305,11 @@ class DeliveryCounts:
     computing: int = 0
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class UndeliveredScore:
-    """A score that has not arrived, and why."""
+    """A score that has not arrived: whose, in which assignment, and why."""
 
-    person: int
     name: str
-    assignment: int
     title: str
     receipt: Receipt
 
@@ -355,8 +340,6 @@ def ties_of(session: Session, class_id: int) -> Sequence[Tie]:
         Tie(
             platform_id=row.platform,
             platform=platform.name,
-            deployment=row.deployment,
-            context=row.context,
             title=row.title or row.context,
             memberships=row.memberships_url,
         )
@@ -399,29 +382,20 @@ def unsent_of(session: Session, class_id: int, most: int) -> Sequence[Undelivere
     names = {member.person: member.name for member in members_of(session, class_id)}
     return [
         UndeliveredScore(
-            person=row.person,
-            name=names.get(row.person, translate("a former member")),
-            assignment=assignment.id or 0,
-            title=assignment.title,
-            receipt=_receipt(row, platform.name),
+            names.get(row.person, translate("a former member")), assignment.title, _receipt(row, platform.name)
         )
         for row, platform, assignment in session.exec(statement)
     ]
 
 
 def _receipt(row: OutboxRow, platform: str) -> Receipt:
+    at_rest: Arrived = "refused" if row.said else "arrived"
     return Receipt(
         platform=platform,
-        state=_arrival_state(row),
+        state=at_rest if row.next is None else "waiting",
         share=row.points,
         sent=row.sent_points,
         at=row.sent_at,
         said=row.said,
         next=row.next,
     )
-
-
-def _arrival_state(row: OutboxRow) -> Arrived:
-    if row.next is not None:
-        return "waiting"
-    return "refused" if row.said else "arrived"

@@ -13,13 +13,13 @@ from sqlmodel import Session
 from app.classes.members import site_members
 from app.classes.pages.class_router import ask_database, change_database, class_url, sign_in_first
 from app.classes.pages.sign_in import SignInAccount, accounts_of, asked_first, offered_work, own_path
-from app.classes.people.classes import classes_of, number_of, renew_seat_code, role_in
-from app.classes.people.erasure import all_about, delete_person, leave_class
+from app.classes.people.classes import Role, classes_of, number_of, renew_seat_code, role_in
+from app.classes.people.erasure import all_about, delete_person
+from app.classes.people.members import member_row, remove_members
 from app.classes.people.merges import answer_merge, waiting_merges
 from app.classes.people.persons import browsers_of, clean_name, close_every_browser, confirm_identities, has_doubted
 from app.core.errors import InputError
 from app.core.translation import noted, translate
-from app.server.aside import aside
 from app.server.db.claims import UnclaimedWork
 from app.server.db.history import Drawing
 from app.server.db.people import ClassRow, MemberRow, MergeRow, PersonRow
@@ -38,22 +38,14 @@ router = Router(prefix="/me")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MyClass:
-    """A class that the person is in."""
-
-    id: int
-    name: str
-    href: str
-    role: str
-    has_code: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class MePage:
-    """A person, as the site knows them; *said* is what was just done."""
+    """A person, as the site knows them; *said* is what was just done.
+
+    Of each of the *classes*: the role, and whether there is a seat code.
+    """
 
     name: str
-    classes: tuple[MyClass, ...]
+    classes: tuple[tuple[ClassRow, Role, bool], ...]
     browsers: int
     work: UnclaimedWork | None
     said: str
@@ -111,11 +103,27 @@ _SAID = {
 
 
 @router.get("")
-async def show_account(request: Request, site: Here, visiting: Visiting, done: str = "") -> Response:
+def show_account(request: Request, site: Here, visiting: Visiting, done: str = "") -> Response:
     """The page of the person who is signed in; first what a teacher asks, if there is anything."""
-    if visiting.person and (asked := await aside(asked_first, site, visiting.person, "/me")):
+    person = _person(request, visiting)
+    if asked := asked_first(site, person, "/me"):
         return RedirectResponse(asked, 303)
-    return await aside(_me, request, site, visiting, translate(_SAID[done]) if done in _SAID else "")
+    with open_session(site.engine) as session:
+        found = classes_of(session, person.person)
+        codes = [member_row(session, number_of(row), person.person).code_digest is not None for row, _ in found]
+        browsers = browsers_of(session, person.person)
+        accounts = accounts_of(request, site, session, person.person)
+        doubted = has_doubted(session, person.person)
+    page = MePage(
+        name=person.name,
+        classes=tuple((row, role, code) for (row, role), code in zip(found, codes, strict=True)),
+        browsers=browsers,
+        accounts=accounts,
+        doubted=doubted,
+        work=offered_work(request, site, visiting),
+        said=translate(_SAID[done]) if done in _SAID else "",
+    )
+    return render("people/me.html", frame(request, person.name or "You", here="me"), page)
 
 
 @router.post("/name", dependencies=[FromHere])
@@ -176,11 +184,18 @@ async def renew_own_code(
 
 
 @router.get("/export")
-async def export_account(request: Request, site: Here, visiting: Visiting) -> Response:
+def export_account(request: Request, site: Here, visiting: Visiting) -> Response:
     """Everything that is stored about the person, as JSON."""
-    content = await aside(_exported, site, _person(request, visiting))
+    person = _person(request, visiting)
+    with open_session(site.engine) as session:
+        stored = dict(all_about(session, _account_row(session, person)))
+    # An answer whose verdict is hidden is in the file once it is shown.
+    answers, veil = stored["attempts"], veil_of(site, person.learner)
+    if veil and isinstance(answers, list):
+        shown = [one for one in answers if not _is_hidden(one, veil)]
+        stored |= {"attempts": shown, "not_shown_yet": len(answers) - len(shown)}
     headers = {"Content-Disposition": 'attachment; filename="wallclock.json"'}
-    return Response(content, media_type="application/json", headers=headers)
+    return Response(progress_file(stored), media_type="application/json", headers=headers)
 
 
 @router.post("/leave", dependencies=[FromHere])
@@ -257,51 +272,7 @@ def _new_code(session: Session, person: SignedIn, class_id: int) -> CodePage:
 def _leave(session: Session, person: SignedIn, class_id: int) -> None:
     if role_in(session, class_id, person.person) is None:
         raise InputError(translate("you are not in that class"))
-    leave_class(session, class_id, person.person)
-
-
-def _me(request: Request, site: Site, visiting: Visitor, said: str) -> Response:
-    person = _person(request, visiting)
-    with open_session(site.engine) as session:
-        found = classes_of(session, person.person)
-        codes = {
-            number_of(row): member.code_digest is not None
-            for row, _ in found
-            if (member := session.get(MemberRow, (number_of(row), person.person)))
-        }
-        browsers = browsers_of(session, person.person)
-        accounts = accounts_of(request, site, session, person.person)
-        doubted = has_doubted(session, person.person)
-    page = MePage(
-        name=person.name,
-        classes=tuple(
-            MyClass(
-                id=number_of(row),
-                name=row.name,
-                href=class_url(number_of(row)),
-                role=role.word,
-                has_code=codes[number_of(row)],
-            )
-            for row, role in found
-        ),
-        browsers=browsers,
-        accounts=accounts,
-        doubted=doubted,
-        work=offered_work(request, site, visiting),
-        said=said,
-    )
-    return render("people/me.html", frame(request, person.name or "You", here="me"), page)
-
-
-def _exported(site: Site, person: SignedIn) -> str:
-    with open_session(site.engine) as session:
-        stored = dict(all_about(session, _account_row(session, person)))
-    # An answer whose verdict is hidden is in the file once it is shown.
-    answers, veil = stored["attempts"], veil_of(site, person.learner)
-    if veil and isinstance(answers, list):
-        shown = [one for one in answers if not _is_hidden(one, veil)]
-        stored |= {"attempts": shown, "not_shown_yet": len(answers) - len(shown)}
-    return progress_file(stored)
+    remove_members(session, class_id, [person.person])
 
 
 def _is_hidden(answer: Mapping[str, object], veil: Collection[Drawing]) -> bool:

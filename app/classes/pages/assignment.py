@@ -1,40 +1,30 @@
 """An assignment and its class: what is due, for a student; what stands there, for those who teach."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from zoneinfo import ZoneInfo
 
 from fastapi.responses import RedirectResponse
 from markupsafe import Markup
-from sqlmodel import Session, col, select
+from sqlmodel import Session
 
 from app.classes.federation.outbox import Receipt, Tie, receipts, ties_of
 from app.classes.members import tries_left, work_url
-from app.classes.pages.class_router import (
-    AssignmentVisit,
-    ClassRouter,
-    ClassVisit,
-    JoinLink,
-    Membership,
-    assignment_url,
-    join_link,
-    qr_code,
-)
+from app.classes.pages.class_router import AssignmentVisit, ClassRouter, ClassVisit, JoinLink, join_link, qr_code
 from app.classes.pages.sign_in import asked_first
 from app.classes.people.activity import Turnout, turnouts
-from app.classes.people.assignment_copies import in_words, on_the_calendar
+from app.classes.people.assignment_copies import dates_in_words, in_words, on_the_calendar
 from app.classes.people.assignments import Assignment, AssignmentEntry, assignments_of
 from app.classes.people.cells import Cell
 from app.classes.people.classes import Member, Role, members_of
 from app.classes.people.counted_answers import begin_sitting, dates_for, group_policy, time_factor_of
-from app.classes.people.gradebook import WHOLE, cells_of, is_excused, possible_in, total
-from app.classes.people.policy import Dates, Phase, Policy, dates_of
+from app.classes.people.gradebook import NO_ANSWER, WHOLE, cells_of, is_excused, overrides_of, possible_in, total
+from app.classes.people.policy import Dates, Phase, dates_of
 from app.classes.people.regrade_run import raised_for
 from app.classes.people.work import release_of
 from app.core.errors import InputError, capitalize
 from app.core.translation import noted, plural, translate
-from app.server.db.people import ExtensionRow, MemberRow, OverrideRow
+from app.server.db.people import ExtensionRow
 
 _DUE = noted("due {moment}")
 _ENDS = noted("ends {moment}")
@@ -45,6 +35,18 @@ _VARIANTS = {
     "own": noted("The numbers in each exercise are your own: others have different ones."),
     "same": noted("Everyone in the class has the same numbers."),
     "many": noted("Answers with any numbers count: draw another variant as often as you like."),
+}
+
+
+_HINTS = {
+    "off": noted("Hints are turned off."),
+    "cost": noted("Each hint costs {percent:g} % of the points of its exercise."),
+    "free": noted("Hints are free."),
+}
+_SOLUTION = {
+    "off": noted("Worked solutions are not shown."),
+    "due": noted("Worked solutions are shown after the due date."),
+    "free": noted("After you look at a worked solution, answers to that exercise earn no points."),
 }
 
 
@@ -77,6 +79,23 @@ class StudentAssignment:
     def tried(self) -> int:
         """The exercises with an answer that counts."""
         return sum(cell.tries > 0 for cell in self.cells.values())
+
+    @property
+    def is_open(self) -> bool:
+        """Whether its exercises can be seen."""
+        return self.phase not in ("before", "unstarted")
+
+    @property
+    def points_in_words(self) -> str:
+        """The points so far; when they are shown, while they are hidden."""
+        if self.excused:
+            why = self.by_hand.get(WHOLE, "")
+            return translate("excused: {why}", why=why) if why else translate("excused")
+        if not self.is_open:
+            return translate("{points:g} points", points=self.assignment.points)
+        if self.hidden:
+            return translate("points {hidden}", hidden=self.hidden)
+        return translate("{earned:.4g} of {points:g} points", earned=self.points, points=self.possible)
 
     def moment(self, at: datetime) -> str:
         """*at* in the zone of the class."""
@@ -120,7 +139,14 @@ def student_assignment(visit: ClassVisit, assignment: Assignment) -> StudentAssi
     person = member.person.person
     dates = dates_for(session, assignment, person)
     extension = session.get(ExtensionRow, (assignment.id, person))
-    cells = cells_of(session, visit.site.secret, assignment, [_as_member(session, member)])
+    student = Member(
+        class_id=visit.class_id,
+        person=person,
+        learner=member.person.learner,
+        role=Role.STUDENT,
+        name=member.person.name,
+    )
+    cells = cells_of(session, visit.site.secret, assignment, [student])
     return StudentAssignment(
         assignment=assignment.personal(member.person.learner),
         dates=dates,
@@ -133,34 +159,11 @@ def student_assignment(visit: ClassVisit, assignment: Assignment) -> StudentAssi
         possible=possible_in(cells, person, assignment),
         excused=is_excused(cells, person, assignment),
         factor=time_factor_of(session, assignment, person),
-        by_hand=_reasons_by_hand(session, assignment, person),
+        by_hand={name: rows[0].why for name, rows in overrides_of(session, assignment, person).items()},
         regrades=_regrade_notes(session, assignment, member.person.learner, now),
         hidden=_hidden(assignment, dates, now),
         now=now,
     )
-
-
-def _as_member(session: Session, member: Membership) -> Member:
-    row = session.get(MemberRow, (member.class_id, member.person.person))
-    return Member(
-        class_id=member.class_id,
-        person=member.person.person,
-        learner=member.person.learner,
-        role=Role.STUDENT,
-        name=member.person.name,
-        outside_id=row.outside_id if row else "",
-        has_code=bool(row and row.code_digest),
-    )
-
-
-def _reasons_by_hand(session: Session, assignment: Assignment, person: int) -> Mapping[str, str]:
-    """Why points were given by hand, by exercise."""
-    rows = (
-        select(OverrideRow)
-        .where(OverrideRow.assignment == assignment.id, OverrideRow.person == person)
-        .order_by(col(OverrideRow.id))
-    )
-    return {row.exercise: row.why for row in session.exec(rows)}
 
 
 def _regrade_notes(session: Session, assignment: Assignment, learner: str, now: datetime) -> Mapping[str, str]:
@@ -193,8 +196,8 @@ def rules_words(one: StudentAssignment) -> Iterator[str]:
         yield translate("The best answer to each exercise counts; try as often as you like.")
     yield translate(_VARIANTS[policy.variants])
     yield from _late_rule(one)
-    yield _hints_rule(policy)
-    yield _solution_rule(policy)
+    yield translate(_HINTS["off" if policy.sitting else policy.hints], percent=100 * policy.hint_cost)
+    yield translate(_SOLUTION[policy.solution])
     if one.hidden:
         yield translate("Verdicts and points are {hidden}.", hidden=one.hidden)
 
@@ -215,22 +218,6 @@ def _late_rule(one: StudentAssignment) -> Iterator[str]:
         yield translate("Late answers lose no points{until}.", until=until)
 
 
-def _hints_rule(policy: Policy) -> str:
-    if policy.sitting or policy.hints == "off":
-        return translate("Hints are turned off.")
-    if policy.hints == "cost":
-        return translate("Each hint costs {percent:g} % of the points of its exercise.", percent=100 * policy.hint_cost)
-    return translate("Hints are free.")
-
-
-def _solution_rule(policy: Policy) -> str:
-    if policy.solution == "off":
-        return translate("Worked solutions are not shown.")
-    if policy.solution == "due":
-        return translate("Worked solutions are shown after the due date.")
-    return translate("After you look at a worked solution, answers to that exercise earn no points.")
-
-
 router = ClassRouter("/assignments/{assignment:int}", least=Role.STUDENT)
 _GONE = noted("no longer in the course")
 _NEARLY = 1e-9  # of the points: they are sums of fractions
@@ -238,27 +225,12 @@ _FAR = datetime.max.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DueLine:
-    """An assignment, when it counts for this student, and the points so far."""
-
-    href: str
-    title: str
-    says: tuple[str, ...]
-    is_open: bool
-    points: str
-    tried: int
-    exercises: int
-    is_exam: bool
-    is_late: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class DuePage:
     """The assignments of a class for one student: to do, not open yet, and over."""
 
-    due: tuple[DueLine, ...]
-    later: tuple[DueLine, ...]
-    past: tuple[DueLine, ...]
+    due: tuple[StudentAssignment, ...]
+    later: tuple[StudentAssignment, ...]
+    past: tuple[StudentAssignment, ...]
     earned: str
 
 
@@ -309,7 +281,7 @@ def assignment_page(visit: AssignmentVisit) -> AssignmentPage:
         phase=phase,
         says=capitalize(" · ".join(one.dates_in_words())),
         why=one.why,
-        points=f"{assignment.points:g} points" if looks else points_words(one),
+        points=f"{assignment.points:g} points" if looks else one.points_in_words,
         rules=tuple(rules_words(one)),
         entries=tuple(_entries(visit, one)) if opened else (),
         starts=f"{visit.href}/begin" if phase == "unstarted" else "",
@@ -339,51 +311,25 @@ def begin_exam(visit: AssignmentVisit) -> str:
 def due_page(visit: ClassVisit) -> DuePage:
     """The page of a class for a student."""
     all_of = [student_assignment(visit, one) for one in assignments_of(visit.session, visit.class_id)]
-    shown = [one for one in all_of if not one.hidden and one.phase not in ("before", "unstarted")]
+    shown = [one for one in all_of if not one.hidden and one.is_open]
     possible = sum(one.possible for one in shown)
     return DuePage(
-        due=_due_lines(one for one in all_of if one.phase in ("open", "late", "unstarted")),
-        later=_due_lines(one for one in all_of if one.phase == "before"),
-        past=_due_lines(one for one in all_of if one.phase == "closed"),
+        due=_ordered(one for one in all_of if one.phase in ("open", "late", "unstarted")),
+        later=_ordered(one for one in all_of if one.phase == "before"),
+        past=_ordered(one for one in all_of if one.phase == "closed"),
         earned=f"{sum(one.points for one in shown):.4g} of {possible:g}" if possible else "",
     )
 
 
-def points_words(one: StudentAssignment) -> str:
-    """The points so far, in words; when they are shown, while they are hidden."""
-    if one.excused:
-        why = one.by_hand.get(WHOLE, "")
-        return translate("excused: {why}", why=why) if why else translate("excused")
-    if one.phase in ("before", "unstarted"):
-        return translate("{points:g} points", points=one.assignment.points)
-    if one.hidden:
-        return translate("points {hidden}", hidden=one.hidden)
-    return translate("{earned:.4g} of {points:g} points", earned=one.points, points=one.possible)
-
-
-def _due_lines(those: Iterable[StudentAssignment]) -> tuple[DueLine, ...]:
-    ordered = sorted(those, key=lambda one: (one.dates.due or _FAR, one.assignment.id))
-    return tuple(map(_due_line, ordered))
-
-
-def _due_line(one: StudentAssignment) -> DueLine:
-    return DueLine(
-        href=assignment_url(one.assignment.id),
-        title=one.assignment.title,
-        says=tuple(one.dates_in_words()),
-        is_open=one.phase not in ("before", "unstarted"),
-        points=points_words(one),
-        tried=one.tried,
-        exercises=len(one.assignment.entries),
-        is_exam=bool(one.assignment.policy.sitting),
-        is_late=one.phase == "late",
-    )
+def _ordered(those: Iterable[StudentAssignment]) -> tuple[StudentAssignment, ...]:
+    """*those* by their due dates."""
+    return tuple(sorted(those, key=lambda one: (one.dates.due or _FAR, one.assignment.id)))
 
 
 def _entries(visit: ClassVisit, one: StudentAssignment) -> Iterator[EntryView]:
     for entry in one.assignment.entries:
         exercise = visit.site.catalog.by_id.get(entry.exercise)
-        cell = one.cells.get(entry.exercise, Cell(0.0))
+        cell = one.cells.get(entry.exercise, NO_ANSWER)
         yield EntryView(
             title=exercise.title if exercise else entry.exercise,
             href=work_url(visit.site.secret, visit.member.person, one.assignment, entry.exercise) if exercise else "",
@@ -452,13 +398,9 @@ _STATES = {
 class AssignmentCard:
     """An assignment as its teachers see it: when it counts, and how far the class is."""
 
-    title: str
-    href: str
-    exercises: int
-    points: float
+    assignment: Assignment
     state: str
     dates: tuple[str, ...]
-    exam: int
     turnout: Turnout
 
 
@@ -522,37 +464,18 @@ def slide_page(visit: ClassVisit) -> SlidePage:
 
 def _card(assignment: Assignment, turnout: Turnout, now: datetime) -> AssignmentCard:
     policy = assignment.policy
-    phase = dates_of(policy).phase(now, policy.grace)
+    ahead = replace(policy, opens=policy.opens if policy.opens and now < policy.opens else None)
+    groups = ", ".join(one.group for one in assignment.groups)
     return AssignmentCard(
-        title=assignment.title,
-        href=assignment_url(assignment.id),
-        exercises=assignment.length,
-        points=assignment.points,
-        state=translate(_STATES[phase]),
-        dates=tuple(_card_dates(assignment, policy.zone, now)),
-        exam=policy.sitting,
+        assignment=assignment,
+        state=translate(_STATES[dates_of(policy).phase(now, policy.grace)]),
+        dates=(
+            *([] if policy.due else [translate("no due date")]),
+            *dates_in_words(ahead, now),
+            *([translate("other dates for {groups}", groups=groups)] if groups else []),
+        ),
         turnout=turnout,
     )
-
-
-def _card_dates(assignment: Assignment, zone: ZoneInfo, now: datetime) -> list[str]:
-    """The dates that matter now, in words."""
-    policy = assignment.policy
-    if policy.opens and now < policy.opens:
-        first = [translate("opens {moment}", moment=in_words(policy.opens, zone, now))]
-    else:
-        first = []
-    if policy.due:
-        due = [translate("due {moment}", moment=in_words(policy.due, zone, now))]
-    else:
-        due = [translate("no due date")]
-    ends = policy.closes and policy.closes != policy.due
-    last = []
-    if policy.closes and ends:
-        last = [translate("closes {moment}", moment=in_words(policy.closes, zone, now))]
-    names = ", ".join(one.group for one in assignment.groups)
-    others = [translate("other dates for {groups}", groups=names)] if names else []
-    return [*first, *due, *last, *others]
 
 
 router.routes += _overview_router.routes

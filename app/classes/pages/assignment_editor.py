@@ -1,7 +1,6 @@
 """What teachers set: an assignment, the rule of the overall grade, a class; and the figures of its exercises."""
 
-import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Self
 
@@ -12,19 +11,17 @@ from starlette.datastructures import FormData
 from app.classes.pages.assignment_form import (
     AssignmentDraft,
     AssignmentForm,
-    PickerChapter,
-    PlacedExercise,
+    PickerExercise,
     RuleField,
     assignment_form_of,
     chapters_of,
     date_words,
     new_assignment_form,
     parse_form,
-    path_points,
     picked_in_order,
     rule_fields,
 )
-from app.classes.pages.class_router import AssignmentVisit, ClassForm, ClassRouter, ClassVisit
+from app.classes.pages.class_router import BOM, AssignmentVisit, ClassForm, ClassRouter, ClassVisit, csv_response
 from app.classes.pages.live import link_to
 from app.classes.people.activity import turnouts
 from app.classes.people.assignments import (
@@ -123,8 +120,8 @@ class AssignmentEditorPage:
     form: AssignmentForm
     words: Mapping[str, str]
     fields: Mapping[str, RuleField]
-    chapters: tuple[PickerChapter, ...]
-    in_order: tuple[PlacedExercise, ...]
+    chapters: tuple[tuple[str, Sequence[PickerExercise]], ...]
+    in_order: tuple[tuple[str, str, str], ...]
     paths: tuple[Hyperlink, ...] = ()
     notes: tuple[str, ...] = ()
     stored: bool = False
@@ -140,7 +137,7 @@ def new_assignment_page(
     form = sent or new_assignment_form(visit.zone, visit.now)
     if chapter:
         topic = visit.site.catalog.topic(chapter)
-        form = form.model_copy(update={"title": topic.title, "points": path_points(topic)})
+        form = form.model_copy(update={"title": topic.title, "points": {one.id: "1" for one in topic.path}})
     return _editor_page(visit, form)
 
 
@@ -218,7 +215,7 @@ def _editor_page(
         words=form.words(visit.zone, visit.now),
         fields=rule_fields(form),
         chapters=chapters_of(catalog, form.points),
-        in_order=picked_in_order(catalog, form.points, form.unread),
+        in_order=picked_in_order(catalog, form),
         paths=() if stored else tuple(Hyperlink(f"{new}?chapter={one.id}", one.title) for one in catalog.topics),
         notes=notes,
         stored=stored is not None,
@@ -309,44 +306,29 @@ def _weight_field(number: int) -> str:
 
 
 _statistics_router = ClassRouter("/classes/{class_id:int}", "Grades", least=Role.ASSISTANT)
-_BOM = "\ufeff"  # some spreadsheets read a file without it in another encoding
-
-
-@dataclass(frozen=True, slots=True)
-class StatisticsRow:
-    """The figures of an exercise, or of its drawings with some values."""
-
-    link: Hyperlink
-    figures: ExerciseStatistics
 
 
 @dataclass(frozen=True, slots=True)
 class StatisticsPage:
-    """The figures of a class; with *drawings*, also by the values of the drawings."""
+    """The figures of each exercise of a class; with *drawings*, also by the values of the drawings."""
 
     href: str
     drawings: bool
-    rows: tuple[StatisticsRow, ...]
+    rows: tuple[tuple[Hyperlink, ExerciseStatistics], ...]
 
 
 @_statistics_router.page("/statistics", "statistics", noted("Statistics of {name}"))
 def statistics_page(visit: ClassVisit, drawings: str = "") -> StatisticsPage:
     """The figures of the exercises of a class."""
     found = _class_statistics(visit, drawings)
-    rows = tuple(StatisticsRow(link_to(visit.site, one.exercise), one) for one in found)
+    rows = tuple((link_to(visit.site, one.exercise), one) for one in found)
     return StatisticsPage(f"{visit.class_href}/statistics", bool(drawings), rows)
 
 
 @_statistics_router.page("/statistics.csv", "statistics")
 def statistics_file(visit: ClassVisit, drawings: str = "") -> Response:
     """The same as a file."""
-    text = statistics_csv(_class_statistics(visit, drawings))
-    stem = re.sub(r"[^A-Za-z0-9]+", "-", visit.title).strip("-") or "class"
-    return Response(
-        _BOM + text,
-        media_type="text/csv; charset=utf-8",
-        headers={"Content-Disposition": f'attachment; filename="{stem}-statistics.csv"'},
-    )
+    return csv_response(visit, BOM + statistics_csv(_class_statistics(visit, drawings)), "statistics")
 
 
 def _class_statistics(visit: ClassVisit, drawings: str) -> list[ExerciseStatistics]:

@@ -1,7 +1,7 @@
 """The forms of an assignment and of points, and the exercises that one may choose from."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from typing import Any, Self, TypeVar
@@ -13,11 +13,11 @@ from app.classes.pages.class_router import ClassForm, FormError
 from app.classes.people.assignment_copies import field_text, in_words, read_moment
 from app.classes.people.assignments import MOST_POINTS, Assignment, AssignmentEntry
 from app.classes.people.persons import clean_name
-from app.classes.people.policy import DATES, TYPED_RULES, USUAL, ChoiceRule, NumberRule, Policy, Rule
+from app.classes.people.policy import DATES, ENDS, TYPED_RULES, USUAL, ChoiceRule, NumberRule, Policy, Rule
 from app.core.errors import InputError, nearest, sentence
 from app.core.translation import localize, noted, translate
 from app.core.units import in_english
-from app.course.content.catalog import Catalog, Topic
+from app.course.content.catalog import Catalog
 from app.course.kinds import Exercise
 from app.site.web.urls import exercise_url
 
@@ -40,45 +40,18 @@ class PickerExercise:
     points: str
 
 
-@dataclass(frozen=True, slots=True)
-class PlacedExercise:
-    """An exercise in the order of an assignment, and its place as it is typed."""
-
-    id: str
-    title: str
-    place: str
-
-
-@dataclass(frozen=True, slots=True)
-class PickerChapter:
-    """The exercises of a chapter; *chosen* of them are."""
-
-    id: str
-    title: str
-    choices: tuple[PickerExercise, ...]
-
-    @property
-    def chosen(self) -> int:
-        """How many are chosen."""
-        return sum(choice.chosen for choice in self.choices)
-
-
-def chapters_of(catalog: Catalog, points: Mapping[str, str]) -> tuple[PickerChapter, ...]:
-    """Every chapter; the exercises in *points* are chosen, with those points.
+def chapters_of(catalog: Catalog, points: Mapping[str, str]) -> tuple[tuple[str, Sequence[PickerExercise]], ...]:
+    """The title and the exercises of every chapter; those in *points* are chosen, with those points.
 
     Chosen exercises that the site does not have anymore are in a chapter of their own.
     """
     found = [
-        PickerChapter(
-            topic.id,
-            topic.title,
-            tuple(_choice(one, points.get(one.id), is_core=one.id in topic.on_path) for one in topic.exercises),
-        )
+        (topic.title, [_choice(one, points.get(one.id), is_core=one.id in topic.on_path) for one in topic.exercises])
         for topic in catalog.topics
     ]
     listed = {one.id for one in catalog.exercises}
-    gone = tuple(_gone(catalog, name, worth) for name, worth in points.items() if name not in listed)
-    return (*found, PickerChapter("", translate("No longer listed"), gone)) if gone else tuple(found)
+    gone = [_gone(catalog, name, worth) for name, worth in points.items() if name not in listed]
+    return (*found, (translate("No longer listed"), gone)) if gone else tuple(found)
 
 
 def _gone(catalog: Catalog, name: str, points: str) -> PickerExercise:
@@ -89,29 +62,12 @@ def _gone(catalog: Catalog, name: str, points: str) -> PickerExercise:
     return PickerExercise(id=name, href="", title=name, about=about, chosen=True, points=points)
 
 
-def picked_in_order(
-    catalog: Catalog, points: Mapping[str, str], unread: Mapping[str, str]
-) -> tuple[PlacedExercise, ...]:
-    """The exercises in *points* in their order; *unread*: places that were typed and are none."""
+def picked_in_order(catalog: Catalog, form: "AssignmentForm") -> tuple[tuple[str, str, str], ...]:
+    """The exercises of *form* in their order: the id, the title (or again the id), and the place as it was typed."""
+    titles = {one.id: one.title for one in catalog.by_id.values()}
     return tuple(
-        PlacedExercise(name, exercise_title(catalog, name), unread.get(name, str(number)))
-        for number, name in enumerate(points, 1)
+        (name, titles.get(name, name), form.unread.get(name, str(number))) for number, name in enumerate(form.points, 1)
     )
-
-
-def exercise_title(catalog: Catalog, exercise: str) -> str:
-    """The title of an exercise; its id, if the site does not have it anymore."""
-    return catalog.by_id[exercise].title if exercise in catalog.by_id else exercise
-
-
-def typed_points(entries: tuple[AssignmentEntry, ...]) -> Mapping[str, str]:
-    """The points of *entries* by exercise, as they are typed."""
-    return {entry.exercise: f"{entry.points:g}" for entry in entries}
-
-
-def path_points(topic: Topic) -> Mapping[str, str]:
-    """One point for each exercise of the path of a chapter."""
-    return {exercise.id: "1" for exercise in topic.path}
 
 
 def _choice(exercise: Exercise, points: str | None, *, is_core: bool) -> PickerExercise:
@@ -159,7 +115,6 @@ def read_points(text: str) -> float | None:
 
 
 T = TypeVar("T")
-ENDS = {"opens": False, "due": True, "closes": True}  # whether something ends then
 _PLAIN = ("title", *DATES, "after", "told", "seen")
 _WEEK = timedelta(days=7)
 _MIDNIGHT = time(23, 59)
@@ -254,7 +209,7 @@ def assignment_form_of(assignment: Assignment) -> AssignmentForm:
         closes="" if ends else field_text(policy.closes, zone),
         after="ends" if ends else "late",
         rules=_rule_texts(policy),
-        points=typed_points(assignment.entries),
+        points={entry.exercise: f"{entry.points:g}" for entry in assignment.entries},
         seen=assignment.version,
     )
 
@@ -360,11 +315,8 @@ class _Reader:
         return moment.at if moment else None
 
     def _number(self, field: str, rule: NumberRule, typed: str) -> float:
-        text = typed.removesuffix("%").strip().replace(",", ".")
-        try:
-            value = float(text)
-        except ValueError:
-            value = -1.0
+        text = typed.removesuffix("%").strip()
+        value = self._try(field, lambda: number_of_points(text), math.nan)
         if not 0 <= value <= rule.most:
             empty = translate("and the field is empty")
             found = translate("not {text!r}", text=text[:20]) if text else empty

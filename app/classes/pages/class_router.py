@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Annotated, Any, Self, TypeVar, get_origin
+from typing import Annotated, Any, Self, TypeVar, get_args, get_origin
 from urllib.parse import urlencode, urlsplit
 from zoneinfo import ZoneInfo
 
@@ -14,13 +14,14 @@ from fastapi import Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import RedirectResponse
 from markupsafe import Markup
-from pydantic import BaseModel, ConfigDict, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 from sqlmodel import Session
-from starlette.datastructures import FormData
+from starlette.datastructures import FormData, UploadFile
 from starlette.exceptions import HTTPException
 
 from app.classes.people.assignments import Assignment, assignment_to_change, assignment_with
 from app.classes.people.classes import Role, class_with, join_code_of, number_of, refuse_archived, role_in
+from app.classes.people.csv_text import decode_csv
 from app.classes.people.members import hold
 from app.core.errors import InputError, NotFoundError, sentence
 from app.core.translation import noted, translate
@@ -253,6 +254,8 @@ def qr_code(address: str) -> Markup:
 
 
 _MOST_FIELDS = 1_001  # of a form: as many as the door lets through
+_LARGEST_PART = 64 << 20  # bytes: the door has a limit for all of them
+BOM = "\ufeff"  # some spreadsheets read a file without it in another encoding
 _PLACE = re.compile(r"{(\w+)")  # of an address
 _EMPTY = inspect.Parameter.empty
 V = TypeVar("V", bound=Callable[..., object])
@@ -269,6 +272,32 @@ class ClassForm(BaseModel):
         fields = {name: field for name, field in cls.model_fields.items() if name in sent}
         many = {name for name, field in fields.items() if get_origin(field.annotation) is list}
         return cls.model_validate({name: sent.getlist(name) if name in many else sent[name] for name in fields})
+
+
+class FileForm(ClassForm):
+    """A form with a CSV file, or with its text."""
+
+    file: bytes = b""
+    text: str = ""
+
+    @field_validator("file", mode="before")
+    @classmethod
+    def _content(cls, sent: object) -> object:
+        return sent.file.read() if isinstance(sent, UploadFile) else sent
+
+    def decoded(self, error: InputError | None) -> Self:
+        """The form with the text of its file; with none, if that is what an *error* was about.
+
+        Raises:
+            InputError: the file is not such a text.
+        """
+        try:
+            text = decode_csv(self.file) if self.file else self.text
+        except InputError:
+            if error is None:
+                raise
+            text = ""
+        return self.model_copy(update={"file": b"", "text": text})
 
 
 class FormError(InputError):
@@ -352,7 +381,7 @@ class ClassRouter(Router):
     A page is a function of a visit, of what its address says, and of what was *sent*; it returns
     the values of its template. A form is a function that changes something and returns the address
     to go to: it is stored then. If it raises an `InputError`, its page is shown *again* with what
-    was sent and the sentence, and nothing is stored.
+    was sent and the sentence, and nothing is stored. A preview is a page of what was sent, such as a file.
     """
 
     def __init__(self, prefix: str, tab: str = "", *, least: Role = Role.TEACHER) -> None:
@@ -402,6 +431,16 @@ class ClassRouter(Router):
             return change
 
         return add
+
+    def preview(self, path: str, view: Callable[..., object], *, least: Role | None = None) -> None:
+        """Answer POST with the page of what was sent, which changes nothing."""
+
+        async def answer(request: Request, site: Site, visiting: Visiting, given: Mapping[str, Any]) -> Response:
+            who = await self._membership(request, site, visiting, given, least or self._least)
+            sent = await _form_fields(request, view)
+            return await aside(self.show, view, request, site, who, {**given, **sent})
+
+        self.post(path, dependencies=[FromHere])(self._endpoint(path, view, answer, reads=True))
 
     def show(
         self,
@@ -498,6 +537,13 @@ class ClassRouter(Router):
         return endpoint
 
 
+def csv_response(visit: ClassVisit, text: str, kind: str) -> Response:
+    """The CSV file of a *kind* about the class of a visit."""
+    stem = re.sub(r"[^A-Za-z0-9]+", "-", visit.title).strip("-") or "class"
+    headers = {"Content-Disposition": f'attachment; filename="{stem}-{kind}.csv"'}
+    return Response(text, media_type="text/csv; charset=utf-8", headers=headers)
+
+
 def _page_parameters(view: Callable[..., object]) -> Iterable[tuple[str, inspect.Parameter]]:
     """The parameters of a page that its address has; those by keyword alone are not, nor is what may be None."""
     for name, one in list(inspect.signature(view).parameters.items())[1:]:
@@ -527,12 +573,14 @@ async def _form_fields(request: Request, change: Callable[..., object]) -> Mappi
     Raises:
         RequestValidationError: it is not such a form.
     """
-    form = inspect.signature(change).parameters.get("sent")
-    if form is None:
+    known = inspect.signature(change).parameters.get("sent")
+    if known is None:
         return {}
-    async with request.form(max_files=0, max_fields=_MOST_FIELDS) as data:
+    form: type[ClassForm] = next(iter(get_args(known.annotation)), known.annotation)
+    files = int(issubclass(form, FileForm))
+    async with request.form(max_files=files, max_fields=_MOST_FIELDS, max_part_size=_LARGEST_PART) as data:
         try:
-            return {"sent": form.annotation.read(data)}
+            return {"sent": form.read(data)}
         except ValidationError as error:
             raise RequestValidationError(error.errors()) from None
 

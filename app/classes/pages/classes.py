@@ -18,6 +18,7 @@ from app.classes.pages.class_router import ClassForm, ClassRouter, ClassVisit, c
 from app.classes.people.assignment_copies import (
     AssignmentCopy,
     copies_digest,
+    dates_in_words,
     on_the_calendar,
     plan_copies,
     store_copies,
@@ -25,7 +26,6 @@ from app.classes.people.assignment_copies import (
 from app.classes.people.assignments import Assignment, assignments_of
 from app.classes.people.classes import Role, classes_of, create_class, enroll, number_of, refuse_archived, time_zones
 from app.classes.people.persons import NO_WAY, WayIn, clean_name, new_person, open_browser
-from app.classes.people.policy import Policy
 from app.core.errors import InputError, NotFoundError, sentence
 from app.core.translation import noted, translate
 from app.server.aside import aside
@@ -46,17 +46,6 @@ _SAYS = noted(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ClassCard:
-    """A class in the list of the visitor's classes."""
-
-    href: str
-    name: str
-    role: str
-    students: int
-    archived: bool
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MakeForm:
     """The form for a new class, as it was sent; *asks*: the visitor has to give a name."""
@@ -72,9 +61,9 @@ class MakeForm:
 
 @dataclass(frozen=True, slots=True)
 class ClassesPage:
-    """The classes of the visitor, and the form for a new one."""
+    """The classes of the visitor, the role in each and its students, and the form for a new one."""
 
-    cards: tuple[ClassCard, ...]
+    cards: tuple[tuple[ClassRow, Role, int], ...]
     form: MakeForm
     zones: tuple[str, ...]
     signed_in: bool
@@ -140,20 +129,11 @@ def _shown_classes(
     )
 
 
-def _cards(site: Site, person: SignedIn) -> tuple[ClassCard, ...]:
+def _cards(site: Site, person: SignedIn) -> tuple[tuple[ClassRow, Role, int], ...]:
     with open_session(site.engine) as session:
         found = classes_of(session, person.person)
         students = _students(session, [row for row, _ in found])
-    return tuple(
-        ClassCard(
-            href=class_url(number_of(row)),
-            name=row.name,
-            role=role.word,
-            students=students.get(number_of(row), 0),
-            archived=row.archived is not None,
-        )
-        for row, role in found
-    )
+    return tuple((row, role, students.get(number_of(row), 0)) for row, role in found)
 
 
 def _students(session: Session, rows: list[ClassRow]) -> dict[int, int]:
@@ -220,21 +200,13 @@ class CopyRow:
     notes: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class CopyTarget:
-    """A class that the assignments can be copied into."""
-
-    number: int
-    name: str
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CopyPage:
     """The form for copies, and once it was sent, their dates; *moved*: these are others than were shown."""
 
     form: CopyForm
     assignments: tuple[Assignment, ...]
-    targets: tuple[CopyTarget, ...]
+    targets: tuple[ClassRow, ...]
     makes: bool
     rows: tuple[CopyRow, ...]
     weeks: int
@@ -251,9 +223,7 @@ def copy_page(visit: ClassVisit, sent: CopyForm, *, moved: bool = False) -> Copy
     return CopyPage(
         form=sent,
         assignments=tuple(assignments_of(visit.session, visit.class_id)),
-        targets=tuple(
-            CopyTarget(number_of(row), row.name) for row, role in own if role is Role.TEACHER and row.archived is None
-        ),
+        targets=tuple(row for row, role in own if role is Role.TEACHER and row.archived is None),
         makes=may_make_classes(visit.site),
         rows=tuple(_copy_row(one, visit.now) for one in copies),
         weeks=weeks,
@@ -322,24 +292,11 @@ def _weeks(text: str) -> int:
         raise InputError(translate("the number of weeks must be a whole number, not {text!r}", text=text)) from None
 
 
-def _copied_dates(policy: Policy, now: datetime) -> tuple[str, ...]:
-    """The dates of an assignment in words, on the clocks of its class."""
-    return tuple(
-        translate(says, moment=on_the_calendar(at, policy.zone, now))
-        for says, at in (
-            (noted("opens {moment}"), policy.opens),
-            (noted("due {moment}"), policy.due),
-            (noted("closes {moment}"), policy.closes),
-        )
-        if at is not None
-    )
-
-
 def _copy_row(one: AssignmentCopy, now: datetime) -> CopyRow:
     return CopyRow(
         title=one.source.title,
-        before=_copied_dates(one.source.policy, now),
-        after=_copied_dates(one.policy, now),
+        before=dates_in_words(one.source.policy, now, on_the_calendar),
+        after=dates_in_words(one.policy, now, on_the_calendar),
         left_out=one.gone,
         notes=tuple(sentence(note) for note in one.notes),
     )

@@ -9,7 +9,7 @@ from starlette.datastructures import FormData
 
 from app.classes.pages.assignment_form import date_words
 from app.classes.pages.class_router import AssignmentVisit, ClassForm, ClassRouter, ClassVisit
-from app.classes.people.assignment_copies import field_text, in_words, on_the_calendar, read_moment
+from app.classes.people.assignment_copies import dates_in_words, field_text, in_words, on_the_calendar, read_moment
 from app.classes.people.assignments import Assignment, change_groups
 from app.classes.people.classes import Member, Role, members_of
 from app.classes.people.counted_answers import drop_extension, extensions_of, give_extension
@@ -23,10 +23,10 @@ from app.classes.people.members import (
     rename_group,
     students_in,
 )
-from app.classes.people.policy import DATES, GroupDates, Policy, dates_of
+from app.classes.people.policy import DATES, ENDS, GroupDates, Policy
 from app.core.errors import InputError
 from app.core.translation import noted, translate
-from app.site import Site
+from app.server.db.people import ExtensionRow
 
 _extensions_router = ClassRouter("/assignments/{assignment:int}/extensions", "Assignments", least=Role.ASSISTANT)
 _DIGITS = 18  # of the number of a person
@@ -65,20 +65,8 @@ class ExtensionForm(ChosenStudents):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ExtensionLine:
-    """An extension that holds."""
-
-    person: int
-    name: str
-    until: str
-    why: str
-    by: str
-    when: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class ExtensionsPage:
-    """The extensions of an assignment, and the form for more."""
+    """The extensions of an assignment, each until when and since when in words, and the form for more."""
 
     title: str
     href: str
@@ -86,7 +74,7 @@ class ExtensionsPage:
     groups: tuple[str, ...]
     exam: bool
     movable: bool
-    lines: tuple[ExtensionLine, ...]
+    lines: tuple[tuple[Member, ExtensionRow, str, str], ...]
     students: tuple[StudentChoice, ...]
     sent: ExtensionForm
     until: str
@@ -104,21 +92,14 @@ def extensions_page(visit: AssignmentVisit, sent: ExtensionForm) -> ExtensionsPa
     return ExtensionsPage(
         title=one.title,
         href=f"{visit.href}/extensions",
-        general=general_dates(one.policy, visit.site),
+        general=dates_in_words(one.policy, visit.now),
         groups=tuple(
-            f"{dates.group}: {'; '.join(general_dates(dates.policy(one.policy), visit.site))}" for dates in one.groups
+            f"{dates.group}: {'; '.join(dates_in_words(dates.policy(one.policy), now))}" for dates in one.groups
         ),
         exam=one.policy.sitting > 0,
         movable=any(policy.due or policy.closes or policy.sitting for policy in one.policies),
         lines=tuple(
-            ExtensionLine(
-                person=other.person,
-                name=other.name,
-                until=in_words(row.until, zone, now),
-                why=row.why,
-                by=row.by,
-                when=on_the_calendar(row.at, zone, now),
-            )
+            (other, row, in_words(row.until, zone, now), on_the_calendar(row.at, zone, now))
             for other in students
             if (row := given.get(other.person))
         ),
@@ -154,15 +135,6 @@ def chosen_numbers(texts: Sequence[str]) -> Sequence[int]:
     return [int(text) for text in texts if text.isascii() and text.isdecimal() and len(text) <= _DIGITS]
 
 
-def general_dates(policy: Policy, site: Site) -> tuple[str, ...]:
-    """The dates of everyone, in words."""
-    dates = dates_of(policy)
-    words = [("due", dates.due), ("closes", dates.closes)]
-    if dates.due == dates.closes:
-        words = words[:1]
-    return tuple(f"{name} {in_words(at, policy.zone, site.clock())}" for name, at in words if at)
-
-
 def _suggested(policy: Policy, now: datetime) -> str:
     """Two days after the due date; if that is over, at the end of the day after tomorrow."""
     due = (policy.due or now).astimezone(policy.zone)
@@ -174,7 +146,6 @@ def _suggested(policy: Policy, now: datetime) -> str:
 
 router = ClassRouter("", "People")
 _CLASS, _DATES = "/classes/{class_id:int}/groups", "/assignments/{assignment:int}/groups"
-_ENDS = {"opens": False, "due": True, "closes": True}  # whether something ends then
 _Typed = Mapping[str, str]  # the dates of a group as they were typed, by name
 
 
@@ -282,13 +253,13 @@ def group_dates_page(visit: AssignmentVisit, sent: GroupDatesForm | None = None)
 
     def fields(group: Group) -> GroupDatesFields:
         texts = {date: typed.get(group.name, {}).get(date, "") for date in DATES}
-        words = {date: date_words(text, visit.zone, visit.now, ends=_ENDS[date]) for date, text in texts.items()}
+        words = {date: date_words(text, visit.zone, visit.now, ends=ENDS[date]) for date, text in texts.items()}
         return GroupDatesFields(group.name, group.students, texts, words)
 
     return GroupDatesPage(
         title=one.title,
         href=f"{visit.href}/groups",
-        general=general_dates(one.policy, visit.site),
+        general=dates_in_words(one.policy, visit.now),
         rows=tuple(map(fields, class_groups(visit.session, visit.class_id))),
     )
 
@@ -312,7 +283,7 @@ def _group_dates(one: Assignment, group: str, texts: _Typed) -> GroupDates | Non
         before = getattr(stored, name, None)
         try:
             same = text == field_text(before, zone)
-            moments[name] = before if same else read_moment(text, zone, ends=_ENDS[name]).at if text else None
+            moments[name] = before if same else read_moment(text, zone, ends=ENDS[name]).at if text else None
         except InputError as error:
             raise InputError(translate("group {group}: {error}", group=group, error=error)) from None
     return GroupDates(group=group, **moments) if any(moments.values()) else None

@@ -74,21 +74,19 @@ class PointsCell:
 
 
 @dataclass(frozen=True, slots=True)
-class SumCell:
-    """A figure of a student over all columns, as the page shows it; *overridden*: given by hand."""
-
-    text: str
-    overridden: bool = False
-
-
-@dataclass(frozen=True, slots=True)
 class PointsRow:
-    """The points of a person."""
+    """The points of a student; *whole*: those of an assignment were given by hand."""
 
-    name: str
-    href: str
-    cells: tuple[PointsCell, ...]
-    sums: tuple[SumCell, ...]
+    member: Member
+    cells: Sequence[PointsCell]
+    points: StudentPoints
+    columns: Sequence[GradebookColumn]
+    whole: bool = False
+
+    @property
+    def sums(self) -> tuple[str, ...]:
+        """The figures over all cells, as the page shows them."""
+        return tuple(_sum_text(one, one.value(self.points)) for one in self.columns)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -126,16 +124,6 @@ class GradesPage:
     pooled: bool = False
     figures: tuple[ExerciseGradesRow, ...] = ()
     rule: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _Row:
-    """The points of a student; *whole*: those of an assignment were given by hand."""
-
-    member: Member
-    cells: Sequence[PointsCell]
-    points: StudentPoints
-    whole: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -238,7 +226,7 @@ def class_table(found: Grades, asked: TableRequest) -> PointsTable:
     for member in found.members:
         own = found.of(member.person)
         cells = [cell(member, one, points) for one, points in zip(found.assignments, own.points, strict=True)]
-        rows.append(_Row(member, cells, own))
+        rows.append(PointsRow(member, cells, own, COLUMNS))
     return _points_table(rows, columns, COLUMNS, asked, sum(one.points for one in found.assignments))
 
 
@@ -253,7 +241,9 @@ def assignment_table(
     }
     chosen = {entry.exercise: urlencode({"exercise": entry.exercise}) for entry in assignment.entries}
 
-    def row(member: Member) -> _Row:
+    sums = [one for one in COLUMNS if not one.of_class]
+
+    def row(member: Member) -> PointsRow:
         drawn = assignment.drawn(member.learner)
         found = [(name, cells.get((member.person, name), NO_ANSWER)) for name in chosen]
         own = [
@@ -269,11 +259,9 @@ def assignment_table(
             for name, one in found
         ]
         whole = cells.get((member.person, WHOLE), NO_ANSWER)
-        return _Row(
-            member, own, StudentPoints.of(member.person, [assignment], {assignment.id: cells}), whole.overridden
-        )
+        points = StudentPoints.of(member.person, [assignment], {assignment.id: cells})
+        return PointsRow(member, own, points, sums, whole.overridden)
 
-    sums = [one for one in COLUMNS if not one.of_class]
     return _points_table([row(one) for one in students], columns, sums, asked, assignment.points)
 
 
@@ -307,7 +295,11 @@ def _table_request(href: str, sent: TableForm) -> TableRequest:
 
 
 def _points_table(
-    rows: list[_Row], columns: Mapping[str, Column], sums: Sequence[GradebookColumn], asked: TableRequest, whole: float
+    rows: list[PointsRow],
+    columns: Mapping[str, Column],
+    sums: Sequence[GradebookColumn],
+    asked: TableRequest,
+    whole: float,
 ) -> PointsTable:
     means = [
         _mean([cell.points for row in rows if (cell := row.cells[place]).has and not cell.excused])
@@ -317,20 +309,11 @@ def _points_table(
     rows.sort(key=_order(list(columns), sums, asked.sort), reverse=asked.down)
     pages = max(1, -(-len(rows) // SHOWN))
     page = min(max(1, asked.page), pages)
-    book = asked.href.split("/grades")[0]
     return PointsTable(
         name=asked.column(""),
         columns=tuple(columns.values()),
         sums=tuple(asked.column(one.sort, translate(one.title), points=_most(one, whole)) for one in sums),
-        rows=tuple(
-            PointsRow(
-                row.member.name,
-                f"{book}/people/{row.member.person}",
-                tuple(row.cells),
-                tuple(SumCell(_sum_text(one, one.value(row.points)), row.whole) for one in sums),
-            )
-            for row in rows[(page - 1) * SHOWN : page * SHOWN]
-        ),
+        rows=tuple(rows[(page - 1) * SHOWN : page * SHOWN]),
         means=(*(f"{one or 0.0:.4g}" for one in means), *map(_sum_text, sums, mean_sums)) if rows else (),
         pages=tuple(Hyperlink(asked.at(number), str(number)) for number in range(1, pages + 1)),
         page=page,
@@ -352,7 +335,7 @@ def _sum_text(column: GradebookColumn, value: float | None) -> str:
     return f"{value:.1f} %" if column.is_percent else f"{value:.4g}"
 
 
-def _order(keys: Sequence[str], sums: Sequence[GradebookColumn], sort: str) -> Callable[[_Row], tuple[float, str]]:
+def _order(keys: Sequence[str], sums: Sequence[GradebookColumn], sort: str) -> Callable[[PointsRow], tuple[float, str]]:
     """What rows are sorted by: the points or a sum, or the name; ties by name."""
     if sort in keys:
         place = keys.index(sort)

@@ -9,9 +9,8 @@ from fastapi.responses import RedirectResponse
 from sqlmodel import Session
 
 from app.classes.federation import identities
-from app.classes.federation.federation import PATIENCE, Pending
-from app.classes.federation.identities import connect_identity, may_connect, person_of
-from app.classes.federation.providers import Provider, obstacles
+from app.classes.federation.identities import Pending, connect_identity, may_connect, person_of
+from app.classes.federation.providers import PATIENCE, Provider, obstacles
 from app.classes.members import sign_in, site_members
 from app.classes.pages.class_router import class_url, sign_in_first
 from app.classes.pages.sign_in import (
@@ -84,7 +83,7 @@ async def back(
 
 
 @router.get("/proxy")
-async def from_proxy(request: Request, site: Here, visiting: Visiting, next: str = "") -> Response:
+def from_proxy(request: Request, site: Here, visiting: Visiting, next: str = "") -> Response:
     """Sign in the one whom the proxy names."""
     if is_from_elsewhere(request):
         return _led_here(request)
@@ -92,7 +91,7 @@ async def from_proxy(request: Request, site: Here, visiting: Visiting, next: str
     if not subject:
         raise NotFoundError(translate("no proxy in front of this server has signed you in"))
     pending = Pending(identities.ISSUER, subject, own_path(next))
-    return await aside(_arrived, request, site, visiting, pending)
+    return _arrived(request, site, visiting, pending)
 
 
 @router.get("/name")
@@ -102,7 +101,7 @@ async def name_page(visiting: Visiting, request: Request, next: str = "") -> Res
 
 
 @router.post("/name", dependencies=[FromHere])
-async def name(
+def name(
     request: Request,
     site: Here,
     visiting: Visiting,
@@ -114,7 +113,16 @@ async def name(
         chosen = clean_name(name)
     except InputError as error:
         return _name_page(request, visiting, own_path(next), name, sentence(str(error)))
-    return await aside(_answer_named, request, site, visiting, chosen, own_path(next))
+    if visiting.person is None:
+        raise sign_in_first(request)
+    with open_writing_session(site.engine) as session:
+        row = session.get(PersonRow, visiting.person.person)
+        if row is not None:
+            row.name = chosen
+            session.add(row)
+            session.commit()
+    site_members(site).sessions.forget(request.cookies.get(SESSION, ""))
+    return RedirectResponse(own_path(next) or "/me", 303)
 
 
 @router.get("/connect")
@@ -128,15 +136,13 @@ async def connect_page(request: Request, site: Here, visiting: Visiting) -> Resp
 
 
 @router.post("/connect", dependencies=[FromHere])
-async def connect_or_create(
-    request: Request, site: Here, visiting: Visiting, mine: Annotated[str, Form()] = ""
-) -> Response:
+def connect_or_create(request: Request, site: Here, visiting: Visiting, mine: Annotated[str, Form()] = "") -> Response:
     """Connect the new identity with the person who is signed in, or make another person."""
     pending = _pending(request, site)
     if pending is None or mine not in ("yes", "no"):
         return _refused(request, RefusedError(translate("that took longer than ten minutes; sign in again")))
     same = visiting.person is not None and visiting.person.person == pending.person
-    return await aside(_enter, request, site, visiting, pending, connects=mine == "yes" and same)
+    return _enter(request, site, visiting, pending, connects=mine == "yes" and same)
 
 
 @router.get("/{provider}")
@@ -215,19 +221,6 @@ def _enter(request: Request, site: Site, visiting: Visitor, pending: Pending, co
     return response
 
 
-def _answer_named(request: Request, site: Site, visiting: Visitor, name: str, to: str) -> Response:
-    if visiting.person is None:
-        raise sign_in_first(request)
-    with open_writing_session(site.engine) as session:
-        row = session.get(PersonRow, visiting.person.person)
-        if row is not None:
-            row.name = name
-            session.add(row)
-            session.commit()
-    site_members(site).sessions.forget(request.cookies.get(SESSION, ""))
-    return RedirectResponse(to or "/me", 303)
-
-
 def _name_page(request: Request, visiting: Visitor, to: str, name: str = "", problem: str = "") -> Response:
     if visiting.person is None:
         raise sign_in_first(request)
@@ -302,13 +295,17 @@ class SeatPage:
 
 
 @_join_page_router.get("/{code}")
-async def show_join_page(request: Request, site: Here, visiting: Visiting, code: str) -> Response:
+def show_join_page(request: Request, site: Here, visiting: Visiting, code: str) -> Response:
     """The page of a join link."""
-    return await aside(_link, request, site, visiting, code)
+    with open_session(site.engine) as session:
+        row = _class(session, site, code)
+        if visiting.person and role_in(session, number_of(row), visiting.person.person):
+            return RedirectResponse(class_url(number_of(row)), 303)
+    return _form(request, visiting, row, code)
 
 
 @_join_page_router.post("/{code}", dependencies=[FromHere])
-async def join(
+def join(
     request: Request,
     site: Here,
     visiting: Visiting,
@@ -319,18 +316,6 @@ async def join(
     """Join the class, and show the seat code."""
     spend(site.allowances.answers, "forms", _COST)
     spend_storage(site, PERSON)
-    return await aside(_join, request, site, visiting, code, name, form)
-
-
-def _link(request: Request, site: Site, visiting: Visitor, code: str) -> Response:
-    with open_session(site.engine) as session:
-        row = _class(session, site, code)
-        if visiting.person and role_in(session, number_of(row), visiting.person.person):
-            return RedirectResponse(class_url(number_of(row)), 303)
-    return _form(request, visiting, row, code)
-
-
-def _join(request: Request, site: Site, visiting: Visitor, code: str, name: str, form: str) -> Response:
     with open_writing_session(site.engine) as session:
         row = _class(session, site, code)
         if visiting.person and role_in(session, number_of(row), visiting.person.person):

@@ -7,7 +7,7 @@ them takes the next step, and a run that was left may be begun again.
 import math
 import time
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated
 
@@ -15,20 +15,19 @@ from fastapi import Form, Request, Response
 from fastapi.responses import RedirectResponse
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
-from app.classes.pages.class_router import ClassHead, Membership, class_head, in_class
+from app.classes.pages.class_router import ClassRouter, ClassVisit, in_class
 from app.classes.pages.live import link_to
 from app.classes.people.classes import Role, members_of
 from app.classes.people.regrade_run import RegradeResult, StaleAnswer, regrade_answers, stale_answers
 from app.core.errors import InputError
-from app.core.translation import translate
+from app.core.translation import noted, translate
 from app.server.aside import aside, current_payer
 from app.server.db.session import open_session
-from app.server.network.routes import Router
 from app.site import Here, Site
-from app.site.web.frame.renderer import Hyperlink, frame, render
+from app.site.web.frame.renderer import Hyperlink
 from app.site.web.frame.visitor import FromHere, Visiting
 
-router = Router(prefix="/classes/{class_id:int}/regrade")
+router = ClassRouter("/classes/{class_id:int}/regrade", "Grades", least=Role.ASSISTANT)
 MOST = 2_000  # answers that are judged in a step
 _STEP = 5.0  # seconds after which a step ends
 _DIGITS = 12  # of a number of answers
@@ -102,72 +101,58 @@ def _counted(before: dict[str, int], reasons: Sequence[str]) -> dict[str, int]:
 
 
 @dataclass(frozen=True, slots=True)
-class ChangedExercise:
-    """An exercise that has changed, and how many answers an older version of it judged."""
-
-    link: Hyperlink
-    exercise: str
-    answers: int
-
-
-@dataclass(frozen=True, slots=True)
-class RegradedScore:
-    """A score that would change, in percent."""
-
-    name: str
-    href: str
-    exercise: Hyperlink
-    before: str
-    after: str
-
-
-@dataclass(frozen=True, slots=True)
-class RegradeProgress:
-    """How far judging has come; *sure*: scores are changed. The next step begins after *wait*."""
-
-    so_far: str
-    judged: int
-    answers: int
-    sure: bool
-    wait: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RegradePage:
-    """The exercises that have changed; once one was tried, the scores that would change."""
-
-    head: ClassHead
-    teaches: bool
-    mended: tuple[ChangedExercise, ...] = ()
-    step: RegradeProgress | None = None
-    tried: Hyperlink | None = None
-    exercise: str = ""
-    lower: bool = False
-    judged: int = 0
-    changes: tuple[RegradedScore, ...] = ()
-    more: int = 0
-    lowered: int = 0
-    kept: tuple[tuple[str, int], ...] = ()
-    stored: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _RegradeForm:
-    """What a form asks for."""
+class RegradeState:
+    """What a form asks for, and how far it has come: answers that are *left*, and how long to *wait* with them."""
 
     exercise: str
     lower: bool
     sure: bool
     done: SoFar
+    left: int = 0
+    wait: int = 0
 
 
-@router.get("")
-async def regrade_page(request: Request, site: Here, visiting: Visiting, class_id: int, stored: str = "") -> Response:
-    """The exercises of a class that were changed after they were answered."""
-    member = await in_class(request, site, visiting, class_id, Role.ASSISTANT)
+@dataclass(frozen=True, slots=True)
+class RegradedScore:
+    """A score of a person at a drawing that would change, in percent."""
+
+    name: str
+    person: int
+    drawing: Hyperlink
+    before: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RegradePage:
+    """The exercises that have changed, with their answers; once one was *asked* for, the scores that would change.
+
+    *tried* is that exercise. *stored*: how many scores were changed a moment ago.
+    """
+
+    mended: tuple[tuple[Hyperlink, str, int], ...] = ()
+    tried: Hyperlink | None = None
+    asked: RegradeState | None = None
+    changes: tuple[RegradedScore, ...] = ()
+    stored: int | None = None
+
+
+@router.page("", "regrade", noted("{name}, judge again"))
+def regrade_page(visit: ClassVisit, stored: str = "", *, asked: RegradeState | None = None) -> RegradePage:
+    """The exercises of a class that were changed after they were answered; or how far a form has come."""
+    tried = link_to(visit.site, asked.exercise) if asked else None
+    if asked and asked.left:
+        return RegradePage(asked=asked, tried=tried)
+    stale = stale_answers(visit.session, visit.site.secret, visit.site.catalog, visit.class_id)
+    counts = Counter(one.exercise for one in stale)
     known = stored.isascii() and stored.isdecimal() and len(stored) <= _DIGITS
-    page = await aside(_regrades_page, site, member)
-    return _render(request, replace(page, stored=int(stored) if known else None))
+    return RegradePage(
+        mended=tuple((link_to(visit.site, name), name, count) for name, count in counts.most_common()),
+        tried=tried,
+        asked=asked,
+        changes=tuple(_changed_scores(visit, asked)) if asked else (),
+        stored=int(stored) if known else None,
+    )
 
 
 @router.post("", dependencies=[FromHere])
@@ -183,21 +168,19 @@ async def regrade(
 ) -> Response:
     """Show what judging again changes, step by step; once that was seen, change it."""
     member = await in_class(request, site, visiting, class_id, Role.TEACHER)
-    asked = _RegradeForm(exercise, lower == "yes", sure == "yes", so_far(done))
+    asked = RegradeState(exercise, lower == "yes", sure == "yes", so_far(done))
     stale = await aside(_stale, site, class_id, exercise, asked.done.last)
     cost = 1 + min(len(stale), MOST) / _WORTH
     wait = math.ceil(site.allowances.answers.wait(current_payer(), cost))
     if not wait:
-        asked = replace(asked, done=await _judge_step(site, member, asked, stale[:MOST]))
-    left = sum(one.attempt > asked.done.last for one in stale)
-    if left:
-        return _render(request, _under_way(site, member, asked, left, wait))
-    if asked.sure:
+        asked = replace(asked, done=await _judge_step(site, asked, stale[:MOST]))
+    asked = replace(asked, left=sum(one.attempt > asked.done.last for one in stale), wait=wait)
+    if asked.sure and not asked.left:
         return RedirectResponse(f"/classes/{class_id}/regrade?stored={asked.done.changed}", 303)
-    return _render(request, await aside(_tried, site, member, asked))
+    return await aside(router.show, regrade_page, request, site, (member, None), {"asked": asked})
 
 
-async def _judge_step(site: Site, member: Membership, asked: _RegradeForm, stale: Sequence[StaleAnswer]) -> SoFar:
+async def _judge_step(site: Site, asked: RegradeState, stale: Sequence[StaleAnswer]) -> SoFar:
     """What was judged, with another step."""
     ends = time.monotonic() + _STEP
     step = await regrade_answers(
@@ -219,60 +202,11 @@ def _stale(site: Site, class_id: int, exercise: str, after: int) -> Sequence[Sta
         return stale_answers(session, site.secret, site.catalog, class_id, [exercise], after)
 
 
-def _regrades_page(site: Site, member: Membership) -> RegradePage:
-    with open_session(site.engine) as session:
-        stale = stale_answers(session, site.secret, site.catalog, member.class_id)
-    counts = Counter(one.exercise for one in stale)
-    return RegradePage(
-        head=class_head(member, "Grades"),
-        teaches=member.teaches,
-        mended=tuple(ChangedExercise(link_to(site, name), name, count) for name, count in counts.most_common()),
-    )
-
-
-def _under_way(site: Site, member: Membership, asked: _RegradeForm, left: int, wait: int) -> RegradePage:
-    done = asked.done
-    return RegradePage(
-        head=class_head(member, "Grades"),
-        teaches=member.teaches,
-        step=RegradeProgress(done.text(), done.judged, done.judged + left, asked.sure, wait),
-        tried=link_to(site, asked.exercise),
-        exercise=asked.exercise,
-        lower=asked.lower,
-    )
-
-
-def _tried(site: Site, member: Membership, asked: _RegradeForm) -> RegradePage:
-    done = asked.done
-    with open_session(site.engine) as session:
-        names = {one.person: one.name for one in members_of(session, member.class_id)}
-    return replace(
-        _regrades_page(site, member),
-        tried=link_to(site, asked.exercise),
-        exercise=asked.exercise,
-        lower=asked.lower,
-        judged=done.judged,
-        changes=tuple(
-            _score_change(site, member.class_id, asked.exercise, names[one.person], one)
-            for one in done.found
-            if one.person in names
-        ),
-        more=max(0, done.changed - len(done.found)),
-        lowered=done.lowered,
-        kept=tuple(sorted(done.kept.items(), key=lambda pair: -pair[1])),
-    )
-
-
-def _score_change(site: Site, class_id: int, exercise: str, name: str, one: ChangedScore) -> RegradedScore:
-    return RegradedScore(
-        name=name,
-        href=f"/classes/{class_id}/people/{one.person}",
-        exercise=link_to(site, exercise, one.seed),
-        before=f"{100 * one.before:.3g} %",
-        after=f"{100 * one.after:.3g} %",
-    )
-
-
-def _render(request: Request, page: RegradePage) -> Response:
-    around = frame(request, translate("{name}, judge again", name=page.head.name), here="classes")
-    return render("people/regrade.html", around, page)
+def _changed_scores(visit: ClassVisit, asked: RegradeState) -> Iterator[RegradedScore]:
+    """The scores of those who are in the class that would change."""
+    names = {one.person: one.name for one in members_of(visit.session, visit.class_id)}
+    for one in asked.done.found:
+        if one.person in names:
+            drawing = link_to(visit.site, asked.exercise, one.seed)
+            before, after = f"{100 * one.before:.3g} %", f"{100 * one.after:.3g} %"
+            yield RegradedScore(names[one.person], one.person, drawing, before, after)

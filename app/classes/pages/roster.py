@@ -1,8 +1,11 @@
-"""/classes/ID/people: who is in a class, how one joins it, and codes that sign students in."""
+"""/classes/ID/people: who is in a class and how one joins it, codes, and a member to change, merge or delete."""
 
+import logging
 from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
+
+from fastapi import Response
 
 from app.classes.pages.class_router import (
     ClassForm,
@@ -13,14 +16,31 @@ from app.classes.pages.class_router import (
     refuse_student_and_assistant,
     root_of,
 )
-from app.classes.people.assignment_copies import how_far
+from app.classes.people.assignment_copies import how_far, on_the_calendar
 from app.classes.people.classes import Member, Role, members_of, renew_join_link
-from app.classes.people.members import SeatCode, last_seen, new_seat_codes
+from app.classes.people.erasure import about_member, forget_member
+from app.classes.people.members import (
+    SeatCode,
+    change_role,
+    last_seen,
+    member_row,
+    new_seat_codes,
+    remove_members,
+    rename_member,
+    set_time_factor,
+    taught_by,
+)
+from app.classes.people.merges import merge_members, merges_in, undo_or_ask
+from app.classes.people.policy import read_factor
 from app.classes.people.rosters import namesakes
 from app.core.errors import InputError
 from app.core.translation import noted, translate
+from app.server.db.people import REASON_LIMIT, MemberRow, MergeRow, PersonRow
+from app.server.db.tables import now
+from app.site.web.progress.file import progress_file
 
 router = ClassRouter("/classes/{class_id:int}/people", "People")
+_log = logging.getLogger(__name__)
 _SHOWN = 50  # pairs of namesakes
 _AT_ONCE = 300  # members on a page
 _MOST_PAGES = 999
@@ -40,35 +60,14 @@ class CodesForm(ClassForm):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MemberLine:
-    """A member in the roster; a student's name leads to their path through the class."""
-
-    name: str
-    href: str
-    edit: str
-    role: str
-    outside_id: str
-    group: str
-    seen: str
-    has_code: bool
-    time: str
-
-
-@dataclass(frozen=True, slots=True)
-class Namesakes:
-    """Two entries with one *name* that may be one person; *merge* makes *other* part of the first."""
-
-    name: str
-    merge: str
-    other: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PeoplePage:
-    """The people of a class: those on this page, and how many there are."""
+    """The people of a class: those on this page, and how many there are.
+
+    Of each in *lines*, the text says when they were seen last. *namesakes* may be one person.
+    """
 
     link: JoinLink
-    lines: tuple[MemberLine, ...]
+    lines: tuple[tuple[Member, str], ...]
     total: int
     students: int
     without_code: int
@@ -77,7 +76,7 @@ class PeoplePage:
     sought: str
     place: int
     places: int
-    namesakes: tuple[Namesakes, ...]
+    namesakes: tuple[tuple[Member, Member], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,23 +104,11 @@ def people_page(visit: ClassVisit, q: str = "", page: str = "1") -> PeoplePage:
     seen = last_seen(visit.session, shown)
     students = [one for one in members if one.role is Role.STUDENT]
 
-    def line(one: Member) -> MemberLine:
-        href = f"{visit.class_href}/people/{one.person}"
-        return MemberLine(
-            name=one.name,
-            href=href if one.role is Role.STUDENT else "",
-            edit=f"{href}/edit",
-            role=one.role.word,
-            outside_id=one.outside_id,
-            group=one.group,
-            seen=how_far(seen[one.person], visit.zone, visit.now) if one.person in seen else "never",
-            has_code=one.has_code,
-            time=f"× {one.time_factor:g}" if one.time_factor != 1.0 else "",
-        )
-
     return PeoplePage(
         link=join_link(visit.request, visit.site, visit.member),
-        lines=tuple(map(line, shown)),
+        lines=tuple(
+            (one, how_far(seen[one.person], visit.zone, visit.now) if one.person in seen else "never") for one in shown
+        ),
         total=len(found),
         students=len(students),
         without_code=sum(not one.has_code for one in students),
@@ -130,10 +117,7 @@ def people_page(visit: ClassVisit, q: str = "", page: str = "1") -> PeoplePage:
         sought=sought,
         place=place,
         places=places,
-        namesakes=tuple(
-            Namesakes(kept.name, f"{visit.class_href}/people/{kept.person}/merge", other.person)
-            for kept, other in namesakes(members)[:_SHOWN]
-        ),
+        namesakes=tuple(namesakes(members)[:_SHOWN]),
     )
 
 
@@ -200,3 +184,177 @@ def _joining(do: str) -> str:
             translate("the link can be {joining} or renewed, not {do!r}", joining=", ".join(_JOINING), do=do[:20])
         )
     return do
+
+
+_LARGEST = len(str(2**63)) - 1  # digits of a number
+
+
+class MemberForm(ClassForm):
+    """How a class calls a member, here and in other systems, the role, and the factor of the time in exams."""
+
+    name: str = ""
+    outside_id: str = ""
+    role: str = ""
+    time_factor: str | None = None
+
+
+class RemovalForm(ClassForm):
+    """Whether the teacher is sure."""
+
+    sure: str = ""
+
+
+class MergeForm(ClassForm):
+    """The number of the other student."""
+
+    other: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PastMerge:
+    """A merge that can be undone: who became part of the member, when, and by whom.
+
+    It may *wait* for the yes of a person: to be done, or to be *undone*.
+    """
+
+    href: str
+    name: str
+    by: str
+    at: str
+    waits: bool
+    undone: bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberPage:
+    """A member, to be changed, merged, removed or deleted."""
+
+    heading: str
+    href: str
+    name: str
+    outside_id: str
+    role: str
+    time_factor: str
+    has_code: bool
+    is_visitor: bool
+    others: tuple[Member, ...]
+    merges: tuple[PastMerge, ...]
+
+
+@router.page("/{person:int}/edit", "member")
+def member_page(visit: ClassVisit, person: int) -> MemberPage:
+    """A member's name, id and role."""
+    member_row(visit.session, visit.class_id, person)
+    everyone = members_of(visit.session, visit.class_id)
+    one = next(other for other in everyone if other.person == person)
+    merges = [row for row in merges_in(visit.session, visit.class_id) if row.kept == person]
+    return MemberPage(
+        heading=one.name,
+        href=f"{visit.class_href}/people/{person}",
+        name=one.name,
+        outside_id=one.outside_id,
+        role=one.role.word,
+        time_factor=f"{one.time_factor:g}",
+        has_code=one.has_code,
+        is_visitor=person == visit.member.person.person,
+        others=tuple(other for other in everyone if {one.role, other.role} == {Role.STUDENT} and other is not one),
+        merges=tuple(_past(visit, row) for row in merges),
+    )
+
+
+@router.form("/{person:int}/edit", member_page)
+def change_member(visit: ClassVisit, person: int, sent: MemberForm) -> str:
+    """Change a member's name, id, role and time in exams."""
+    rename_member(visit.session, visit.class_id, person, sent.name, sent.outside_id)
+    change_role(visit.session, visit.class_id, person, Role.read(sent.role))
+    if sent.time_factor is not None:
+        set_time_factor(visit.session, member_row(visit.session, visit.class_id, person), read_factor(sent.time_factor))
+    return f"{visit.class_href}/people"
+
+
+@router.form("/{person:int}/remove", member_page)
+def remove_member(visit: ClassVisit, person: int, sent: RemovalForm) -> str:
+    """Take a member out of the class."""
+    if sent.sure != "yes":
+        raise InputError(translate("Nobody was removed: tick the box to confirm, then remove again."))
+    remove_members(visit.session, visit.class_id, [person])
+    return f"{visit.class_href}/people"
+
+
+@router.form("/{person:int}/merge", member_page)
+def merge_member(visit: ClassVisit, person: int, sent: MergeForm) -> str:
+    """Make another student and this one the same person."""
+    other = sent.other
+    if not (other.isascii() and other.isdecimal() and len(other) <= _LARGEST):
+        raise InputError(translate("choose the other student"))
+    teacher = visit.member.person
+    own = taught_by(visit.session, teacher.person)
+    merge_members(visit.session, visit.class_id, person, int(other), own=own, by=teacher.name)
+    return f"{visit.class_href}/people/{person}/edit#merges"
+
+
+@router.form("/merges/{number:int}/undo", None)
+def undo_member_merge(visit: ClassVisit, number: int) -> str:
+    """Let two persons be two again."""
+    undo_or_ask(visit.session, visit.class_id, number, taught_by(visit.session, visit.member.person.person))
+    return f"{visit.class_href}/people"
+
+
+def _past(visit: ClassVisit, row: MergeRow) -> PastMerge:
+    gone = visit.session.get(PersonRow, row.gone)
+    return PastMerge(
+        href=f"{visit.class_href}/people/merges/{row.id}/undo",
+        name=(gone.name if gone else "") or translate("someone without a name"),
+        by=row.by,
+        at=on_the_calendar(row.at, visit.zone, now()),
+        waits=bool(row.waits),
+        undone=bool(row.waits and row.moved),
+    )
+
+
+class ReasonForm(RemovalForm):
+    """Why something is done, which the log of the server says."""
+
+    why: str = ""
+
+
+@router.form("/{person:int}/everything", member_page, archived=True)
+def export_member(visit: ClassVisit, person: int, sent: ReasonForm) -> Response:
+    """What the class has stored about a member, as a file, for a reason."""
+    why = _reason(sent.why, sure=True)
+    text = progress_file(about_member(visit.session, visit.site.secret, _student(visit, person)))
+    _note(visit, person, "exported", why)
+    name = f"class-{visit.class_id}-person-{person}.json"
+    headers = {"Content-Disposition": f'attachment; filename="{name}"'}
+    return Response(text, media_type="application/json", headers=headers)
+
+
+@router.form("/{person:int}/delete", member_page, archived=True)
+def delete_member(visit: ClassVisit, person: int, sent: ReasonForm) -> str:
+    """Delete what the class has stored about a member, who leaves it, for a reason."""
+    why = _reason(sent.why, sure=sent.sure == "yes")
+    forget_member(visit.session, visit.site.secret, _student(visit, person))
+    _note(visit, person, "deleted", why)
+    return f"{visit.class_href}/people"
+
+
+def _reason(why: str, *, sure: bool) -> str:
+    """The reason that is written to the log of the server."""
+    if not sure:
+        raise InputError(translate("nobody was deleted: tick the box to confirm"))
+    if not (given := " ".join(why.split())[:REASON_LIMIT]):
+        raise InputError(translate("give a reason: it is written to the log of the server"))
+    return given
+
+
+def _note(visit: ClassVisit, person: int, what: str, why: str) -> None:
+    teacher = visit.member.person.person
+    _log.info("what class %d stored about person %d was %s by %d: %s", visit.class_id, person, what, teacher, why)
+
+
+def _student(visit: ClassVisit, person: int) -> MemberRow:
+    """A student of the class."""
+    row = member_row(visit.session, visit.class_id, person)
+    if row.role != Role.STUDENT.word:
+        raise InputError(translate("this is not a student: they can do it on their account page"))
+    return row

@@ -17,12 +17,12 @@ from app.classes.federation.providers import obstacles
 from app.classes.members import sign_in, site_members
 from app.classes.pages.class_router import change_database, class_url, sign_in_first
 from app.classes.people.assignment_copies import how_far
-from app.classes.people.classes import class_of_code, seat_with
+from app.classes.people.classes import class_of_code, member_of_seat_code
 from app.classes.people.merges import waiting_merges
 from app.classes.people.persons import LENGTH, LIFETIME, close_browser, open_browser, read_code
 from app.core.errors import sentence
 from app.core.translation import noted, plural, translate
-from app.server.aside import aside, current_payer
+from app.server.aside import current_payer
 from app.server.db.claims import UnclaimedWork, claim_rows, find_unclaimed
 from app.server.db.people import ClassRow
 from app.server.db.session import open_session, open_writing_session
@@ -162,13 +162,15 @@ class ClaimPage:
 
 
 @router.get("/sign-in")
-async def sign_in_page(request: Request, site: Here, visiting: Visiting, next: str = "", join: str = "") -> Response:
+def sign_in_page(request: Request, site: Here, visiting: Visiting, next: str = "", join: str = "") -> Response:
     """The form for a seat code."""
-    return await aside(_shown_sign_in, request, site, visiting, next, join)
+    with open_session(site.engine) as session:
+        named = _class_of_link(session, site, join)
+    return _form(request, site, visiting, next, join, named)
 
 
 @router.post("/sign-in", dependencies=[FromHere])
-async def sign_in_with_code(
+def sign_in_with_code(
     request: Request,
     site: Here,
     visiting: Visiting,
@@ -177,7 +179,20 @@ async def sign_in_with_code(
     join: Annotated[str, Form()] = "",
 ) -> Response:
     """Sign in the person whose seat code it is."""
-    return await aside(_enter, request, site, visiting, code, own_path(next), join)
+    to = own_path(next)
+    with open_writing_session(site.engine) as session:
+        named = _class_of_link(session, site, join)
+        bucket = f"class {named.id}" if named else EVERY_CLASS
+        check_guesses(site, bucket)
+        seat = member_of_seat_code(session, code, named.id if named else None)
+        if seat is None:
+            count_wrong_code(site, bucket)  # before the next one is read
+        else:
+            cookie = open_browser(session, seat.person)
+            session.commit()
+    if seat is None:
+        return _form(request, site, visiting, to, join, named, code, _problem(code, named))
+    return welcome(request, site, visiting, cookie, to or class_url(seat.class_id))
 
 
 @router.post("/sign-out", dependencies=[FromHere])
@@ -192,7 +207,7 @@ async def sign_out(request: Request, site: Here) -> Response:
 
 
 @router.get("/me/claim")
-async def offer_claim(request: Request, site: Here, visiting: Visiting, next: str = "") -> Response:
+def offer_claim(request: Request, site: Here, visiting: Visiting, next: str = "") -> Response:
     """The anonymous work of this browser, if there is any that this person has not declined."""
     if visiting.person is None:
         raise sign_in_first(request)
@@ -271,28 +286,6 @@ def welcome(request: Request, site: Site, visiting: Visitor, cookie: str, to: st
         site_members(site).sessions.forget(old)
     sign_in(request, response, cookie)
     return response
-
-
-def _enter(request: Request, site: Site, visiting: Visitor, code: str, to: str, join: str) -> Response:
-    with open_writing_session(site.engine) as session:
-        named = _class_of_link(session, site, join)
-        bucket = f"class {named.id}" if named else EVERY_CLASS
-        check_guesses(site, bucket)
-        seat = seat_with(session, code, named.id if named else None)
-        if seat is None:
-            count_wrong_code(site, bucket)  # before the next one is read
-        else:
-            cookie = open_browser(session, seat.person)
-            session.commit()
-    if seat is None:
-        return _form(request, site, visiting, to, join, named, code, _problem(code, named))
-    return welcome(request, site, visiting, cookie, to or class_url(seat.class_id))
-
-
-def _shown_sign_in(request: Request, site: Site, visiting: Visitor, to: str, join: str) -> Response:
-    with open_session(site.engine) as session:
-        named = _class_of_link(session, site, join)
-    return _form(request, site, visiting, to, join, named)
 
 
 def _class_of_link(session: Session, site: Site, join: str) -> ClassRow | None:

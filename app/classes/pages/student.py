@@ -17,6 +17,7 @@ from app.classes.people.cells import Cell
 from app.classes.people.classes import Member, Role, members_of
 from app.classes.people.counted_answers import CountedAnswer, dates_for, given_in, group_policy
 from app.classes.people.gradebook import (
+    NO_ANSWER,
     WHOLE,
     Override,
     cells_of,
@@ -35,7 +36,6 @@ from app.site.web.frame.renderer import Hyperlink
 
 router = ClassRouter("/classes/{class_id:int}", "Grades", least=Role.ASSISTANT)
 _CELL = "/grades/{assignment:int}/{person:int}"
-_NONE = Cell(0.0)
 _LONGEST = 300  # characters of an answer that are shown
 
 
@@ -103,17 +103,6 @@ class GivenRow:
     idea: Markup
 
 
-@dataclass(frozen=True, slots=True)
-class OverrideLine:
-    """Points that were given by hand, or that the student was *excused*."""
-
-    points: float | None
-    excused: bool
-    by: str
-    why: str
-    at: str
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExerciseCell:
     """An exercise of the assignment: the points, the answers behind them, and what was changed."""
@@ -127,7 +116,7 @@ class ExerciseCell:
     begun: bool
     chosen: bool
     rows: tuple[GivenRow, ...]
-    changes: tuple[OverrideLine, ...]
+    changes: tuple[tuple[OverrideRow, str], ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -213,40 +202,23 @@ def exercise_cells(
     changes = overrides_of(visit.session, assignment, student.person)
     zone, now = visit.zone, visit.now
 
-    def cell(exercise: str, link: Hyperlink, points: float, most: float) -> ExerciseCell:
-        key = student.person, exercise
+    def cell(exercise: str, most: float) -> ExerciseCell:
+        one, whole = cells.get((student.person, exercise), NO_ANSWER), exercise == WHOLE
         return ExerciseCell(
             exercise=exercise,
-            link=link,
-            points=points,
+            link=Hyperlink("", translate("The whole assignment")) if whole else link_to(visit.site, exercise),
+            points=total(cells, student.person, assignment) if whole else one.points,
             most=most,
-            overridden=key in cells and cells[key].overridden,
-            excused=is_excused(cells, student.person, assignment)
-            if exercise == WHOLE
-            else cells.get(key, _NONE).excused,
-            begun=key in cells or exercise == WHOLE,
+            overridden=one.overridden,
+            excused=is_excused(cells, student.person, assignment) if whole else one.excused,
+            begun=whole or one is not NO_ANSWER,
             chosen=exercise == chosen,
             rows=tuple(_cell_row(visit.site, exercise, one, most, zone, now) for one in given.get(exercise, ())),
-            changes=tuple(_cell_line(row, zone, now) for row in changes.get(exercise, ())),
+            changes=tuple((row, on_the_calendar(row.at, zone, now)) for row in changes.get(exercise, ())),
         )
 
-    return (
-        *(
-            cell(
-                entry.exercise,
-                link_to(visit.site, entry.exercise),
-                cells.get((student.person, entry.exercise), _NONE).points,
-                entry.points,
-            )
-            for entry in assignment.personal(student.learner).entries
-        ),
-        cell(
-            WHOLE,
-            Hyperlink("", translate("The whole assignment")),
-            total(cells, student.person, assignment),
-            possible_in(cells, student.person, assignment),
-        ),
-    )
+    own = [cell(entry.exercise, entry.points) for entry in assignment.personal(student.learner).entries]
+    return (*own, cell(WHOLE, possible_in(cells, student.person, assignment)))
 
 
 def _cell_row(site: Site, exercise: str, one: CountedAnswer, most: float, zone: ZoneInfo, now: datetime) -> GivenRow:
@@ -269,10 +241,6 @@ def _cell_row(site: Site, exercise: str, one: CountedAnswer, most: float, zone: 
     )
 
 
-def _cell_line(row: OverrideRow, zone: ZoneInfo, now: datetime) -> OverrideLine:
-    return OverrideLine(row.points, row.excused, row.by, row.why, on_the_calendar(row.at, zone, now))
-
-
 def _stage(visit: ClassVisit, one: Assignment, student: Member) -> PathAssignment:
     cells = cells_of(visit.session, visit.site.secret, one, [student])
     work = {each.exercise: each for each in work_in(visit.session, visit.site.secret, one, [student])}
@@ -290,7 +258,7 @@ def _stage(visit: ClassVisit, one: Assignment, student: Member) -> PathAssignmen
                 visit,
                 f"{book}?exercise={entry.exercise}#chosen",
                 work.get(entry.exercise, ExerciseActivity(person=student.person, exercise=entry.exercise)),
-                cells.get((student.person, entry.exercise), Cell(0.0)),
+                cells.get((student.person, entry.exercise), NO_ANSWER),
                 entry.points,
             )
             for entry in one.personal(student.learner).entries

@@ -2,7 +2,7 @@
 
 import hashlib
 import re
-from collections.abc import Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 from sqlmodel import Session, col, select
 
 from app.classes.people.assignments import Assignment, AssignmentEntry, assignments_of, create_assignment, entries_left
-from app.classes.people.policy import GroupDates, Policy
+from app.classes.people.policy import DATES, ENDS, GroupDates, Policy
 from app.core.errors import InputError, NotFoundError
 from app.core.translation import noted, plural, translate
 from app.core.translation.dates import weekday
@@ -21,6 +21,7 @@ from app.server.db.people import AssignmentRow
 # Python 3.14 reads 24:00 as the start of the next day; some who type it mean that of this one.
 _TYPED = re.compile(r"\d{4}-\d\d-\d\dT([01]\d|2[0-3]):\d\d(:\d\d)?")
 _FIRST, _LAST = 2000, 2200  # years
+_DATES = {"opens": noted("opens {moment}"), "due": noted("due {moment}"), "closes": noted("closes {moment}")}
 _HOUR, _MINUTE = 3600, 60
 _TWICE_FIRST = noted(
     "clocks in {zone} show {typed:%H:%M} twice on {day}: the first is used, which is {chosen:%H:%M} UTC"
@@ -115,6 +116,16 @@ def on_the_calendar(at: datetime, zone: ZoneInfo, now: datetime) -> str:
     return f"{day}, {local:%H:%M}"
 
 
+def dates_in_words(
+    policy: Policy, now: datetime, moment: Callable[[datetime, ZoneInfo, datetime], str] = in_words
+) -> tuple[str, ...]:
+    """The dates that *policy* sets, each in words; the close only where it is not the due date."""
+    dates = {name: at for name in DATES if (at := getattr(policy, name)) is not None}
+    if policy.closes == policy.due:
+        dates.pop("closes", None)
+    return tuple(translate(_DATES[name], moment=moment(at, policy.zone, now)) for name, at in dates.items())
+
+
 def how_far(at: datetime, zone: ZoneInfo, now: datetime) -> str:
     """How far *at* is from *now*: by the calendar from a day on, else by the clock.
 
@@ -152,7 +163,6 @@ def _by_the_clock(seconds: float) -> str:
 
 _WEEK = timedelta(weeks=1)
 MOST_WEEKS = 1_000
-_ENDS = {"opens": False, "due": True, "closes": True}  # whether something ends then
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -270,7 +280,7 @@ def _copy(one: Assignment, weeks: int, zone: ZoneInfo, known: Container[str]) ->
     def moved(dates: Policy | GroupDates) -> dict[str, Any]:
         found = {
             name: local_moment(_later(at, one.policy.zone, weeks), zone, ends=ends)
-            for name, ends in _ENDS.items()
+            for name, ends in ENDS.items()
             if (at := getattr(dates, name)) is not None
         }
         notes.update(dict.fromkeys(moment.note for moment in found.values() if moment.note))
@@ -297,7 +307,7 @@ def _later(at: datetime, zone: ZoneInfo, weeks: int) -> datetime:
 
 def _days(one: Assignment) -> Iterable[date]:
     """The days of the dates of an assignment."""
-    found = (getattr(dates, name) for dates in (one.policy, *one.groups) for name in _ENDS)
+    found = (getattr(dates, name) for dates in (one.policy, *one.groups) for name in ENDS)
     return (at.astimezone(one.policy.zone).date() for at in found if at is not None)
 
 

@@ -225,14 +225,7 @@ def create_assignment(
     Raises:
         InputError: the title, a rule, an entry, a pool or the dates of a group are not valid.
     """
-    row = AssignmentRow(class_id=class_id, title=clean_name(title), draws=" ".join(map(str, draws)))
-    session.add(_with(row, policy))
-    session.flush()
-    if row.id is None:
-        raise ValueError("the assignment got no number")
-    _store_entries(session, row.id, entries, draws)
-    store_group_dates(session, row.id, policy, groups)
-    return row.id
+    return _store(session, AssignmentRow(class_id=class_id, title=""), title, policy, entries, groups, draws)
 
 
 def change_assignment(
@@ -253,10 +246,27 @@ def change_assignment(
     row = _assignments_row(session, assignment)
     if groups is None:
         groups = assignment_with(session, assignment).groups
-    row.title, row.changed, row.draws = clean_name(title), now(), " ".join(map(str, draws))
+    row.changed = now()
+    _store(session, row, title, policy, entries, groups, draws)
+
+
+def _store(
+    session: Session,
+    row: AssignmentRow,
+    title: str,
+    policy: Policy,
+    entries: Iterable[AssignmentEntry],
+    groups: Iterable[GroupDates],
+    draws: Sequence[int],
+) -> int:
+    """The number of the assignment of *row*, as it is to be from now on."""
+    row.title, row.draws = clean_name(title), " ".join(map(str, draws))
     session.add(_with(row, policy))
-    _store_entries(session, assignment, entries, draws)
-    store_group_dates(session, assignment, policy, groups)
+    session.flush()
+    number = row.id or 0
+    _store_entries(session, number, entries, draws)
+    store_group_dates(session, number, policy, groups)
+    return number
 
 
 def change_groups(session: Session, stored: Assignment, groups: Iterable[GroupDates]) -> None:

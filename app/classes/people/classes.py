@@ -78,21 +78,18 @@ class Member:
     learner: str
     role: Role
     name: str
-    outside_id: str
-    has_code: bool
+    outside_id: str = ""
+    has_code: bool = False
     group: str = ""
     time_factor: float = 1.0
 
+    def named(self) -> dict[str, Any]:
+        """How JSON names the member."""
+        return {"number": self.person, "id": self.outside_id, "name": self.name}
+
     def described(self) -> dict[str, Any]:
         """What JSON says of the member."""
-        return {
-            "number": self.person,
-            "id": self.outside_id,
-            "name": self.name,
-            "role": self.role.word,
-            "group": self.group,
-            "time_factor": self.time_factor,
-        }
+        return {**self.named(), "role": self.role.word, "group": self.group, "time_factor": self.time_factor}
 
 
 def create_class(session: Session, secret: str, name: str, zone: str = "UTC", *, pseudonyms: bool = False) -> ClassRow:
@@ -285,10 +282,10 @@ def renew_seat_code(session: Session, row: MemberRow) -> str:
     return code
 
 
-def member_of_seat_code(session: Session, code: str) -> MemberRow | None:
-    """The member whose seat code it is, of a class that they have not left."""
+def member_of_seat_code(session: Session, code: str, class_id: int | None = None) -> MemberRow | None:
+    """The member whose seat code it is, of a class that they have not left; of *class_id* only, if that is given."""
     row = seat_of_code(session, code)
-    return row if row is not None and row.left is None else None
+    return row if row and row.left is None and class_id in (None, row.class_id) else None
 
 
 def role_in(session: Session, class_id: int, person: int | None) -> Role | None:
@@ -407,12 +404,6 @@ def join_as(session: Session, row: ClassRow, person: SignedIn, name: str = "") -
     code = renew_seat_code(session, member) if member.code_digest is None else ""
     session.commit()
     return NewMember(member.class_id, called, code)
-
-
-def seat_with(session: Session, code: str, class_id: int | None = None) -> MemberRow | None:
-    """The member whose seat code it is; of the class *class_id* only, if that is given."""
-    found = member_of_seat_code(session, code)
-    return found if found and class_id in (None, found.class_id) else None
 
 
 def _person_of_learner(session: Session, learner: str, name: str) -> PersonRow:

@@ -26,7 +26,7 @@ from app.classes.people.gradebook import (
     override,
     points_in,
 )
-from app.classes.people.rosters import bare_id, by_bare_id
+from app.classes.people.rosters import MemberIndex
 from app.core.errors import InputError, nearest
 from app.core.translation import translate
 
@@ -145,8 +145,8 @@ def grades_file(
     for member in members:
         if is_taken(form, member.outside_id):
             points = [
-                _EXCUSED[form] if _excused(book, member, column) else number(_now(book, member, column))
-                for column in columns
+                _EXCUSED[form] if excused else number(now)
+                for now, excused in (_now(book, member, column) for column in columns)
             ]
             student = StudentPoints.of(member.person, list(assignments.values()), book, lowest or 0)
             table.append([*identity(member), *points, *(number(one.value(student)) for one in sums)])
@@ -206,15 +206,13 @@ def points_difference(
     lines = _grade_lines(file, identity, columns, left_out)
     changes: list[PointsChange] = []
     same = 0
-    for line, member in _matched(lines, _StudentFinder(members), left_out):
+    for line, member in _matched(lines, MemberIndex(members), left_out):
         for column, given in line.points:
-            before, points = (
-                _now(book, member, column),
-                None if given is None else float(given) + 0.0,
-            )  # no minus before 0
+            before, excused = _now(book, member, column)
+            points = None if given is None else float(given) + 0.0  # no minus before 0
             if says := _not_possible(points or 0.0, member, column):
                 left_out.append(translate("line {line}: {error}", line=line.line, error=says))
-            elif _is_same(before, given, excused=_excused(book, member, column)):
+            elif _is_same(before, given, excused=excused):
                 same += 1
             else:
                 changes.append(PointsChange(member, column, before, points))
@@ -366,67 +364,51 @@ def store_difference(session: Session, found: PointsDifference, by: str, why: st
         override(session, assignment, given, by, why)
 
 
-def _now(book: Book, member: Member, column: FileColumn) -> float | None:
-    """The points of *member* in a column; none without an answer or an override."""
-    cells = book[column.assignment.id]
-    if column.exercise != WHOLE:
-        cell = cells.get((member.person, column.exercise))
-        return cell.points if cell and not cell.excused else None
-    return points_in(cells, member.person, column.assignment)
-
-
-def _excused(book: Book, member: Member, column: FileColumn) -> bool:
-    """Whether the student is excused in a column."""
+def _now(book: Book, member: Member, column: FileColumn) -> tuple[float | None, bool]:
+    """The points of *member* in a column, none without an answer or an override; and whether it is excused."""
     cells = book[column.assignment.id]
     if column.exercise == WHOLE:
-        return is_excused(cells, member.person, column.assignment)
+        return points_in(cells, member.person, column.assignment), is_excused(cells, member.person, column.assignment)
     cell = cells.get((member.person, column.exercise))
-    return cell is not None and cell.excused
+    if cell is None or cell.excused:
+        return None, cell is not None
+    return cell.points, False
 
 
-class _StudentFinder:
-    """Finds the student of a line: by number, by the id in other systems, or by a name."""
+def _student(students: MemberIndex, line: GradeLine) -> Member:
+    """The student of *line*.
 
-    def __init__(self, members: Sequence[Member]) -> None:
-        self._numbers = {one.person: one for one in members}
-        self._ids = {one.outside_id: one for one in members if one.outside_id}
-        self._bare = by_bare_id(members)
-        names = Counter(one.name.casefold() for one in members)
-        self._names = {one.name.casefold(): one for one in members if names[one.name.casefold()] == 1}
-
-    def of(self, line: GradeLine) -> Member:
-        """The student of *line*.
-
-        Raises:
-            InputError: there is none; the message names the nearest.
-        """
-        if line.outside_id:
-            if found := self._ids.get(line.outside_id) or self._bare.get(bare_id(line.outside_id)):
-                return found
-            near = nearest(line.outside_id, self._ids)
-            raise InputError(
-                translate("no student has the id {outside_id!r}{near}", outside_id=line.outside_id[:60], near=near)
-            )
-        if line.number is not None:
-            if line.number in self._numbers:
-                return self._numbers[line.number]
-            raise InputError(translate("no student has the number {count}", count=line.number))
-        if line.name.casefold() in self._names:
-            return self._names[line.name.casefold()]
-        near = nearest(line.name.casefold(), self._names)
+    Raises:
+        InputError: there is none; the message names the nearest.
+    """
+    if line.outside_id:
+        if found := students.with_id(line.outside_id):
+            return found
+        near = nearest(line.outside_id, students.ids)
         raise InputError(
-            translate("no student, or more than one, is called {name!r}{near}", name=line.name[:60], near=near)
+            translate("no student has the id {outside_id!r}{near}", outside_id=line.outside_id[:60], near=near)
         )
+    if line.number is not None:
+        if line.number in students.numbers:
+            return students.numbers[line.number]
+        raise InputError(translate("no student has the number {count}", count=line.number))
+    name = line.name.casefold()
+    if name in students.names:
+        return students.names[name]
+    near = nearest(name, students.names)
+    raise InputError(
+        translate("no student, or more than one, is called {name!r}{near}", name=line.name[:60], near=near)
+    )
 
 
 def _matched(
-    lines: Sequence[GradeLine], whose: _StudentFinder, left_out: list[str]
+    lines: Sequence[GradeLine], students: MemberIndex, left_out: list[str]
 ) -> Iterator[tuple[GradeLine, Member]]:
     """Each line with its student; those without one, and second ones, are *left_out*."""
     seen: dict[int, int] = {}
     for line in lines:
         try:
-            member = whose.of(line)
+            member = _student(students, line)
         except InputError as error:
             left_out.append(translate("line {line}: {error}", line=line.line, error=error))
             continue

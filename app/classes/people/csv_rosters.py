@@ -12,11 +12,10 @@ from itertools import chain
 
 from app.classes.people.classes import Member, Role
 from app.classes.people.csv_text import CsvRow, csv_text, read_csv
-from app.classes.people.persons import clean_name
+from app.classes.people.persons import clean_id, clean_name
 from app.classes.people.policy import read_factor
 from app.core.errors import InputError, nearest
 from app.core.translation import noted, translate
-from app.server.db.people import SUBJECT_LIMIT
 
 SYSTEMS = "Canvas, Moodle, Blackboard, Open edX"
 _SHOWN = 5  # problems that are reported
@@ -76,7 +75,7 @@ class RosterFormat:
     """
 
     system: str
-    signs: tuple[frozenset[str], ...]
+    signs: tuple[tuple[str, ...], ...]
     titles: Mapping[str, tuple[str, ...]]
     person: str = ""
     login: str = ""
@@ -115,17 +114,13 @@ class ReadRoster:
         return tuple(one for place, one in enumerate(self.layout.titles) if one and place not in read)
 
 
-def _sign(*titles: str) -> frozenset[str]:
-    return frozenset(titles)
-
-
 # By titles without spaces and signs. Canvas: lib/gradebook_exporter.rb, and the file of its groups. Moodle: the text
 # export of its gradebook, the table of participants, and its grading worksheets. Blackboard: Download Grades.
 # Open edX: the grade report and the profiles of learners, whose ids are numbers of their own.
 _FORMATS = (
     RosterFormat(
         system="Canvas",
-        signs=(_sign("sisloginid"), _sign("student", "lastname")),
+        signs=(("sisloginid",), ("student", "lastname")),
         titles={
             "id": ("sisuserid", "id"),
             "last-first": ("student",),
@@ -139,22 +134,18 @@ _FORMATS = (
     ),
     RosterFormat(
         system="Canvas",
-        signs=(_sign("canvasuserid"), _sign("name")),
+        signs=(("canvasuserid",), ("name",)),
         titles={"id": ("userid", "canvasuserid"), "name": ("name",), "group": ("groupname",)},
     ),
     RosterFormat(
         system="Blackboard",
-        signs=(_sign("firstname"), _sign("lastname"), _sign("username"), _sign("studentid")),
+        signs=(("firstname",), ("lastname",), ("username",), ("studentid",)),
         titles={"id": ("studentid", "username"), "first": ("firstname",), "last": ("lastname",)},
         login="username",
     ),
     RosterFormat(
         system="Moodle",
-        signs=(
-            _sign("firstname", "fullname"),
-            _sign("lastname", "surname", "fullname"),
-            _sign("idnumber", "emailaddress", "groups"),
-        ),
+        signs=(("firstname", "fullname"), ("lastname", "surname", "fullname"), ("idnumber", "emailaddress", "groups")),
         titles={
             "id": ("idnumber", "username"),
             "name": ("fullname",),
@@ -168,8 +159,8 @@ _FORMATS = (
     RosterFormat(
         system="Open edX",
         signs=(
-            _sign("username"),
-            _sign("enrollmenttrack", "certificateeligible", "enrollmentmode", "verificationstatus", "yearofbirth"),
+            ("username",),
+            ("enrollmenttrack", "certificateeligible", "enrollmentmode", "verificationstatus", "yearofbirth"),
         ),
         titles={"id": ("username",), "name": ("name",), "group": ("cohortname", "cohort")},
     ),
@@ -188,7 +179,7 @@ _OWN = RosterFormat(
     },
 )
 _OWN_TITLES = frozenset(chain.from_iterable(_OWN.titles.values()))
-_OWN_CORES = (_sign("id", "name"), _sign("id", "first name", "last name"))  # beside these, ours may have others
+_OWN_CORES = (("id", "name"), ("id", "first name", "last name"))  # beside these, ours may have others
 
 
 def write_roster(members: Iterable[Member]) -> str:
@@ -214,7 +205,7 @@ def title_key(cell: str) -> str:
 def foreign_format(titles: Sequence[str]) -> RosterFormat | None:
     """The format of the other system whose file has *titles*; None if none is known."""
     keys = {title_key(cell) for cell in titles}
-    return next((one for one in _FORMATS if all(keys & sign for sign in one.signs)), None)
+    return next((one for one in _FORMATS if all(keys.intersection(sign) for sign in one.signs)), None)
 
 
 def read_roster(content: bytes | str, columns: Sequence[str] = (), first_line: int = 0) -> ReadRoster:
@@ -290,7 +281,7 @@ def _format_of(titles: Sequence[str]) -> RosterFormat | None:
         return found
     keys = {title_key(cell) for cell in titles}
     own = keys <= _OWN_TITLES and not keys.isdisjoint(("id", "name", "firstname"))
-    return _OWN if own or any(core <= set(titles) for core in _OWN_CORES) else None
+    return _OWN if own or any(set(core) <= set(titles) for core in _OWN_CORES) else None
 
 
 def _known_layout(form: RosterFormat, titles: tuple[str, ...], rows: Sequence[CsvRow]) -> RosterLayout:
@@ -437,20 +428,6 @@ def _turned(name: str) -> str:
     """
     last, *others = (part.strip() for part in re.split(r"[,，]", name))
     return ", ".join([f"{others[0]} {last}".strip(), *others[1:]]) if others else name
-
-
-def clean_id(text: str) -> str:
-    """*text* as an id of a person in other systems; it may be empty.
-
-    Raises:
-        InputError: it is too long or unprintable.
-    """
-    found = unicodedata.normalize("NFC", text.strip().removeprefix("#"))
-    if len(found) > SUBJECT_LIMIT or not found.isprintable():
-        raise InputError(
-            translate("an id has at most {subject_limit} printable characters", subject_limit=SUBJECT_LIMIT)
-        )
-    return found
 
 
 def read_id(cell: str) -> str:

@@ -4,15 +4,16 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from itertools import islice
+from typing import Any
 
 from sqlalchemy import ColumnElement, delete, exists, update
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, select
 
 from app.classes.people.assignments import Assignment, assignments_of, mark_changed
-from app.classes.people.classes import Member, Role, classes_of, members_of, number_of
+from app.classes.people.classes import Role, classes_of, members_of, number_of
 from app.classes.people.counted_answers import Drawings, former_learners
-from app.classes.people.members import in_parts, remove_members
+from app.classes.people.members import delete_persons, in_parts, remove_members
 from app.classes.people.merges import merged_into
 from app.core.errors import InputError
 from app.core.translation import translate
@@ -31,10 +32,8 @@ from app.server.db.people import (
     SessionRow,
     SittingRow,
 )
-from app.server.db.personal import collect_everything, delete_learners
+from app.server.db.personal import collect_everything
 from app.server.db.tables import AttemptRow, BoardRow, DailyGuessRow, LabRunRow, PredictionRow, RevealRow, now
-
-_LEARNERS = 500  # of a query: databases limit its parameters
 
 
 class ClassWork:
@@ -87,7 +86,8 @@ def results_of_class(
     found = _member_rows(session, [one.learner for one in students], after, limit, work, since)
     members = {one.learner: one for one in students}
     for row in found:
-        yield {**answer_result(row), "learner": _member_label(members[row.learner])}
+        member = members[row.learner]
+        yield {**answer_result(row), "learner": member.outside_id or str(member.person)}  # as a check calls them
 
 
 def results_of_learner(session: Session, learner: str) -> Iterator[Mapping[str, object]]:
@@ -123,9 +123,8 @@ def _member_rows(
     since: datetime | None = None,
 ) -> Iterator[AttemptRow]:
     """The rows in order, those that a class caused; of many learners, those of a part of them at a time."""
-    parts = [learners[start : start + _LEARNERS] for start in range(0, len(learners), _LEARNERS)]
     found: list[int] = []
-    for part in parts:
+    for part in in_parts(learners):
         numbers = (
             columns(col(AttemptRow.id), *(getattr(AttemptRow, name) for name in ("learner", "exercise", "seed", "at")))
             .where(col(AttemptRow.learner).in_(part), col(AttemptRow.id) > after)
@@ -138,9 +137,7 @@ def _member_rows(
         given = session.connection().execute(numbers.limit(limit) if work is None else numbers)
         theirs = (row.id for row in given if work is None or work.caused(row.learner, row.exercise, row.seed, row.at))
         found += islice(theirs, limit)
-    found = sorted(found)[:limit]
-    for start in range(0, len(found), _LEARNERS):
-        some = found[start : start + _LEARNERS]
+    for some in in_parts(sorted(found)[:limit]):
         rows = select(AttemptRow).where(col(AttemptRow.id).in_(some)).order_by(col(AttemptRow.id))
         yield from session.exec(rows)
         session.expunge_all()
@@ -156,21 +153,8 @@ def _sent_answer(text: str) -> object:
         return text
 
 
-def _member_label(member: Member) -> str:
-    """What a check calls a member: the id of the other system, or the person's number."""
-    return member.outside_id or str(member.person)
-
-
-_OfPerson = (
-    type[IdentityRow]
-    | type[MemberRow]
-    | type[ExtensionRow]
-    | type[SittingRow]
-    | type[OverrideRow]
-    | type[OutboxRow]
-    | type[SessionRow]
-)
-_ABOUT: Mapping[str, _OfPerson] = {
+# Tables by the names that their rows have in a file.
+_ABOUT: Mapping[str, Any] = {
     "identities": IdentityRow,
     "memberships": MemberRow,
     "extensions": ExtensionRow,
@@ -179,14 +163,8 @@ _ABOUT: Mapping[str, _OfPerson] = {
     "scores_sent": OutboxRow,
     "browsers": SessionRow,
 }
-_OfAssignment = type[ExtensionRow] | type[SittingRow] | type[OverrideRow] | type[OutboxRow]
-_DATES_AND_POINTS: Mapping[str, type[ExtensionRow] | type[SittingRow] | type[OverrideRow]] = {
-    "extensions": ExtensionRow,
-    "sittings": SittingRow,
-    "overrides": OverrideRow,
-}
-_OfWork = type[AttemptRow] | type[RevealRow] | type[PredictionRow]
-_WORK: Mapping[str, _OfWork] = {"attempts": AttemptRow, "reveals": RevealRow, "predictions": PredictionRow}
+_DATES_AND_POINTS: Mapping[str, Any] = {"extensions": ExtensionRow, "sittings": SittingRow, "overrides": OverrideRow}
+_WORK: Mapping[str, Any] = {"attempts": AttemptRow, "reveals": RevealRow, "predictions": PredictionRow}
 # Rows of a learner that no class has graded.
 _NEVER_GRADED = (
     RevealRow,
@@ -256,9 +234,7 @@ def forget_member(session: Session, secret: str, row: MemberRow) -> None:
     mark_changed(session, row.class_id)
 
 
-def _of_assignments(
-    work: ClassWork, row: MemberRow
-) -> Iterator[tuple[str, _OfAssignment, Sequence[ColumnElement[bool]]]]:
+def _of_assignments(work: ClassWork, row: MemberRow) -> Iterator[tuple[str, Any, Sequence[ColumnElement[bool]]]]:
     """The tables with dates and points of a member, and which of their rows these are."""
     numbers = [one.id for one in work.assignments]
     for name, table in _DATES_AND_POINTS.items():
@@ -267,7 +243,7 @@ def _of_assignments(
     yield "scores_sent", OutboxRow, (col(OutboxRow.person) == row.person, col(OutboxRow.link).in_(links))
 
 
-def _done(session: Session, work: ClassWork, learner: str) -> Iterator[tuple[str, _OfWork, Sequence[int]]]:
+def _done(session: Session, work: ClassWork, learner: str) -> Iterator[tuple[str, Any, Sequence[int]]]:
     """The tables of what *learner* did, and the numbers of the rows that the class caused."""
     for name, table in _WORK.items():
         rows = columns(col(table.id), col(table.exercise), col(table.seed), col(table.at)).where(
@@ -289,16 +265,6 @@ def _has_way_in(session: Session, person: int) -> bool:
     return any(session.exec(rows.limit(1)).first() is not None for rows in open_ways)
 
 
-def leave_class(session: Session, class_id: int, person: int) -> None:
-    """Take *person* out of a class; answers stay. Commits.
-
-    Raises:
-        InputError: the class would have no teacher.
-    """
-    remove_members(session, class_id, [person])
-    session.commit()
-
-
 def delete_person(session: Session, person: PersonRow) -> bool:
     """Delete *person*, and return whether answers stay, without a name. Commits.
 
@@ -310,22 +276,15 @@ def delete_person(session: Session, person: PersonRow) -> bool:
     """
     number = number_of(person)
     _refuse_last_teacher(session, number)
-    _delete_merged(session, merged_into(session, number))
+    merged = select(PersonRow).where(col(PersonRow.id).in_(merged_into(session, number)))
+    delete_persons(session, {number_of(row): row.learner for row in session.exec(merged)})  # what they had is theirs
     graded = _graded(session, number, person.learner)
     if graded:
         _forget(session, person, graded)
     else:
-        delete_learners(session, [person.learner])
-        session.connection().execute(delete(PersonRow).where(col(PersonRow.id) == number))
+        delete_persons(session, {number: person.learner})
     session.commit()
     return bool(graded)
-
-
-def _delete_merged(session: Session, persons: Collection[int]) -> None:
-    """Delete those who became part of another person: what they had is that person's."""
-    rows = session.exec(select(PersonRow).where(col(PersonRow.id).in_(persons))).all()
-    delete_learners(session, [row.learner for row in rows])
-    session.connection().execute(delete(PersonRow).where(col(PersonRow.id).in_(persons)))
 
 
 def _forget(session: Session, person: PersonRow, graded: Mapping[int, Collection[str]]) -> None:

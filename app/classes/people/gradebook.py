@@ -121,9 +121,7 @@ class Grades:
     def _described(self, member: Member) -> Mapping[str, object]:
         own = self.of(member.person)
         return {
-            "number": member.person,
-            "id": member.outside_id,
-            "name": member.name,
+            **member.named(),
             "group": member.group,
             "points": {str(one.id): points for one, points in zip(self.assignments, own.points, strict=True)},
             "excused": [one.id for one in self.assignments if is_excused(self.cells[one.id], member.person, one)],

@@ -13,20 +13,11 @@ from sqlmodel import Session, col, select
 
 from app.classes.people.assignments import mark_changed
 from app.classes.people.classes import Member, Role, members_of, number_of
-from app.classes.people.persons import clean_name, random_code, seat_digest
+from app.classes.people.persons import clean_id, clean_name, random_code, seat_digest
 from app.classes.people.policy import check_factor
 from app.core.errors import InputError, NotFoundError, nearest
 from app.core.translation import noted, translate
-from app.server.db.people import (
-    SUBJECT_LIMIT,
-    AssignmentRow,
-    ClassRow,
-    GroupDatesRow,
-    IdentityRow,
-    MemberRow,
-    PersonRow,
-    SessionRow,
-)
+from app.server.db.people import AssignmentRow, ClassRow, GroupDatesRow, IdentityRow, MemberRow, PersonRow, SessionRow
 from app.server.db.personal import delete_learners
 from app.server.db.tables import AttemptRow, TokenRow, now
 
@@ -101,11 +92,7 @@ def rename_member(session: Session, class_id: int, person: int, name: str, outsi
         NotFoundError: they are not in the class.
     """
     row = member_row(session, class_id, person)
-    outside = outside.strip()
-    if len(outside) > SUBJECT_LIMIT or not outside.isprintable():
-        raise InputError(
-            translate("an id has at most {subject_limit} printable characters", subject_limit=SUBJECT_LIMIT)
-        )
+    outside = clean_id(outside)
     if outside != row.outside_id and (other := holder_of_id(session, class_id, outside)):
         raise InputError(
             translate(
@@ -347,7 +334,7 @@ def rename_group(session: Session, class_id: int, before: str, after: str) -> No
     if name != before and any(one.name == name for one in class_groups(session, class_id)):
         raise InputError(translate("another group is called {name}", name=name))
     run = session.connection().execute
-    for table, mine in ((MemberRow, _members(class_id)), (GroupDatesRow, _dates(class_id))):
+    for table, mine in ((MemberRow, col(MemberRow.class_id) == class_id), (GroupDatesRow, _dates(class_id))):
         named = col(table.group_name) == before
         run(update(table).where(mine, named).values(group_name=name))
     session.expire_all()
@@ -362,7 +349,7 @@ def dissolve_group(session: Session, class_id: int, name: str) -> None:
     _refuse_absent(session, class_id, name)
     run = session.connection().execute
     named = col(MemberRow.group_name) == name
-    run(update(MemberRow).where(_members(class_id), named).values(group_name=""))
+    run(update(MemberRow).where(col(MemberRow.class_id) == class_id, named).values(group_name=""))
     run(delete(GroupDatesRow).where(_dates(class_id), col(GroupDatesRow.group_name) == name))
     session.expire_all()
     mark_changed(session, class_id)
@@ -372,10 +359,6 @@ def _refuse_absent(session: Session, class_id: int, name: str) -> None:
     known = [one.name for one in class_groups(session, class_id)]
     if name not in known:
         raise NotFoundError(translate(_UNKNOWN, name=name[:60], near=nearest(name, known)))
-
-
-def _members(class_id: int) -> ColumnElement[bool]:
-    return col(MemberRow.class_id) == class_id
 
 
 def _dates(class_id: int) -> ColumnElement[bool]:
@@ -391,14 +374,19 @@ def delete_class(session: Session, row: ClassRow) -> int:
     """
     class_id = number_of(row)
     gone = _only_here(session, class_id)
-    for learners in in_parts(gone.values()):
-        delete_learners(session, learners)
-    for persons in in_parts(gone):
-        session.connection().execute(delete(PersonRow).where(col(PersonRow.id).in_(persons)))
+    delete_persons(session, gone)
     session.connection().execute(delete(TokenRow).where(col(TokenRow.class_id) == class_id))
     session.connection().execute(delete(ClassRow).where(col(ClassRow.id) == class_id))
     session.expire_all()
     return len(gone)
+
+
+def delete_persons(session: Session, gone: Mapping[int, str]) -> None:
+    """Delete persons, by number, with all that their learners have; not committed."""
+    for learners in in_parts(gone.values()):
+        delete_learners(session, learners)
+    for persons in in_parts(gone):
+        session.connection().execute(delete(PersonRow).where(col(PersonRow.id).in_(persons)))
 
 
 def refuse_other_name(typed: str, name: str) -> None:

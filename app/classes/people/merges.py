@@ -52,7 +52,8 @@ def merge_members(session: Session, class_id: int, kept: int, gone: int, *, own:
     """
     hold(session, class_id)
     _refuse_others(session, class_id, kept, gone)
-    waits = _own_masters(session, [kept, gone], own)
+    both = [kept, gone]
+    waits = with_identity(session, both) | in_other_classes(session, both, own)
     if not waits:
         return merge_persons(session, kept, gone, by, class_id=class_id)
     same = MergeRow.class_id == class_id, MergeRow.kept == kept, MergeRow.gone == gone
@@ -85,9 +86,10 @@ def merge_persons(
     if kept == gone:
         raise InputError(translate("these are the same person: choose another one"))
     stays, goes = _person(session, kept), _person(session, gone)
+    identities = select(IdentityRow).where(IdentityRow.person == gone)
     moved: dict[str, Any] = {
         "rows": movable_rows(session, goes.learner, stays.learner),
-        "identities": _identities(session, gone),
+        "identities": [(row.issuer, row.subject) for row in session.exec(identities)],
         "overrides": list(session.exec(select(OverrideRow.id).where(OverrideRow.person == gone))),
         **{name: _free(session, one, kept, gone) for name, one in _OF_AN_ASSIGNMENT.items()},
         "classes": [one.class_id for person in (kept, gone) for one in _present(session, person)],
@@ -228,11 +230,6 @@ def _are_students(session: Session, row: MergeRow) -> bool:
     return roles == {Role.STUDENT}
 
 
-def _own_masters(session: Session, persons: Collection[int], own: Collection[int]) -> set[int]:
-    """Those of *persons* who sign in by themselves, or are in another class than *own*."""
-    return with_identity(session, persons) | in_other_classes(session, persons, own)
-
-
 def _entered_since(session: Session, row: MergeRow, own: Collection[int]) -> bool:
     """Whether one of the two has entered another class than *own* since a merge."""
     here = [one for person in (row.kept, row.gone) for one in _present(session, person)]
@@ -305,11 +302,6 @@ def _present(session: Session, person: int) -> Sequence[MemberRow]:
     """The memberships of *person*, who has not left."""
     rows = select(MemberRow).where(MemberRow.person == person, col(MemberRow.left).is_(None))
     return session.exec(rows.order_by(col(MemberRow.class_id))).all()
-
-
-def _identities(session: Session, person: int) -> list[tuple[str, str]]:
-    rows = session.exec(select(IdentityRow).where(IdentityRow.person == person))
-    return [(row.issuer, row.subject) for row in rows]
 
 
 def _free(session: Session, table: type[ExtensionRow | SittingRow], kept: int, gone: int) -> list[int]:

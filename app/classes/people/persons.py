@@ -16,7 +16,7 @@ from sqlmodel import Session, col, select
 from app.core.errors import InputError, RefusedError
 from app.core.translation import noted, translate
 from app.server.db.learner_cookie import new_learner, secret_of
-from app.server.db.people import DIGEST_LENGTH, IdentityRow, MemberRow, PersonRow, SessionRow
+from app.server.db.people import DIGEST_LENGTH, SUBJECT_LIMIT, IdentityRow, MemberRow, PersonRow, SessionRow
 from app.server.db.session import BatchedLookup, open_connection, open_writing_session, outage_of
 from app.server.db.tables import NAME_LIMIT, now
 from app.site.members import SignedIn
@@ -127,6 +127,20 @@ def clean_name(text: str) -> str:
             )
         )
     return name
+
+
+def clean_id(text: str) -> str:
+    """*text* as an id of a person in other systems; it may be empty.
+
+    Raises:
+        InputError: it is too long or unprintable.
+    """
+    found = unicodedata.normalize("NFC", text.strip().removeprefix("#"))
+    if len(found) > SUBJECT_LIMIT or not found.isprintable():
+        raise InputError(
+            translate("an id has at most {subject_limit} printable characters", subject_limit=SUBJECT_LIMIT)
+        )
+    return found
 
 
 def new_person(session: Session, name: str = "") -> PersonRow:

@@ -28,8 +28,7 @@ class NumberRule:
     """A rule that is a number: its *label* and *help* in a form, and *what* an error calls it.
 
     It is *times* as much as what is typed, of which *per* make one, and at most *most* of that. *typed* is its
-    name in the form, if that is another; *blank*: nothing typed is 0. Students are told *words*, if there are
-    any, where the rule is not the usual one.
+    name in the form, if that is another; *blank*: nothing typed is 0.
     """
 
     label: str
@@ -40,7 +39,6 @@ class NumberRule:
     per: float = 1.0
     typed: str = ""
     blank: bool = False
-    words: str = ""
 
     def text(self, value: float) -> str:
         """*value* as it is typed."""
@@ -177,7 +175,8 @@ class Policy:
 
 
 RULES = tuple(name for name in Policy.__slots__ if name not in ("zone", "archived"))
-DATES = ("opens", "due", "closes")
+ENDS = {"opens": False, "due": True, "closes": True}  # the dates, and whether something ends then
+DATES = tuple(ENDS)
 _HINTS = get_type_hints(Policy, include_extras=True)
 # What a program sends for each rule but the dates, and how it is typed, by its name.
 RULE_TYPES: Mapping[str, Any] = {name: _HINTS[name] for name in RULES if name not in DATES}
@@ -446,7 +445,7 @@ def check_policy(policy: Policy) -> None:
 
 
 def _check_order(policy: Policy) -> None:
-    dates = [(name, date) for name in ("opens", "due", "closes") if (date := getattr(policy, name)) is not None]
+    dates = [(name, date) for name in DATES if (date := getattr(policy, name)) is not None]
     for (earlier, first), (later, second) in zip(dates, dates[1:], strict=False):
         if first > second:
             raise InputError(

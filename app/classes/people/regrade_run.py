@@ -12,6 +12,7 @@ from sqlmodel import Session, col, select
 from app.classes.people.assignments import Assignment, assignments_of
 from app.classes.people.classes import Member, Role, members_of
 from app.classes.people.counted_answers import Drawings, former_learners, since_joined
+from app.classes.people.members import in_parts
 from app.core.errors import AnswerError
 from app.core.translation import translate
 from app.course.content.catalog import Catalog
@@ -24,7 +25,6 @@ from app.server.db.tables import AttemptRow, now
 
 _AT_ONCE = 100  # answers between two writes
 _RUNS = 16  # programs that run, or wait for a slot, at once
-_LEARNERS = 1_000  # of a query
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,15 +168,14 @@ def _stale(
 ) -> Iterator[StaleAnswer]:
     drawings = Drawings(secret, assignment, former_learners(session))
     whose = {one.learner: one for one in students}
-    learners = sorted(whose)
-    for start in range(0, len(learners), _LEARNERS):
+    for learners in in_parts(sorted(whose)):
         rows = session.exec(
             select(AttemptRow)
             .where(
                 AttemptRow.exercise == exercise.id,
                 col(AttemptRow.id) > after,
                 ~col(AttemptRow.carried),
-                col(AttemptRow.learner).in_(learners[start : start + _LEARNERS]),
+                col(AttemptRow.learner).in_(learners),
                 *since_joined(assignment),
             )
             .order_by(col(AttemptRow.id))
@@ -193,9 +192,8 @@ def _stale(
 def _latest(session: Session, rows: Sequence[AttemptRow]) -> Mapping[int, tuple[str, float]]:
     """The digest and the score of the latest regrade, by attempt."""
     found: dict[int, tuple[str, float]] = {}
-    numbers = [row.id for row in rows]
-    for start in range(0, len(numbers), _LEARNERS):
-        some = col(RegradeRow.attempt).in_(numbers[start : start + _LEARNERS])
+    for numbers in in_parts(row.id for row in rows):
+        some = col(RegradeRow.attempt).in_(numbers)
         for row in session.exec(select(RegradeRow).where(some).order_by(col(RegradeRow.at))):
             found[row.attempt] = row.digest, row.score
     return found

@@ -226,7 +226,7 @@ def roster_difference(members: Sequence[Member], roster: Sequence[RosterEntry]) 
         InputError: the class would have too many members, or nobody in it has a number.
     """
     once, doubled = _without_doubles(roster)
-    find = _Finder(members, once)
+    find = RosterFinder(members, once)
     added: list[RosterEntry] = []
     changed: list[ChangedMember] = []
     found: list[ChangedMember] = []
@@ -395,43 +395,48 @@ def namesakes(members: Iterable[Member]) -> Sequence[tuple[Member, Member]]:
     return [(first, second) for first, second in pairs if not second.outside_id]
 
 
-def by_bare_id(members: Sequence[Member]) -> Mapping[str, Member]:
-    """The members whose id nobody else has, even without its zeros."""
-    counts = Counter(bare_id(one.outside_id) for one in members)
-    ids = {bare_id(one.outside_id): one for one in members if one.outside_id}
-    return {bare: one for bare, one in ids.items() if counts[bare] == 1 and bare}
+class MemberIndex:
+    """Members by what a file may call them: a number, an id, or a name that only one has."""
+
+    def __init__(self, members: Sequence[Member]) -> None:
+        self.numbers = {one.person: one for one in members}
+        self.ids = {one.outside_id: one for one in members if one.outside_id}
+        names = Counter(one.name.casefold() for one in members)
+        self.names = {one.name.casefold(): one for one in members if names[one.name.casefold()] == 1}
+        bare = Counter(bare_id(one.outside_id) for one in members)
+        self._bare = {bare_id(one): member for one, member in self.ids.items() if bare[bare_id(one)] == 1}
+
+    def with_id(self, outside: str) -> Member | None:
+        """The member with that id, or the only one who has it without its zeros."""
+        bare = bare_id(outside)
+        return self.ids.get(outside) or (self._bare.get(bare) if bare else None)
 
 
-class _Finder:
+class RosterFinder(MemberIndex):
     """Finds the member whom a line of a roster is about."""
 
     def __init__(self, members: Sequence[Member], roster: Sequence[RosterEntry]) -> None:
-        self._numbers = {member.person: member for member in members}
-        self._ids = {member.outside_id: member for member in members if member.outside_id}
-        self._bare = by_bare_id(members)
-        self._names = _unique_names(members)
+        super().__init__(members)
         self._listed = Counter(one.name.casefold() for one in roster)
 
     def member(self, listed: RosterEntry) -> tuple[Member | None, bool]:
         """The member, and whether it is the name that they have in common."""
         if listed.number is not None:
             return self._numbered(listed, listed.number), False
-        if listed.outside_id in self._ids:
-            return self._ids[listed.outside_id], False
-        if bare := self._bare.get(bare_id(listed.outside_id)):
-            return bare, False
+        if known := self.with_id(listed.outside_id):
+            return known, False
         name = listed.name.casefold()
-        namesake = self._names.get(name) if self._listed[name] == 1 else None
+        namesake = self.names.get(name) if self._listed[name] == 1 else None
         if namesake and listed.outside_id and namesake.outside_id:
             return None, False  # two persons with one name
         return namesake, True
 
     def _numbered(self, listed: RosterEntry, number: int) -> Member:
         """The member with a number; an id on the roster is theirs, or nobody's."""
-        member = self._numbers.get(number)
+        member = self.numbers.get(number)
         if member is None:
             raise InputError(translate("nobody in this class has the number {number}", number=number))
-        holder = self._ids.get(listed.outside_id, member)
+        holder = self.ids.get(listed.outside_id, member)
         if holder is not member:
             raise InputError(
                 translate(
@@ -456,12 +461,6 @@ def _without_doubles(roster: Sequence[RosterEntry]) -> tuple[list[RosterEntry], 
         else:
             first[key] = one
     return list(first.values()), doubled
-
-
-def _unique_names(members: Sequence[Member]) -> Mapping[str, Member]:
-    """The members whose name nobody else has."""
-    counts = Counter(member.name.casefold() for member in members)
-    return {member.name.casefold(): member for member in members if counts[member.name.casefold()] == 1}
 
 
 def _differs(member: Member, listed: RosterEntry) -> bool:

@@ -10,7 +10,7 @@ import uvicorn
 from fastapi import FastAPI
 
 from app.classes.federation.lti.tool import Tool
-from app.classes.pages.lti.deep_link import tool_for
+from app.classes.members import site_members
 from app.main import create_app, create_site
 from app.server.config import Settings
 from app.site import Site
@@ -27,7 +27,7 @@ class Service:
 
     @property
     def tool(self) -> Tool:
-        return tool_for(self.app.state, self.site)
+        return site_members(self.site).federation.tool
 
 
 @contextmanager

@@ -155,6 +155,7 @@ def test_a_teacher_says_who_of_the_new_students_teaches(tmp_path: Path) -> None:
     with served(tmp_path) as service, fake_platform() as fake:
         fake.roster = [{"user_id": one, "roles": ["Learner"], "name": one.capitalize()} for one in ("ada", "tom")]
         fake.roster.append({"user_id": "s", "roles": ["Instructor"], "name": "Teacher"})
+        fake.roster += [{"user_id": one, "roles": ["Learner"]} for one in ("x", "y")]
         with open_session(service.site.engine) as session:
             course = Course(session, service.site.secret, "x")
             row = session.exec(select(PlatformRow)).one()
@@ -169,6 +170,7 @@ def test_a_teacher_says_who_of_the_new_students_teaches(tmp_path: Path) -> None:
         ) as teacher:
             page = teacher.post(href, data={"course": "0"}).text
             assert re.findall(r'name="assistant" value="(\w+)"', page) == ["ada", "tom"]
+            assert "2 people without a name" in " ".join(page.split())
             (digest,) = re.findall(r'name="digest" value="(\w+)"', page)
             done = teacher.post(href, data={"course": "0", "digest": digest, "assistant": ["tom"]}).text
             assert "people have changed" in done

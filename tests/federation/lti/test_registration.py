@@ -9,8 +9,9 @@ import pytest
 from fastapi.testclient import TestClient
 from starlette.responses import Response
 
-from app.classes.federation.lti.canvas import PLACEMENTS, hosts_issuer
 from app.classes.federation.lti.platforms import deployments, new_registration, platform_for, platforms
+from app.classes.federation.lti.tool import PLACEMENTS, hosts_issuer
+from app.classes.members import site_members
 from app.core.errors import RefusedError
 from app.server.db.session import open_session, open_writing_session
 from app.site import Site
@@ -115,7 +116,10 @@ def test_a_site_without_https_says_what_to_set(client: TestClient, site: Site) -
     assert login.status_code in (400, 503)
 
 
-def test_without_the_extra_the_pages_say_what_to_install(client: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_without_the_extra_the_pages_say_what_to_install(
+    client: TestClient, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delitem(vars(site_members(site).federation), "tool", raising=False)
     real = builtins.__import__
 
     def lacking(name: str, *rest: Any, **more: Any) -> Any:

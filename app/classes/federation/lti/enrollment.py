@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from http import HTTPStatus
@@ -404,6 +405,16 @@ class CourseDifference:
     changes: tuple[RoleChange, ...]
     same: int
     kept: tuple[str, ...] = ()
+
+    @property
+    def named(self) -> Sequence[RoleChange]:
+        """The changes of those whose name is known."""
+        return [change for change in self.changes if change.name]
+
+    @property
+    def unnamed(self) -> Mapping[tuple[Role | None, Role | None], int]:
+        """How many of the others change from a role to another."""
+        return Counter((change.before, change.after) for change in self.changes if not change.name)
 
     @property
     def digest(self) -> str:

@@ -5,7 +5,7 @@ import re
 import secrets
 from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
-from datetime import date, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import NamedTuple
 from zoneinfo import ZoneInfo
 
@@ -14,7 +14,7 @@ from sqlalchemy import delete
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col
 
-from app.classes.people.assignment_copies import copies_of, copy_in_class, store_copies, weeks_to
+from app.classes.people.assignment_copies import copies_of, copy_in_class, store_copies
 from app.classes.people.assignments import Assignment, assignments_of
 from app.classes.people.classes import Role, class_with, classes_of, number_of
 from app.classes.people.persons import code_digest
@@ -422,11 +422,6 @@ def classes_before(session: Session, launch: Launch, persons: Collection[int], c
 def copyable_assignments(session: Session, class_id: int, known: Container[str]) -> Sequence[Assignment]:
     """The assignments of a class that have an exercise which is still *known*."""
     return [one for one in assignments_of(session, class_id) if any(entry.exercise in known for entry in one.entries)]
-
-
-def suggested_weeks(assignments: Sequence[Assignment], today: date) -> int:
-    """The weeks that bring the first date of *assignments* into this week."""
-    return max(0, weeks_to(assignments, today))
 
 
 def copy_course(session: Session, source: int, class_id: int, weeks: int, known: Container[str]) -> None:

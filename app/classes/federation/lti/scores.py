@@ -44,13 +44,13 @@ _ALGORITHM = "RS256"  # the one that LTI requires
 def signing_key(session: Session, at: datetime | None = None) -> jwk.RSAKey:
     """The key that signs at this moment; it is made the first time. Commits."""
     moment = at or now()
-    return _signing_key([row for row in _current(session, moment) if row.signs_from <= moment][-1])
+    return _imported([row for row in _current(session, moment) if row.signs_from <= moment][-1].private)
 
 
 def key_set(session: Session, at: datetime | None = None) -> Mapping[str, object]:
     """The public keys that platforms should know, as a JSON Web Key Set. Commits."""
     rows = _current(session, at or now())
-    return {"keys": [_signing_key(row).as_dict(private=False) for row in rows]}
+    return {"keys": [_imported(row.private).as_dict(private=False) for row in rows]}
 
 
 def rotate(session: Session) -> None:
@@ -98,10 +98,6 @@ def _new(session: Session, signs_from: datetime) -> ToolKeyRow:
     session.add(row)
     session.flush()
     return row
-
-
-def _signing_key(row: ToolKeyRow) -> jwk.RSAKey:
-    return _imported(row.private)
 
 
 @lru_cache(_IMPORTED)
@@ -250,6 +246,7 @@ def _asked_for(retry_after: str) -> float | None:
 
 # https://canvas.instructure.com/doc/api/score.html: else each score counts as another attempt.
 _CANVAS = "https://canvas.instructure.com/lti/submission"
+_DATES = ("startDateTime", "endDateTime")  # of a line item
 _TAKEN = (HTTPStatus.OK, HTTPStatus.CREATED, HTTPStatus.ACCEPTED, HTTPStatus.NO_CONTENT)
 
 
@@ -372,7 +369,7 @@ async def change_line_item(services: Services, platform: Platform, lineitem: str
     item = dict(answer.fields())
     if item.get("tag") != TAG:
         return False
-    told = {**_without_dates(item), **terms.fields()}
+    told = {name: value for name, value in item.items() if name not in _DATES} | dict(terms.fields())
     if told == item:
         return True
     headers = {"Content-Type": LINE_ITEM_TYPE, **accept}
@@ -380,10 +377,6 @@ async def change_line_item(services: Services, platform: Platform, lineitem: str
     if answer.status not in _TAKEN:
         raise RefusedError(f"the line item stays as it is: {answer.status} ({answer.said()})")
     return True
-
-
-def _without_dates(item: Mapping[str, object]) -> Mapping[str, object]:
-    return {k: v for k, v in item.items() if k not in ("startDateTime", "endDateTime")}
 
 
 def scores_of(lineitem: str) -> str:

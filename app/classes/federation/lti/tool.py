@@ -1,8 +1,12 @@
-"""Everything of LTI that needs the packages of the extra `people`: one per process."""
+"""This site as learning platforms see it: how it registers, and what it sends and answers; needs the extra `people`."""
 
 import asyncio
+import json
 import secrets
 from collections.abc import Mapping, Sequence
+from http import HTTPStatus
+from typing import Any
+from urllib.parse import urlsplit
 
 from joserfc import jwk
 from sqlalchemy import Engine
@@ -11,9 +15,12 @@ from app.classes.federation.http_client import Outgoing, host_in
 from app.classes.federation.lti.enrollment import Participant, participants
 from app.classes.federation.lti.launch_message import (
     CLAIM,
+    DEEP_LINK,
     DEEP_LINK_ANSWER,
     DEEP_LINKING,
     LAUNCH,
+    RESOURCE_LINK,
+    SCOPES,
     TAG,
     VERSION,
     Launch,
@@ -24,9 +31,153 @@ from app.classes.federation.lti.platforms import OPENING_LIFE, LaunchState, Plat
 from app.classes.federation.lti.scores import Services, key_set, sign_claims, signing_key, terms_of
 from app.classes.federation.tokens import KeySets, verify_token
 from app.classes.people.assignments import Assignment
-from app.core.errors import UnavailableError
+from app.core.errors import RefusedError, UnavailableError
 from app.server.config import Settings
+from app.server.db.people import ADDRESS_LIMIT, ISSUER_LIMIT, SUBJECT_LIMIT
 from app.server.db.session import open_session, open_writing_session
+from app.server.network.response_policy import origin_of
+
+_CANVAS_PREFIX = "https://canvas.instructure.com/lti/"
+# Where graded assignments are made, the menu of all assignments, and modules.
+PLACEMENTS = ("assignment_selection", "course_assignments_menu", "link_selection")
+# Canvas tells the id of a registrar under this name alone, unless it tells e-mail addresses, too.
+CUSTOM = {"sis_user_id": "$Canvas.user.sisSourceId", "group": "$com.instructure.User.sectionNames"}
+_TITLE = "Wallclock"
+_SAYS = "Exercises in the arithmetic of distributed training"
+_OWN_DOMAINS = (".instructure.com", ".canvaslms.com")
+
+
+def canvas_configuration(service: str) -> Mapping[str, Any]:
+    """The JSON that an administrator of Canvas pastes, or whose address they enter."""
+    launch = f"{service}{LAUNCH}"
+    placements = [
+        {"placement": name, "message_type": DEEP_LINK, "target_link_uri": launch, "text": _TITLE} for name in PLACEMENTS
+    ]
+    return {
+        "title": _TITLE,
+        "description": _SAYS,
+        "oidc_initiation_url": f"{service}/lti/login",
+        "target_link_uri": launch,
+        "scopes": list(SCOPES),
+        "public_jwk_url": f"{service}/lti/jwks",
+        "custom_fields": CUSTOM,
+        "extensions": [
+            {
+                "domain": urlsplit(service).netloc,
+                "tool_id": "wallclock",
+                "platform": "canvas.instructure.com",
+                "privacy_level": "name_only",
+                "settings": {"text": _TITLE, "placements": placements},
+            }
+        ],
+    }
+
+
+def hosts_issuer(issuer: str, configuration: str) -> bool:
+    """Whether Canvas describes *issuer* at the address *configuration*.
+
+    All of its hosted sites have one issuer, and describe themselves at hosts of their own.
+    """
+    own, there = (urlsplit(url).hostname or "" for url in (issuer, configuration))
+    is_canvas = own in {f"canvas{kind}.instructure.com" for kind in ("", ".beta", ".test")}
+    https = configuration.startswith("https://")
+    return is_canvas and https and there.endswith(_OWN_DOMAINS)
+
+
+_TOOL = "https://purl.imsglobal.org/spec/lti-tool-configuration"
+_PLATFORM = "https://purl.imsglobal.org/spec/lti-platform-configuration"
+_CREATED = (HTTPStatus.OK, HTTPStatus.CREATED)
+
+
+async def register_at_platform(
+    outgoing: Outgoing, name: str, configuration: str, token: str, service: str
+) -> tuple[Platform, str]:
+    """The platform whose OpenID configuration is at an address, which knows us then; its deployment, if it named one.
+
+    It is inactive until an operator activates it: a platform may name any person and any role.
+
+    Raises:
+        RefusedError: the platform does not say what it must, or refuses.
+        UnavailableError: it cannot be reached.
+    """
+    bearer = {"Authorization": f"Bearer {token}"} if token else {}
+    about = (await outgoing.get(configuration, bearer)).fields()
+    issuer = _text_field(about, "issuer", ISSUER_LIMIT)
+    if origin_of(issuer) != origin_of(configuration) and not hosts_issuer(issuer, configuration):
+        raise RefusedError(f"the configuration at {host_in(configuration)} is that of another issuer, {issuer!r}")
+    answer = await outgoing.send(
+        "POST",
+        _text_field(about, "registration_endpoint", ADDRESS_LIMIT),
+        headers={"Content-Type": "application/json", **bearer},
+        body=json.dumps(_description(service, canvas=_is_canvas(about))).encode(),
+    )
+    if answer.status not in _CREATED:
+        raise RefusedError(f"{host_in(configuration)} refuses the registration: {answer.status} ({answer.said()})")
+    given = answer.fields()
+    platform = Platform(
+        name=name,
+        issuer=issuer,
+        client_id=_text_field(given, "client_id", ISSUER_LIMIT),
+        auth_url=_text_field(about, "authorization_endpoint", ADDRESS_LIMIT),
+        token_url=_text_field(about, "token_endpoint", ADDRESS_LIMIT),
+        token_audience=_optional(about, "authorization_server", ADDRESS_LIMIT),
+        jwks_url=_text_field(about, "jwks_uri", ADDRESS_LIMIT),
+        active=False,
+    )
+    for url in (platform.auth_url, platform.token_url, platform.jwks_url):
+        await outgoing.check(url)
+    tool = given.get(_TOOL)
+    found = _optional(tool, "deployment_id", SUBJECT_LIMIT) if isinstance(tool, dict) else ""
+    return platform, found
+
+
+def _is_canvas(about: Mapping[str, object]) -> bool:
+    platform = about.get(_PLATFORM)
+    return isinstance(platform, dict) and platform.get("product_family_code") == "canvas"
+
+
+def _description(service: str, *, canvas: bool) -> Mapping[str, object]:
+    """What a platform is told about us; Canvas shows a tool only where it says so."""
+    launch = f"{service}{LAUNCH}"
+    choosing: dict[str, object] = {"type": DEEP_LINK, "target_link_uri": launch}
+    own: dict[str, object] = {}
+    if canvas:
+        choosing["placements"] = [_CANVAS_PREFIX + name for name in PLACEMENTS]
+        own = {f"{_CANVAS_PREFIX}privacy_level": "name_only", "custom_parameters": CUSTOM}
+    messages = [choosing, {"type": RESOURCE_LINK}]
+    return {
+        "application_type": "web",
+        "response_types": ["id_token"],
+        "grant_types": ["implicit", "client_credentials"],
+        "initiate_login_uri": f"{service}/lti/login",
+        "redirect_uris": [launch],
+        "client_name": "Wallclock",
+        "jwks_uri": f"{service}/lti/jwks",
+        "logo_uri": f"{service}/favicon.ico",
+        "token_endpoint_auth_method": "private_key_jwt",
+        "scope": " ".join(SCOPES),
+        _TOOL: {
+            "domain": urlsplit(service).netloc,
+            "target_link_uri": launch,
+            "claims": ["iss", "sub", "name", "given_name", "family_name"],
+            "messages": messages,
+            "description": "Exercises in the arithmetic of distributed training",
+            **own,
+        },
+    }
+
+
+def _text_field(fields: Mapping[str, object], name: str, most: int) -> str:
+    found = _optional(fields, name, most)
+    if not found:
+        raise RefusedError(f"the platform's answer has no {name}, of at most {most:,} characters")
+    return found
+
+
+def _optional(fields: Mapping[str, object], name: str, most: int) -> str:
+    found = fields.get(name)
+    plain = isinstance(found, str) and len(found) <= most and found.isprintable()
+    return str(found) if plain else ""
 
 
 def answer_with(key: jwk.RSAKey, platform: Platform, launch: Launch, chosen: Sequence[Assignment], service: str) -> str:
@@ -130,6 +281,14 @@ class Tool:
             platform = platform_with(session, launch.platform)
             key = signing_key(session)
         return answer_with(key, platform, launch, chosen, self.address)
+
+    def canvas_configuration(self) -> Mapping[str, Any]:
+        """The JSON that an administrator of Canvas pastes, or whose address they enter."""
+        return canvas_configuration(self.address)
+
+    async def register(self, name: str, configuration: str, token: str) -> tuple[Platform, str]:
+        """The platform that registers as *name*, and its deployment. Raises as `register_at_platform` does."""
+        return await register_at_platform(self.outgoing, name, configuration, token, self.address)
 
     async def people(self, platform: Platform, memberships: str) -> Sequence[Participant]:
         """The people of a course. Raises as `participants` does."""

@@ -1,22 +1,14 @@
 """How a learning platform is connected, and the courses of platforms that a class is."""
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
 
 from fastapi import Form, Request, Response
-from fastapi.responses import JSONResponse, RedirectResponse
+from fastapi.responses import JSONResponse
 from sqlmodel import Session
 
-from app.classes.federation.lti.canvas import canvas_configuration
-from app.classes.federation.lti.enrollment import (
-    CourseDifference,
-    Participant,
-    RoleChange,
-    apply_difference,
-    compare_course,
-)
+from app.classes.federation.lti.enrollment import CourseDifference, Participant, apply_difference, compare_course
 from app.classes.federation.lti.platforms import (
     Platform,
     allow_deployment,
@@ -36,86 +28,71 @@ from app.classes.federation.outbox import (
     unsent_of,
 )
 from app.classes.pages.class_router import (
-    ClassHead,
-    Membership,
+    AssignmentVisit,
+    ClassRouter,
+    ClassVisit,
     ask_database,
     change_database,
-    class_head,
-    in_assignment,
     in_class,
 )
-from app.classes.pages.lti.deep_link import refused_launch, tool_in
+from app.classes.pages.lti.launch_entry import refused_launch, tool_in
 from app.classes.people.classes import Role
-from app.classes.people.rosters import FOUND
-from app.core.errors import AppError, InputError, NotFoundError, RefusedError, UnavailableError, sentence
-from app.core.translation import translate
+from app.core.errors import AppError, InputError, NotFoundError, RefusedError, UnavailableError
+from app.core.translation import noted, translate
 from app.server.aside import aside
-from app.server.db.session import open_session, open_writing_session
 from app.server.network.door import note_trouble
 from app.server.network.response_policy import keep_opener, let_frame, origin_of
 from app.server.network.routes import Router
-from app.site import Here, Site
+from app.site import Here
 from app.site.web.frame.renderer import frame, render
 from app.site.web.frame.visitor import FromHere, Visiting
 
-if TYPE_CHECKING:
-    from app.classes.federation.lti.registration import PlatformRegistration
-
-router = Router()
+router = ClassRouter("")
 _SHOWN = 100  # scores that did not arrive, and changes of a roster
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class RoleChangeRow:
-    """A person whose role in the class would change, in words; the *subject* of a new student."""
-
-    name: str
-    before: str
-    after: str
-    subject: str = ""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Roster:
-    """How the roster of a course differs from the class; *problem*: why it cannot be read."""
-
-    title: str
-    number: int
-    rows: tuple[RoleChangeRow, ...] = ()
-    more: int = 0
-    same: int = 0
-    kept: tuple[str, ...] = ()
-    digest: str = ""
-    problem: str = ""
-    applied: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class CoursePage:
-    """The page of the platforms of a class; *again*: how many scores are sent again."""
+    """The page of the platforms of a class; *again*: how many scores are sent again.
 
-    head: ClassHead
-    href: str
+    *compared* is the course that the class was compared with, and how it differs; *applied*: the class has changed.
+    """
+
     ties: tuple[Tie, ...]
     sending: DeliveryCounts
     unsent: tuple[UndeliveredScore, ...]
-    roster: Roster | None
     again: int
+    compared: tuple[int, CourseDifference] | None
+    applied: bool
+    shown: int = _SHOWN
 
 
-@router.get("/classes/{class_id}/platform")
-async def platform(request: Request, site: Here, visiting: Visiting, class_id: int, again: int = 0) -> Response:
+@router.page("/classes/{class_id:int}/platform", "platform", noted("{name}: learning platform"))
+def platform_page(
+    visit: ClassVisit, again: int = 0, *, compared: tuple[int, CourseDifference] | None = None, applied: bool = False
+) -> CoursePage:
     """The courses that the class is, and how far its scores are."""
-    member = await in_class(request, site, visiting, class_id, Role.TEACHER)
-    return await aside(_course_page, request, site, member, None, again)
+    return CoursePage(
+        ties=tuple(ties_of(visit.session, visit.class_id)),
+        sending=sending_of(visit.session, visit.class_id),
+        unsent=tuple(unsent_of(visit.session, visit.class_id, _SHOWN)),
+        again=again,
+        compared=compared,
+        applied=applied,
+    )
 
 
-@router.post("/classes/{class_id}/platform", dependencies=[FromHere])
-async def resend(request: Request, site: Here, visiting: Visiting, class_id: int) -> Response:
+@router.form("/classes/{class_id:int}/platform", platform_page, archived=True)
+def resend(visit: ClassVisit) -> str:
     """Send the scores again that did not arrive."""
-    member = await in_class(request, site, visiting, class_id, Role.TEACHER, archived=True)
-    count = await change_database(site, send_refused_again, member.class_id, site.clock())
-    return RedirectResponse(f"/classes/{class_id}/platform?again={count}", 303)
+    return f"{visit.class_href}/platform?again={send_refused_again(visit.session, visit.class_id, visit.now)}"
+
+
+@router.form("/assignments/{assignment:int}/send", None, least=Role.STUDENT)
+def send_points_again(visit: AssignmentVisit) -> str:
+    """Send one's own points in an assignment again."""
+    send_again(visit.session, visit.assignment.id, visit.member.person.person, visit.now)
+    return visit.href
 
 
 @router.post("/classes/{class_id}/platform/roster", dependencies=[FromHere])
@@ -133,40 +110,19 @@ async def show_course_roster(
     ties = await ask_database(site, ties_of, class_id)
     if not 0 <= course < len(ties):
         raise NotFoundError(translate("this course is not tied to this class anymore"))
-    tie = ties[course]
+    tie, given, problem = ties[course], {}, None
     try:
         registered = await ask_database(site, platform_with, tie.platform_id)
         people = await tool_in(request).people(registered, _memberships(tie))
-        found = await aside(_compared, site, member, (registered, tie, course), people, digest, assistant)
+        found, applied = await change_database(
+            site, _compare_or_apply, registered, member.class_id, people, digest, assistant
+        )
+        given = {"compared": (course, found), "applied": applied}
     except AppError as error:
         if isinstance(error, UnavailableError):
             note_trouble(request, error, error.cause)
-        found = Roster(title=tie.title, number=course, problem=sentence(str(error)))
-    return await aside(_course_page, request, site, member, found, 0)
-
-
-@router.post("/assignments/{assignment}/send", dependencies=[FromHere])
-async def send_points_again(request: Request, site: Here, visiting: Visiting, assignment: int) -> Response:
-    """Send one's own points in an assignment again."""
-    member, _ = await in_assignment(request, site, visiting, assignment, Role.STUDENT)
-    await change_database(site, send_again, assignment, member.person.person, site.clock())
-    return RedirectResponse(f"/assignments/{assignment}", 303)
-
-
-def _course_page(request: Request, site: Site, member: Membership, found: Roster | None, again: int) -> Response:
-    with open_session(site.engine) as session:
-        page = CoursePage(
-            head=class_head(member),
-            href=f"/classes/{member.class_id}/platform",
-            ties=tuple(ties_of(session, member.class_id)),
-            sending=sending_of(session, member.class_id),
-            unsent=tuple(unsent_of(session, member.class_id, _SHOWN)),
-            roster=found,
-            again=again,
-        )
-    status = 422 if found and found.problem else 200
-    around = frame(request, translate("{name}: learning platform", name=member.row.name))
-    return render("lti/course.html", around, page, status)
+        problem = InputError(str(error))
+    return await aside(router.show, platform_page, request, site, (member, None), given, problem)
 
 
 def _memberships(tie: Tie) -> str:
@@ -181,69 +137,20 @@ def _memberships(tie: Tie) -> str:
     return tie.memberships
 
 
-def _compared(
-    site: Site,
-    member: Membership,
-    course: tuple[Platform, Tie, int],
+def _compare_or_apply(
+    session: Session,
+    platform: Platform,
+    class_id: int,
     people: Sequence[Participant],
     digest: str,
     assistants: Sequence[str],
-) -> Roster:
-    platform, tie, number = course
-    with open_writing_session(site.engine) as session:
-        found = compare_course(session, platform, member.class_id, people)
-        if found.changes and digest == found.digest:
-            try:
-                apply_difference(session, platform, member.class_id, people, assistants)
-            except InputError:
-                session.rollback()
-                raise
-            session.commit()
-            return Roster(title=tie.title, number=number, applied=len(found.changes))
-    return _roster(tie, number, found)
-
-
-def _roster(tie: Tie, number: int, found: CourseDifference) -> Roster:
-    """The difference in words; those without a name are counted."""
-    named = [change for change in found.changes if change.name]
-    unnamed = Counter((one.before, one.after) for one in found.changes if not one.name)
-    counted = [
-        _course_row(f"{count} {'person' if count == 1 else 'people'} without a name", *roles)
-        for roles, count in unnamed.items()
-    ]
-    rows = [
-        replace(
-            _course_row(one.name, one.before, one.after, _news(one)),
-            subject=one.subject if (one.before, one.after) == (None, Role.STUDENT) else "",
-        )
-        for one in named[:_SHOWN]
-    ]
-    return Roster(
-        title=tie.title,
-        number=number,
-        rows=(*counted, *rows),
-        more=max(0, len(named) - _SHOWN),
-        same=found.same,
-        kept=found.kept[:_SHOWN],
-        digest=found.digest,
-    )
-
-
-def _course_row(name: str, before: Role | None, after: Role | None, news: Iterable[str] = ()) -> RoleChangeRow:
-    role = after.word if after else translate("leaves the class")
-    return RoleChangeRow(
-        name=name, before=before.word if before else translate("not in the class"), after="; ".join([role, *news])
-    )
-
-
-def _news(change: RoleChange) -> Iterator[str]:
-    """What else the class would learn about a member."""
-    if change.by_id:
-        yield translate(FOUND) if change.known else translate("found by id")
-    if change.new_name:
-        yield translate("called {name}", name=change.new_name)
-    if change.new_id:
-        yield translate("id {id}", id=change.new_id)
+) -> tuple[CourseDifference, bool]:
+    """How a course differs from the class, and whether the class was changed: only if that is what was shown."""
+    found = compare_course(session, platform, class_id, people)
+    applied = bool(found.changes) and digest == found.digest
+    if applied:
+        apply_difference(session, platform, class_id, people, assistants)
+    return found, applied
 
 
 _registration_router = Router(prefix="/lti")
@@ -263,9 +170,9 @@ class RegisterPage:
 
     name: str
     host: str
-    code: str
-    configuration: str
-    token: str
+    code: str = ""
+    configuration: str = ""
+    token: str = ""
     done: bool = False
 
 
@@ -273,7 +180,7 @@ class RegisterPage:
 async def canvas_json(request: Request) -> Response:
     """What an administrator of Canvas pastes when adding the tool."""
     try:
-        return JSONResponse(canvas_configuration(tool_in(request).address))
+        return JSONResponse(tool_in(request).canvas_configuration())
     except UnavailableError as error:
         raise NotFoundError(str(error)) from error
 
@@ -316,17 +223,15 @@ async def register_platform_page(
     keep_opener(request)  # it is told when this is done, perhaps at a second try
     try:
         tool = tool_in(request)
-        from app.classes.federation.lti.registration import register_at_platform
-
         name = await ask_database(site, registration_with, code)
-        found = await register_at_platform(tool.outgoing, name, openid_configuration, registration_token, tool.address)
-        await change_database(site, _store_course, code, found)
+        found, deployment = await tool.register(name, openid_configuration, registration_token)
+        await change_database(site, _store_platform, code, found, deployment)
     except InputError as problem:
         return refused_launch(request, RefusedError(str(problem)))
     except AppError as problem:
         return refused_launch(request, problem)
     let_frame(request, [openid_configuration])
-    page = RegisterPage(name=name, host=found.platform.issuer, code="", configuration="", token="", done=True)
+    page = RegisterPage(name=name, host=found.issuer, done=True)
     return render("lti/register.html", frame(request, translate("Registered")), page)
 
 
@@ -339,12 +244,12 @@ def _registration_page(name: str, code: str, configuration: str, token: str) -> 
     return RegisterPage(name=name, host=host, code=code, configuration=configuration, token=token)
 
 
-def _store_course(session: Session, code: str, found: "PlatformRegistration") -> None:
+def _store_platform(session: Session, code: str, found: Platform, deployment: str) -> None:
     if not use_registration(session, code):
         raise RefusedError(translate("this registration link was used a moment ago"))
-    platform = register_platform(session, found.platform)
-    if found.deployment:
-        allow_deployment(session, platform, found.deployment)
+    platform = register_platform(session, found)
+    if deployment:
+        allow_deployment(session, platform, deployment)
 
 
 router.routes += _registration_router.routes

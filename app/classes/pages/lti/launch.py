@@ -5,7 +5,7 @@ import logging
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 from fastapi import FastAPI, Form, Request, Response
 from fastapi.responses import JSONResponse
@@ -31,9 +31,15 @@ from app.classes.federation.lti.platforms import (
     read_login_state,
 )
 from app.classes.federation.outbox import linked_assignments
+from app.classes.members import site_members
 from app.classes.pages.class_router import ask_database, change_database
-from app.classes.pages.lti.deep_link import refused_launch, show_exercise_choice, tool_for, tool_in
-from app.classes.pages.lti.launch_entry import TeacherChoice, answer_launch
+from app.classes.pages.lti.launch_entry import (
+    TeacherChoice,
+    answer_launch,
+    refused_launch,
+    show_exercise_choice,
+    tool_in,
+)
 from app.classes.people.assignment_copies import MOST_WEEKS
 from app.core.errors import AppError, RefusedError, UnavailableError
 from app.core.translation import noted, translate
@@ -52,9 +58,6 @@ from app.site.web.frame.origin import is_from_here
 from app.site.web.frame.renderer import frame, render
 from app.site.web.frame.visitor import FromHere, Visiting
 
-if TYPE_CHECKING:
-    from app.classes.federation.delivery import Courier
-
 router = Router(prefix="/lti")
 KEYS = "/lti/jwks"
 _MOST_FIELDS = 50
@@ -71,10 +74,10 @@ class PlatformStorage:
 
     asks: str
     key: str
-    value: str
-    target: str
     origin: str
     next: str
+    value: str = ""
+    target: str = ""
     token: str = ""
     state: str = ""
 
@@ -93,10 +96,9 @@ class OpenPage:
 
 
 @router.get("/jwks")
-async def keys(request: Request) -> Response:
+def keys(request: Request) -> Response:
     """Our public keys, for platforms."""
-    found = await asyncio.to_thread(tool_in(request).key_set)
-    return JSONResponse(found, headers={"Cache-Control": "public, max-age=3600"})
+    return JSONResponse(tool_in(request).key_set(), headers={"Cache-Control": "public, max-age=3600"})
 
 
 @router.get("/login")
@@ -133,7 +135,7 @@ async def launch(
         if not browser and sent.stored and not kept:
             return await _asked_for(request, site, sent, id_token, state)
         if not is_same_browser(sent, browser or _told(request, sent, kept)):
-            if not browser and kept in _NOTHING and _is_frame(request):
+            if not browser and kept in _NOTHING and request.headers.get("sec-fetch-dest") in ("iframe", "frame"):
                 return await _begin_again(request, site, sent)
             return await _begun_elsewhere(request, site, sent)
         found = await tool_in(request).launched(sent, id_token)
@@ -200,14 +202,7 @@ async def _asked_for(request: Request, site: Site, sent: LaunchState, token: str
     """The page that asks the platform's page what it remembers, then sends the message again."""
     platform = await ask_database(site, platform_with, sent.platform)
     page = PlatformStorage(
-        asks="get",
-        key=sent.name,
-        value="",
-        target="",
-        origin=origin_of(platform.auth_url),
-        next=LAUNCH,
-        token=token,
-        state=state,
+        asks="get", key=sent.name, origin=origin_of(platform.auth_url), next=LAUNCH, token=token, state=state
     )
     return _storing_page(request, page)
 
@@ -255,18 +250,10 @@ async def _fields_again(request: Request, site: Site, sent: LaunchState) -> tupl
     return tuple((name, value) for name, value in fields.items() if value)
 
 
-def _is_frame(request: Request) -> bool:
-    return request.headers.get("sec-fetch-dest") in ("iframe", "frame")
-
-
-def _is_window(request: Request) -> bool:
-    return request.headers.get("sec-fetch-dest") == "document"
-
-
 async def _answer(request: Request, site: Site, visiting: Visiting, found: Launch) -> Response:
     if found.answer_to:
         return await show_exercise_choice(request, site, found)
-    if _is_window(request):
+    if request.headers.get("sec-fetch-dest") == "document":  # a window of its own
         return await answer_launch(request, site, visiting, found, TeacherChoice())
     platform = await ask_database(site, platform_with, found.platform)
     let_frame(request, {*found.origins, platform.auth_url})
@@ -285,31 +272,25 @@ _log = logging.getLogger(__name__)
 @asynccontextmanager
 async def deliver_scores(app: FastAPI) -> AsyncIterator[None]:
     """Send scores while the server runs."""
-    task = asyncio.create_task(_deliver(app, app.state.site))
+    task = asyncio.create_task(_deliver(app.state.site))
     yield
     task.cancel()
     with suppress(asyncio.CancelledError):
         await task
 
 
-async def _deliver(app: FastAPI, site: Site) -> None:
+async def _deliver(site: Site) -> None:
     while True:
         await asyncio.sleep(_PAUSE)
         try:
             if await asyncio.to_thread(_is_linked, site):
-                courier = courier_for(app, site)
+                services = site_members(site).federation.tool.services
                 break
         except UnavailableError as error:
             _log.warning("scores wait: %s (%s)", error, error.cause)
-    await courier.run()
-
-
-def courier_for(app: FastAPI, site: Site) -> "Courier":
-    """The courier of the server, which sends scores by way of its tool."""
-    services = tool_for(app.state, site).services
     from app.classes.federation.delivery import Courier  # needs the same packages, which are there
 
-    return Courier(site.engine, site.secret, services)
+    await Courier(site.engine, site.secret, services).run()
 
 
 def _is_linked(site: Site) -> bool:

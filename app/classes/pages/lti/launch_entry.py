@@ -1,10 +1,11 @@
-"""What a launch opens in its own window: first which class and assignment it is, if need be."""
+"""What a launch leads to: links that a teacher chooses, or the class and assignment of one; asked first, if need be."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated
 from urllib.parse import urlencode
 
-from fastapi import Request, Response
+from fastapi import Form, Request, Response
 from fastapi.responses import RedirectResponse
 from sqlmodel import Session
 
@@ -21,28 +22,187 @@ from app.classes.federation.lti.enrollment import (
     unite,
 )
 from app.classes.federation.lti.launch_message import (
+    CHOICE_LIFE,
     Launch,
     classes_before,
     copy_course,
     copyable_assignments,
     seal_ticket,
-    suggested_weeks,
+    unseal_launch,
+    use_once,
 )
 from app.classes.federation.lti.platforms import identities_of
-from app.classes.members import sign_in
-from app.classes.people.assignments import assignments_of
-from app.classes.people.classes import Role, classes_of, number_of, role_in, time_zones
+from app.classes.members import sign_in, site_members
+from app.classes.pages.class_router import ask_database
+from app.classes.people.assignment_copies import weeks_to
+from app.classes.people.assignments import (
+    Assignment,
+    AssignmentEntry,
+    assignment_with,
+    assignments_of,
+    create_assignment,
+)
+from app.classes.people.classes import Role, class_with, classes_of, number_of, role_in, time_zones, zone_named
 from app.classes.people.merges import waiting_merges
 from app.classes.people.persons import known_person, open_browser, show_identity
-from app.core.errors import NotFoundError, RefusedError
+from app.classes.people.policy import Policy
+from app.core.errors import AppError, InputError, NotFoundError, RefusedError, UnavailableError, sentence
 from app.core.translation import noted, plural, translate
+from app.course.content.catalog import Topic
 from app.server.aside import aside
 from app.server.db.people import ClassRow
 from app.server.db.session import open_writing_session
-from app.site import Site
+from app.server.db.tables import NAME_LIMIT
+from app.server.network.door import note_trouble
+from app.server.network.response_policy import let_anyone_frame, let_frame, let_post
+from app.server.network.routes import Router
+from app.site import Here, Site, site_in
 from app.site.members import SignedIn
 from app.site.web.frame.renderer import frame, render
-from app.site.web.frame.visitor import Visitor
+from app.site.web.frame.visitor import FromHere, Visitor
+
+if TYPE_CHECKING:
+    from app.classes.federation.lti.tool import Tool
+
+
+_FAILS = noted("This does not work right now")
+_REFUSED = noted("This launch was refused")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TroubleInFrame:
+    """Why a launch was refused. With *again*, it can be begun again in a window of its own."""
+
+    heading: str
+    says: str
+    again: tuple[tuple[str, str], ...] = ()
+
+
+def tool_in(request: Request) -> "Tool":
+    """The tool of the server."""
+    return site_members(site_in(request)).federation.tool
+
+
+def refused_launch(request: Request, error: AppError, again: tuple[tuple[str, str], ...] = ()) -> Response:
+    """The page that says why a launch was refused: in a frame of any platform."""
+    if isinstance(error, UnavailableError):
+        note_trouble(request, error, error.cause)
+    let_anyone_frame(request)
+    status = 503 if isinstance(error, UnavailableError) else 400
+    heading = translate(_FAILS if status == 503 else _REFUSED)  # noqa: PLR2004
+    page = TroubleInFrame(heading=heading, says=sentence(str(error)), again=again)
+    return render("lti/refused.html", frame(request, heading), page, status)
+
+
+router = Router(prefix="/lti")
+_MOST = 50  # assignments that are added at once
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ChoosePage:
+    """What a teacher may add to the course; *problem*: why the last choice was not one."""
+
+    course: str
+    several: bool
+    assignments: tuple[Assignment, ...]
+    chapters: tuple[Topic, ...]
+    ticket: str
+    window: str
+    problem: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReturnPage:
+    """The form that brings the choice to the platform; a script sends it at once."""
+
+    address: str
+    token: str
+    titles: tuple[str, ...]
+
+
+@router.post("/choose", dependencies=[FromHere])
+async def choose_links(
+    request: Request,
+    site: Here,
+    ticket: Annotated[str, Form()] = "",
+    assignment: Annotated[tuple[int, ...], Form()] = (),
+    chapter: Annotated[tuple[str, ...], Form()] = (),
+    again: Annotated[str, Form()] = "",
+    zone: Annotated[str, Form()] = "",
+) -> Response:
+    """Add the chosen assignments to the course; *again*: only show the list as it is now."""
+    try:
+        launch = unseal_launch(site.secret, ticket, CHOICE_LIFE)
+        if again:
+            return await show_exercise_choice(request, site, launch)
+        try:
+            topics = tuple(site.catalog.topic(name) for name in chapter)
+            chosen = await aside(_chosen, site, launch, ticket, assignment, topics, zone)
+        except InputError as problem:
+            return await show_exercise_choice(request, site, launch, str(problem))
+        token = await aside(tool_in(request).choice, launch, chosen)
+    except AppError as problem:
+        return refused_launch(request, problem)
+    let_frame(request, launch.origins)
+    let_post(request, [launch.answer_to])
+    titles = tuple(one.title for one in chosen)
+    page = ReturnPage(address=launch.answer_to, token=token, titles=titles)
+    return render("lti/return.html", frame(request, translate("Adding to your course")), page)
+
+
+async def show_exercise_choice(request: Request, site: Site, launch: Launch, problem: str = "") -> Response:
+    """The page on which a teacher chooses."""
+    own = await ask_database(site, _assignments, launch)
+    page = ChoosePage(
+        course=launch.title or translate("your course"),
+        several=launch.several,
+        assignments=tuple(own),
+        chapters=tuple(site.catalog.topics),
+        ticket=seal_ticket(site.secret, launch),
+        window=seal_ticket(site.secret, launch),
+        problem=problem,
+    )
+    let_frame(request, launch.origins)
+    status = 422 if problem else 200
+    return render("lti/choose.html", frame(request, translate("Choose assignments")), page, status)
+
+
+def _assignments(session: Session, launch: Launch) -> Sequence[Assignment]:
+    class_id = class_of(session, launch)
+    return assignments_of(session, class_id) if class_id else ()
+
+
+def _chosen(
+    site: Site, launch: Launch, ticket: str, assignments: Sequence[int], chapters: Sequence[Topic], zone: str
+) -> Sequence[Assignment]:
+    """The assignments that were chosen; those of chapters are made."""
+    count = len(assignments) + len(chapters)
+    most = _MOST if launch.several else 1
+    if not 0 < count <= most:
+        if most == 1:
+            asked = translate("an assignment")
+        else:
+            asked = translate("at least one assignment, and at most {most}", most=most)
+        raise InputError(translate("choose {asked}: {count} were chosen", asked=asked, count=count))
+    with open_writing_session(site.engine) as session:
+        own = {one.id for one in _assignments(session, launch)}
+        if not set(assignments) <= own:
+            raise InputError(translate("an assignment was deleted in the meantime; choose again"))
+        use_once(session, ticket, CHOICE_LIFE)
+        if class_of(session, launch) is None:
+            tie(session, launch, new_class(session, site.secret, launch, zone))
+        arrival = enroll_launch(session, launch)
+        made = [_made(session, arrival.class_id, topic) for topic in chapters]
+        session.commit()
+        return [assignment_with(session, number) for number in (*assignments, *made)]
+
+
+def _made(session: Session, class_id: int, topic: Topic) -> int:
+    """The number of a new assignment of all exercises of a chapter, a point each."""
+    policy = Policy(zone=zone_named(class_with(session, class_id).zone))
+    entries = [AssignmentEntry(exercise.id, 1.0) for exercise in topic.exercises]
+    return create_assignment(session, class_id, topic.title[:NAME_LIMIT], policy, entries)
+
 
 _CLASS, _ASSIGNMENT, _NEW, _NONE = "class:", "assignment:", "class:new", "assignment:none"
 _COPY = "copy:"  # the assignments of a class, for a course that its platform copied
@@ -178,7 +338,7 @@ def _copies(session: Session, site: Site, before: Sequence[ClassRow]) -> tuple[l
     offers, weeks = [], None
     for row in before:
         found = copyable_assignments(session, number_of(row), site.catalog.by_id)
-        weeks = suggested_weeks(found, today) if weeks is None else weeks
+        weeks = max(0, weeks_to(found, today)) if weeks is None else weeks
         says = plural(
             "Copy the {number} assignment of {name}",
             "Copy the {number} assignments of {name}",
