@@ -27,7 +27,7 @@ from app.labs.spec import LIBRARY, known_labs
 from app.site.labs.words import lab_sentences
 
 # What marks a sentence; in Python, how many of its arguments are sentences.
-PYTHON = {"translate": 1, "translate_known": 1, "noted": 1, "say": 1, "plural": 2}
+PYTHON = {"translate": 1, "translate_known": 1, "noted": 1, "say": 1, "value_error": 1, "plural": 2}
 SCRIPTS = {"say": None}
 TEMPLATES = {"_": None}
 _OPTIONS = {

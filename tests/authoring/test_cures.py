@@ -231,18 +231,20 @@ SOURCES = {
     "app/core/expressions": {"ExpressionError"},
     "app/course/kinds": {"ExpressionError", "Finding"},
     "app/authoring": {"Finding"},
-    "app/core/formulas/checks.py": {"ValueError"},
-    "app/core/formulas/signature.py": {"ValueError"},
+    "app/core/formulas/checks.py": {"ValueError", "value_error"},
+    "app/core/formulas/signature.py": {"ValueError", "value_error"},
     "app/course/explorers": {"ValueError"},
     "app/labs/spec.py": {"NotFoundError", "InputError"},
     "app/site/markdown.py": {"MathematicsError"},
     "app/core/measurements/exhibits.py": {"ValueError"},
 }
 
+SAID = {"translate", "say", "value_error"}  # sentences; the last one is an error that says one
+
 
 def literal(node: ast.expr) -> str:
     """The words of a message, with 'size' for each value in it; empty if it is made elsewhere."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in {"translate", "say"}:
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in SAID:
         return re.sub(r"\{\w+(![rs])?(:[^}]*)?\}", "'size'", literal(node.args[0]))
     if isinstance(node, ast.Constant):
         return str(node.value)
@@ -257,7 +259,10 @@ def messages(path: Path, names: set[str]) -> Iterator[str]:
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names:
             place = int(node.func.id == "Finding")
-            if place < len(node.args) <= place + 1 and (said := literal(node.args[place])):
+            carried = (
+                node if node.func.id in SAID else node.args[place] if place < len(node.args) <= place + 1 else None
+            )
+            if carried and (said := literal(carried)):
                 yield said
 
 

@@ -260,7 +260,7 @@ def test_a_sentence_names_the_values_that_it_is_given() -> None:
     for path in sorted((ROOT / "app").rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             match node:
-                case ast.Call(ast.Name("say" | "translate"), [ast.Constant(str(form))], given) if given:
+                case ast.Call(ast.Name("say" | "value_error" | "translate"), [ast.Constant(str(form))], given) if given:
                     fields = {field.split(".")[0] for _, field, *_ in Formatter().parse(form) if field}
                     values = {one.arg for one in given}
                     if None not in values and fields != values:

@@ -33,7 +33,7 @@ from app.core.formulas import (
 )
 from app.core.formulas.records import Record, Single
 from app.core.formulas.signature import Argument, Formula, FormulaResult, Input, formula_of, shown_default
-from app.core.translation import offer, say
+from app.core.translation import offer, value_error
 
 __all__ = [
     "FORMULAS",
@@ -83,7 +83,7 @@ def lookup(name: str) -> Formula:
     if name in FORMULAS:
         return FORMULAS[name]
     near = offer(name, FORMULAS)
-    raise ValueError(say("no formula is called {name!r}{offer}", name=name, offer=near))
+    raise value_error("no formula is called {name!r}{offer}", name=name, offer=near)
 
 
 def formula_value(formula: Formula, given: Mapping[str, Argument], most: int | None = None) -> FormulaResult:
@@ -104,29 +104,22 @@ def formula_value(formula: Formula, given: Mapping[str, Argument], most: int | N
         value = math.inf
     values = value if isinstance(value, tuple) else (value,)
     if most is not None and len(values) > most:
-        raise ValueError(
-            say(
-                "{formula}: the result has {count} parts; at most {most} are shown",
-                formula=formula.name,
-                count=f"{len(values):,}",
-                most=f"{most:,}",
-            )
+        raise value_error(
+            "{formula}: the result has {count} parts; at most {most} are shown",
+            formula=formula.name,
+            count=f"{len(values):,}",
+            most=f"{most:,}",
         )
     if not all(isinstance(v, str) or math.isfinite(v) for v in values):
-        raise ValueError(say("{formula}: the result is too large for a number", formula=formula.name))
+        raise value_error("{formula}: the result is too large for a number", formula=formula.name)
     return value
 
 
 def _check_length(name: str, value: Argument, most: int) -> None:
     items = value.replace(",", " ").split() if isinstance(value, str) else value
     if isinstance(items, Sequence) and len(items) > most:
-        raise ValueError(
-            say(
-                "{name} has {count} items; at most {most} are read",
-                name=name,
-                count=f"{len(items):,}",
-                most=f"{most:,}",
-            )
+        raise value_error(
+            "{name} has {count} items; at most {most} are read", name=name, count=f"{len(items):,}", most=f"{most:,}"
         )
 
 

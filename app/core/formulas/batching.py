@@ -3,7 +3,7 @@
 import math
 
 from app.core.formulas.checks import at_least, fraction, larger_than, not_below, positive, whole
-from app.core.translation import noted, say
+from app.core.translation import noted, value_error
 from app.core.units import Count, PerSecond, Ratio, Seconds
 
 _LEAST_LOSS, _MOST_LOSS = 0.001, 1000.0
@@ -45,14 +45,12 @@ def gradient_noise_scale(
     if few >= many:
         raise not_below("small_batch", small_batch, "large_batch", f"{many:g}")
     if not few / many * rough < fine <= rough:
-        raise ValueError(
-            say(
-                "{name} must be above {least} (all noise) and at most {most} (no noise), not {value}",
-                name="large_norm_squared",
-                least=f"{few / many * rough:g}",
-                most=f"{rough:g}",
-                value=large_norm_squared,
-            )
+        raise value_error(
+            "{name} must be above {least} (all noise) and at most {most} (no noise), not {value}",
+            name="large_norm_squared",
+            least=f"{few / many * rough:g}",
+            most=f"{rough:g}",
+            value=large_norm_squared,
         )
     signal = (many * fine - few * rough) / (many - few)
     return (rough - fine) / (1 / few - 1 / many) / signal
@@ -80,14 +78,12 @@ def critical_batch(loss: Ratio) -> Ratio:
         equation 5.3.
     """
     if not _LEAST_LOSS <= positive("loss", loss) <= _MOST_LOSS:
-        raise ValueError(
-            say(
-                "{name} must be from {least} to {most} nats per token, not {value}",
-                name="loss",
-                least=_LEAST_LOSS,
-                most=_MOST_LOSS,
-                value=loss,
-            )
+        raise value_error(
+            "{name} must be from {least} to {most} nats per token, not {value}",
+            name="loss",
+            least=_LEAST_LOSS,
+            most=_MOST_LOSS,
+            value=loss,
         )
     return float(2e8 / loss ** (1 / 0.21))
 

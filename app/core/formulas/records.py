@@ -8,7 +8,7 @@ from functools import lru_cache
 from reprlib import repr as short
 from typing import ClassVar, Literal, NamedTuple, Self, get_args, get_origin, get_type_hints
 
-from app.core.translation import language, noted, offer, say
+from app.core.translation import language, noted, offer, say, value_error
 from app.core.units import COUNT, Unit, parse_or_base
 
 Single = float | str | bool
@@ -176,7 +176,7 @@ def _value_of_field(cls: type[Record], key: str, given: object) -> FieldValue:
         near = _offered(cls.elsewhere.get(key.lower().strip("-").replace("-", "_"))) or offer(
             key, forms, say(": it has {names}", names=", ".join(forms))
         )
-        raise ValueError(say("a {what} has no field {name!r}{offer}", what=cls.what, name=key, offer=near))
+        raise value_error("a {what} has no field {name!r}{offer}", what=cls.what, name=key, offer=near)
     form = forms[key]
     if form.record is not None:
         return _nested(form.record, key, given)
@@ -189,7 +189,7 @@ def _value_of_field(cls: type[Record], key: str, given: object) -> FieldValue:
     if form.unit is not None and isinstance(given, int | float):
         return given
     takes = noted("a number, or text with a unit") if form.unit else noted("text")
-    raise ValueError(say("{name} must be {takes}, not {value}", name=key, takes=takes, value=_written_short(given)))
+    raise value_error("{name} must be {takes}, not {value}", name=key, takes=takes, value=_written_short(given))
 
 
 def _offered(name: str | None) -> str:
@@ -208,13 +208,11 @@ def _nested(record: type[Record], key: str, given: object) -> Record:
         return record.read(given)
     if isinstance(given, Mapping):
         return record.of(given)
-    raise ValueError(
-        say(
-            "{name} must be a {what}, its name or its fields, not {value}",
-            name=key,
-            what=record.what,
-            value=_written_short(given),
-        )
+    raise value_error(
+        "{name} must be a {what}, its name or its fields, not {value}",
+        name=key,
+        what=record.what,
+        value=_written_short(given),
     )
 
 
@@ -228,7 +226,7 @@ def _number_in(_language: str, key: str, text: str, unit: Unit) -> float:
     try:
         value = parse_or_base(text, unit)
     except ValueError as error:
-        raise ValueError(say("{name}: {problem}", name=key, problem=error)) from None
+        raise value_error("{name}: {problem}", name=key, problem=error) from None
     return int(value) if unit is COUNT and value == int(value) else value
 
 
@@ -244,14 +242,12 @@ def choice_named(key: str, text: str, choices: tuple[Single, ...]) -> Single:
     known = {str(choice).lower(): choice for choice in choices}
     if written in known:
         return known[written]
-    raise ValueError(
-        say(
-            "{name} must be one of {allowed}, not {value!r}{offer}",
-            name=key,
-            allowed=", ".join(known),
-            value=text,
-            offer=offer(written, known),
-        )
+    raise value_error(
+        "{name} must be one of {allowed}, not {value!r}{offer}",
+        name=key,
+        allowed=", ".join(known),
+        value=text,
+        offer=offer(written, known),
     )
 
 

@@ -1,7 +1,7 @@
 """Answers drawn more than once, what a model costs over its whole life, and steps of RL."""
 
 from app.core.formulas.checks import at_least, fraction, larger_than, not_below, positive, too_large, whole
-from app.core.translation import noted, say
+from app.core.translation import noted, value_error
 from app.core.units import Bytes, BytesPerSecond, Count, Flops, Ratio, Seconds
 
 
@@ -88,7 +88,7 @@ def asynchronous_speedup(write_time: Seconds, learn_time: Seconds, idle: Ratio) 
     """
     write, learn = positive("write_time", write_time), positive("learn_time", learn_time)
     if at_least("idle", idle, 0) >= 1:
-        raise ValueError(say("{name} must be below 1, not {value}", name="idle", value=idle))
+        raise value_error("{name} must be below 1, not {value}", name="idle", value=idle)
     return (write / (1 - idle) + learn) / (write + learn)
 
 

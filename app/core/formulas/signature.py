@@ -8,7 +8,7 @@ from typing import Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
 from app.core.formulas.presets.gpus import Gpu
 from app.core.formulas.records import Record, Single, choice_named
-from app.core.translation import noted, offer, say
+from app.core.translation import noted, offer, say, value_error
 from app.core.units import COUNT, RATIO, Unit, parse_or_base, show
 
 _OF_A_GPU = ("peak", "memory_bandwidth", "memory")  # which the name of a GPU stands for
@@ -56,7 +56,7 @@ class Input:
         try:
             value = parse_or_base(given, self.unit)
         except ValueError as error:
-            raise ValueError(say("{name}: {problem}", name=self.name, problem=error)) from None
+            raise value_error("{name}: {problem}", name=self.name, problem=error) from None
         return int(value) if self.unit is COUNT and value == int(value) else value
 
     def _list(self, given: Argument) -> Argument:
@@ -73,7 +73,7 @@ class Input:
         try:
             return self.record.read(given)
         except ValueError as error:
-            raise ValueError(say("{name}: {problem}", name=self.name, problem=error)) from None
+            raise value_error("{name}: {problem}", name=self.name, problem=error) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,17 +134,15 @@ class Formula:
         for name in given:
             if name not in self.inputs:
                 takes = ", ".join(self.inputs) or noted("no argument")
-                raise ValueError(
-                    say(
-                        "{formula} takes {names}, not {name!r}{offer}",
-                        formula=self.name,
-                        names=takes,
-                        name=name,
-                        offer=offer(name, self.inputs),
-                    )
+                raise value_error(
+                    "{formula} takes {names}, not {name!r}{offer}",
+                    formula=self.name,
+                    names=takes,
+                    name=name,
+                    offer=offer(name, self.inputs),
                 )
         if missing := self.missing(given):
-            raise ValueError(say("{formula} also needs {names}", formula=self.name, names=", ".join(missing)))
+            raise value_error("{formula} also needs {names}", formula=self.name, names=", ".join(missing))
         return {name: self.inputs[name].read(value) for name, value in given.items()}
 
     def plain(self, value: FormulaResult) -> object:

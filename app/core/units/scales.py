@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import cache
 from typing import Annotated
 
-from app.core.translation import join_sentences, noted, say
+from app.core.translation import join_sentences, noted, say, value_error
 
 Exponent = int | Fraction  # nearly all are whole, and Python adds ints far faster
 # Exponents of byte, second, FLOP, joule, dollar, meter, kelvin, mole and ampere. As energy has one
@@ -445,7 +445,7 @@ def scale_of(symbol: str) -> Scale:
         return PLAIN
     scale = known_scale(symbol)
     if scale is None:
-        raise ValueError(say("{symbol!r} is not a unit here{offer}", symbol=symbol, offer=close_symbols(symbol)))
+        raise value_error("{symbol!r} is not a unit here{offer}", symbol=symbol, offer=close_symbols(symbol))
     return scale
 
 

@@ -16,7 +16,7 @@ from app.core.formulas.configurations.documents import (
 )
 from app.core.formulas.configurations.program_keys import HUB
 from app.core.formulas.configurations.programs import configured_model
-from app.core.translation import say
+from app.core.translation import value_error
 
 _INNER = ("text_config", "llm_config", "language_config")
 _GPT = {"gpt2", "gpt_bigcode", "gpt_neox", "opt", "bloom", "falcon", "starcoder2", "phi", "mpt"}
@@ -124,32 +124,25 @@ _GEMMAS = {"gemma3", "gemma3_text", "gemma4", "gemma4_text"}
 def _refuse(kind: str, given: Mapping[str, object], inner: Mapping[str, object]) -> None:
     """Refuse what a decoder of equal layers is not."""
     if _ENCODERS.fullmatch(kind):
-        raise ValueError(say("{kind} is an encoder: a model shape is that of a decoder", kind=short(kind)))
+        raise value_error("{kind} is an encoder: a model shape is that of a decoder", kind=short(kind))
     layers = inner.get("layer_types") or inner.get("layers_block_type") or []
     every = layers if isinstance(layers, list) else []
     other = sum(bool(_RECURRENT_LAYERS.search(str(one))) for one in every)
     if other:
-        raise ValueError(
-            say(
-                "{kind} has layers without attention (state spaces or linear attention), {other} of {every}, which a"
-                " model shape cannot say",
-                kind=short(kind),
-                other=other,
-                every=len(every),
-            )
+        raise value_error(
+            "{kind} has layers without attention (state spaces or linear attention), {other} of {every}, which a"
+            " model shape cannot say",
+            kind=short(kind),
+            other=other,
+            every=len(every),
         )
     if _RECURRENT.search(kind):
-        raise ValueError(
-            say(
-                "{kind} has layers without attention (state spaces or linear attention), which a"
-                " model shape cannot say",
-                kind=short(kind),
-            )
+        raise value_error(
+            "{kind} has layers without attention (state spaces or linear attention), which a model shape cannot say",
+            kind=short(kind),
         )
     if flag_in(given, "is_encoder_decoder") or "block_configs" in inner:
-        raise ValueError(
-            say("{kind} is not a decoder whose layers are alike, which a model shape is", kind=short(kind))
-        )
+        raise value_error("{kind} is not a decoder whose layers are alike, which a model shape is", kind=short(kind))
 
 
 def _hub_attention(kind: str, given: Mapping[str, object]) -> Mapping[str, object]:
@@ -296,7 +289,7 @@ def maxtext_model(given: Mapping[str, object]) -> Mapping[str, object]:
         ValueError: a key is missing or is not a number.
     """
     if (count_in(given, "global_parameter_scale") or 1) > 1 or str(given.get("attention_type")) == "mla":
-        raise ValueError(say("this model of MaxText is scaled, or has latent attention: give its model_name"))
+        raise value_error("this model of MaxText is scaled, or has latent attention: give its model_name")
     heads = needed_count(given, "base_num_query_heads")
     experts = count_in(given, "num_experts") or 0
     found = {
@@ -357,10 +350,10 @@ def megatron_model(given: Mapping[str, object]) -> Mapping[str, object]:
 
 def _refuse_variables(given: Mapping[str, object]) -> None:
     if any(given.get(name) for name in _OTHER_LAYERS):
-        raise ValueError(say("layers without attention are asked for, which a model shape cannot say"))
+        raise value_error("layers without attention are asked for, which a model shape cannot say")
     for name, value in given.items():
         if isinstance(value, str) and _VARIABLE.search(value) and name in _NUMBERS:
-            raise ValueError(say("{name} is a variable of a script: write its number", name=name))
+            raise value_error("{name} is a variable of a script: write its number", name=name)
 
 
 _OTHER_LAYERS = ("hybrid_override_pattern", "hybrid_layer_pattern", "linear_attention_freq")
@@ -471,9 +464,7 @@ def model_fields(given: str | Mapping[str, object]) -> Fields | None:
         return {"name": name}
     if _OF_THE_HUB & names:
         return hub_model(document)
-    raise ValueError(
-        say(
-            "the configuration has no model: a config.json of Hugging Face has num_hidden_layers,"
-            " arguments of Megatron-LM have --num-layers"
-        )
+    raise value_error(
+        "the configuration has no model: a config.json of Hugging Face has num_hidden_layers,"
+        " arguments of Megatron-LM have --num-layers"
     )

@@ -33,7 +33,7 @@ from app.core.formulas.configurations.program_keys import (
     ProgramKeys,
     flat_settings,
 )
-from app.core.translation import say
+from app.core.translation import value_error
 
 
 def program_of(given: Mapping[str, object]) -> ProgramKeys | None:
@@ -72,12 +72,10 @@ def layout_fields(given: str | Mapping[str, object]) -> ConfiguredLayout | None:
         return _read_layout(keys, flat_settings(document))
     if isinstance(given, Mapping):
         return None
-    raise ValueError(
-        say(
-            "the configuration has no layout: known are those of DeepSpeed (zero_optimization), torchtitan"
-            " (parallelism), Megatron-LM and NeMo (tensor_model_parallel_size), accelerate, axolotl, LLaMA-Factory,"
-            " TRL, MaxText and verl"
-        )
+    raise value_error(
+        "the configuration has no layout: known are those of DeepSpeed (zero_optimization), torchtitan"
+        " (parallelism), Megatron-LM and NeMo (tensor_model_parallel_size), accelerate, axolotl, LLaMA-Factory,"
+        " TRL, MaxText and verl"
     )
 
 
@@ -381,7 +379,7 @@ def _accelerate(now: ConfigurationReading) -> None:
     elif now.text("mixed_precision") in ("", "no"):
         now.in_fp32("no mixed_precision")
     if kind not in _ACCELERATED:
-        raise ValueError(say("the distributed_type {kind} of accelerate is not known here", kind=short(kind)))
+        raise value_error("the distributed_type {kind} of accelerate is not known here", kind=short(kind))
     _ACCELERATED[kind](now)
     if now.text("dynamo_config.dynamo_backend") not in ("", "no"):
         now.stack["compiled"] = "yes"

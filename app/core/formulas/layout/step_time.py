@@ -11,7 +11,7 @@ from app.core.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe
 from app.core.formulas.step.layer import counted_flops
 from app.core.formulas.step.speeds import Side, attention_kernels, peak_of, reduced_by, speeds_of
 from app.core.formulas.step.step import StepTime, step_parts
-from app.core.translation import say
+from app.core.translation import value_error
 from app.core.units import Bytes, BytesPerSecond, Count, FlopsPerSecond, Ratio, Seconds
 
 _MEGATRON = Recipe.named("Megatron")
@@ -55,13 +55,11 @@ def same_gpus(cluster: Cluster, layout: Layout) -> None:
     recorded("cluster", cluster, Cluster)
     recorded("layout", layout, Layout)
     if layout.gpus != cluster.gpus:
-        raise ValueError(
-            say(
-                "{name} must have as many GPUs as the cluster, {gpus}, not {value}",
-                name="layout",
-                gpus=cluster.gpus,
-                value=layout.gpus,
-            )
+        raise value_error(
+            "{name} must have as many GPUs as the cluster, {gpus}, not {value}",
+            name="layout",
+            gpus=cluster.gpus,
+            value=layout.gpus,
         )
 
 

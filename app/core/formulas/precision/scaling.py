@@ -13,7 +13,7 @@ from app.core.formulas.precision.formats import (
     smallest_normal,
     smallest_subnormal,
 )
-from app.core.translation import noted, say
+from app.core.translation import noted, value_error
 from app.core.units import Count, Ratio
 
 
@@ -48,7 +48,7 @@ def loss_scale(
     several("overflows", overflows, least=0)
     scale, interval = (positive("initial", initial), whole("growth_interval", growth_interval))
     if positive("growth", growth) < 1:
-        raise ValueError(say("{name} must be at least {least}, not {value}", name="growth", least=1, value=growth))
+        raise value_error("{name} must be at least {least}, not {value}", name="growth", least=1, value=growth)
     if positive("backoff", backoff) > 1:
         raise too_large("backoff", backoff, 1)
     trace, clean = [scale], 0
@@ -58,12 +58,8 @@ def loss_scale(
         scale *= backoff if overflow else growth if clean == interval else 1
         clean %= interval
         if not SMALLEST <= scale <= LARGEST:
-            raise ValueError(
-                say(
-                    "{name} must leave the scale between 1e-30 and 1e30, not {value}",
-                    name="overflows",
-                    value=f"{scale:g}",
-                )
+            raise value_error(
+                "{name} must leave the scale between 1e-30 and 1e30, not {value}", name="overflows", value=f"{scale:g}"
             )
         trace.append(scale)
     return tuple(trace)

@@ -9,7 +9,7 @@ from app.core.formulas.checks import ZeroStage, at_least, fraction, one_of, posi
 from app.core.formulas.configurations import is_configuration, layout_fields
 from app.core.formulas.parallelism import Degrees, expert_split, refuse_degrees
 from app.core.formulas.records import Record, hints_of
-from app.core.translation import noted, say
+from app.core.translation import noted, value_error
 from app.core.units import Bytes, Count, Ratio
 
 _MODEL = {
@@ -133,11 +133,9 @@ class Layout(Record):
             ValueError: a name or a field is unknown, or a value is not valid.
         """
         if is_configuration(text):
-            raise ValueError(
-                say(
-                    "a configuration does not say how many GPUs there are: give it where the"
-                    " cluster is known, or write data=…"
-                )
+            raise value_error(
+                "a configuration does not say how many GPUs there are: give it where the"
+                " cluster is known, or write data=…"
             )
         return super().read(text)
 

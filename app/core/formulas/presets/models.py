@@ -10,7 +10,7 @@ from app.core.formulas.checks import larger_than, one_of, whole
 from app.core.formulas.configurations import is_configuration, model_fields
 from app.core.formulas.presets.layouts import MODEL_FIELDS
 from app.core.formulas.records import Record
-from app.core.translation import noted, say
+from app.core.translation import noted, value_error
 from app.core.units import Count
 
 _VARIANT = re.compile(r"(?:-(?:instruct|base|chat|it|pt|hf|thinking|v0\.\d|fp8|bf16|\d{4}))+$", re.IGNORECASE)
@@ -362,21 +362,19 @@ class ModelShape(Record):
 
     def _check_parts(self) -> None:
         if self.heads % self.key_value_heads:
-            raise ValueError(
-                say(
-                    "{name} must divide the {what}, {whole}, not {value}",
-                    name="key_value_heads",
-                    what=noted("heads"),
-                    whole=self.heads,
-                    value=self.key_value_heads,
-                )
+            raise value_error(
+                "{name} must divide the {what}, {whole}, not {value}",
+                name="key_value_heads",
+                what=noted("heads"),
+                whole=self.heads,
+                value=self.key_value_heads,
             )
         if self.active_experts > self.experts:
             raise larger_than("active_experts", self.active_experts, noted("the experts"), self.experts)
         if self.dense_layers > self.layers:
             raise larger_than("dense_layers", self.dense_layers, noted("the layers"), self.layers)
         if not self.experts and not self.feed_forward:
-            raise ValueError(say("{name} must be at least 1, not 0, in a model without experts", name="feed_forward"))
+            raise value_error("{name} must be at least 1, not 0, in a model without experts", name="feed_forward")
 
     def keys(self, sequence: float) -> float:
         """Tokens of which a token sees half with a causal mask, mean over the layers: *sequence*, or fewer."""

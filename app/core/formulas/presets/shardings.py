@@ -10,7 +10,7 @@ from typing import ClassVar, Self
 
 from app.core.formulas.checks import positive, too_large, whole
 from app.core.formulas.records import Record
-from app.core.translation import noted, offer, say
+from app.core.translation import noted, offer, value_error
 from app.core.units import Bytes
 
 _MOST_AXES = 3
@@ -52,12 +52,12 @@ class ShardingTask(Record):
     def __post_init__(self) -> None:
         positive("element_bytes", self.element_bytes)
         if not 0 < len(self.ranks) <= _MOST_AXES:
-            raise ValueError(
-                say("{name} must have 1 to {most} axes, not {value!r}", name="mesh", most=_MOST_AXES, value=self.mesh)
+            raise value_error(
+                "{name} must have 1 to {most} axes, not {value!r}", name="mesh", most=_MOST_AXES, value=self.mesh
             )
         arrays, target = self.arrays, _arrays("want", self.want)
         if len(target) != 1:
-            raise ValueError(say("{name} must be one array, not {value!r}", name="want", value=self.want))
+            raise value_error("{name} must be one array, not {value!r}", name="want", value=self.want)
         for field, found in (("have", arrays), ("want", target)):
             for cuts in found.values():
                 self._refuse_cuts(field, cuts)
@@ -67,36 +67,27 @@ class ShardingTask(Record):
         axes = "".join(axes for _, axes in cuts)
         for dim, own in cuts:
             if dim not in self.dims:
-                raise ValueError(
-                    say(
-                        "{name} must have the dimension {dim}, not only {sizes!r}",
-                        name="sizes",
-                        dim=dim,
-                        sizes=self.sizes,
-                    )
+                raise value_error(
+                    "{name} must have the dimension {dim}, not only {sizes!r}", name="sizes", dim=dim, sizes=self.sizes
                 )
             if missing := [axis for axis in own if axis not in self.ranks]:
-                raise ValueError(
-                    say(
-                        "{name} must have the axis {missing}, not only {mesh!r}",
-                        name="mesh",
-                        missing=missing[0],
-                        mesh=self.mesh,
-                    )
+                raise value_error(
+                    "{name} must have the axis {missing}, not only {mesh!r}",
+                    name="mesh",
+                    missing=missing[0],
+                    mesh=self.mesh,
                 )
             if self.dims[dim] % prod(self.ranks[axis] for axis in own):
-                raise ValueError(
-                    say(
-                        "{name} must let {axes} split {dim} evenly, not {value} over {ranks}",
-                        name="sizes",
-                        axes=own,
-                        dim=dim,
-                        value=f"{self.dims[dim]:,}",
-                        ranks=f"{prod(self.ranks[axis] for axis in own):,}",
-                    )
+                raise value_error(
+                    "{name} must let {axes} split {dim} evenly, not {value} over {ranks}",
+                    name="sizes",
+                    axes=own,
+                    dim=dim,
+                    value=f"{self.dims[dim]:,}",
+                    ranks=f"{prod(self.ranks[axis] for axis in own):,}",
                 )
         if len(set(axes)) < len(axes):
-            raise ValueError(say("{name} must use an axis once per array, not {value!r}", name=field, value=axes))
+            raise value_error("{name} must use an axis once per array, not {value!r}", name=field, value=axes)
 
     def _refuse_target(self, arrays: Mapping[str, Cuts], target: tuple[str, Cuts]) -> None:
         name, dims = target[0], [dim for dim, _ in target[1]]
@@ -108,13 +99,11 @@ class ShardingTask(Record):
                 had[0][1] == had[1][0] and dims == [had[0][0], had[1][1]]
             )
         if not possible:
-            raise ValueError(
-                say(
-                    "{name} must be the one array or the product of two matrices, such as C[I, K]"
-                    " of A[I, J] B[J, K], not {value!r}",
-                    name="want",
-                    value=self.want,
-                )
+            raise value_error(
+                "{name} must be the one array or the product of two matrices, such as C[I, K]"
+                " of A[I, J] B[J, K], not {value!r}",
+                name="want",
+                value=self.want,
             )
 
     @cached_property
@@ -191,11 +180,9 @@ def _sizes(field: str, text: str) -> Mapping[str, int]:
     """
     found = _SIZE.findall(text)
     if not found or _SIZE.sub("", text).strip(" ,;"):
-        raise ValueError(
-            say("{name} must be letters with numbers, such as X:4 Y:2, not {value!r}", name=field, value=text)
-        )
+        raise value_error("{name} must be letters with numbers, such as X:4 Y:2, not {value!r}", name=field, value=text)
     if len({letter for letter, _ in found}) < len(found):
-        raise ValueError(say("{name} must have each letter once, not {value!r}", name=field, value=text))
+        raise value_error("{name} must have each letter once, not {value!r}", name=field, value=text)
     return {letter: whole(field, int(number.replace(",", "").replace("_", ""))) for letter, number in found}
 
 
@@ -207,9 +194,9 @@ def _arrays(field: str, text: str) -> Mapping[str, Cuts]:
     """
     found = _ARRAY.findall(text)
     if not found or _ARRAY.sub("", text).strip(" ,;"):
-        raise ValueError(say("{name} must be arrays such as A[I/X, J], not {value!r}", name=field, value=text))
+        raise value_error("{name} must be arrays such as A[I/X, J], not {value!r}", name=field, value=text)
     if len({name for name, _ in found}) < len(found):
-        raise ValueError(say("{name} must have each array once, not {value!r}", name=field, value=text))
+        raise value_error("{name} must have each array once, not {value!r}", name=field, value=text)
     return {name: _cuts(field, inside) for name, inside in found}
 
 
@@ -217,10 +204,10 @@ def _cuts(field: str, text: str) -> Cuts:
     found = [_DIM.fullmatch(part.strip()) for part in text.split(",")]
     cuts = tuple((one[1], one[2] or "") for one in found if one)
     if len(cuts) < len(found) or len({dim for dim, _ in cuts}) < len(cuts):
-        raise ValueError(say("{name} must be dimensions such as I/X, J, not {value!r}", name=field, value=text))
+        raise value_error("{name} must be dimensions such as I/X, J, not {value!r}", name=field, value=text)
     if len(cuts) > _MOST_DIMS:
-        raise ValueError(
-            say("{name} must have at most {most} dimensions, not {value}", name=field, most=_MOST_DIMS, value=len(cuts))
+        raise value_error(
+            "{name} must have at most {most} dimensions, not {value}", name=field, most=_MOST_DIMS, value=len(cuts)
         )
     return cuts
 
@@ -228,13 +215,11 @@ def _cuts(field: str, text: str) -> Cuts:
 def _step(number: int, text: str) -> Step:
     found = _MOVE.fullmatch(text)
     if not found:
-        raise ValueError(
-            say(
-                "move {number} must be one such as 'all-gather A over X', not {value!r}{offer}",
-                number=number,
-                value=text[:60],
-                offer=offer(text.split()[0], _KINDS),
-            )
+        raise value_error(
+            "move {number} must be one such as 'all-gather A over X', not {value!r}{offer}",
+            number=number,
+            value=text[:60],
+            offer=offer(text.split()[0], _KINDS),
         )
     if found["alone"]:
         return ("multiply", "", "", "")

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from app.core.formulas.checks import at_least, fraction, larger_than, positive, several, whole
-from app.core.translation import noted, say
+from app.core.translation import noted, value_error
 from app.core.units import Bytes, BytesPerSecond, Count, FlopsPerSecond, PerSecond, Ratio, Seconds
 
 
@@ -95,8 +95,8 @@ def time_to_first_token(service_time: Seconds, load: Ratio) -> Seconds:
         Pollaczek and Khinchine's formula; Zhong et al., DistServe, arXiv:2401.09670, section 3.1.
     """
     if at_least("load", load, 0) >= 1:
-        raise ValueError(
-            say("{name} must be below 1, or the queue grows without end, not {value}", name="load", value=load)
+        raise value_error(
+            "{name} must be below 1, or the queue grows without end, not {value}", name="load", value=load
         )
     return positive("service_time", service_time) * (1 + load / (2 * (1 - load)))
 

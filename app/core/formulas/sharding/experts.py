@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from app.core.formulas.checks import at_least, chosen_experts, divides, positive, several, too_large, whole
-from app.core.translation import noted, say
+from app.core.translation import noted, value_error
 from app.core.units import Bytes, BytesPerSecond, Count, FlopsPerSecond, Ratio
 
 
@@ -219,24 +219,20 @@ def data_parallel_degree(gpus: Count, tensor: Count, pipeline: Count, context: C
         left = total // one_copy
         one_copy *= whole(name, degree)
         if total % one_copy:
-            raise ValueError(
-                say(
-                    "{name} must divide the GPUs that other degrees leave, {left} of {total}, not {value}",
-                    name=name,
-                    left=f"{left:,}",
-                    total=f"{total:,}",
-                    value=degree,
-                )
+            raise value_error(
+                "{name} must divide the GPUs that other degrees leave, {left} of {total}, not {value}",
+                name=name,
+                left=f"{left:,}",
+                total=f"{total:,}",
+                value=degree,
             )
     copies = total // one_copy
     if copies * int(context) % whole("expert", expert):
-        raise ValueError(
-            say(
-                "{name} must divide the data and context parallel ranks, {whole}, not {value}",
-                name="expert",
-                whole=copies * int(context),
-                value=expert,
-            )
+        raise value_error(
+            "{name} must divide the data and context parallel ranks, {whole}, not {value}",
+            name="expert",
+            whole=copies * int(context),
+            value=expert,
         )
     return copies
 
@@ -344,7 +340,7 @@ def expert_imbalance(loads: Sequence[Ratio]) -> Ratio:
     several("loads", loads)
     largest = max(at_least("loads", load, 0) for load in loads)
     if not largest:
-        raise ValueError(say("{name} must not all be 0, but {count} of them are", name="loads", count=len(loads)))
+        raise value_error("{name} must not all be 0, but {count} of them are", name="loads", count=len(loads))
     return largest * len(loads) / math.fsum(loads)
 
 

@@ -9,7 +9,7 @@ from math import prod
 
 from app.core.formulas.checks import recorded
 from app.core.formulas.presets.shardings import Cuts, ShardingPlan, ShardingTask, Step
-from app.core.translation import say
+from app.core.translation import value_error
 from app.core.units import Bytes
 
 
@@ -27,25 +27,25 @@ class _Array:
     def without(self, axis: str) -> "_Array":
         """This array, *axis* gathered, if that is the innermost axis of a dimension."""
         if not any(axes.endswith(axis) for _, axes in self.cuts):
-            raise ValueError(say("an array that {axis} is the last axis to split", axis=axis))
+            raise value_error("an array that {axis} is the last axis to split", axis=axis)
         return replace(self, cuts=tuple((dim, axes.removesuffix(axis)) for dim, axes in self.cuts))
 
     def split(self, axis: str, dim: str, task: ShardingTask) -> "_Array":
         """This array, *dim* split by *axis* as well."""
         if axis in self.axes or axis in self.sums:
-            raise ValueError(say("an array that {axis} does not split, without sums over it", axis=axis))
+            raise value_error("an array that {axis} does not split, without sums over it", axis=axis)
         cuts = dict(self.cuts)
         if dim not in cuts:
-            raise ValueError(say("an array with a dimension {dim}", dim=dim))
+            raise value_error("an array with a dimension {dim}", dim=dim)
         cuts[dim] += axis
         if task.dims[dim] % prod(task.ranks[one] for one in cuts[dim]):
-            raise ValueError(say("a dimension {dim} that {cuts} splits evenly", dim=dim, cuts=cuts[dim]))
+            raise value_error("a dimension {dim} that {cuts} splits evenly", dim=dim, cuts=cuts[dim])
         return replace(self, cuts=tuple(cuts.items()))
 
     def summed(self, axis: str) -> "_Array":
         """This array, its partial sums over *axis* added."""
         if axis not in self.sums:
-            raise ValueError(say("partial sums over {axis}", axis=axis))
+            raise value_error("partial sums over {axis}", axis=axis)
         return replace(self, sums=self.sums - {axis})
 
 
@@ -85,21 +85,17 @@ def plan_bytes(task: ShardingTask, plan: ShardingPlan) -> Bytes:
         try:
             state, sent = _made(task, state, step)
         except ValueError as error:
-            raise ValueError(
-                say(
-                    "{name} must find {lacking} for {step!r} as move {number}",
-                    name="plan",
-                    lacking=error,
-                    step=_step_text(step),
-                    number=number,
-                )
+            raise value_error(
+                "{name} must find {lacking} for {step!r} as move {number}",
+                name="plan",
+                lacking=error,
+                step=_step_text(step),
+                number=number,
             ) from None
         total += sent
     if dict(state).get(task.target[0]) != _Array(task.target[1]):
-        raise ValueError(
-            say(
-                "{name} must reach {want}, not end with {state}", name="plan", want=task.want, state=_shown_plans(state)
-            )
+        raise value_error(
+            "{name} must reach {want}, not end with {state}", name="plan", want=task.want, state=_shown_plans(state)
         )
     return float(total)
 
@@ -144,7 +140,7 @@ def cheapest_plan(task: ShardingTask) -> tuple[str, ...]:
         for step, new, more in _next(task, state):
             if new not in seen:
                 heappush(heap, (sent + more, length + 1, next(turn), new, (*moves, step)))
-    raise ValueError(say("{name} must be one that moves can reach, not {value!r}", name="task", value=task.text))
+    raise value_error("{name} must be one that moves can reach, not {value!r}", name="task", value=task.text)
 
 
 def _start(task: ShardingTask) -> _State:
@@ -184,9 +180,9 @@ def _made(task: ShardingTask, state: _State, step: Step) -> tuple[_State, Fracti
         return _product(task, state), Fraction(0)
     arrays = dict(state)
     if name not in arrays:
-        raise ValueError(say("an array {name}", name=name))
+        raise value_error("an array {name}", name=name)
     if axis not in task.ranks:
-        raise ValueError(say("an axis {axis} in the mesh", axis=axis))
+        raise value_error("an axis {axis} in the mesh", axis=axis)
     array = arrays[name]
     arrays[name] = _after(task, array, kind, axis, dim)
     ranks = task.ranks[axis]
@@ -208,7 +204,7 @@ def _after(task: ShardingTask, array: _Array, kind: str, axis: str, dim: str) ->
     if kind == "keep own part of":
         return array.split(axis, dim, task)
     if dict(array.cuts).get(dim, "").endswith(axis):
-        raise ValueError(say("a dimension {dim} that {axis} does not split yet", dim=dim, axis=axis))
+        raise value_error("a dimension {dim} that {axis} does not split yet", dim=dim, axis=axis)
     return array.without(axis).split(axis, dim, task)
 
 
@@ -225,16 +221,16 @@ def _product(task: ShardingTask, state: _State) -> _State:
         ValueError: there are no two, or their blocks do not go together.
     """
     if len(state) == 1:
-        raise ValueError(say("two matrices that are not multiplied yet"))
+        raise value_error("two matrices that are not multiplied yet")
     (_, left), (_, right) = state
     (rows, row_axes), (_, one) = left.cuts
     (_, other), (columns, column_axes) = right.cuts
     inner = max(one, other, key=len)
     if not (inner.startswith(one) and inner.startswith(other)):
-        raise ValueError(say("matrices whose summed dimension is split alike"))
+        raise value_error("matrices whose summed dimension is split alike")
     used = row_axes + inner + column_axes
     if len(set(used)) < len(used):
-        raise ValueError(say("matrices that an axis splits along one dimension only"))
+        raise value_error("matrices that an axis splits along one dimension only")
     cuts = ((rows, row_axes), (columns, column_axes))
     return ((task.target[0], _Array(cuts, frozenset(inner))),)
 

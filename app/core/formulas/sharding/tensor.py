@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from app.core.formulas.checks import at_least, divides, positive, whole
-from app.core.translation import noted, say
+from app.core.translation import noted, value_error
 from app.core.units import Bytes, BytesPerSecond, Count, FlopsPerSecond, Ratio, Seconds
 
 
@@ -112,13 +112,11 @@ def heads_per_rank(query_heads: Count, key_value_heads: Count, ranks: Count) -> 
     divides("key_value_heads", shared, noted("query heads"), queries)
     divides("ranks", parts, noted("query heads"), queries)
     if shared % parts and parts % shared:
-        raise ValueError(
-            say(
-                "{name} must divide or be a multiple of the key-value heads, {shared}, not {value}",
-                name="ranks",
-                shared=shared,
-                value=ranks,
-            )
+        raise value_error(
+            "{name} must divide or be a multiple of the key-value heads, {shared}, not {value}",
+            name="ranks",
+            shared=shared,
+            value=ranks,
         )
     return Heads(queries // parts, max(1, shared // parts), max(1, parts // shared))
 

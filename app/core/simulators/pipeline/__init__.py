@@ -24,7 +24,7 @@ from app.core.simulators.pipeline.schedules import (
     zb_h2,
     zb_v,
 )
-from app.core.translation import offer, say
+from app.core.translation import offer, value_error
 
 __all__ = [
     "SCHEDULES",
@@ -64,25 +64,21 @@ def build(name: str, stages: int, microbatches: int, virtual: int = 1, waits: Wa
         ValueError: the name is unknown, or the schedule does not exist for these numbers.
     """
     if name not in SCHEDULES:
-        raise ValueError(
-            say(
-                "{name} must be one of {allowed}, not {value!r}{offer}",
-                name="schedule",
-                allowed=", ".join(SCHEDULES),
-                value=name,
-                offer=offer(name, SCHEDULES),
-            )
+        raise value_error(
+            "{name} must be one of {allowed}, not {value!r}{offer}",
+            name="schedule",
+            allowed=", ".join(SCHEDULES),
+            value=name,
+            offer=offer(name, SCHEDULES),
         )
     for what, value in (("stages", stages), ("microbatches", microbatches), ("virtual", virtual)):
         if value < 1:
-            raise ValueError(say("{name} must be at least {least}, not {value}", name=what, least=1, value=value))
+            raise value_error("{name} must be at least {least}, not {value}", name=what, least=1, value=value)
     if stages * microbatches * virtual > MOST_PASSES:
-        raise ValueError(
-            say(
-                "stages times microbatches times virtual must be at most {most} for a simulation, not {value}",
-                most=f"{MOST_PASSES:,}",
-                value=f"{stages * microbatches * virtual:,}",
-            )
+        raise value_error(
+            "stages times microbatches times virtual must be at most {most} for a simulation, not {value}",
+            most=f"{MOST_PASSES:,}",
+            value=f"{stages * microbatches * virtual:,}",
         )
     _refuse(name, stages, microbatches, virtual)
     if name == "interleaved" and virtual > 1:
@@ -92,33 +88,27 @@ def build(name: str, stages: int, microbatches: int, virtual: int = 1, waits: Wa
 
 def _refuse(name: str, stages: int, microbatches: int, virtual: int) -> None:
     if virtual > 1 and name != "interleaved":
-        raise ValueError(
-            say(
-                "{name} must be 1 for {schedule}, not {value}: only interleaved has more",
-                name="virtual",
-                schedule=name,
-                value=virtual,
-            )
+        raise value_error(
+            "{name} must be 1 for {schedule}, not {value}: only interleaved has more",
+            name="virtual",
+            schedule=name,
+            value=virtual,
         )
     if virtual > 1 and microbatches % stages:
-        raise ValueError(
-            say(
-                "{name} must be a multiple of the stages, {stages}, when chunks interleave, not {value}",
-                name="microbatches",
-                stages=stages,
-                value=microbatches,
-            )
+        raise value_error(
+            "{name} must be a multiple of the stages, {stages}, when chunks interleave, not {value}",
+            name="microbatches",
+            stages=stages,
+            value=microbatches,
         )
     if name == "dualpipe" and (stages % 2 or microbatches % 2):
         what, value = ("stages", stages) if stages % 2 else ("microbatches", microbatches)
-        raise ValueError(say("{name} must be even for dualpipe, not {value}", name=what, value=value))
+        raise value_error("{name} must be even for dualpipe, not {value}", name=what, value=value)
     if name in ("dualpipe", "dualpipe_v") and microbatches < 2 * stages:
-        raise ValueError(
-            say(
-                "{name} must be at least twice the stages, {least}, for {schedule}, not {value}",
-                name="microbatches",
-                least=2 * stages,
-                schedule=name,
-                value=microbatches,
-            )
+        raise value_error(
+            "{name} must be at least twice the stages, {least}, for {schedule}, not {value}",
+            name="microbatches",
+            least=2 * stages,
+            schedule=name,
+            value=microbatches,
         )
