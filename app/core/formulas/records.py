@@ -6,6 +6,7 @@ from dataclasses import MISSING, dataclass, fields, replace
 from difflib import get_close_matches
 from functools import lru_cache
 from reprlib import repr as short
+from types import MappingProxyType
 from typing import ClassVar, Literal, NamedTuple, Self, get_args, get_origin, get_type_hints
 
 from app.core.translation import language, noted, offer, say, value_error
@@ -33,11 +34,18 @@ class Record:
     unpublished: ClassVar[frozenset[str]] = frozenset()  # fields where 0 means unpublished
     elsewhere: ClassVar[Mapping[str, str]] = {}  # fields by the names that others have for them
     aliases: ClassVar[Mapping[str, str]] = {}  # known records by what many call them
+    published: ClassVar[Mapping[str, "Record"]] = {}
 
     @classmethod
-    def known(cls) -> "Mapping[str, Self]":
+    def publish(cls, records: Mapping[str, Self]) -> Mapping[str, Self]:
+        """*records* by their names, which are the known ones from now on."""
+        cls.published = MappingProxyType(records)
+        return cls.known()
+
+    @classmethod
+    def known(cls) -> Mapping[str, Self]:
         """The records with a published name."""
-        return {}
+        return cls.published  # type: ignore[return-value]
 
     @classmethod
     def has(cls, name: str) -> bool:

@@ -210,11 +210,6 @@ class Layout(Record):
         """Tokens of one step."""
         return self.data * self.microbatches * self.micro_batch * self.sequence
 
-    @classmethod
-    def known(cls) -> "Mapping[str, Self]":
-        """The records in this module, by name."""
-        return LAYOUTS  # type: ignore[return-value]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe(Record):
@@ -243,57 +238,37 @@ class Recipe(Record):
         for name in ("element_bytes", "reduced_bytes", "logit_bytes"):
             positive(name, getattr(self, name))
 
-    @classmethod
-    def known(cls) -> "Mapping[str, Self]":
-        """The records in this module, by name."""
-        return RECIPES  # type: ignore[return-value]
-
 
 _TABLE_4 = (
     "Grattafiori et al., The Llama 3 Herd of Models, arXiv:2407.21783, table 4; 8 chunks per device"
     " follow from section 3.3.2, where a chunk that loses one layer has only the embedding left"
 )
 _LAYOUTS = (
-    Layout(
-        name="Llama 3 405B on 8192 GPUs", tensor=8, pipeline=16, data=64, microbatches=32,
-        virtual=8, zero_stage=2, context_by="all-gather", source=_TABLE_4,
-    ),
-    Layout(
-        name="Llama 3 405B on 16384 GPUs", tensor=8, pipeline=16, data=128, microbatches=16,
-        virtual=8, zero_stage=2, context_by="all-gather", source=_TABLE_4,
-    ),
-    Layout(
-        name="Llama 3 405B, 128K tokens", tensor=8, pipeline=16, context=16, data=8,
-        microbatches=16, virtual=8, sequence=131_072, zero_stage=2, context_by="all-gather",
-        source=_TABLE_4,
-    ),
-    Layout(
-        name="DeepSeek-V3 on 2048 GPUs", pipeline=16, expert=64, data=128, microbatches=120,
-        sequence=4096, zero_stage=1, sequence_parallel=False, precision="8-bit",
-        source="DeepSeek-V3 Technical Report, arXiv:2412.19437, sections 3.2 and 4.2, as 1F1B",
-    ),
+    Layout(name="Llama 3 405B on 8192 GPUs", tensor=8, pipeline=16, data=64, microbatches=32, virtual=8, zero_stage=2,
+        context_by="all-gather", source=_TABLE_4),
+    Layout(name="Llama 3 405B on 16384 GPUs", tensor=8, pipeline=16, data=128, microbatches=16, virtual=8, zero_stage=2,
+        context_by="all-gather", source=_TABLE_4),
+    Layout(name="Llama 3 405B, 128K tokens", tensor=8, pipeline=16, context=16, data=8, microbatches=16, virtual=8,
+        sequence=131_072, zero_stage=2, context_by="all-gather", source=_TABLE_4),
+    Layout(name="DeepSeek-V3 on 2048 GPUs", pipeline=16, expert=64, data=128, microbatches=120, sequence=4096,
+        zero_stage=1, sequence_parallel=False, precision="8-bit",
+        source="DeepSeek-V3 Technical Report, arXiv:2412.19437, sections 3.2 and 4.2, as 1F1B"),
 )  # fmt: skip
-LAYOUTS: Mapping[str, Layout] = MappingProxyType({known.name: known for known in _LAYOUTS})
+LAYOUTS = Layout.publish({known.name: known for known in _LAYOUTS})
 
 _RECIPES = (
-    Recipe(
-        name="Megatron", gradient_bytes=4.0,
-        source="Megatron Core, package distrib_optimizer: 18 bytes per parameter, gradients summed"
-        " in FP32 as in Grattafiori et al., arXiv:2407.21783, section 3.3.2; sent in 16 bits",
-    ),
+    Recipe(name="Megatron", gradient_bytes=4.0,
+        source="Megatron Core, package distrib_optimizer: 18 bytes per parameter, gradients summed in FP32 as in"
+        " Grattafiori et al., arXiv:2407.21783, section 3.3.2; sent in 16 bits"),
     Recipe(name="mixed", source="Rajbhandari et al., ZeRO, arXiv:1910.02054, section 3.1: 16"),
-    Recipe(
-        name="FSDP2", weight_bytes=4.0, gradient_bytes=4.0, optimizer_bytes=8.0,
-        reduced_bytes=4.0, logit_bytes=12.0,
-        source="torchtitan, docs/fsdp.md: FP32 weights and Adam, BF16 gathered, FP32 reduced: 16",
-    ),
+    Recipe(name="FSDP2", weight_bytes=4.0, gradient_bytes=4.0, optimizer_bytes=8.0, reduced_bytes=4.0, logit_bytes=12.0,
+        source="torchtitan, docs/fsdp.md: FP32 weights and Adam, BF16 gathered, FP32 reduced: 16"),
     Recipe(name="no master copy", optimizer_bytes=8.0, source="BF16 weights updated in place: 12"),
-    Recipe(
-        name="FP32", weight_bytes=4.0, gradient_bytes=4.0, optimizer_bytes=8.0, element_bytes=4.0,
-        reduced_bytes=4.0, logit_bytes=12.0, source="Kingma and Ba, Adam, arXiv:1412.6980: 16",
-    ),
+    Recipe(name="FP32", weight_bytes=4.0, gradient_bytes=4.0, optimizer_bytes=8.0, element_bytes=4.0, reduced_bytes=4.0,
+        logit_bytes=12.0,
+        source="Kingma and Ba, Adam, arXiv:1412.6980: 16"),
 )  # fmt: skip
-RECIPES: Mapping[str, Recipe] = MappingProxyType({known.name: known for known in _RECIPES})
+RECIPES = Recipe.publish({known.name: known for known in _RECIPES})
 
 
 Kernels = Literal["as usual", "unfused", "fused"]
@@ -337,11 +312,6 @@ class Shares(Record):
         at_least("skew", self.skew, 0)
         one_of("kernels", self.kernels, get_args(Kernels))
 
-    @classmethod
-    def known(cls) -> "Mapping[str, Self]":
-        """The records in this module, by name."""
-        return SHARES  # type: ignore[return-value]
-
 
 def _share(name: str, value: float, least: float) -> None:
     if at_least(name, value, least) > 1:
@@ -360,7 +330,7 @@ _SHARES = (
     ),
 )
 
-SHARES: Mapping[str, Shares] = MappingProxyType({known.name: known for known in _SHARES})
+SHARES = Shares.publish({known.name: known for known in _SHARES})
 GIVEN = SHARES["of the presets"]
 
 
@@ -393,24 +363,14 @@ class ScalingLaw(Record):
         for name in ("size_exponent", "data_exponent"):
             fraction(name, getattr(self, name))
 
-    @classmethod
-    def known(cls) -> "Mapping[str, Self]":
-        """The records in this module, by name."""
-        return LAWS  # type: ignore[return-value]
-
 
 _LAWS = (
-    ScalingLaw(
-        name="Hoffmann, as printed", floor=1.69, size_scale=406.4, data_scale=410.7,
-        size_exponent=0.34, data_exponent=0.28,
-        source="Hoffmann et al., arXiv:2203.15556, appendix D.2: the exponents are"
-        " rounded to two digits",
-    ),
-    ScalingLaw(
-        name="Besiroglu", floor=1.8172, size_scale=482.01, data_scale=2085.43,
-        size_exponent=0.3478, data_exponent=0.3658,
-        source="Besiroglu et al., arXiv:2404.10102: refitted to the points of Hoffmann's figure 4",
-    ),
+    ScalingLaw(name="Hoffmann, as printed", floor=1.69, size_scale=406.4, data_scale=410.7, size_exponent=0.34,
+        data_exponent=0.28,
+        source="Hoffmann et al., arXiv:2203.15556, appendix D.2: the exponents are rounded to two digits"),
+    ScalingLaw(name="Besiroglu", floor=1.8172, size_scale=482.01, data_scale=2085.43, size_exponent=0.3478,
+        data_exponent=0.3658,
+        source="Besiroglu et al., arXiv:2404.10102: refitted to the points of Hoffmann's figure 4"),
 )  # fmt: skip
 
-LAWS: Mapping[str, ScalingLaw] = MappingProxyType({known.name: known for known in _LAWS})
+LAWS = ScalingLaw.publish({known.name: known for known in _LAWS})

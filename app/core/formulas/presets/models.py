@@ -3,7 +3,6 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import ClassVar, Literal, NamedTuple, Self, TypedDict
 
 from app.core.formulas.checks import larger_than, one_of, whole
@@ -389,11 +388,6 @@ class ModelShape(Record):
         return self.layers - self.dense_layers if self.experts else 0
 
     @classmethod
-    def known(cls) -> "Mapping[str, Self]":
-        """The records in this module, by name."""
-        return MODELS  # type: ignore[return-value]
-
-    @classmethod
     def read(cls, text: str) -> Self:
         """The shape written as *text*, or in a configuration: a config.json, or arguments.
 
@@ -564,7 +558,7 @@ _MODELS = (
     *(row.shape for row in ROWS),
 )  # fmt: skip
 
-MODELS: Mapping[str, ModelShape] = MappingProxyType(
+MODELS = ModelShape.publish(
     {known.name: known for known in _MODELS}
     | {short: known for known in _MODELS for short, name in OTHER_NAMES.items() if name == known.name}
 )

@@ -5,7 +5,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
-from types import MappingProxyType
 from typing import ClassVar, Self
 
 from app.core.formulas.checks import positive, too_large, whole
@@ -127,11 +126,6 @@ class ShardingTask(Record):
         (found,) = _arrays("want", self.want).items()
         return found
 
-    @classmethod
-    def known(cls) -> "Mapping[str, Self]":
-        """The records in this module, by name."""
-        return SHARDING_TASKS  # type: ignore[return-value]
-
 
 @dataclass(frozen=True, kw_only=True)
 class ShardingPlan(Record):
@@ -165,11 +159,6 @@ class ShardingPlan(Record):
         """
         is_plain = "=" not in text and text.strip() not in cls.known()
         return cls(moves=text.strip()) if is_plain else super().read(text)
-
-    @classmethod
-    def known(cls) -> "Mapping[str, Self]":
-        """The records in this module, by name."""
-        return SHARDING_PLANS  # type: ignore[return-value]
 
 
 def _sizes(field: str, text: str) -> Mapping[str, int]:
@@ -230,7 +219,7 @@ def _step(number: int, text: str) -> Step:
 
 
 _MLP = "I:4096 J:8192 K:8192"
-SHARDING_TASKS: Mapping[str, ShardingTask] = MappingProxyType(
+SHARDING_TASKS = ShardingTask.publish(
     {
         "summed dimension": ShardingTask(mesh="X:4", sizes=_MLP, have="A[I, J/X] B[J/X, K]", want="C[I, K]"),
         "sequence parallelism": ShardingTask(mesh="X:4", sizes=_MLP, have="A[I, J/X] B[J/X, K]", want="C[I/X, K]"),
@@ -240,7 +229,7 @@ SHARDING_TASKS: Mapping[str, ShardingTask] = MappingProxyType(
         ),
     }
 )
-SHARDING_PLANS: Mapping[str, ShardingPlan] = MappingProxyType(
+SHARDING_PLANS = ShardingPlan.publish(
     {
         "add partial sums": ShardingPlan(moves="multiply; all-reduce C over X"),
         "scatter partial sums": ShardingPlan(moves="multiply; reduce-scatter C over X along I"),

@@ -74,11 +74,6 @@ class Stack(Record):
         whole("adapter_rank", self.adapter_rank)
         whole("recompute_every", self.recompute_every)
 
-    @classmethod
-    def known(cls) -> "Mapping[str, Self]":
-        """The records in this module, by name."""
-        return STACKS  # type: ignore[return-value]
-
     @property
     def is_pytorch(self) -> bool:
         """Whether its layers are written in plain PyTorch."""
@@ -148,29 +143,19 @@ def _called(name: str, value: object) -> object:
 
 _STACKS = (
     Stack(source="the line names none: taken from the layout"),
-    Stack(
-        name="Megatron", compiled="yes", loss="in place",
-        source="Megatron-LM, Megatron-Bridge, NeMo: fused kernels of Transformer Engine, or of Megatron itself",
-    ),
+    Stack(name="Megatron", compiled="yes", loss="in place",
+        source="Megatron-LM, Megatron-Bridge, NeMo: fused kernels of Transformer Engine, or of Megatron itself"),
     Stack(name="FSDP2", recipe="FSDP2", source="PyTorch's fully sharded data parallelism"),
-    Stack(
-        name="torchtitan", recipe="FSDP2", loss="compiled",
-        source="FSDP2 in torchtitan, which frees 16-bit logits before the backward pass",
-    ),
-    Stack(
-        name="DeepSpeed", recipe="mixed", compiled="no", loss="eager",
-        source="DeepSpeed below a model in eager PyTorch, as Hugging Face's",
-    ),
-    Stack(
-        name="MaxText", recipe="FSDP2", compiled="yes", loss="in place",
-        source="MaxText and other programs in JAX, which XLA compiles whole",
-    ),
-    Stack(
-        name="eager", recipe="FP32", compiled="no", loss="eager",
-        source="PyTorch without a compiler and without sharding: DDP, nanoGPT, Hugging Face's Trainer",
-    ),
+    Stack(name="torchtitan", recipe="FSDP2", loss="compiled",
+        source="FSDP2 in torchtitan, which frees 16-bit logits before the backward pass"),
+    Stack(name="DeepSpeed", recipe="mixed", compiled="no", loss="eager",
+        source="DeepSpeed below a model in eager PyTorch, as Hugging Face's"),
+    Stack(name="MaxText", recipe="FSDP2", compiled="yes", loss="in place",
+        source="MaxText and other programs in JAX, which XLA compiles whole"),
+    Stack(name="eager", recipe="FP32", compiled="no", loss="eager",
+        source="PyTorch without a compiler and without sharding: DDP, nanoGPT, Hugging Face's Trainer"),
 )  # fmt: skip
-STACKS: Mapping[str, Stack] = MappingProxyType({known.name: known for known in _STACKS})
+STACKS = Stack.publish({known.name: known for known in _STACKS})
 Stack.aliases = MappingProxyType(
     {
         "Megatron-LM": "Megatron", "Megatron-Bridge": "Megatron", "Megatron Core": "Megatron", "NeMo": "Megatron",
