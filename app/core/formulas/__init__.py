@@ -36,20 +36,9 @@ from app.core.formulas.signature import Argument, Formula, FormulaResult, Input,
 from app.core.translation import offer, value_error
 
 __all__ = [
-    "FORMULAS",
-    "MODULES",
-    "MOST_PARTS",
-    "Argument",
-    "Formula",
-    "Formulas",
-    "Input",
-    "Record",
-    "FormulaResult",
-    "Single",
-    "formula_value",
-    "lookup",
-    "shown_default",
-]
+    "FORMULAS", "MODULES", "MOST_PARTS", "Argument", "Formula", "Formulas", "Input", "Record", "FormulaResult",
+    "Single", "formula_value", "lookup", "shown_default",
+]  # fmt: skip
 
 MOST_PARTS = 1_000  # of a result, and items of a list, that a visitor of a site may ask for
 MODULES = (

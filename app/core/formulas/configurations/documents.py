@@ -37,27 +37,12 @@ _PRODUCT = re.compile(r"\$\(\( ?(\d{1,9}) ?\* ?(\d{1,9}) ?\)\)")
 _VARIABLE = re.compile(rf"\$(?:\{{(\w{{1,60}})(?::-({_WORD}))?\}}|(\w{{1,60}}))")
 _KNOWN = {"true": True, "false": False, "none": None}
 _FLAGS = {  # arguments that take no value: what stands behind them is another word
-    "swiglu",
-    "untie_embeddings_and_output_weights",
-    "disable_bias_linear",
-    "add_qkv_bias",
-    "qk_layernorm",
-    "group_query_attention",
-    "sequence_parallel",
-    "use_distributed_optimizer",
-    "recompute_activations",
-    "moe_router_enable_expert_bias",
-    "use_rotary_position_embeddings",
-    "bf16",
-    "fp16",
-    "use_megatron_fsdp",
-    "use_torch_fsdp2",
-    "optimizer_cpu_offload",
-    "use_precision_aware_optimizer",
-    "grad_reduce_in_bf16",
-    "accumulate_allreduce_grads_in_fp32",
-    "gradient_checkpointing",
-}
+    "swiglu", "untie_embeddings_and_output_weights", "disable_bias_linear", "add_qkv_bias", "qk_layernorm",
+    "group_query_attention", "sequence_parallel", "use_distributed_optimizer", "recompute_activations",
+    "moe_router_enable_expert_bias", "use_rotary_position_embeddings", "bf16", "fp16", "use_megatron_fsdp",
+    "use_torch_fsdp2", "optimizer_cpu_offload", "use_precision_aware_optimizer", "grad_reduce_in_bf16",
+    "accumulate_allreduce_grads_in_fp32", "gradient_checkpointing",
+}  # fmt: skip
 
 
 def is_configuration(text: str) -> bool:

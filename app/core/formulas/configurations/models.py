@@ -23,19 +23,9 @@ _GPT = {"gpt2", "gpt_bigcode", "gpt_neox", "opt", "bloom", "falcon", "starcoder2
 _LAYER_NORM = _GPT | {"nemotron", "stablelm", "cohere", "cohere2"}
 _NO_GATE = _GPT | {"nemotron"}
 _TIED = {
-    "gpt2",
-    "gemma",
-    "gemma2",
-    "gemma3",
-    "gemma3_text",
-    "opt",
-    "bloom",
-    "falcon",
-    "mpt",
-    "cohere",
-    "gemma4",
+    "gpt2", "gemma", "gemma2", "gemma3", "gemma3_text", "opt", "bloom", "falcon", "mpt", "cohere", "gemma4",
     "gemma4_text",
-}
+}  # fmt: skip
 _QUERY_KEY = {"qwen3", "qwen3_moe", "gemma3", "gemma3_text", "olmo2", "olmo3", "minimax_m2", "qwen3_vl_text"} | {
     "gemma4", "gemma4_text", "qwen3_vl_moe_text", "minimax_m3",
 }  # fmt: skip
@@ -358,19 +348,10 @@ def _refuse_variables(given: Mapping[str, object]) -> None:
 
 _OTHER_LAYERS = ("hybrid_override_pattern", "hybrid_layer_pattern", "linear_attention_freq")
 _NUMBERS = {
-    "num_layers",
-    "hidden_size",
-    "ffn_hidden_size",
-    "num_attention_heads",
-    "num_query_groups",
-    "kv_channels",
-    "vocab_size",
-    "num_experts",
-    "moe_ffn_hidden_size",
-    "moe_router_topk",
-    "moe_layer_freq",
+    "num_layers", "hidden_size", "ffn_hidden_size", "num_attention_heads", "num_query_groups", "kv_channels",
+    "vocab_size", "num_experts", "moe_ffn_hidden_size", "moe_router_topk", "moe_layer_freq",
     "moe_shared_expert_intermediate_size",
-}
+}  # fmt: skip
 
 
 def _megatron_groups(given: Mapping[str, object], heads: int) -> int:

@@ -381,16 +381,7 @@ class LayerTime(NamedTuple):
     @property
     def busy(self) -> Value:
         """Seconds from the first kernel to the last."""
-        return (
-            self.products
-            + self.attention
-            + self.element_wise
-            + self.recompute
-            + self.launches
-            + self.tensor
-            + self.context
-            + self.expert
-        )
+        return sum(self[:-2])
 
 
 def layer_times(shape: ModelShape, speeds: Speeds, degrees: Degrees, on: Numbers) -> tuple[LayerTime, LayerTime]:

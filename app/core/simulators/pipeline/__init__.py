@@ -27,17 +27,9 @@ from app.core.simulators.pipeline.schedules import (
 from app.core.translation import offer, value_error
 
 __all__ = [
-    "SCHEDULES",
-    "Block",
-    "Pass",
-    "SimulatedSchedule",
-    "PipelineSchedule",
-    "Slot",
-    "Times",
-    "build",
-    "kept_over_time",
+    "SCHEDULES", "Block", "Pass", "SimulatedSchedule", "PipelineSchedule", "Slot", "Times", "build", "kept_over_time",
     "simulate_schedule",
-]
+]  # fmt: skip
 
 SCHEDULES: Mapping[str, Callable[[int, int], PipelineSchedule]] = {
     "naive": naive,
