@@ -232,7 +232,7 @@ SOURCES = {
     "app/course/kinds": {"ExpressionError", "Finding"},
     "app/authoring": {"Finding"},
     "app/core/formulas/checks.py": {"ValueError", "value_error"},
-    "app/core/formulas/signature.py": {"ValueError", "value_error"},
+    "app/core/formulas/__init__.py": {"ValueError", "value_error"},
     "app/course/explorers": {"ValueError"},
     "app/labs/spec.py": {"NotFoundError", "InputError"},
     "app/site/markdown.py": {"MathematicsError"},

@@ -13,9 +13,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.core.folders import ROOT
-from app.core.formulas import FORMULAS, formula_value
+from app.core.formulas import FORMULAS, Formula, formula_value
 from app.core.formulas.records import Record
-from app.core.formulas.signature import Formula
 from app.core.simulators.pipeline import SCHEDULES, build
 from app.core.translation import join_sentences, localize, noted, say, speaking, translate
 from app.core.translation.languages import catalog

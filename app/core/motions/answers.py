@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 
 from app.core.charts.axes import Arrow, Color, Paper, Rect, Sheet, Words
 from app.core.charts.motion import Motion, MotionFrame, MovingPiece, Place, Scene
-from app.core.motions.shards import frame_table
+from app.core.motions.ranks import frame_table
 from app.core.translation import translate
 
 GOAL = 12  # frames until a figure is complete, where they stand for parts of a whole

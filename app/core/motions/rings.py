@@ -1,10 +1,11 @@
 """A ring and a tree that add up arrays: the color of each rank is in the sums that have its values."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from app.core.charts.axes import NARROW, Arrow, Color, Paper, Rect, Sheet, Words
 from app.core.charts.motion import Motion, MotionFrame, MovingPiece, Place, Scene
+from app.core.motions.ranks import frame_table, rank_bits
 from app.core.simulators.links import RingStep, play_ring_all_reduce
 from app.core.translation import translate
 
@@ -33,7 +34,7 @@ def ring_frames(ranks: int) -> tuple[MotionFrame, ...]:
     return tuple(
         MotionFrame(
             ring_state_text(step, ranks),
-            tuple(_bits(share) for chunks in now.held for share in chunks),
+            tuple(rank_bits(share) for chunks in now.held for share in chunks),
             tuple(_sent_chunk(now, step, chunk, ranks) for chunk in range(ranks)),
         )
         for step, now in enumerate(play_ring_all_reduce(1.0, ranks, 1.0))
@@ -43,7 +44,7 @@ def ring_frames(ranks: int) -> tuple[MotionFrame, ...]:
 def _sent_chunk(now: RingStep, step: int, chunk: int, ranks: int) -> MovingPiece:
     """The place of *chunk* after *step*: it goes one rank to the right in each."""
     rank = (chunk + step) % ranks
-    return MovingPiece(rank * ranks + chunk, _bits(now.held[rank][chunk]))
+    return MovingPiece(rank * ranks + chunk, rank_bits(now.held[rank][chunk]))
 
 
 def ring_state_text(step: int, ranks: int) -> str:
@@ -55,10 +56,6 @@ def ring_state_text(step: int, ranks: int) -> str:
         return sent + " " + translate("It holds one sum of {some} of {ranks} ranks.", some=step + 1, ranks=ranks)
     full = translate("It holds the whole sum of {some} of {ranks} chunks.", some=step - ranks + 2, ranks=ranks)
     return f"{sent} {full}"
-
-
-def _bits(ranks: Iterable[int]) -> int:
-    return sum(1 << rank for rank in ranks)
 
 
 def _table(ranks: int) -> tuple[tuple[str, ...], ...]:
@@ -229,7 +226,7 @@ def ring_beside_tree(ranks: int, ring_step: float, tree_step: float, told: Calla
         summary=translate("ring {time}, tree {time_2}", time=told(ends[0]), time_2=told(ends[1])),
         frames=tuple(frames),
         on=lambda paper: _side_by_side(ranks, paper),
-        table=((translate("Frame"), translate("What it shows")), *((str(n), f.says) for n, f in enumerate(frames))),
+        table=frame_table(frames),
         ranks=ranks,
         still=min(len(frames) - 1, ranks // 2),
     )

@@ -7,7 +7,7 @@ from math import isfinite
 from typing import NamedTuple
 
 from app.core.formulas.configurations import configuration_notes
-from app.core.formulas.layout.step_time import same_gpus
+from app.core.formulas.layout import same_gpus
 from app.core.formulas.memory.budget import fits_together
 from app.core.formulas.parallelism import PLAIN, Degrees
 from app.core.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe, Shares

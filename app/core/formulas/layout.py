@@ -1,4 +1,7 @@
-"""A layout on a cluster: whether it fits, and the time of its step, part by part."""
+"""A whole layout: whether it fits, and the time of its step, part by part.
+
+The record itself, Layout, is among the presets, with the layouts of published runs.
+"""
 
 import math
 from typing import NamedTuple
@@ -7,10 +10,12 @@ from app.core.formulas.checks import at_least, positive, recorded, whole
 from app.core.formulas.memory import memory_budget
 from app.core.formulas.memory.budget import fits_together
 from app.core.formulas.parallelism import PLAIN
-from app.core.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe, Shares
+from app.core.formulas.presets import GIVEN, Cluster, ModelShape, Recipe, Shares
+from app.core.formulas.presets import Layout as Layout
 from app.core.formulas.step.layer import counted_flops
 from app.core.formulas.step.speeds import Side, attention_kernels, peak_of, reduced_by, speeds_of
-from app.core.formulas.step.step import StepTime, step_parts
+from app.core.formulas.step.step import StepTime as StepTime
+from app.core.formulas.step.step import step_parts
 from app.core.translation import value_error
 from app.core.units import Bytes, BytesPerSecond, Count, FlopsPerSecond, Ratio, Seconds
 
