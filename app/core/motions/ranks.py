@@ -8,7 +8,7 @@ from app.core.charts.timeline import Lane, TimeBar, Timeline
 from app.core.simulators.sharding import route
 from app.core.translation import translate
 
-_TOP, _ROW = 34.0, 46.0  # pixels, to the first row and from one row to the next
+_TOP, _ROW, _HIGH = 34.0, 46.0, 30.0  # pixels, to the first row, from one row to the next, and of a cell
 _RANKS = 4
 _EVERYONE = (1 << _RANKS) - 1
 
@@ -18,17 +18,17 @@ def frame_table(frames: Sequence[MotionFrame]) -> tuple[tuple[str, ...], ...]:
     return ((translate("Frame"), translate("What it shows")), *((str(n), one.says) for n, one in enumerate(frames)))
 
 
-def grid_scene(rows: Sequence[str], columns: Sequence[str], paper: Paper, high: float = 30.0) -> Scene:
+def grid_scene(rows: Sequence[str], columns: Sequence[str], paper: Paper) -> Scene:
     """A table of cells, with the names of its *rows* and *columns*; pieces can be where cells are."""
     left = max(map(text_width, rows)) + 12
     step = (paper.width - left) / len(columns)
     wide = min(step - 6, 96.0)
     places = tuple(
-        Place(left + column * step, _TOP + row * _ROW, wide, high)
+        Place(left + column * step, _TOP + row * _ROW, wide, _HIGH)
         for row in range(len(rows))
         for column in range(len(columns))
     )
-    words = [Words(0, _TOP + row * _ROW + high / 2 + 4, name) for row, name in enumerate(rows)]
+    words = [Words(0, _TOP + row * _ROW + _HIGH / 2 + 4, name) for row, name in enumerate(rows)]
     words += [
         Words(round(left + column * step + wide / 2, 2), 16, name, anchor="middle", quiet=True)
         for column, name in enumerate(columns)

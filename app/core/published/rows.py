@@ -141,16 +141,12 @@ class PublishedRun:
         )
 
 
+_DEGREES = ("tensor", "pipeline", "virtual", "context", "expert", "data")
+
+
 def layout_degrees(layout: Layout) -> Mapping[str, int]:
     """The degrees of a layout that are not 1, by the kind of parallelism."""
-    named = {
-        "tensor": layout.tensor,
-        "pipeline": layout.pipeline,
-        "virtual": layout.virtual,
-        "context": layout.context,
-        "expert": layout.expert,
-        "data": layout.data,
-    }
+    named = {name: getattr(layout, name) for name in _DEGREES}
     return {name: degree for name, degree in named.items() if degree > 1}
 
 

@@ -16,19 +16,11 @@ Dimension = tuple[Exponent, ...]
 _METER, _PHYSICAL = 5, slice(5, 9)
 
 
-def _dimension(
-    *,
-    byte: int = 0,
-    second: int = 0,
-    flop: int = 0,
-    joule: int = 0,
-    dollar: int = 0,
-    meter: int = 0,
-    kelvin: int = 0,
-    mole: int = 0,
-    ampere: int = 0,
-) -> Dimension:
-    return byte, second, flop, joule, dollar, meter, kelvin, mole, ampere
+_QUANTITIES = ("byte", "second", "flop", "joule", "dollar", "meter", "kelvin", "mole", "ampere")
+
+
+def _dimension(**powers: int) -> Dimension:
+    return tuple((dict.fromkeys(_QUANTITIES, 0) | powers).values())
 
 
 @dataclass(frozen=True, slots=True)
