@@ -50,6 +50,29 @@ def found() -> Mapping[Key, set[str]]:
     return keys
 
 
+def said(tree: ast.AST) -> Iterator[tuple[ast.Call, str]]:
+    """Each call that says a sentence with values, and its English, which may be noted as `form` above it."""
+    for scope in ast.walk(tree):
+        match scope:
+            case ast.Call(ast.Name("say" | "value_error" | "translate"), [ast.Constant(str(form)), *_]):
+                yield scope, form
+            case ast.FunctionDef():
+                yield from _said_by_form(scope)
+
+
+def _said_by_form(function: ast.FunctionDef) -> Iterator[tuple[ast.Call, str]]:
+    forms: dict[int, str] = {}
+    for node in ast.walk(function):
+        match node:
+            case ast.Assign([ast.Name("form")], ast.Call(ast.Name("noted"), [ast.Constant(str(form))])):
+                forms[node.lineno] = form
+    for node in ast.walk(function):
+        match node:
+            case ast.Call(ast.Name("say" | "value_error" | "translate"), [ast.Name("form"), *_]):
+                if above := [line for line in forms if line < node.lineno]:
+                    yield node, forms[max(above)]
+
+
 def _sources() -> Iterator[tuple[Path, Iterable[Key]]]:
     for path in sorted((ROOT / "templates").rglob("*.html")):
         yield path, _extracted("jinja2.ext:babel_extract", path, TEMPLATES)

@@ -19,6 +19,7 @@ from tests.authoring.conftest import Lint
 from tests.authoring.test_lint import BUG, FUNCTION
 from tests.authoring.test_words import CHOICE, RING
 from tests.content.test_catalog import GOOD
+from tests.translations import said
 
 Write = Callable[[str], Path]
 CIRCULAR = """\
@@ -231,21 +232,21 @@ SOURCES = {
     "app/core/expressions": {"ExpressionError"},
     "app/course/kinds": {"ExpressionError", "Finding"},
     "app/authoring": {"Finding"},
-    "app/core/formulas/checks.py": {"ValueError", "value_error"},
-    "app/core/formulas/__init__.py": {"ValueError", "value_error"},
+    "app/core/formulas/checks.py": {"ValueError"},
+    "app/core/formulas/__init__.py": {"ValueError"},
     "app/course/explorers": {"ValueError"},
     "app/labs/spec.py": {"NotFoundError", "InputError"},
     "app/site/markdown.py": {"MathematicsError"},
     "app/core/measurements/exhibits.py": {"ValueError"},
 }
 
-SAID = {"translate", "say", "value_error"}  # sentences; the last one is an error that says one
+_FIELD = re.compile(r"\{\w+(![rs])?(:[^}]*)?\}")
 
 
 def literal(node: ast.expr) -> str:
     """The words of a message, with 'size' for each value in it; empty if it is made elsewhere."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in SAID:
-        return re.sub(r"\{\w+(![rs])?(:[^}]*)?\}", "'size'", literal(node.args[0]))
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in {"translate", "say"}:
+        return _FIELD.sub("'size'", literal(node.args[0]))
     if isinstance(node, ast.Constant):
         return str(node.value)
     if not isinstance(node, ast.JoinedStr):
@@ -256,14 +257,17 @@ def literal(node: ast.expr) -> str:
 
 def messages(path: Path, names: set[str]) -> Iterator[str]:
     """Each message of those exceptions and findings that has no cure where it is written."""
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names:
             place = int(node.func.id == "Finding")
-            carried = (
-                node if node.func.id in SAID else node.args[place] if place < len(node.args) <= place + 1 else None
-            )
-            if carried and (said := literal(carried)):
-                yield said
+            if place < len(node.args) <= place + 1 and (text := literal(node.args[place])):
+                yield text
+    if "ValueError" in names:
+        errors = (
+            form for node, form in said(tree) if isinstance(node.func, ast.Name) and node.func.id == "value_error"
+        )
+        yield from (_FIELD.sub("'size'", form) for form in errors)
 
 
 def test_every_message_that_lint_passes_on_has_a_cure() -> None:

@@ -164,13 +164,8 @@ class Formula:
         for name in given:
             if name not in self.inputs:
                 takes = ", ".join(self.inputs) or noted("no argument")
-                raise value_error(
-                    "{formula} takes {names}, not {name!r}{offer}",
-                    formula=self.name,
-                    names=takes,
-                    name=name,
-                    offer=offer(name, self.inputs),
-                )
+                form = noted("{formula} takes {names}, not {name!r}{offer}")
+                raise value_error(form, formula=self.name, names=takes, name=name, offer=offer(name, self.inputs))
         if missing := self.missing(given):
             raise value_error("{formula} also needs {names}", formula=self.name, names=", ".join(missing))
         return {name: self.inputs[name].read(value) for name, value in given.items()}
@@ -327,12 +322,8 @@ def formula_value(formula: Formula, given: Mapping[str, Argument], most: int | N
         value = math.inf
     values = value if isinstance(value, tuple) else (value,)
     if most is not None and len(values) > most:
-        raise value_error(
-            "{formula}: the result has {count} parts; at most {most} are shown",
-            formula=formula.name,
-            count=f"{len(values):,}",
-            most=f"{most:,}",
-        )
+        form = noted("{formula}: the result has {count} parts; at most {most} are shown")
+        raise value_error(form, formula=formula.name, count=f"{len(values):,}", most=f"{most:,}")
     if not all(isinstance(v, str) or math.isfinite(v) for v in values):
         raise value_error("{formula}: the result is too large for a number", formula=formula.name)
     return value

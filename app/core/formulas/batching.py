@@ -78,13 +78,8 @@ def critical_batch(loss: Ratio) -> Ratio:
         equation 5.3.
     """
     if not _LEAST_LOSS <= positive("loss", loss) <= _MOST_LOSS:
-        raise value_error(
-            "{name} must be from {least} to {most} nats per token, not {value}",
-            name="loss",
-            least=_LEAST_LOSS,
-            most=_MOST_LOSS,
-            value=loss,
-        )
+        form = noted("{name} must be from {least} to {most} nats per token, not {value}")
+        raise value_error(form, name="loss", least=_LEAST_LOSS, most=_MOST_LOSS, value=loss)
     return float(2e8 / loss ** (1 / 0.21))
 
 

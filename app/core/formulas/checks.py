@@ -53,12 +53,8 @@ SMALLEST = 1e-30
 def at_least(name: str, value: float, least: float) -> float:
     """*value*, which must be a number from *least* to the largest allowed number."""
     if not (_is_number(value) and value >= least):
-        raise value_error(
-            "{name} must be a number of at least {least}, not {value}",
-            name=name,
-            least=f"{least:g}",
-            value=short_value(value),
-        )
+        form = noted("{name} must be a number of at least {least}, not {value}")
+        raise value_error(form, name=name, least=f"{least:g}", value=short_value(value))
     if value > LARGEST:
         raise too_large(name, short_value(value), f"{LARGEST:g}")
     return value
@@ -74,13 +70,8 @@ def positive(name: str, value: float) -> float:
     if not (_is_number(value) and value > 0):
         raise value_error("{name} must be a number above 0, not {value}", name=name, value=short_value(value))
     if not SMALLEST <= value <= LARGEST:
-        raise value_error(
-            "{name} must be from {least} to {most}, not {value}",
-            name=name,
-            least=f"{SMALLEST:g}",
-            most=f"{LARGEST:g}",
-            value=short_value(value),
-        )
+        form = noted("{name} must be from {least} to {most}, not {value}")
+        raise value_error(form, name=name, least=f"{SMALLEST:g}", most=f"{LARGEST:g}", value=short_value(value))
     return value
 
 
@@ -100,12 +91,8 @@ def whole(name: str, value: float, least: int = 1) -> Count:
 def one_of(name: str, value: object, allowed: Collection[object]) -> None:
     """Refuse *value* if it is not one of *allowed*; True does not count as 1."""
     if not any(value == choice and isinstance(value, bool) == isinstance(choice, bool) for choice in allowed):
-        raise value_error(
-            "{name} must be one of {allowed}, not {value}",
-            name=name,
-            allowed=", ".join(map(str, allowed)),
-            value=short_value(value),
-        )
+        form = noted("{name} must be one of {allowed}, not {value}")
+        raise value_error(form, name=name, allowed=", ".join(map(str, allowed)), value=short_value(value))
 
 
 def several(name: str, values: object, least: int = 1) -> Sequence[float]:
@@ -133,13 +120,8 @@ def recorded(name: str, value: R, kind: type[R]) -> R:
 def divides(name: str, value: int, what: str, total: int) -> None:
     """Refuse *value* if it does not divide *total*, the number of *what*."""
     if total % value:
-        raise value_error(
-            "{name} must divide the {what}, {whole}, not {value}",
-            name=name,
-            what=what,
-            whole=total,
-            value=short_value(value),
-        )
+        form = noted("{name} must divide the {what}, {whole}, not {value}")
+        raise value_error(form, name=name, what=what, whole=total, value=short_value(value))
 
 
 def chosen_experts(top_k: Count, experts: Count) -> Count:

@@ -1,7 +1,7 @@
 """What a run costs: GPU-hours, dollars and energy."""
 
 from app.core.formulas.checks import at_least, positive, whole
-from app.core.translation import value_error
+from app.core.translation import noted, value_error
 from app.core.units import Count, Dollars, DollarsPerHour, DollarsPerKwh, Joules, Ratio, Seconds, Watts
 
 _HOUR = 3600
@@ -78,12 +78,8 @@ def value_of_utilization(cost: Dollars, utilization: Ratio, better_utilization: 
     if now > 1:
         raise value_error("{name} must be at most 1, the full peak, not {value}", name="utilization", value=utilization)
     if not now <= then <= 1:
-        raise value_error(
-            "{name} must be from utilization, {now}, to 1, not {value}",
-            name="better_utilization",
-            now=f"{now:g}",
-            value=better_utilization,
-        )
+        form = noted("{name} must be from utilization, {now}, to 1, not {value}")
+        raise value_error(form, name="better_utilization", now=f"{now:g}", value=better_utilization)
     return at_least("cost", cost, 0) * (1 - now / then)
 
 

@@ -7,7 +7,7 @@ between two checkpoints, without the time to write one.
 import math
 
 from app.core.formulas.checks import at_least, fraction, positive, too_large, whole
-from app.core.translation import value_error
+from app.core.translation import noted, value_error
 from app.core.units import Bytes, BytesPerSecond, Count, Dollars, DollarsPerHour, Ratio, Seconds
 
 _HOUR = 3600
@@ -146,12 +146,8 @@ def time_without_checkpoints(work: Seconds, mtbf: Seconds) -> Seconds:
     """
     between = positive("mtbf", mtbf)
     if positive("work", work) / between > _HOPELESS:
-        raise value_error(
-            "{name} must be at most {most} times mtbf, or it never ends, not {value}",
-            name="work",
-            most=_HOPELESS,
-            value=work,
-        )
+        form = noted("{name} must be at most {most} times mtbf, or it never ends, not {value}")
+        raise value_error(form, name="work", most=_HOPELESS, value=work)
     return between * math.expm1(work / between)
 
 

@@ -16,7 +16,7 @@ from app.core.formulas.step.layer import counted_flops
 from app.core.formulas.step.speeds import Side, attention_kernels, peak_of, reduced_by, speeds_of
 from app.core.formulas.step.step import StepTime as StepTime
 from app.core.formulas.step.step import step_parts
-from app.core.translation import value_error
+from app.core.translation import noted, value_error
 from app.core.units import Bytes, BytesPerSecond, Count, FlopsPerSecond, Ratio, Seconds
 
 _MEGATRON = Recipe.named("Megatron")
@@ -60,12 +60,8 @@ def same_gpus(cluster: Cluster, layout: Layout) -> None:
     recorded("cluster", cluster, Cluster)
     recorded("layout", layout, Layout)
     if layout.gpus != cluster.gpus:
-        raise value_error(
-            "{name} must have as many GPUs as the cluster, {gpus}, not {value}",
-            name="layout",
-            gpus=cluster.gpus,
-            value=layout.gpus,
-        )
+        form = noted("{name} must have as many GPUs as the cluster, {gpus}, not {value}")
+        raise value_error(form, name="layout", gpus=cluster.gpus, value=layout.gpus)
 
 
 class StepRange(NamedTuple):

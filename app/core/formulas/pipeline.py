@@ -228,13 +228,8 @@ def schedule_bubble(
     if schedule in ("naive", "gpipe", "1f1b", "interleaved"):
         return _whole_backward(schedule, p, m, f + b + w, c)
     if c > 0:
-        raise value_error(
-            "{name} must be 0 for {schedule}, not {value}; {cure}",
-            name="communication",
-            schedule=schedule,
-            value=c,
-            cure=_PLAY_IT,
-        )
+        form = noted("{name} must be 0 for {schedule}, not {value}; {cure}")
+        raise value_error(form, name="communication", schedule=schedule, value=c, cure=_PLAY_IT)
     if schedule in ("dualpipe", "dualpipe_v"):
         return _two_way(schedule, p, f, b, w)
     return _split_backward(schedule, p, m, f, b, w)
@@ -257,24 +252,15 @@ class Sizes(NamedTuple):
                 "{name} must be 1 for {schedule}, not {value}", name="virtual", schedule=schedule, value=virtual
             )
         if v > 1 and m % p:
-            raise value_error(
-                "{name} must be a multiple of the stages, {stages}, when chunks interleave, not {value}",
-                name="microbatches",
-                stages=p,
-                value=m,
-            )
+            form = noted("{name} must be a multiple of the stages, {stages}, when chunks interleave, not {value}")
+            raise value_error(form, name="microbatches", stages=p, value=m)
         if schedule == "dualpipe" and p % 2:
             raise value_error("{name} must be even for dualpipe, not {value}", name="stages", value=stages)
         if schedule == "dualpipe" and m % 2:
             raise value_error("{name} must be even for dualpipe, not {value}", name="microbatches", value=microbatches)
         if schedule in ("dualpipe", "dualpipe_v") and m < 2 * p:
-            raise value_error(
-                "{name} must be at least twice the stages, {least}, for {schedule}, not {value}",
-                name="microbatches",
-                least=2 * p,
-                schedule=schedule,
-                value=m,
-            )
+            form = noted("{name} must be at least twice the stages, {least}, for {schedule}, not {value}")
+            raise value_error(form, name="microbatches", least=2 * p, schedule=schedule, value=m)
         return cls(p, m, v)
 
 
@@ -296,14 +282,8 @@ def _interleaved(p: int, v: int, forward: float, backward: float, c: float, wait
     if waits == "first":
         longest, part = longest / 2, "half a chunk's pass"
     if c > longest:
-        raise value_error(
-            "{name} must be at most {most}, {longest} s, for interleaved, not {value}; {cure}",
-            name="communication",
-            most=part,
-            longest=f"{longest:g}",
-            value=c,
-            cure=_PLAY_IT,
-        )
+        form = noted("{name} must be at most {most}, {longest} s, for interleaved, not {value}; {cure}")
+        raise value_error(form, name="communication", most=part, longest=f"{longest:g}", value=c, cure=_PLAY_IT)
     messages = 2 * p * v - 2 - (p if waits == "first" else 0)
     return (p - 1) * (forward + backward) / v + messages * c
 
@@ -313,38 +293,23 @@ def _split_backward(
 ) -> float:
     full = p if schedule == "zb_h1" else 2 * p - 1
     if m < full:
-        raise value_error(
-            "{name} must be at least {least} to fill {schedule}, not {value}; {cure}",
-            name="microbatches",
-            least=full,
-            schedule=schedule,
-            value=m,
-            cure=_PLAY_IT,
-        )
+        form = noted("{name} must be at least {least} to fill {schedule}, not {value}; {cure}")
+        raise value_error(form, name="microbatches", least=full, schedule=schedule, value=m, cure=_PLAY_IT)
     filled = min(forward, weight)
     if schedule == "zb_h1":
         return (p - 1) * (forward + backward_input - filled)
     if schedule == "zb_h2":
         return (p - 1) * max(0.0, forward + backward_input - 2 * filled)
     if not weight <= forward <= backward_input:
-        raise value_error(
-            "{name} must be between backward_weight and backward_input for zb_v, not {value}; {cure}",
-            name="forward",
-            value=forward,
-            cure=_PLAY_IT,
-        )
+        form = noted("{name} must be between backward_weight and backward_input for zb_v, not {value}; {cure}")
+        raise value_error(form, name="forward", value=forward, cure=_PLAY_IT)
     return (p - 1) * (backward_input - weight)
 
 
 def _two_way(schedule: ScheduleName, p: int, forward: float, backward_input: float, weight: float) -> float:
     if forward < backward_input:
-        raise value_error(
-            "{name} must be at least backward_input for {schedule}, not {value}; {cure}",
-            name="forward",
-            schedule=schedule,
-            value=forward,
-            cure=_PLAY_IT,
-        )
+        form = noted("{name} must be at least backward_input for {schedule}, not {value}; {cure}")
+        raise value_error(form, name="forward", schedule=schedule, value=forward, cure=_PLAY_IT)
     turns = p / 2 - 1 if schedule == "dualpipe" else (p - 1) / 2
     return turns * (2 * forward + max(0.0, backward_input - weight))
 

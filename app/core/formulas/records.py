@@ -216,12 +216,8 @@ def _nested(record: type[Record], key: str, given: object) -> Record:
         return record.read(given)
     if isinstance(given, Mapping):
         return record.of(given)
-    raise value_error(
-        "{name} must be a {what}, its name or its fields, not {value}",
-        name=key,
-        what=record.what,
-        value=_written_short(given),
-    )
+    form = noted("{name} must be a {what}, its name or its fields, not {value}")
+    raise value_error(form, name=key, what=record.what, value=_written_short(given))
 
 
 def _field_number(key: str, text: str, unit: Unit) -> float:
@@ -250,13 +246,8 @@ def choice_named(key: str, text: str, choices: tuple[Single, ...]) -> Single:
     known = {str(choice).lower(): choice for choice in choices}
     if written in known:
         return known[written]
-    raise value_error(
-        "{name} must be one of {allowed}, not {value!r}{offer}",
-        name=key,
-        allowed=", ".join(known),
-        value=text,
-        offer=offer(written, known),
-    )
+    form = noted("{name} must be one of {allowed}, not {value!r}{offer}")
+    raise value_error(form, name=key, allowed=", ".join(known), value=text, offer=offer(written, known))
 
 
 def field_value(cls: type[Record], key: str, text: str) -> FieldValue:

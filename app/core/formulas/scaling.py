@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from app.core.formulas.checks import at_least, positive, recorded
 from app.core.formulas.presets import ScalingLaw
-from app.core.translation import value_error
+from app.core.translation import noted, value_error
 from app.core.units import Flops, Ratio
 
 
@@ -105,12 +105,8 @@ def least_flops_for_loss(loss: Ratio, law: ScalingLaw) -> Flops:
     """
     found, target = recorded("law", law, ScalingLaw), positive("loss", loss)
     if target <= found.floor:
-        raise value_error(
-            "{name} must be above the floor of the law, {floor}, not {value}",
-            name="loss",
-            floor=f"{found.floor:g}",
-            value=loss,
-        )
+        form = noted("{name} must be above the floor of the law, {floor}, not {value}")
+        raise value_error(form, name="loss", floor=f"{found.floor:g}", value=loss)
     at = _balance(found)
     scale = found.size_scale / at**found.size_exponent + found.data_scale * at**found.data_exponent
     power = 1 / found.size_exponent + 1 / found.data_exponent

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from app.core.translation import Numeral, has_decimal_comma, say, value_error
+from app.core.translation import Numeral, has_decimal_comma, noted, say, value_error
 from app.core.translation.sentence import FORMS
 from app.core.units.formatter import figures
 from app.core.units.scales import (
@@ -80,12 +80,8 @@ def check_clear(text: str, *, whole: bool = False) -> None:
     if found is None or not (has_decimal_comma() or (whole and found[0] == text.strip(_BESIDE))):
         return
     number = float(found[0])
-    raise value_error(
-        "{number!r} may be {large} or {small}: write one of these",
-        number=found[0],
-        large=figures(_THOUSAND * number),
-        small=figures(number),
-    )
+    form = noted("{number!r} may be {large} or {small}: write one of these")
+    raise value_error(form, number=found[0], large=figures(_THOUSAND * number), small=figures(number))
 
 
 def in_english(text: str, *, whole: bool = False) -> str:
@@ -112,12 +108,8 @@ def list_in_english(text: str, *, whole: bool = False) -> str:
     """
     if has_decimal_comma() and re.fullmatch(r"\d+,\d+", text.strip()) and not whole:
         first, second = text.strip().split(",")
-        raise value_error(
-            "{text!r} may be one number or two: write {one} or {two}",
-            text=text.strip(),
-            one=clear_text(f"{first}.{second}"),
-            two=f"{first}, {second}",
-        )
+        form = noted("{text!r} may be one number or two: write {one} or {two}")
+        raise value_error(form, text=text.strip(), one=clear_text(f"{first}.{second}"), two=f"{first}, {second}")
     listed = text.replace(";", ",") if has_decimal_comma() else text
     return _RUN.sub(lambda run: _run_in_english(run[0], whole=whole), listed)
 
@@ -317,13 +309,8 @@ def _written_scale(text: str, symbol: str, unit: Unit, shown: Scale | None) -> S
     if scale is None and symbol[0] in "0123456789.,":
         raise value_error("cannot read {text!r}: it is not clear where the number ends", text=text.strip())
     if scale is None:
-        raise value_error(
-            "cannot read {text!r}: {symbol!r} is not a unit here, {unit} expected{offer}",
-            text=text.strip(),
-            symbol=symbol,
-            unit=unit,
-            offer=close_symbols(symbol),
-        )
+        form = noted("cannot read {text!r}: {symbol!r} is not a unit here, {unit} expected{offer}")
+        raise value_error(form, text=text.strip(), symbol=symbol, unit=unit, offer=close_symbols(symbol))
     if unit is FLOP_PER_SECOND and scale.unit is FLOP and not symbol.endswith("FLOP"):
         return Scale(symbol, unit, scale.factor)  # most people write TFLOPs and TFLOPS for both
     if scale.unit.dimension != unit.dimension:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from app.core.formulas.configurations.documents import count_in, plain_number
 from app.core.formulas.configurations.program_keys import PROGRAMS, ProgramKeys, is_set
-from app.core.translation import value_error
+from app.core.translation import noted, value_error
 
 Setting = int | str | bool  # of a layout, by its field
 _MOST_KEYS = 8  # that are named
@@ -40,11 +40,8 @@ class ConfiguredLayout:
         found, notes = dict(self.fields), [str(self.fields["source"])]
         model = _degrees_product(found, "tensor", "pipeline", "context")
         if gpus % model:
-            raise value_error(
-                "the configuration splits the model over {model} GPUs, which do not divide {gpus}",
-                model=model,
-                gpus=gpus,
-            )
+            form = noted("the configuration splits the model over {model} GPUs, which do not divide {gpus}")
+            raise value_error(form, model=model, gpus=gpus)
         found["data"] = gpus // model
         if self.layers_per_chunk and layers:
             found["virtual"] = max(1, layers // (_degrees_product(found, "pipeline") * self.layers_per_chunk))

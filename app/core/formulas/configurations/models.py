@@ -16,7 +16,7 @@ from app.core.formulas.configurations.documents import (
 )
 from app.core.formulas.configurations.program_keys import HUB
 from app.core.formulas.configurations.programs import configured_model
-from app.core.translation import value_error
+from app.core.translation import noted, value_error
 
 _INNER = ("text_config", "llm_config", "language_config")
 _GPT = {"gpt2", "gpt_bigcode", "gpt_neox", "opt", "bloom", "falcon", "starcoder2", "phi", "mpt"}
@@ -119,13 +119,11 @@ def _refuse(kind: str, given: Mapping[str, object], inner: Mapping[str, object])
     every = layers if isinstance(layers, list) else []
     other = sum(bool(_RECURRENT_LAYERS.search(str(one))) for one in every)
     if other:
-        raise value_error(
+        form = noted(
             "{kind} has layers without attention (state spaces or linear attention), {other} of {every}, which a"
-            " model shape cannot say",
-            kind=short(kind),
-            other=other,
-            every=len(every),
+            " model shape cannot say"
         )
+        raise value_error(form, kind=short(kind), other=other, every=len(every))
     if _RECURRENT.search(kind):
         raise value_error(
             "{kind} has layers without attention (state spaces or linear attention), which a model shape cannot say",

@@ -271,14 +271,11 @@ def zero_smallest_ranks(
     floor = Fraction(at_least("reserved", reserved, 0)) + count * Fraction(kept)
     room = Fraction(positive("memory", memory)) - floor
     if room < 0 or (shared and not room):
-        raise value_error(
+        form = noted(
             "{name} must be above the {floor} that stage {stage} and the reserved memory take"
-            " on every rank, however many there are, not {value}",
-            name="memory",
-            floor=show(float(floor), BYTE),
-            stage=stage,
-            value=show(memory, BYTE),
+            " on every rank, however many there are, not {value}"
         )
+        raise value_error(form, name="memory", floor=show(float(floor), BYTE), stage=stage, value=show(memory, BYTE))
     return max(1, math.ceil(count * Fraction(shared) / room)) if shared else 1
 
 

@@ -203,13 +203,8 @@ def spacing(value: Ratio, format: Format) -> Ratio:
     known = NumberFormat.named(format)
     size = abs(signed("value", value))
     if size > largest_finite(format):
-        raise value_error(
-            "{name} must be at most {most}, the largest of {format}, not {value}",
-            name="value",
-            most=f"{largest_finite(format):g}",
-            format=format,
-            value=value,
-        )
+        form = noted("{name} must be at most {most}, the largest of {format}, not {value}")
+        raise value_error(form, name="value", most=f"{largest_finite(format):g}", format=format, value=value)
     return math.ldexp(1.0, _exponent(size, known) - known.mantissa_bits)
 
 

@@ -219,21 +219,12 @@ def data_parallel_degree(gpus: Count, tensor: Count, pipeline: Count, context: C
         left = total // one_copy
         one_copy *= whole(name, degree)
         if total % one_copy:
-            raise value_error(
-                "{name} must divide the GPUs that other degrees leave, {left} of {total}, not {value}",
-                name=name,
-                left=f"{left:,}",
-                total=f"{total:,}",
-                value=degree,
-            )
+            form = noted("{name} must divide the GPUs that other degrees leave, {left} of {total}, not {value}")
+            raise value_error(form, name=name, left=f"{left:,}", total=f"{total:,}", value=degree)
     copies = total // one_copy
     if copies * int(context) % whole("expert", expert):
-        raise value_error(
-            "{name} must divide the data and context parallel ranks, {whole}, not {value}",
-            name="expert",
-            whole=copies * int(context),
-            value=expert,
-        )
+        form = noted("{name} must divide the data and context parallel ranks, {whole}, not {value}")
+        raise value_error(form, name="expert", whole=copies * int(context), value=expert)
     return copies
 
 

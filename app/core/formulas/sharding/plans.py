@@ -73,12 +73,8 @@ class ShardingTask(Record):
                     "{name} must have the dimension {dim}, not only {sizes!r}", name="sizes", dim=dim, sizes=self.sizes
                 )
             if missing := [axis for axis in own if axis not in self.ranks]:
-                raise value_error(
-                    "{name} must have the axis {missing}, not only {mesh!r}",
-                    name="mesh",
-                    missing=missing[0],
-                    mesh=self.mesh,
-                )
+                form = noted("{name} must have the axis {missing}, not only {mesh!r}")
+                raise value_error(form, name="mesh", missing=missing[0], mesh=self.mesh)
             if self.dims[dim] % prod(self.ranks[axis] for axis in own):
                 raise value_error(
                     "{name} must let {axes} split {dim} evenly, not {value} over {ranks}",
@@ -207,12 +203,8 @@ def _cuts(field: str, text: str) -> Cuts:
 def _step(number: int, text: str) -> Step:
     found = _MOVE.fullmatch(text)
     if not found:
-        raise value_error(
-            "move {number} must be one such as 'all-gather A over X', not {value!r}{offer}",
-            number=number,
-            value=text[:60],
-            offer=offer(text.split()[0], _KINDS),
-        )
+        form = noted("move {number} must be one such as 'all-gather A over X', not {value!r}{offer}")
+        raise value_error(form, number=number, value=text[:60], offer=offer(text.split()[0], _KINDS))
     if found["alone"]:
         return ("multiply", "", "", "")
     if found["whole"]:
@@ -313,13 +305,8 @@ def plan_bytes(task: ShardingTask, plan: ShardingPlan) -> Bytes:
         try:
             state, sent = _made(task, state, step)
         except ValueError as error:
-            raise value_error(
-                "{name} must find {lacking} for {step!r} as move {number}",
-                name="plan",
-                lacking=error,
-                step=_step_text(step),
-                number=number,
-            ) from None
+            form = noted("{name} must find {lacking} for {step!r} as move {number}")
+            raise value_error(form, name="plan", lacking=error, step=_step_text(step), number=number) from None
         total += sent
     if dict(state).get(task.target[0]) != _Array(task.target[1]):
         raise value_error(

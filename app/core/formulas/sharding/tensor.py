@@ -112,12 +112,8 @@ def heads_per_rank(query_heads: Count, key_value_heads: Count, ranks: Count) -> 
     divides("key_value_heads", shared, noted("query heads"), queries)
     divides("ranks", parts, noted("query heads"), queries)
     if shared % parts and parts % shared:
-        raise value_error(
-            "{name} must divide or be a multiple of the key-value heads, {shared}, not {value}",
-            name="ranks",
-            shared=shared,
-            value=ranks,
-        )
+        form = noted("{name} must divide or be a multiple of the key-value heads, {shared}, not {value}")
+        raise value_error(form, name="ranks", shared=shared, value=ranks)
     return Heads(queries // parts, max(1, shared // parts), max(1, parts // shared))
 
 

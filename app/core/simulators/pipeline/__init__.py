@@ -24,7 +24,7 @@ from app.core.simulators.pipeline.schedules import (
     zb_h2,
     zb_v,
 )
-from app.core.translation import offer, value_error
+from app.core.translation import noted, offer, value_error
 
 __all__ = [
     "SCHEDULES", "Block", "Pass", "SimulatedSchedule", "PipelineSchedule", "Slot", "Times", "build", "kept_over_time",
@@ -56,22 +56,14 @@ def build(name: str, stages: int, microbatches: int, virtual: int = 1, waits: Wa
         ValueError: the name is unknown, or the schedule does not exist for these numbers.
     """
     if name not in SCHEDULES:
-        raise value_error(
-            "{name} must be one of {allowed}, not {value!r}{offer}",
-            name="schedule",
-            allowed=", ".join(SCHEDULES),
-            value=name,
-            offer=offer(name, SCHEDULES),
-        )
+        form = noted("{name} must be one of {allowed}, not {value!r}{offer}")
+        raise value_error(form, name="schedule", allowed=", ".join(SCHEDULES), value=name, offer=offer(name, SCHEDULES))
     for what, value in (("stages", stages), ("microbatches", microbatches), ("virtual", virtual)):
         if value < 1:
             raise value_error("{name} must be at least {least}, not {value}", name=what, least=1, value=value)
     if stages * microbatches * virtual > MOST_PASSES:
-        raise value_error(
-            "stages times microbatches times virtual must be at most {most} for a simulation, not {value}",
-            most=f"{MOST_PASSES:,}",
-            value=f"{stages * microbatches * virtual:,}",
-        )
+        form = noted("stages times microbatches times virtual must be at most {most} for a simulation, not {value}")
+        raise value_error(form, most=f"{MOST_PASSES:,}", value=f"{stages * microbatches * virtual:,}")
     _refuse(name, stages, microbatches, virtual)
     if name == "interleaved" and virtual > 1:
         return interleaved(stages, microbatches, virtual, waits)
@@ -80,27 +72,14 @@ def build(name: str, stages: int, microbatches: int, virtual: int = 1, waits: Wa
 
 def _refuse(name: str, stages: int, microbatches: int, virtual: int) -> None:
     if virtual > 1 and name != "interleaved":
-        raise value_error(
-            "{name} must be 1 for {schedule}, not {value}: only interleaved has more",
-            name="virtual",
-            schedule=name,
-            value=virtual,
-        )
+        form = noted("{name} must be 1 for {schedule}, not {value}: only interleaved has more")
+        raise value_error(form, name="virtual", schedule=name, value=virtual)
     if virtual > 1 and microbatches % stages:
-        raise value_error(
-            "{name} must be a multiple of the stages, {stages}, when chunks interleave, not {value}",
-            name="microbatches",
-            stages=stages,
-            value=microbatches,
-        )
+        form = noted("{name} must be a multiple of the stages, {stages}, when chunks interleave, not {value}")
+        raise value_error(form, name="microbatches", stages=stages, value=microbatches)
     if name == "dualpipe" and (stages % 2 or microbatches % 2):
         what, value = ("stages", stages) if stages % 2 else ("microbatches", microbatches)
         raise value_error("{name} must be even for dualpipe, not {value}", name=what, value=value)
     if name in ("dualpipe", "dualpipe_v") and microbatches < 2 * stages:
-        raise value_error(
-            "{name} must be at least twice the stages, {least}, for {schedule}, not {value}",
-            name="microbatches",
-            least=2 * stages,
-            schedule=name,
-            value=microbatches,
-        )
+        form = noted("{name} must be at least twice the stages, {least}, for {schedule}, not {value}")
+        raise value_error(form, name="microbatches", least=2 * stages, schedule=name, value=microbatches)
