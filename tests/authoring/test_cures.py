@@ -240,6 +240,7 @@ SOURCES = {
     "app/core/measurements/exhibits.py": {"ValueError"},
 }
 
+OF_VISITORS = re.compile("at most 'size' are (shown|read)")  # whose numbers have a limit, and those of authors none
 _FIELD = re.compile(r"\{\w+(![rs])?(:[^}]*)?\}")
 
 
@@ -275,10 +276,10 @@ def test_every_message_that_lint_passes_on_has_a_cure() -> None:
     for source, names in SOURCES.items():
         path = ROOT / source
         for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
-            for said in messages(file, names):
+            for text in messages(file, names):
                 seen += 1
-                passed_on = not said.replace("seed", "").replace("'size'", "").strip(": {}")
-                if not (passed_on or finding_cure(said) or unit_cure(said)):
-                    without.append(f"{file.name}: {said}")
+                passed_on = not text.replace("seed", "").replace("'size'", "").strip(": {}")
+                if not (passed_on or OF_VISITORS.search(text) or finding_cure(text) or unit_cure(text)):
+                    without.append(f"{file.name}: {text}")
     assert seen > 100
     assert without == []
