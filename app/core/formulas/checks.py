@@ -1,10 +1,9 @@
 """Checks of arguments: each returns the value or raises an error that says what is wrong."""
 
 import math
-from collections.abc import Collection, Sequence
-from typing import Literal, TypeVar
+from collections.abc import Collection, Mapping, Sequence
+from typing import ClassVar, Literal, Protocol, TypeVar
 
-from app.core.formulas.records import Record
 from app.core.translation import noted, say, short_value, value_error
 from app.core.units import Bytes, BytesPerSecond, Count, Seconds
 
@@ -40,7 +39,17 @@ def not_even(name: str, value: object) -> ValueError:
     return value_error("{name} must be even, not {value}", name=name, value=value)
 
 
-R = TypeVar("R", bound=Record)
+class NamedRecord(Protocol):
+    """A record, some of which have a published name."""
+
+    what: ClassVar[str]
+
+    @classmethod
+    def known(cls) -> Mapping[str, object]:
+        """Those, by name."""
+
+
+R = TypeVar("R", bound=NamedRecord)
 ZeroStage = Literal[0, 1, 2, 3]
 Recompute = Literal["none", "selective", "full"]
 AttentionKernels = Literal["fused", "unfused"]

@@ -1,23 +1,26 @@
 """Named records that formulas take: a GPU, a model's shape, a layout."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
 from difflib import get_close_matches
-from functools import lru_cache
+from functools import lru_cache, partial
 from reprlib import repr as short
 from types import MappingProxyType
 from typing import ClassVar, Literal, NamedTuple, Self, get_args, get_origin, get_type_hints
 
+from app.core.formulas.checks import at_least, one_of, positive, recorded, whole
 from app.core.translation import language, noted, offer, say, value_error
 from app.core.units import COUNT, Unit, parse_or_base
 
 Single = float | str | bool
+FieldCheck = Callable[..., object]  # of the name and the value of a field
 _LONGEST_NAME = 300  # letters of an unknown name that are quoted
 _REMEMBERED = 4096  # texts of numbers, each read once
 _HINTS: dict[type, Mapping[str, object]] = {}
 _FORMS: dict[type, Mapping[str, "_FieldForm"]] = {}
 _NAMES: dict[type, Mapping[str, str]] = {}
+_CHECKS: dict[type, Sequence[tuple[str, "FieldCheck"]]] = {}
 _YES, _NO = {"true", "yes", "1", "t", "y"}, {"false", "no", "0", "f", "n"}
 _FIELD = re.compile(r"(?:^|[\s,;])-{0,2}(\w+(?:-\w+)*)\s*=")
 
@@ -34,7 +37,13 @@ class Record:
     unpublished: ClassVar[frozenset[str]] = frozenset()  # fields where 0 means unpublished
     elsewhere: ClassVar[Mapping[str, str]] = {}  # fields by the names that others have for them
     aliases: ClassVar[Mapping[str, str]] = {}  # known records by what many call them
+    least: ClassVar[Mapping[str, float]] = {}  # of fields whose default or unit does not tell it
     published: ClassVar[Mapping[str, "Record"]] = {}
+
+    def __post_init__(self) -> None:
+        """Refuse a value that its field cannot have: see `_field_check`."""
+        for name, check in _checks(type(self)):
+            check(name, getattr(self, name))
 
     @classmethod
     def publish(cls, records: Mapping[str, Self]) -> Mapping[str, Self]:
@@ -92,7 +101,7 @@ class Record:
         if known is not None:
             others = {key: value for key, value in given.items() if key != "name"}
             return cls._changed(cls.known()[known], others)
-        values = {key: _value_of_field(cls, key, value) for key, value in given.items()}
+        values = {key: field_value(cls, key, value) for key, value in given.items()}
         needed = [key for key, form in _forms(cls).items() if form.needed and key not in values]
         if not needed:
             return cls(**values)
@@ -108,7 +117,7 @@ class Record:
 
     @classmethod
     def _changed(cls, known: Self, given: Mapping[str, object]) -> Self:
-        changed = {key: _value_of_field(cls, key, value) for key, value in given.items()}
+        changed = {key: field_value(cls, key, value) for key, value in given.items()}
         return replace(known, **changed) if changed else known
 
     @classmethod
@@ -170,6 +179,28 @@ def _forms(cls: type[Record]) -> Mapping[str, _FieldForm]:
     return _FORMS[cls]
 
 
+def _checks(cls: type[Record]) -> Sequence[tuple[str, FieldCheck]]:
+    if cls not in _CHECKS:
+        found = ((f.name, _field_check(_forms(cls)[f.name], f.default, cls.least.get(f.name))) for f in fields(cls))
+        _CHECKS[cls] = [(name, check) for name, check in found if check is not None]
+    return _CHECKS[cls]
+
+
+def _field_check(form: _FieldForm, default: object, least: float | None) -> FieldCheck | None:
+    """The check of a field: a number is at least *least*, or 0 if that is its default, and else above 0."""
+    if form.record is not None:
+        return partial(recorded, kind=form.record)
+    if form.choices:
+        return partial(one_of, allowed=sorted(form.choices) if form.choices == (True, False) else form.choices)
+    if form.unit is None:
+        return None
+    if least is None and isinstance(default, int | float) and default <= 0:
+        least = default
+    if form.unit is COUNT:
+        return partial(whole, least=1 if least is None else int(least))
+    return positive if least is None else partial(at_least, least=least)
+
+
 def _form(needed: bool, hint: object) -> _FieldForm:
     record = hint if isinstance(hint, type) and issubclass(hint, Record) else None
     unit = next((n for n in getattr(hint, "__metadata__", ()) if isinstance(n, Unit)), None)
@@ -177,8 +208,12 @@ def _form(needed: bool, hint: object) -> _FieldForm:
     return _FieldForm(needed, record, (True, False) if hint is bool else choices, unit)
 
 
-def _value_of_field(cls: type[Record], key: str, given: object) -> FieldValue:
-    """The value of the field *key* that *given* stands for."""
+def field_value(cls: type[Record], key: str, given: object) -> FieldValue:
+    """The value of the field *key* of *cls* that *given* stands for.
+
+    Raises:
+        ValueError: the field does not exist, or it has no such value.
+    """
     forms = _forms(cls)
     if key not in forms:
         near = _offered(cls.elsewhere.get(key.lower().strip("-").replace("-", "_"))) or offer(
@@ -248,12 +283,3 @@ def choice_named(key: str, text: str, choices: tuple[Single, ...]) -> Single:
         return known[written]
     form = noted("{name} must be one of {allowed}, not {value!r}{offer}")
     raise value_error(form, name=key, allowed=", ".join(known), value=text, offer=offer(written, known))
-
-
-def field_value(cls: type[Record], key: str, text: str) -> FieldValue:
-    """The value of the field *key* of *cls* that *text* stands for.
-
-    Raises:
-        ValueError: the field does not exist, or the text is not a value of it.
-    """
-    return _value_of_field(cls, key, text)

@@ -1,10 +1,11 @@
 """Clusters: GPUs, how people write their number, and the links between them."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, NamedTuple, Self
 
-from app.core.formulas.checks import at_least, divides, positive, recorded, whole
+from app.core.formulas.checks import divides
 from app.core.formulas.presets.gpus import GPUS, Gpu, without_vendor
 from app.core.formulas.records import Record
 from app.core.translation import noted, say
@@ -34,12 +35,6 @@ class Link(Record):
     ramp: Ratio = 0.0
     approached: BytesPerSecond = 0.0
     source: str
-
-    def __post_init__(self) -> None:
-        positive("bandwidth", self.bandwidth)
-        at_least("effective", self.effective, 0)
-        for name in ("latency", "start", "ramp", "approached"):
-            at_least(name, getattr(self, name), 0)
 
 
 _TUNER = "NCCL, src/graph/tuning.cc (latency of a ring's step, protocol Simple)"
@@ -135,6 +130,7 @@ class Cluster(Record):
     """
 
     what: ClassVar[str] = noted("cluster")
+    least: ClassVar[Mapping[str, float]] = {"intra_latency": 0, "inter_latency": 0, "oversubscription": 1}
 
     name: str = "as given"
     gpu: Gpu
@@ -151,17 +147,9 @@ class Cluster(Record):
     source: str = "as given"
 
     def __post_init__(self) -> None:
-        recorded("gpu", self.gpu, Gpu)
-        total, node = (whole("gpus", self.gpus), whole("gpus_per_node", self.gpus_per_node))
-        if node <= _LARGEST_NODE:
-            divides("gpus_per_node", min(node, total), noted("GPUs"), total)
-        whole("rack", self.rack, 0)
-        whole("pod", self.pod, 0)
-        for name in ("intra_bandwidth", "inter_bandwidth"):
-            positive(name, getattr(self, name))
-        for name in ("intra_latency", "inter_latency"):
-            at_least(name, getattr(self, name), 0)
-        at_least("oversubscription", self.oversubscription, 1)
+        super().__post_init__()
+        if self.gpus_per_node <= _LARGEST_NODE:
+            divides("gpus_per_node", min(self.gpus_per_node, self.gpus), noted("GPUs"), self.gpus)
 
     @property
     def memory(self) -> Bytes:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import ClassVar, Self
 
-from app.core.formulas.checks import at_least, positive, too_large, whole
+from app.core.formulas.checks import too_large
 from app.core.formulas.records import Record
 from app.core.units import Bytes, BytesPerSecond, Count, FlopsPerSecond, Ratio, Watts
 
@@ -47,17 +47,10 @@ class Gpu(Record):
     source: str = "as given"
 
     def __post_init__(self) -> None:
-        whole("year", self.year)
-        for name in ("peak", "memory", "memory_bandwidth"):
-            positive(name, getattr(self, name))
-        for name in ("peak_8bit", "peak_4bit", "nvlink", "power"):
-            at_least(name, getattr(self, name), 0)
+        super().__post_init__()
         for name in ("product_share", "product_share_8bit", "memory_share"):
-            if at_least(name, getattr(self, name), 0) > 1:
+            if getattr(self, name) > 1:
                 raise too_large(name, getattr(self, name), 1)
-        whole("tensor_cores", self.tensor_cores, 0)
-        whole("sms", self.sms, 0)
-        whole("dies", self.dies)
 
     @classmethod
     def named(cls, name: str) -> Self:

@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import ClassVar, Literal, Self, get_args
+from typing import ClassVar, Literal, Self
 
-from app.core.formulas.checks import ZeroStage, at_least, fraction, one_of, positive, too_large, whole
+from app.core.formulas.checks import ZeroStage, at_least, fraction, too_large
 from app.core.formulas.configurations import is_configuration, layout_fields
 from app.core.formulas.parallelism import Degrees, expert_split, refuse_degrees
 from app.core.formulas.records import Record, hints_of
@@ -111,18 +111,7 @@ class Layout(Record):
     source: str = "as given"
 
     def __post_init__(self) -> None:
-        for name in (
-            "tensor", "pipeline", "context", "expert", "data", "virtual", "microbatches",
-            "micro_batch", "sequence",
-        ):  # fmt: skip
-            whole(name, getattr(self, name))
-        for name in ("expert_tensor", "shard_ranks", "first_layers", "last_layers"):
-            whole(name, getattr(self, name), 0)
-        one_of("precision", self.precision, get_args(Precision))
-        one_of("context_by", self.context_by, get_args(ContextBy))
-        one_of("zero_stage", self.zero_stage, (0, 1, 2, 3))
-        one_of("recompute", self.recompute, get_args(Again))
-        one_of("sequence_parallel", self.sequence_parallel, (False, True))
+        super().__post_init__()
         refuse_degrees(self.degrees())
 
     @classmethod
@@ -221,6 +210,7 @@ class Recipe(Record):
     """
 
     what: ClassVar[str] = noted("recipe")
+    least: ClassVar[Mapping[str, float]] = {"gradient_bytes": 0, "optimizer_bytes": 0}
 
     name: str = "as given"
     weight_bytes: Bytes = 2.0
@@ -230,13 +220,6 @@ class Recipe(Record):
     reduced_bytes: Bytes = 2.0
     logit_bytes: Bytes = 2.0
     source: str = "as given"
-
-    def __post_init__(self) -> None:
-        positive("weight_bytes", self.weight_bytes)
-        at_least("gradient_bytes", self.gradient_bytes, 0)
-        at_least("optimizer_bytes", self.optimizer_bytes, 0)
-        for name in ("element_bytes", "reduced_bytes", "logit_bytes"):
-            positive(name, getattr(self, name))
 
 
 _TABLE_4 = (
@@ -304,17 +287,16 @@ class Shares(Record):
     source: str = "as given"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name in ("product", "memory", "intra", "inter", "grouped"):
-            _share(name, getattr(self, name), 0.0)
+            _share(name, getattr(self, name))
         for name in ("hidden_tensor", "hidden_context", "hidden_expert", "hidden_data"):
             if getattr(self, name) != -1:
-                _share(name, getattr(self, name), 0.0)
-        at_least("skew", self.skew, 0)
-        one_of("kernels", self.kernels, get_args(Kernels))
+                _share(name, getattr(self, name))
 
 
-def _share(name: str, value: float, least: float) -> None:
-    if at_least(name, value, least) > 1:
+def _share(name: str, value: float) -> None:
+    if at_least(name, value, 0) > 1:
         raise too_large(name, value, 1)
 
 
@@ -344,6 +326,7 @@ class ScalingLaw(Record):
     """
 
     what: ClassVar[str] = noted("scaling law")
+    least: ClassVar[Mapping[str, float]] = {"floor": 0}
     aliases: ClassVar[Mapping[str, str]] = MappingProxyType(
         dict.fromkeys(("Chinchilla", "Hoffmann"), "Hoffmann, as printed")
     )
@@ -357,9 +340,7 @@ class ScalingLaw(Record):
     source: str = "as given"
 
     def __post_init__(self) -> None:
-        at_least("floor", self.floor, 0)
-        for name in ("size_scale", "data_scale"):
-            positive(name, getattr(self, name))
+        super().__post_init__()
         for name in ("size_exponent", "data_exponent"):
             fraction(name, getattr(self, name))
 

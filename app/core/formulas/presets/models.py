@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, NamedTuple, Self, TypedDict
 
-from app.core.formulas.checks import larger_than, one_of, whole
+from app.core.formulas.checks import larger_than
 from app.core.formulas.configurations import is_configuration, model_fields
 from app.core.formulas.presets.layouts import MODEL_FIELDS
 from app.core.formulas.records import Record
@@ -62,6 +62,7 @@ class ModelShape(Record):
 
     what: ClassVar[str] = noted("model shape")
     elsewhere: ClassVar[Mapping[str, str]] = MODEL_FIELDS
+    least: ClassVar[Mapping[str, float]] = {"feed_forward": 0}
 
     name: str = "as given"
     layers: Count
@@ -99,21 +100,7 @@ class ModelShape(Record):
         return super()._changed(known, given)
 
     def __post_init__(self) -> None:
-        for name in ("layers", "hidden", "heads", "key_value_heads", "head_size", "vocabulary"):
-            whole(name, getattr(self, name))
-        for name in (
-            "positions", "experts", "active_experts", "expert_feed_forward", "shared",
-            "dense_layers", "latent", "query_latent", "rope", "feed_forward", "multi_token",
-            "window", "whole_every",
-        ):  # fmt: skip
-            whole(name, getattr(self, name), 0)
-        for name in ("gated", "tied", "query_key_norm", "router_bias"):
-            one_of(name, getattr(self, name), (False, True))
-        one_of("biases", self.biases, ("none", "qkv", "all"))
-        one_of("norm", self.norm, ("rms", "layer"))
-        self._check_parts()
-
-    def _check_parts(self) -> None:
+        super().__post_init__()
         if self.heads % self.key_value_heads:
             raise value_error(
                 "{name} must divide the {what}, {whole}, not {value}",

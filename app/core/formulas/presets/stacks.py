@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import ClassVar, Literal, Self, get_args
 
-from app.core.formulas.checks import one_of, whole
 from app.core.formulas.presets.gpus import Gpu
 from app.core.formulas.presets.layouts import RECIPES, Layout, Recipe
 from app.core.formulas.records import Record, hints_of
@@ -67,12 +66,6 @@ class Stack(Record):
     gradient_checkpointing: Told = "unknown"
     recompute_every: Count = 1
     source: str = "as given"
-
-    def __post_init__(self) -> None:
-        for name, choices in STACK_CHOICES.items():
-            one_of(name, getattr(self, name), choices)
-        whole("adapter_rank", self.adapter_rank)
-        whole("recompute_every", self.recompute_every)
 
     @property
     def is_pytorch(self) -> bool:

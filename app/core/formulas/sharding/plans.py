@@ -10,7 +10,7 @@ from itertools import count
 from math import prod
 from typing import ClassVar, Self
 
-from app.core.formulas.checks import positive, recorded, too_large, whole
+from app.core.formulas.checks import recorded, too_large, whole
 from app.core.formulas.records import Record
 from app.core.translation import noted, offer, value_error
 from app.core.units import Bytes
@@ -52,7 +52,7 @@ class ShardingTask(Record):
     element_bytes: Bytes = 2.0
 
     def __post_init__(self) -> None:
-        positive("element_bytes", self.element_bytes)
+        super().__post_init__()
         if not 0 < len(self.ranks) <= _MOST_AXES:
             raise value_error(
                 "{name} must have 1 to {most} axes, not {value!r}", name="mesh", most=_MOST_AXES, value=self.mesh
