@@ -2,7 +2,8 @@
 
 Every public function in a module listed here, or in a package, is a formula; writing the function is
 all it takes to add one. One that returns nothing is a check that its neighbors share. Units,
-choices and defaults are read from its signature, and what it says from its docstring.
+choices and defaults are read from its signature, and what it says from its docstring. An argument
+outside its domain raises a ValueError in every one; a docstring says which, where that needs words.
 """
 
 import inspect
@@ -128,8 +129,12 @@ class Formula:
 
     @property
     def doc(self) -> str:
-        """The derivation, as the reader sees it."""
-        return inspect.getdoc(self.function) or ""
+        """The derivation, as the reader sees it; what every formula refuses need not be written there."""
+        found = inspect.getdoc(self.function) or ""
+        if not self.inputs or "\nRaises:" in found:
+            return found
+        before, source, after = found.partition("\nSource:")
+        return f"{before}\nRaises:\n    ValueError: an argument is outside its domain.\n{source}{after}"
 
     @property
     def says(self) -> str:

@@ -20,9 +20,6 @@ def gpu_hours(gpus: Count, duration: Seconds) -> Ratio:
         gpus: GPUs of the run.
         duration: seconds of the run.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         From the definition.
     """
@@ -42,9 +39,6 @@ def rental_cost(gpus: Count, duration: Seconds, dollars_per_gpu_hour: DollarsPer
         gpus: GPUs of the run.
         duration: seconds of the run.
         dollars_per_gpu_hour: price of one GPU for one hour.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         DeepSeek-V3 Technical Report, arXiv:2412.19437, section 1 and table 1.
@@ -67,9 +61,6 @@ def value_of_utilization(cost: Dollars, utilization: Ratio, better_utilization: 
         cost: dollars of the run at *utilization*.
         utilization: share of the peak that it reaches.
         better_utilization: share of the peak that it would reach, at least *utilization*.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         GPU-hours are FLOP over peak times utilization.
@@ -103,9 +94,6 @@ def energy(gpus: Count, watts: Watts, duration: Seconds, overhead: Ratio = 1) ->
         duration: seconds of the run.
         overhead: power of the data center over that of its computers, at least 1.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         From the definition; 700 W from the Llama 3.1 model card.
     """
@@ -130,9 +118,6 @@ def electricity_cost(
         duration: seconds of the run.
         dollars_per_kwh: price of a kilowatt-hour.
         overhead: power of the data center over that of its computers, at least 1.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         From the definition.

@@ -250,9 +250,6 @@ def best_data_degree(batch_tokens: Count, gpus: Count, feed_forward: Count) -> R
         gpus: GPUs of both kinds of parallelism together.
         feed_forward: inner size of the feed-forward.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Austin et al., How to Scale Your Model, 2025, section "Training", combining FSDP and tensor
         parallelism (there with a set of links for each axis, so with another factor).
@@ -281,9 +278,6 @@ def mixed_tokens_to_hide(
         bandwidth: bytes per second that a GPU sends while it receives as much.
         feed_forward: inner size of the feed-forward.
         element_bytes: bytes of one number.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Austin et al., How to Scale Your Model, 2025, section "Training", combining FSDP and tensor

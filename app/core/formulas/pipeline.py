@@ -30,9 +30,6 @@ def bubble_ratio(stages: Count, microbatches: Count, virtual: Count = 1) -> Rati
         microbatches: micro-batches per step.
         virtual: chunks of layers that each device holds.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Narayanan et al., Efficient Large-Scale Language Model Training on GPU Clusters,
         arXiv:2104.04473, sections 2.2.1 and 2.2.2.
@@ -56,9 +53,6 @@ def bubble_fraction(stages: Count, microbatches: Count, virtual: Count = 1) -> R
         stages: devices of the pipeline.
         microbatches: micro-batches per step.
         virtual: chunks of layers that each device holds.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Huang et al., GPipe, arXiv:1811.06965, section 2.3; Qi et al., Zero Bubble Pipeline
@@ -88,9 +82,6 @@ def microbatches_for_ratio(stages: Count, limit: Ratio, virtual: Count = 1, stri
         virtual: chunks of layers that each device holds.
         strict: whether the ratio must be below the limit, not equal to it.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Solved from Narayanan et al., arXiv:2104.04473, section 2.2.2.
     """
@@ -116,9 +107,6 @@ def microbatches_for_fraction(stages: Count, limit: Ratio, virtual: Count = 1, s
         limit: largest share of the step that may be idle, at most 1.
         virtual: chunks of layers that each device holds.
         strict: whether the fraction must be below the limit, not equal to it.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Solved from Huang et al., arXiv:1811.06965, section 2.3.
@@ -334,9 +322,6 @@ def layers_per_stage(layers: Count, stages: Count) -> tuple[Count, ...]:
         layers: layers of the whole model.
         stages: pipeline stages, at most as many as layers.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Grattafiori et al., The Llama 3 Herd of Models, arXiv:2407.21783, section 3.3.2 (balance of
         memory and of computation).
@@ -371,9 +356,6 @@ def point_to_point_bytes(boundary_bytes: Bytes, stages: Count, microbatches: Cou
         stages: devices of the pipeline.
         microbatches: micro-batches per step.
         virtual: chunks of layers that each device holds.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Narayanan et al., arXiv:2104.04473, sections 2.2.2 and 3.2.
@@ -454,9 +436,6 @@ def stage_activation_bytes(bytes_per_microbatch: Bytes, in_flight: Ratio) -> Byt
     Args:
         bytes_per_microbatch: bytes of one micro-batch's activations on the stage.
         in_flight: micro-batches held at the same time; may be fractional if chunks interleave.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Narayanan et al., arXiv:2104.04473, section 2.2.1.

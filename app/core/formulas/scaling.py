@@ -35,9 +35,6 @@ def loss(parameters: Ratio, tokens: Ratio, law: ScalingLaw) -> Ratio:
         tokens: tokens of training.
         law: the constants of the law.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Hoffmann et al., Training Compute-Optimal Large Language Models, arXiv:2203.15556,
         equation 2.
@@ -66,9 +63,6 @@ def optimum(flops: Flops, law: ScalingLaw) -> Optimum:
         flops: computation for training.
         law: the constants of the law.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Hoffmann et al., arXiv:2203.15556, equation 4.
     """
@@ -96,9 +90,6 @@ def least_flops_for_loss(loss: Ratio, law: ScalingLaw) -> Flops:
     Args:
         loss: the loss to reach, above the floor of the law.
         law: the constants of the law.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Solved from equations 2 and 4 of Hoffmann et al., arXiv:2203.15556.
@@ -131,9 +122,6 @@ def overtraining_price(parameters: Ratio, tokens: Ratio, law: ScalingLaw) -> Rat
         parameters: parameters of the model.
         tokens: tokens of training.
         law: the constants of the law.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Solved from equations 2 and 4 of Hoffmann et al., arXiv:2203.15556; the trade is that of
@@ -168,9 +156,6 @@ def effective_tokens(unique: Ratio, epochs: Ratio, constant: Ratio = 15.4) -> Ra
         unique: tokens in the data set.
         epochs: passes over it, at least one; the last one may be cut short.
         constant: repetitions after which further ones hardly count (fitted: 15.39).
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Muennighoff et al., Scaling Data-Constrained Language Models, arXiv:2305.16264, section 3.1

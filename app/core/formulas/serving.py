@@ -42,9 +42,6 @@ def prefill_time(parameters: Count, tokens: Ratio, gpus: Count, peak: FlopsPerSe
         peak: dense peak FLOP per second of one GPU.
         utilization: share of the peak that is reached.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Kaplan et al., arXiv:2001.08361, section 2.1 (2 FLOP); Pope et al., arXiv:2211.05102,
         section 2.
@@ -75,9 +72,6 @@ def free_prefill_tokens(
         batch: sequences that are decoded in the step.
         utilization: share of the peak that is reached.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Agrawal et al., Sarathi-Serve, arXiv:2403.02310, section 4 (chunked prefill).
     """
@@ -102,9 +96,6 @@ def time_to_first_token(service_time: Seconds, load: Ratio) -> Seconds:
     Args:
         service_time: seconds to read one prompt.
         load: share of the time in which the server is busy, below 1.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Pollaczek and Khinchine's formula; Zhong et al., DistServe, arXiv:2401.09670, section 3.1.
@@ -135,9 +126,6 @@ def largest_batch(
         context: tokens that each sequence may have in its cache.
         cache_bytes_per_token: bytes of the keys and values of a token, in every layer.
         reserved: bytes kept free for activations and buffers, on all GPUs together.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         From the definition; Kwon et al., arXiv:2309.06180, section 1 and figure 1 (what fills the
@@ -219,9 +207,6 @@ def cache_transfer_time(context: Ratio, cache_bytes_per_token: Bytes, bandwidth:
         cache_bytes_per_token: bytes of the keys and values of a token, in every layer.
         bandwidth: bytes per second that the machine sends, over all of its network cards.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         From the definition; Patel et al., Splitwise, arXiv:2311.18677, section IV-C.
     """
@@ -258,9 +243,6 @@ def pool_sizes(
         output_rate: tokens of answers that are written per second.
         prefill_rate: tokens per second that a node reads.
         decode_rate: tokens per second that a node writes.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         From the definition; DeepSeek, DeepSeek-V3/R1 Inference System Overview, 2025.
@@ -310,9 +292,6 @@ def expected_longest(mean: Ratio, batch: Count) -> Ratio:
         mean: mean tokens of an answer.
         batch: answers that start together.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Order statistics of the exponential distribution: Rényi, On the theory of order statistics,
         Acta Mathematica Hungarica 4, 1953.
@@ -344,9 +323,6 @@ def critical_batch(peak: FlopsPerSecond, memory_bandwidth: BytesPerSecond, weigh
         memory_bandwidth: bytes per second of its memory.
         weight_bytes: bytes of one stored weight.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Austin et al., How to Scale Your Model, chapter 7 (the critical batch); Pope et al.,
         arXiv:2211.05102, section 2.
@@ -370,9 +346,6 @@ def decode_attention_intensity(query_heads: Count, key_value_heads: Count, eleme
         query_heads: query heads.
         key_value_heads: key-value heads, a divisor of the query heads.
         element_bytes: bytes of one number in the cache.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Counted; Shazeer, Fast Transformer Decoding, arXiv:1911.02150; Ainslie et al.,
@@ -400,9 +373,6 @@ def latent_attention_intensity(heads: Count, latent: Count, rope: Count, element
         latent: size of the compressed vector.
         rope: size of the key's part for the position.
         element_bytes: bytes of one number in the cache.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Counted from DeepSeek-V2, arXiv:2405.04434, section 2.1.
@@ -444,9 +414,6 @@ def decode_step_time(
         gpus: GPUs that share weights and caches evenly.
         memory_bandwidth: bytes per second from the memory of one GPU.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Pope et al., Efficiently Scaling Transformer Inference, arXiv:2211.05102, section 2.
     """
@@ -472,9 +439,6 @@ def dollars_per_million_tokens(
         batch: sequences that are decoded together.
         gpus: GPUs that run the step.
         dollars_per_gpu_hour: price of one GPU for one hour.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         From the definition; Pope et al., arXiv:2211.05102, section 1 (cost in chip-seconds per
@@ -503,9 +467,6 @@ def best_tensor_degree(weight_bytes: Bytes, memory_bandwidth: BytesPerSecond, la
         layers: layers of the model.
         latency: seconds of one hop.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Derived from decode_step_time and collectives.ring_all_reduce_time; Pope et al.,
         arXiv:2211.05102, section 3.2 (layouts for low latency).
@@ -530,9 +491,6 @@ def speculative_tokens(acceptance: Ratio, drafted: Count) -> Ratio:
     Args:
         acceptance: probability that a drafted token is accepted.
         drafted: tokens that the small model drafts for each pass.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Leviathan, Kalman and Matias, Fast Inference from Transformers via Speculative Decoding,
@@ -564,9 +522,6 @@ def speculative_speedup(acceptance: Ratio, drafted: Count, draft_cost: Ratio) ->
         acceptance: probability that a drafted token is accepted.
         drafted: tokens that the small model drafts for each pass, one after the other.
         draft_cost: time to draft one token, relative to a pass of the large model.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Leviathan, Kalman and Matias, arXiv:2211.17192, theorem 3.8.

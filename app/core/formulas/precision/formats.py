@@ -304,9 +304,6 @@ def mixed_precision_bytes(parameters: Count, gradient_bytes: Bytes = 2) -> Bytes
         parameters: parameters of the model.
         gradient_bytes: bytes of a parameter's gradient.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Rajbhandari et al., ZeRO, arXiv:1910.02054, section 3.1; Micikevicius et al.,
         arXiv:1710.03740, section 3.1.
@@ -329,9 +326,6 @@ def full_precision_bytes(parameters: Count, gradient_bytes: Bytes = 4) -> Bytes:
     Args:
         parameters: parameters of the model.
         gradient_bytes: bytes of a parameter's gradient.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Kingma and Ba, Adam, arXiv:1412.6980 (two moments).

@@ -80,9 +80,6 @@ def smallest_loss_scale(gradient: Ratio, format: Format) -> Ratio:
         gradient: size of the gradient.
         format: format in which it is stored.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Micikevicius et al., arXiv:1710.03740, section 3.2.
     """
@@ -142,9 +139,6 @@ def block_scale(largest: Ratio, element: ElementFormat, scale: ScaleFormat) -> R
         element: format of the values.
         scale: format of the scale.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         OCP Microscaling Formats (MX) Specification 1.0, section 6.3; NVIDIA, Pretraining Large
         Language Models with NVFP4, arXiv:2509.25149.
@@ -172,9 +166,6 @@ def quantized_block(values: Sequence[Ratio], format: BlockFormat) -> tuple[Ratio
     Args:
         values: values of the block.
         format: mxfp4 has a power of two as its scale, nvfp4 a number of E4M3.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         OCP Microscaling Formats (MX) Specification 1.0, section 6.3; NVIDIA, Pretraining Large
@@ -321,9 +312,6 @@ def stochastic_drift(update: Ratio, spacing: Ratio, steps: Count) -> Drift:
         update: size of each update, at most the spacing.
         spacing: distance between adjacent numbers of the format near the value.
         steps: number of updates.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Gupta et al., Deep Learning with Limited Numerical Precision, arXiv:1502.02551,

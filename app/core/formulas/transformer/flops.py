@@ -36,9 +36,6 @@ def layer_flops(
         causal: whether to count only the half of the scores that a causal mask keeps.
         recompute: none, selective (attention scores) or full (everything).
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Narayanan et al., arXiv:2104.04473, appendix; Korthikanti et al., arXiv:2205.05198,
         appendix A.
@@ -78,9 +75,6 @@ def step_flops(
         hidden: hidden size of the model.
         vocabulary: entries of the vocabulary.
         recompute: none, selective (attention scores) or full (every layer).
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Narayanan et al., arXiv:2104.04473, equation 3; Korthikanti et al., arXiv:2205.05198,
@@ -134,9 +128,6 @@ def token_flops(
         embedding: those of the parameters that are the input embedding, to leave them out.
         rope: more elements of a query and key, with latent attention.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Chowdhery et al., PaLM, arXiv:2204.02311, appendix B; DeepSeek-V2, arXiv:2405.04434,
         section 2.1 (query and key of latent attention).
@@ -172,9 +163,6 @@ def attention_share(
         sequence: tokens of one sequence.
         causal: whether to count only the half of the scores that a causal mask keeps.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Kaplan et al., arXiv:2001.08361, section 2.1; Chowdhery et al., arXiv:2204.02311,
         appendix B.
@@ -202,9 +190,6 @@ def sequence_where_attention_equals(parameters_per_layer: Count, hidden: Count, 
         parameters_per_layer: parameters of a layer that process a token.
         hidden: size of all query heads together.
         causal: whether to count only the half of the scores that a causal mask keeps.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Narayanan et al., arXiv:2104.04473, appendix (both costs); solved for the length.
@@ -270,9 +255,6 @@ def training_flops(parameters: Count, tokens: Ratio) -> Flops:
         parameters: parameters that process a token.
         tokens: tokens of training.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Kaplan et al., Scaling Laws for Neural Language Models, arXiv:2001.08361, section 2.1.
     """
@@ -291,9 +273,6 @@ def petaflop_days(flops: Flops) -> Ratio:
 
     Args:
         flops: computation.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Brown et al., GPT-3, arXiv:2005.14165, table D.1.
@@ -317,9 +296,6 @@ def compute_optimal(flops: Flops, tokens_per_parameter: Ratio = 20) -> Optimum:
     Args:
         flops: computation of training.
         tokens_per_parameter: best number of tokens per parameter.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Hoffmann et al., Training Compute-Optimal Large Language Models, arXiv:2203.15556, table 3.

@@ -26,9 +26,6 @@ def attention_parameters(hidden: Count, heads: Count, key_value_heads: Count, he
         key_value_heads: key-value heads; must divide the heads.
         head_size: size of a head, d; by default hidden / heads.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Ainslie et al., GQA, arXiv:2305.13245; Grattafiori et al., arXiv:2407.21783, table 3.
     """
@@ -57,9 +54,6 @@ def feed_forward_parameters(hidden: Count, feed_forward: Count, gated: bool = Tr
         hidden: hidden size of the model.
         feed_forward: inner size of the feed-forward network.
         gated: whether it has a gate.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Shazeer, GLU Variants Improve Transformer, arXiv:2002.05202.
@@ -94,9 +88,6 @@ def layer_parameters(
         feed_forward: inner size of the feed-forward network.
         gated: whether the feed-forward network has a gate.
         head_size: size of a head; by default hidden / heads.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Grattafiori et al., arXiv:2407.21783, table 3.
@@ -240,9 +231,6 @@ def key_value_cache_bytes(
         head_size: size of a head.
         element_bytes: bytes of one number.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Shazeer, Fast Transformer Decoding, arXiv:1911.02150; Ainslie et al., arXiv:2305.13245.
     """
@@ -269,9 +257,6 @@ def latent_cache_bytes(tokens: Ratio, layers: Count, latent: Count, rope: Count,
         latent: size of the compressed vector.
         rope: size of the key's part for the position.
         element_bytes: bytes of one number.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         DeepSeek-V3 Technical Report, arXiv:2412.19437, sections 2.1.1 and 4.2.
