@@ -27,7 +27,7 @@ from app.core.formulas.step.memory import (
     fullest_stages,
     stage_bytes,
 )
-from app.core.formulas.transformer.parameters import LayerParts
+from app.core.formulas.transformer import LayerParts
 from app.core.translation import noted, value_error
 from app.core.units import BYTE, Bytes, Count, Ratio, show
 
