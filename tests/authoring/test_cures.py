@@ -3,7 +3,7 @@
 import ast
 import asyncio
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -244,10 +244,10 @@ OF_VISITORS = re.compile("at most 'size' are (shown|read)")  # whose numbers hav
 _FIELD = re.compile(r"\{\w+(![rs])?(:[^}]*)?\}")
 
 
-def literal(node: ast.expr) -> str:
+def literal(node: ast.expr, forms: Mapping[ast.expr, str]) -> str:
     """The words of a message, with 'size' for each value in it; empty if it is made elsewhere."""
-    if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in {"translate", "say"}:
-        return _FIELD.sub("'size'", literal(node.args[0]))
+    if node in forms:
+        return _FIELD.sub("'size'", forms[node])
     if isinstance(node, ast.Constant):
         return str(node.value)
     if not isinstance(node, ast.JoinedStr):
@@ -259,16 +259,13 @@ def literal(node: ast.expr) -> str:
 def messages(path: Path, names: set[str]) -> Iterator[str]:
     """Each message of those exceptions and findings that has no cure where it is written."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
+    forms: dict[ast.expr, str] = dict(said(tree))
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names:
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in names | {"value_error"}:
             place = int(node.func.id == "Finding")
-            if place < len(node.args) <= place + 1 and (text := literal(node.args[place])):
+            carries = node if node in forms else node.args[place] if place < len(node.args) <= place + 1 else None
+            if carries and (text := literal(carries, forms)):
                 yield text
-    if "ValueError" in names:
-        errors = (
-            form for node, form in said(tree) if isinstance(node.func, ast.Name) and node.func.id == "value_error"
-        )
-        yield from (_FIELD.sub("'size'", form) for form in errors)
 
 
 def test_every_message_that_lint_passes_on_has_a_cure() -> None:

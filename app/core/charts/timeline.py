@@ -133,10 +133,8 @@ def _note(played: SimulatedSchedule, until: float) -> str:
         return translate("Only the beginning is drawn: there are too many passes.")
     if not played.overlaps:
         return ""
-    return translate(
-        "First pass to last: {makespan}. Gray at the ends of a row belongs to the previous and the next step.",
-        makespan=show(played.makespan, SECOND),
-    )
+    form = noted("First pass to last: {makespan}. Gray at the ends of a row belongs to the previous and the next step.")
+    return translate(form, makespan=show(played.makespan, SECOND))
 
 
 def summary(played: SimulatedSchedule) -> str:

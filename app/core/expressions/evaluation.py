@@ -21,7 +21,7 @@ from app.core.expressions.parser import (
     parse_expression,
 )
 from app.core.formulas import FORMULAS, Argument, Formula
-from app.core.translation import localize, translate
+from app.core.translation import localize, noted, translate
 from app.core.units import FLOP, RATIO, Dimension, figures, show, spell_dimension, unit_of
 
 SLACK = 1e-9  # of a comparison: 1/3 * 3 is 1
@@ -352,15 +352,8 @@ def _argument(formula: Formula, key: str, quantity: Quantity) -> Argument:
     if taken is None or taken.unit is None:  # the formula itself refuses unknown names
         return f"{quantity.value:g}"
     if taken.unit.dimension != quantity.dimension:
-        raise ExpressionError(
-            translate(
-                "{name} takes {unit} as {key}, not {quantity}",
-                name=formula.name,
-                unit=taken.unit,
-                key=key,
-                quantity=quantity,
-            )
-        )
+        form = noted("{name} takes {unit} as {key}, not {quantity}")
+        raise ExpressionError(translate(form, name=formula.name, unit=taken.unit, key=key, quantity=quantity))
     return quantity.value / taken.unit.size
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from app.core.translation import translate
+from app.core.translation import noted, translate
 from app.core.units import Scale, scale_of
 from app.core.units.scales import SCALES, unit_at
 
@@ -293,12 +293,8 @@ _OF_THOUSANDS = 3  # digits after one
 def _says_of_comma(whole: str, rest: str) -> str:
     """What to write in place of 1,5."""
     if len(rest) == _OF_THOUSANDS:
-        return translate(
-            "{typed} has a comma: write {thousands}, or {decimal} with a decimal point",
-            typed=f"{whole},{rest}",
-            thousands=f"{whole}{rest}",
-            decimal=f"{whole}.{rest}",
-        )
+        form = noted("{typed} has a comma: write {thousands}, or {decimal} with a decimal point")
+        return translate(form, typed=f"{whole},{rest}", thousands=f"{whole}{rest}", decimal=f"{whole}.{rest}")
     return translate("{typed} has a comma: write {decimal}", typed=f"{whole},{rest}", decimal=f"{whole}.{rest}")
 
 
