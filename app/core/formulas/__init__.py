@@ -38,9 +38,9 @@ from app.core.formulas import (
 from app.core.formulas.presets.gpus import Gpu
 from app.core.formulas.records import Record as Record
 from app.core.formulas.records import Single as Single
-from app.core.formulas.records import choice_named
+from app.core.formulas.records import choice_named, number_named, value_form
 from app.core.translation import noted, offer, say, value_error
-from app.core.units import COUNT, RATIO, Unit, parse_or_base, show
+from app.core.units import COUNT, RATIO, Unit, show
 
 _OF_A_GPU = ("peak", "memory_bandwidth", "memory")  # which the name of a GPU stands for
 _GIVEN = {"yes or no": noted("yes or no"), "words": noted("words")}  # by the form of a result
@@ -84,11 +84,7 @@ class Input:
         if self.name in _OF_A_GPU and Gpu.has(given):
             rate: float = getattr(Gpu.named(given), self.name)
             return rate
-        try:
-            value = parse_or_base(given, self.unit)
-        except ValueError as error:
-            raise value_error("{name}: {problem}", name=self.name, problem=error) from None
-        return int(value) if self.unit is COUNT and value == int(value) else value
+        return number_named(self.name, given, self.unit)
 
     def _list(self, given: Argument) -> Argument:
         items: Sequence[Single] | None = None
@@ -234,10 +230,6 @@ def shown_default(taken: Input) -> str:
     return str(taken.default).lower()
 
 
-def _unit_of(hint: object) -> Unit | None:
-    return next((n for n in getattr(hint, "__metadata__", ()) if isinstance(n, Unit)), None)
-
-
 def _input(parameter: inspect.Parameter, hint: object) -> Input:
     required = parameter.default is parameter.empty
     default = None if required else parameter.default
@@ -246,29 +238,23 @@ def _input(parameter: inspect.Parameter, hint: object) -> Input:
     many = get_origin(hint) is Sequence
     if many:
         (hint,) = get_args(hint)
-    record = hint if isinstance(hint, type) and issubclass(hint, Record) else None
-    choices: tuple[Single, ...] = ()
-    if get_origin(hint) is Literal:
-        choices = get_args(hint)
-    elif hint is bool:
-        choices = (True, False)
-    unit = _unit_of(hint)
-    if unit is None and not choices and record is None:
+    form = value_form(hint)
+    if form == (None, (), None):
         raise TypeError(f"argument {parameter.name} must name its unit or its choices")
-    return Input(parameter.name, unit, choices, record, many, required, default)
+    return Input(parameter.name, *form, many, required, default)
 
 
 def _result_form(hint: object) -> tuple[Unit, ResultForm, tuple[str, ...]]:
     """The unit of a result; a NamedTuple has one unit in all its fields."""
-    if unit := _unit_of(hint):
+    if unit := value_form(hint).unit:
         return unit, "number", ()
     if hint is bool:
         return RATIO, "yes or no", ()
     if get_origin(hint) is tuple:
         item, *_ = get_args(hint)
-        return (RATIO, "words", ()) if item is str else (_unit_of(item) or COUNT, "list", ())
+        return (RATIO, "words", ()) if item is str else (value_form(item).unit or COUNT, "list", ())
     fields = get_type_hints(hint, include_extras=True)
-    units = {_unit_of(field) for field in fields.values()}
+    units = {value_form(field).unit for field in fields.values()}
     if len(units) != 1 or None in units:
         raise TypeError(f"the result {hint} must name one unit")
     return units.pop() or COUNT, "parts", tuple(fields)

@@ -18,7 +18,7 @@ FieldCheck = Callable[..., object]  # of the name and the value of a field
 _LONGEST_NAME = 300  # letters of an unknown name that are quoted
 _REMEMBERED = 4096  # texts of numbers, each read once
 _HINTS: dict[type, Mapping[str, object]] = {}
-_FORMS: dict[type, Mapping[str, "_FieldForm"]] = {}
+_FORMS: dict[type, Mapping[str, "ValueForm"]] = {}
 _NAMES: dict[type, Mapping[str, str]] = {}
 _CHECKS: dict[type, Sequence[tuple[str, "FieldCheck"]]] = {}
 _YES, _NO = {"true", "yes", "1", "t", "y"}, {"false", "no", "0", "f", "n"}
@@ -102,7 +102,7 @@ class Record:
             others = {key: value for key, value in given.items() if key != "name"}
             return cls._changed(cls.known()[known], others)
         values = {key: field_value(cls, key, value) for key, value in given.items()}
-        needed = [key for key, form in _forms(cls).items() if form.needed and key not in values]
+        needed = [field.name for field in fields(cls) if field.default is MISSING and field.name not in values]
         if not needed:
             return cls(**values)
         raise ValueError(cls._lacks(", ".join(needed), name))
@@ -163,19 +163,25 @@ def hints_of(cls: type[Record]) -> Mapping[str, object]:
     return _HINTS[cls]
 
 
-class _FieldForm(NamedTuple):
-    """What the value of a field is: a *record*, one of *choices*, a number in *unit*, or text."""
+class ValueForm(NamedTuple):
+    """What an annotation says that a value is: a number in *unit*, one of *choices*, a *record*, or text."""
 
-    needed: bool
-    record: type[Record] | None
-    choices: tuple[Single, ...]
     unit: Unit | None
+    choices: tuple[Single, ...]
+    record: type[Record] | None
 
 
-def _forms(cls: type[Record]) -> Mapping[str, _FieldForm]:
+def value_form(hint: object) -> ValueForm:
+    """What a value annotated with *hint* is."""
+    record = hint if isinstance(hint, type) and issubclass(hint, Record) else None
+    unit = next((n for n in getattr(hint, "__metadata__", ()) if isinstance(n, Unit)), None)
+    choices = get_args(hint) if get_origin(hint) is Literal else ()
+    return ValueForm(unit, (True, False) if hint is bool else choices, record)
+
+
+def _forms(cls: type[Record]) -> Mapping[str, ValueForm]:
     if cls not in _FORMS:
-        hints = hints_of(cls)
-        _FORMS[cls] = {f.name: _form(f.default is MISSING, hints[f.name]) for f in fields(cls)}
+        _FORMS[cls] = {name: value_form(hint) for name, hint in hints_of(cls).items()}
     return _FORMS[cls]
 
 
@@ -186,7 +192,7 @@ def _checks(cls: type[Record]) -> Sequence[tuple[str, FieldCheck]]:
     return _CHECKS[cls]
 
 
-def _field_check(form: _FieldForm, default: object, least: float | None) -> FieldCheck | None:
+def _field_check(form: ValueForm, default: object, least: float | None) -> FieldCheck | None:
     """The check of a field: a number is at least *least*, or 0 if that is its default, and else above 0."""
     if form.record is not None:
         return partial(recorded, kind=form.record)
@@ -199,13 +205,6 @@ def _field_check(form: _FieldForm, default: object, least: float | None) -> Fiel
     if form.unit is COUNT:
         return partial(whole, least=1 if least is None else int(least))
     return positive if least is None else partial(at_least, least=least)
-
-
-def _form(needed: bool, hint: object) -> _FieldForm:
-    record = hint if isinstance(hint, type) and issubclass(hint, Record) else None
-    unit = next((n for n in getattr(hint, "__metadata__", ()) if isinstance(n, Unit)), None)
-    choices = get_args(hint) if get_origin(hint) is Literal else ()
-    return _FieldForm(needed, record, (True, False) if hint is bool else choices, unit)
 
 
 def field_value(cls: type[Record], key: str, given: object) -> FieldValue:
@@ -228,7 +227,7 @@ def field_value(cls: type[Record], key: str, given: object) -> FieldValue:
     if form.choices:
         return choice_named(key, given if isinstance(given, str) else _written_short(given), form.choices)
     if isinstance(given, str):
-        return given if form.unit is None else _field_number(key, given, form.unit)
+        return given if form.unit is None else number_named(key, given, form.unit)
     if form.unit is not None and isinstance(given, int | float):
         return given
     takes = noted("a number, or text with a unit") if form.unit else noted("text")
@@ -255,7 +254,12 @@ def _nested(record: type[Record], key: str, given: object) -> Record:
     raise value_error(form, name=key, what=record.what, value=_written_short(given))
 
 
-def _field_number(key: str, text: str, unit: Unit) -> float:
+def number_named(key: str, text: str, unit: Unit) -> float:
+    """The number in *unit* that *text* is as the value of *key*; a bare number is in *unit* already.
+
+    Raises:
+        ValueError: it is none.
+    """
     return _number_in(language(), key, text, unit)
 
 

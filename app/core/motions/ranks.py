@@ -13,11 +13,6 @@ _RANKS = 4
 _EVERYONE = (1 << _RANKS) - 1
 
 
-def frame_table(frames: Sequence[MotionFrame]) -> tuple[tuple[str, ...], ...]:
-    """What the frames say, as a table."""
-    return ((translate("Frame"), translate("What it shows")), *((str(n), one.says) for n, one in enumerate(frames)))
-
-
 def grid_scene(rows: Sequence[str], columns: Sequence[str], paper: Paper) -> Scene:
     """A table of cells, with the names of its *rows* and *columns*; pieces can be where cells are."""
     left = max(map(text_width, rows)) + 12
@@ -49,7 +44,6 @@ def sharded_layers(layers: int = 4) -> Motion:
         summary=translate("a layer is whole only while it computes"),
         frames=frames,
         on=lambda paper: grid_scene(_ranks(), [str(n) for n in range(layers)] if paper is NARROW else names, paper),
-        table=frame_table(frames),
         ranks=_RANKS,
         still=1,
     )
@@ -89,7 +83,6 @@ def partial_sums() -> Motion:
         summary=translate("columns, then rows: one all-reduce at the end"),
         frames=tuple(frames),
         on=lambda paper: grid_scene(_ranks(), columns, paper),
-        table=frame_table(frames),
         ranks=_RANKS,
         still=len(frames) - 1,
     )
@@ -119,7 +112,6 @@ def gather_beside_product() -> Motion:
         summary=translate("only the first shard is not waited for, and only the last product is not hidden"),
         frames=tuple(frames),
         on=lambda paper: grid_scene(_ranks(), columns, paper),
-        table=frame_table(frames),
         ranks=_RANKS,
         still=2,
     )
@@ -163,7 +155,6 @@ def tokens_to_experts() -> Motion:
         summary=translate("{dropped} of {copies} do not fit", dropped=limited.dropped, copies=home),
         frames=tuple(frames),
         on=_experts_scene,
-        table=frame_table(frames),
         still=len(frames) - 1,
     )
 
@@ -211,7 +202,6 @@ def growing_caches() -> Motion:
         summary=translate("every request grows by a token in each step"),
         frames=frames,
         on=lambda paper: _memory_scene(names, paper),
-        table=frame_table(frames),
         still=6,
     )
 

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from app.core.charts.axes import NARROW, Arrow, Color, Paper, Rect, Sheet, Words
 from app.core.charts.motion import Motion, MotionFrame, MovingPiece, Place, Scene
-from app.core.motions.ranks import frame_table, rank_bits
+from app.core.motions.ranks import rank_bits
 from app.core.simulators.links import RingStep, play_ring_all_reduce
 from app.core.translation import translate
 
@@ -23,7 +23,6 @@ def ring_motion(ranks: int, notes: Sequence[str] = (), *, runs: bool = False) ->
         summary=translate("each sends to its neighbor on the right and receives from the one on the left"),
         frames=ring_frames(ranks),
         on=lambda paper: _ring_scene(ranks, notes, paper),
-        table=_table(ranks),
         ranks=ranks,
         runs=runs,
     )
@@ -56,11 +55,6 @@ def ring_state_text(step: int, ranks: int) -> str:
         return sent + " " + translate("It holds one sum of {some} of {ranks} ranks.", some=step + 1, ranks=ranks)
     full = translate("It holds the whole sum of {some} of {ranks} chunks.", some=step - ranks + 2, ranks=ranks)
     return f"{sent} {full}"
-
-
-def _table(ranks: int) -> tuple[tuple[str, ...], ...]:
-    header = (translate("Step"), translate("What each rank has"))
-    return (header, *((str(step), ring_state_text(step, ranks)) for step in range(2 * ranks - 1)))
 
 
 def _ring_scene(ranks: int, notes: Sequence[str], paper: Paper) -> Scene:
@@ -226,7 +220,6 @@ def ring_beside_tree(ranks: int, ring_step: float, tree_step: float, told: Calla
         summary=translate("ring {time}, tree {time_2}", time=told(ends[0]), time_2=told(ends[1])),
         frames=tuple(frames),
         on=lambda paper: _side_by_side(ranks, paper),
-        table=frame_table(frames),
         ranks=ranks,
         still=min(len(frames) - 1, ranks // 2),
     )

@@ -8,7 +8,7 @@ from typing import ClassVar, NamedTuple, Self
 from app.core.formulas.checks import divides
 from app.core.formulas.presets.gpus import GPUS, Gpu, without_vendor
 from app.core.formulas.records import Record
-from app.core.translation import noted, say
+from app.core.translation import noted, say, value_error
 from app.core.units import BYTE_PER_SECOND, Bytes, BytesPerSecond, Count, FlopsPerSecond, Ratio, Seconds, show
 
 _GIGA, _MICRO = 1e9, 1e-6
@@ -115,6 +115,10 @@ def gpu_count(text: str) -> GpuCount | None:
 
 
 _LARGEST_NODE = 16
+_NO_NETWORK = noted(
+    "the network of a node of {gpu} is not known: write gpu={gpu} gpus={count}"
+    " intra_bandwidth=… inter_bandwidth=…, each one direction of a GPU, such as 50 GB/s"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -186,7 +190,7 @@ class Cluster(Record):
             return super().named(name)
         gpu = Gpu.named(counted.gpu)
         if (known := cls.node_of(gpu)) is None:
-            raise ValueError(_without_a_network(gpu, counted.gpus))
+            raise value_error(_NO_NETWORK, gpu=gpu.name, count=counted.gpus)
         is_tray = known.gpus_per_node > _LARGEST_NODE >= counted.node  # of a rack, which shares NVLink
         node = counted.node if counted.node and not is_tray else known.gpus_per_node
         if (counted.gpus, node) == (known.gpus, known.gpus_per_node):
@@ -241,15 +245,6 @@ def _gpus_in(name: str) -> GpuCount | None:
         return GpuCount(1, Gpu.named(name).name)
     except ValueError:
         return None
-
-
-def _without_a_network(gpu: Gpu, count: int) -> str:
-    return say(
-        "the network of a node of {gpu} is not known: write gpu={gpu} gpus={count}"
-        " intra_bandwidth=… inter_bandwidth=…, each one direction of a GPU, such as 50 GB/s",
-        gpu=gpu.name,
-        count=count,
-    )
 
 
 def _cluster(

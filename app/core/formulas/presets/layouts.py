@@ -302,15 +302,9 @@ def _share(name: str, value: float) -> None:
 
 _SHARES = (
     Shares(name="of the presets", source="each GPU and link has its own, with their sources"),
-    Shares(
-        name="nothing hidden",
-        hidden_tensor=0.0,
-        hidden_context=0.0,
-        hidden_expert=0.0,
-        hidden_data=0.0,
-        source="a bound: all communication is exposed",
-    ),
-)
+    Shares(name="nothing hidden", hidden_tensor=0.0, hidden_context=0.0, hidden_expert=0.0, hidden_data=0.0,
+        source="a bound: all communication is exposed"),
+)  # fmt: skip
 
 SHARES = Shares.publish({known.name: known for known in _SHARES})
 GIVEN = SHARES["of the presets"]
