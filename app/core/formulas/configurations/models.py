@@ -195,17 +195,22 @@ def _mixture(kind: str, given: Mapping[str, object]) -> Mapping[str, object]:
     if not experts or experts == 1:
         return {}
     size = count_in(given, "moe_intermediate_size") or needed_count(given, "intermediate_size")
+    active = needed_count(given, "num_experts_per_tok", "num_experts_per_token", "moe_topk", "moe_k", "top_k_experts")
+    bias = flag_in(given, "use_routing_bias", kind in _ROUTER_BIAS)
+    return _mixture_fields(experts, active, size, _shared(kind, given, size), _dense_layers(given), bias)
+
+
+def _mixture_fields(experts: int, active: int, size: int, shared: int, dense: int, bias: bool) -> Mapping[str, object]:
+    """The fields of a mixture; without *dense* layers, there is no other feed-forward network."""
     found = {
         "experts": experts,
-        "active_experts": needed_count(
-            given, "num_experts_per_tok", "num_experts_per_token", "moe_topk", "moe_k", "top_k_experts"
-        ),
+        "active_experts": active,
         "expert_feed_forward": size,
-        "shared": _shared(kind, given, size),
-        "dense_layers": _dense_layers(given),
-        "router_bias": flag_in(given, "use_routing_bias", kind in _ROUTER_BIAS),
+        "shared": shared,
+        "dense_layers": dense,
+        "router_bias": bias,
     }
-    return found if found["dense_layers"] else {**found, "feed_forward": 0}
+    return found if dense else {**found, "feed_forward": 0}
 
 
 def _shared(kind: str, given: Mapping[str, object], size: int) -> int:
@@ -295,16 +300,10 @@ def maxtext_model(given: Mapping[str, object]) -> Mapping[str, object]:
     }
     if experts <= 1:
         return found
-    dense = count_in(given, "first_num_dense_layers") or 0
-    return {
-        **found,
-        "feed_forward": found["feed_forward"] if dense else 0,
-        "experts": experts,
-        "active_experts": count_in(given, "num_experts_per_tok") or 1,
-        "expert_feed_forward": count_in(given, "base_moe_mlp_dim") or needed_count(given, "base_mlp_dim"),
-        "shared": count_in(given, "shared_experts") or 0,
-        "dense_layers": dense,
-    }
+    active = count_in(given, "num_experts_per_tok") or 1
+    size = count_in(given, "base_moe_mlp_dim") or needed_count(given, "base_mlp_dim")
+    shared, dense = (count_in(given, name) or 0 for name in ("shared_experts", "first_num_dense_layers"))
+    return {**found, **_mixture_fields(experts, active, size, shared, dense, False)}
 
 
 def megatron_model(given: Mapping[str, object]) -> Mapping[str, object]:
@@ -390,15 +389,8 @@ def _megatron_mixture(given: Mapping[str, object], layers: int) -> Mapping[str, 
     size = count_in(given, "moe_ffn_hidden_size") or needed_count(given, "ffn_hidden_size")
     wide = count_in(given, "moe_shared_expert_intermediate_size") or 0
     dense = _megatron_dense_layers(given.get("moe_layer_freq"), layers)
-    found = {
-        "experts": experts,
-        "active_experts": count_in(given, "moe_router_topk") or 2,
-        "expert_feed_forward": size,
-        "shared": wide // size,
-        "dense_layers": dense,
-        "router_bias": flag_in(given, "moe_router_enable_expert_bias"),
-    }
-    return found if dense else {**found, "feed_forward": 0}
+    active, bias = count_in(given, "moe_router_topk") or 2, flag_in(given, "moe_router_enable_expert_bias")
+    return _mixture_fields(experts, active, size, wide // size, dense, bias)
 
 
 def _megatron_dense_layers(frequency: object, layers: int) -> int:
