@@ -83,11 +83,8 @@ def _raised(dimension: Dimension, exponent: Quantity) -> Dimension:
     if abs(exponent.value) > _HIGHEST:
         raise ExpressionError(translate("the exponent {exponent} is too large for a unit", exponent=exponent))
     times = Fraction(exponent.value).limit_denominator(100)
-    return tuple(_lowest(part * times) for part in dimension)
-
-
-def _lowest(power: Fraction) -> int | Fraction:
-    return power.numerator if power.denominator == 1 else power
+    powers = [part * times for part in dimension]
+    return tuple(power.numerator if power.denominator == 1 else power for power in powers)
 
 
 def _times(left: Quantity, right: Quantity) -> Quantity:

@@ -83,6 +83,7 @@ def _circle(
         )
         for rank in range(ranks)
     ]
+    neighbors = [*centers[1:], centers[0]]
     arrays = [Place(x - wide / 2, y - _DEEP / 2, wide, _DEEP) for x, y in centers]
     cells = tuple(
         Place(array.x + chunk * wide / ranks, array.y, wide / ranks - 0.6, _DEEP)
@@ -93,7 +94,7 @@ def _circle(
         Sheet(
             height=height,
             rects=tuple(_array_box(array, translate("rank {rank:,}", rank=rank)) for rank, array in enumerate(arrays)),
-            arrows=tuple(_arc(centers, rank, wide) for rank in range(ranks)),
+            arrows=tuple(_between(one, other, wide / 2 + 7) for one, other in zip(centers, neighbors, strict=True)),
             words=(*words, *(_outside(rank, at, middle) for rank, at in enumerate(centers))),
         ),
         cells,
@@ -119,10 +120,6 @@ def _outside(rank: int, at: tuple[float, float], middle: tuple[float, float]) ->
     """The number of a rank, above the upper half of the ring and below the lower one."""
     y = at[1] - _DEEP / 2 - 8 if at[1] <= middle[1] + 1 else at[1] + _DEEP / 2 + 16
     return Words(round(at[0], 2), round(y, 2), f"{rank}", anchor="middle")
-
-
-def _arc(centers: Sequence[tuple[float, float]], rank: int, wide: float) -> Arrow:
-    return _between(centers[rank], centers[(rank + 1) % len(centers)], wide / 2 + 7)
 
 
 def _between(one: tuple[float, float], other: tuple[float, float], beside: float) -> Arrow:

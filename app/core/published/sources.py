@@ -117,7 +117,8 @@ class _Reading:
         if row is None or not self._refers(key, row):
             return
         try:
-            shape, cluster = self._shape(row), self._cluster(row)
+            text, cluster = self.file.models.get(row.model), self._cluster(row)
+            shape = ModelShape.read(text) if text else None
             stack = Stack.read(f"{self.file.stack} {row.stack}")
         except ValueError as error:
             self._add(key, "model, machine or stack", str(error))
@@ -200,10 +201,6 @@ class _Reading:
             says = f"{row.batch} does not divide over {data} ranks in micro-batches of"
             self._add(key, "batch", f"{says} {row.micro_batch}")
         return data, count
-
-    def _shape(self, row: RowInFile) -> ModelShape | None:
-        text = self.file.models.get(row.model)
-        return ModelShape.read(text) if text else None
 
     def _laid_out(self, row: RowInFile, data: int, count: int) -> tuple[Layout | None, str]:
         """The layout, or why there is none."""

@@ -107,7 +107,7 @@ def check_document(found: Mapping[str, object]) -> None:
     left = _MOST
     while values:
         value, depth = values.pop()
-        inside = _inside(value)
+        inside = [*value.values()] if isinstance(value, Mapping) else value if isinstance(value, list) else []
         left -= len(inside)
         if left < 0 or depth > _DEEPEST:
             raise _too_large()
@@ -116,12 +116,6 @@ def check_document(found: Mapping[str, object]) -> None:
 
 def _too_large() -> ValueError:
     return value_error("the configuration is nested too deeply or too large")
-
-
-def _inside(value: object) -> list[object]:
-    if isinstance(value, Mapping):
-        return list(value.values())
-    return value if isinstance(value, list) else []
 
 
 def _json(text: str) -> Mapping[str, object]:
