@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, NamedTuple, Self, TypedDict
 
-from app.core.formulas.checks import larger_than
+from app.core.formulas.checks import divides, larger_than
 from app.core.formulas.configurations import is_configuration, model_fields
 from app.core.formulas.presets.layouts import MODEL_FIELDS
 from app.core.formulas.records import Record
@@ -101,14 +101,7 @@ class ModelShape(Record):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.heads % self.key_value_heads:
-            raise value_error(
-                "{name} must divide the {what}, {whole}, not {value}",
-                name="key_value_heads",
-                what=noted("heads"),
-                whole=self.heads,
-                value=self.key_value_heads,
-            )
+        divides("key_value_heads", self.key_value_heads, noted("heads"), self.heads)
         if self.active_experts > self.experts:
             raise larger_than("active_experts", self.active_experts, noted("the experts"), self.experts)
         if self.dense_layers > self.layers:
