@@ -41,6 +41,13 @@ MOTIONS = {
 each_motion = pytest.mark.parametrize("motion", MOTIONS.values(), ids=MOTIONS)
 
 
+@pytest.mark.parametrize("motion", MOTIONS.values(), ids=MOTIONS)
+def test_the_table_of_a_motion_is_what_its_frames_say(motion: Motion) -> None:
+    header, *rows = motion.table
+    assert rows == [(str(number), frame.says) for number, frame in enumerate(motion.frames)]
+    assert header == ("Step", "What it shows")
+
+
 def everyone(ranks: int) -> int:
     return (1 << ranks) - 1
 
