@@ -4,7 +4,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
 from difflib import get_close_matches
-from functools import cache, lru_cache, partial
+from functools import lru_cache, partial
 from reprlib import repr as short
 from types import MappingProxyType
 from typing import ClassVar, Literal, NamedTuple, Self, get_args, get_origin, get_type_hints
@@ -17,6 +17,11 @@ Single = float | str | bool
 FieldCheck = Callable[..., object]  # of the name and the value of a field
 _LONGEST_NAME = 300  # letters of an unknown name that are quoted
 _REMEMBERED = 4096  # texts of numbers, each read once
+# What was read of each class, which mypy does not let a cache of the library have as its key.
+_HINTS: dict[type, Mapping[str, object]] = {}
+_FORMS: dict[type, Mapping[str, "ValueForm"]] = {}
+_NAMES: dict[type, Mapping[str, str]] = {}
+_CHECKS: dict[type, Sequence[tuple[str, "FieldCheck"]]] = {}
 _YES, _NO = {"true", "yes", "1", "t", "y"}, {"false", "no", "0", "f", "n"}
 _FIELD = re.compile(r"(?:^|[\s,;])-{0,2}(\w+(?:-\w+)*)\s*=")
 
@@ -141,20 +146,22 @@ def _plain_name(name: str) -> str:
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
-@cache
 def _plain_names(cls: type[Record]) -> Mapping[str, str]:
-    aliases = {_plain_name(alias): name for alias, name in cls.aliases.items()}
-    return aliases | {_plain_name(name): name for name in cls.known()}
+    if cls not in _NAMES:
+        aliases = {_plain_name(alias): name for alias, name in cls.aliases.items()}
+        _NAMES[cls] = aliases | {_plain_name(name): name for name in cls.known()}
+    return _NAMES[cls]
 
 
 FieldValue = Single | Record
 
 
-@cache
 def hints_of(cls: type[Record]) -> Mapping[str, object]:
     """The annotation of every field of *cls*."""
-    hints = get_type_hints(cls, include_extras=True)
-    return {field.name: hints[field.name] for field in fields(cls)}
+    if cls not in _HINTS:
+        hints = get_type_hints(cls, include_extras=True)
+        _HINTS[cls] = {field.name: hints[field.name] for field in fields(cls)}
+    return _HINTS[cls]
 
 
 class ValueForm(NamedTuple):
@@ -173,15 +180,17 @@ def value_form(hint: object) -> ValueForm:
     return ValueForm(unit, (True, False) if hint is bool else choices, record)
 
 
-@cache
 def _forms(cls: type[Record]) -> Mapping[str, ValueForm]:
-    return {name: value_form(hint) for name, hint in hints_of(cls).items()}
+    if cls not in _FORMS:
+        _FORMS[cls] = {name: value_form(hint) for name, hint in hints_of(cls).items()}
+    return _FORMS[cls]
 
 
-@cache
 def _checks(cls: type[Record]) -> Sequence[tuple[str, FieldCheck]]:
-    found = ((f.name, _field_check(_forms(cls)[f.name], f.default, cls.least.get(f.name))) for f in fields(cls))
-    return [(name, check) for name, check in found if check is not None]
+    if cls not in _CHECKS:
+        found = ((f.name, _field_check(_forms(cls)[f.name], f.default, cls.least.get(f.name))) for f in fields(cls))
+        _CHECKS[cls] = [(name, check) for name, check in found if check is not None]
+    return _CHECKS[cls]
 
 
 def _field_check(form: ValueForm, default: object, least: float | None) -> FieldCheck | None:
