@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from app.core.folders import ROOT
-from app.core.formulas.signature import formula_of
+from app.core.formulas import formula_of
 from app.core.units import Bytes, Count, Seconds
 from tests.formulas.samples import illegal, legal
 

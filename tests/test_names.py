@@ -18,7 +18,7 @@ TYPES_TWICE = {"Optimum"}
 PROTOCOLS = {"main", "run", "add_options"}
 FUNCTIONS_TWICE = {"critical_batch", "check"}  # a notebook's `check` asks what a server's answers
 # Nouns of the field that end as participles do; a command is called after what one types.
-NOUNS = {"batching", "ceiling", "learning", "ranking", "ring", "routing", "sampling", "scaling", "sharding"}
+NOUNS = {"batching", "ceiling", "learning", "ranking", "ring", "routing", "sampling", "scaling", "serving", "sharding"}
 OTHERS = {"measured", "running", "templating"}
 NO_NOUNS = re.compile(
     r"about|above|after|apart|around|aside|before|behind|below|beside|between|beyond|due|else"

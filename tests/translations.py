@@ -27,7 +27,7 @@ from app.labs.spec import LIBRARY, known_labs
 from app.site.labs.words import lab_sentences
 
 # What marks a sentence; in Python, how many of its arguments are sentences.
-PYTHON = {"translate": 1, "translate_known": 1, "noted": 1, "say": 1, "plural": 2}
+PYTHON = {"translate": 1, "translate_known": 1, "noted": 1, "say": 1, "value_error": 1, "plural": 2}
 SCRIPTS = {"say": None}
 TEMPLATES = {"_": None}
 _OPTIONS = {
@@ -48,6 +48,29 @@ def found() -> Mapping[Key, set[str]]:
         for text in sentences:
             keys.setdefault(text, set()).add(path.relative_to(ROOT).as_posix())
     return keys
+
+
+def said(tree: ast.AST) -> Iterator[tuple[ast.Call, str]]:
+    """Each call that says a sentence with values, and its English, which may be noted as `form` above it."""
+    for scope in ast.walk(tree):
+        match scope:
+            case ast.Call(ast.Name("say" | "value_error" | "translate"), [ast.Constant(str(form)), *_]):
+                yield scope, form
+            case ast.FunctionDef():
+                yield from _said_by_form(scope)
+
+
+def _said_by_form(function: ast.FunctionDef) -> Iterator[tuple[ast.Call, str]]:
+    forms: dict[int, str] = {}
+    for node in ast.walk(function):
+        match node:
+            case ast.Assign([ast.Name("form")], ast.Call(ast.Name("noted"), [ast.Constant(str(form))])):
+                forms[node.lineno] = form
+    for node in ast.walk(function):
+        match node:
+            case ast.Call(ast.Name("say" | "value_error" | "translate"), [ast.Name("form"), *_]):
+                if above := [line for line in forms if line < node.lineno]:
+                    yield node, forms[max(above)]
 
 
 def _sources() -> Iterator[tuple[Path, Iterable[Key]]]:

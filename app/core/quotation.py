@@ -12,7 +12,7 @@ from typing import TypeVar
 
 T = TypeVar("T")
 LONGEST = 200  # characters of a quotation
-_LONGEST_CODE = 300
+_LONGEST_CODE, _LONGEST_JSON = 300, 40
 _EXACT = 1e15  # from here on, a float is written with an exponent
 LITERAL = re.compile(r"""(?<!\w)(?:'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")""", re.DOTALL)
 _OPENING = re.compile(r"""(?<!\w)['"]""")
@@ -47,10 +47,10 @@ def quote_value(value: object, longest: int = LONGEST) -> str:
     return cut + still_open[0] if still_open else cut
 
 
-def quote_json(value: object, longest: int = 40) -> str:
+def quote_json(value: object) -> str:
     """The beginning of *value* as JSON."""
     try:
-        return shorten(json.dumps(value, ensure_ascii=False, default=str), longest)
+        return shorten(json.dumps(value, ensure_ascii=False, default=str), _LONGEST_JSON)
     except ValueError:  # an int of more digits than Python writes
         return "a very long number"
 

@@ -26,36 +26,20 @@ _OURS = {"value_error", "assertion_error"}  # raised by a check of ours, in its 
 _OF_PYDANTIC = {*get_args(ErrorType)} - _OURS
 
 # What a value must be, by the type of error that says it is not.
-TYPES: Mapping[str, str] = {
-    "string_type": "a string",
-    "int_type": "a whole number",
-    "int_parsing": "a whole number",
-    "int_from_float": "a whole number",
-    "float_type": "a number",
-    "float_parsing": "a number",
-    "finite_number": _FINITE,
-    "bool_type": "true or false",
-    "bool_parsing": "true or false",
-    "list_type": "a list",
-    "tuple_type": "a list",
-    "set_type": "a list",
-    "frozen_set_type": "a list",
-    "iterable_type": "a list",
-    "none_required": "null",
-    "path_type": "a path",
-    "date_type": _DATE,
-    "date_parsing": _DATE,
-    "date_from_datetime_parsing": _DATE,
-    "date_from_datetime_inexact": _DATE,
-    "dict_type": "an object",
-    "mapping_type": "an object",
-    "model_type": "an object",
-    "model_attributes_type": "an object",
-    "dataclass_type": "an object",
-    "url_type": "a URL",
-    "url_parsing": "a URL",
-    "url_scheme": "a URL",
+_TYPES: Mapping[str, str] = {
+    "a string": "string_type",
+    "a whole number": "int_type int_parsing int_from_float",
+    "a number": "float_type float_parsing",
+    _FINITE: "finite_number",
+    "true or false": "bool_type bool_parsing",
+    "a list": "list_type tuple_type set_type frozen_set_type iterable_type",
+    "null": "none_required",
+    "a path": "path_type",
+    _DATE: "date_type date_parsing date_from_datetime_parsing date_from_datetime_inexact",
+    "an object": "dict_type mapping_type model_type model_attributes_type dataclass_type",
+    "a URL": "url_type url_parsing url_scheme",
 }
+TYPES = {error: must_be for must_be, errors in _TYPES.items() for error in errors.split()}
 # Sentences on values of the right type; {given} is the value.
 SENTENCES: Mapping[str, str] = {
     "missing": "is missing",

@@ -10,8 +10,7 @@ from app.__main__ import main
 from app.authoring.lint import Note, lint, problems_of_pack
 from app.authoring.packs import CheckedPack, check_pack, problems_of_project, problems_of_version, prove_formulas
 from app.core.errors import InputError
-from app.core.formulas import FORMULAS, Formula
-from app.core.formulas.signature import formula_of
+from app.core.formulas import FORMULAS, Formula, formula_of
 from app.course.content.course import load_pack_formulas, read_pack, sources_of
 from app.course.sandbox.runner import Runner
 

@@ -97,7 +97,7 @@ def test_to_write_a_function_is_all_it_takes(tmp_path: Path) -> None:
 def test_every_module_of_formulas_is_listed() -> None:
     found = {one.name for one in iter_modules(formulas.__path__)}
     listed = {module.__name__.rpartition(".")[2] for module in MODULES}
-    assert found - listed == {"checks", "configurations", "parallelism", "presets", "records", "signature", "step"}
+    assert found - listed == {"checks", "configurations", "parallelism", "presets", "records", "step"}
 
 
 def unlike(holds: Callable[[Formula], bool]) -> list[str]:

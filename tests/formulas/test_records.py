@@ -1,11 +1,26 @@
 """Records from text and from objects: one reading, one set of errors."""
 
-from dataclasses import asdict
+from dataclasses import asdict, replace
 
 import pytest
 
 from app.core.formulas import FORMULAS
-from app.core.formulas.presets import CLUSTERS, GPUS, LAYOUTS, MODELS, Cluster, Gpu, Layout, ModelShape, ScalingLaw
+from app.core.formulas.presets import (
+    CLUSTERS,
+    GPUS,
+    LAWS,
+    LAYOUTS,
+    LINKS,
+    MODELS,
+    RECIPES,
+    SHARES,
+    STACKS,
+    Cluster,
+    Gpu,
+    Layout,
+    ModelShape,
+    ScalingLaw,
+)
 from app.core.formulas.records import Record
 from tests.each import each
 
@@ -100,3 +115,32 @@ def test_the_name_of_a_gpu_stands_for_its_peak_and_its_memory() -> None:
 )
 def test_keys_and_values_follow_the_heads_where_each_head_had_its_own(text: str, key_value_heads: int) -> None:
     assert ModelShape.read(text).key_value_heads == key_value_heads
+
+
+@each(
+    ("known", "field", "refused", "taken"),
+    [
+        # A default of 0 is the least; without one, or above it, a number is above 0, and a count at least 1.
+        (GPUS["T4"], "power", -1, 0), (GPUS["T4"], "peak", 0, 1e-9), (GPUS["T4"], "tensor_cores", -1, 0),
+        (GPUS["T4"], "dies", 0, 1), (GPUS["T4"], "year", 2018.5, 2019), (GPUS["T4"], "memory_share", 1.01, 1),
+        (LINKS["NVLink 4"], "bandwidth", 0, 1), (LINKS["NVLink 4"], "ramp", -1e-9, 0),
+        (CLUSTERS["64 H100"], "gpu", "T4", GPUS["T4"]), (CLUSTERS["64 H100"], "intra_latency", -1e-9, 0),
+        (CLUSTERS["64 H100"], "oversubscription", 0.99, 1), (CLUSTERS["64 H100"], "gpus_per_node", 5, 4),
+        (CLUSTERS["64 H100"], "pod", -1, 0), (CLUSTERS["64 H100"], "inter_bandwidth", 0, 1),
+        (Layout(), "tensor", 0, 1), (Layout(), "shard_ranks", -1, 0), (Layout(), "zero_stage", 4, 3),
+        (Layout(), "sequence_parallel", 1, False), (Layout(), "recompute", "all", "full"),
+        (MODELS["Llama-3.1-8B"], "layers", 0, 1), (MODELS["Llama-3.1-8B"], "positions", -1, 0),
+        (MODELS["Qwen3-30B-A3B"], "feed_forward", -1, 0), (MODELS["Llama-3.1-8B"], "norm", "batch", "layer"),
+        (RECIPES["mixed"], "weight_bytes", 0, 0.5), (RECIPES["mixed"], "gradient_bytes", -1, 0),
+        (SHARES["of the presets"], "hidden_data", -0.5, -1), (SHARES["of the presets"], "hidden_data", 1.01, 1),
+        (SHARES["of the presets"], "skew", -0.1, 0), (LAWS["Besiroglu"], "floor", -1, 0),
+        (LAWS["Besiroglu"], "size_exponent", 1.01, 1), (STACKS["eager"], "adapter_rank", 0, 1),
+        (STACKS["eager"], "loss", "small", "fused"), (STACKS["eager"], "compiled", True, "yes"),
+    ],
+)  # fmt: skip
+def test_a_field_takes_what_its_annotation_says_and_no_less(
+    known: Record, field: str, refused: object, taken: object
+) -> None:
+    with pytest.raises(ValueError, match=f"^{field} must "):
+        replace(known, **{field: refused})
+    assert getattr(replace(known, **{field: taken}), field) == taken

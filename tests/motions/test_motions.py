@@ -10,10 +10,16 @@ from app.core.charts.motion import Motion, MotionFrame, MovingPiece, Paint
 from app.core.charts.timeline import TimeBar, Timeline
 from app.core.formulas.collectives import ring_all_reduce_steps, tree_all_reduce_steps
 from app.core.motions.answers import GOAL, climbed_roof, covered_columns, memory_read, small_and_large_step
+from app.core.motions.ranks import (
+    failure_timeline,
+    gather_beside_product,
+    growing_caches,
+    partial_sums,
+    sharded_layers,
+    straggler_timeline,
+    tokens_to_experts,
+)
 from app.core.motions.rings import ring_beside_tree, ring_motion, tree_frames
-from app.core.motions.shards import gather_beside_product, partial_sums, sharded_layers
-from app.core.motions.tokens import growing_caches, tokens_to_experts
-from app.core.motions.waits import failure_timeline, straggler_timeline
 
 MOTIONS = {
     "ring of 2": ring_motion(2),
@@ -33,6 +39,13 @@ MOTIONS = {
     "memory": memory_read(16e9, 1e12),
 }
 each_motion = pytest.mark.parametrize("motion", MOTIONS.values(), ids=MOTIONS)
+
+
+@pytest.mark.parametrize("motion", MOTIONS.values(), ids=MOTIONS)
+def test_the_table_of_a_motion_is_what_its_frames_say(motion: Motion) -> None:
+    header, *rows = motion.table
+    assert rows == [(str(number), frame.says) for number, frame in enumerate(motion.frames)]
+    assert header == ("Step", "What it shows")
 
 
 def everyone(ranks: int) -> int:

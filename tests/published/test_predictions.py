@@ -74,7 +74,7 @@ def test_the_accuracy_is_a_mean_of_deviations() -> None:
 
 def test_a_paper_that_a_preset_takes_numbers_from_does_not_test_it() -> None:
     source = published_run("megatron-2021 table row 1").machine.cluster.gpu.source
-    named = SourceTable("a paper", f"https://arxiv.org/abs/{source[:21]}")
+    named = SourceTable(name="a paper", address=f"https://arxiv.org/abs/{source[:21]}")
     assert "A100 SXM 80GB" in replace(RUN, table=named).calibrates
     assert RUN.calibrates == ()
 

@@ -13,9 +13,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.core.folders import ROOT
-from app.core.formulas import FORMULAS, formula_value
+from app.core.formulas import FORMULAS, Formula, formula_value
 from app.core.formulas.records import Record
-from app.core.formulas.signature import Formula
 from app.core.simulators.pipeline import SCHEDULES, build
 from app.core.translation import join_sentences, localize, noted, say, speaking, translate
 from app.core.translation.languages import catalog
@@ -27,6 +26,7 @@ from tests.each import each
 from tests.formulas.samples import as_text, illegal, legal
 from tests.pages import SAMPLES
 from tests.translation.test_told import NAMES, Reader
+from tests.translations import said
 
 # Rooms that know no language, and what they raise.
 ROOMS = ("core/units", "core/formulas", "core/simulators", "core/searching", "core/predicting", "course/illustrations")
@@ -256,13 +256,13 @@ def test_a_record_refuses_in_every_language() -> None:
 
 
 def test_a_sentence_names_the_values_that_it_is_given() -> None:
-    wrong = []
+    wrong, noted = [], 0
     for path in sorted((ROOT / "app").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            match node:
-                case ast.Call(ast.Name("say" | "translate"), [ast.Constant(str(form))], given) if given:
-                    fields = {field.split(".")[0] for _, field, *_ in Formatter().parse(form) if field}
-                    values = {one.arg for one in given}
-                    if None not in values and fields != values:
-                        wrong.append(f"{path.relative_to(ROOT)}:{node.lineno}: {fields ^ values}")
+        for node, form in said(ast.parse(path.read_text(encoding="utf-8"))):
+            noted += isinstance(node.args[0], ast.Name)
+            fields = {field.split(".")[0] for _, field, *_ in Formatter().parse(form) if field}
+            values = {one.arg for one in node.keywords}
+            if node.keywords and None not in values and fields != values:
+                wrong.append(f"{path.relative_to(ROOT)}:{node.lineno}: {fields ^ values}")
+    assert noted > 40
     assert wrong == []

@@ -116,11 +116,7 @@ def text_width(text: str) -> float:
     >>> text_width("iii") < text_width("mmm") < 3 * 12
     True
     """
-    return sum(_OF.get(letter) or _unlisted(letter) for letter in text) * LETTER / 100
-
-
-def _unlisted(letter: str) -> int:
-    return _IDEOGRAM if letter >= _FIRST_IDEOGRAM else _OTHER
+    return sum(_OF.get(one) or (_IDEOGRAM if one >= _FIRST_IDEOGRAM else _OTHER) for one in text) * LETTER / 100
 
 
 def widest(texts: Sequence[str]) -> float:

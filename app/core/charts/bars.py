@@ -326,7 +326,8 @@ def _sheet(panels: Panels, paper: Paper) -> Sheet:
         rects += _bar_rects(panels.rows, place)
         words += _bar_values(panels.rows, place)
         if number == 0 or not beside:
-            words += _row_names(panels.rows, top)
+            for index, row in enumerate(panels.rows):
+                words.append(Words(0, top + index * _ROW + _ROW / 2 + 4, row.name, strong=row.is_own))
         y = top + len(panels.rows) * _ROW + _GAP
     return Sheet(height=y, rects=tuple(rects), words=tuple(words))
 
@@ -361,8 +362,3 @@ def _bar_values(rows: Sequence[PanelRow], place: _Place) -> Iterator[Words]:
         x = place.left if value is None else place.left + place.width(value) + _PANELS_AFTER
         y = place.top + index * _ROW + _ROW / 2 + 4
         yield Words(round(x, 2), y, row.texts[place.number], strong=row.is_own)
-
-
-def _row_names(rows: Sequence[PanelRow], top: float) -> Iterator[Words]:
-    for index, row in enumerate(rows):
-        yield Words(0, top + index * _ROW + _ROW / 2 + 4, row.name, strong=row.is_own)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from app.core.charts.axes import Paper, Sheet
+from app.core.translation import translate
 
 Paint = int | str  # the ranks whose values are in it, as bits, or a tone; empty: nothing
 
@@ -55,10 +56,15 @@ class Motion:
     summary: str
     frames: tuple[MotionFrame, ...]
     on: Callable[[Paper], Scene]
-    table: tuple[tuple[str, ...], ...]
     ranks: int = 1
     still: int = 0
     runs: bool = False
+
+    @property
+    def table(self) -> tuple[tuple[str, ...], ...]:
+        """What the frames say: a header, then one row per frame."""
+        rows = ((str(number), frame.says) for number, frame in enumerate(self.frames))
+        return ((translate("Step"), translate("What it shows")), *rows)
 
     @property
     def changes(self) -> str:

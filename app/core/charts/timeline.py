@@ -133,10 +133,8 @@ def _note(played: SimulatedSchedule, until: float) -> str:
         return translate("Only the beginning is drawn: there are too many passes.")
     if not played.overlaps:
         return ""
-    return translate(
-        "First pass to last: {makespan}. Gray at the ends of a row belongs to the previous and the next step.",
-        makespan=show(played.makespan, SECOND),
-    )
+    form = noted("First pass to last: {makespan}. Gray at the ends of a row belongs to the previous and the next step.")
+    return translate(form, makespan=show(played.makespan, SECOND))
 
 
 def summary(played: SimulatedSchedule) -> str:
@@ -241,13 +239,12 @@ class TimelinePicture:
     @property
     def boxes(self) -> tuple[PlacedBar, ...]:
         """Every bar separately."""
-        return tuple(
-            PlacedBar(
-                x=round(self._x(bar), 2), y=line.y, width=round(self._width(bar), 2), bar=bar, labeled=self._fits(bar)
-            )
-            for line, row in self._rows()
-            for bar in row.bars
-        )
+        return tuple(self._placed_bar(line.y, bar) for line, row in self._rows() for bar in row.bars)
+
+    def _placed_bar(self, y: float, bar: TimeBar) -> PlacedBar:
+        long = (bar.end - bar.start) * self.scale
+        x, width = round(self.left + bar.start * self.scale, 2), round(max(0.0, long - 1), 2)
+        return PlacedBar(x=x, y=y, width=width, bar=bar, labeled=long >= text_width(bar.label) + _AROUND)
 
     @property
     def tracks(self) -> tuple[Track, ...]:
@@ -283,16 +280,6 @@ class TimelinePicture:
             kinds=kinds,
             says=says,
         )
-
-    def _x(self, bar: TimeBar) -> float:
-        return self.left + bar.start * self.scale
-
-    def _width(self, bar: TimeBar) -> float:
-        return max(0.0, (bar.end - bar.start) * self.scale - 1)
-
-    def _fits(self, bar: TimeBar) -> bool:
-        """Whether the label of *bar* fits in it."""
-        return (bar.end - bar.start) * self.scale >= text_width(bar.label) + _AROUND
 
 
 def timeline_picture(timeline: Timeline, paper: Paper = WIDE) -> TimelinePicture:

@@ -22,7 +22,7 @@ from app.core.expressions.parser import (
     numbers_in,
 )
 from app.core.formulas import Input
-from app.core.translation import language, localize, translate
+from app.core.translation import language, localize, noted, translate
 from app.core.units import Reading, check_clear, read, spell_dimension
 from app.core.units.parser import CALL, asks_for_physics, join_digits, plain_signs, without_commas
 from app.core.units.scales import PLAIN as NUMBER
@@ -78,18 +78,10 @@ class TypedReader(Reader):
             near = localize(close_symbols(name)) or nearest(name, SCALES)
             return translate("{name!r} is not a unit here{near}", name=name, near=near)
         if called:
-            return translate(
-                "{name!r} is not one of the functions {known}{near}",
-                name=name,
-                known=", ".join(FUNCTIONS),
-                near=nearest(name, FUNCTIONS),
-            )
-        return translate(
-            "{name!r} is not one of the letters {known}{near}",
-            name=name,
-            known=", ".join(sorted(self.symbols)),
-            near=nearest(name, self.symbols),
-        )
+            form = noted("{name!r} is not one of the functions {known}{near}")
+            return translate(form, name=name, known=", ".join(FUNCTIONS), near=nearest(name, FUNCTIONS))
+        form = noted("{name!r} is not one of the letters {known}{near}")
+        return translate(form, name=name, known=", ".join(sorted(self.symbols)), near=nearest(name, self.symbols))
 
 
 def parse_plain(text: str, letters: Collection[str], *, has_physics: bool = False) -> Node:
@@ -316,13 +308,8 @@ def _as_it_stands(typed: str, shown: Scale) -> Reading:
         return Reading(found.value, scale=_written_unit(units, shown), worked_out=True)
     if found.dimension == PLAIN:
         raise ExpressionError(translate("the result is a plain number, but {unit} is expected", unit=shown.unit))
-    raise ExpressionError(
-        translate(
-            "the result is in {dimension}, but {unit} is expected",
-            dimension=spell_dimension(found.dimension),
-            unit=shown.unit,
-        )
-    )
+    form = noted("the result is in {dimension}, but {unit} is expected")
+    raise ExpressionError(translate(form, dimension=spell_dimension(found.dimension), unit=shown.unit))
 
 
 def _refuse_a_doubtful_sum(node: Node) -> None:

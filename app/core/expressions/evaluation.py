@@ -21,7 +21,7 @@ from app.core.expressions.parser import (
     parse_expression,
 )
 from app.core.formulas import FORMULAS, Argument, Formula
-from app.core.translation import localize, translate
+from app.core.translation import localize, noted, translate
 from app.core.units import FLOP, RATIO, Dimension, figures, show, spell_dimension, unit_of
 
 SLACK = 1e-9  # of a comparison: 1/3 * 3 is 1
@@ -83,11 +83,8 @@ def _raised(dimension: Dimension, exponent: Quantity) -> Dimension:
     if abs(exponent.value) > _HIGHEST:
         raise ExpressionError(translate("the exponent {exponent} is too large for a unit", exponent=exponent))
     times = Fraction(exponent.value).limit_denominator(100)
-    return tuple(_lowest(part * times) for part in dimension)
-
-
-def _lowest(power: Fraction) -> int | Fraction:
-    return power.numerator if power.denominator == 1 else power
+    powers = [part * times for part in dimension]
+    return tuple(power.numerator if power.denominator == 1 else power for power in powers)
 
 
 def _times(left: Quantity, right: Quantity) -> Quantity:
@@ -352,15 +349,8 @@ def _argument(formula: Formula, key: str, quantity: Quantity) -> Argument:
     if taken is None or taken.unit is None:  # the formula itself refuses unknown names
         return f"{quantity.value:g}"
     if taken.unit.dimension != quantity.dimension:
-        raise ExpressionError(
-            translate(
-                "{name} takes {unit} as {key}, not {quantity}",
-                name=formula.name,
-                unit=taken.unit,
-                key=key,
-                quantity=quantity,
-            )
-        )
+        form = noted("{name} takes {unit} as {key}, not {quantity}")
+        raise ExpressionError(translate(form, name=formula.name, unit=taken.unit, key=key, quantity=quantity))
     return quantity.value / taken.unit.size
 
 

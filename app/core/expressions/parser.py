@@ -5,7 +5,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from app.core.translation import translate
+from app.core.translation import noted, translate
 from app.core.units import Scale, scale_of
 from app.core.units.scales import SCALES, unit_at
 
@@ -63,22 +63,6 @@ Node = Number | Word | Name | Negative | Binary | FunctionCall
 COMPARISONS = ("<=", ">=", "==", "!=", "<", ">")
 
 
-def names_in(node: Node) -> set[str]:
-    """Every symbol and formula in *node*."""
-    match node:
-        case Name(name):
-            return {name}
-        case Negative(term):
-            return names_in(term)
-        case Binary(_, left, right):
-            return names_in(left) | names_in(right)
-        case FunctionCall(name, arguments, named, _):
-            inside = [*arguments, *(argument for _, argument in named)]
-            mentioned = {name} if "." in name else set()
-            return mentioned.union(*(names_in(argument) for argument in inside))
-    return set()
-
-
 def nodes_in(node: Node) -> Iterator[Node]:
     """*node*, and every part of it."""
     yield node
@@ -93,19 +77,15 @@ def nodes_in(node: Node) -> Iterator[Node]:
                 yield from nodes_in(argument)
 
 
+def names_in(node: Node) -> set[str]:
+    """Every symbol and formula in *node*."""
+    named = (one for one in nodes_in(node) if isinstance(one, Name | FunctionCall))
+    return {one.name for one in named if isinstance(one, Name) or "." in one.name}
+
+
 def numbers_in(node: Node) -> list[Number]:
     """Every number in *node*, in the order in which they are written."""
-    match node:
-        case Number():
-            return [node]
-        case Negative(term):
-            return numbers_in(term)
-        case Binary(_, left, right):
-            return [*numbers_in(left), *numbers_in(right)]
-        case FunctionCall(_, arguments, named, _):
-            inside = [*arguments, *(argument for _, argument in named)]
-            return [number for argument in inside for number in numbers_in(argument)]
-    return []
+    return [one for one in nodes_in(node) if isinstance(one, Number)]
 
 
 LONGEST = 2000
@@ -313,12 +293,8 @@ _OF_THOUSANDS = 3  # digits after one
 def _says_of_comma(whole: str, rest: str) -> str:
     """What to write in place of 1,5."""
     if len(rest) == _OF_THOUSANDS:
-        return translate(
-            "{typed} has a comma: write {thousands}, or {decimal} with a decimal point",
-            typed=f"{whole},{rest}",
-            thousands=f"{whole}{rest}",
-            decimal=f"{whole}.{rest}",
-        )
+        form = noted("{typed} has a comma: write {thousands}, or {decimal} with a decimal point")
+        return translate(form, typed=f"{whole},{rest}", thousands=f"{whole}{rest}", decimal=f"{whole}.{rest}")
     return translate("{typed} has a comma: write {decimal}", typed=f"{whole},{rest}", decimal=f"{whole}.{rest}")
 
 

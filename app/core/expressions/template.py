@@ -319,7 +319,7 @@ def _slot(slot: str, names: Names, shown: Mapping[str, str]) -> str:
 
 def _in_math(text: str) -> str:
     number, _, unit = text.partition(" ")
-    figure = number.replace(",", r"{,}").replace("\u202f", r"\,").replace("%", r"\%").replace("$", r"\$")
+    figure = number.translate(_IN_MATH)
     mantissa, times, exponent = figure.partition("e")
     if times and exponent.lstrip("-").isdigit():
         figure = rf"{mantissa} \cdot 10^{{{exponent}}}"

@@ -3,7 +3,7 @@
 import math
 
 from app.core.formulas.checks import at_least, fraction, larger_than, not_below, positive, whole
-from app.core.translation import noted, say
+from app.core.translation import noted, value_error
 from app.core.units import Count, PerSecond, Ratio, Seconds
 
 _LEAST_LOSS, _MOST_LOSS = 0.001, 1000.0
@@ -45,14 +45,12 @@ def gradient_noise_scale(
     if few >= many:
         raise not_below("small_batch", small_batch, "large_batch", f"{many:g}")
     if not few / many * rough < fine <= rough:
-        raise ValueError(
-            say(
-                "{name} must be above {least} (all noise) and at most {most} (no noise), not {value}",
-                name="large_norm_squared",
-                least=f"{few / many * rough:g}",
-                most=f"{rough:g}",
-                value=large_norm_squared,
-            )
+        raise value_error(
+            "{name} must be above {least} (all noise) and at most {most} (no noise), not {value}",
+            name="large_norm_squared",
+            least=f"{few / many * rough:g}",
+            most=f"{rough:g}",
+            value=large_norm_squared,
         )
     signal = (many * fine - few * rough) / (many - few)
     return (rough - fine) / (1 / few - 1 / many) / signal
@@ -80,15 +78,8 @@ def critical_batch(loss: Ratio) -> Ratio:
         equation 5.3.
     """
     if not _LEAST_LOSS <= positive("loss", loss) <= _MOST_LOSS:
-        raise ValueError(
-            say(
-                "{name} must be from {least} to {most} nats per token, not {value}",
-                name="loss",
-                least=_LEAST_LOSS,
-                most=_MOST_LOSS,
-                value=loss,
-            )
-        )
+        form = noted("{name} must be from {least} to {most} nats per token, not {value}")
+        raise value_error(form, name="loss", least=_LEAST_LOSS, most=_MOST_LOSS, value=loss)
     return float(2e8 / loss ** (1 / 0.21))
 
 
@@ -108,9 +99,6 @@ def linear_scaled_rate(base_rate: Ratio, base_batch: Ratio, batch: Ratio) -> Rat
         base_rate: tuned learning rate.
         base_batch: batch that it was tuned for.
         batch: batch to train with.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Goyal et al., Accurate, Large Minibatch SGD, arXiv:1706.02677, section 2.1.
@@ -134,9 +122,6 @@ def square_root_scaled_rate(base_rate: Ratio, base_batch: Ratio, batch: Ratio) -
         base_rate: tuned learning rate.
         base_batch: batch that it was tuned for.
         batch: batch to train with.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Malladi et al., On the SDEs and Scaling Rules for Adaptive Gradient Algorithms,
@@ -162,9 +147,6 @@ def scaled_decay(decay: Ratio, base_batch: Ratio, batch: Ratio) -> Ratio:
         base_batch: batch that it was tuned for.
         batch: batch to train with.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Marek et al., Small Batch Size Training for Language Models, arXiv:2507.07101.
     """
@@ -187,9 +169,6 @@ def steps_to_target(batch: Ratio, critical_batch: Ratio, minimum_steps: Ratio) -
         batch: batch to train with.
         critical_batch: batch at which twice the minimum number of steps is needed.
         minimum_steps: steps that an unlimited batch would need.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         McCandlish et al., An Empirical Model of Large-Batch Training, arXiv:1812.06162,
@@ -214,9 +193,6 @@ def examples_to_target(batch: Ratio, critical_batch: Ratio, minimum_steps: Ratio
         batch: batch to train with.
         critical_batch: batch at which twice the minimum number of steps is needed.
         minimum_steps: steps that an unlimited batch would need.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         McCandlish et al., An Empirical Model of Large-Batch Training, arXiv:1812.06162,
@@ -244,9 +220,6 @@ def warmup_steps(base_batch: Ratio, batch: Ratio, base_steps: Ratio = 1000) -> R
         base_batch: batch for which *base_steps* is right.
         batch: batch to train with.
         base_steps: steps of warm-up at the base batch.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         A rule of thumb; for contrast Goyal et al., arXiv:1706.02677, section 2.2, and Grattafiori
@@ -278,9 +251,6 @@ def cosine_rate(step: Count, total_steps: Count, peak: Ratio, floor: Ratio = 0.0
         floor: rate at the end, at most the peak.
         warmup: steps of warm-up, fewer than *total_steps*.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Loshchilov and Hutter, SGDR, arXiv:1608.03983, equation 5; Grattafiori et al.,
         arXiv:2407.21783, section 3.4.1.
@@ -311,9 +281,6 @@ def rate_exposure(total_steps: Count, peak: Ratio, floor: Ratio = 0.0, warmup: C
         peak: largest rate.
         floor: rate at the end, at most the peak.
         warmup: steps of warm-up, fewer than *total_steps*.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Integrated from Loshchilov and Hutter, SGDR, arXiv:1608.03983, equation 5.
@@ -349,9 +316,6 @@ def effective_batch(micro_batch: Count, accumulation: Count, data_parallel: Coun
         accumulation: micro-batches that a rank accumulates per step.
         data_parallel: copies of the model that work in parallel.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         From the definition; Goyal et al., Accurate, Large Minibatch SGD,
         arXiv:1706.02677, section 3 (n workers with k samples each).
@@ -377,9 +341,6 @@ def accumulation_steps(target_batch: Count, micro_batch: Count, data_parallel: C
         micro_batch: sequences in one forward and backward pass of a rank.
         data_parallel: copies of the model that work in parallel.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         From the definition of the effective batch.
     """
@@ -401,9 +362,6 @@ def accumulated_step_time(micro_time: Seconds, accumulation: Count, all_reduce_t
         micro_time: seconds of one forward and backward pass.
         accumulation: micro-batches that a rank accumulates per step.
         all_reduce_time: seconds of one all-reduce of the gradients.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         From the definition; PyTorch, DistributedDataParallel.no_sync (gradients are
@@ -427,9 +385,6 @@ def accumulation_saving(accumulation: Count, all_reduce_time: Seconds) -> Second
         accumulation: micro-batches that a rank accumulates per step.
         all_reduce_time: seconds of one all-reduce of the gradients.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         From the definition; PyTorch, DistributedDataParallel.no_sync.
     """
@@ -449,9 +404,6 @@ def sequences_per_second(batch: Count, step_time: Seconds) -> PerSecond:
         batch: sequences of one optimizer step, over all ranks.
         step_time: seconds of one optimizer step.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         From the definition.
     """
@@ -469,9 +421,6 @@ def communication_share(compute_time: Seconds, communication_time: Seconds) -> R
     Args:
         compute_time: seconds of a step spent computing.
         communication_time: seconds of a step spent communicating, not hidden by computation.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         From the definition.

@@ -1,29 +1,30 @@
 """Checks of arguments: each returns the value or raises an error that says what is wrong."""
 
 import math
-from collections.abc import Collection, Sequence
-from typing import Literal, TypeVar
+from collections.abc import Collection, Mapping, Sequence
+from typing import ClassVar, Literal, Protocol, TypeVar
 
-from app.core.formulas.records import Record
-from app.core.translation import noted, say, short_value
+from app.core.translation import noted, say, short_value, value_error
 from app.core.units import Bytes, BytesPerSecond, Count, Seconds
 
 
 def too_large(name: str, value: object, most: object) -> ValueError:
     """*name* must be at most *most*."""
-    return ValueError(say("{name} must be at most {most}, not {value}", name=name, most=most, value=value))
+    return value_error("{name} must be at most {most}, not {value}", name=name, most=most, value=value)
 
 
 def larger_than(name: str, value: object, what: str, most: object) -> ValueError:
     """*name* must be at most *what*, such as "the experts", of which there are *most*."""
-    form = noted("{name} must be at most {what}, {most}, not {value}")
-    return ValueError(say(form, name=name, what=what, most=most, value=value))
+    return value_error(
+        "{name} must be at most {what}, {most}, not {value}", name=name, what=what, most=most, value=value
+    )
 
 
 def not_below(name: str, value: object, what: str, limit: object) -> ValueError:
     """*name* must be below *what*, which is *limit*."""
-    form = noted("{name} must be below {what}, {limit}, not {value}")
-    return ValueError(say(form, name=name, what=what, limit=limit, value=value))
+    return value_error(
+        "{name} must be below {what}, {limit}, not {value}", name=name, what=what, limit=limit, value=value
+    )
 
 
 def nearest_of(values: Sequence[object]) -> str:
@@ -35,10 +36,20 @@ def nearest_of(values: Sequence[object]) -> str:
 
 def not_even(name: str, value: object) -> ValueError:
     """*name* must be even."""
-    return ValueError(say("{name} must be even, not {value}", name=name, value=value))
+    return value_error("{name} must be even, not {value}", name=name, value=value)
 
 
-R = TypeVar("R", bound=Record)
+class NamedRecord(Protocol):
+    """A record, some of which have a published name."""
+
+    what: ClassVar[str]
+
+    @classmethod
+    def known(cls) -> Mapping[str, object]:
+        """Those, by name."""
+
+
+R = TypeVar("R", bound=NamedRecord)
 ZeroStage = Literal[0, 1, 2, 3]
 Recompute = Literal["none", "selective", "full"]
 AttentionKernels = Literal["fused", "unfused"]
@@ -51,14 +62,8 @@ SMALLEST = 1e-30
 def at_least(name: str, value: float, least: float) -> float:
     """*value*, which must be a number from *least* to the largest allowed number."""
     if not (_is_number(value) and value >= least):
-        raise ValueError(
-            say(
-                "{name} must be a number of at least {least}, not {value}",
-                name=name,
-                least=f"{least:g}",
-                value=short_value(value),
-            )
-        )
+        form = noted("{name} must be a number of at least {least}, not {value}")
+        raise value_error(form, name=name, least=f"{least:g}", value=short_value(value))
     if value > LARGEST:
         raise too_large(name, short_value(value), f"{LARGEST:g}")
     return value
@@ -72,27 +77,20 @@ def signed(name: str, value: float) -> float:
 def positive(name: str, value: float) -> float:
     """*value*, which must be a number above zero within the allowed range."""
     if not (_is_number(value) and value > 0):
-        raise ValueError(say("{name} must be a number above 0, not {value}", name=name, value=short_value(value)))
+        raise value_error("{name} must be a number above 0, not {value}", name=name, value=short_value(value))
     if not SMALLEST <= value <= LARGEST:
-        raise ValueError(
-            say(
-                "{name} must be from {least} to {most}, not {value}",
-                name=name,
-                least=f"{SMALLEST:g}",
-                most=f"{LARGEST:g}",
-                value=short_value(value),
-            )
-        )
+        form = noted("{name} must be from {least} to {most}, not {value}")
+        raise value_error(form, name=name, least=f"{SMALLEST:g}", most=f"{LARGEST:g}", value=short_value(value))
     return value
 
 
 def whole(name: str, value: float, least: int = 1) -> Count:
     """*value* as an int; it must be a whole number of at least *least*."""
     if not (_is_number(value) and value == int(value)):
-        raise ValueError(say("{name} must be a whole number, not {value}", name=name, value=short_value(value)))
+        raise value_error("{name} must be a whole number, not {value}", name=name, value=short_value(value))
     if value < least:
-        raise ValueError(
-            say("{name} must be at least {least}, not {value}", name=name, least=least, value=short_value(value))
+        raise value_error(
+            "{name} must be at least {least}, not {value}", name=name, least=least, value=short_value(value)
         )
     if value > LARGEST:
         raise too_large(name, short_value(value), f"{LARGEST:g}")
@@ -102,28 +100,17 @@ def whole(name: str, value: float, least: int = 1) -> Count:
 def one_of(name: str, value: object, allowed: Collection[object]) -> None:
     """Refuse *value* if it is not one of *allowed*; True does not count as 1."""
     if not any(value == choice and isinstance(value, bool) == isinstance(choice, bool) for choice in allowed):
-        raise ValueError(
-            say(
-                "{name} must be one of {allowed}, not {value}",
-                name=name,
-                allowed=", ".join(map(str, allowed)),
-                value=short_value(value),
-            )
-        )
+        form = noted("{name} must be one of {allowed}, not {value}")
+        raise value_error(form, name=name, allowed=", ".join(map(str, allowed)), value=short_value(value))
 
 
 def several(name: str, values: object, least: int = 1) -> Sequence[float]:
     """*values*, which must be a list of at least *least* items; the caller checks the items."""
     if not isinstance(values, Sequence) or isinstance(values, str | bytes):
-        raise ValueError(say("{name} must be a list, not {value}", name=name, value=short_value(values)))
+        raise value_error("{name} must be a list, not {value}", name=name, value=short_value(values))
     if len(values) < least:
-        raise ValueError(
-            say(
-                "{name} must be a list of at least {least}, not {value}",
-                name=name,
-                least=least,
-                value=short_value(values),
-            )
+        raise value_error(
+            "{name} must be a list of at least {least}, not {value}", name=name, least=least, value=short_value(values)
         )
     return values
 
@@ -133,14 +120,8 @@ def recorded(name: str, value: R, kind: type[R]) -> R:
     if not isinstance(value, kind):
         example = next(iter(kind.known()), "")
         such = say(" such as {example!r}", example=example) if example else ""
-        raise ValueError(
-            say(
-                "{name} must be a {what}{such}, not {value}",
-                name=name,
-                what=kind.what,
-                such=such,
-                value=short_value(value),
-            )
+        raise value_error(
+            "{name} must be a {what}{such}, not {value}", name=name, what=kind.what, such=such, value=short_value(value)
         )
     return value
 
@@ -148,15 +129,8 @@ def recorded(name: str, value: R, kind: type[R]) -> R:
 def divides(name: str, value: int, what: str, total: int) -> None:
     """Refuse *value* if it does not divide *total*, the number of *what*."""
     if total % value:
-        raise ValueError(
-            say(
-                "{name} must divide the {what}, {whole}, not {value}",
-                name=name,
-                what=what,
-                whole=total,
-                value=short_value(value),
-            )
-        )
+        form = noted("{name} must divide the {what}, {whole}, not {value}")
+        raise value_error(form, name=name, what=what, whole=total, value=short_value(value))
 
 
 def chosen_experts(top_k: Count, experts: Count) -> Count:

@@ -1,7 +1,7 @@
 """What a run costs: GPU-hours, dollars and energy."""
 
 from app.core.formulas.checks import at_least, positive, whole
-from app.core.translation import say
+from app.core.translation import noted, value_error
 from app.core.units import Count, Dollars, DollarsPerHour, DollarsPerKwh, Joules, Ratio, Seconds, Watts
 
 _HOUR = 3600
@@ -19,9 +19,6 @@ def gpu_hours(gpus: Count, duration: Seconds) -> Ratio:
     Args:
         gpus: GPUs of the run.
         duration: seconds of the run.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         From the definition.
@@ -42,9 +39,6 @@ def rental_cost(gpus: Count, duration: Seconds, dollars_per_gpu_hour: DollarsPer
         gpus: GPUs of the run.
         duration: seconds of the run.
         dollars_per_gpu_hour: price of one GPU for one hour.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         DeepSeek-V3 Technical Report, arXiv:2412.19437, section 1 and table 1.
@@ -68,26 +62,15 @@ def value_of_utilization(cost: Dollars, utilization: Ratio, better_utilization: 
         utilization: share of the peak that it reaches.
         better_utilization: share of the peak that it would reach, at least *utilization*.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         GPU-hours are FLOP over peak times utilization.
     """
     now, then = (positive("utilization", utilization), positive("better_utilization", better_utilization))
     if now > 1:
-        raise ValueError(
-            say("{name} must be at most 1, the full peak, not {value}", name="utilization", value=utilization)
-        )
+        raise value_error("{name} must be at most 1, the full peak, not {value}", name="utilization", value=utilization)
     if not now <= then <= 1:
-        raise ValueError(
-            say(
-                "{name} must be from utilization, {now}, to 1, not {value}",
-                name="better_utilization",
-                now=f"{now:g}",
-                value=better_utilization,
-            )
-        )
+        form = noted("{name} must be from utilization, {now}, to 1, not {value}")
+        raise value_error(form, name="better_utilization", now=f"{now:g}", value=better_utilization)
     return at_least("cost", cost, 0) * (1 - now / then)
 
 
@@ -110,9 +93,6 @@ def energy(gpus: Count, watts: Watts, duration: Seconds, overhead: Ratio = 1) ->
         watts: power of each.
         duration: seconds of the run.
         overhead: power of the data center over that of its computers, at least 1.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         From the definition; 700 W from the Llama 3.1 model card.
@@ -138,9 +118,6 @@ def electricity_cost(
         duration: seconds of the run.
         dollars_per_kwh: price of a kilowatt-hour.
         overhead: power of the data center over that of its computers, at least 1.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         From the definition.

@@ -7,7 +7,7 @@ between two checkpoints, without the time to write one.
 import math
 
 from app.core.formulas.checks import at_least, fraction, positive, too_large, whole
-from app.core.translation import say
+from app.core.translation import noted, value_error
 from app.core.units import Bytes, BytesPerSecond, Count, Dollars, DollarsPerHour, Ratio, Seconds
 
 _HOUR = 3600
@@ -28,9 +28,6 @@ def cluster_mtbf(mtbf: Seconds, components: Count) -> Seconds:
         mtbf: mean seconds between failures of one component.
         components: components that are all needed.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Sum of the rates; the example: Grattafiori et al., arXiv:2407.21783, section 3.3.4 and
         table 5.
@@ -49,9 +46,6 @@ def expected_failures(duration: Seconds, mtbf: Seconds) -> Ratio:
     Args:
         duration: seconds of the run, repairs included.
         mtbf: mean seconds between failures of the whole cluster.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         The mean of a Poisson process.
@@ -78,9 +72,6 @@ def cost_per_failure(
         dollars_per_gpu_hour: price of one GPU for one hour.
         interval: seconds of computing between two checkpoints.
         restart_time: seconds from the failure until training resumes.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         From the definition; Young, A first order approximation to the optimum checkpoint interval,
@@ -113,9 +104,6 @@ def survival(duration: Seconds, mtbf: Seconds) -> Ratio:
         duration: seconds without a failure.
         mtbf: mean seconds between failures of the whole cluster.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         The Poisson distribution; Daly, Future Generation Computer Systems 22(3), 2006 (the model).
     """
@@ -138,22 +126,13 @@ def time_without_checkpoints(work: Seconds, mtbf: Seconds) -> Seconds:
         work: seconds of computing without a failure.
         mtbf: mean seconds between failures of the whole cluster.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Daly, Future Generation Computer Systems 22(3), 2006 (one segment, without a checkpoint).
     """
     between = positive("mtbf", mtbf)
     if positive("work", work) / between > _HOPELESS:
-        raise ValueError(
-            say(
-                "{name} must be at most {most} times mtbf, or it never ends, not {value}",
-                name="work",
-                most=_HOPELESS,
-                value=work,
-            )
-        )
+        form = noted("{name} must be at most {most} times mtbf, or it never ends, not {value}")
+        raise value_error(form, name="work", most=_HOPELESS, value=work)
     return between * math.expm1(work / between)
 
 
@@ -173,9 +152,6 @@ def spare_nodes(mean_in_repair: Ratio, chance: Ratio) -> Count:
     Args:
         mean_in_repair: nodes in repair on average, up to a million.
         chance: chance that the spares are enough, up to 0.999999.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         The Poisson distribution; Kokolis et al., arXiv:2410.21680 (failures of nodes).
@@ -211,9 +187,6 @@ def replica_loss(repair_time: Seconds, replicas: Count) -> Seconds:
         repair_time: seconds until the replica is back.
         replicas: data-parallel replicas of the whole run, including the missing one.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         From the definition; Jang et al., Oobleck, arXiv:2309.08125 (runs that go on).
     """
@@ -234,9 +207,6 @@ def late_share(chance: Ratio, ranks: Count) -> Ratio:
     Args:
         chance: chance that one rank is late in one step.
         ranks: ranks that wait for each other in every step.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         From the definition; Petrini et al., The Case of the Missing Supercomputer Performance,
@@ -263,9 +233,6 @@ def verified_interval(test_time: Seconds, mtbf: Seconds) -> Seconds:
         test_time: seconds of one test, during which nothing is computed.
         mtbf: mean seconds between silent faults of the whole cluster.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Derived from verified_waste; Benoit et al., Assessing General-Purpose Algorithms to Cope
         with Fail-Stop and Silent Errors, ACM TOPC 3(2), 2016.
@@ -288,9 +255,6 @@ def verified_waste(interval: Seconds, test_time: Seconds, mtbf: Seconds) -> Rati
         interval: seconds of computing between two tests.
         test_time: seconds of one test, during which nothing is computed.
         mtbf: mean seconds between silent faults of the whole cluster.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Benoit et al., Assessing General-Purpose Algorithms to Cope with Fail-Stop and Silent
@@ -315,9 +279,6 @@ def checkpoint_bytes(parameters: Count, bytes_per_parameter: Bytes = 14) -> Byte
         parameters: parameters of the model.
         bytes_per_parameter: bytes written per parameter.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Counted from Rajbhandari et al., ZeRO, arXiv:1910.02054, section 3.1, without gradients.
     """
@@ -339,9 +300,6 @@ def write_time(size: Bytes, bandwidth: BytesPerSecond, writers: Count = 1) -> Se
         size: bytes of the whole checkpoint.
         bandwidth: bytes per second of each writer.
         writers: writers that work in parallel, each on its share.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         From the definition.
@@ -371,9 +329,6 @@ def young_interval(checkpoint_time: Seconds, mtbf: Seconds) -> Seconds:
         checkpoint_time: seconds to write one checkpoint, during which nothing is computed.
         mtbf: mean seconds between failures of the whole cluster.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Young, A first order approximation to the optimum checkpoint interval, CACM 17(9), 1974.
     """
@@ -396,9 +351,6 @@ def daly_interval(checkpoint_time: Seconds, mtbf: Seconds) -> Seconds:
     Args:
         checkpoint_time: seconds to write one checkpoint, during which nothing is computed.
         mtbf: mean seconds between failures of the whole cluster.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Daly, A higher order estimate of the optimum checkpoint interval for restart dumps, Future
@@ -430,9 +382,6 @@ def exact_interval(checkpoint_time: Seconds, mtbf: Seconds) -> Seconds:
         checkpoint_time: seconds to write one checkpoint, during which nothing is computed.
         mtbf: mean seconds between failures of the whole cluster.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Daly, Future Generation Computer Systems 22(3), 2006 (the expected time); Corless et al., On
         the Lambert W function, Advances in Computational Mathematics 5, 1996.
@@ -458,9 +407,6 @@ def asynchronous_interval(copy_time: Seconds, write_time: Seconds, mtbf: Seconds
         copy_time: seconds of the copy, during which nothing is computed.
         write_time: seconds of the write that follows in the background.
         mtbf: mean seconds between failures of the whole cluster.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Young, CACM 17(9), 1974, with the copy for the checkpoint; Mohan et al., CheckFreq, FAST
@@ -511,9 +457,6 @@ def expected_waste(interval: Seconds, checkpoint_time: Seconds, mtbf: Seconds, r
         mtbf: mean seconds between failures of the whole cluster.
         restart_time: seconds from a failure until training resumes.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Young, CACM 17(9), 1974.
     """
@@ -541,9 +484,6 @@ def goodput(interval: Seconds, checkpoint_time: Seconds, mtbf: Seconds, restart_
         checkpoint_time: seconds to write one checkpoint, during which nothing is computed.
         mtbf: mean seconds between failures of the whole cluster.
         restart_time: seconds from a failure until training resumes.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Daly, Future Generation Computer Systems 22(3), 2006 (the expected time).

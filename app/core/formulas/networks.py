@@ -142,9 +142,6 @@ def expected_busiest(flows: Count, links: Count) -> Ratio:
         flows: flows, at most 128.
         links: links that they are hashed to, at most 128.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Raab and Steger, Balls into Bins - A Simple and Tight Analysis, RANDOM 1998 (the model);
         exactly as in Kolchin, Sevast'yanov and Chistyakov, Random Allocations, 1978.
@@ -174,9 +171,6 @@ def separate_links_probability(flows: Count, links: Count) -> Ratio:
     Args:
         flows: flows, at most 128.
         links: links that they are hashed to, at most 128.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Feller, An Introduction to Probability Theory and Its Applications, volume 1, section II.3

@@ -55,9 +55,6 @@ def newton_schulz(value: Ratio, steps: Count = 5) -> Ratio:
         value: singular value before the first round, at most 1.
         steps: rounds of the iteration, at most 1,000.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Jordan et al., Muon: An optimizer for hidden layers in neural networks, 2024, section
         Tuning the coefficients.
@@ -87,9 +84,6 @@ def muon_traffic_ratio(gradient_bytes: Bytes, weight_bytes: Bytes, gather_bytes:
         gradient_bytes: bytes with which a gradient is reduce-scattered.
         weight_bytes: bytes with which a weight is all-gathered.
         gather_bytes: bytes with which the momentum is all-gathered.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Liu et al., Muon is Scalable for LLM Training, arXiv:2502.16982, section 2.3.
@@ -122,9 +116,6 @@ def state_bytes_per_parameter(optimizer: Optimizer, rows: Count, columns: Count,
         rows: rows of the matrix.
         columns: columns of the matrix.
         block: values of an 8-bit moment that share a scale.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Dettmers et al., 8-bit Optimizers, arXiv:2110.02861; Shazeer and Stern, Adafactor,

@@ -19,9 +19,6 @@ def utilization_with_exposed(utilization: Ratio, compute_time: Seconds, exposed_
         compute_time: seconds of computation in a step.
         exposed_time: seconds of communication that computation does not hide.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         From the definition of MFU: Chowdhery et al., arXiv:2204.02311, appendix B.
     """
@@ -44,9 +41,6 @@ def scaling_efficiency(ranks: Count, rate_of_one: PerSecond, rate: PerSecond) ->
         rate_of_one: samples per second of one rank alone.
         rate: samples per second of all ranks.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Gustafson, Reevaluating Amdahl's Law, CACM 31(5), 1988.
     """
@@ -67,9 +61,6 @@ def amdahl_speedup(serial_fraction: Ratio, ranks: Count) -> Ratio:
     Args:
         serial_fraction: share of the time on one rank that cannot be divided, at most 1.
         ranks: ranks that share the rest.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Amdahl, Validity of the single processor approach, AFIPS 30, 1967.
@@ -92,9 +83,6 @@ def communication_compute_ratio(communication_time: Seconds, compute_time: Secon
     Args:
         communication_time: seconds of communication in a step.
         compute_time: seconds of computation in a step.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         From the definition.
@@ -123,9 +111,6 @@ def exposed_communication_time(
         layer_compute_time: seconds of one layer's backward pass.
         layer_communication_time: seconds of one layer's all-reduce.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Li et al., PyTorch Distributed, arXiv:2006.15704, section 3.2 (bucketed overlap).
     """
@@ -151,9 +136,6 @@ def overlapped_fraction(layers: Count, layer_compute_time: Seconds, layer_commun
         layer_compute_time: seconds of one layer's backward pass.
         layer_communication_time: seconds of one layer's all-reduce.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Li et al., PyTorch Distributed, arXiv:2006.15704, section 3.2.
     """
@@ -174,9 +156,6 @@ def exposed_gather_time(gather_time: Seconds, compute_time: Seconds) -> Seconds:
     Args:
         gather_time: seconds of one layer's all-gather.
         compute_time: seconds of one layer's computation.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Zhao et al., PyTorch FSDP, arXiv:2304.11277, section 3.3.2 (prefetching).
@@ -200,9 +179,6 @@ def tokens_to_hide(gather_time: Seconds, layer_parameters: Count, rate: FlopsPer
         gather_time: seconds of one layer's all-gather.
         layer_parameters: parameters of the layer.
         rate: FLOP per second that the GPU reaches.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Solved from 2 N FLOP per token; Kaplan et al., arXiv:2001.08361, section 2.1.
@@ -230,9 +206,6 @@ def fsdp_tokens_to_hide(peak: FlopsPerSecond, bandwidth: BytesPerSecond, element
         peak: dense peak FLOP per second of one GPU.
         bandwidth: bytes per second at which a GPU receives what it gathers.
         element_bytes: bytes of a weight on its way.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Austin et al., How to Scale Your Model, 2025, section "Training" (B / X > C / W).

@@ -291,30 +291,21 @@ def _too_many_chunks(shape: CoreShape, on: Degrees) -> bool:
 def _chunks_say(shape: CoreShape, on: Degrees) -> str:
     most, chunks = _chunks_of(shape), on.pipeline * on.virtual
     if chunks > most:
-        return say(
-            "layout must have at most as many pipeline chunks as layers, embedding and output head,"
-            " {most}, not {value}",
-            most=most,
-            value=chunks,
+        form = noted(
+            "layout must have at most as many pipeline chunks as layers, embedding and output head, {most}, not {value}"
         )
-    return say(
+        return say(form, most=most, value=chunks)
+    form = noted(
         "layout must have a layer for every pipeline chunk, except one with the embedding and one"
         " with the output head; {chunks} chunks on a stage are too many for {first} first and"
-        " {last} last layers of {layers}",
-        chunks=on.virtual,
-        first=on.first,
-        last=on.last,
-        layers=shape.layers,
+        " {last} last layers of {layers}"
     )
+    return say(form, chunks=on.virtual, first=on.first, last=on.last, layers=shape.layers)
 
 
 def _divides_ranks(name: str, on: Degrees, value: int) -> str:
-    return say(
-        "{name} must divide the data and context parallel ranks, {whole}, not {value}",
-        name=name,
-        whole=on.data * on.context,
-        value=value,
-    )
+    form = noted("{name} must divide the data and context parallel ranks, {whole}, not {value}")
+    return say(form, name=name, whole=on.data * on.context, value=value)
 
 
 def _divides(name: str, what: str, whole: int, value: int) -> str:

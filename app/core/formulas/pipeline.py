@@ -8,7 +8,7 @@ from fractions import Fraction
 from typing import Literal, NamedTuple, get_args
 
 from app.core.formulas.checks import at_least, larger_than, not_below, one_of, positive, too_large, whole
-from app.core.translation import noted, say
+from app.core.translation import noted, value_error
 from app.core.units import Bytes, Count, Ratio, Seconds
 
 
@@ -29,9 +29,6 @@ def bubble_ratio(stages: Count, microbatches: Count, virtual: Count = 1) -> Rati
         stages: devices of the pipeline.
         microbatches: micro-batches per step.
         virtual: chunks of layers that each device holds.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Narayanan et al., Efficient Large-Scale Language Model Training on GPU Clusters,
@@ -56,9 +53,6 @@ def bubble_fraction(stages: Count, microbatches: Count, virtual: Count = 1) -> R
         stages: devices of the pipeline.
         microbatches: micro-batches per step.
         virtual: chunks of layers that each device holds.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Huang et al., GPipe, arXiv:1811.06965, section 2.3; Qi et al., Zero Bubble Pipeline
@@ -88,9 +82,6 @@ def microbatches_for_ratio(stages: Count, limit: Ratio, virtual: Count = 1, stri
         virtual: chunks of layers that each device holds.
         strict: whether the ratio must be below the limit, not equal to it.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Solved from Narayanan et al., arXiv:2104.04473, section 2.2.2.
     """
@@ -117,16 +108,13 @@ def microbatches_for_fraction(stages: Count, limit: Ratio, virtual: Count = 1, s
         virtual: chunks of layers that each device holds.
         strict: whether the fraction must be below the limit, not equal to it.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Solved from Huang et al., arXiv:1811.06965, section 2.3.
     """
     waits = whole("stages", stages) - 1
     bound = _decimal(positive("limit", limit))
     if bound > 1:
-        raise ValueError(say("{name} must be at most 1, the whole step, not {value}", name="limit", value=limit))
+        raise value_error("{name} must be at most 1, the whole step, not {value}", name="limit", value=limit)
     return _fewest(waits * (1 - bound) / (whole("virtual", virtual) * bound), strict)
 
 
@@ -228,15 +216,8 @@ def schedule_bubble(
     if schedule in ("naive", "gpipe", "1f1b", "interleaved"):
         return _whole_backward(schedule, p, m, f + b + w, c)
     if c > 0:
-        raise ValueError(
-            say(
-                "{name} must be 0 for {schedule}, not {value}; {cure}",
-                name="communication",
-                schedule=schedule,
-                value=c,
-                cure=_PLAY_IT,
-            )
-        )
+        form = noted("{name} must be 0 for {schedule}, not {value}; {cure}")
+        raise value_error(form, name="communication", schedule=schedule, value=c, cure=_PLAY_IT)
     if schedule in ("dualpipe", "dualpipe_v"):
         return _two_way(schedule, p, f, b, w)
     return _split_backward(schedule, p, m, f, b, w)
@@ -255,34 +236,19 @@ class Sizes(NamedTuple):
         one_of("schedule", schedule, get_args(ScheduleName))
         p, m, v = (whole("stages", stages), whole("microbatches", microbatches), whole("virtual", virtual))
         if v > 1 and schedule != "interleaved":
-            raise ValueError(
-                say("{name} must be 1 for {schedule}, not {value}", name="virtual", schedule=schedule, value=virtual)
+            raise value_error(
+                "{name} must be 1 for {schedule}, not {value}", name="virtual", schedule=schedule, value=virtual
             )
         if v > 1 and m % p:
-            raise ValueError(
-                say(
-                    "{name} must be a multiple of the stages, {stages}, when chunks interleave, not {value}",
-                    name="microbatches",
-                    stages=p,
-                    value=m,
-                )
-            )
+            form = noted("{name} must be a multiple of the stages, {stages}, when chunks interleave, not {value}")
+            raise value_error(form, name="microbatches", stages=p, value=m)
         if schedule == "dualpipe" and p % 2:
-            raise ValueError(say("{name} must be even for dualpipe, not {value}", name="stages", value=stages))
+            raise value_error("{name} must be even for dualpipe, not {value}", name="stages", value=stages)
         if schedule == "dualpipe" and m % 2:
-            raise ValueError(
-                say("{name} must be even for dualpipe, not {value}", name="microbatches", value=microbatches)
-            )
+            raise value_error("{name} must be even for dualpipe, not {value}", name="microbatches", value=microbatches)
         if schedule in ("dualpipe", "dualpipe_v") and m < 2 * p:
-            raise ValueError(
-                say(
-                    "{name} must be at least twice the stages, {least}, for {schedule}, not {value}",
-                    name="microbatches",
-                    least=2 * p,
-                    schedule=schedule,
-                    value=m,
-                )
-            )
+            form = noted("{name} must be at least twice the stages, {least}, for {schedule}, not {value}")
+            raise value_error(form, name="microbatches", least=2 * p, schedule=schedule, value=m)
         return cls(p, m, v)
 
 
@@ -304,16 +270,8 @@ def _interleaved(p: int, v: int, forward: float, backward: float, c: float, wait
     if waits == "first":
         longest, part = longest / 2, "half a chunk's pass"
     if c > longest:
-        raise ValueError(
-            say(
-                "{name} must be at most {most}, {longest} s, for interleaved, not {value}; {cure}",
-                name="communication",
-                most=part,
-                longest=f"{longest:g}",
-                value=c,
-                cure=_PLAY_IT,
-            )
-        )
+        form = noted("{name} must be at most {most}, {longest} s, for interleaved, not {value}; {cure}")
+        raise value_error(form, name="communication", most=part, longest=f"{longest:g}", value=c, cure=_PLAY_IT)
     messages = 2 * p * v - 2 - (p if waits == "first" else 0)
     return (p - 1) * (forward + backward) / v + messages * c
 
@@ -323,44 +281,23 @@ def _split_backward(
 ) -> float:
     full = p if schedule == "zb_h1" else 2 * p - 1
     if m < full:
-        raise ValueError(
-            say(
-                "{name} must be at least {least} to fill {schedule}, not {value}; {cure}",
-                name="microbatches",
-                least=full,
-                schedule=schedule,
-                value=m,
-                cure=_PLAY_IT,
-            )
-        )
+        form = noted("{name} must be at least {least} to fill {schedule}, not {value}; {cure}")
+        raise value_error(form, name="microbatches", least=full, schedule=schedule, value=m, cure=_PLAY_IT)
     filled = min(forward, weight)
     if schedule == "zb_h1":
         return (p - 1) * (forward + backward_input - filled)
     if schedule == "zb_h2":
         return (p - 1) * max(0.0, forward + backward_input - 2 * filled)
     if not weight <= forward <= backward_input:
-        raise ValueError(
-            say(
-                "{name} must be between backward_weight and backward_input for zb_v, not {value}; {cure}",
-                name="forward",
-                value=forward,
-                cure=_PLAY_IT,
-            )
-        )
+        form = noted("{name} must be between backward_weight and backward_input for zb_v, not {value}; {cure}")
+        raise value_error(form, name="forward", value=forward, cure=_PLAY_IT)
     return (p - 1) * (backward_input - weight)
 
 
 def _two_way(schedule: ScheduleName, p: int, forward: float, backward_input: float, weight: float) -> float:
     if forward < backward_input:
-        raise ValueError(
-            say(
-                "{name} must be at least backward_input for {schedule}, not {value}; {cure}",
-                name="forward",
-                schedule=schedule,
-                value=forward,
-                cure=_PLAY_IT,
-            )
-        )
+        form = noted("{name} must be at least backward_input for {schedule}, not {value}; {cure}")
+        raise value_error(form, name="forward", schedule=schedule, value=forward, cure=_PLAY_IT)
     turns = p / 2 - 1 if schedule == "dualpipe" else (p - 1) / 2
     return turns * (2 * forward + max(0.0, backward_input - weight))
 
@@ -384,9 +321,6 @@ def layers_per_stage(layers: Count, stages: Count) -> tuple[Count, ...]:
     Args:
         layers: layers of the whole model.
         stages: pipeline stages, at most as many as layers.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Grattafiori et al., The Llama 3 Herd of Models, arXiv:2407.21783, section 3.3.2 (balance of
@@ -422,9 +356,6 @@ def point_to_point_bytes(boundary_bytes: Bytes, stages: Count, microbatches: Cou
         stages: devices of the pipeline.
         microbatches: micro-batches per step.
         virtual: chunks of layers that each device holds.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Narayanan et al., arXiv:2104.04473, sections 2.2.2 and 3.2.
@@ -505,9 +436,6 @@ def stage_activation_bytes(bytes_per_microbatch: Bytes, in_flight: Ratio) -> Byt
     Args:
         bytes_per_microbatch: bytes of one micro-batch's activations on the stage.
         in_flight: micro-batches held at the same time; may be fractional if chunks interleave.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Narayanan et al., arXiv:2104.04473, section 2.2.1.

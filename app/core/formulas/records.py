@@ -1,22 +1,27 @@
 """Named records that formulas take: a GPU, a model's shape, a layout."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, fields, replace
 from difflib import get_close_matches
-from functools import lru_cache
+from functools import lru_cache, partial
 from reprlib import repr as short
+from types import MappingProxyType
 from typing import ClassVar, Literal, NamedTuple, Self, get_args, get_origin, get_type_hints
 
-from app.core.translation import language, noted, offer, say
+from app.core.formulas.checks import at_least, one_of, positive, recorded, whole
+from app.core.translation import language, noted, offer, say, value_error
 from app.core.units import COUNT, Unit, parse_or_base
 
 Single = float | str | bool
+FieldCheck = Callable[..., object]  # of the name and the value of a field
 _LONGEST_NAME = 300  # letters of an unknown name that are quoted
 _REMEMBERED = 4096  # texts of numbers, each read once
+# What was read of each class, which mypy does not let a cache of the library have as its key.
 _HINTS: dict[type, Mapping[str, object]] = {}
-_FORMS: dict[type, Mapping[str, "_FieldForm"]] = {}
+_FORMS: dict[type, Mapping[str, "ValueForm"]] = {}
 _NAMES: dict[type, Mapping[str, str]] = {}
+_CHECKS: dict[type, Sequence[tuple[str, "FieldCheck"]]] = {}
 _YES, _NO = {"true", "yes", "1", "t", "y"}, {"false", "no", "0", "f", "n"}
 _FIELD = re.compile(r"(?:^|[\s,;])-{0,2}(\w+(?:-\w+)*)\s*=")
 
@@ -33,11 +38,24 @@ class Record:
     unpublished: ClassVar[frozenset[str]] = frozenset()  # fields where 0 means unpublished
     elsewhere: ClassVar[Mapping[str, str]] = {}  # fields by the names that others have for them
     aliases: ClassVar[Mapping[str, str]] = {}  # known records by what many call them
+    least: ClassVar[Mapping[str, float]] = {}  # of fields whose default or unit does not tell it
+    published: ClassVar[Mapping[str, "Record"]] = {}
+
+    def __post_init__(self) -> None:
+        """Refuse a value that its field cannot have: see `_field_check`."""
+        for name, check in _checks(type(self)):
+            check(name, getattr(self, name))
 
     @classmethod
-    def known(cls) -> "Mapping[str, Self]":
+    def publish(cls, records: Mapping[str, Self]) -> Mapping[str, Self]:
+        """*records* by their names, which are the known ones from now on."""
+        cls.published = MappingProxyType(records)
+        return cls.known()
+
+    @classmethod
+    def known(cls) -> Mapping[str, Self]:
         """The records with a published name."""
-        return {}
+        return cls.published  # type: ignore[return-value]
 
     @classmethod
     def has(cls, name: str) -> bool:
@@ -84,8 +102,8 @@ class Record:
         if known is not None:
             others = {key: value for key, value in given.items() if key != "name"}
             return cls._changed(cls.known()[known], others)
-        values = {key: _value_of_field(cls, key, value) for key, value in given.items()}
-        needed = [key for key, form in _forms(cls).items() if form.needed and key not in values]
+        values = {key: field_value(cls, key, value) for key, value in given.items()}
+        needed = [field.name for field in fields(cls) if field.default is MISSING and field.name not in values]
         if not needed:
             return cls(**values)
         raise ValueError(cls._lacks(", ".join(needed), name))
@@ -100,7 +118,7 @@ class Record:
 
     @classmethod
     def _changed(cls, known: Self, given: Mapping[str, object]) -> Self:
-        changed = {key: _value_of_field(cls, key, value) for key, value in given.items()}
+        changed = {key: field_value(cls, key, value) for key, value in given.items()}
         return replace(known, **changed) if changed else known
 
     @classmethod
@@ -146,37 +164,62 @@ def hints_of(cls: type[Record]) -> Mapping[str, object]:
     return _HINTS[cls]
 
 
-class _FieldForm(NamedTuple):
-    """What the value of a field is: a *record*, one of *choices*, a number in *unit*, or text."""
+class ValueForm(NamedTuple):
+    """What an annotation says that a value is: a number in *unit*, one of *choices*, a *record*, or text."""
 
-    needed: bool
-    record: type[Record] | None
-    choices: tuple[Single, ...]
     unit: Unit | None
+    choices: tuple[Single, ...]
+    record: type[Record] | None
 
 
-def _forms(cls: type[Record]) -> Mapping[str, _FieldForm]:
-    if cls not in _FORMS:
-        hints = hints_of(cls)
-        _FORMS[cls] = {f.name: _form(f.default is MISSING, hints[f.name]) for f in fields(cls)}
-    return _FORMS[cls]
-
-
-def _form(needed: bool, hint: object) -> _FieldForm:
+def value_form(hint: object) -> ValueForm:
+    """What a value annotated with *hint* is."""
     record = hint if isinstance(hint, type) and issubclass(hint, Record) else None
     unit = next((n for n in getattr(hint, "__metadata__", ()) if isinstance(n, Unit)), None)
     choices = get_args(hint) if get_origin(hint) is Literal else ()
-    return _FieldForm(needed, record, (True, False) if hint is bool else choices, unit)
+    return ValueForm(unit, (True, False) if hint is bool else choices, record)
 
 
-def _value_of_field(cls: type[Record], key: str, given: object) -> FieldValue:
-    """The value of the field *key* that *given* stands for."""
+def _forms(cls: type[Record]) -> Mapping[str, ValueForm]:
+    if cls not in _FORMS:
+        _FORMS[cls] = {name: value_form(hint) for name, hint in hints_of(cls).items()}
+    return _FORMS[cls]
+
+
+def _checks(cls: type[Record]) -> Sequence[tuple[str, FieldCheck]]:
+    if cls not in _CHECKS:
+        found = ((f.name, _field_check(_forms(cls)[f.name], f.default, cls.least.get(f.name))) for f in fields(cls))
+        _CHECKS[cls] = [(name, check) for name, check in found if check is not None]
+    return _CHECKS[cls]
+
+
+def _field_check(form: ValueForm, default: object, least: float | None) -> FieldCheck | None:
+    """The check of a field: a number is at least *least*, or 0 if that is its default, and else above 0."""
+    if form.record is not None:
+        return partial(recorded, kind=form.record)
+    if form.choices:
+        return partial(one_of, allowed=sorted(form.choices) if form.choices == (True, False) else form.choices)
+    if form.unit is None:
+        return None
+    if least is None and isinstance(default, int | float) and default <= 0:
+        least = default
+    if form.unit is COUNT:
+        return partial(whole, least=1 if least is None else int(least))
+    return positive if least is None else partial(at_least, least=least)
+
+
+def field_value(cls: type[Record], key: str, given: object) -> FieldValue:
+    """The value of the field *key* of *cls* that *given* stands for.
+
+    Raises:
+        ValueError: the field does not exist, or it has no such value.
+    """
     forms = _forms(cls)
     if key not in forms:
         near = _offered(cls.elsewhere.get(key.lower().strip("-").replace("-", "_"))) or offer(
             key, forms, say(": it has {names}", names=", ".join(forms))
         )
-        raise ValueError(say("a {what} has no field {name!r}{offer}", what=cls.what, name=key, offer=near))
+        raise value_error("a {what} has no field {name!r}{offer}", what=cls.what, name=key, offer=near)
     form = forms[key]
     if form.record is not None:
         return _nested(form.record, key, given)
@@ -185,11 +228,11 @@ def _value_of_field(cls: type[Record], key: str, given: object) -> FieldValue:
     if form.choices:
         return choice_named(key, given if isinstance(given, str) else _written_short(given), form.choices)
     if isinstance(given, str):
-        return given if form.unit is None else _field_number(key, given, form.unit)
+        return given if form.unit is None else number_named(key, given, form.unit)
     if form.unit is not None and isinstance(given, int | float):
         return given
     takes = noted("a number, or text with a unit") if form.unit else noted("text")
-    raise ValueError(say("{name} must be {takes}, not {value}", name=key, takes=takes, value=_written_short(given)))
+    raise value_error("{name} must be {takes}, not {value}", name=key, takes=takes, value=_written_short(given))
 
 
 def _offered(name: str | None) -> str:
@@ -208,17 +251,16 @@ def _nested(record: type[Record], key: str, given: object) -> Record:
         return record.read(given)
     if isinstance(given, Mapping):
         return record.of(given)
-    raise ValueError(
-        say(
-            "{name} must be a {what}, its name or its fields, not {value}",
-            name=key,
-            what=record.what,
-            value=_written_short(given),
-        )
-    )
+    form = noted("{name} must be a {what}, its name or its fields, not {value}")
+    raise value_error(form, name=key, what=record.what, value=_written_short(given))
 
 
-def _field_number(key: str, text: str, unit: Unit) -> float:
+def number_named(key: str, text: str, unit: Unit) -> float:
+    """The number in *unit* that *text* is as the value of *key*; a bare number is in *unit* already.
+
+    Raises:
+        ValueError: it is none.
+    """
     return _number_in(language(), key, text, unit)
 
 
@@ -228,7 +270,7 @@ def _number_in(_language: str, key: str, text: str, unit: Unit) -> float:
     try:
         value = parse_or_base(text, unit)
     except ValueError as error:
-        raise ValueError(say("{name}: {problem}", name=key, problem=error)) from None
+        raise value_error("{name}: {problem}", name=key, problem=error) from None
     return int(value) if unit is COUNT and value == int(value) else value
 
 
@@ -244,21 +286,5 @@ def choice_named(key: str, text: str, choices: tuple[Single, ...]) -> Single:
     known = {str(choice).lower(): choice for choice in choices}
     if written in known:
         return known[written]
-    raise ValueError(
-        say(
-            "{name} must be one of {allowed}, not {value!r}{offer}",
-            name=key,
-            allowed=", ".join(known),
-            value=text,
-            offer=offer(written, known),
-        )
-    )
-
-
-def field_value(cls: type[Record], key: str, text: str) -> FieldValue:
-    """The value of the field *key* of *cls* that *text* stands for.
-
-    Raises:
-        ValueError: the field does not exist, or the text is not a value of it.
-    """
-    return _value_of_field(cls, key, text)
+    form = noted("{name} must be one of {allowed}, not {value!r}{offer}")
+    raise value_error(form, name=key, allowed=", ".join(known), value=text, offer=offer(written, known))

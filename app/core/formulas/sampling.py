@@ -1,7 +1,7 @@
 """Answers drawn more than once, what a model costs over its whole life, and steps of RL."""
 
 from app.core.formulas.checks import at_least, fraction, larger_than, not_below, positive, too_large, whole
-from app.core.translation import noted, say
+from app.core.translation import noted, value_error
 from app.core.units import Bytes, BytesPerSecond, Count, Flops, Ratio, Seconds
 
 
@@ -26,9 +26,6 @@ def policy_step_flops(parameters: Count, tokens: Ratio, scorers: Count = 1, crit
         scorers: models that only read the answers.
         critics: models that read the answers and are trained as well.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Kaplan et al., arXiv:2001.08361, section 2.1 (2 and 6 FLOP); the models of a step: Shao et
         al., DeepSeekMath, arXiv:2402.03300, figure 4.
@@ -50,9 +47,6 @@ def generator_share(write_time: Seconds, learn_time: Seconds) -> Ratio:
     Args:
         write_time: GPU-seconds to write a token.
         learn_time: GPU-seconds to score it and to learn from it.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Fu et al., AReaL, arXiv:2505.24298 (the split); the shares are ours.
@@ -79,16 +73,13 @@ def asynchronous_speedup(write_time: Seconds, learn_time: Seconds, idle: Ratio) 
         learn_time: GPU-seconds to score it and to learn from it.
         idle: share of the time of writing that slots are idle in a synchronous step, below 1.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Noukhovitch et al., Asynchronous RLHF, arXiv:2410.18252 (the two ways); the
         ratio is ours.
     """
     write, learn = positive("write_time", write_time), positive("learn_time", learn_time)
     if at_least("idle", idle, 0) >= 1:
-        raise ValueError(say("{name} must be below 1, not {value}", name="idle", value=idle))
+        raise value_error("{name} must be below 1, not {value}", name="idle", value=idle)
     return (write / (1 - idle) + learn) / (write + learn)
 
 
@@ -107,9 +98,6 @@ def weight_sync_time(size: Bytes, writer_ranks: Count, bandwidth: BytesPerSecond
         size: bytes of all the weights.
         writer_ranks: GPUs of one copy of the model that writes.
         bandwidth: bytes per second of one GPU's NIC.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Sheng et al., HybridFlow, arXiv:2409.19256, section 5 (resharding between training and
@@ -132,9 +120,6 @@ def silent_groups(probability: Ratio, group: Count) -> Ratio:
     Args:
         probability: chance that an answer to the prompt is correct.
         group: answers per prompt.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Yu et al., DAPO, arXiv:2503.14476, section 3.2 (dynamic sampling).
@@ -166,9 +151,6 @@ def pass_at_k(samples: Count, correct: Count, k: Count) -> Ratio:
         samples: answers that were drawn and checked.
         correct: how many of them are correct.
         k: answers that are picked, at most as many as samples.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Chen et al., Evaluating Large Language Models Trained on Code, arXiv:2107.03374, section
@@ -204,9 +186,6 @@ def inference_flops(parameters: Count, tokens: Ratio) -> Flops:
         parameters: parameters that process a token.
         tokens: tokens read or generated.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Kaplan et al., Scaling Laws for Neural Language Models, arXiv:2001.08361, section 2.1.
     """
@@ -229,9 +208,6 @@ def lifetime_flops(parameters: Count, training_tokens: Ratio, served_tokens: Rat
         training_tokens: tokens of training.
         served_tokens: tokens served over the model's lifetime, at one sample per question.
         samples: answers drawn per question.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Kaplan et al., arXiv:2001.08361, section 2.1; Sardana et al., Beyond Chinchilla-Optimal,

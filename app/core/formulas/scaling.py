@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from app.core.formulas.checks import at_least, positive, recorded
 from app.core.formulas.presets import ScalingLaw
-from app.core.translation import say
+from app.core.translation import noted, value_error
 from app.core.units import Flops, Ratio
 
 
@@ -34,9 +34,6 @@ def loss(parameters: Ratio, tokens: Ratio, law: ScalingLaw) -> Ratio:
         parameters: parameters of the model.
         tokens: tokens of training.
         law: the constants of the law.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Hoffmann et al., Training Compute-Optimal Large Language Models, arXiv:2203.15556,
@@ -66,9 +63,6 @@ def optimum(flops: Flops, law: ScalingLaw) -> Optimum:
         flops: computation for training.
         law: the constants of the law.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Hoffmann et al., arXiv:2203.15556, equation 4.
     """
@@ -97,22 +91,13 @@ def least_flops_for_loss(loss: Ratio, law: ScalingLaw) -> Flops:
         loss: the loss to reach, above the floor of the law.
         law: the constants of the law.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Solved from equations 2 and 4 of Hoffmann et al., arXiv:2203.15556.
     """
     found, target = recorded("law", law, ScalingLaw), positive("loss", loss)
     if target <= found.floor:
-        raise ValueError(
-            say(
-                "{name} must be above the floor of the law, {floor}, not {value}",
-                name="loss",
-                floor=f"{found.floor:g}",
-                value=loss,
-            )
-        )
+        form = noted("{name} must be above the floor of the law, {floor}, not {value}")
+        raise value_error(form, name="loss", floor=f"{found.floor:g}", value=loss)
     at = _balance(found)
     scale = found.size_scale / at**found.size_exponent + found.data_scale * at**found.data_exponent
     power = 1 / found.size_exponent + 1 / found.data_exponent
@@ -137,9 +122,6 @@ def overtraining_price(parameters: Ratio, tokens: Ratio, law: ScalingLaw) -> Rat
         parameters: parameters of the model.
         tokens: tokens of training.
         law: the constants of the law.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Solved from equations 2 and 4 of Hoffmann et al., arXiv:2203.15556; the trade is that of
@@ -174,9 +156,6 @@ def effective_tokens(unique: Ratio, epochs: Ratio, constant: Ratio = 15.4) -> Ra
         unique: tokens in the data set.
         epochs: passes over it, at least one; the last one may be cut short.
         constant: repetitions after which further ones hardly count (fitted: 15.39).
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Muennighoff et al., Scaling Data-Constrained Language Models, arXiv:2305.16264, section 3.1

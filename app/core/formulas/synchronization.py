@@ -18,9 +18,6 @@ def local_steps_overhead(synchronization: Seconds, step: Seconds, local_steps: C
         step: seconds of a step without communication.
         local_steps: steps between two synchronizations; 1 is synchronous training.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Douillard et al., DiLoCo, arXiv:2311.08105, algorithm 1 (the rounds).
     """
@@ -39,9 +36,6 @@ def fewest_local_steps(synchronization: Seconds, step: Seconds, largest_share: R
         synchronization: seconds that averaging over all ranks takes.
         step: seconds of a step without communication.
         largest_share: share of the time that it may take, below 1.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Douillard et al., DiLoCo, arXiv:2311.08105, algorithm 1 (the rounds).
@@ -68,9 +62,6 @@ def top_k_bytes(elements: Count, share: Ratio, ranks: Count, value: Bytes = 2.0,
         value: bytes of a value.
         index: bytes of its position.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Lin et al., Deep Gradient Compression, arXiv:1712.01887 (the method); Renggli et al., SparCML,
         arXiv:1802.08021 (what gathering costs).
@@ -93,9 +84,6 @@ def low_rank_bytes(rows: Count, columns: Count, rank: Count, ranks: Count, eleme
         rank: columns of the thin matrices, at most the smaller side of the gradient.
         ranks: ranks that average it.
         element: bytes of an element.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Vogels et al., PowerSGD, arXiv:1905.13727, algorithm 1.

@@ -22,9 +22,6 @@ def ridge_intensity(peak: FlopsPerSecond, bandwidth: BytesPerSecond) -> FlopsPer
         peak: dense peak FLOP per second of the GPU.
         bandwidth: bytes per second of its memory.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Williams, Waterman and Patterson, Roofline, CACM 52(4), 2009.
     """
@@ -44,9 +41,6 @@ def attainable_flops(intensity: FlopsPerByte, peak: FlopsPerSecond, bandwidth: B
         peak: dense peak FLOP per second of the GPU.
         bandwidth: bytes per second of its memory.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Williams, Waterman and Patterson, Roofline, CACM 52(4), 2009.
     """
@@ -64,9 +58,6 @@ def bytes_in_flight(bandwidth: BytesPerSecond, latency: Seconds) -> Bytes:
     Args:
         bandwidth: bytes per second to reach.
         latency: seconds from a request to the arrival of what it asked for, under that load.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Little, A Proof for the Queuing Formula L = λW, Operations Research 9(3), 1961.
@@ -87,9 +78,6 @@ def roofline_time(flops: Flops, bytes: Bytes, peak: FlopsPerSecond, bandwidth: B
         bytes: bytes read and written.
         peak: dense peak FLOP per second of the GPU.
         bandwidth: bytes per second of its memory.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Williams, Waterman and Patterson, Roofline, CACM 52(4), 2009.
@@ -112,9 +100,6 @@ def matmul_flops(m: Count, n: Count, k: Count) -> Flops:
         m: rows of the result.
         n: columns of the result.
         k: length of each sum.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         NVIDIA, Matrix Multiplication Background User's Guide, section 2.
@@ -140,9 +125,6 @@ def matmul_bytes(m: Count, n: Count, k: Count, element_bytes: Bytes, count_outpu
         k: length of each sum.
         element_bytes: bytes of one number.
         count_output: whether writing the result counts.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         NVIDIA, Matrix Multiplication Background User's Guide, section 2.
@@ -174,9 +156,6 @@ def matmul_intensity(m: Count, n: Count, k: Count, element_bytes: Bytes, count_o
         element_bytes: bytes of one number.
         count_output: whether writing the result counts.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Williams, Waterman and Patterson, Roofline, CACM 52(4), 2009 (intensity); NVIDIA, Matrix
         Multiplication Background User's Guide, section 2.
@@ -199,9 +178,6 @@ def smallest_square_matmul(peak: FlopsPerSecond, bandwidth: BytesPerSecond, elem
         peak: dense peak FLOP per second of the GPU.
         bandwidth: bytes per second of its memory.
         element_bytes: bytes of one number.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Solved from Williams, Waterman and Patterson, Roofline, CACM 52(4), 2009.
@@ -227,9 +203,6 @@ def elementwise_intensity(
         writes: numbers written per result; 0 if the result stays on the chip.
         operations: FLOP per result.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Williams, Waterman and Patterson, Roofline, CACM 52(4), 2009.
     """
@@ -252,9 +225,6 @@ def standard_attention_bytes(sequence: Count, head_size: Count, element_bytes: B
         sequence: tokens of the sequence.
         head_size: size of the head.
         element_bytes: bytes of one number.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Dao et al., FlashAttention, arXiv:2205.14135, algorithm 0 and theorem 2.
@@ -283,9 +253,6 @@ def flash_attention_bytes(sequence: Count, head_size: Count, on_chip_bytes: Byte
         head_size: size of the head.
         on_chip_bytes: bytes of on-chip memory, at least one row of each of four blocks.
         element_bytes: bytes of one number.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Dao et al., FlashAttention, arXiv:2205.14135, algorithm 1.
@@ -316,9 +283,6 @@ def flash_attention_share(head_size: Count, on_chip_bytes: Bytes, element_bytes:
         on_chip_bytes: bytes of on-chip memory.
         element_bytes: bytes of one number.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Dao et al., FlashAttention, arXiv:2205.14135, theorem 2.
     """
@@ -343,9 +307,6 @@ def training_time(flops: Flops, gpus: Count, peak: FlopsPerSecond, utilization: 
         gpus: GPUs of the run.
         peak: dense peak FLOP per second of one GPU.
         utilization: share of the peak that is reached, at most 1.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Narayanan et al., arXiv:2104.04473, section 5.1, equation 4.
@@ -372,9 +333,6 @@ def model_utilization(model_flops: Flops, time: Seconds, gpus: Count, peak: Flop
         gpus: GPUs that it ran on.
         peak: dense peak FLOP per second of one GPU.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Chowdhery et al., PaLM, arXiv:2204.02311, section 4.1 and appendix B.
     """
@@ -399,9 +357,6 @@ def hardware_utilization(hardware_flops: Flops, time: Seconds, gpus: Count, peak
         time: seconds that it took.
         gpus: GPUs that it took.
         peak: dense peak FLOP per second of one GPU.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Korthikanti et al., arXiv:2205.05198, section 6 and table 5; Chowdhery et al.,
@@ -428,9 +383,6 @@ def tokens_per_second(parameters: Count, gpus: Count, peak: FlopsPerSecond, util
         peak: dense peak FLOP per second of one GPU.
         utilization: share of the peak that is reached, at most 1.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Solved from Kaplan et al., arXiv:2001.08361, section 2.1.
     """
@@ -455,9 +407,6 @@ def utilization_comb(busy: Seconds, idle: Seconds, repeats: Count) -> tuple[Seco
         busy: seconds of work between two waits.
         idle: seconds of each wait.
         repeats: number of repetitions.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         From the definition.
@@ -488,9 +437,6 @@ def wave_utilization(rows: Count, columns: Count, tile_rows: Count, tile_columns
         tile_columns: columns of a tile.
         processors: streaming multiprocessors of the GPU.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         NVIDIA, Matrix Multiplication Background User's Guide, sections on tile quantization and
         wave quantization.
@@ -519,9 +465,6 @@ def launch_bound_time(kernels: Count, launch_time: Seconds, device_time: Seconds
         launch_time: seconds that the host needs to launch one kernel.
         device_time: seconds that the GPU needs to run all of them.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         PyTorch, Accelerating Generative AI with PyTorch II: GPT, Fast, 2023, section on the
         overhead of the host.
@@ -545,9 +488,6 @@ def loader_workers(samples: Count, sample_time: Seconds, step_time: Seconds) -> 
         samples: samples that are used in one step.
         sample_time: seconds in which one worker prepares a sample.
         step_time: seconds of a step.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Little, A Proof for the Queuing Formula L = λW, Operations Research 9(3), 1961; Mohan et

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from app.core.formulas.presets import GPUS, Cluster, Gpu, Layout, ModelShape
-from app.core.formulas.transformer.parameters import model_parameters
+from app.core.formulas.transformer import model_parameters
 from app.core.measurements.reports import MemoryShortage
 from app.core.measurements.tensor_sizes import (
     LARGE_BLOCK,

@@ -8,7 +8,7 @@ from functools import lru_cache
 from itertools import groupby
 
 from app.core.formulas.presets import MODELS, ModelShape
-from app.core.formulas.transformer.parameters import LayerParts, model_parameters
+from app.core.formulas.transformer import LayerParts, model_parameters
 from app.core.translation import noted, say
 from app.core.units import Bytes, Count, Ratio, show_size
 

@@ -1,10 +1,9 @@
 """Figures that play a typed number: what is there fills as far as it goes, and is red where it goes too far."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from app.core.charts.axes import Arrow, Color, Paper, Rect, Sheet, Words
 from app.core.charts.motion import Motion, MotionFrame, MovingPiece, Place, Scene
-from app.core.motions.shards import frame_table
 from app.core.translation import translate
 
 GOAL = 12  # frames until a figure is complete, where they stand for parts of a whole
@@ -31,12 +30,6 @@ def _filled(
     )
 
 
-def _motion(
-    title: str, summary: str, frames: tuple[MotionFrame, ...], on: Callable[[Paper], Scene], ranks: int = 1
-) -> Motion:
-    return Motion(title=title, summary=summary, frames=frames, on=on, table=frame_table(frames), ranks=ranks)
-
-
 def climbed_roof(flat: str, slope: str) -> Motion:
     """A kernel that climbs a roofline, a *slope* up to *flat*, as its intensity grows: frame GOAL is the ridge."""
     says = (
@@ -44,11 +37,11 @@ def climbed_roof(flat: str, slope: str) -> Motion:
         translate("The ridge: bytes and arithmetic take equally long, and none waits for the other."),
         translate("Past the ridge: it has been compute-bound for a while, and goes no faster."),
     )
-    return _motion(
-        translate("A roofline, not to scale"),
-        translate("it rises with {slope} of memory up to {flat}", slope=slope, flat=flat),
-        _filled(["c"] * GOAL + [_TOO_MUCH] * _EXTRA, GOAL, says, dot=True),
-        lambda paper: _roof_scene(flat, slope, paper),
+    return Motion(
+        title=translate("A roofline, not to scale"),
+        summary=translate("it rises with {slope} of memory up to {flat}", slope=slope, flat=flat),
+        frames=_filled(["c"] * GOAL + [_TOO_MUCH] * _EXTRA, GOAL, says, dot=True),
+        on=lambda paper: _roof_scene(flat, slope, paper),
     )
 
 
@@ -93,11 +86,11 @@ def small_and_large_step(base: int, batch: int) -> Motion:
         translate("1 step, batch {batch:,}", batch=batch),
     )
     grown = _filled(["c"] * steps + [_TOO_MUCH] * _EXTRA, steps, says)
-    return _motion(
-        translate("How far the weights move, if the gradient stays the same"),
-        translate("the step of a large batch beside those of small ones"),
-        tuple(MotionFrame(one.says, small + one.cells) for one in grown),
-        lambda paper: _lanes(names, (steps, steps), paper),
+    return Motion(
+        title=translate("How far the weights move, if the gradient stays the same"),
+        summary=translate("the step of a large batch beside those of small ones"),
+        frames=tuple(MotionFrame(one.says, small + one.cells) for one in grown),
+        on=lambda paper: _lanes(names, (steps, steps), paper),
     )
 
 
@@ -110,11 +103,11 @@ def memory_read(weights: float, caches: float) -> Motion:
         translate("Red: everything has been read already, and the step still lasts."),
     )
     tones = ["f"] * first + ["as"] * (GOAL - first)
-    return _motion(
-        translate("What a step reads from memory"),
-        translate("the weights once, and the caches of all sequences"),
-        _filled(tones + [_TOO_MUCH] * _EXTRA, GOAL, says),
-        lambda paper: _lanes(
+    return Motion(
+        title=translate("What a step reads from memory"),
+        summary=translate("the weights once, and the caches of all sequences"),
+        frames=_filled(tones + [_TOO_MUCH] * _EXTRA, GOAL, says),
+        on=lambda paper: _lanes(
             (translate("weights"), translate("caches of all sequences")), (first, GOAL - first), paper
         ),
     )
@@ -158,12 +151,12 @@ def covered_columns(columns: int, ranks: int) -> Motion:
         )
         for own in owned
     )
-    return _motion(
-        translate("A matrix, split by columns"),
-        translate("{columns:,} columns over {ranks} GPUs", columns=columns, ranks=ranks),
-        frames,
-        lambda paper: _columns_scene(columns, ranks, paper),
-        ranks,
+    return Motion(
+        title=translate("A matrix, split by columns"),
+        summary=translate("{columns:,} columns over {ranks} GPUs", columns=columns, ranks=ranks),
+        frames=frames,
+        on=lambda paper: _columns_scene(columns, ranks, paper),
+        ranks=ranks,
     )
 
 

@@ -1,10 +1,11 @@
 """A ring and a tree that add up arrays: the color of each rank is in the sums that have its values."""
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from app.core.charts.axes import NARROW, Arrow, Color, Paper, Rect, Sheet, Words
 from app.core.charts.motion import Motion, MotionFrame, MovingPiece, Place, Scene
+from app.core.motions.ranks import rank_bits
 from app.core.simulators.links import RingStep, play_ring_all_reduce
 from app.core.translation import translate
 
@@ -22,7 +23,6 @@ def ring_motion(ranks: int, notes: Sequence[str] = (), *, runs: bool = False) ->
         summary=translate("each sends to its neighbor on the right and receives from the one on the left"),
         frames=ring_frames(ranks),
         on=lambda paper: _ring_scene(ranks, notes, paper),
-        table=_table(ranks),
         ranks=ranks,
         runs=runs,
     )
@@ -33,7 +33,7 @@ def ring_frames(ranks: int) -> tuple[MotionFrame, ...]:
     return tuple(
         MotionFrame(
             ring_state_text(step, ranks),
-            tuple(_bits(share) for chunks in now.held for share in chunks),
+            tuple(rank_bits(share) for chunks in now.held for share in chunks),
             tuple(_sent_chunk(now, step, chunk, ranks) for chunk in range(ranks)),
         )
         for step, now in enumerate(play_ring_all_reduce(1.0, ranks, 1.0))
@@ -43,7 +43,7 @@ def ring_frames(ranks: int) -> tuple[MotionFrame, ...]:
 def _sent_chunk(now: RingStep, step: int, chunk: int, ranks: int) -> MovingPiece:
     """The place of *chunk* after *step*: it goes one rank to the right in each."""
     rank = (chunk + step) % ranks
-    return MovingPiece(rank * ranks + chunk, _bits(now.held[rank][chunk]))
+    return MovingPiece(rank * ranks + chunk, rank_bits(now.held[rank][chunk]))
 
 
 def ring_state_text(step: int, ranks: int) -> str:
@@ -55,15 +55,6 @@ def ring_state_text(step: int, ranks: int) -> str:
         return sent + " " + translate("It holds one sum of {some} of {ranks} ranks.", some=step + 1, ranks=ranks)
     full = translate("It holds the whole sum of {some} of {ranks} chunks.", some=step - ranks + 2, ranks=ranks)
     return f"{sent} {full}"
-
-
-def _bits(ranks: Iterable[int]) -> int:
-    return sum(1 << rank for rank in ranks)
-
-
-def _table(ranks: int) -> tuple[tuple[str, ...], ...]:
-    header = (translate("Step"), translate("What each rank has"))
-    return (header, *((str(step), ring_state_text(step, ranks)) for step in range(2 * ranks - 1)))
 
 
 def _ring_scene(ranks: int, notes: Sequence[str], paper: Paper) -> Scene:
@@ -92,6 +83,7 @@ def _circle(
         )
         for rank in range(ranks)
     ]
+    neighbors = [*centers[1:], centers[0]]
     arrays = [Place(x - wide / 2, y - _DEEP / 2, wide, _DEEP) for x, y in centers]
     cells = tuple(
         Place(array.x + chunk * wide / ranks, array.y, wide / ranks - 0.6, _DEEP)
@@ -102,7 +94,7 @@ def _circle(
         Sheet(
             height=height,
             rects=tuple(_array_box(array, translate("rank {rank:,}", rank=rank)) for rank, array in enumerate(arrays)),
-            arrows=tuple(_arc(centers, rank, wide) for rank in range(ranks)),
+            arrows=tuple(_between(one, other, wide / 2 + 7) for one, other in zip(centers, neighbors, strict=True)),
             words=(*words, *(_outside(rank, at, middle) for rank, at in enumerate(centers))),
         ),
         cells,
@@ -128,10 +120,6 @@ def _outside(rank: int, at: tuple[float, float], middle: tuple[float, float]) ->
     """The number of a rank, above the upper half of the ring and below the lower one."""
     y = at[1] - _DEEP / 2 - 8 if at[1] <= middle[1] + 1 else at[1] + _DEEP / 2 + 16
     return Words(round(at[0], 2), round(y, 2), f"{rank}", anchor="middle")
-
-
-def _arc(centers: Sequence[tuple[float, float]], rank: int, wide: float) -> Arrow:
-    return _between(centers[rank], centers[(rank + 1) % len(centers)], wide / 2 + 7)
 
 
 def _between(one: tuple[float, float], other: tuple[float, float], beside: float) -> Arrow:
@@ -229,7 +217,6 @@ def ring_beside_tree(ranks: int, ring_step: float, tree_step: float, told: Calla
         summary=translate("ring {time}, tree {time_2}", time=told(ends[0]), time_2=told(ends[1])),
         frames=tuple(frames),
         on=lambda paper: _side_by_side(ranks, paper),
-        table=((translate("Frame"), translate("What it shows")), *((str(n), f.says) for n, f in enumerate(frames))),
         ranks=ranks,
         still=min(len(frames) - 1, ranks // 2),
     )

@@ -7,7 +7,7 @@ from math import isfinite
 from typing import NamedTuple
 
 from app.core.formulas.configurations import configuration_notes
-from app.core.formulas.layout.step_time import same_gpus
+from app.core.formulas.layout import same_gpus
 from app.core.formulas.memory.budget import fits_together
 from app.core.formulas.parallelism import PLAIN, Degrees
 from app.core.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe, Shares
@@ -16,7 +16,7 @@ from app.core.formulas.step.layer import counted_flops, one_by_one, sequence_sha
 from app.core.formulas.step.memory import RankMemoryTerms, StageMemory, stage_bytes
 from app.core.formulas.step.speeds import Side, peak_of, reduced_by, stack_speeds
 from app.core.formulas.step.step import step_parts
-from app.core.formulas.transformer.parameters import LayerParts, model_parameters
+from app.core.formulas.transformer import LayerParts, model_parameters
 from app.core.translation import say
 from app.core.units import BYTE, SECOND, Bytes, PerSecond, Ratio, Seconds, show
 

@@ -21,21 +21,7 @@ from app.core.published.sources import (
 )
 
 __all__ = [
-    "NEAR",
-    "PublishedAccuracy",
-    "PublishedMachine",
-    "Outcome",
-    "StepPrediction",
-    "PrintedNumbers",
-    "PublishedRun",
-    "Source",
-    "SourceTable",
-    "accuracy",
-    "layout_degrees",
-    "outcome",
-    "outcomes",
-    "published_run",
-    "published_runs",
-    "read_source",
-    "sources",
-]
+    "NEAR", "PublishedAccuracy", "PublishedMachine", "Outcome", "StepPrediction", "PrintedNumbers", "PublishedRun",
+    "Source", "SourceTable", "accuracy", "layout_degrees", "outcome", "outcomes", "published_run", "published_runs",
+    "read_source", "sources",
+]  # fmt: skip

@@ -15,9 +15,13 @@ _TRILLION = 10**12
 _HOUR = 3600.0
 
 
-@dataclass(frozen=True, slots=True)
-class SourceTable:
-    """The table or file that a row was taken from."""
+_STRICT = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
+
+
+class SourceTable(BaseModel):
+    """The table or file that rows were taken from; their keys begin with its name in the file."""
+
+    model_config = _STRICT
 
     name: str
     address: str
@@ -137,20 +141,15 @@ class PublishedRun:
         )
 
 
+_DEGREES = ("tensor", "pipeline", "virtual", "context", "expert", "data")
+
+
 def layout_degrees(layout: Layout) -> Mapping[str, int]:
     """The degrees of a layout that are not 1, by the kind of parallelism."""
-    named = {
-        "tensor": layout.tensor,
-        "pipeline": layout.pipeline,
-        "virtual": layout.virtual,
-        "context": layout.context,
-        "expert": layout.expert,
-        "data": layout.data,
-    }
+    named = {name: getattr(layout, name) for name in _DEGREES}
     return {name: degree for name, degree in named.items() if degree > 1}
 
 
-_STRICT = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
 # The columns from which the time of a step follows, whatever the model.
 MEASURES = ("seconds", "tokens_per_second", "tokens_per_second_of_all", "hours_per_trillion")
 
@@ -169,15 +168,6 @@ class MachineInFile(BaseModel):
     inter_bandwidth: str
 
 
-class TableInFile(BaseModel):
-    """The table or file of a row, whose key begins with its name here."""
-
-    model_config = _STRICT
-
-    name: str
-    address: str
-
-
 class SourceInFile(BaseModel):
     """A source, as written in its file; *rows* hold a value for each of the *columns*."""
 
@@ -186,7 +176,7 @@ class SourceInFile(BaseModel):
     title: str
     about: str
     license: str
-    tables: Mapping[str, TableInFile]
+    tables: Mapping[str, SourceTable]
     counts: Literal["", "causal", "recomputed"] = ""
     assumes: tuple[str, ...] = ()
     recipe: str = ""

@@ -11,15 +11,7 @@ from app.core.errors import ContentError, NotFoundError, Problem, nearest
 from app.core.formulas.presets import Cluster, Gpu, Layout, ModelShape, Recipe, Stack
 from app.core.formulas.presets.stacks import stack_recipe
 from app.core.predicting.estimate import PredictionRequest, estimate
-from app.core.published.rows import (
-    MEASURES,
-    PublishedMachine,
-    PublishedRun,
-    RowInFile,
-    Source,
-    SourceInFile,
-    SourceTable,
-)
+from app.core.published.rows import MEASURES, PublishedMachine, PublishedRun, RowInFile, Source, SourceInFile
 from app.core.units import BYTE_PER_SECOND, Bytes, Ratio, Seconds, parse
 from app.core.validation import problem_text, problems_of
 from app.core.yaml_file import KeyPath, YamlDocument, read_document
@@ -125,7 +117,8 @@ class _Reading:
         if row is None or not self._refers(key, row):
             return
         try:
-            shape, cluster = self._shape(row), self._cluster(row)
+            text, cluster = self.file.models.get(row.model), self._cluster(row)
+            shape = ModelShape.read(text) if text else None
             stack = Stack.read(f"{self.file.stack} {row.stack}")
         except ValueError as error:
             self._add(key, "model, machine or stack", str(error))
@@ -138,7 +131,7 @@ class _Reading:
             id=f"{self.source.id} {key}",
             source=self.source,
             stack=stack,
-            table=SourceTable(**self.file.tables[key.split()[0]].model_dump()),
+            table=self.file.tables[key.split()[0]],
             place=key,
             model=row.model,
             shape=shape,
@@ -209,10 +202,6 @@ class _Reading:
             self._add(key, "batch", f"{says} {row.micro_batch}")
         return data, count
 
-    def _shape(self, row: RowInFile) -> ModelShape | None:
-        text = self.file.models.get(row.model)
-        return ModelShape.read(text) if text else None
-
     def _laid_out(self, row: RowInFile, data: int, count: int) -> tuple[Layout | None, str]:
         """The layout, or why there is none."""
         if row.model in self.file.unknown:
@@ -228,30 +217,20 @@ class _Reading:
         self.problems.append(Problem(self.document.path, line, f"{place}: {says}"))
 
 
+_OF_LAYOUTS = {
+    "tensor", "pipeline", "context", "context_by", "expert", "expert_tensor", "shard_ranks", "virtual", "micro_batch",
+    "sequence", "zero_stage", "recompute", "sequence_parallel",
+}  # fmt: skip
+
+
 def _layout(row: RowInFile, data: int, count: int) -> Layout:
     """The layout of a row with *data* data-parallel ranks and *count* micro-batches.
 
     Raises:
         ValueError: the layout does not exist.
     """
-    return Layout(
-        tensor=row.tensor,
-        pipeline=row.pipeline,
-        context=row.context,
-        context_by=row.context_by,
-        expert=row.expert,
-        expert_tensor=row.expert_tensor,
-        shard_ranks=row.shard_ranks,
-        data=data,
-        virtual=row.virtual,
-        microbatches=count,
-        micro_batch=row.micro_batch,
-        sequence=row.sequence,
-        zero_stage=row.zero_stage,
-        recompute=row.recompute,
-        sequence_parallel=row.sequence_parallel,
-        precision=row.operands,
-    )
+    given = row.model_dump(include=_OF_LAYOUTS)
+    return Layout(**given, data=data, microbatches=count, precision=row.operands)
 
 
 def _problems(document: YamlDocument, where: KeyPath, error: ValidationError) -> Iterator[Problem]:

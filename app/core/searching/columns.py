@@ -18,7 +18,7 @@ from app.core.formulas.step.step import (
     total_time,
     traffic,
 )
-from app.core.formulas.transformer.parameters import LayerParts
+from app.core.formulas.transformer import LayerParts
 from app.core.searching.ranking import LayoutKey, RankedLayout, Ranking
 from app.core.searching.space import BATCH, Grid, Space, Terms, Variants, passes_of
 

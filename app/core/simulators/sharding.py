@@ -1,6 +1,6 @@
 """Arrays and tokens spread over ranks, with everything that is sent counted."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property, lru_cache
@@ -142,9 +142,24 @@ def gather_blocks(mesh: RankMesh, held: Blocks, axis: str) -> Blocks:
     Raises:
         IllegalMoveError: two ranks hold different numbers for a cell.
     """
+    return _joined_blocks(mesh, held, axis, _same)
+
+
+def reduce_blocks(mesh: RankMesh, held: Blocks, axis: str) -> Blocks:
+    """Each rank has the sums of the blocks along *axis*.
+
+    Raises:
+        IllegalMoveError: the ranks do not hold the same block.
+    """
+    return _joined_blocks(mesh, held, axis, _sum)
+
+
+def _joined_blocks(
+    mesh: RankMesh, held: Blocks, axis: str, join: Callable[[Sequence[int | None]], int | None]
+) -> Blocks:
     new = list(held)
     for group in mesh.groups(axis):
-        block = tuple(map(_same, zip(*(held[rank] for rank in group), strict=True)))
+        block = tuple(map(join, zip(*(held[rank] for rank in group), strict=True)))
         for rank in group:
             new[rank] = block
     return tuple(new)
@@ -155,20 +170,6 @@ def _same(cells: Sequence[int | None]) -> int | None:
     if len(found) > 1:
         raise IllegalMoveError(say("the ranks hold different partial sums of the same cells"))
     return found.pop() if found else None
-
-
-def reduce_blocks(mesh: RankMesh, held: Blocks, axis: str) -> Blocks:
-    """Each rank has the sums of the blocks along *axis*.
-
-    Raises:
-        IllegalMoveError: the ranks do not hold the same block.
-    """
-    new = list(held)
-    for group in mesh.groups(axis):
-        block = tuple(map(_sum, zip(*(held[rank] for rank in group), strict=True)))
-        for rank in group:
-            new[rank] = block
-    return tuple(new)
 
 
 def _sum(cells: Sequence[int | None]) -> int | None:

@@ -29,6 +29,7 @@ from app.core.translation.sentence import noted as noted
 from app.core.translation.sentence import offer as offer
 from app.core.translation.sentence import say as say
 from app.core.translation.sentence import short_value as short_value
+from app.core.translation.sentence import value_error as value_error
 
 _TAGS = {"zh": "zh-Hans"}  # in HTML and headers, where the code says too little
 _MOST_UNTRANSLATED = 5_000  # sentences that are noted; more than there are

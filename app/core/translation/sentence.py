@@ -157,6 +157,11 @@ def say(form: str, /, **values: object) -> Sentence:
     return Sentence(form, values)
 
 
+def value_error(form: str, /, **values: object) -> ValueError:
+    """The error that says the sentence of this *form* with *values*."""
+    return ValueError(Sentence(form, values))
+
+
 def noted(sentence: str, /) -> str:
     """The sentence *sentence*, which a constant holds, to be translated where it is used."""
     return Sentence(sentence, {})

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from fractions import Fraction
 
-from app.core.translation import Numeral, has_decimal_comma, say
+from app.core.translation import Numeral, has_decimal_comma, noted, say, value_error
 from app.core.translation.sentence import FORMS
 from app.core.units.formatter import figures
 from app.core.units.scales import (
@@ -80,14 +80,8 @@ def check_clear(text: str, *, whole: bool = False) -> None:
     if found is None or not (has_decimal_comma() or (whole and found[0] == text.strip(_BESIDE))):
         return
     number = float(found[0])
-    raise ValueError(
-        say(
-            "{number!r} may be {large} or {small}: write one of these",
-            number=found[0],
-            large=figures(_THOUSAND * number),
-            small=figures(number),
-        )
-    )
+    form = noted("{number!r} may be {large} or {small}: write one of these")
+    raise value_error(form, number=found[0], large=figures(_THOUSAND * number), small=figures(number))
 
 
 def in_english(text: str, *, whole: bool = False) -> str:
@@ -114,14 +108,8 @@ def list_in_english(text: str, *, whole: bool = False) -> str:
     """
     if has_decimal_comma() and re.fullmatch(r"\d+,\d+", text.strip()) and not whole:
         first, second = text.strip().split(",")
-        raise ValueError(
-            say(
-                "{text!r} may be one number or two: write {one} or {two}",
-                text=text.strip(),
-                one=clear_text(f"{first}.{second}"),
-                two=f"{first}, {second}",
-            )
-        )
+        form = noted("{text!r} may be one number or two: write {one} or {two}")
+        raise value_error(form, text=text.strip(), one=clear_text(f"{first}.{second}"), two=f"{first}, {second}")
     listed = text.replace(";", ",") if has_decimal_comma() else text
     return _RUN.sub(lambda run: _run_in_english(run[0], whole=whole), listed)
 
@@ -188,12 +176,8 @@ def read(text: str, unit: Unit, shown: Scale | None = None) -> Reading:
     typed = _tidy(text, unit)
     match = _NUMBER.match(typed)
     if match is None:
-        raise ValueError(
-            say(
-                "cannot read {text!r}: write a number, such as {example}",
-                text=text.strip(),
-                example=_example(unit, shown),
-            )
+        raise value_error(
+            "cannot read {text!r}: write a number, such as {example}", text=text.strip(), example=_example(unit, shown)
         )
     symbol = typed[match.end() :]
     scale = _multiple(text, symbol, unit, shown)
@@ -203,7 +187,7 @@ def read(text: str, unit: Unit, shown: Scale | None = None) -> Reading:
     try:
         value, precision = float(number * factor), float(step * factor)
     except OverflowError:
-        raise ValueError(say("cannot read {text!r}: the number is too large", text=text.strip())) from None
+        raise value_error("cannot read {text!r}: the number is too large", text=text.strip()) from None
     return Reading(value, precision, _other(text, unit, shown), scale if symbol.strip() else None)
 
 
@@ -236,7 +220,7 @@ def parse_or_base(text: str, unit: Unit) -> float:
 
 def _tidy(text: str, unit: Unit) -> str:
     if len(text) > _LONGEST:
-        raise ValueError(say("cannot read an answer of {count} characters: enter one number", count=len(text)))
+        raise value_error("cannot read an answer of {count} characters: enter one number", count=len(text))
     typed = join_digits(plain_signs(text.strip()))
     if unit.symbol.startswith("$"):
         typed = _DOLLARS_FIRST.sub(r"\1\2 $\3", typed)
@@ -249,14 +233,14 @@ def _number_and_digit(match: re.Match[str]) -> tuple[Fraction, Fraction]:
     mantissa = match["mantissa"]
     exponent = int(match["e"] or match["ten"] or 0)
     if abs(exponent) > _LONGEST * 4:
-        raise ValueError(say("cannot read {text!r}: the exponent is too large", text=match[0]))
+        raise value_error("cannot read {text!r}: the exponent is too large", text=match[0])
     exact = bool(match["power"] or match["under"])
     number = Fraction(f"{mantissa}e{exponent}")
     if match["power"]:
         number = _power(float(number), int(match["power"]), match[0])
     if match["under"]:
         if not (under := Fraction(match["under"])):
-            raise ValueError(say("cannot read {text!r}: it divides by zero", text=match[0]))
+            raise value_error("cannot read {text!r}: it divides by zero", text=match[0])
         number /= under
     decimals = len(mantissa.partition(".")[2])
     step = Fraction(0) if exact else Fraction(10) ** (exponent - decimals)
@@ -267,7 +251,7 @@ def _power(base: float, exponent: int, text: str) -> Fraction:
     try:
         return Fraction(base**exponent)
     except (OverflowError, ZeroDivisionError):
-        raise ValueError(say("cannot read {text!r}: the number is too large", text=text)) from None
+        raise value_error("cannot read {text!r}: the number is too large", text=text) from None
 
 
 def _multiple(text: str, symbol: str, unit: Unit, shown: Scale | None) -> Scale | None:
@@ -280,8 +264,8 @@ def _multiple(text: str, symbol: str, unit: Unit, shown: Scale | None) -> Scale 
     if counted is None or counted.unit.dimension != unit.dimension or counted.factor != 1:
         return None
     if match["letter"] in ("k", "K") and unit.dimension == RATIO.dimension:
-        raise ValueError(
-            say("cannot read {text!r}: write the number in full, as K may be 1,000 or 1,024", text=text.strip())
+        raise value_error(
+            "cannot read {text!r}: write the number in full, as K may be 1,000 or 1,024", text=text.strip()
         )
     times = LETTERS.get(match["letter"]) or LARGE[match["word"]]
     return Scale(symbol.strip(), unit, times)
@@ -317,28 +301,21 @@ def _written_scale(text: str, symbol: str, unit: Unit, shown: Scale | None) -> S
         if shown is not None:
             return shown
         if unit.dimension != RATIO.dimension:
-            raise ValueError(
-                say("cannot read {text!r}: a plain number given, {unit} expected", text=text.strip(), unit=unit)
+            raise value_error(
+                "cannot read {text!r}: a plain number given, {unit} expected", text=text.strip(), unit=unit
             )
         return PLAIN
     scale = _known_scale(symbol) or _physical_scale(symbol, unit, shown)
     if scale is None and symbol[0] in "0123456789.,":
-        raise ValueError(say("cannot read {text!r}: it is not clear where the number ends", text=text.strip()))
+        raise value_error("cannot read {text!r}: it is not clear where the number ends", text=text.strip())
     if scale is None:
-        raise ValueError(
-            say(
-                "cannot read {text!r}: {symbol!r} is not a unit here, {unit} expected{offer}",
-                text=text.strip(),
-                symbol=symbol,
-                unit=unit,
-                offer=close_symbols(symbol),
-            )
-        )
+        form = noted("cannot read {text!r}: {symbol!r} is not a unit here, {unit} expected{offer}")
+        raise value_error(form, text=text.strip(), symbol=symbol, unit=unit, offer=close_symbols(symbol))
     if unit is FLOP_PER_SECOND and scale.unit is FLOP and not symbol.endswith("FLOP"):
         return Scale(symbol, unit, scale.factor)  # most people write TFLOPs and TFLOPS for both
     if scale.unit.dimension != unit.dimension:
-        raise ValueError(
-            say("cannot read {text!r}: {given} given, {unit} expected", text=text.strip(), given=scale.unit, unit=unit)
+        raise value_error(
+            "cannot read {text!r}: {given} given, {unit} expected", text=text.strip(), given=scale.unit, unit=unit
         )
     return scale
 

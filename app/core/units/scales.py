@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import cache
 from typing import Annotated
 
-from app.core.translation import join_sentences, noted, say
+from app.core.translation import join_sentences, noted, say, value_error
 
 Exponent = int | Fraction  # nearly all are whole, and Python adds ints far faster
 # Exponents of byte, second, FLOP, joule, dollar, meter, kelvin, mole and ampere. As energy has one
@@ -16,19 +16,11 @@ Dimension = tuple[Exponent, ...]
 _METER, _PHYSICAL = 5, slice(5, 9)
 
 
-def _dimension(
-    *,
-    byte: int = 0,
-    second: int = 0,
-    flop: int = 0,
-    joule: int = 0,
-    dollar: int = 0,
-    meter: int = 0,
-    kelvin: int = 0,
-    mole: int = 0,
-    ampere: int = 0,
-) -> Dimension:
-    return byte, second, flop, joule, dollar, meter, kelvin, mole, ampere
+_QUANTITIES = ("byte", "second", "flop", "joule", "dollar", "meter", "kelvin", "mole", "ampere")
+
+
+def _dimension(**powers: int) -> Dimension:
+    return tuple((dict.fromkeys(_QUANTITIES, 0) | powers).values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -445,7 +437,7 @@ def scale_of(symbol: str) -> Scale:
         return PLAIN
     scale = known_scale(symbol)
     if scale is None:
-        raise ValueError(say("{symbol!r} is not a unit here{offer}", symbol=symbol, offer=close_symbols(symbol)))
+        raise value_error("{symbol!r} is not a unit here{offer}", symbol=symbol, offer=close_symbols(symbol))
     return scale
 
 

@@ -20,8 +20,7 @@ from pydantic import AfterValidator, Field, ValidationError
 
 from app.core.errors import ContentError, InputError, Problem, nearest
 from app.core.folders import ROOT
-from app.core.formulas import FORMULAS, MODULES
-from app.core.formulas.signature import formula_of
+from app.core.formulas import FORMULAS, MODULES, formula_of
 from app.core.yaml_file import YamlDocument, read_document
 from app.course.content.catalog import Catalog, Topic
 from app.course.content.chapter_cache import ChapterCache

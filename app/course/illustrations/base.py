@@ -7,8 +7,8 @@ from functools import cached_property
 from app.core.charts.axes import Arrow, Color, Drawing, Paper, Rect, Sheet, Tone, Words, legend, text_width, wrap_text
 from app.core.charts.motion import Motion
 from app.core.charts.timeline import Timeline
+from app.core.formulas import Input, inputs_of
 from app.core.formulas.checks import ZeroStage, positive, whole
-from app.core.formulas.signature import Input, inputs_of
 from app.core.simulators.programs import STREAMS, PlayedSchedule, PlayedSpan
 from app.core.translation import noted, say, translate, translate_known
 from app.core.units import BYTE, Bytes, Count, show

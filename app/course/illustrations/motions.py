@@ -5,10 +5,16 @@ from dataclasses import replace
 from app.core.charts.motion import Motion
 from app.core.formulas.checks import positive, whole
 from app.core.motions.answers import MOST_STEPS, climbed_roof, covered_columns, memory_read, small_and_large_step
+from app.core.motions.ranks import (
+    failure_timeline,
+    gather_beside_product,
+    growing_caches,
+    partial_sums,
+    sharded_layers,
+    straggler_timeline,
+    tokens_to_experts,
+)
 from app.core.motions.rings import MOST_RANKS, ring_motion
-from app.core.motions.shards import gather_beside_product, partial_sums, sharded_layers
-from app.core.motions.tokens import growing_caches, tokens_to_experts
-from app.core.motions.waits import failure_timeline, straggler_timeline
 from app.core.translation import say, translate
 from app.core.units import BYTE, BYTE_PER_SECOND, FLOP_PER_SECOND, Bytes, BytesPerSecond, Count, FlopsPerSecond, show
 from app.course.illustrations.base import Illustration

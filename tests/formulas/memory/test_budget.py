@@ -12,8 +12,7 @@ from app.core.formulas.parallelism import Degrees
 from app.core.formulas.pipeline import layers_per_stage
 from app.core.formulas.presets import LAYOUTS, RECIPES, Layout, ModelShape, Recipe, model
 from app.core.formulas.step.memory import RankMemoryTerms, most_memory, stage_bytes
-from app.core.formulas.transformer import model_parameters
-from app.core.formulas.transformer.parameters import LayerParts
+from app.core.formulas.transformer import LayerParts, model_parameters
 from app.core.searching.columns import COLUMNS
 from tests.each import each
 from tests.formulas.columns import together

@@ -12,8 +12,8 @@ from app.core.formulas.collectives import (
     ring_all_reduce_bytes,
     ring_reduce_scatter_bytes,
 )
-from app.core.formulas.presets.shardings import SHARDING_TASKS, ShardingPlan, ShardingTask
 from app.core.formulas.sharding import cheapest_plan, plan_bytes
+from app.core.formulas.sharding.plans import SHARDING_TASKS, ShardingPlan, ShardingTask
 from app.core.simulators.sharding import Move, MoveKind, RankMesh, Resharding, play_plan, working_plans
 from app.course.kinds.sharding import task_of
 

@@ -66,18 +66,16 @@ def test_a_column_has_what_each_layout_has_alone(
 
 @settings(max_examples=20)
 @given(degrees=DEGREES)
-def test_a_part_that_is_known_need_not_be_computed_again(degrees: Degrees) -> None:
+def test_a_layer_and_a_pass_are_the_same_for_whatever_they_do_not_depend_on(degrees: Degrees) -> None:
     shape, machine, precision = CASES[2]
     speeds = speeds_of(shape, machine, Shares(), precision)
     layers = layer_times(shape, speeds, degrees, PLAIN)
     # A layer is the same for other stages, data-parallel ranks and numbers of micro-batches.
     other = degrees._replace(pipeline=3, data=7, virtual=5, microbatches=9, zero_stage=1)
     assert layer_times(shape, speeds, other, PLAIN) == layers
-    once = stages_time(shape, speeds, degrees, PLAIN, layers)
+    once = stages_time(shape, speeds, degrees, PLAIN)
     same = degrees._replace(data=7, virtual=5, microbatches=9, zero_stage=1)
     assert stages_time(shape, speeds, same, PLAIN) == once
-    every = step_parts(shape, speeds, degrees, PLAIN)
-    assert step_parts(shape, speeds, degrees, PLAIN, one=once) == every
 
 
 def test_numpy_is_imported_by_a_search_alone() -> None:

@@ -49,9 +49,6 @@ def naive_all_reduce_time(size: Bytes, ranks: Count, bandwidth: BytesPerSecond, 
         bandwidth: bytes per second that the root receives or sends.
         latency: seconds added to each transfer.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         From the definition; Thakur, Rabenseifner and Gropp, International Journal of
         High Performance Computing Applications 19(1), 2005 (the cost model).
@@ -125,9 +122,6 @@ def ring_all_reduce_time(size: Bytes, ranks: Count, bandwidth: BytesPerSecond, l
         ranks: ranks in the ring.
         bandwidth: bytes per second that one rank sends while it receives as much.
         latency: seconds added to each step.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         nccl-tests, doc/PERFORMANCE.md, section AllReduce (the bandwidth term); Thakur,
@@ -205,9 +199,6 @@ def ring_reduce_scatter_time(size: Bytes, ranks: Count, bandwidth: BytesPerSecon
         bandwidth: bytes per second that one rank sends while it receives as much.
         latency: seconds added to each step.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         nccl-tests, doc/PERFORMANCE.md, section ReduceScatter (the bandwidth term); Thakur,
         Rabenseifner and Gropp 2005 (the latency term).
@@ -230,9 +221,6 @@ def ring_all_gather_time(size: Bytes, ranks: Count, bandwidth: BytesPerSecond, l
         ranks: ranks in the ring.
         bandwidth: bytes per second that one rank sends while it receives as much.
         latency: seconds added to each step.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         nccl-tests, doc/PERFORMANCE.md, section AllGather (the bandwidth term); Thakur,
@@ -286,9 +274,6 @@ def bus_bandwidth(collective: Collective, size: Bytes, ranks: Count, time: Secon
         size: bytes of the whole array, as in the size column of nccl-tests.
         ranks: ranks that took part.
         time: seconds that the collective took.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         nccl-tests, doc/PERFORMANCE.md, section Bus bandwidth.

@@ -49,9 +49,6 @@ def tree_all_reduce_time(size: Bytes, ranks: Count, bandwidth: BytesPerSecond, l
         bandwidth: bytes per second that one rank sends to another.
         latency: seconds added to each step.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Thakur, Rabenseifner and Gropp, International Journal of High Performance Computing
         Applications 19(1), 2005 (a binomial reduce followed by a binomial broadcast).
@@ -84,9 +81,6 @@ def double_binary_tree_all_reduce_time(
         bandwidth: bytes per second that one rank sends while it receives as much.
         latency: seconds added to each hop.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Sanders, Speck and Traff, Two-tree algorithms for full bandwidth broadcast, reduction and
         scan, Parallel Computing 35(12), 2009; NCCL, src/graph/trees.cc.
@@ -115,9 +109,6 @@ def ring_tree_crossover_size(ranks: Count, bandwidth: BytesPerSecond, latency: S
         ranks: ranks in the ring and in the tree, at least two.
         bandwidth: bytes per second that one rank sends while it receives as much.
         latency: seconds added to each step.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Derived from ring_all_reduce_time and tree_all_reduce_time; cost model of Thakur,
@@ -148,9 +139,6 @@ def ring_double_tree_crossover_size(ranks: Count, bandwidth: BytesPerSecond, lat
         ranks: ranks in the ring and in the trees, at least two.
         bandwidth: bytes per second that one rank sends while it receives as much.
         latency: seconds added to each step.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Derived from ring_all_reduce_time and double_binary_tree_all_reduce_time; Sanders, Speck
@@ -194,9 +182,6 @@ def hierarchical_all_reduce_time(
         intra_latency: seconds added to each step inside a node.
         inter_latency: seconds added to each step between nodes.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Cho et al., BlueConnect: Decomposing All-Reduce for Deep Learning on Heterogeneous
         Network Hierarchy, MLSys 2019.
@@ -226,9 +211,6 @@ def node_all_reduce_time(size: Bytes, nodes: Count, node_bandwidth: BytesPerSeco
         node_bandwidth: bytes per second that a node sends while it receives as much.
         latency: seconds added to each step.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         nccl-tests, doc/PERFORMANCE.md, section AllReduce, with nodes for ranks.
     """
@@ -254,9 +236,6 @@ def in_network_all_reduce_time(size: Bytes, bandwidth: BytesPerSecond, latency: 
         size: bytes of the array that each rank starts and ends with.
         bandwidth: bytes per second that one rank sends while it receives as much.
         latency: seconds from a rank to the switch, and from the switch to a rank.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Graham et al., Scalable Hierarchical Aggregation Protocol (SHARP), COMHPC 2016;
@@ -307,9 +286,6 @@ def all_to_all_time(size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latenc
         bandwidth: bytes per second that one rank sends while it receives as much.
         latency: seconds added to each round.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Thakur, Rabenseifner and Gropp, Optimization of Collective Communication Operations in
         MPICH, International Journal of High Performance Computing Applications 19(1), 2005 (the
@@ -350,9 +326,6 @@ def hierarchical_all_to_all_time(
         intra_latency: seconds added to each message inside a node.
         inter_latency: seconds added to each message between nodes.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Rajbhandari et al., DeepSpeed-MoE, arXiv:2201.05596 (hierarchical all-to-all);
         NVIDIA, Doubling all2all performance with NCCL 2.12 (PXN).
@@ -385,9 +358,6 @@ def broadcast_time(size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency
         ranks: ranks, the root included.
         bandwidth: bytes per second that one rank sends while it receives as much.
         latency: seconds added to each hop.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         nccl-tests, doc/PERFORMANCE.md, section Broadcast (the bandwidth term); counted from the

@@ -10,13 +10,6 @@ from app.core.formulas.configurations.models import model_fields
 from app.core.formulas.configurations.programs import configured_stack, is_layout_configuration, layout_fields
 
 __all__ = [
-    "CONFIGURATION_LIMIT",
-    "ConfiguredLayout",
-    "configuration_notes",
-    "configured_stack",
-    "is_configuration",
-    "is_layout_configuration",
-    "layout_fields",
-    "model_fields",
-    "stack_doubt",
-]
+    "CONFIGURATION_LIMIT", "ConfiguredLayout", "configuration_notes", "configured_stack", "is_configuration",
+    "is_layout_configuration", "layout_fields", "model_fields", "stack_doubt",
+]  # fmt: skip

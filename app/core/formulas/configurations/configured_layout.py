@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from app.core.formulas.configurations.documents import count_in, plain_number
 from app.core.formulas.configurations.program_keys import PROGRAMS, ProgramKeys, is_set
-from app.core.translation import say
+from app.core.translation import noted, value_error
 
 Setting = int | str | bool  # of a layout, by its field
 _MOST_KEYS = 8  # that are named
@@ -40,13 +40,8 @@ class ConfiguredLayout:
         found, notes = dict(self.fields), [str(self.fields["source"])]
         model = _degrees_product(found, "tensor", "pipeline", "context")
         if gpus % model:
-            raise ValueError(
-                say(
-                    "the configuration splits the model over {model} GPUs, which do not divide {gpus}",
-                    model=model,
-                    gpus=gpus,
-                )
-            )
+            form = noted("the configuration splits the model over {model} GPUs, which do not divide {gpus}")
+            raise value_error(form, model=model, gpus=gpus)
         found["data"] = gpus // model
         if self.layers_per_chunk and layers:
             found["virtual"] = max(1, layers // (_degrees_product(found, "pipeline") * self.layers_per_chunk))
@@ -70,8 +65,8 @@ class ConfiguredLayout:
                     " micro-batches are taken"
                 )
         elif self.batch % each:
-            raise ValueError(
-                say("the batch of {batch} sequences does not divide into {each} at once", batch=self.batch, each=each)
+            raise value_error(
+                "the batch of {batch} sequences does not divide into {each} at once", batch=self.batch, each=each
             )
         else:
             found["microbatches"] = self.batch // each

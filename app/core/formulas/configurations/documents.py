@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from reprlib import repr as short
 
 from app.core.formulas.configurations.yaml_text import values_of_yaml
-from app.core.translation import say
+from app.core.translation import value_error
 
 CONFIGURATION_LIMIT = 256 << 10  # bytes of a configuration
 _DEEPEST = 20
@@ -37,27 +37,12 @@ _PRODUCT = re.compile(r"\$\(\( ?(\d{1,9}) ?\* ?(\d{1,9}) ?\)\)")
 _VARIABLE = re.compile(rf"\$(?:\{{(\w{{1,60}})(?::-({_WORD}))?\}}|(\w{{1,60}}))")
 _KNOWN = {"true": True, "false": False, "none": None}
 _FLAGS = {  # arguments that take no value: what stands behind them is another word
-    "swiglu",
-    "untie_embeddings_and_output_weights",
-    "disable_bias_linear",
-    "add_qkv_bias",
-    "qk_layernorm",
-    "group_query_attention",
-    "sequence_parallel",
-    "use_distributed_optimizer",
-    "recompute_activations",
-    "moe_router_enable_expert_bias",
-    "use_rotary_position_embeddings",
-    "bf16",
-    "fp16",
-    "use_megatron_fsdp",
-    "use_torch_fsdp2",
-    "optimizer_cpu_offload",
-    "use_precision_aware_optimizer",
-    "grad_reduce_in_bf16",
-    "accumulate_allreduce_grads_in_fp32",
-    "gradient_checkpointing",
-}
+    "swiglu", "untie_embeddings_and_output_weights", "disable_bias_linear", "add_qkv_bias", "qk_layernorm",
+    "group_query_attention", "sequence_parallel", "use_distributed_optimizer", "recompute_activations",
+    "moe_router_enable_expert_bias", "use_rotary_position_embeddings", "bf16", "fp16", "use_megatron_fsdp",
+    "use_torch_fsdp2", "optimizer_cpu_offload", "use_precision_aware_optimizer", "grad_reduce_in_bf16",
+    "accumulate_allreduce_grads_in_fp32", "gradient_checkpointing",
+}  # fmt: skip
 
 
 def is_configuration(text: str) -> bool:
@@ -88,13 +73,13 @@ def document_of(text: str) -> Mapping[str, object]:
         ValueError: it is too large, not valid, or nested too deeply.
     """
     if len(text.encode("utf-8", "replace")) > CONFIGURATION_LIMIT:
-        raise ValueError(say("a configuration has at most {limit} KiB", limit=CONFIGURATION_LIMIT >> 10))
+        raise value_error("a configuration has at most {limit} KiB", limit=CONFIGURATION_LIMIT >> 10)
     bare = text.lstrip("\ufeff \t\r\n")
     found = _document(bare)
     check_document(found)
     if "log_history" in found:
-        raise ValueError(
-            say("this is the log of a run (trainer_state.json), not its configuration: `wallclock measured` reads it")
+        raise value_error(
+            "this is the log of a run (trainer_state.json), not its configuration: `wallclock measured` reads it"
         )
     return found
 
@@ -122,7 +107,7 @@ def check_document(found: Mapping[str, object]) -> None:
     left = _MOST
     while values:
         value, depth = values.pop()
-        inside = _inside(value)
+        inside = [*value.values()] if isinstance(value, Mapping) else value if isinstance(value, list) else []
         left -= len(inside)
         if left < 0 or depth > _DEEPEST:
             raise _too_large()
@@ -130,29 +115,23 @@ def check_document(found: Mapping[str, object]) -> None:
 
 
 def _too_large() -> ValueError:
-    return ValueError(say("the configuration is nested too deeply or too large"))
-
-
-def _inside(value: object) -> list[object]:
-    if isinstance(value, Mapping):
-        return list(value.values())
-    return value if isinstance(value, list) else []
+    return value_error("the configuration is nested too deeply or too large")
 
 
 def _json(text: str) -> Mapping[str, object]:
     try:
         found = json.loads(text, parse_constant=_no_number)
     except json.JSONDecodeError as error:
-        raise ValueError(
-            say("the configuration is not valid JSON in line {line}: {problem}", line=error.lineno, problem=error.msg)
+        raise value_error(
+            "the configuration is not valid JSON in line {line}: {problem}", line=error.lineno, problem=error.msg
         ) from None
     except (ValueError, RecursionError) as error:
-        raise ValueError(say("the configuration is not valid JSON: {problem}", problem=str(error)[:100])) from None
+        raise value_error("the configuration is not valid JSON: {problem}", problem=str(error)[:100]) from None
     return found if isinstance(found, dict) else {}
 
 
 def _no_number(text: str) -> float:
-    raise ValueError(say("{text} is not a number", text=text))
+    raise value_error("{text} is not a number", text=text)
 
 
 def _toml(text: str) -> Mapping[str, object]:
@@ -164,7 +143,7 @@ def _toml(text: str) -> Mapping[str, object]:
     try:
         return tomllib.loads(text)
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise ValueError(say("the configuration is not valid TOML: {problem}", problem=str(error)[:100])) from None
+        raise value_error("the configuration is not valid TOML: {problem}", problem=str(error)[:100]) from None
 
 
 def _python(text: str) -> Mapping[str, object]:
@@ -172,10 +151,10 @@ def _python(text: str) -> Mapping[str, object]:
     try:
         tree = ast.parse(text)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
-        raise ValueError(say("the configuration is not valid Python: {problem}", problem=str(error)[:100])) from None
+        raise value_error("the configuration is not valid Python: {problem}", problem=str(error)[:100]) from None
     calls = [node for node in ast.walk(tree) if isinstance(node, ast.Call)]
     if sum(_call_name(call) == "Trainer.Config" for call in calls) > 1:
-        raise ValueError(say("these are several configurations of torchtitan in Python: paste the function of one"))
+        raise value_error("these are several configurations of torchtitan in Python: paste the function of one")
     found: dict[str, object] = {}
     for call in calls:
         name = _call_name(call)
@@ -318,7 +297,7 @@ def needed_count(given: Mapping[str, object], *names: str) -> int:
         ValueError: there is none.
     """
     if (value := count_in(given, *names)) is None:
-        raise ValueError(say("the configuration has no {name}", name=names[0]))
+        raise value_error("the configuration has no {name}", name=names[0])
     return value
 
 
@@ -333,7 +312,7 @@ def flag_in(given: Mapping[str, object], name: str, default: bool = False) -> bo
         return default
     if isinstance(value, bool) or value in (0, 1):
         return bool(value)
-    raise ValueError(say("{name} must be true or false, not {value}", name=name, value=short(value)))
+    raise value_error("{name} must be true or false, not {value}", name=name, value=short(value))
 
 
 def table_in(given: Mapping[str, object], name: str) -> Mapping[str, object]:
@@ -354,12 +333,10 @@ def latent_attention(given: Mapping[str, object], heads: int, size: int, rope: i
     """
     value = count_in(given, "v_head_dim") or size
     if (size + value) % 2 or rope < abs(value - size) // 2:
-        raise ValueError(
-            say(
-                "heads of {size} for queries and of {value} for values are different, which a model shape cannot say",
-                size=size,
-                value=value,
-            )
+        raise value_error(
+            "heads of {size} for queries and of {value} for values are different, which a model shape cannot say",
+            size=size,
+            value=value,
         )
     mean = (size + value) // 2  # as large together, and in the products of queries with the rest as rotary part
     rope += size - mean
@@ -375,9 +352,9 @@ def latent_attention(given: Mapping[str, object], heads: int, size: int, rope: i
 def _whole_number(name: str, value: object) -> int:
     if isinstance(value, list) and value:
         if any(one != value[0] for one in value):
-            raise ValueError(say("{name} differs by layer, which a model shape cannot say", name=name))
+            raise value_error("{name} differs by layer, which a model shape cannot say", name=name)
         value = value[0]
     number = value if isinstance(value, int | float) and not isinstance(value, bool) else -1
     if not 0 <= number <= _LARGEST or number % 1:
-        raise ValueError(say("{name} must be a whole number, not {value}", name=name, value=short(value)))
+        raise value_error("{name} must be a whole number, not {value}", name=name, value=short(value))
     return int(number)

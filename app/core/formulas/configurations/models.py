@@ -16,26 +16,16 @@ from app.core.formulas.configurations.documents import (
 )
 from app.core.formulas.configurations.program_keys import HUB
 from app.core.formulas.configurations.programs import configured_model
-from app.core.translation import say
+from app.core.translation import noted, value_error
 
 _INNER = ("text_config", "llm_config", "language_config")
 _GPT = {"gpt2", "gpt_bigcode", "gpt_neox", "opt", "bloom", "falcon", "starcoder2", "phi", "mpt"}
 _LAYER_NORM = _GPT | {"nemotron", "stablelm", "cohere", "cohere2"}
 _NO_GATE = _GPT | {"nemotron"}
 _TIED = {
-    "gpt2",
-    "gemma",
-    "gemma2",
-    "gemma3",
-    "gemma3_text",
-    "opt",
-    "bloom",
-    "falcon",
-    "mpt",
-    "cohere",
-    "gemma4",
+    "gpt2", "gemma", "gemma2", "gemma3", "gemma3_text", "opt", "bloom", "falcon", "mpt", "cohere", "gemma4",
     "gemma4_text",
-}
+}  # fmt: skip
 _QUERY_KEY = {"qwen3", "qwen3_moe", "gemma3", "gemma3_text", "olmo2", "olmo3", "minimax_m2", "qwen3_vl_text"} | {
     "gemma4", "gemma4_text", "qwen3_vl_moe_text", "minimax_m3",
 }  # fmt: skip
@@ -124,32 +114,23 @@ _GEMMAS = {"gemma3", "gemma3_text", "gemma4", "gemma4_text"}
 def _refuse(kind: str, given: Mapping[str, object], inner: Mapping[str, object]) -> None:
     """Refuse what a decoder of equal layers is not."""
     if _ENCODERS.fullmatch(kind):
-        raise ValueError(say("{kind} is an encoder: a model shape is that of a decoder", kind=short(kind)))
+        raise value_error("{kind} is an encoder: a model shape is that of a decoder", kind=short(kind))
     layers = inner.get("layer_types") or inner.get("layers_block_type") or []
     every = layers if isinstance(layers, list) else []
     other = sum(bool(_RECURRENT_LAYERS.search(str(one))) for one in every)
     if other:
-        raise ValueError(
-            say(
-                "{kind} has layers without attention (state spaces or linear attention), {other} of {every}, which a"
-                " model shape cannot say",
-                kind=short(kind),
-                other=other,
-                every=len(every),
-            )
+        form = noted(
+            "{kind} has layers without attention (state spaces or linear attention), {other} of {every}, which a"
+            " model shape cannot say"
         )
+        raise value_error(form, kind=short(kind), other=other, every=len(every))
     if _RECURRENT.search(kind):
-        raise ValueError(
-            say(
-                "{kind} has layers without attention (state spaces or linear attention), which a"
-                " model shape cannot say",
-                kind=short(kind),
-            )
+        raise value_error(
+            "{kind} has layers without attention (state spaces or linear attention), which a model shape cannot say",
+            kind=short(kind),
         )
     if flag_in(given, "is_encoder_decoder") or "block_configs" in inner:
-        raise ValueError(
-            say("{kind} is not a decoder whose layers are alike, which a model shape is", kind=short(kind))
-        )
+        raise value_error("{kind} is not a decoder whose layers are alike, which a model shape is", kind=short(kind))
 
 
 def _hub_attention(kind: str, given: Mapping[str, object]) -> Mapping[str, object]:
@@ -214,17 +195,22 @@ def _mixture(kind: str, given: Mapping[str, object]) -> Mapping[str, object]:
     if not experts or experts == 1:
         return {}
     size = count_in(given, "moe_intermediate_size") or needed_count(given, "intermediate_size")
+    active = needed_count(given, "num_experts_per_tok", "num_experts_per_token", "moe_topk", "moe_k", "top_k_experts")
+    bias = flag_in(given, "use_routing_bias", kind in _ROUTER_BIAS)
+    return _mixture_fields(experts, active, size, _shared(kind, given, size), _dense_layers(given), bias)
+
+
+def _mixture_fields(experts: int, active: int, size: int, shared: int, dense: int, bias: bool) -> Mapping[str, object]:
+    """The fields of a mixture; without *dense* layers, there is no other feed-forward network."""
     found = {
         "experts": experts,
-        "active_experts": needed_count(
-            given, "num_experts_per_tok", "num_experts_per_token", "moe_topk", "moe_k", "top_k_experts"
-        ),
+        "active_experts": active,
         "expert_feed_forward": size,
-        "shared": _shared(kind, given, size),
-        "dense_layers": _dense_layers(given),
-        "router_bias": flag_in(given, "use_routing_bias", kind in _ROUTER_BIAS),
+        "shared": shared,
+        "dense_layers": dense,
+        "router_bias": bias,
     }
-    return found if found["dense_layers"] else {**found, "feed_forward": 0}
+    return found if dense else {**found, "feed_forward": 0}
 
 
 def _shared(kind: str, given: Mapping[str, object], size: int) -> int:
@@ -296,7 +282,7 @@ def maxtext_model(given: Mapping[str, object]) -> Mapping[str, object]:
         ValueError: a key is missing or is not a number.
     """
     if (count_in(given, "global_parameter_scale") or 1) > 1 or str(given.get("attention_type")) == "mla":
-        raise ValueError(say("this model of MaxText is scaled, or has latent attention: give its model_name"))
+        raise value_error("this model of MaxText is scaled, or has latent attention: give its model_name")
     heads = needed_count(given, "base_num_query_heads")
     experts = count_in(given, "num_experts") or 0
     found = {
@@ -314,16 +300,10 @@ def maxtext_model(given: Mapping[str, object]) -> Mapping[str, object]:
     }
     if experts <= 1:
         return found
-    dense = count_in(given, "first_num_dense_layers") or 0
-    return {
-        **found,
-        "feed_forward": found["feed_forward"] if dense else 0,
-        "experts": experts,
-        "active_experts": count_in(given, "num_experts_per_tok") or 1,
-        "expert_feed_forward": count_in(given, "base_moe_mlp_dim") or needed_count(given, "base_mlp_dim"),
-        "shared": count_in(given, "shared_experts") or 0,
-        "dense_layers": dense,
-    }
+    active = count_in(given, "num_experts_per_tok") or 1
+    size = count_in(given, "base_moe_mlp_dim") or needed_count(given, "base_mlp_dim")
+    shared, dense = (count_in(given, name) or 0 for name in ("shared_experts", "first_num_dense_layers"))
+    return {**found, **_mixture_fields(experts, active, size, shared, dense, False)}
 
 
 def megatron_model(given: Mapping[str, object]) -> Mapping[str, object]:
@@ -357,27 +337,18 @@ def megatron_model(given: Mapping[str, object]) -> Mapping[str, object]:
 
 def _refuse_variables(given: Mapping[str, object]) -> None:
     if any(given.get(name) for name in _OTHER_LAYERS):
-        raise ValueError(say("layers without attention are asked for, which a model shape cannot say"))
+        raise value_error("layers without attention are asked for, which a model shape cannot say")
     for name, value in given.items():
         if isinstance(value, str) and _VARIABLE.search(value) and name in _NUMBERS:
-            raise ValueError(say("{name} is a variable of a script: write its number", name=name))
+            raise value_error("{name} is a variable of a script: write its number", name=name)
 
 
 _OTHER_LAYERS = ("hybrid_override_pattern", "hybrid_layer_pattern", "linear_attention_freq")
 _NUMBERS = {
-    "num_layers",
-    "hidden_size",
-    "ffn_hidden_size",
-    "num_attention_heads",
-    "num_query_groups",
-    "kv_channels",
-    "vocab_size",
-    "num_experts",
-    "moe_ffn_hidden_size",
-    "moe_router_topk",
-    "moe_layer_freq",
+    "num_layers", "hidden_size", "ffn_hidden_size", "num_attention_heads", "num_query_groups", "kv_channels",
+    "vocab_size", "num_experts", "moe_ffn_hidden_size", "moe_router_topk", "moe_layer_freq",
     "moe_shared_expert_intermediate_size",
-}
+}  # fmt: skip
 
 
 def _megatron_groups(given: Mapping[str, object], heads: int) -> int:
@@ -418,15 +389,8 @@ def _megatron_mixture(given: Mapping[str, object], layers: int) -> Mapping[str, 
     size = count_in(given, "moe_ffn_hidden_size") or needed_count(given, "ffn_hidden_size")
     wide = count_in(given, "moe_shared_expert_intermediate_size") or 0
     dense = _megatron_dense_layers(given.get("moe_layer_freq"), layers)
-    found = {
-        "experts": experts,
-        "active_experts": count_in(given, "moe_router_topk") or 2,
-        "expert_feed_forward": size,
-        "shared": wide // size,
-        "dense_layers": dense,
-        "router_bias": flag_in(given, "moe_router_enable_expert_bias"),
-    }
-    return found if dense else {**found, "feed_forward": 0}
+    active, bias = count_in(given, "moe_router_topk") or 2, flag_in(given, "moe_router_enable_expert_bias")
+    return _mixture_fields(experts, active, size, wide // size, dense, bias)
 
 
 def _megatron_dense_layers(frequency: object, layers: int) -> int:
@@ -471,9 +435,7 @@ def model_fields(given: str | Mapping[str, object]) -> Fields | None:
         return {"name": name}
     if _OF_THE_HUB & names:
         return hub_model(document)
-    raise ValueError(
-        say(
-            "the configuration has no model: a config.json of Hugging Face has num_hidden_layers,"
-            " arguments of Megatron-LM have --num-layers"
-        )
+    raise value_error(
+        "the configuration has no model: a config.json of Hugging Face has num_hidden_layers,"
+        " arguments of Megatron-LM have --num-layers"
     )

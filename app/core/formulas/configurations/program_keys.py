@@ -1,10 +1,8 @@
 """The keys of each program's configuration: what a layout takes from them, and which change nothing.
 
 Taken from the sources of the programs as of August 2026: Megatron-LM (megatron/training/arguments.py and the classes
-of
-its configuration), torchtitan (torchtitan/config/configs.py, and the TOML of 2025), DeepSpeed (deepspeed/runtime),
-and
-the classes of arguments of accelerate, transformers, TRL, LLaMA-Factory, axolotl, verl and MaxText.
+of its configuration), torchtitan (torchtitan/config/configs.py, and the TOML of 2025), DeepSpeed (deepspeed/runtime),
+and the classes of arguments of accelerate, transformers, TRL, LLaMA-Factory, axolotl, verl and MaxText.
 """
 
 from collections.abc import Iterator, Mapping, Set
@@ -89,18 +87,28 @@ def flat_settings(given: Mapping[str, object], above: str = "") -> dict[str, obj
     return found
 
 
+def _keys(text: str) -> Iterator[str]:
+    """The words of *text*; one with a colon is the table of the keys that follow it."""
+    table = ""
+    for word in text.split():
+        if word.endswith(":"):
+            table = f"{word[:-1]}."
+        else:
+            yield table + word
+
+
 def _words(text: str) -> Set[str]:
-    return frozenset(text.split())
+    return frozenset(_keys(text))
 
 
 def _used(text: str) -> Mapping[str, str]:
     """Keys with what they set, as `key=effect`; a key alone is one of which the reader makes something."""
-    pairs = (word.partition("=") for word in text.split())
+    pairs = (word.partition("=") for word in _keys(text))
     return {key: effect or "-" for key, _, effect in pairs}
 
 
 def _usual(text: str) -> Set[tuple[str, str]]:
-    return frozenset((key, value) for key, _, value in (word.partition("=") for word in text.split()))
+    return frozenset((key, value) for key, _, value in (word.partition("=") for word in _keys(text)))
 
 
 DEEPSPEED = ProgramKeys(
@@ -109,83 +117,74 @@ DEEPSPEED = ProgramKeys(
     marks=_words("zero_optimization train_batch_size train_micro_batch_size_per_gpu"),
     used=_used("""
         train_batch_size=batch train_micro_batch_size_per_gpu=micro_batch gradient_accumulation_steps=microbatches
-        zero_optimization.stage=zero_stage sequence_parallel_size=context pipeline.stages=pipeline
-        tensor_parallel.autotp_size=tensor tensor_parallel.tp_size=tensor
-        zero_optimization.offload_optimizer zero_optimization.offload_param zero_optimization.cpu_offload
-        zero_optimization.cpu_offload_param zero_optimization.mics_shard_size=shard_ranks
-        bf16.enabled bfloat16.enabled fp16.enabled torch_autocast.enabled amp.enabled
+        sequence_parallel_size=context pipeline.stages=pipeline bfloat16.enabled torch_autocast.enabled amp.enabled
         optimizer.type=stack.optimizer data_types.grad_accum_dtype=stack.gradients
-        bf16.bf16_master_weights_and_grads fp16.fp16_master_weights_and_grads bf16.bf16_optimizer_states
+        zero_optimization: stage=zero_stage offload_optimizer offload_param cpu_offload cpu_offload_param
+            mics_shard_size=shard_ranks
+        tensor_parallel: autotp_size=tensor tp_size=tensor
+        bf16: enabled bf16_master_weights_and_grads bf16_optimizer_states
+        fp16: enabled fp16_master_weights_and_grads
     """),
     harmless=_words("""
         steps_per_print wall_clock_breakdown dump_state gradient_clipping prescale_gradients scheduler tensorboard
-        wandb
-        comet csv_monitor monitor_config flops_profiler comms_logger checkpoint seed zero_allow_untested_optimizer
-        zero_force_ds_cpu_optimizer gradient_predivide_factor gradient_allreduce_op memory_breakdown
-        optimizer.params.*
-        optimizer.legacy_fusion dataloader_drop_last aio elasticity autotuning hybrid_engine log_level vocabulary_size
-        sparse_gradients fp16.loss_scale fp16.loss_scale_window fp16.initial_scale_power fp16.hysteresis
-        fp16.min_loss_scale fp16.consecutive_hysteresis fp16.auto_cast bf16.check_overflow bf16.immediate_grad_update
-        torch_autocast.dtype torch_autocast.lower_precision_safe_modules amp.opt_level tensor_parallel.tp_grain_size
-        amp.loss_scale
-        managed_gradient_accumulation eigenvalue zero_optimization.contiguous_gradients
-        zero_optimization.reduce_scatter zero_optimization.allgather_partitions
-        zero_optimization.round_robin_gradients zero_optimization.sub_group_size
-        zero_optimization.*gather_16bit_weights_on_model_save zero_optimization.*gather_fp16_weights_on_model_save
-        zero_optimization.*max_live_parameters zero_optimization.*max_reuse_distance zero_optimization.legacy_stage1
-        zero_optimization.ignore_unused_parameters zero_optimization.load_from_fp32_weights
-        zero_optimization.elastic_checkpoint zero_optimization.pipeline_loading_checkpoint
-        zero_optimization.log_trace_cache_warnings zero_optimization.enable_sanity_checks
-        activation_checkpointing.synchronize_checkpoint_boundary activation_checkpointing.profile
+        wandb comet csv_monitor monitor_config flops_profiler comms_logger checkpoint seed
+        zero_allow_untested_optimizer zero_force_ds_cpu_optimizer gradient_predivide_factor gradient_allreduce_op
+        memory_breakdown optimizer.params.* optimizer.legacy_fusion dataloader_drop_last aio elasticity autotuning
+        hybrid_engine log_level vocabulary_size sparse_gradients tensor_parallel.tp_grain_size
+        managed_gradient_accumulation eigenvalue
+        fp16: loss_scale loss_scale_window initial_scale_power hysteresis min_loss_scale consecutive_hysteresis
+            auto_cast
+        bf16: check_overflow immediate_grad_update
+        torch_autocast: dtype lower_precision_safe_modules
+        amp: opt_level loss_scale
+        zero_optimization: contiguous_gradients reduce_scatter allgather_partitions round_robin_gradients
+            sub_group_size *gather_16bit_weights_on_model_save *gather_fp16_weights_on_model_save *max_live_parameters
+            *max_reuse_distance legacy_stage1 ignore_unused_parameters load_from_fp32_weights elastic_checkpoint
+            pipeline_loading_checkpoint log_trace_cache_warnings enable_sanity_checks
+        activation_checkpointing: synchronize_checkpoint_boundary profile
     """),
     usual=_usual("zero_optimization.overlap_comm=true communication_data_type=bf16 communication_data_type=fp16"),
 )
 
 _TITAN_HARMLESS = """
     job profiling profiler metrics checkpoint comm fault_tolerance debug lr_scheduler validation validator
-    experimental
-    optimizer.lr optimizer.eps optimizer.beta1 optimizer.beta2 optimizer.weight_decay optimizer.implementation
-    optimizer.early_step_in_backward training.dataset training.dataset_path training.max_norm training.steps
-    training.seed training.gc_freq training.gc_debug training.deterministic training.warmup_steps
-    training.enable_opus_backend model.tokenizer_path model.hf_assets_path model.norm_type model.print_after_conversion
-    compile.components compile.backend dataloader tokenizer hf_assets_path dump_folder
-    activation_checkpoint.early_stop
-    activation_checkpoint.per_op_sac_force_recompute_mm_shapes_by_fqns activation_checkpoint.memory_budget_visualizer
-    activation_checkpoint.visualize_memory_budget_pareto activation_checkpoint.preserve_rng_state
-    activation_checkpoint.determinism_check activation_checkpoint.debug quantize.linear.float8.*
-    parallelism.context_parallel_rotate_method parallelism.context_parallel_load_balancer parallelism.spmd_backend
-    parallelism.pipeline_parallel_split_points parallelism.pipeline_parallel_expert_parallel_overlap
-    memory_estimation
+    experimental dataloader tokenizer hf_assets_path dump_folder quantize.linear.float8.* memory_estimation
+    optimizer: lr eps beta1 beta2 weight_decay implementation early_step_in_backward
+    training: dataset dataset_path max_norm steps seed gc_freq gc_debug deterministic warmup_steps enable_opus_backend
+    model: tokenizer_path hf_assets_path norm_type print_after_conversion
+    compile: components backend
+    activation_checkpoint: early_stop per_op_sac_force_recompute_mm_shapes_by_fqns memory_budget_visualizer
+        visualize_memory_budget_pareto preserve_rng_state determinism_check debug
+    parallelism: context_parallel_rotate_method context_parallel_load_balancer spmd_backend
+        pipeline_parallel_split_points pipeline_parallel_expert_parallel_overlap
 """
 TORCHTITAN = ProgramKeys(
     program="a configuration of torchtitan",
     stack="torchtitan",
     marks=_words("""
-        parallelism activation_checkpoint training.local_batch_size training.num_tokens_per_microbatch_per_dp_rank
-        training.seq_len training.max_context_length model.flavor
+        parallelism activation_checkpoint model.flavor
+        training: local_batch_size num_tokens_per_microbatch_per_dp_rank seq_len max_context_length
     """),
     used=_used("""
-        parallelism.tensor_parallel_degree=tensor parallelism.pipeline_parallel_degree=pipeline
-        parallelism.context_parallel_degree=context parallelism.expert_parallel_degree=expert
-        parallelism.expert_tensor_parallel_degree=expert_tensor
-        parallelism.pipeline_parallel_layers_per_stage=chunk
-        parallelism.data_parallel_replicate_degree parallelism.data_parallel_shard_degree
-        parallelism.pipeline_parallel_microbatch_size parallelism.pipeline_parallel_schedule
-        parallelism.num_pp_microbatches parallelism.fsdp_reshard_after_forward
-        training.local_batch_size training.batch_size training.global_batch_size=batch training.seq_len=sequence
-        training.num_tokens_per_microbatch_per_dp_rank training.num_tokens_per_train_step
-        training.max_context_length=sequence training.dtype training.enable_cpu_offload
-        activation_checkpoint.mode activation_checkpoint.selective_ac_option activation_checkpoint.per_op_sac
-        optimizer.name=stack.optimizer model.name model.flavor model.converters compile.enable=stack.compiled
+        optimizer.name=stack.optimizer compile.enable=stack.compiled
+        parallelism: tensor_parallel_degree=tensor pipeline_parallel_degree=pipeline context_parallel_degree=context
+            expert_parallel_degree=expert expert_tensor_parallel_degree=expert_tensor
+            pipeline_parallel_layers_per_stage=chunk data_parallel_replicate_degree data_parallel_shard_degree
+            pipeline_parallel_microbatch_size pipeline_parallel_schedule num_pp_microbatches
+            fsdp_reshard_after_forward
+        training: local_batch_size batch_size global_batch_size=batch seq_len=sequence
+            num_tokens_per_microbatch_per_dp_rank num_tokens_per_train_step max_context_length=sequence dtype
+            enable_cpu_offload
+        activation_checkpoint: mode selective_ac_option per_op_sac
+        model: name flavor converters
     """),
     harmless=_words(_TITAN_HARMLESS),
     usual=_usual("""
-        training.mixed_precision_param=bfloat16 training.mixed_precision_reduce=float32
         parallelism.enable_sequence_parallel=true
+        training: mixed_precision_param=bfloat16 mixed_precision_reduce=float32
     """),
 )
 
-_FORMER = "activations_checkpoint_"  # of NeMo, before it had Megatron's names
 MEGATRON = ProgramKeys(
     program="arguments of Megatron-LM",
     stack="Megatron",
@@ -193,93 +192,83 @@ MEGATRON = ProgramKeys(
         tensor_model_parallel_size pipeline_model_parallel_size micro_batch_size global_batch_size seq_length
         context_parallel_size expert_model_parallel_size model_parallel_size
     """),
-    used=_used(f"""
+    used=_used("""
         tensor_model_parallel_size=tensor pipeline_model_parallel_size=pipeline context_parallel_size=context
         expert_model_parallel_size=expert expert_tensor_parallel_size=expert_tensor
         num_virtual_stages_per_pipeline_rank=virtual virtual_pipeline_model_parallel_size=virtual
         micro_batch_size=micro_batch global_batch_size=batch seq_length=sequence encoder_seq_length=sequence
         decoder_first_pipeline_num_layers=first_layers decoder_last_pipeline_num_layers=last_layers
         num_layers_in_first_pipeline_stage=first_layers num_layers_in_last_pipeline_stage=last_layers
-        num_layers_per_virtual_pipeline_stage=chunk world_size=gpus
-        use_distributed_optimizer sequence_parallel recompute_granularity recompute_method recompute_num_layers
-        recompute_activations {_FORMER}granularity {_FORMER}method {_FORMER}num_layers checkpoint_activations
-        bf16 fp16 params_dtype fp8 fp8_format fp8_recipe fp4 fp4_format fp4_recipe
+        num_layers_per_virtual_pipeline_stage=chunk world_size=gpus use_distributed_optimizer sequence_parallel
+        recompute_granularity recompute_method recompute_num_layers recompute_activations
+        activations_checkpoint_granularity activations_checkpoint_method activations_checkpoint_num_layers
+        checkpoint_activations bf16 fp16 params_dtype fp8 fp8_format fp8_recipe fp4 fp4_format fp4_recipe
         use_megatron_fsdp use_custom_fsdp use_torch_fsdp2 data_parallel_sharding_strategy
-        torch_fsdp2_no_reshard_after_forward
-        optimizer=stack.optimizer attention_backend=stack.attention use_flash_attn
-        grad_reduce_in_bf16 grad_reduce_in_fp32 accumulate_allreduce_grads_in_fp32 main_grads_dtype=stack.gradients
-        exp_avg_dtype=stack.moments exp_avg_sq_dtype use_precision_aware_optimizer
-        optimizer_cpu_offload optimizer_offload_fraction main_params_dtype
-        num_layers hidden_size num_attention_heads num_query_groups group_query_attention kv_channels ffn_hidden_size
-        swiglu gated_linear_unit vocab_size padded_vocab_size untie_embeddings_and_output_weights normalization
-        add_bias_linear disable_bias_linear add_qkv_bias qk_layernorm position_embedding_type
-        use_rotary_position_embeddings rotary_base max_position_embeddings num_experts num_moe_experts moe_router_topk
-        moe_ffn_hidden_size moe_shared_expert_intermediate_size moe_layer_freq moe_router_enable_expert_bias
-        multi_latent_attention kv_lora_rank q_lora_rank qk_head_dim qk_pos_emb_head_dim v_head_dim
-        hybrid_override_pattern hybrid_layer_pattern linear_attention_freq mtp_num_layers activation bias
-        share_embeddings_and_output_weights transformer_block_type precision
+        torch_fsdp2_no_reshard_after_forward optimizer=stack.optimizer attention_backend=stack.attention
+        use_flash_attn grad_reduce_in_bf16 grad_reduce_in_fp32 accumulate_allreduce_grads_in_fp32
+        main_grads_dtype=stack.gradients exp_avg_dtype=stack.moments exp_avg_sq_dtype use_precision_aware_optimizer
+        optimizer_cpu_offload optimizer_offload_fraction main_params_dtype num_layers hidden_size num_attention_heads
+        num_query_groups group_query_attention kv_channels ffn_hidden_size swiglu gated_linear_unit vocab_size
+        padded_vocab_size untie_embeddings_and_output_weights normalization add_bias_linear disable_bias_linear
+        add_qkv_bias qk_layernorm position_embedding_type use_rotary_position_embeddings rotary_base
+        max_position_embeddings num_experts num_moe_experts moe_router_topk moe_ffn_hidden_size
+        moe_shared_expert_intermediate_size moe_layer_freq moe_router_enable_expert_bias multi_latent_attention
+        kv_lora_rank q_lora_rank qk_head_dim qk_pos_emb_head_dim v_head_dim hybrid_override_pattern
+        hybrid_layer_pattern linear_attention_freq mtp_num_layers activation bias share_embeddings_and_output_weights
+        transformer_block_type precision
     """),
     harmless=_words("""
         adam_* *_eps *epsilon adlr_autoresume* lr lr_* min_lr decoupled_* weight_decay* start_weight_decay
         end_weight_decay wd_* wsd_* clip_grad lion_* muon_* sgd_momentum soap_* adaptive_muon_* loss_scale*
         initial_loss_scale min_loss_scale hysteresis warmup apply_wd_* no_weight_decay* override_opt_param_scheduler
-        use_checkpoint_opt_param_scheduler head_lr_mult
-        train_iters train_samples train_epochs exit_* eval_* start_eval_at_iter skip_train iterations_to_skip
-        full_validation multiple_validation_sets validation_* manual_gc* test_mode train_sync_interval
-        empty_unused_memory_level decrease_batch_size_if_needed gpu_sniff_test_interval check_weight_hash*
-        log_* timing_log* tensorboard_* wandb_* mlflow_* comet_* logging_level one_logger* no_one_logger
-        enable_one_logger otel_* throughput_window_size memory_keys runtime_time_unit app_tag_run_*
-        save save_* load load_* no_save_* no_load_* non_persistent_* ckpt_* dist_ckpt_* use_dist_ckpt finetune
-        pretrained_checkpoint most_recent_k auto_detect_ckpt_format async_* *fully_parallel_* use_checkpoint_args
-        use_mp_args* use_tokenizer_model* exit_on_missing_checkpoint strict_fsdp_dtensor_load replication*
-        use_persistent_ckpt_worker override_ckpt_iteration verify_integrity
+        use_checkpoint_opt_param_scheduler head_lr_mult train_iters train_samples train_epochs exit_* eval_*
+        start_eval_at_iter skip_train iterations_to_skip full_validation multiple_validation_sets validation_*
+        manual_gc* test_mode train_sync_interval empty_unused_memory_level decrease_batch_size_if_needed
+        gpu_sniff_test_interval check_weight_hash* log_* timing_log* tensorboard_* wandb_* mlflow_* comet_*
+        logging_level one_logger* no_one_logger enable_one_logger otel_* throughput_window_size memory_keys
+        runtime_time_unit app_tag_run_* save save_* load load_* no_save_* no_load_* non_persistent_* ckpt_*
+        dist_ckpt_* use_dist_ckpt finetune pretrained_checkpoint most_recent_k auto_detect_ckpt_format async_*
+        *fully_parallel_* use_checkpoint_args use_mp_args* use_tokenizer_model* exit_on_missing_checkpoint
+        strict_fsdp_dtensor_load replication* use_persistent_ckpt_worker override_ckpt_iteration verify_integrity
         *data_path *_data_path data_args_path data_cache_path data_impl data_sharding no_data_sharding split mock_data
         dataloader_* num_workers vocab_file merge_file vocab_extra_ids tokenizer* *tokenizer_* special_tokens
-        tiktoken_*
-        null_tokenizer_* chat_template trust_remote_code make_vocab_size_divisible_by pad_vocab_size reset_*
-        eod_mask_loss
-        fim_* per_split_data_args_path num_dataset_builder_threads *mmap_bin_files object_storage_cache_path
-        create_attention_mask_in_dataloader no_create_attention_mask_in_dataloader mid_level_dataset_surplus
-        seed *rng_tracker data_parallel_random_init init_method* embedding_init* *_init_method* perform_initialization
-        use_cpu_initialization init_model_with_meta_device
-        profile* use_pytorch_profiler use_nsys_profiler pytorch_profiler_* record_* memory_snapshot_path nvtx_ranges
+        tiktoken_* null_tokenizer_* chat_template trust_remote_code make_vocab_size_divisible_by pad_vocab_size
+        reset_* eod_mask_loss fim_* per_split_data_args_path num_dataset_builder_threads *mmap_bin_files
+        object_storage_cache_path create_attention_mask_in_dataloader no_create_attention_mask_in_dataloader
+        mid_level_dataset_surplus seed *rng_tracker data_parallel_random_init init_method* embedding_init*
+        *_init_method* perform_initialization use_cpu_initialization init_model_with_meta_device profile*
+        use_pytorch_profiler use_nsys_profiler pytorch_profiler_* record_* memory_snapshot_path nvtx_ranges
         distributed_backend distributed_timeout* local_rank rank lazy_mpu_init nccl_communicator_config_path
         use_tp_pp_dp_mapping use_gloo_process_groups no_use_gloo* enable_gloo* flight_recorder_* rerun_*
-        error_injection_*
-        inprocess_* check_for_* no_check_for_* straggler_* disable_straggler* enable_straggler* ft_* enable_ft_package
-        calc_ft_timeouts enable_msc disable_msc enable_experimental config_logger_dir
-        hidden_dropout attention_dropout dropout* *_dropout rotary_* rope_* use_rope_scaling no_rope_*
-        apply_rope_fusion
+        error_injection_* inprocess_* check_for_* no_check_for_* straggler_* disable_straggler* enable_straggler* ft_*
+        enable_ft_package calc_ft_timeouts enable_msc disable_msc enable_experimental config_logger_dir hidden_dropout
+        attention_dropout dropout* *_dropout rotary_* rope_* use_rope_scaling no_rope_* apply_rope_fusion
         no_rope_fusion mscale* beta_fast beta_slow yarn_* original_max_position_embeddings no_position_embedding
         apply_query_key_layer_scaling attention_softmax_in_fp32 layernorm_* apply_layernorm_1p softmax_scale
         apply_residual_connection_post_layernorm openai_gelu transformer_impl use_mcore_models use_legacy_models spec
         bias_*_fusion no_bias_*_fusion masked_softmax_fusion no_masked_softmax_fusion persist_layer_norm
-        no_persist_layer_norm gradient_accumulation_fusion no_gradient_accumulation_fusion
-        memory_efficient_layer_norm cross_entropy_loss_fusion cross_entropy_fusion_impl fused_*
-        overlap_grad_reduce overlap_param_gather overlap_p2p_comm* no_overlap_p2p_communication batch_p2p_*
-        align_* no_align_* *_comm_backend ddp_* calculate_per_token_loss
-        average_in_collective bucket_size *average_in_collective gradient_reduce_div_fusion
-        no_gradient_reduce_div_fusion
-        moe_router_load_balancing_type moe_aux_loss_coeff moe_z_loss_coeff moe_router_score_function moe_router_dtype
-        moe_router_pre_softmax moe_router_topk_scaling_factor moe_router_num_groups moe_router_group_topk
-        moe_router_bias_update_rate moe_input_jitter_eps moe_per_layer_logging moe_grouped_gemm moe_permute_fusion
-        moe_router_fusion moe_token_dispatcher_type moe_enable_deepep moe_router_force_load_balancing
-        moe_use_upcycling
-        moe_token_drop_policy moe_routing_trace* hysteresis rl_* grpo_* inference_* langrl_* img_* dino_* vision_*
-        retriever_* bert_* biencoder_* ict_* swin_* logits_* kitchen_* iter_per_epoch onnx_safe
-        data_per_class_fraction
-        classes_fraction mask_* patch_dim num_channels num_classes titles_data_path query_in_block_prob sample_rate
-        short_seq_prob tool_* fp8_margin fp8_interval fp8_amax* fp8_wgrad no_fp8_wgrad mtp_loss_scaling_factor
-        name resume* restore* exp_manager exp_dir explicit_log_dir devices num_nodes accelerator trainer.* run cluster
-        rank_* transformer_pipeline_* data.* optim.* scheduler.* megatron_amp_O2 gc_interval nsys_profile peft.*
-        data_parallel_size heterogeneous_* yaml_cfg encoder_num_layers decoder_num_layers decoder_seq_length
-        encoder_* filter_warnings modules_to_filter store_param_remainders *pin_cpu_*
-        fsdp_all_gather_in_start_param_sync
-        softmax_type tp_comm_bulk_* tp_comm_split_* tp_comm_atomic_* tp_comm_overlap_* cpu_offloading_* qk_clip_* dsa_*
-        linear_conv_* linear_key_* linear_value_* linear_num_* moe_flex_* moe_hybridep_* moe_deepep_* moe_*_dtype
-        cuda_graph_* mhc_* clone_scatter_* batch_invariant_* mamba_* gdp_* min_offloaded_* moe_paged_stash_*
-        deterministic_mode deallocate_pipeline_outputs *_func activation_func* glu_linear_offset mup_* *_func
-        fake_process_group dump_param_* indexer_* embedding_path grad_norm_skip_threshold
+        no_persist_layer_norm gradient_accumulation_fusion no_gradient_accumulation_fusion memory_efficient_layer_norm
+        cross_entropy_loss_fusion cross_entropy_fusion_impl fused_* overlap_grad_reduce overlap_param_gather
+        overlap_p2p_comm* no_overlap_p2p_communication batch_p2p_* align_* no_align_* *_comm_backend ddp_*
+        calculate_per_token_loss average_in_collective bucket_size *average_in_collective gradient_reduce_div_fusion
+        no_gradient_reduce_div_fusion moe_router_load_balancing_type moe_aux_loss_coeff moe_z_loss_coeff
+        moe_router_score_function moe_router_dtype moe_router_pre_softmax moe_router_topk_scaling_factor
+        moe_router_num_groups moe_router_group_topk moe_router_bias_update_rate moe_input_jitter_eps
+        moe_per_layer_logging moe_grouped_gemm moe_permute_fusion moe_router_fusion moe_token_dispatcher_type
+        moe_enable_deepep moe_router_force_load_balancing moe_use_upcycling moe_token_drop_policy moe_routing_trace*
+        hysteresis rl_* grpo_* inference_* langrl_* img_* dino_* vision_* retriever_* bert_* biencoder_* ict_* swin_*
+        logits_* kitchen_* iter_per_epoch onnx_safe data_per_class_fraction classes_fraction mask_* patch_dim
+        num_channels num_classes titles_data_path query_in_block_prob sample_rate short_seq_prob tool_* fp8_margin
+        fp8_interval fp8_amax* fp8_wgrad no_fp8_wgrad mtp_loss_scaling_factor name resume* restore* exp_manager
+        exp_dir explicit_log_dir devices num_nodes accelerator trainer.* run cluster rank_* transformer_pipeline_*
+        data.* optim.* scheduler.* megatron_amp_O2 gc_interval nsys_profile peft.* data_parallel_size heterogeneous_*
+        yaml_cfg encoder_num_layers decoder_num_layers decoder_seq_length encoder_* filter_warnings modules_to_filter
+        store_param_remainders *pin_cpu_* fsdp_all_gather_in_start_param_sync softmax_type tp_comm_bulk_*
+        tp_comm_split_* tp_comm_atomic_* tp_comm_overlap_* cpu_offloading_* qk_clip_* dsa_* linear_conv_* linear_key_*
+        linear_value_* linear_num_* moe_flex_* moe_hybridep_* moe_deepep_* moe_*_dtype cuda_graph_* mhc_*
+        clone_scatter_* batch_invariant_* mamba_* gdp_* min_offloaded_* moe_paged_stash_* deterministic_mode
+        deallocate_pipeline_outputs *_func activation_func* glu_linear_offset mup_* *_func fake_process_group
+        dump_param_* indexer_* embedding_path grad_norm_skip_threshold
     """),
     usual=_usual("""
         fp8_param_gather=false cp_comm_type=['p2p'] cp_comm_type=p2p params_dtype=torch.bfloat16
@@ -289,10 +278,9 @@ MEGATRON = ProgramKeys(
 )
 
 _TRAINING_ARGUMENTS = """
-    per_device_train_batch_size=micro_batch gradient_accumulation_steps=microbatches
-    gradient_checkpointing bf16 fp16 optim=stack.optimizer torch_compile=stack.compiled
-    attn_implementation=stack.attention use_liger_kernel deepspeed fsdp fsdp_config
-    model_name_or_path max_seq_length=sequence max_length=sequence model_max_length=sequence
+    per_device_train_batch_size=micro_batch gradient_accumulation_steps=microbatches gradient_checkpointing bf16 fp16
+    optim=stack.optimizer torch_compile=stack.compiled attn_implementation=stack.attention use_liger_kernel deepspeed
+    fsdp fsdp_config model_name_or_path max_seq_length=sequence max_length=sequence model_max_length=sequence
     load_in_4bit use_peft lora_r=stack.adapter_rank torch_dtype dtype
 """
 _TRAINING_HARMLESS = """
@@ -305,12 +293,10 @@ _TRAINING_HARMLESS = """
     *_tokens cache_dir model_revision use_fast_tokenizer streaming stage plot_loss val_size max_samples lora_alpha
     lora_dropout lora_target* use_rslora use_dora neftune* beta *_beta *_loss loss_type pref_* dpo_* kto_* simpo_*
     tf32 bf16_full_eval fp16_full_eval project logging_dir trackio* use_cpu no_cuda jit_mode_eval
-    half_precision_backend
-    auto_find_batch_size full_determinism torch_empty_cache_steps average_tokens_across_devices
-    gradient_checkpointing_kwargs
-    torch_compile_* optim_args accelerator_config restore_* completion_only_loss assistant_only_loss chat_template*
-    lora_task_type use_reentrant_gc flash_attn_* master_addr master_port ray_* bnb_4bit_* use_bnb_nested_quant
-    launcher skip_memory_metrics
+    half_precision_backend auto_find_batch_size full_determinism torch_empty_cache_steps average_tokens_across_devices
+    gradient_checkpointing_kwargs torch_compile_* optim_args accelerator_config restore_* completion_only_loss
+    assistant_only_loss chat_template* lora_task_type use_reentrant_gc flash_attn_* master_addr master_port ray_*
+    bnb_4bit_* use_bnb_nested_quant launcher skip_memory_metrics
 """
 TRAINER = ProgramKeys(
     program="arguments of Hugging Face's Trainer",
@@ -348,8 +334,7 @@ AXOLOTL = ProgramKeys(
     used=_used("""
         base_model micro_batch_size=micro_batch gradient_accumulation_steps=microbatches sequence_len=sequence
         optimizer=stack.optimizer adapter lora_r=stack.adapter_rank load_in_4bit load_in_8bit bf16 bfloat16 fp16
-        float16
-        gradient_checkpointing flash_attention sdp_attention xformers_attention eager_attention
+        float16 gradient_checkpointing flash_attention sdp_attention xformers_attention eager_attention
         attn_implementation=stack.attention deepspeed fsdp fsdp_config fsdp_version tensor_parallel_size=tensor
         context_parallel_size=context sequence_parallel_degree=context dp_shard_size dp_replicate_size
         torch_compile=stack.compiled liger_fused_linear_cross_entropy cut_cross_entropy chunked_cross_entropy
@@ -363,107 +348,85 @@ AXOLOTL = ProgramKeys(
         num_epochs max_steps warmup_* learning_rate *_lr lr_* cosine_* weight_decay max_grad_norm adam_* optim_args
         train_on_inputs group_by_length logging_steps use_* wandb_* mlflow_* comet_* trackio_* gradio_* otel_*
         special_tokens tokens added_tokens_overrides early_stopping_patience resume_from_checkpoint
-        auto_resume_from_checkpoints local_rank seed debug loss_watchdog_* gradient_checkpointing_kwargs tf32
-        plugins is_*_derived_model rl beta trl dpo_* kto_* orpo_* roles_to_train train_on_eos remove_unused_columns
+        auto_resume_from_checkpoints local_rank seed debug loss_watchdog_* gradient_checkpointing_kwargs tf32 plugins
+        is_*_derived_model rl beta trl dpo_* kto_* orpo_* roles_to_train train_on_eos remove_unused_columns
         dataloader_* xformers_* s2_attention flash_attn_rms_norm liger_rope liger_rms_norm* liger_layer_norm
-        liger_swiglu
-        liger_glu_activation gc_steps load_best_model_at_end metric_for_best_model greater_is_better ddp_*
-        curriculum_*
-        excess_length_strategy min_sample_len chat_template_kwargs profiler_* lora_mlp_kernel lora_qkv_kernel
-        lora_o_kernel include_* low_cpu_mem_usage ring_attn_func heads_k_stride overrides_of_model_config
-        revision_of_model multipack_* pretrain_multipack_* flash_attn_fuse_* flash_attn_cross_entropy neftune*
-        skip_prepare_dataset
+        liger_swiglu liger_glu_activation gc_steps load_best_model_at_end metric_for_best_model greater_is_better
+        ddp_* curriculum_* excess_length_strategy min_sample_len chat_template_kwargs profiler_* lora_mlp_kernel
+        lora_qkv_kernel lora_o_kernel include_* low_cpu_mem_usage ring_attn_func heads_k_stride
+        overrides_of_model_config revision_of_model multipack_* pretrain_multipack_* flash_attn_fuse_*
+        flash_attn_cross_entropy neftune* skip_prepare_dataset
     """),
     usual=_usual("ddp=true experts_implementation=grouped_mm"),
 )
-_FSDP_HARMLESS = _words("""
-    auto_wrap_policy backward_prefetch* forward_prefetch cpu_ram_efficient_loading min_num_params state_dict_type
-    sync_module_states transformer_layer_cls_to_wrap use_orig_params final_state_dict_type
-""")
 ACCELERATE = ProgramKeys(
     program="a YAML of accelerate",
     stack="eager",
     marks=_words("compute_environment distributed_type deepspeed_config.zero_stage megatron_lm_config"),
     used=_used("""
         distributed_type num_processes=gpus num_machines mixed_precision downcast_bf16
-        gradient_accumulation_steps=microbatches
-        deepspeed_config.zero_stage=zero_stage deepspeed_config.gradient_accumulation_steps=microbatches
-        deepspeed_config.offload_optimizer_device deepspeed_config.offload_param_device
-        deepspeed_config.deepspeed_config_file
-        fsdp_config.fsdp_sharding_strategy fsdp_config.fsdp_reshard_after_forward fsdp_config.fsdp_offload_params
-        fsdp_config.fsdp_activation_checkpointing fsdp_config.fsdp_version
-        parallelism_config.parallelism_config_tp_size=tensor parallelism_config.parallelism_config_cp_size=context
-        parallelism_config.parallelism_config_sp_size=context parallelism_config.parallelism_config_dp_shard_size
-        parallelism_config.parallelism_config_dp_replicate_size
-        megatron_lm_config.megatron_lm_tp_degree=tensor megatron_lm_config.megatron_lm_pp_degree=pipeline
-        megatron_lm_config.megatron_lm_num_micro_batches=microbatches
-        megatron_lm_config.megatron_lm_sequence_parallelism megatron_lm_config.megatron_lm_recompute_activations
-        megatron_lm_config.megatron_lm_use_distributed_optimizer
-        dynamo_config.dynamo_backend
+        gradient_accumulation_steps=microbatches dynamo_config.dynamo_backend
+        deepspeed_config: zero_stage=zero_stage gradient_accumulation_steps=microbatches offload_optimizer_device
+            offload_param_device deepspeed_config_file
+        fsdp_config: fsdp_sharding_strategy fsdp_reshard_after_forward fsdp_offload_params
+            fsdp_activation_checkpointing fsdp_version
+        parallelism_config: parallelism_config_tp_size=tensor parallelism_config_cp_size=context
+            parallelism_config_sp_size=context parallelism_config_dp_shard_size parallelism_config_dp_replicate_size
+        megatron_lm_config: megatron_lm_tp_degree=tensor megatron_lm_pp_degree=pipeline
+            megatron_lm_num_micro_batches=microbatches megatron_lm_sequence_parallelism
+            megatron_lm_recompute_activations megatron_lm_use_distributed_optimizer
     """),
-    harmless=_words(f"""
+    harmless=_words("""
         compute_environment debug machine_rank main_process_ip main_process_port main_training_function rdzv_*
-        same_network
-        gpu_ids tpu_* use_cpu enable_cpu_affinity command_file commands mpirun_config fp8_config
-        deepspeed_config.zero3_* deepspeed_config.gradient_clipping deepspeed_config.deepspeed_multinode_launcher
-        deepspeed_config.deepspeed_hostfile deepspeed_config.deepspeed_inclusion_filter
-        deepspeed_config.offload_*_nvme_path
-        deepspeed_config.deepspeed_exclusion_filter deepspeed_config.deepspeed_moe_layer_cls_names
-        megatron_lm_config.megatron_lm_gradient_clipping dynamo_config.dynamo_mode dynamo_config.dynamo_use_*
-        parallelism_config.parallelism_config_*_comm_strategy parallelism_config.parallelism_config_*_backend
-        {" ".join(f"fsdp_config.fsdp_{name}" for name in sorted(_FSDP_HARMLESS))}
+        same_network gpu_ids tpu_* use_cpu enable_cpu_affinity command_file commands mpirun_config fp8_config
+        megatron_lm_config.megatron_lm_gradient_clipping
+        deepspeed_config: zero3_* gradient_clipping deepspeed_multinode_launcher deepspeed_hostfile
+            deepspeed_inclusion_filter offload_*_nvme_path deepspeed_exclusion_filter deepspeed_moe_layer_cls_names
+        dynamo_config: dynamo_mode dynamo_use_*
+        parallelism_config: parallelism_config_*_comm_strategy parallelism_config_*_backend
+        fsdp_config: fsdp_auto_wrap_policy fsdp_backward_prefetch* fsdp_forward_prefetch
+            fsdp_cpu_ram_efficient_loading fsdp_min_num_params fsdp_state_dict_type fsdp_sync_module_states
+            fsdp_transformer_layer_cls_to_wrap fsdp_use_orig_params fsdp_final_state_dict_type
     """),
     usual=_usual(""),
 )
-_ACTOR = "actor_rollout_ref.actor."
 VERL = ProgramKeys(
     program="a configuration of verl",
     stack="FSDP2",
     marks=_words("actor_rollout_ref"),
-    used=_used(f"""
-        actor_rollout_ref.model.path actor_rollout_ref.model.enable_gradient_checkpointing
-        actor_rollout_ref.model.lora_rank=stack.adapter_rank actor_rollout_ref.model.use_liger
-        actor_rollout_ref.model.use_fused_kernels
-        {_ACTOR}strategy {_ACTOR}ppo_mini_batch_size {_ACTOR}ppo_micro_batch_size_per_gpu=micro_batch
-        {_ACTOR}ulysses_sequence_parallel_size=context {_ACTOR}optim.optimizer=stack.optimizer
-        {_ACTOR}fsdp_config.ulysses_sequence_parallel_size=context {_ACTOR}fsdp_config.param_offload
-        {_ACTOR}fsdp_config.optimizer_offload {_ACTOR}fsdp_config.offload_policy
-        {_ACTOR}fsdp_config.fsdp_size=shard_ranks
-        {_ACTOR}fsdp_config.reshard_after_forward {_ACTOR}fsdp_config.model_dtype
-        {_ACTOR}megatron.tensor_model_parallel_size=tensor {_ACTOR}megatron.pipeline_model_parallel_size=pipeline
-        {_ACTOR}megatron.context_parallel_size=context {_ACTOR}megatron.expert_model_parallel_size=expert
-        {_ACTOR}megatron.expert_tensor_parallel_size=expert_tensor
-        {_ACTOR}megatron.virtual_pipeline_model_parallel_size=virtual
-        {_ACTOR}megatron.param_offload {_ACTOR}megatron.optimizer_offload {_ACTOR}megatron.grad_offload
-        {_ACTOR}megatron.sequence_parallel {_ACTOR}megatron.use_distributed_optimizer
-        actor_rollout_ref.rollout.n data.max_prompt_length data.max_response_length data.train_batch_size
-        trainer.nnodes trainer.n_gpus_per_node
+    used=_used("""
+        actor_rollout_ref.rollout.n
+        actor_rollout_ref.model: path enable_gradient_checkpointing lora_rank=stack.adapter_rank use_liger
+            use_fused_kernels
+        actor_rollout_ref.actor: strategy ppo_mini_batch_size ppo_micro_batch_size_per_gpu=micro_batch
+            ulysses_sequence_parallel_size=context optim.optimizer=stack.optimizer
+        actor_rollout_ref.actor.fsdp_config: ulysses_sequence_parallel_size=context param_offload optimizer_offload
+            offload_policy fsdp_size=shard_ranks reshard_after_forward model_dtype
+        actor_rollout_ref.actor.megatron: tensor_model_parallel_size=tensor pipeline_model_parallel_size=pipeline
+            context_parallel_size=context expert_model_parallel_size=expert expert_tensor_parallel_size=expert_tensor
+            virtual_pipeline_model_parallel_size=virtual param_offload optimizer_offload grad_offload
+            sequence_parallel use_distributed_optimizer
+        data: max_prompt_length max_response_length train_batch_size
+        trainer: nnodes n_gpus_per_node
     """),
-    harmless=_words(f"""
+    harmless=_words("""
         data algorithm trainer reward* custom_reward_function critic ray_* global_profiler transfer_queue hydra
-        defaults
-        *._target_ actor_rollout_ref.rollout actor_rollout_ref.ref actor_rollout_ref.hybrid_engine
-        actor_rollout_ref.nccl_timeout
-        {_ACTOR}optim.* {_ACTOR}clip_* {_ACTOR}*_coeff {_ACTOR}*_coef {_ACTOR}*kl_loss* {_ACTOR}loss_*
-        {_ACTOR}policy_loss
-        {_ACTOR}ppo_epochs {_ACTOR}shuffle {_ACTOR}data_loader_seed {_ACTOR}checkpoint {_ACTOR}profiler
-        {_ACTOR}grad_clip
-        {_ACTOR}router_replay {_ACTOR}rollout_n {_ACTOR}tau_* {_ACTOR}calculate_* {_ACTOR}freeze_vision_tower
-        {_ACTOR}fsdp_config.wrap_policy {_ACTOR}fsdp_config.seed {_ACTOR}fsdp_config.full_determinism
-        {_ACTOR}fsdp_config.forward_* {_ACTOR}fsdp_config.use_orig_params {_ACTOR}fsdp_config.strategy
-        {_ACTOR}megatron.seed {_ACTOR}megatron.*dist_checkpointing* {_ACTOR}megatron.*mbridge
-        actor_rollout_ref.model.tokenizer_path actor_rollout_ref.model.hf_config_path actor_rollout_ref.model.use_shm
-        actor_rollout_ref.model.trust_remote_code actor_rollout_ref.model.custom_chat_template
-        actor_rollout_ref.model.external_lib actor_rollout_ref.model.lora_alpha actor_rollout_ref.model.target_modules
-        actor_rollout_ref.model.use_remove_padding {_ACTOR}use_remove_padding
-        actor_rollout_ref.model.fused_kernel_options actor_rollout_ref.model.mtp.*_* actor_rollout_ref.model.mtp.method
+        defaults *._target_
+        actor_rollout_ref: rollout ref hybrid_engine nccl_timeout
+        actor_rollout_ref.actor: optim.* clip_* *_coeff *_coef *kl_loss* loss_* policy_loss ppo_epochs shuffle
+            data_loader_seed checkpoint profiler grad_clip router_replay rollout_n tau_* calculate_*
+            freeze_vision_tower use_remove_padding
+        actor_rollout_ref.actor.fsdp_config: wrap_policy seed full_determinism forward_* use_orig_params strategy
+        actor_rollout_ref.actor.megatron: seed *dist_checkpointing* *mbridge
+        actor_rollout_ref.model: tokenizer_path hf_config_path use_shm trust_remote_code custom_chat_template
+            external_lib lora_alpha target_modules use_remove_padding fused_kernel_options
+        actor_rollout_ref.model.mtp: *_* method
     """),
-    usual=_usual(f"""
-        {_ACTOR}ppo_max_token_len_per_gpu=16384 {_ACTOR}use_torch_compile=true
-        {_ACTOR}fsdp_config.use_torch_compile=true
-        {_ACTOR}megatron.use_remove_padding=true
-        {_ACTOR}fsdp_config.dtype=bfloat16 {_ACTOR}megatron.dtype=bfloat16
+    usual=_usual("""
         actor_rollout_ref.model.mtp.speculative_algorithm=eagle
+        actor_rollout_ref.actor: ppo_max_token_len_per_gpu=16384 use_torch_compile=true
+        actor_rollout_ref.actor.fsdp_config: use_torch_compile=true dtype=bfloat16
+        actor_rollout_ref.actor.megatron: use_remove_padding=true dtype=bfloat16
     """),
 )
 _AXES = "data fsdp fsdp_transpose tensor context pipeline expert tensor_sequence sequence"
@@ -474,33 +437,32 @@ MAXTEXT = ProgramKeys(
     | {f"{where}_{axis}_parallelism" for where in ("ici", "dcn") for axis in _AXES.split()},
     used=_used(f"""
         model_name per_device_batch_size max_target_length=sequence gradient_accumulation_steps=microbatches
-        remat_policy
-        {" ".join(f"ici_{axis}_parallelism dcn_{axis}_parallelism" for axis in _AXES.split())}
+        remat_policy {" ".join(f"ici_{axis}_parallelism dcn_{axis}_parallelism" for axis in _AXES.split())}
         quantization base_emb_dim base_num_query_heads base_num_kv_heads base_mlp_dim base_num_decoder_layers head_dim
         base_moe_mlp_dim num_experts num_experts_per_tok vocab_size global_parameter_scale logits_via_embedding
         first_num_dense_layers shared_experts q_lora_rank kv_lora_rank qk_nope_head_dim qk_rope_head_dim v_head_dim
-        attention_type use_qk_norm mlp_activations decoder_block
-        attention opt_type=stack.optimizer mu_dtype weight_dtype optimizer_memory_host_offload
-        parameter_memory_host_offload num_pipeline_repeats=virtual num_pipeline_microbatches
+        attention_type use_qk_norm mlp_activations decoder_block attention opt_type=stack.optimizer mu_dtype
+        weight_dtype optimizer_memory_host_offload parameter_memory_host_offload num_pipeline_repeats=virtual
+        num_pipeline_microbatches
     """),
     harmless=_words("""
         run_name *_output_directory load_* hf_* *checkpoint* metrics_* gcs_* *wandb* save_* dataset_* tokenize*
-        train_*
-        eval_* grain_* olmo_* steps log_* learning_rate* *warmup* wsd_* adam_* *_seed *data_shuffl* enable_dropout
-        dropout_rate packing max_corpus_chars add_bos add_eos *profile* *goodput* *tensorboard* *monitor* dump_* jax_*
-        compile_topology* compiled_trainstep_file hardware mesh_axes logical_axis_rules data_sharding base_config
-        normalization_layer_epsilon rope_* *_rope_* init_weights_seed prompt *prefill* decode_* inference_* vertex_*
-        enable_* reuse_example_batch use_chat_template chat_template* max_segments_per_seq gradient_clipping_threshold
-        dtype sa_* local_sa_* megablox sparse_matmul capacity_factor load_balance_loss_weight norm_topk_prob
-        routed_* z_loss* max_position_embeddings original_max_position_embeddings mscale beta_fast beta_slow
-        scan_layers param_scan_axis allow_split_physical_axes num_slices attn_logits_soft_cap final_logits_soft_cap
-        matmul_precision *_for_vit *_for_audio use_multimodal shardy log_config stack_prefill_result_cache
-        *_tile_* indexer_* moba_* gdn_* engram_* diloco_* dcn_bandwidth_* distill_* elastic_* mhc_* muon_* *_placeholder
-        block_diffusion_* *_path ragged_* prometheus_port managed_* mtp_loss* mtp_eval* kv_quant_* cost_estimate_*
-        decoder_layer_input context mlpw* moe_mlpw* query_proj key_proj value_proj kv_proj qkv_proj out_proj *_wa_proj
-        mla_q mla_kv attention_out *_calibration_method *axis_order abort_on_* *_sharding logical_axis_rules*
-        max_checkify max_inflight* model_call_mode multi_sampling internal_compile* pure_nnx* heartbeat* debug_*
-        override_* expansion_factor_real_data num_epoch use_iota_embed xla_* libtpu_init_args
+        train_* eval_* grain_* olmo_* steps log_* learning_rate* *warmup* wsd_* adam_* *_seed *data_shuffl*
+        enable_dropout dropout_rate packing max_corpus_chars add_bos add_eos *profile* *goodput* *tensorboard*
+        *monitor* dump_* jax_* compile_topology* compiled_trainstep_file hardware mesh_axes logical_axis_rules
+        data_sharding base_config normalization_layer_epsilon rope_* *_rope_* init_weights_seed prompt *prefill*
+        decode_* inference_* vertex_* enable_* reuse_example_batch use_chat_template chat_template*
+        max_segments_per_seq gradient_clipping_threshold dtype sa_* local_sa_* megablox sparse_matmul capacity_factor
+        load_balance_loss_weight norm_topk_prob routed_* z_loss* max_position_embeddings
+        original_max_position_embeddings mscale beta_fast beta_slow scan_layers param_scan_axis
+        allow_split_physical_axes num_slices attn_logits_soft_cap final_logits_soft_cap matmul_precision *_for_vit
+        *_for_audio use_multimodal shardy log_config stack_prefill_result_cache *_tile_* indexer_* moba_* gdn_*
+        engram_* diloco_* dcn_bandwidth_* distill_* elastic_* mhc_* muon_* *_placeholder block_diffusion_* *_path
+        ragged_* prometheus_port managed_* mtp_loss* mtp_eval* kv_quant_* cost_estimate_* decoder_layer_input context
+        mlpw* moe_mlpw* query_proj key_proj value_proj kv_proj qkv_proj out_proj *_wa_proj mla_q mla_kv attention_out
+        *_calibration_method *axis_order abort_on_* *_sharding logical_axis_rules* max_checkify max_inflight*
+        model_call_mode multi_sampling internal_compile* pure_nnx* heartbeat* debug_* override_*
+        expansion_factor_real_data num_epoch use_iota_embed xla_* libtpu_init_args
     """),
     usual=_usual("weight_dtype=float32 grad_dtype=float32"),
 )
@@ -525,28 +487,24 @@ HUB = ProgramKeys(
     """),
     harmless=_words("""
         architectures auto_map _name_or_path name_or_path transformers_version torch_dtype dtype *_token_id
-        *_token_ids
-        *_token_index *_token *_dropout *_pdrop dropout *_eps *epsilon initializer_range *_init* init_* use_cache
-        max_position_embeddings n_ctx max_seq_len* max_length rope_* *_rope_* *rotary* mrope* partial_rotary_factor
-        hidden_act hidden_activation activation_function act_fn *_act activation pretraining_tp return_dict* output_*
-        use_return_dict
-        task_specific_params is_decoder add_cross_attention scale_attn_* reorder_and_upcast_attn summary_*
-        attn_implementation _attn_implementation* _flash_attn* use_flash_attn* attn_config gradient_checkpointing
-        router_* norm_topk_prob *routed_scaling_factor scoring_func topk_method topk_group n_group num_expert_group
-        aux_loss* *_aux_loss* *_loss_coef* seq_aux ep_size query_pre_attn_scalar *_softcapping *_soft_cap logit_scale
-        logits_scaling *_multiplier embedding_scale residual_scale scale_emb scale_depth dim_model_base temperature*
-        cache_implementation clip_qkv max_window_layers sliding_window_pattern layer_norm_type parallel_attn
-        attention_out_bias original_max_position_embeddings original_rope* bias alibi parametric_sequence_length
-        swiglu_limit experts_per_token num_attention_groups no_rope_layer* use_rope* attn_temperature_tuning
-        floor_scale
-        attn_scale rms_norm* norm_* vision_config audio_config vision_* audio_* image_* video_* mm_* projector_*
-        *_projector*
-        tokenizer_class *_token_name id2label label2id problem_type finetuning_task pruned_heads torchscript
-        for_llm_class attention_chunk_size interleaved_* multimodal* chunk_size_feed_forward decoder_start* bad_words*
-        tie_encoder_decoder use_bfloat16 is_llama_config moe_router_* use_moe moe_gate* layernorm* unsloth_* quantize
-        experts_implementation head_type ffn_act_fn use_mla moe_group* boi_* eoi_* eoa_* boa_* attn_logit*
-        final_logit*
-        spatial_merge* language_model* use_expert_bias score_function
+        *_token_ids *_token_index *_token *_dropout *_pdrop dropout *_eps *epsilon initializer_range *_init* init_*
+        use_cache max_position_embeddings n_ctx max_seq_len* max_length rope_* *_rope_* *rotary* mrope*
+        partial_rotary_factor hidden_act hidden_activation activation_function act_fn *_act activation pretraining_tp
+        return_dict* output_* use_return_dict task_specific_params is_decoder add_cross_attention scale_attn_*
+        reorder_and_upcast_attn summary_* attn_implementation _attn_implementation* _flash_attn* use_flash_attn*
+        attn_config gradient_checkpointing router_* norm_topk_prob *routed_scaling_factor scoring_func topk_method
+        topk_group n_group num_expert_group aux_loss* *_aux_loss* *_loss_coef* seq_aux ep_size query_pre_attn_scalar
+        *_softcapping *_soft_cap logit_scale logits_scaling *_multiplier embedding_scale residual_scale scale_emb
+        scale_depth dim_model_base temperature* cache_implementation clip_qkv max_window_layers sliding_window_pattern
+        layer_norm_type parallel_attn attention_out_bias original_max_position_embeddings original_rope* bias alibi
+        parametric_sequence_length swiglu_limit experts_per_token num_attention_groups no_rope_layer* use_rope*
+        attn_temperature_tuning floor_scale attn_scale rms_norm* norm_* vision_config audio_config vision_* audio_*
+        image_* video_* mm_* projector_* *_projector* tokenizer_class *_token_name id2label label2id problem_type
+        finetuning_task pruned_heads torchscript for_llm_class attention_chunk_size interleaved_* multimodal*
+        chunk_size_feed_forward decoder_start* bad_words* tie_encoder_decoder use_bfloat16 is_llama_config
+        moe_router_* use_moe moe_gate* layernorm* unsloth_* quantize experts_implementation head_type ffn_act_fn
+        use_mla moe_group* boi_* eoi_* eoa_* boa_* attn_logit* final_logit* spatial_merge* language_model*
+        use_expert_bias score_function
     """),
     usual=_usual("hidden_act=silu"),
 )

@@ -33,7 +33,7 @@ from app.core.formulas.configurations.program_keys import (
     ProgramKeys,
     flat_settings,
 )
-from app.core.translation import say
+from app.core.translation import value_error
 
 
 def program_of(given: Mapping[str, object]) -> ProgramKeys | None:
@@ -72,12 +72,10 @@ def layout_fields(given: str | Mapping[str, object]) -> ConfiguredLayout | None:
         return _read_layout(keys, flat_settings(document))
     if isinstance(given, Mapping):
         return None
-    raise ValueError(
-        say(
-            "the configuration has no layout: known are those of DeepSpeed (zero_optimization), torchtitan"
-            " (parallelism), Megatron-LM and NeMo (tensor_model_parallel_size), accelerate, axolotl, LLaMA-Factory,"
-            " TRL, MaxText and verl"
-        )
+    raise value_error(
+        "the configuration has no layout: known are those of DeepSpeed (zero_optimization), torchtitan"
+        " (parallelism), Megatron-LM and NeMo (tensor_model_parallel_size), accelerate, axolotl, LLaMA-Factory,"
+        " TRL, MaxText and verl"
     )
 
 
@@ -105,12 +103,9 @@ def _deepspeed(now: ConfigurationReading) -> None:
         count_in({"stage": stage}, "stage")  # says what it must be
     now.fields.setdefault("zero_stage", 0)
     now.fields |= {"sequence_parallel": False}
-    homes = {what: _home(now, f"{zero}offload_{what}") for what in ("optimizer", "param")}
-    optimizer = homes["optimizer"] or ("cpu" if now.on(f"{zero}cpu_offload") else "")
-    parameters = homes["param"] or ("cpu" if now.on(f"{zero}cpu_offload_param") else "")
-    now.offload(optimizer=bool(optimizer), parameters=bool(parameters))
-    if "nvme" in (optimizer, parameters):
-        now.stack["offload_to"] = "NVMe"
+    homes = [now.text(f"{zero}offload_{what}.device").removeprefix("none") for what in ("optimizer", "param")]
+    older = ["cpu" * now.on(f"{zero}cpu_offload{what}") for what in ("", "_param")]
+    _offload(now, homes[0] or older[0], homes[1] or older[1])
     sizes = _DEEPSPEED_SIZES[: 1 if now.numbers.get("batch") else 2]  # of the steps there is a rest then
     auto = [name for name in sizes if now.given.get(name) == "auto"]
     if auto:
@@ -127,9 +122,11 @@ def _deepspeed(now: ConfigurationReading) -> None:
 _DEEPSPEED_SIZES = ("train_micro_batch_size_per_gpu", "gradient_accumulation_steps")
 
 
-def _home(now: ConfigurationReading, name: str) -> str:
-    device = now.text(f"{name}.device")
-    return "" if device in ("", "none") else device
+def _offload(now: ConfigurationReading, optimizer: str, parameters: str) -> None:
+    """Note where both wait, if they leave the GPU."""
+    now.offload(optimizer=bool(optimizer), parameters=bool(parameters))
+    if "nvme" in (optimizer, parameters):
+        now.stack["offload_to"] = "NVMe"
 
 
 _EVERY_SECOND = 2  # stages of an interleaved pipeline on a rank, unless it says how many
@@ -381,7 +378,7 @@ def _accelerate(now: ConfigurationReading) -> None:
     elif now.text("mixed_precision") in ("", "no"):
         now.in_fp32("no mixed_precision")
     if kind not in _ACCELERATED:
-        raise ValueError(say("the distributed_type {kind} of accelerate is not known here", kind=short(kind)))
+        raise value_error("the distributed_type {kind} of accelerate is not known here", kind=short(kind))
     _ACCELERATED[kind](now)
     if now.text("dynamo_config.dynamo_backend") not in ("", "no"):
         now.stack["compiled"] = "yes"
@@ -409,10 +406,7 @@ def _accelerated_deepspeed(now: ConfigurationReading) -> None:
     if path := now.text(f"{own}deepspeed_config_file"):
         now.notes.append(f"the settings of DeepSpeed are in another file, {short(path)}: give that one as the layout")
         now.fields["zero_stage"] = int(found[1]) if (found := _STAGE_BY_NAME.search(path)) else 2
-    homes = [now.text(f"{own}offload_{what}_device") not in ("", "none") for what in ("optimizer", "param")]
-    now.offload(optimizer=homes[0], parameters=homes[1])
-    if "nvme" in (now.text(f"{own}offload_optimizer_device"), now.text(f"{own}offload_param_device")):
-        now.stack["offload_to"] = "NVMe"
+    _offload(now, *(now.text(f"{own}offload_{what}_device").removeprefix("none") for what in ("optimizer", "param")))
 
 
 _ACCELERATED = {

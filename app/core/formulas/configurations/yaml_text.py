@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from app.core.translation import say
+from app.core.translation import value_error
 
 
 def values_of_yaml(text: str) -> Mapping[str, object]:
@@ -20,11 +20,11 @@ def values_of_yaml(text: str) -> Mapping[str, object]:
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1 if error.problem_mark else 1
         problem = str(error.problem)[:100]
-        raise ValueError(
-            say("the configuration is not valid YAML in line {line}: {problem}", line=line, problem=problem)
+        raise value_error(
+            "the configuration is not valid YAML in line {line}: {problem}", line=line, problem=problem
         ) from None
     except (yaml.YAMLError, RecursionError, OverflowError, ValueError) as error:
-        raise ValueError(say("the configuration is not valid YAML: {problem}", problem=str(error)[:100])) from None
+        raise value_error("the configuration is not valid YAML: {problem}", problem=str(error)[:100]) from None
     if aliases:
-        raise ValueError(say("the configuration has aliases of YAML (*…): write out what they stand for"))
+        raise value_error("the configuration has aliases of YAML (*…): write out what they stand for")
     return {str(name): value for name, value in found.items()} if isinstance(found, dict) else {}

@@ -57,9 +57,6 @@ def layer_activation_bytes(
         sequence_parallel: whether norms and dropouts are divided along the sequence too.
         recompute: none, selective (attention scores) or full (everything but the input).
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Korthikanti et al., Reducing Activation Recomputation in Large Transformer Models,
         arXiv:2205.05198, section 4, equations 1 to 6, and table 2.
@@ -115,9 +112,6 @@ def activation_bytes(
         recompute: none, selective (attention scores) or full (everything but the input).
         stages: pipeline stages, at most as many as layers.
         in_flight: micro-batches held at the same time; may be fractional if chunks interleave.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Korthikanti et al., arXiv:2205.05198, section 4.2.3.
@@ -212,9 +206,6 @@ def logits_bytes(tokens: Count, vocabulary: Count, bytes_per_logit: Bytes = 10) 
         vocabulary: entries of the vocabulary.
         bytes_per_logit: bytes stored for each logit.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Counted; Wijmans et al., Cut Your Losses in Large-Vocabulary Language Models,
         arXiv:2411.09009.
@@ -234,9 +225,6 @@ def offload_time(size: Bytes, bandwidth: BytesPerSecond) -> Seconds:
     Args:
         size: bytes that are moved.
         bandwidth: bytes per second in that direction.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         From the definition.
@@ -269,9 +257,6 @@ def width_to_hide_offload(
         utilization: share of the peak that the pass reaches.
         bandwidth: bytes per second to the host.
         flops_per_square: FLOP for each token and each square of the hidden size.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Korthikanti et al., arXiv:2205.05198, section 4 (34 bytes); Rajbhandari et al.,

@@ -27,8 +27,8 @@ from app.core.formulas.step.memory import (
     fullest_stages,
     stage_bytes,
 )
-from app.core.formulas.transformer.parameters import LayerParts
-from app.core.translation import noted, say
+from app.core.formulas.transformer import LayerParts
+from app.core.translation import noted, value_error
 from app.core.units import BYTE, Bytes, Count, Ratio, show
 
 
@@ -271,16 +271,11 @@ def zero_smallest_ranks(
     floor = Fraction(at_least("reserved", reserved, 0)) + count * Fraction(kept)
     room = Fraction(positive("memory", memory)) - floor
     if room < 0 or (shared and not room):
-        raise ValueError(
-            say(
-                "{name} must be above the {floor} that stage {stage} and the reserved memory take"
-                " on every rank, however many there are, not {value}",
-                name="memory",
-                floor=show(float(floor), BYTE),
-                stage=stage,
-                value=show(memory, BYTE),
-            )
+        form = noted(
+            "{name} must be above the {floor} that stage {stage} and the reserved memory take"
+            " on every rank, however many there are, not {value}"
         )
+        raise value_error(form, name="memory", floor=show(float(floor), BYTE), stage=stage, value=show(memory, BYTE))
     return max(1, math.ceil(count * Fraction(shared) / room)) if shared else 1
 
 

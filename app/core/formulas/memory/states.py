@@ -55,9 +55,6 @@ def state_bytes(
         gradient_bytes: bytes of one gradient.
         optimizer_bytes: bytes of optimizer state per parameter.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Rajbhandari et al., ZeRO, arXiv:1910.02054, section 3.1.
     """
@@ -95,9 +92,6 @@ def zero_state_bytes(
         gradient_bytes: bytes of one gradient.
         optimizer_bytes: bytes of optimizer state per parameter.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Rajbhandari et al., ZeRO, arXiv:1910.02054, section 5 and table 1.
     """
@@ -132,9 +126,6 @@ def zero_redundant_bytes(
         gradient_bytes: bytes of one gradient.
         optimizer_bytes: bytes of optimizer state per parameter.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Rajbhandari et al., ZeRO, arXiv:1910.02054, sections 3.1 and 5 (redundancy of model
         states).
@@ -167,9 +158,6 @@ def hybrid_shard_state_bytes(
         weight_bytes: bytes of one weight.
         gradient_bytes: bytes of one gradient.
         optimizer_bytes: bytes of optimizer state per parameter.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Zhao et al., PyTorch FSDP, arXiv:2304.11277, section 3.2 (sharding strategies).
@@ -211,9 +199,6 @@ def zero_traffic_bytes(weight_bytes_total: Bytes, ranks: Count, stage: ZeroStage
         ranks: data-parallel ranks.
         stage: stage of ZeRO, 0 to 3.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Rajbhandari et al., ZeRO, arXiv:1910.02054, section 7.
     """
@@ -243,9 +228,6 @@ def zero_accumulated_traffic_bytes(
         stage: stage of ZeRO, 0 to 3.
         accumulation: micro-batches per optimizer step.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Rajbhandari et al., ZeRO, arXiv:1910.02054, section 7, extended to several micro-batches.
     """
@@ -274,9 +256,6 @@ def hybrid_shard_traffic(weight_bytes_total: Bytes, shard_ranks: Count, replicas
         weight_bytes_total: bytes of all weights, and also of all gradients.
         shard_ranks: ranks of one group, over which a replica is sharded.
         replicas: number of groups.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Zhao et al., PyTorch FSDP, arXiv:2304.11277, section 3.2 (sharding strategies).

@@ -7,7 +7,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from app.core.formulas.checks import at_least, larger_than, one_of, positive, signed, whole
-from app.core.translation import noted, say
+from app.core.translation import noted, value_error
 from app.core.units import Bytes, Count, Ratio
 
 Format = Literal["fp64", "fp32", "tf32", "bf16", "fp16", "fp8_e4m3", "fp8_e5m2", "mxfp4"]
@@ -203,15 +203,8 @@ def spacing(value: Ratio, format: Format) -> Ratio:
     known = NumberFormat.named(format)
     size = abs(signed("value", value))
     if size > largest_finite(format):
-        raise ValueError(
-            say(
-                "{name} must be at most {most}, the largest of {format}, not {value}",
-                name="value",
-                most=f"{largest_finite(format):g}",
-                format=format,
-                value=value,
-            )
-        )
+        form = noted("{name} must be at most {most}, the largest of {format}, not {value}")
+        raise value_error(form, name="value", most=f"{largest_finite(format):g}", format=format, value=value)
     return math.ldexp(1.0, _exponent(size, known) - known.mantissa_bits)
 
 
@@ -250,7 +243,7 @@ def round_to(value: Ratio, format: Format) -> Ratio:
     if known.saturates:
         return math.copysign(top, rounded)
     form = noted("{name} must be at most {most}, the largest of {format}, not {value}: it would become infinite")
-    raise ValueError(say(form, name="value", most=f"{top:g}", format=format, value=value))
+    raise value_error(form, name="value", most=f"{top:g}", format=format, value=value)
 
 
 def update_survives(weight: Ratio, update: Ratio, format: Format) -> bool:
@@ -286,7 +279,7 @@ def _within(known: NumberFormat, name: str, value: float) -> float:
     try:
         return round_to(value, known.name)
     except ValueError as error:
-        raise ValueError(say("{name}: {problem}", name=name, problem=error)) from None
+        raise value_error("{name}: {problem}", name=name, problem=error) from None
 
 
 def _nearest(value: float, known: NumberFormat) -> float:
@@ -311,9 +304,6 @@ def mixed_precision_bytes(parameters: Count, gradient_bytes: Bytes = 2) -> Bytes
         parameters: parameters of the model.
         gradient_bytes: bytes of a parameter's gradient.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Rajbhandari et al., ZeRO, arXiv:1910.02054, section 3.1; Micikevicius et al.,
         arXiv:1710.03740, section 3.1.
@@ -336,9 +326,6 @@ def full_precision_bytes(parameters: Count, gradient_bytes: Bytes = 4) -> Bytes:
     Args:
         parameters: parameters of the model.
         gradient_bytes: bytes of a parameter's gradient.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Kingma and Ba, Adam, arXiv:1412.6980 (two moments).

@@ -13,7 +13,7 @@ from app.core.formulas.precision.formats import (
     smallest_normal,
     smallest_subnormal,
 )
-from app.core.translation import noted, say
+from app.core.translation import noted, value_error
 from app.core.units import Count, Ratio
 
 
@@ -48,7 +48,7 @@ def loss_scale(
     several("overflows", overflows, least=0)
     scale, interval = (positive("initial", initial), whole("growth_interval", growth_interval))
     if positive("growth", growth) < 1:
-        raise ValueError(say("{name} must be at least {least}, not {value}", name="growth", least=1, value=growth))
+        raise value_error("{name} must be at least {least}, not {value}", name="growth", least=1, value=growth)
     if positive("backoff", backoff) > 1:
         raise too_large("backoff", backoff, 1)
     trace, clean = [scale], 0
@@ -58,12 +58,8 @@ def loss_scale(
         scale *= backoff if overflow else growth if clean == interval else 1
         clean %= interval
         if not SMALLEST <= scale <= LARGEST:
-            raise ValueError(
-                say(
-                    "{name} must leave the scale between 1e-30 and 1e30, not {value}",
-                    name="overflows",
-                    value=f"{scale:g}",
-                )
+            raise value_error(
+                "{name} must leave the scale between 1e-30 and 1e30, not {value}", name="overflows", value=f"{scale:g}"
             )
         trace.append(scale)
     return tuple(trace)
@@ -83,9 +79,6 @@ def smallest_loss_scale(gradient: Ratio, format: Format) -> Ratio:
     Args:
         gradient: size of the gradient.
         format: format in which it is stored.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Micikevicius et al., arXiv:1710.03740, section 3.2.
@@ -146,9 +139,6 @@ def block_scale(largest: Ratio, element: ElementFormat, scale: ScaleFormat) -> R
         element: format of the values.
         scale: format of the scale.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         OCP Microscaling Formats (MX) Specification 1.0, section 6.3; NVIDIA, Pretraining Large
         Language Models with NVFP4, arXiv:2509.25149.
@@ -176,9 +166,6 @@ def quantized_block(values: Sequence[Ratio], format: BlockFormat) -> tuple[Ratio
     Args:
         values: values of the block.
         format: mxfp4 has a power of two as its scale, nvfp4 a number of E4M3.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         OCP Microscaling Formats (MX) Specification 1.0, section 6.3; NVIDIA, Pretraining Large
@@ -325,9 +312,6 @@ def stochastic_drift(update: Ratio, spacing: Ratio, steps: Count) -> Drift:
         update: size of each update, at most the spacing.
         spacing: distance between adjacent numbers of the format near the value.
         steps: number of updates.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Gupta et al., Deep Learning with Limited Numerical Precision, arXiv:1502.02551,

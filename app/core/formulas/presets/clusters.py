@@ -3,16 +3,15 @@
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from types import MappingProxyType
 from typing import ClassVar, NamedTuple, Self
 
-from app.core.formulas.checks import at_least, divides, positive, recorded, whole
+from app.core.formulas.checks import divides
 from app.core.formulas.presets.gpus import GPUS, Gpu, without_vendor
 from app.core.formulas.records import Record
-from app.core.translation import noted, say
+from app.core.translation import noted, say, value_error
 from app.core.units import BYTE_PER_SECOND, Bytes, BytesPerSecond, Count, FlopsPerSecond, Ratio, Seconds, show
 
-_LINKS_GIGA, _LINKS_MICRO = 1e9, 1e-6
+_GIGA, _MICRO = 1e9, 1e-6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,67 +36,35 @@ class Link(Record):
     approached: BytesPerSecond = 0.0
     source: str
 
-    def __post_init__(self) -> None:
-        positive("bandwidth", self.bandwidth)
-        at_least("effective", self.effective, 0)
-        for name in ("latency", "start", "ramp", "approached"):
-            at_least(name, getattr(self, name), 0)
-
-    @classmethod
-    def known(cls) -> "Mapping[str, Self]":
-        """The records in this module, by name."""
-        return LINKS  # type: ignore[return-value]
-
 
 _TUNER = "NCCL, src/graph/tuning.cc (latency of a ring's step, protocol Simple)"
 _AS_BEFORE = "start and ramp: taken over from NVLink 3"
 _LINKS = (
-    Link(
-        name="NVLink 2", bandwidth=150 * _LINKS_GIGA, latency=3.4 * _LINKS_MICRO,
-        source=f"V100 datasheet: 300 GB/s both ways added; {_TUNER}",
-    ),
-    Link(
-        name="NVLink 3", bandwidth=300 * _LINKS_GIGA, effective=230 * _LINKS_GIGA, latency=3.4 * _LINKS_MICRO,
-        start=40 * _LINKS_MICRO, ramp=0.4, approached=235 * _LINKS_GIGA,
-        source=f"A100 datasheet: 600 GB/s both ways added; nccl-tests issue 149; {_TUNER}; start,"
-        " ramp and what is approached: vTrain's table of all-reduces over 2, 4 and 8 GPUs"
-        " (arXiv:2312.12391), read off",
-    ),
-    Link(
-        name="NVLink 4", bandwidth=450 * _LINKS_GIGA, effective=370 * _LINKS_GIGA, latency=3.4 * _LINKS_MICRO,
-        start=40 * _LINKS_MICRO, ramp=0.4,
-        source=f"H100 datasheet: 900 GB/s both ways added; nccl-tests issue 212; {_TUNER};"
-        f" {_AS_BEFORE}",
-    ),
-    Link(
-        name="NVLink 4, H800", bandwidth=200 * _LINKS_GIGA, effective=160 * _LINKS_GIGA, latency=3.4 * _LINKS_MICRO,
-        start=40 * _LINKS_MICRO, ramp=0.4,
-        source=f"DeepSeek-V3 report, section 3.2.2 (160 effective); {_TUNER}; {_AS_BEFORE}",
-    ),
-    Link(
-        name="NVLink 5", bandwidth=900 * _LINKS_GIGA, latency=3.4 * _LINKS_MICRO,
-        start=40 * _LINKS_MICRO, ramp=0.4,
-        source=f"B200 datasheet: 1.8 TB/s both ways added; {_TUNER}; {_AS_BEFORE}",
-    ),
-    Link(
-        name="400 Gbit/s network", bandwidth=50 * _LINKS_GIGA, latency=14 * _LINKS_MICRO,
-        source=f"one NIC per GPU, InfiniBand NDR or RoCE; {_TUNER}",
-    ),
-    Link(
-        name="200 Gbit/s network", bandwidth=25 * _LINKS_GIGA, latency=14 * _LINKS_MICRO,
-        source=f"one NIC per GPU, InfiniBand HDR; {_TUNER}",
-    ),
-    Link(
-        name="Cross-pod 1:7", bandwidth=50 * _LINKS_GIGA / 7, latency=14 * _LINKS_MICRO,
-        source="Llama 3 report, arXiv:2407.21783, section 3.3.1: a 400 Gbit/s NIC at 1:7, at worst",
-    ),
-    Link(
-        name="TPU v5p ICI", bandwidth=600 * _LINKS_GIGA,
-        source="Cloud TPU v5p documentation: 1,200 GB/s per chip, both ways added",
-    ),
+    Link(name="NVLink 2", bandwidth=150 * _GIGA, latency=3.4 * _MICRO,
+        source=f"V100 datasheet: 300 GB/s both ways added; {_TUNER}"),
+    Link(name="NVLink 3", bandwidth=300 * _GIGA, effective=230 * _GIGA, latency=3.4 * _MICRO,
+        start=40 * _MICRO, ramp=0.4, approached=235 * _GIGA,
+        source=f"A100 datasheet: 600 GB/s both ways added; nccl-tests issue 149; {_TUNER}; start, ramp and what is"
+        " approached: vTrain's table of all-reduces over 2, 4 and 8 GPUs (arXiv:2312.12391), read off"),
+    Link(name="NVLink 4", bandwidth=450 * _GIGA, effective=370 * _GIGA, latency=3.4 * _MICRO,
+        start=40 * _MICRO, ramp=0.4,
+        source=f"H100 datasheet: 900 GB/s both ways added; nccl-tests issue 212; {_TUNER}; {_AS_BEFORE}"),
+    Link(name="NVLink 4, H800", bandwidth=200 * _GIGA, effective=160 * _GIGA, latency=3.4 * _MICRO,
+        start=40 * _MICRO, ramp=0.4,
+        source=f"DeepSeek-V3 report, section 3.2.2 (160 effective); {_TUNER}; {_AS_BEFORE}"),
+    Link(name="NVLink 5", bandwidth=900 * _GIGA, latency=3.4 * _MICRO, start=40 * _MICRO, ramp=0.4,
+        source=f"B200 datasheet: 1.8 TB/s both ways added; {_TUNER}; {_AS_BEFORE}"),
+    Link(name="400 Gbit/s network", bandwidth=50 * _GIGA, latency=14 * _MICRO,
+        source=f"one NIC per GPU, InfiniBand NDR or RoCE; {_TUNER}"),
+    Link(name="200 Gbit/s network", bandwidth=25 * _GIGA, latency=14 * _MICRO,
+        source=f"one NIC per GPU, InfiniBand HDR; {_TUNER}"),
+    Link(name="Cross-pod 1:7", bandwidth=50 * _GIGA / 7, latency=14 * _MICRO,
+        source="Llama 3 report, arXiv:2407.21783, section 3.3.1: a 400 Gbit/s NIC at 1:7, at worst"),
+    Link(name="TPU v5p ICI", bandwidth=600 * _GIGA,
+        source="Cloud TPU v5p documentation: 1,200 GB/s per chip, both ways added"),
 )  # fmt: skip
 
-LINKS: Mapping[str, Link] = MappingProxyType({known.name: known for known in _LINKS})
+LINKS = Link.publish({known.name: known for known in _LINKS})
 
 
 _TIMES = r"\s*[x×*]\s*"
@@ -147,8 +114,11 @@ def gpu_count(text: str) -> GpuCount | None:
     return GpuCount(count, name, int(parts.get("each") or 0))
 
 
-_GIGA, _MICRO = 1e9, 1e-6
 _LARGEST_NODE = 16
+_NO_NETWORK = noted(
+    "the network of a node of {gpu} is not known: write gpu={gpu} gpus={count}"
+    " intra_bandwidth=… inter_bandwidth=…, each one direction of a GPU, such as 50 GB/s"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -164,6 +134,7 @@ class Cluster(Record):
     """
 
     what: ClassVar[str] = noted("cluster")
+    least: ClassVar[Mapping[str, float]] = {"intra_latency": 0, "inter_latency": 0, "oversubscription": 1}
 
     name: str = "as given"
     gpu: Gpu
@@ -180,17 +151,9 @@ class Cluster(Record):
     source: str = "as given"
 
     def __post_init__(self) -> None:
-        recorded("gpu", self.gpu, Gpu)
-        total, node = (whole("gpus", self.gpus), whole("gpus_per_node", self.gpus_per_node))
-        if node <= _LARGEST_NODE:
-            divides("gpus_per_node", min(node, total), noted("GPUs"), total)
-        whole("rack", self.rack, 0)
-        whole("pod", self.pod, 0)
-        for name in ("intra_bandwidth", "inter_bandwidth"):
-            positive(name, getattr(self, name))
-        for name in ("intra_latency", "inter_latency"):
-            at_least(name, getattr(self, name), 0)
-        at_least("oversubscription", self.oversubscription, 1)
+        super().__post_init__()
+        if self.gpus_per_node <= _LARGEST_NODE:
+            divides("gpus_per_node", min(self.gpus_per_node, self.gpus), noted("GPUs"), self.gpus)
 
     @property
     def memory(self) -> Bytes:
@@ -214,11 +177,6 @@ class Cluster(Record):
         return self.inter_bandwidth / self.oversubscription
 
     @classmethod
-    def known(cls) -> "Mapping[str, Self]":
-        """The records in this module, by name."""
-        return CLUSTERS  # type: ignore[return-value]
-
-    @classmethod
     def named(cls, name: str) -> Self:
         """The cluster called *name*, or a number of GPUs: 16 H200, 8xH100, 16 nodes of 4 H100, RTX 4090.
 
@@ -232,7 +190,7 @@ class Cluster(Record):
             return super().named(name)
         gpu = Gpu.named(counted.gpu)
         if (known := cls.node_of(gpu)) is None:
-            raise ValueError(_without_a_network(gpu, counted.gpus))
+            raise value_error(_NO_NETWORK, gpu=gpu.name, count=counted.gpus)
         is_tray = known.gpus_per_node > _LARGEST_NODE >= counted.node  # of a rack, which shares NVLink
         node = counted.node if counted.node and not is_tray else known.gpus_per_node
         if (counted.gpus, node) == (known.gpus, known.gpus_per_node):
@@ -289,36 +247,30 @@ def _gpus_in(name: str) -> GpuCount | None:
         return None
 
 
-def _without_a_network(gpu: Gpu, count: int) -> str:
-    return say(
-        "the network of a node of {gpu} is not known: write gpu={gpu} gpus={count}"
-        " intra_bandwidth=… inter_bandwidth=…, each one direction of a GPU, such as 50 GB/s",
-        gpu=gpu.name,
-        count=count,
-    )
+def _cluster(
+    name: str, gpu: str, gpus: int, intra: float, inter: float, source: str, gpus_per_node: int = 8, rack: int = 0,
+    pod: int = 0, oversubscription: float = 1.0,
+) -> Cluster:  # fmt: skip
+    """GPUs whose links have *intra* and *inter* GB/s."""
+    return Cluster(
+        name=name, gpu=GPUS[gpu], gpus=gpus, gpus_per_node=gpus_per_node, rack=rack, pod=pod,
+        intra_bandwidth=intra * _GIGA, inter_bandwidth=inter * _GIGA, oversubscription=oversubscription, source=source,
+    )  # fmt: skip
 
 
 def _dgx(name: str, gpu: str, network: float, node: int, source: str) -> Cluster:
-    return Cluster(
-        name=name, gpu=GPUS[gpu], gpus=node, gpus_per_node=node, intra_bandwidth=GPUS[gpu].nvlink,
-        inter_bandwidth=network * _GIGA, source=source,
-    )  # fmt: skip
+    """A node in which NVLink reaches all."""
+    return _cluster(name, gpu, node, GPUS[gpu].nvlink / _GIGA, network, source, node)
 
 
-def _infinity_fabric(gpu: str, link: float, source: str) -> Cluster:
-    return Cluster(
-        name=f"{gpu} platform", gpu=GPUS[gpu], gpus=8, intra_bandwidth=7 * link * _GIGA,
-        inter_bandwidth=50 * _GIGA, source=f"{source}, seven links of {link:g} GB/s each way; eight"
-        " network cards of 400 Gbit/s, as the shapes of Oracle Cloud have them",
-    )  # fmt: skip
+def _infinity_fabric(gpu: str, link: float) -> Cluster:
+    source = f"AMD Instinct {gpu} platform, seven links of {link:g} GB/s each way; eight network cards of 400 Gbit/s"
+    return _cluster(f"{gpu} platform", gpu, 8, 7 * link, 50, f"{source}, as the shapes of Oracle Cloud have them")
 
 
-def _boards(name: str, gpu: str, pcie: float, network: float, source: str, node: int = 8) -> Cluster:
+def _boards(name: str, gpu: str, pcie: float, network: float, source: str) -> Cluster:
     """GPUs that reach each other over PCIe, whose datasheets add both ways."""
-    return Cluster(
-        name=name, gpu=GPUS[gpu], gpus=node, gpus_per_node=node, intra_bandwidth=pcie * _GIGA,
-        inter_bandwidth=network * _GIGA, source=f"{source}; PCIe of {pcie:g} GB/s each way",
-    )  # fmt: skip
+    return _cluster(name, gpu, 8, pcie, network, f"{source}; PCIe of {pcie:g} GB/s each way")
 
 
 _RACK = "72 GPUs share NVLink; one network card per GPU"
@@ -327,38 +279,17 @@ _ONE_CARD = "boards of PCIe without NVLink bridges; a network card of 100 Gbit/s
 _CARD_FOR_TWO = "boards of PCIe without NVLink bridges; a network card of 200 Gbit/s for two of them is assumed"
 _LLAMA = "Grattafiori et al., The Llama 3 Herd of Models, arXiv:2407.21783, section 3.3.1"
 _CLUSTERS = (
-    Cluster(
-        name="One node of 8 A100", gpu=GPUS["A100"], gpus=8, intra_bandwidth=300 * _GIGA,
-        inter_bandwidth=25 * _GIGA, source="NVIDIA DGX A100 datasheet",
-    ),
-    Cluster(
-        name="One node of 8 H100", gpu=GPUS["H100"], gpus=8, intra_bandwidth=450 * _GIGA,
-        inter_bandwidth=50 * _GIGA, source="NVIDIA DGX H100 datasheet",
-    ),
-    Cluster(
-        name="64 H100", gpu=GPUS["H100"], gpus=64, intra_bandwidth=450 * _GIGA,
-        inter_bandwidth=50 * _GIGA, source="eight nodes of the NVIDIA DGX H100 datasheet",
-    ),
-    Cluster(
-        name="Llama 3 405B, 16384 H100", gpu=GPUS["H100"], gpus=16384, rack=16, pod=3072,
-        intra_bandwidth=450 * _GIGA, inter_bandwidth=50 * _GIGA, oversubscription=7,
-        source=f"{_LLAMA} and table 4",
-    ),
-    Cluster(
-        name="Meta 24K H100", gpu=GPUS["H100"], gpus=24576, rack=16, pod=3072,
-        intra_bandwidth=450 * _GIGA, inter_bandwidth=50 * _GIGA, oversubscription=7,
-        source=f"{_LLAMA}: 2 servers per rack, 192 racks per pod, 8 pods; RoCE, 400 Gbit/s per GPU",
-    ),
-    Cluster(
-        name="DeepSeek 2048 H800", gpu=GPUS["H800"], gpus=2048, intra_bandwidth=200 * _GIGA,
-        inter_bandwidth=50 * _GIGA,
-        source="DeepSeek-V3 Technical Report, arXiv:2412.19437, sections 3.1 and 3.2.2: NVLink of"
-        " 200 GB/s, of which 160 are effective",
-    ),
-    Cluster(
-        name="Megatron 3072 A100", gpu=GPUS["A100"], gpus=3072, intra_bandwidth=300 * _GIGA,
-        inter_bandwidth=25 * _GIGA, source="Narayanan et al., arXiv:2104.04473, section 5 (Selene)",
-    ),
+    _cluster("One node of 8 A100", "A100", 8, 300, 25, "NVIDIA DGX A100 datasheet"),
+    _cluster("One node of 8 H100", "H100", 8, 450, 50, "NVIDIA DGX H100 datasheet"),
+    _cluster("64 H100", "H100", 64, 450, 50, "eight nodes of the NVIDIA DGX H100 datasheet"),
+    _cluster("Llama 3 405B, 16384 H100", "H100", 16384, 450, 50, rack=16, pod=3072, oversubscription=7,
+        source=f"{_LLAMA} and table 4"),
+    _cluster("Meta 24K H100", "H100", 24576, 450, 50, rack=16, pod=3072, oversubscription=7,
+        source=f"{_LLAMA}: 2 servers per rack, 192 racks per pod, 8 pods; RoCE, 400 Gbit/s per GPU"),
+    _cluster("DeepSeek 2048 H800", "H800", 2048, 200, 50,
+        "DeepSeek-V3 Technical Report, arXiv:2412.19437, sections 3.1 and 3.2.2: NVLink of 200 GB/s, of which 160"
+        " are effective"),
+    _cluster("Megatron 3072 A100", "A100", 3072, 300, 25, "Narayanan et al., arXiv:2104.04473, section 5 (Selene)"),
     _dgx("DGX-A100", "A100", 25, 8, "NVIDIA DGX A100 datasheet: eight cards of 200 Gbit/s"),
     _dgx("DGX-H100", "H100", 50, 8, "NVIDIA DGX H100 datasheet: eight cards of 400 Gbit/s"),
     _dgx("DGX-H200", "H200", 50, 8, "NVIDIA DGX H200 datasheet: eight cards of 400 Gbit/s"),
@@ -366,38 +297,23 @@ _CLUSTERS = (
     _dgx("DGX-B300", "B300", 100, 8, "NVIDIA DGX B300 datasheet: eight cards of 800 Gbit/s"),
     _dgx("DGX-GB200", "GB200", 50, 72, f"NVIDIA GB200 NVL72: {_RACK}, 400 Gbit/s"),
     _dgx("DGX-GB300", "GB300", 100, 72, f"NVIDIA GB300 NVL72: {_RACK}, 800 Gbit/s"),
-    _dgx(
-        "HGX-H20", "H20", 50, 8,
-        "NVLink of the HGX H20 specification; eight cards of 400 Gbit/s, as in an HGX H100",
-    ),
+    _dgx("HGX-H20", "H20", 50, 8, "NVLink of the HGX H20 specification; eight cards of 400 Gbit/s, as in an HGX H100"),
     _dgx("DGX-1", "V100", 6.25, 8, "NVIDIA DGX-1 with V100, 32 GB: four cards of 100 Gbit/s"),
     _dgx("DGX-1 16GB", "V100 SXM2 16GB", 6.25, 8, "NVIDIA DGX-1 with V100: four cards of 100 Gbit/s"),
     _dgx("DGX-A100 40GB", "A100 40GB", 25, 8, "NVIDIA DGX A100 datasheet: eight cards of 200 Gbit/s"),
     _dgx("HGX-A800", "A800", 25, 8, "NVLink of the NVIDIA A800 datasheet; the network as in a DGX A100"),
-    _dgx(
-        "HGX-H800", "H800", 50, 8,
-        "DeepSeek-V3 Technical Report, arXiv:2412.19437, section 3.1: NVLink, eight cards of 400 Gbit/s",
-    ),
-    _dgx(
-        "Quad GH200", "GH200", 25, 4,
+    _dgx("HGX-H800", "H800", 50, 8,
+        "DeepSeek-V3 Technical Report, arXiv:2412.19437, section 3.1: NVLink, eight cards of 400 Gbit/s"),
+    _dgx("Quad GH200", "GH200", 25, 4,
         "NVIDIA quad GH200, as in Alps and JUPITER: six links of NVLink 4 to each of three peers; one card of 200"
-        " Gbit/s per GPU",
-    ),
+        " Gbit/s per GPU"),
     _dgx("Quad GH200 144GB", "GH200 144GB", 25, 4, "as quad GH200"),
-    Cluster(
-        name="DGX Spark", gpu=GPUS["GB10"], gpus=1, gpus_per_node=1, intra_bandwidth=25 * _GIGA,
-        inter_bandwidth=25 * _GIGA, source="NVIDIA DGX Spark datasheet: ConnectX-7, 200 Gbit/s",
-    ),
-    Cluster(
-        name="Frontier node, dies", gpu=GPUS["MI250X GCD"], gpus=8, intra_bandwidth=150 * _GIGA,
-        inter_bandwidth=12.5 * _GIGA,
-        source="OLCF, Frontier user guide: to dies of other modules, links of 50 and 100 GB/s each way; four cards of"
-        " 200 Gbit/s",
-    ),
-    Cluster(
-        name="Frontier node", gpu=GPUS["MI250X"], gpus=4, gpus_per_node=4, intra_bandwidth=300 * _GIGA,
-        inter_bandwidth=25 * _GIGA, source="OLCF, Frontier user guide: two dies each; four cards of 200 Gbit/s",
-    ),
+    _cluster("DGX Spark", "GB10", 1, 25, 25, "NVIDIA DGX Spark datasheet: ConnectX-7, 200 Gbit/s", gpus_per_node=1),
+    _cluster("Frontier node, dies", "MI250X GCD", 8, 150, 12.5,
+        "OLCF, Frontier user guide: to dies of other modules, links of 50 and 100 GB/s each way; four cards of 200"
+        " Gbit/s"),
+    _cluster("Frontier node", "MI250X", 4, 300, 25, gpus_per_node=4,
+        source="OLCF, Frontier user guide: two dies each; four cards of 200 Gbit/s"),
     _boards("g4dn.metal", "T4", 16, 1.5625, f"{_EC2}: 100 Gbit/s"),
     _boards("g5.48xlarge", "A10G", 32, 1.5625, f"{_EC2}: 100 Gbit/s"),
     _boards("g6.48xlarge", "L4", 32, 1.5625, f"{_EC2}: 100 Gbit/s"),
@@ -416,14 +332,12 @@ _CLUSTERS = (
             ("A100 PCIe 40GB", 32), ("A100 PCIe 80GB", 32), ("A800 PCIe 80GB", 32), ("H100 PCIe", 64), ("H100 NVL", 64)
         )
     ),
-    _infinity_fabric("MI300X", 64, "AMD Instinct MI300X platform"),
-    _infinity_fabric("MI325X", 64, "AMD Instinct MI325X platform"),
-    _infinity_fabric("MI350X", 76.8, "AMD Instinct MI350X platform"),
-    _infinity_fabric("MI355X", 76.8, "AMD Instinct MI355X platform"),
-    _dgx(
-        "H100 96GB HBM2e 500 W", "H100 96GB HBM2e 500 W", 50, 8,
-        "torchtitan, benchmarks/llama3_h100_202412_torchtitan.md; the network as in a DGX H100",
-    ),
+    _infinity_fabric("MI300X", 64),
+    _infinity_fabric("MI325X", 64),
+    _infinity_fabric("MI350X", 76.8),
+    _infinity_fabric("MI355X", 76.8),
+    _dgx("H100 96GB HBM2e 500 W", "H100 96GB HBM2e 500 W", 50, 8,
+        "torchtitan, benchmarks/llama3_h100_202412_torchtitan.md; the network as in a DGX H100"),
 )  # fmt: skip
 
-CLUSTERS: Mapping[str, Cluster] = MappingProxyType({known.name: known for known in _CLUSTERS})
+CLUSTERS = Cluster.publish({known.name: known for known in _CLUSTERS})

@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import ClassVar, Literal, Self, get_args
+from typing import ClassVar, Literal, Self
 
-from app.core.formulas.checks import ZeroStage, at_least, fraction, one_of, positive, too_large, whole
+from app.core.formulas.checks import ZeroStage, at_least, fraction, too_large
 from app.core.formulas.configurations import is_configuration, layout_fields
 from app.core.formulas.parallelism import Degrees, expert_split, refuse_degrees
 from app.core.formulas.records import Record, hints_of
-from app.core.translation import noted, say
+from app.core.translation import noted, value_error
 from app.core.units import Bytes, Count, Ratio
 
 _MODEL = {
@@ -111,18 +111,7 @@ class Layout(Record):
     source: str = "as given"
 
     def __post_init__(self) -> None:
-        for name in (
-            "tensor", "pipeline", "context", "expert", "data", "virtual", "microbatches",
-            "micro_batch", "sequence",
-        ):  # fmt: skip
-            whole(name, getattr(self, name))
-        for name in ("expert_tensor", "shard_ranks", "first_layers", "last_layers"):
-            whole(name, getattr(self, name), 0)
-        one_of("precision", self.precision, get_args(Precision))
-        one_of("context_by", self.context_by, get_args(ContextBy))
-        one_of("zero_stage", self.zero_stage, (0, 1, 2, 3))
-        one_of("recompute", self.recompute, get_args(Again))
-        one_of("sequence_parallel", self.sequence_parallel, (False, True))
+        super().__post_init__()
         refuse_degrees(self.degrees())
 
     @classmethod
@@ -133,11 +122,9 @@ class Layout(Record):
             ValueError: a name or a field is unknown, or a value is not valid.
         """
         if is_configuration(text):
-            raise ValueError(
-                say(
-                    "a configuration does not say how many GPUs there are: give it where the"
-                    " cluster is known, or write data=…"
-                )
+            raise value_error(
+                "a configuration does not say how many GPUs there are: give it where the"
+                " cluster is known, or write data=…"
             )
         return super().read(text)
 
@@ -212,11 +199,6 @@ class Layout(Record):
         """Tokens of one step."""
         return self.data * self.microbatches * self.micro_batch * self.sequence
 
-    @classmethod
-    def known(cls) -> "Mapping[str, Self]":
-        """The records in this module, by name."""
-        return LAYOUTS  # type: ignore[return-value]
-
 
 @dataclass(frozen=True, kw_only=True)
 class Recipe(Record):
@@ -228,6 +210,7 @@ class Recipe(Record):
     """
 
     what: ClassVar[str] = noted("recipe")
+    least: ClassVar[Mapping[str, float]] = {"gradient_bytes": 0, "optimizer_bytes": 0}
 
     name: str = "as given"
     weight_bytes: Bytes = 2.0
@@ -238,64 +221,37 @@ class Recipe(Record):
     logit_bytes: Bytes = 2.0
     source: str = "as given"
 
-    def __post_init__(self) -> None:
-        positive("weight_bytes", self.weight_bytes)
-        at_least("gradient_bytes", self.gradient_bytes, 0)
-        at_least("optimizer_bytes", self.optimizer_bytes, 0)
-        for name in ("element_bytes", "reduced_bytes", "logit_bytes"):
-            positive(name, getattr(self, name))
-
-    @classmethod
-    def known(cls) -> "Mapping[str, Self]":
-        """The records in this module, by name."""
-        return RECIPES  # type: ignore[return-value]
-
 
 _TABLE_4 = (
     "Grattafiori et al., The Llama 3 Herd of Models, arXiv:2407.21783, table 4; 8 chunks per device"
     " follow from section 3.3.2, where a chunk that loses one layer has only the embedding left"
 )
 _LAYOUTS = (
-    Layout(
-        name="Llama 3 405B on 8192 GPUs", tensor=8, pipeline=16, data=64, microbatches=32,
-        virtual=8, zero_stage=2, context_by="all-gather", source=_TABLE_4,
-    ),
-    Layout(
-        name="Llama 3 405B on 16384 GPUs", tensor=8, pipeline=16, data=128, microbatches=16,
-        virtual=8, zero_stage=2, context_by="all-gather", source=_TABLE_4,
-    ),
-    Layout(
-        name="Llama 3 405B, 128K tokens", tensor=8, pipeline=16, context=16, data=8,
-        microbatches=16, virtual=8, sequence=131_072, zero_stage=2, context_by="all-gather",
-        source=_TABLE_4,
-    ),
-    Layout(
-        name="DeepSeek-V3 on 2048 GPUs", pipeline=16, expert=64, data=128, microbatches=120,
-        sequence=4096, zero_stage=1, sequence_parallel=False, precision="8-bit",
-        source="DeepSeek-V3 Technical Report, arXiv:2412.19437, sections 3.2 and 4.2, as 1F1B",
-    ),
+    Layout(name="Llama 3 405B on 8192 GPUs", tensor=8, pipeline=16, data=64, microbatches=32, virtual=8, zero_stage=2,
+        context_by="all-gather", source=_TABLE_4),
+    Layout(name="Llama 3 405B on 16384 GPUs", tensor=8, pipeline=16, data=128, microbatches=16, virtual=8, zero_stage=2,
+        context_by="all-gather", source=_TABLE_4),
+    Layout(name="Llama 3 405B, 128K tokens", tensor=8, pipeline=16, context=16, data=8, microbatches=16, virtual=8,
+        sequence=131_072, zero_stage=2, context_by="all-gather", source=_TABLE_4),
+    Layout(name="DeepSeek-V3 on 2048 GPUs", pipeline=16, expert=64, data=128, microbatches=120, sequence=4096,
+        zero_stage=1, sequence_parallel=False, precision="8-bit",
+        source="DeepSeek-V3 Technical Report, arXiv:2412.19437, sections 3.2 and 4.2, as 1F1B"),
 )  # fmt: skip
-LAYOUTS: Mapping[str, Layout] = MappingProxyType({known.name: known for known in _LAYOUTS})
+LAYOUTS = Layout.publish({known.name: known for known in _LAYOUTS})
 
 _RECIPES = (
-    Recipe(
-        name="Megatron", gradient_bytes=4.0,
-        source="Megatron Core, package distrib_optimizer: 18 bytes per parameter, gradients summed"
-        " in FP32 as in Grattafiori et al., arXiv:2407.21783, section 3.3.2; sent in 16 bits",
-    ),
+    Recipe(name="Megatron", gradient_bytes=4.0,
+        source="Megatron Core, package distrib_optimizer: 18 bytes per parameter, gradients summed in FP32 as in"
+        " Grattafiori et al., arXiv:2407.21783, section 3.3.2; sent in 16 bits"),
     Recipe(name="mixed", source="Rajbhandari et al., ZeRO, arXiv:1910.02054, section 3.1: 16"),
-    Recipe(
-        name="FSDP2", weight_bytes=4.0, gradient_bytes=4.0, optimizer_bytes=8.0,
-        reduced_bytes=4.0, logit_bytes=12.0,
-        source="torchtitan, docs/fsdp.md: FP32 weights and Adam, BF16 gathered, FP32 reduced: 16",
-    ),
+    Recipe(name="FSDP2", weight_bytes=4.0, gradient_bytes=4.0, optimizer_bytes=8.0, reduced_bytes=4.0, logit_bytes=12.0,
+        source="torchtitan, docs/fsdp.md: FP32 weights and Adam, BF16 gathered, FP32 reduced: 16"),
     Recipe(name="no master copy", optimizer_bytes=8.0, source="BF16 weights updated in place: 12"),
-    Recipe(
-        name="FP32", weight_bytes=4.0, gradient_bytes=4.0, optimizer_bytes=8.0, element_bytes=4.0,
-        reduced_bytes=4.0, logit_bytes=12.0, source="Kingma and Ba, Adam, arXiv:1412.6980: 16",
-    ),
+    Recipe(name="FP32", weight_bytes=4.0, gradient_bytes=4.0, optimizer_bytes=8.0, element_bytes=4.0, reduced_bytes=4.0,
+        logit_bytes=12.0,
+        source="Kingma and Ba, Adam, arXiv:1412.6980: 16"),
 )  # fmt: skip
-RECIPES: Mapping[str, Recipe] = MappingProxyType({known.name: known for known in _RECIPES})
+RECIPES = Recipe.publish({known.name: known for known in _RECIPES})
 
 
 Kernels = Literal["as usual", "unfused", "fused"]
@@ -331,38 +287,26 @@ class Shares(Record):
     source: str = "as given"
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         for name in ("product", "memory", "intra", "inter", "grouped"):
-            _share(name, getattr(self, name), 0.0)
+            _share(name, getattr(self, name))
         for name in ("hidden_tensor", "hidden_context", "hidden_expert", "hidden_data"):
             if getattr(self, name) != -1:
-                _share(name, getattr(self, name), 0.0)
-        at_least("skew", self.skew, 0)
-        one_of("kernels", self.kernels, get_args(Kernels))
-
-    @classmethod
-    def known(cls) -> "Mapping[str, Self]":
-        """The records in this module, by name."""
-        return SHARES  # type: ignore[return-value]
+                _share(name, getattr(self, name))
 
 
-def _share(name: str, value: float, least: float) -> None:
-    if at_least(name, value, least) > 1:
+def _share(name: str, value: float) -> None:
+    if at_least(name, value, 0) > 1:
         raise too_large(name, value, 1)
 
 
 _SHARES = (
     Shares(name="of the presets", source="each GPU and link has its own, with their sources"),
-    Shares(
-        name="nothing hidden",
-        hidden_tensor=0.0,
-        hidden_context=0.0,
-        hidden_expert=0.0,
-        hidden_data=0.0,
-        source="a bound: all communication is exposed",
-    ),
-)
+    Shares(name="nothing hidden", hidden_tensor=0.0, hidden_context=0.0, hidden_expert=0.0, hidden_data=0.0,
+        source="a bound: all communication is exposed"),
+)  # fmt: skip
 
-SHARES: Mapping[str, Shares] = MappingProxyType({known.name: known for known in _SHARES})
+SHARES = Shares.publish({known.name: known for known in _SHARES})
 GIVEN = SHARES["of the presets"]
 
 
@@ -376,6 +320,7 @@ class ScalingLaw(Record):
     """
 
     what: ClassVar[str] = noted("scaling law")
+    least: ClassVar[Mapping[str, float]] = {"floor": 0}
     aliases: ClassVar[Mapping[str, str]] = MappingProxyType(
         dict.fromkeys(("Chinchilla", "Hoffmann"), "Hoffmann, as printed")
     )
@@ -389,30 +334,18 @@ class ScalingLaw(Record):
     source: str = "as given"
 
     def __post_init__(self) -> None:
-        at_least("floor", self.floor, 0)
-        for name in ("size_scale", "data_scale"):
-            positive(name, getattr(self, name))
+        super().__post_init__()
         for name in ("size_exponent", "data_exponent"):
             fraction(name, getattr(self, name))
 
-    @classmethod
-    def known(cls) -> "Mapping[str, Self]":
-        """The records in this module, by name."""
-        return LAWS  # type: ignore[return-value]
-
 
 _LAWS = (
-    ScalingLaw(
-        name="Hoffmann, as printed", floor=1.69, size_scale=406.4, data_scale=410.7,
-        size_exponent=0.34, data_exponent=0.28,
-        source="Hoffmann et al., arXiv:2203.15556, appendix D.2: the exponents are"
-        " rounded to two digits",
-    ),
-    ScalingLaw(
-        name="Besiroglu", floor=1.8172, size_scale=482.01, data_scale=2085.43,
-        size_exponent=0.3478, data_exponent=0.3658,
-        source="Besiroglu et al., arXiv:2404.10102: refitted to the points of Hoffmann's figure 4",
-    ),
+    ScalingLaw(name="Hoffmann, as printed", floor=1.69, size_scale=406.4, data_scale=410.7, size_exponent=0.34,
+        data_exponent=0.28,
+        source="Hoffmann et al., arXiv:2203.15556, appendix D.2: the exponents are rounded to two digits"),
+    ScalingLaw(name="Besiroglu", floor=1.8172, size_scale=482.01, data_scale=2085.43, size_exponent=0.3478,
+        data_exponent=0.3658,
+        source="Besiroglu et al., arXiv:2404.10102: refitted to the points of Hoffmann's figure 4"),
 )  # fmt: skip
 
-LAWS: Mapping[str, ScalingLaw] = MappingProxyType({known.name: known for known in _LAWS})
+LAWS = ScalingLaw.publish({known.name: known for known in _LAWS})

@@ -5,7 +5,6 @@ from dataclasses import dataclass, replace
 from types import MappingProxyType
 from typing import ClassVar, Literal, Self, get_args
 
-from app.core.formulas.checks import one_of, whole
 from app.core.formulas.presets.gpus import Gpu
 from app.core.formulas.presets.layouts import RECIPES, Layout, Recipe
 from app.core.formulas.records import Record, hints_of
@@ -67,17 +66,6 @@ class Stack(Record):
     gradient_checkpointing: Told = "unknown"
     recompute_every: Count = 1
     source: str = "as given"
-
-    def __post_init__(self) -> None:
-        for name, choices in STACK_CHOICES.items():
-            one_of(name, getattr(self, name), choices)
-        whole("adapter_rank", self.adapter_rank)
-        whole("recompute_every", self.recompute_every)
-
-    @classmethod
-    def known(cls) -> "Mapping[str, Self]":
-        """The records in this module, by name."""
-        return STACKS  # type: ignore[return-value]
 
     @property
     def is_pytorch(self) -> bool:
@@ -148,29 +136,19 @@ def _called(name: str, value: object) -> object:
 
 _STACKS = (
     Stack(source="the line names none: taken from the layout"),
-    Stack(
-        name="Megatron", compiled="yes", loss="in place",
-        source="Megatron-LM, Megatron-Bridge, NeMo: fused kernels of Transformer Engine, or of Megatron itself",
-    ),
+    Stack(name="Megatron", compiled="yes", loss="in place",
+        source="Megatron-LM, Megatron-Bridge, NeMo: fused kernels of Transformer Engine, or of Megatron itself"),
     Stack(name="FSDP2", recipe="FSDP2", source="PyTorch's fully sharded data parallelism"),
-    Stack(
-        name="torchtitan", recipe="FSDP2", loss="compiled",
-        source="FSDP2 in torchtitan, which frees 16-bit logits before the backward pass",
-    ),
-    Stack(
-        name="DeepSpeed", recipe="mixed", compiled="no", loss="eager",
-        source="DeepSpeed below a model in eager PyTorch, as Hugging Face's",
-    ),
-    Stack(
-        name="MaxText", recipe="FSDP2", compiled="yes", loss="in place",
-        source="MaxText and other programs in JAX, which XLA compiles whole",
-    ),
-    Stack(
-        name="eager", recipe="FP32", compiled="no", loss="eager",
-        source="PyTorch without a compiler and without sharding: DDP, nanoGPT, Hugging Face's Trainer",
-    ),
+    Stack(name="torchtitan", recipe="FSDP2", loss="compiled",
+        source="FSDP2 in torchtitan, which frees 16-bit logits before the backward pass"),
+    Stack(name="DeepSpeed", recipe="mixed", compiled="no", loss="eager",
+        source="DeepSpeed below a model in eager PyTorch, as Hugging Face's"),
+    Stack(name="MaxText", recipe="FSDP2", compiled="yes", loss="in place",
+        source="MaxText and other programs in JAX, which XLA compiles whole"),
+    Stack(name="eager", recipe="FP32", compiled="no", loss="eager",
+        source="PyTorch without a compiler and without sharding: DDP, nanoGPT, Hugging Face's Trainer"),
 )  # fmt: skip
-STACKS: Mapping[str, Stack] = MappingProxyType({known.name: known for known in _STACKS})
+STACKS = Stack.publish({known.name: known for known in _STACKS})
 Stack.aliases = MappingProxyType(
     {
         "Megatron-LM": "Megatron", "Megatron-Bridge": "Megatron", "Megatron Core": "Megatron", "NeMo": "Megatron",

@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 
 from app.core.formulas.checks import at_least, chosen_experts, divides, positive, several, too_large, whole
-from app.core.translation import noted, say
+from app.core.translation import noted, value_error
 from app.core.units import Bytes, BytesPerSecond, Count, FlopsPerSecond, Ratio
 
 
@@ -29,9 +29,6 @@ def context_ring_bytes(
         head_size: size of a head.
         element_bytes: bytes of one number.
         ranks: ranks of context parallelism; must divide the sequence.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Liu et al., Ring Attention with Blockwise Transformers, arXiv:2310.01889, section 3.
@@ -62,9 +59,6 @@ def context_gather_bytes(
         head_size: size of a head.
         element_bytes: bytes of one number.
         ranks: ranks of context parallelism; must divide the sequence.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Grattafiori et al., arXiv:2407.21783, section 3.3.2.
@@ -103,9 +97,6 @@ def context_ring_hides(
         rate: FLOP per second that the GPU reaches.
         bandwidth: bytes per second that one rank sends while it receives as much.
         element_bytes: bytes of one number.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Liu et al., arXiv:2310.01889, section 3 (arithmetic intensity between hosts), with shared
@@ -175,9 +166,6 @@ def ulysses_bytes(sequence: Count, hidden: Count, key_value_hidden: Count, eleme
         element_bytes: bytes of one number.
         ranks: ranks of context parallelism; must divide the sequence.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Jacobs et al., DeepSpeed Ulysses, arXiv:2309.14509, section 3.2 (with as many key heads as
         query heads: 4 N h / P).
@@ -219,25 +207,12 @@ def data_parallel_degree(gpus: Count, tensor: Count, pipeline: Count, context: C
         left = total // one_copy
         one_copy *= whole(name, degree)
         if total % one_copy:
-            raise ValueError(
-                say(
-                    "{name} must divide the GPUs that other degrees leave, {left} of {total}, not {value}",
-                    name=name,
-                    left=f"{left:,}",
-                    total=f"{total:,}",
-                    value=degree,
-                )
-            )
+            form = noted("{name} must divide the GPUs that other degrees leave, {left} of {total}, not {value}")
+            raise value_error(form, name=name, left=f"{left:,}", total=f"{total:,}", value=degree)
     copies = total // one_copy
     if copies * int(context) % whole("expert", expert):
-        raise ValueError(
-            say(
-                "{name} must divide the data and context parallel ranks, {whole}, not {value}",
-                name="expert",
-                whole=copies * int(context),
-                value=expert,
-            )
-        )
+        form = noted("{name} must divide the data and context parallel ranks, {whole}, not {value}")
+        raise value_error(form, name="expert", whole=copies * int(context), value=expert)
     return copies
 
 
@@ -281,9 +256,6 @@ def expert_all_to_all_bytes(tokens: Count, hidden: Count, top_k: Count, element_
         element_bytes: bytes of one number.
         ranks: ranks that the experts are spread over.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Lepikhin et al., GShard, arXiv:2006.16668, section 3.2; DeepSeek-V3 Technical Report,
         arXiv:2412.19437, section 3.2.2.
@@ -309,9 +281,6 @@ def expert_capacity(tokens: Count, experts: Count, top_k: Count, factor: Ratio =
         experts: experts that they are spread over.
         top_k: experts that each token is sent to; at most all of them.
         factor: capacity relative to an even share.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Fedus et al., Switch Transformers, arXiv:2101.03961, section 2.2, equation 3.
@@ -344,7 +313,7 @@ def expert_imbalance(loads: Sequence[Ratio]) -> Ratio:
     several("loads", loads)
     largest = max(at_least("loads", load, 0) for load in loads)
     if not largest:
-        raise ValueError(say("{name} must not all be 0, but {count} of them are", name="loads", count=len(loads)))
+        raise value_error("{name} must not all be 0, but {count} of them are", name="loads", count=len(loads))
     return largest * len(loads) / math.fsum(loads)
 
 
@@ -372,9 +341,6 @@ def expert_critical_batch(
         experts: experts that tokens are spread over.
         top_k: experts that each token is sent to; at most all of them.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Austin et al., How to Scale Your Model, 2025, section "Inference" (mixtures of experts);
         DeepSeek-V3 Technical Report, arXiv:2412.19437, section 3.4 (batches of experts).
@@ -400,9 +366,6 @@ def tokens_per_expert(tokens: Count, gpus: Count, top_k: Count, experts: Count) 
         top_k: experts that each token is sent to; at most all of them.
         experts: experts that the copies are spread over.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         From the definition; DeepSeek-V3 Technical Report, arXiv:2412.19437, section 3.4.
     """
@@ -427,9 +390,6 @@ def expected_nodes(experts: Count, nodes: Count, top_k: Count) -> Ratio:
         experts: experts, as many on each node; at most a million.
         nodes: nodes that the experts are spread over; must divide the experts.
         top_k: experts that each token is sent to; at most all of them.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Drawing without replacement (hypergeometric); the routing: DeepSeek-V3 Technical Report,
@@ -471,9 +431,6 @@ def dispatch_bytes(
         element_bytes: bytes of one number.
         scale_group: numbers that share a scale.
         scale_bytes: bytes of a scale.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         DeepSeek-V3 Technical Report, arXiv:2412.19437, sections 3.2.2 and 3.3; DeepEP, legacy.md

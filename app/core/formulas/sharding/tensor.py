@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from app.core.formulas.checks import at_least, divides, positive, whole
-from app.core.translation import noted, say
+from app.core.translation import noted, value_error
 from app.core.units import Bytes, BytesPerSecond, Count, FlopsPerSecond, Ratio, Seconds
 
 
@@ -40,9 +40,6 @@ def column_shard(rows: Count, columns: Count, ranks: Count) -> Shard:
         columns: columns of the whole matrix.
         ranks: ranks of tensor parallelism; must divide the columns.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Shoeybi et al., Megatron-LM, arXiv:1909.08053, section 3.
     """
@@ -68,9 +65,6 @@ def row_shard(rows: Count, columns: Count, ranks: Count) -> Shard:
         rows: rows of the whole matrix.
         columns: columns of the whole matrix.
         ranks: ranks of tensor parallelism; must divide the rows.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Shoeybi et al., Megatron-LM, arXiv:1909.08053, section 3.
@@ -100,9 +94,6 @@ def heads_per_rank(query_heads: Count, key_value_heads: Count, ranks: Count) -> 
         ranks: ranks of tensor parallelism; must divide the query heads, and divide or be a multiple
             of the key-value heads.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Grattafiori et al., arXiv:2407.21783, table 3 (8 heads for 8 ranks); Megatron-LM, attention
         with grouped queries.
@@ -112,14 +103,8 @@ def heads_per_rank(query_heads: Count, key_value_heads: Count, ranks: Count) -> 
     divides("key_value_heads", shared, noted("query heads"), queries)
     divides("ranks", parts, noted("query heads"), queries)
     if shared % parts and parts % shared:
-        raise ValueError(
-            say(
-                "{name} must divide or be a multiple of the key-value heads, {shared}, not {value}",
-                name="ranks",
-                shared=shared,
-                value=ranks,
-            )
-        )
+        form = noted("{name} must divide or be a multiple of the key-value heads, {shared}, not {value}")
+        raise value_error(form, name="ranks", shared=shared, value=ranks)
     return Heads(queries // parts, max(1, shared // parts), max(1, parts // shared))
 
 
@@ -137,9 +122,6 @@ def tensor_all_reduce_size(batch: Count, sequence: Count, hidden: Count, element
         sequence: tokens of one sequence.
         hidden: hidden size of the model.
         element_bytes: bytes of one number.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Narayanan et al., arXiv:2104.04473, section 3.2.
@@ -162,9 +144,6 @@ def tensor_all_reduces(layers: Count, passes: Count = 2) -> Count:
     Args:
         layers: layers that process the micro-batch.
         passes: 2 for forward and backward, 3 with full recomputation.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Shoeybi et al., Megatron-LM, arXiv:1909.08053, section 3; Rajbhandari et al.,
@@ -191,9 +170,6 @@ def tensor_traffic_bytes(size: Bytes, layers: Ratio, ranks: Count, microbatches:
         ranks: ranks of tensor parallelism.
         microbatches: micro-batches per step.
         passes: 2 for forward and backward, 3 with full recomputation.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Narayanan et al., arXiv:2104.04473, section 3.2.
@@ -226,9 +202,6 @@ def sequence_parallel_traffic_bytes(
         microbatches: micro-batches per step.
         passes: 2 for forward and backward, 3 with full recomputation.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Korthikanti et al., arXiv:2205.05198, section 4.2.2.
     """
@@ -251,9 +224,6 @@ def tensor_overhead(all_reduce_time: Seconds, layers: Ratio, compute_time: Secon
         layers: layers that process the micro-batch.
         compute_time: seconds of computation of the same micro-batch.
         passes: 2 for forward and backward, 3 with full recomputation.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Narayanan et al., arXiv:2104.04473, section 3.2.
@@ -283,9 +253,6 @@ def largest_tensor_degree(
         peak: dense peak FLOP per second of one GPU.
         bandwidth: bytes per second that a GPU sends while it receives as much.
         element_bytes: bytes of one number of an activation.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Austin et al., How to Scale Your Model, 2025, section "Training" (Y < F W / C).

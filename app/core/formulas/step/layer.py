@@ -7,8 +7,7 @@ from typing import NamedTuple
 from app.core.formulas.parallelism import PLAIN, Degrees, Numbers, Value, is_plain_zero
 from app.core.formulas.presets import ModelShape, Recipe
 from app.core.formulas.step.speeds import Speeds, exchange, ring
-from app.core.formulas.transformer.flops import token_flops
-from app.core.formulas.transformer.parameters import LayerParts, active_parameters
+from app.core.formulas.transformer import LayerParts, active_parameters, token_flops
 from app.core.units import Flops
 
 
@@ -381,16 +380,7 @@ class LayerTime(NamedTuple):
     @property
     def busy(self) -> Value:
         """Seconds from the first kernel to the last."""
-        return (
-            self.products
-            + self.attention
-            + self.element_wise
-            + self.recompute
-            + self.launches
-            + self.tensor
-            + self.context
-            + self.expert
-        )
+        return sum(self[:-2])
 
 
 def layer_times(shape: ModelShape, speeds: Speeds, degrees: Degrees, on: Numbers) -> tuple[LayerTime, LayerTime]:

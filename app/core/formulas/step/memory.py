@@ -18,7 +18,7 @@ from app.core.formulas.parallelism import (
 )
 from app.core.formulas.presets import ModelShape, Recipe
 from app.core.formulas.step.layer import LayerBytes, sequence_share
-from app.core.formulas.transformer.parameters import LayerParts
+from app.core.formulas.transformer import LayerParts
 from app.core.units import Bytes
 
 _PADDED = 128  # rows of the vocabulary: Megatron-LM, --make-vocab-size-divisible-by

@@ -129,30 +129,27 @@ def _in_a_domain(net: Net, on: Numbers, ranks: Value, stride: Value) -> Value:
 Side = Literal["fast", "middle", "slow"]
 
 
-class _PlausibleShare(NamedTuple):
-    """A share without a source: the fastest and the slowest that is plausible, and one between."""
-
-    fast: float
-    middle: float
-    slow: float
+def _sides(fast: float, middle: float, slow: float) -> Mapping[Side, float]:
+    """Of what has no source, the fastest and the slowest that is plausible, and one between."""
+    return {"fast": fast, "middle": middle, "slow": slow}
 
 
-_PRODUCT = _PlausibleShare(0.87, 0.68, 0.49)  # the most on an A100, the least on a B200
-_PRODUCT_OF_BLACKWELL = _PlausibleShare(0.70, 0.595, 0.49)
-_MEMORY = _PlausibleShare(0.90, 0.75, 0.60)
-_GROUPED = _PlausibleShare(1.0, 0.75, 0.5)
-_HIDDEN_EXPERT = _PlausibleShare(1.0, 0.5, 0.0)
+_PRODUCT = _sides(0.87, 0.68, 0.49)  # the most on an A100, the least on a B200
+_PRODUCT_OF_BLACKWELL = _sides(0.70, 0.595, 0.49)
+_MEMORY = _sides(0.90, 0.75, 0.60)
+_GROUPED = _sides(1.0, 0.75, 0.5)
+_HIDDEN_EXPERT = _sides(1.0, 0.5, 0.0)
 # Of tensor and context parallelism: exposed in published runs in 16 bits; recipes in 8 and 4 bits
 # overlap some of it.
-_HIDDEN = _PlausibleShare(1.0, 0.0, 0.0)
+_HIDDEN = _sides(1.0, 0.0, 0.0)
 _INTER = 0.90  # of a node's network: a prior
 _INTRA = 0.80  # where a link has no effective bandwidth: NCCL's overhead, nccl-tests issue 212
 _INTER_START = 30e-6
 _FLASH = 2022  # FlashAttention, arXiv:2205.14135
-_FEWER_BITS = _PlausibleShare(1.0, 1.0, 0.7)  # of a share in 8 bits, which depends on the recipe
+_FEWER_BITS = _sides(1.0, 1.0, 0.7)  # of a share in 8 bits, which depends on the recipe
 # Bytes per element that is cast: none if the kernel before does it; 2 read and the result written
 # twice, as is and transposed; as much again for a pass that looks for the largest.
-_CASTS = {"16-bit": _PlausibleShare(0, 0, 0), "8-bit": _PlausibleShare(0, 4, 8), "4-bit": _PlausibleShare(0, 3, 6)}
+_CASTS = {"16-bit": _sides(0, 0, 0), "8-bit": _sides(0, 4, 8), "4-bit": _sides(0, 3, 6)}
 
 
 @lru_cache(maxsize=512)
@@ -164,21 +161,21 @@ def speeds_of(
     precision = _supported(gpu, precision)
     exact = gpu.peak * _product_share(gpu, shares, "16-bit", side)
     fused = is_fused(shape, gpu, shares)
-    exposed = _HIDDEN if precision != "16-bit" else _PlausibleShare(0.0, 0.0, 0.0)
+    exposed = _HIDDEN if precision != "16-bit" else _sides(0.0, 0.0, 0.0)
     overlap = -1.0 if fused else 0.0
     return Speeds(
         products=peak_of(gpu, precision) * _product_share(gpu, shares, precision, side),
         exact=exact,
-        grouped=shares.grouped or getattr(_GROUPED, side),
-        memory=gpu.memory_bandwidth * (shares.memory or gpu.memory_share or getattr(_MEMORY, side)),
+        grouped=shares.grouped or _GROUPED[side],
+        memory=gpu.memory_bandwidth * (shares.memory or gpu.memory_share or _MEMORY[side]),
         bandwidth=gpu.memory_bandwidth,
         units=gpu.sms or 1,
-        casts=getattr(_CASTS[precision], side),
+        casts=_CASTS[precision][side],
         fused=fused,
         net=_net(cluster, shares),
-        hidden_tensor=_share_or(shares.hidden_tensor, getattr(exposed, side)),
-        hidden_context=_share_or(shares.hidden_context, getattr(exposed, side)),
-        hidden_expert=_share_or(shares.hidden_expert, getattr(_HIDDEN_EXPERT, side)),
+        hidden_tensor=_share_or(shares.hidden_tensor, exposed[side]),
+        hidden_context=_share_or(shares.hidden_context, exposed[side]),
+        hidden_expert=_share_or(shares.hidden_expert, _HIDDEN_EXPERT[side]),
         hidden_data=_share_or(shares.hidden_data, overlap),
         skew=shares.skew,
     )
@@ -197,13 +194,9 @@ def _supported(gpu: Gpu, precision: Precision) -> Precision:
 
 
 def _product_share(gpu: Gpu, shares: Shares, precision: Precision, side: Side) -> float:
-    own = {
-        "16-bit": gpu.product_share,
-        "8-bit": gpu.product_share_8bit * float(getattr(_FEWER_BITS, side)),
-        "4-bit": 0.0,
-    }[precision]
+    own = {"16-bit": gpu.product_share, "8-bit": gpu.product_share_8bit * _FEWER_BITS[side], "4-bit": 0.0}[precision]
     seen = _PRODUCT_OF_BLACKWELL if gpu.peak_4bit else _PRODUCT
-    return shares.product or own * _powered(gpu) or float(getattr(seen, side))
+    return shares.product or own * _powered(gpu) or seen[side]
 
 
 def _powered(gpu: Gpu) -> float:
@@ -328,12 +321,12 @@ _COMPILED = {"fast": _StackSpeed(0.0, 0.1), "middle": _StackSpeed(0.0, 0.3), "sl
 _EAGER = {"fast": _StackSpeed(0.6, 0.6), "middle": _StackSpeed(0.9, 1.0), "slow": _StackSpeed(1.1, 2.0)}
 _EITHER = {"fast": _StackSpeed(0.0, 0.1), "middle": _StackSpeed(0.5, 0.6), "slow": _StackSpeed(1.0, 2.0)}
 _KINDS = {"yes": _COMPILED, "no": _EAGER, "unknown": _EITHER}
-_ROUTING = {"fast": 0.0, "middle": 1.0, "slow": 2.0}
+_ROUTING = _sides(0.0, 1.0, 2.0)
 _IN_GRAPHS = 0.3  # of that, in recipes of fewer bits, which capture CUDA graphs
 _HIDDEN_BY_MEGATRON = 0.7  # of the traffic of experts, which DeepEP and other streams carry; a prior
-_MESSAGES = {"fast": 0.0, "middle": 0.5, "slow": 1.0}
-_LOST = {"fast": 0.0, "middle": 0.03, "slow": 0.08}  # of a step, to jitter, stragglers, and what runs beside
-_GROUPS = {"fast": 1.3, "middle": 1.0, "slow": 0.7}  # of the rate of experts' products; a prior
+_MESSAGES = _sides(0.0, 0.5, 1.0)
+_LOST = _sides(0.0, 0.03, 0.08)  # of a step, to jitter, stragglers, and what runs beside
+_GROUPS = _sides(1.3, 1.0, 0.7)  # of the rate of experts' products; a prior
 _EAGER_LOGITS = 46.0
 
 

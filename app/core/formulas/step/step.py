@@ -38,20 +38,10 @@ class Ends(NamedTuple):
     projection: Value = 0.0
 
 
-def stages_time(
-    shape: ModelShape,
-    speeds: Speeds,
-    degrees: Degrees,
-    on: Numbers,
-    times: tuple[LayerTime, LayerTime] | None = None,
-    known: Ends | None = None,
-) -> StagesTime:
-    """The pass of one micro-batch; *times* of `layer_times` and *known* of `end_times` if given.
-
-    Depends on what `layer_times` does, and on the number of stages.
-    """
-    dense, mixture = times or layer_times(shape, speeds, degrees, on)
-    widths, ends = Widths.of(shape), known or end_times(shape, speeds, degrees, on)
+def stages_time(shape: ModelShape, speeds: Speeds, degrees: Degrees, on: Numbers) -> StagesTime:
+    """The pass of one micro-batch, which depends on what `layer_times` does, and on the number of stages."""
+    dense, mixture = layer_times(shape, speeds, degrees, on)
+    widths, ends = Widths.of(shape), end_times(shape, speeds, degrees, on)
     layers = dense.times(widths.dense_layers)
     if widths.mixtures:
         layers = layers.plus(mixture.times(widths.mixtures))
@@ -173,10 +163,9 @@ def step_parts(
     degrees: Degrees,
     on: Numbers,
     sent: ReducedBytes = ReducedBytes(),  # noqa: B008
-    one: StagesTime | None = None,
 ) -> StepTime:
-    """The parts of a step; *one* is the result of `stages_time`, if it is known."""
-    one = one or stages_time(shape, speeds, degrees, on)
+    """The parts of a step."""
+    one = stages_time(shape, speeds, degrees, on)
     each = degrees.microbatches / degrees.pipeline
     layers = one.layers
     held = held_parameters(shape, degrees, one.most, on)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal, NamedTuple
 
-from app.core.translation import say
+from app.core.translation import value_error
 
 PassKind = Literal["F", "B", "I", "W"]
 Waits = Literal["first", "every"]
@@ -91,16 +91,11 @@ class Times:
         for name in ("forward", "backward_input", "backward_weight", "communication"):
             value = getattr(self, name)
             if not (0 <= value <= _LONGEST):
-                raise ValueError(
-                    say(
-                        "{name} must be from 0 to {longest} s, not {value}",
-                        name=name,
-                        longest=f"{_LONGEST:g}",
-                        value=value,
-                    )
+                raise value_error(
+                    "{name} must be from 0 to {longest} s, not {value}", name=name, longest=f"{_LONGEST:g}", value=value
                 )
         if not self.work > 0:
-            raise ValueError(say("{name} must be above 0 if both backward times are 0", name="forward"))
+            raise value_error("{name} must be above 0 if both backward times are 0", name="forward")
 
     @property
     def work(self) -> float:
@@ -252,7 +247,7 @@ class _Clock:
                 awake += self.work(device, block, start)
                 self.place[device] += 1
         if any(p < len(o) for p, o in zip(self.place, self.schedule.orders, strict=True)):
-            raise ValueError(say("{name}: the devices wait for one another forever", name=self.schedule.name))
+            raise value_error("{name}: the devices wait for one another forever", name=self.schedule.name)
         slots = tuple(tuple(own) for own in self.slots)
         return SimulatedSchedule(self.schedule, self.times, slots, tuple(self.sends))
 

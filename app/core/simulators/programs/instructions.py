@@ -65,11 +65,9 @@ class Instruction:
         if self.op == "drop":
             return f"drop {memory_name(self.name)}"
         if self.op in SENDING:
-            form = noted("{op} {name} to rank {peer}")
-            return say(form, op=self.op, name=memory_name(self.name), peer=self.peer)
+            return say("{op} {name} to rank {peer}", op=self.op, name=memory_name(self.name), peer=self.peer)
         if self.op in RECEIVING:
-            form = noted("{op} {name} from rank {peer}")
-            return say(form, op=self.op, name=memory_name(self.name), peer=self.peer)
+            return say("{op} {name} from rank {peer}", op=self.op, name=memory_name(self.name), peer=self.peer)
         if self.op in TOGETHER:
             return f"{self.op}[{self.layer}]"
         return f"{self.op}[{self.layer}, {self.batch}]"
@@ -110,8 +108,7 @@ def _read_instructions(
 
 def _schedule_error(where: _Where, problem: str) -> ScheduleError:
     rank, place = where
-    form = noted("rank {rank}, instruction {place}: {problem}")
-    return ScheduleError(say(form, rank=rank, place=place, problem=problem))
+    return ScheduleError(say("rank {rank}, instruction {place}: {problem}", rank=rank, place=place, problem=problem))
 
 
 def _split(where: _Where, step: object, known: Collection[str]) -> tuple[str, Sequence[object]]:

@@ -22,7 +22,7 @@ from app.core.simulators.programs.instructions import (
     memory_name,
     read_program,
 )
-from app.core.translation import join_sentences, noted, say
+from app.core.translation import join_sentences, noted, say, value_error
 
 _LATEST = 10_000  # units of time
 
@@ -164,8 +164,7 @@ class _Game:
                 break
             self.now = min(job.end for job in self.running)
             if self.now > _LATEST:
-                form = noted("it takes longer than {units} units of time")
-                raise ScheduleError(say(form, units=f"{_LATEST:,}"))
+                raise ScheduleError(say("it takes longer than {units} units of time", units=f"{_LATEST:,}"))
         if stuck := [text for one in self.ranks if (text := self._waiting(one))]:
             raise ScheduleError(join_sentences(stuck))
 
@@ -227,8 +226,7 @@ class _Game:
             own = one.held[("d", step.layer)] or frozenset()
             if twice := total & own:
                 numbers = ", ".join(map(str, sorted(twice)))
-                form = noted("{step} adds the contribution of {numbers} twice")
-                raise ScheduleError(say(form, step=step, numbers=numbers))
+                raise ScheduleError(say("{step} adds the contribution of {numbers} twice", step=step, numbers=numbers))
             total |= own
         return total
 
@@ -285,8 +283,7 @@ class _Game:
         for stream in STREAMS:
             if step := one.head(stream):
                 lacks = one.lacks(step, self.machine.layers) or noted("the other ranks")
-                form = noted("rank {rank} waits at {step} for {lacks}")
-                return say(form, rank=one.number, step=step, lacks=lacks)
+                return say("rank {rank} waits at {step} for {lacks}", rank=one.number, step=step, lacks=lacks)
         return ""
 
 
@@ -322,11 +319,10 @@ def read_schedule_code(code: str) -> list[Program]:
     """
     if len(code) > LONGEST_CODE:
         form = noted("a schedule in short form has at most {most:,} characters, not {length:,}")
-        raise ValueError(say(form, most=LONGEST_CODE, length=len(code)))
+        raise value_error(form, most=LONGEST_CODE, length=len(code))
     text = _unpacked(code)
     if text.count(" ") + text.count(";") >= MOST_INSTRUCTIONS:
-        form = noted("a schedule in short form has at most {most:,} instructions")
-        raise ValueError(say(form, most=MOST_INSTRUCTIONS))
+        raise value_error("a schedule in short form has at most {most:,} instructions", most=MOST_INSTRUCTIONS)
     return [[_instruction(one) for one in own.split(" ") if one] for own in text.split(";")]
 
 
@@ -367,7 +363,7 @@ def _part(text: str) -> str | int:
         return int(text)
     if _WORD.fullmatch(text):
         return text
-    raise ValueError(say(_NO_CODE))
+    raise value_error(_NO_CODE)
 
 
 def _unpacked(code: str) -> str:
@@ -377,15 +373,15 @@ def _unpacked(code: str) -> str:
         ValueError: it is not a schedule in short form.
     """
     if not _CODE.fullmatch(code):
-        raise ValueError(say(_NO_CODE))
+        raise value_error(_NO_CODE)
     unpacking = zlib.decompressobj()
     try:
         packed = base64.urlsafe_b64decode(code + "=" * (-len(code) % 4))
         text = unpacking.decompress(packed, _UNPACKED)
     except (binascii.Error, zlib.error):
-        raise ValueError(say(_NO_CODE)) from None
+        raise value_error(_NO_CODE) from None
     if not unpacking.eof or unpacking.unused_data or not text.isascii():
-        raise ValueError(say(_NO_CODE))
+        raise value_error(_NO_CODE)
     return text.decode()
 
 

@@ -1,4 +1,7 @@
-"""A layout on a cluster: whether it fits, and the time of its step, part by part."""
+"""A whole layout: whether it fits, and the time of its step, part by part.
+
+The record itself, Layout, is among the presets, with the layouts of published runs.
+"""
 
 import math
 from typing import NamedTuple
@@ -7,11 +10,13 @@ from app.core.formulas.checks import at_least, positive, recorded, whole
 from app.core.formulas.memory import memory_budget
 from app.core.formulas.memory.budget import fits_together
 from app.core.formulas.parallelism import PLAIN
-from app.core.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe, Shares
+from app.core.formulas.presets import GIVEN, Cluster, ModelShape, Recipe, Shares
+from app.core.formulas.presets import Layout as Layout
 from app.core.formulas.step.layer import counted_flops
 from app.core.formulas.step.speeds import Side, attention_kernels, peak_of, reduced_by, speeds_of
-from app.core.formulas.step.step import StepTime, step_parts
-from app.core.translation import say
+from app.core.formulas.step.step import StepTime as StepTime
+from app.core.formulas.step.step import step_parts
+from app.core.translation import noted, value_error
 from app.core.units import Bytes, BytesPerSecond, Count, FlopsPerSecond, Ratio, Seconds
 
 _MEGATRON = Recipe.named("Megatron")
@@ -55,14 +60,8 @@ def same_gpus(cluster: Cluster, layout: Layout) -> None:
     recorded("cluster", cluster, Cluster)
     recorded("layout", layout, Layout)
     if layout.gpus != cluster.gpus:
-        raise ValueError(
-            say(
-                "{name} must have as many GPUs as the cluster, {gpus}, not {value}",
-                name="layout",
-                gpus=cluster.gpus,
-                value=layout.gpus,
-            )
-        )
+        form = noted("{name} must have as many GPUs as the cluster, {gpus}, not {value}")
+        raise value_error(form, name="layout", gpus=cluster.gpus, value=layout.gpus)
 
 
 class StepRange(NamedTuple):
@@ -251,9 +250,6 @@ def best_data_degree(batch_tokens: Count, gpus: Count, feed_forward: Count) -> R
         gpus: GPUs of both kinds of parallelism together.
         feed_forward: inner size of the feed-forward.
 
-    Raises:
-        ValueError: an argument is outside its domain.
-
     Source:
         Austin et al., How to Scale Your Model, 2025, section "Training", combining FSDP and tensor
         parallelism (there with a set of links for each axis, so with another factor).
@@ -282,9 +278,6 @@ def mixed_tokens_to_hide(
         bandwidth: bytes per second that a GPU sends while it receives as much.
         feed_forward: inner size of the feed-forward.
         element_bytes: bytes of one number.
-
-    Raises:
-        ValueError: an argument is outside its domain.
 
     Source:
         Austin et al., How to Scale Your Model, 2025, section "Training", combining FSDP and tensor
