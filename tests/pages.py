@@ -19,8 +19,6 @@ PAGES = {
     "chapter with numbers to set": "/chapters/your-cluster",
     **{f"chapter {name}": f"/chapters/{name}" for name in ("collectives", "memory", "rates", "overlap", "hardware")},
     **SAMPLES,
-    "map": "/map",
-    "map of a route": "/map?route=serve",
     "placement": "/placement",
     "question of the placement": "/placement/7/1",
     "final": "/final",

@@ -138,7 +138,7 @@ ADDRESSES = (
     "/search?q={}", "/glossary?q={}", "/formulas/{}", "/explore/{}", "/explore/ring?ranks={}", "/explore/ring?guess={}",
     "/explore/pipeline?against={}", "/explore/fit?model={}", "/explore/fit?tensor={}&batch=8", "/layouts?gpus={}",
     "/measured/{}", "/measured/traces/{}", "/measured?hardware={}", "/errata/{}", "/docs/{}",
-    "/chapters/{}", "/chapters/your-cluster?gpus={}", "/chapters/your-cluster?{}=1", "/map?route={}",
+    "/chapters/{}", "/chapters/your-cluster?gpus={}", "/chapters/your-cluster?{}=1", "/placement/begin?route={}",
     "/labs/{}", "/labs/algorithms/{}", "/labs/algorithms?backend={}", "/labs/algorithms?ranks={}", "/trust/{}",
     "/trust?source={}", "/exercises/{}", "/exercises/collectives/{}", f"/exercises/{KINDS['numeric'].sample}?seed={{}}",
     f"/exercises/{KINDS['numeric'].sample}?code={{}}", "/nothing/{}", "/static/{}", "/images/{}/x.svg", "/sign-in/{}",

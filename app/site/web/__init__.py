@@ -11,7 +11,6 @@ from starlette.types import Receive, Scope, Send
 
 from app.server.network.routes import RouteTable
 from app.site.web.course import chapter, final, placement, schedule
-from app.site.web.course import map as course_map
 from app.site.web.exercise import pad
 from app.site.web.exercise import routes as exercise_page
 from app.site.web.explore import explorer_page, merged_pages
@@ -37,7 +36,6 @@ from app.site.web.search.page import build_index
 PARTS = (
     home_page,
     chapter,
-    course_map,
     placement,
     final,
     exercise_page,

@@ -20,7 +20,7 @@ READ = {
     "sources": "app.core.published.sources.sources",
 }
 PARTS = (
-    "home.page", "course.chapter", "course.map", "exercise.routes", "exercise.pad",
+    "home.page", "course.chapter", "exercise.routes", "exercise.pad",
     "explore.explorer_page", "labs.run", "reference.formulas", "search.page", "progress.page",
     "reference.errata",
 )  # fmt: skip

@@ -20,12 +20,11 @@ from app.server.db.assessments import AssessedRow
 from app.server.network.routes import Router
 from app.site import Here, Site
 from app.site.web.course.assessment import Sitting, answers_in
-from app.site.web.course.map import MapSection, map_sections, topics_on
 from app.site.web.course.questions import add_question_routes
 from app.site.web.frame.renderer import Hyperlink, frame, render
 from app.site.web.frame.visitor import Visiting
 from app.site.web.standing.history import read_learner_history
-from app.site.web.standing.next_steps import ROUTES
+from app.site.web.standing.next_steps import ROUTES, TickSection, chapter_ticks, route_links, topics_on
 from app.site.web.urls import chapter_url, exercise_url, seed_of
 
 router = Router(prefix="/placement")
@@ -60,7 +59,7 @@ class PlacedPage:
     known: tuple[Hyperlink, ...]
     unknown: tuple[Hyperlink, ...]
     untold: tuple[Hyperlink, ...]
-    sections: tuple[MapSection, ...]
+    sections: tuple[TickSection, ...]
     again: str
 
 
@@ -68,12 +67,8 @@ class PlacedPage:
 def introduce_placement(request: Request, site: Here) -> Response:
     """What the placement is, and its beginning."""
     around = frame(request, translate("Placement"), translate(_SAYS), "exercises")
-    routes = tuple(
-        Hyperlink(f"/placement/begin?route={name}", translate(text))
-        for name, text in ROUTES.items()
-        if topics_on(site.catalog, name)
-    )
-    return render("course/placement.html", around, PlacementPage(PLACEMENT_QUESTIONS, routes))
+    page = PlacementPage(PLACEMENT_QUESTIONS, route_links(site.catalog, "/placement/begin"))
+    return render("course/placement.html", around, page)
 
 
 @router.get("/begin")
@@ -153,7 +148,7 @@ def _placed(site: Site, learner: str, sitting: Sitting) -> PlacedPage:
         known=_links(site, found.known),
         unknown=_links(site, found.unknown & names),
         untold=_links(site, names - found.known - found.unknown),
-        sections=tuple(map_sections(site.catalog, found.known | mine)),
+        sections=tuple(chapter_ticks(site.catalog, found.known | mine)),
         again=f"/placement/begin?route={route}" if route else "/placement/begin",
     )
 

@@ -211,6 +211,8 @@ _MOVED = 308
 # From there to here.
 FORMER = {
     "/guess": "/",
+    "/map": "/",
+    "/map/start": "/",
     "/guess/{day}": "/",
     "/progress/goal.ics": "/progress",
     "/explore/comb": "/exercises/diagnosis/gaps-in-a-comb",

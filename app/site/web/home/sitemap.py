@@ -21,7 +21,7 @@ from app.site.web.reference.docs import documentation
 from app.site.web.urls import chapter_url, erratum_url, exercise_url, explorer_url, formula_url, lab_url
 
 _PAGES = (
-    "/", "/map", "/placement", "/final", "/explore", "/labs", "/formulas", "/errata", "/glossary",
+    "/", "/placement", "/final", "/explore", "/labs", "/formulas", "/errata", "/glossary",
     "/hardware", "/reference", "/trust", MEASURED, TRACES, "/scratch", "/authoring",
     "/authoring/units", "/docs", "/api/docs",
 )  # fmt: skip

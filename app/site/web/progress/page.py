@@ -20,6 +20,7 @@ from app.course.kinds.base import stored_answer
 from app.course.learning import Mastery, Memory, mastery_by_skill, mastery_of
 from app.course.sandbox.runner import Runner
 from app.server.aside import aside
+from app.server.db.assessments import MOST_CHAPTERS
 from app.server.db.history import Effort, PastAnswer, streak
 from app.server.db.records import MergeResult, PersonalRows
 from app.server.db.tables import Attempt
@@ -35,7 +36,14 @@ from app.site.web.frame.visitor import COOKIE, FromHere, Visiting, remember, spe
 from app.site.web.labs.results import list_finished_runs
 from app.site.web.progress.file import FILE_LIMIT, FileError, imported_run_name, progress_file, read_file, without_runs
 from app.site.web.standing.history import read_learner_history
-from app.site.web.standing.next_steps import NextSteps, chapter_on_route, chosen_route, next_steps
+from app.site.web.standing.next_steps import (
+    NextSteps,
+    TickSection,
+    chapter_on_route,
+    chapter_ticks,
+    chosen_route,
+    next_steps,
+)
 from app.site.web.standing.records import open_records
 from app.site.web.standing.view import ChapterCard, ExerciseRow, LearnerHistory, card_of, clock, mark_of, row_of
 from app.site.web.urls import exercise_url
@@ -152,7 +160,7 @@ class Recent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MapPlace:
-    """An exercise on the map: its status, answers, time, and the date of its next review."""
+    """An exercise among those of its chapter: its status, answers, time, and the date of its next review."""
 
     row: ExerciseRow
     review: date | None
@@ -212,6 +220,7 @@ class ProgressPage:
     right: int
     time: str
     recent: tuple[Recent, ...]
+    sections: tuple[TickSection, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -260,6 +269,7 @@ def progress_page(course: Catalog, record: ProgressRecord, today: date) -> Progr
         right=sum(effort.right for effort in took.values()),
         time=clock([effort.seconds for effort in took.values()]),
         recent=tuple(_recent(course, row) for row in record.latest),
+        sections=tuple(chapter_ticks(course, past.chapters)),
     )
 
 
@@ -333,6 +343,7 @@ router = Router(prefix="/progress")
 IMPORT = "/progress/import"
 BODY_LIMIT = FILE_LIMIT + 64 * 1024  # bytes: the file, and the form around it
 _PART = 16_384  # bytes of a file that count as one answer
+_MARK = 200  # bytes of a chapter that is marked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -343,6 +354,7 @@ class Notice:
     copies: str = ""  # the day on which the last copy of the database is removed
     merged: MergeResult | None = None
     left: int = 0
+    saved: bool = False
     problems: tuple[str, ...] = ()
 
 
@@ -365,11 +377,12 @@ async def show_progress(
     added: str = "",
     known: str = "",
     left: str = "",
+    saved: str = "",
 ) -> Response:
     """The progress page."""
     merged = MergeResult(_count(added), _count(known)) if added else None
     copies = copies_until(site.settings.database) if deleted == "1" else ""
-    notice = Notice(deleted=deleted == "1", copies=copies, merged=merged, left=_count(left))
+    notice = Notice(deleted=deleted == "1", copies=copies, merged=merged, left=_count(left), saved=saved == "1")
     return await aside(_shown_progress, request, site, visiting.learner, notice)
 
 
@@ -406,6 +419,23 @@ async def import_progress_file(request: Request, site: Here, visiting: Visiting)
         return await aside(_shown_progress, request, site, visiting.learner, notice, status)
     counts = f"added={merged.added}&known={merged.known}&left={found.left}"
     response = RedirectResponse(f"/progress?{counts}#notice", 303)
+    remember(request, response, learner, site.secret)
+    return response
+
+
+@router.post("/known", dependencies=[FromHere])
+async def know(request: Request, site: Here, visiting: Visiting) -> Response:
+    """Store which chapters the learner knows: those that were ticked, and no others."""
+    spend(site.allowances.answers, "answers", 1.0)
+    form = await request.form(max_files=0, max_fields=MOST_CHAPTERS)
+    ticked = {str(value) for name, value in form.multi_items() if name == "chapter"}
+    chosen = [one.id for one in site.catalog.topics if one.id in ticked]
+    response = RedirectResponse("/progress?saved=1#notice", 303)
+    if not chosen and not visiting.learner:
+        return response  # nothing was ticked, and nothing is stored
+    spend_storage(site, len(chosen) * _MARK)
+    learner = visitor_learner(visiting)
+    await aside(_mark, site, learner, chosen)
     remember(request, response, learner, site.secret)
     return response
 
@@ -448,6 +478,11 @@ def _read_progress(site: Site, learner: str, today: date, route: str) -> Progres
             latest=records.latest_attempts(),
             ideas=wrong_ideas(site.catalog, site.runner, wrong, past.answers),
         )
+
+
+def _mark(site: Site, learner: str, chapters: list[str]) -> None:
+    with open_records(site, learner) as records:
+        records.mark_known(chapters)
 
 
 def _delete(site: Site, learner: str) -> None:

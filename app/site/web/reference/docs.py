@@ -93,17 +93,17 @@ def _example(operation: Mapping[str, Any], described: Mapping[str, Any]) -> str:
 
 SITE_PAGES = (
     (
+        noted("Exercises"),
+        "/",
+        noted("Every chapter in its order, and routes for those who train, serve, or run the cluster."),
+    ),
+    (
         noted("Explore"),
         "/explore",
         noted("Sliders and figures: all-reduce, pipelines, memory, rooflines, checkpoints."),
     ),
     (noted("Placement"), "/placement", noted("Six questions at most that say which chapters you can skip.")),
     (noted("Final"), "/final", noted("Twenty drawn questions from the whole course, and what to repeat.")),
-    (
-        noted("The map"),
-        "/map",
-        noted("Which chapter builds on which, and routes for those who train, serve, or run the cluster."),
-    ),
     (noted("Labs"), "/labs", noted("Predict a number of distributed training, then measure it with PyTorch.")),
     (
         noted("Your own measurements"),
@@ -153,7 +153,7 @@ SITE_PAGES = (
 ADDRESS = "/reference"
 _GROUPS: Sequence[tuple[str, tuple[str, ...]]] = (
     (noted("Look up"), ("/formulas", "/glossary", "/hardware", "/errata", "/trust", "/search")),
-    (noted("Find your way"), ("/map", "/placement", "/final")),
+    (noted("Find your way"), ("/placement", "/final")),
     (noted("Your own files"), ("/measured", "/measured/traces")),
     (noted("Teach and extend"), ("/classes", "/authoring", "/docs", "/api/docs")),
 )

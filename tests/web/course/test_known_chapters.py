@@ -1,4 +1,4 @@
-"""The map of the course: its routes, its marks, and the chapters that a learner knows."""
+"""The routes through the course, and the chapters that a learner knows."""
 
 import re
 from html import unescape
@@ -14,16 +14,11 @@ from app.server.db.tables import Attempt
 from app.server.db.writer import store
 from app.site import Site
 from app.site.web.frame.visitor import COOKIE
+from app.site.web.standing.next_steps import ROUTES
 
 
 def words(page: str) -> str:
     return " ".join(unescape(re.sub(r"<[^>]+>", " ", page)).split())
-
-
-def node(page: str, chapter: str) -> str:
-    found = re.search(rf'<div class="node[^>]*data-chapter="{chapter}">.*?</div>', page, re.DOTALL)
-    assert found, chapter
-    return found[0]
 
 
 @pytest.fixture
@@ -33,52 +28,31 @@ def learner(client: TestClient, site: Site) -> str:
     return made
 
 
-def test_the_map_has_every_chapter_and_a_line_for_every_need(client: TestClient, catalog: Catalog) -> None:
-    page = client.get("/map").text
-    for topic in catalog.topics:
-        found = words(node(page, topic.id))
-        assert f"{topic.title} {topic.minutes} min" in found
-        for need in topic.needs:
-            assert f'data-before="{need}" data-after="{topic.id}"' in page
-            assert catalog.topic(need).title in found  # for those who do not see the lines
-    assert page.count("data-before=") == sum(len(topic.needs) for topic in catalog.topics)
-
-
-def test_a_route_has_its_chapters_alone(client: TestClient, catalog: Catalog) -> None:
-    page = client.get("/map?route=serve").text
-    shown = set(re.findall(r'data-chapter="([^"]+)"', page))
-    assert shown == {topic.id for topic in catalog.topics if "serve" in topic.routes}
-    assert re.search(r'route=serve" aria-current="page"', page)
-    missing = client.get("/map?route=serving")
+def test_the_home_page_has_the_routes_of_the_course(client: TestClient) -> None:
+    page = client.get("/").text
+    assert re.findall(r'href="(/route[^"]*)"', page) == [f"/route?route={name}" for name in ROUTES]
+    missing = client.get("/placement/begin?route=serving")
     assert missing.status_code == 404
     assert "did you mean 'serve'?" in words(missing.text)
 
 
 def test_a_visitor_without_a_cookie_gets_none(client: TestClient) -> None:
-    assert "set-cookie" not in client.get("/map").headers
-    answer = client.post("/map/known", data={}, follow_redirects=False)
+    assert "set-cookie" not in client.get("/progress").headers
+    answer = client.post("/progress/known", data={}, follow_redirects=False)
     assert answer.status_code == 303
     assert "set-cookie" not in answer.headers
 
 
-def test_marks_follow_what_is_solved_and_what_is_known(
-    client: TestClient, site: Site, catalog: Catalog, learner: str
-) -> None:
-    def solve(name: str) -> Attempt:
-        return Attempt(
-            learner=learner, exercise=name, seed=0, answer="1", correct=True, score=1.0, digest="d", drawn="{}"
-        )
+def test_chapters_are_known_until_they_are_not_ticked(client: TestClient, site: Site, learner: str) -> None:
+    def ticked() -> list[str]:
+        form = client.get("/progress").text.partition('action="/progress/known"')[2]
+        return re.findall(r'name="chapter" value="([^"]+)" checked', form)
 
-    path = [exercise.id for exercise in catalog.topic("tensor").path]
-    store(site.engine, [*map(solve, path), solve(catalog.topic("memory").path[0].id)])
-    client.post("/map/known", data={"chapter": ["hardware", "no-such-chapter"]})
-    page = client.get("/map").text
-    assert 'class="node finished"' in node(page, "tensor")
-    assert "finished" in words(node(page, "tensor"))
-    assert f"1 of {len(catalog.topic('memory').path)} solved" in words(node(page, "memory"))
-    assert 'class="node known"' in node(page, "hardware")
-    with open_session(site.engine) as session:
-        assert known_chapters(session, learner) == {"hardware"}
+    for names in (["hardware"], ["memory", "tensor"], []):
+        client.post("/progress/known", data={"chapter": [*names, "no-such-chapter"]})
+        assert sorted(ticked()) == names
+        with open_session(site.engine) as session:
+            assert known_chapters(session, learner) == set(names)
 
 
 def test_a_known_chapter_is_suggested_last_and_can_be_taken_back(
@@ -91,18 +65,18 @@ def test_a_known_chapter_is_suggested_last_and_can_be_taken_back(
         return found[1] if found else ""
 
     assert suggested("/") == first.id
-    saved = client.post("/map/known", data={"chapter": [first.id]}, follow_redirects=True)
+    saved = client.post("/progress/known", data={"chapter": [first.id]}, follow_redirects=True)
     assert "Saved" in words(saved.text)
     assert suggested("/") == second.id
     assert suggested(f"/chapters/{first.id}") == first.id  # who opens it goes on in it
     assert "you know this chapter" in words(client.get("/").text)
-    client.post("/map/known", data={})
+    client.post("/progress/known", data={})
     assert suggested("/") == first.id
 
 
 def test_nobody_elsewhere_ticks_for_a_learner(client: TestClient, learner: str, site: Site) -> None:
     headers = {"sec-fetch-site": "cross-site", "origin": "https://elsewhere.example"}
-    refused = client.post("/map/known", data={"chapter": "memory"}, headers=headers)
+    refused = client.post("/progress/known", data={"chapter": "memory"}, headers=headers)
     assert refused.status_code == 403
     with open_session(site.engine) as session:
         assert known_chapters(session, learner) == frozenset()
@@ -119,9 +93,7 @@ def test_a_route_that_was_started_leads_on_until_it_is_left(
 ) -> None:
     on = [topic for topic in catalog.topics if "serve" in topic.routes]
     first, second = on[:2]
-    page = client.get("/map?route=serve").text
-    assert 'href="/map/start?route=serve"' in page
-    client.get("/map/start?route=serve")
+    client.get("/route?route=serve")
     home = client.get("/").text
     assert f"Route: I serve , 0 of {len(on)} chapters" in words(home)
     rows = [
@@ -134,8 +106,8 @@ def test_a_route_that_was_started_leads_on_until_it_is_left(
     assert f"Route: I serve , 2 of {len(on)} chapters" in words(later)
     assert primary(later) == f"/exercises/{on[2].path[0].id}"
     assert primary(client.get("/progress").text) == f"/exercises/{on[2].path[0].id}"
-    assert "You are on this route" in words(client.get("/map?route=serve").text)
-    client.get("/map/start")
+    assert re.findall(r'href="(/route[^"]*)"', later) == ["/route"]
+    client.get("/route")
     left = client.get("/").text
     assert "Route:" not in words(left)
     following = catalog.topics[catalog.topics.index(second) + 1]
@@ -145,24 +117,13 @@ def test_a_route_that_was_started_leads_on_until_it_is_left(
 
 @pytest.mark.parametrize("route", ["", "elsewhere", "serve,train", "x" * 5000])
 def test_a_route_that_does_not_exist_is_not_started(client: TestClient, route: str) -> None:
-    answer = client.get("/map/start", params={"route": route}, follow_redirects=False)
-    assert answer.headers["location"] == "/map"
+    answer = client.get("/route", params={"route": route}, follow_redirects=False)
+    assert (answer.headers["location"], client.cookies.get("route")) == ("/", None)
     client.cookies.set("route", "elsewhere")
     assert "Route:" not in words(client.get("/").text)
 
 
 def test_a_chapter_off_the_route_goes_on_in_itself(client: TestClient, catalog: Catalog, learner: str) -> None:
-    client.get("/map/start?route=serve")
+    client.get("/route?route=serve")
     off = next(topic for topic in catalog.topics if "serve" not in topic.routes)
     assert primary(client.get(f"/chapters/{off.id}").text) == f"/exercises/{off.path[0].id}"
-
-
-def test_the_form_of_known_chapters_on_a_route_keeps_the_others(
-    client: TestClient, catalog: Catalog, learner: str
-) -> None:
-    client.post("/map/known", data={"chapter": ["overlap", "memory"]})
-    page = client.get("/map?route=serve").text
-    form = page.partition('action="/map/known"')[2]
-    assert '<input type="hidden" name="chapter" value="overlap">' in form
-    ticks = re.findall(r'type="checkbox" name="chapter" value="([^"]+)"', form)
-    assert ticks == [topic.id for topic in catalog.topics if "serve" in topic.routes]
