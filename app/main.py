@@ -209,7 +209,7 @@ async def _payer(site: Site, scope: Scope) -> Payer:
     """Who pays for a request, as `Budget` asks; without the database, its address."""
     request, stranger = Request(scope), address_of(scope)
     try:
-        if token := api.token_name(request, site):
+        if "authorization" in request.headers and (token := api.token_name(request, site)):
             return Payer(stranger.address, token=token)
         return await web.payer_of(request, site, stranger)
     except UnavailableError:

@@ -37,8 +37,8 @@ from app.main import create_app
 from app.server.aside import pay_nothing
 from app.site import Site
 from app.site.markdown import html
-from app.site.web.frame.origin import from_here
 from app.site.web.frame.renderer import Hyperlink
+from app.site.web.frame.visitor import from_here
 
 GONE = "gone"  # the stamp of a file that does not exist
 

@@ -41,13 +41,21 @@ from app.site.web.exercise.page_context import (
 )
 from app.site.web.exercise.view import ExercisePage, exercise_page, is_finished
 from app.site.web.exercise.views import view_of
-from app.site.web.frame.origin import from_here
 from app.site.web.frame.renderer import LearningResource, frame, render, render_part
-from app.site.web.frame.visitor import Visiting, Visitor, remember, spend, spend_storage, visitor, visitor_learner
+from app.site.web.frame.visitor import (
+    Visiting,
+    Visitor,
+    from_here,
+    remember,
+    spend,
+    spend_storage,
+    visitor,
+    visitor_learner,
+)
 from app.site.web.labs.results import RunResult, list_finished_runs
 from app.site.web.standing.chapter_choice import kept_seed
 from app.site.web.standing.history import read_learner_history
-from app.site.web.standing.next_steps import chosen_route, next_steps, review_place
+from app.site.web.standing.next_steps import ROUTE_COOKIE, known_route, next_steps, review_place
 from app.site.web.standing.records import open_records
 from app.site.web.urls import exercise_url, seed_of
 
@@ -56,7 +64,7 @@ def with_ways_on(site: Site, asked: ExerciseRequest, page: ExercisePage) -> Exer
     """*page* with its place among the reviews of the day, and with the ways on once it is over."""
     exercise, day = asked.exercise, site.clock().date()
     topic = site.catalog.topic_of(exercise)
-    past = read_learner_history(site, asked.learner, asked.route).within(topic.id)
+    past = read_learner_history(site, asked.learner, known_route(asked.route)).within(topic.id)
     if asked.reviewing:
         page = replace(page, review=review_place(site.catalog, past, exercise.id, day))
     if not page.is_over:
@@ -162,7 +170,7 @@ async def show_exercise_page(
         history=history,
         history_before=history,
         reviewing=request.query_params.get("review") == "1",
-        route=chosen_route(request),
+        route=request.cookies.get(ROUTE_COOKIE, ""),
     )
     return _response(request, await build_page(site, asked, ActionResult(), rules))
 
@@ -208,7 +216,7 @@ async def answer_exercise(request: Request) -> Response:
         given=given,
         fragment=wants_fragment(request),
         reviewing=request.query_params.get("review") == "1",
-        route=chosen_route(request),
+        route=request.cookies.get(ROUTE_COOKIE, ""),
     )
     page = await build_page(site, asked, result, _rules(request, site, visiting, history, seed))
     response = _response(request, page, result.status)

@@ -35,8 +35,7 @@ from app.site.web.exercise.page_context import (
     page_context,
 )
 from app.site.web.exercise.picture_link import picture_link
-from app.site.web.exercise.views import view_of
-from app.site.web.exercise.views.base import NO_CONTEXT, Form, FormContext, FormInput
+from app.site.web.exercise.views import NO_CONTEXT, Form, FormContext, FormInput, view_of
 from app.site.web.explore.figures import BOTH, EmbeddedView, drawn_on, embedded_view, player_data
 from app.site.web.frame.renderer import Hyperlink
 from app.site.web.standing.next_steps import NextSteps
@@ -272,7 +271,7 @@ def exercise_page(
         around=page_context(course, asked, topic, rules),
         has_figures=bool(exercise.figures),
         has_drawings=bool(exercise.figure) or exercise.draws_mistakes or exercise.is_played,
-        picture=picture_link(exercise.id, verdict) if verdict and not rules.exam else "",
+        picture=picture_link(exercise.id, verdict) if verdict and verdict.correct and not rules.exam else "",
         assigned=rules,
     )
 

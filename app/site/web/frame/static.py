@@ -24,9 +24,8 @@ from app.server.network.routes import Router
 from app.server.network.watch import request_id
 from app.site import Here
 from app.site.web.frame.assets import Asset, asset_url, assets, by_hashed_name
-from app.site.web.frame.origin import ReplacedHostError
 from app.site.web.frame.renderer import frame, render
-from app.site.web.frame.visitor import THEME, FromHere
+from app.site.web.frame.visitor import THEME, FromHere, ReplacedHostError
 from app.site.web.urls import path_inside
 
 _TITLES = {

@@ -28,8 +28,7 @@ from app.server.network.door import note_trouble
 from app.server.network.routes import Router
 from app.site import Here, Site
 from app.site.markdown import inline_html
-from app.site.web.exercise.views import view_of
-from app.site.web.exercise.views.base import typed_line
+from app.site.web.exercise.views import typed_line, view_of
 from app.site.web.frame.database_copies import copies_until
 from app.site.web.frame.renderer import Hyperlink, frame, render
 from app.site.web.frame.visitor import COOKIE, FromHere, Visiting, remember, spend, spend_storage, visitor_learner

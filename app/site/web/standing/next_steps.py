@@ -204,7 +204,7 @@ ROUTES: Mapping[Route, str] = {
     "serve": noted("I serve"),
     "cluster": noted("I run the cluster"),
 }
-_COOKIE = "route"
+ROUTE_COOKIE = "route"
 _AGE = 400 * 24 * 3600  # seconds; browsers do not keep cookies for longer
 
 
@@ -238,7 +238,11 @@ def route_links(course: Catalog, address: str) -> tuple[Hyperlink, ...]:
 
 def chosen_route(request: Request) -> str:
     """The route that the visitor has started; empty: none."""
-    name = request.cookies.get(_COOKIE, "")
+    return known_route(request.cookies.get(ROUTE_COOKIE, ""))
+
+
+def known_route(name: str) -> str:
+    """*name*, if a route is called so, or empty."""
     return name if name in ROUTES else ""
 
 
@@ -246,9 +250,9 @@ def keep_route(request: Request, response: Response, route: str) -> None:
     """Let the browser keep *route*; an empty one is left."""
     secure = request.url.scheme == "https"
     if route:
-        response.set_cookie(_COOKIE, route, _AGE, httponly=True, samesite="lax", secure=secure)
+        response.set_cookie(ROUTE_COOKIE, route, _AGE, httponly=True, samesite="lax", secure=secure)
     else:
-        response.delete_cookie(_COOKIE)
+        response.delete_cookie(ROUTE_COOKIE)
 
 
 def route_progress(course: Catalog, past: LearnerHistory) -> RouteProgress | None:

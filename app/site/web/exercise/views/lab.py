@@ -22,7 +22,7 @@ from app.site.labs.words import translate_lab
 from app.site.markdown import inline_html
 from app.site.web.exercise.lab_tests import OWN
 from app.site.web.exercise.page_context import ActionResult, PostedForm, first_value
-from app.site.web.exercise.views.base import (
+from app.site.web.exercise.views import (
     Form,
     FormContext,
     FormInput,
@@ -35,8 +35,7 @@ from app.site.web.exercise.views.base import (
     stored_names,
     typed_line,
 )
-from app.site.web.exercise.views.choice import OptionView, option_views
-from app.site.web.exercise.views.numeric import BoxView, box_views
+from app.site.web.exercise.views.forms import BoxView, OptionView, box_views, option_views
 from app.site.web.frame.renderer import Hyperlink
 from app.site.web.labs.predictions import BACKEND, KINDS, LINKS_SAY, machine_of
 from app.site.web.labs.results import RunResult
@@ -383,4 +382,4 @@ def _fits(prediction: str, exercise: LabExercise) -> bool:
     return bool(json.loads(prediction).keys() == exercise.predict.keys())
 
 
-VIEW = LabView()
+VIEWS = {"lab": LabView()}
