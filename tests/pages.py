@@ -37,7 +37,6 @@ PAGES = {
     "one lab": "/labs/algorithms",
     "board": "/labs/algorithms/board",
     "run": RUN,
-    "traces": "/measured/traces",
     "trace": "/measured/traces/a100-2-ddp-with-bytes",
     "own measurements": "/measured",
     "a published measurement": "/measured/h100-16-p5",

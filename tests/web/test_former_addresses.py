@@ -10,6 +10,7 @@ from tests.each import each
 LED = {
     "/guess": "/",
     "/map?route=serve": "/",
+    "/measured/traces": "/measured",
     "/map/start?route=serve": "/",
     "/guess/2026-03-01": "/",
     "/progress/goal.ics": "/progress",

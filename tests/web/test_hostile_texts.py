@@ -208,7 +208,7 @@ def test_reports_quote_what_a_file_says(client: TestClient, name: str) -> None:
     results = {"results": [{"size": 8, "time": 1, "collective": text, "name": text}], "title": text}
     progress = {"format": text, "version": 1, "answers": [{"exercise": text, "at": text}]}
     for address, content in (
-        ("/measured/traces", json.dumps(trace)),
+        ("/measured", json.dumps(trace)),
         ("/measured", log),
         ("/measured", text),
         ("/measured", json.dumps(results)),

@@ -211,6 +211,7 @@ _MOVED = 308
 FORMER = {
     "/guess": "/",
     "/map": "/",
+    "/measured/traces": "/measured",
     "/map/start": "/",
     "/guess/{day}": "/",
     "/progress/goal.ics": "/progress",

@@ -22,7 +22,7 @@ from app.site.web.urls import chapter_url, erratum_url, exercise_url, explorer_u
 
 _PAGES = (
     "/", "/placement", "/final", "/explore", "/labs", "/formulas", "/errata", "/glossary",
-    "/hardware", "/reference", "/trust", MEASURED, TRACES, "/scratch", "/authoring",
+    "/hardware", "/reference", "/trust", MEASURED, "/scratch", "/authoring",
     "/authoring/units", "/docs", "/api/docs",
 )  # fmt: skip
 # Pages of one visitor, pages without an end, and what is for programs. ($: no more follows.)

@@ -110,11 +110,6 @@ SITE_PAGES = (
         "/measured",
         noted("Read nccl-tests, a log, a trace or an out-of-memory error of yours beside the formulas."),
     ),
-    (
-        noted("Traces"),
-        "/measured/traces",
-        noted("Read a trace of the PyTorch profiler: which toll a step pays, and what to try first."),
-    ),
     (noted("Progress"), "/progress", noted("What you have done: export, import and delete it.")),
     (
         noted("Classes"),
@@ -154,7 +149,7 @@ ADDRESS = "/reference"
 _GROUPS: Sequence[tuple[str, tuple[str, ...]]] = (
     (noted("Look up"), ("/formulas", "/glossary", "/hardware", "/errata", "/trust", "/search")),
     (noted("Find your way"), ("/placement", "/final")),
-    (noted("Your own files"), ("/measured", "/measured/traces")),
+    (noted("Your own files"), ("/measured",)),
     (noted("Teach and extend"), ("/classes", "/authoring", "/docs", "/api/docs")),
 )
 
