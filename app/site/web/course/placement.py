@@ -19,8 +19,7 @@ from app.course.learning import (
 from app.server.db.assessments import AssessedRow
 from app.server.network.routes import Router
 from app.site import Here, Site
-from app.site.web.course.assessment import Sitting, answers_in
-from app.site.web.course.questions import add_question_routes
+from app.site.web.course.questions import Sitting, add_question_routes, answers_in
 from app.site.web.frame.renderer import Hyperlink, frame, render
 from app.site.web.frame.visitor import Visiting
 from app.site.web.standing.history import read_learner_history

@@ -1,21 +1,21 @@
-"""A question of the placement or of a final: an exercise, answered once and without help."""
+"""A placement or final: its questions, each an exercise that is answered once and without help."""
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 
-from app.core.errors import AnswerError, UnavailableError, capitalize
+from app.core.errors import AnswerError, NotFoundError, UnavailableError, capitalize
 from app.core.translation import noted, translate
 from app.course.kinds.base import TooLongError
 from app.course.learning import AssessmentQuestion
-from app.server.db.assessments import AssessedAnswer, Outcome
+from app.server.db.assessments import AssessedAnswer, AssessedRow, Assessment, Outcome, assessed_in
 from app.server.db.history import ExerciseHistory
+from app.server.db.session import open_session
 from app.server.network.door import note_trouble
 from app.server.network.routes import Router
 from app.site import Here, Site
-from app.site.web.course.assessment import Sitting
 from app.site.web.exercise.page_context import (
     ActionResult,
     AssignmentBanner,
@@ -40,6 +40,61 @@ from app.site.web.exercise.routes import (
 from app.site.web.frame.renderer import Hyperlink, frame, render, render_part
 from app.site.web.frame.visitor import FromHere, Visiting, Visitor, remember, spend, spend_storage, visitor_learner
 from app.site.web.standing.next_steps import NextSteps, SuggestedExercise
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sitting:
+    """One placement or final: its questions as far as they are known, and the answers to them.
+
+    *total* in words, such as “20”; *about*: what the banner above a question says.
+    """
+
+    sort: Assessment
+    title: str
+    draw: int
+    questions: Sequence[AssessmentQuestion]
+    answers: Mapping[int, AssessedRow]
+    total: str
+    about: str
+
+    @property
+    def href(self) -> str:
+        """The page of its result."""
+        return f"/{self.sort}/{self.draw}"
+
+    @property
+    def onward(self) -> str:
+        """The address that leads to the first question without an answer, or to the result."""
+        return f"{self.href}/next"
+
+    @property
+    def following(self) -> AssessmentQuestion | None:
+        """The first question without an answer."""
+        return next((one for one in self.questions if one.number not in self.answers), None)
+
+    def address(self, number: int) -> str:
+        """The page of a question."""
+        return f"{self.href}/{number}"
+
+    def question(self, number: int) -> AssessmentQuestion:
+        """The question with that number.
+
+        Raises:
+            NotFoundError: the question does not exist, or its turn has not come.
+        """
+        for one in self.questions:
+            if one.number == number:
+                return one
+        raise NotFoundError(translate("question {number} does not exist, or its turn has not come", number=number))
+
+
+def answers_in(site: Site, learner: str, sort: Assessment, draw: int) -> Mapping[int, AssessedRow]:
+    """What *learner* has answered, by the number of the question; a stranger has none."""
+    if not learner:
+        return {}
+    with open_session(site.engine) as session:
+        return {row.number: row for row in assessed_in(session, learner, sort, draw)}
+
 
 _COUNTED = noted("Your first answer counted.")
 # Where nothing can be tried again.

@@ -1,24 +1,26 @@
 """Schedules: what they cost beside each other, and one that an address carries, as a picture."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 from markupsafe import Markup
 
+from app.core.charts.axes import Drawing
 from app.core.charts.bars import PanelRow, Panels, panels_drawing
 from app.core.charts.svg import to_svg
 from app.core.charts.timeline import SCHEDULE_NAMES
-from app.core.errors import capitalize
-from app.core.simulators.programs import COMPUTE, PlayedSchedule, known_schedules
-from app.core.translation import plural, translate, translate_known
+from app.core.errors import NotFoundError, capitalize
+from app.core.simulators.programs import COMPUTE, PlayedSchedule, known_schedules, play_schedule, read_schedule_code
+from app.core.translation import localize, plural, translate, translate_known
 from app.core.units import scale_of, show_in
+from app.course.content.catalog import Catalog
+from app.course.illustrations.base import schedule_sketch
 from app.course.kinds.base import ValueCache
 from app.course.kinds.code.schedule import Schedule, TargetMachine
 from app.server.network.routes import Router
 from app.site import Here
-from app.site.web.exercise.schedule_picture import schedule_drawing, schedule_exercise, shared_schedule
 from app.site.web.explore.figures import BOTH, TabledDrawing, drawn_on, tabled_drawing
 from app.site.web.frame.renderer import Hyperlink, frame, render
 from app.site.web.urls import exercise_url, schedule_url
@@ -134,6 +136,51 @@ def _whole(value: float) -> str:
 
 def _percent(share: float) -> str:
     return show_in(share, scale_of("%"), 3)
+
+
+def schedule_exercise(catalog: Catalog, exercise: str) -> Schedule:
+    """The exercise called *exercise*.
+
+    Raises:
+        NotFoundError: it asks for something else than a schedule.
+    """
+    found = catalog.exercise(exercise)
+    if not isinstance(found, Schedule):
+        raise NotFoundError(translate("{exercise} is not an exercise on schedules", exercise=exercise))
+    return found
+
+
+def shared_schedule(exercise: Schedule, code: str) -> PlayedSchedule:
+    """The schedule that *code* is, played on the machine of *exercise*.
+
+    Raises:
+        NotFoundError: it is not one that runs to its end there.
+    """
+    machine = exercise.machine.built(exercise.targets.memory)
+    try:
+        programs = read_schedule_code(code)
+    except ValueError as error:
+        raise NotFoundError(localize(str(error))) from None
+    ranks = len(machine.start)
+    if len(programs) != ranks:
+        raise NotFoundError(
+            plural(
+                "this exercise has {number} rank, and the schedule {programs}",
+                "this exercise has {number} ranks, and the schedule {programs}",
+                ranks,
+                programs=len(programs),
+            )
+        )
+    played = play_schedule(machine, programs)
+    if played.problem:
+        raise NotFoundError(translate("this schedule does not run to its end in {exercise}", exercise=exercise.id))
+    return played
+
+
+def schedule_drawing(exercise: Schedule, played: PlayedSchedule) -> Drawing:
+    """The picture of *played*, named after the *exercise*."""
+    title = translate("A schedule for “{exercise}”", exercise=exercise.title)
+    return replace(schedule_sketch(played), title=title)
 
 
 router = Router(prefix="/exercises")

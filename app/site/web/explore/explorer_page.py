@@ -15,10 +15,18 @@ from app.server.aside import aside
 from app.server.network.routes import Router
 from app.site import Here, Site
 from app.site.web.explore.figures import BOTH, figure_file
-from app.site.web.explore.layout_searches import LayoutSearches, search_layouts
-from app.site.web.explore.layouts import FIT, choose_layout, drop_layout, layout_tables, open_plan, plan_query, space_of
-from app.site.web.explore.merged_pages import redirect_moved
-from app.site.web.explore.state import control_values, explore_values, explorer_called
+from app.site.web.explore.layouts import (
+    FIT,
+    LayoutSearches,
+    choose_layout,
+    drop_layout,
+    layout_tables,
+    open_plan,
+    plan_query,
+    search_layouts,
+    space_of,
+)
+from app.site.web.explore.state import control_values, explore_values, explorer_called, page_url
 from app.site.web.explore.view import ExploreList, explorer_cards, explorer_page
 from app.site.web.frame.renderer import frame, render
 from app.site.web.frame.visitor import spend
@@ -29,6 +37,7 @@ _COOKIE = "shown"
 _COST = 20  # of an answer: most searches take a tenth of a second
 _AGE = 400 * 24 * 3600  # seconds
 _BETWEEN = "."
+_MOVED = 308
 
 
 def query_as_wanted(request: Request, explorer: Explorer) -> Mapping[str, str]:
@@ -52,6 +61,7 @@ def _names(request: Request) -> frozenset[str]:
     return frozenset(name for name in named if name in EXPLORERS)
 
 
+_layouts_router = Router(prefix="/layouts")
 router = Router(prefix="/explore")
 
 
@@ -98,12 +108,20 @@ async def render_run(request: Request, site: Site, given: Mapping[str, str], dou
     return render("explore/run_and_more.html" if is_fragment else "explore/fit.html", around, page)
 
 
+@_layouts_router.get("")
+@_layouts_router.get("/{number}.{form}")
+async def show_moved_search(request: Request) -> RedirectResponse:
+    """The search for a better layout; degrees that were chosen are held."""
+    given = {name: text for name, text in request.query_params.items() if text}
+    return RedirectResponse(explorer_url(FIT.name, given), _MOVED)
+
+
 @router.get("/fit/better")
 @router.get("/fit/better/{number}.{form}")
 async def show_moved_better(request: Request) -> RedirectResponse:
     """The page of the run: it shows the best layout itself, with what was held."""
     given = {name: text for name, text in request.query_params.items() if name not in ("hold", "was", "show")}
-    return RedirectResponse(explorer_url(FIT.name, drop_layout(given, request.query_params.getlist("hold"))), 308)
+    return RedirectResponse(explorer_url(FIT.name, drop_layout(given, request.query_params.getlist("hold"))), _MOVED)
 
 
 @router.get("/{name}")
@@ -111,7 +129,7 @@ def explore(request: Request, site: Here, name: str) -> Response:
     """One explorer, in the state given by the URL."""
     explorer = explorer_called(name)
     if explorer.part_of:
-        return redirect_moved(explorer, request.query_params)
+        return RedirectResponse(page_url(explorer, request.query_params), _MOVED)
     found = explorer_page(site.catalog, explorer, query_as_wanted(request, explorer), _papers(request))
     page = found.page
     fragment = request.headers.get("x-fragment") == "1"
@@ -142,3 +160,6 @@ def _papers(request: Request) -> Sequence[Paper]:
     """What a script asks for: the paper that it shows. A page without scripts has them all."""
     asked = PAPERS.get(request.headers.get("x-paper", ""))
     return (asked,) if asked else BOTH
+
+
+router.routes += _layouts_router.routes

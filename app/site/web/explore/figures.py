@@ -36,8 +36,7 @@ from app.course.illustrations import illustrate
 from app.course.kinds.base import EmbeddedFigures, ExerciseFigure
 from app.course.kinds.drawn_values import NOTHING_DRAWN
 from app.site.markdown import inline_html
-from app.site.web.explore.merged_pages import page_url
-from app.site.web.explore.state import url_state
+from app.site.web.explore.state import page_url, url_state
 from app.site.web.urls import explorer_url
 
 BOTH = (WIDE, NARROW)
