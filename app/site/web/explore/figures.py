@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from fastapi import Response
 from markupsafe import Markup, escape
 
-from app.core.charts.axes import NARROW, WIDE, Drawing, Paper
+from app.core.charts.axes import NARROW, WIDE, Paper
 from app.core.charts.motion import Motion
 from app.core.charts.svg import to_svg
 from app.core.charts.timeline import Timeline
@@ -196,22 +196,6 @@ def figure_view(
         plays=isinstance(figure, Timeline),
         motion=figure if isinstance(figure, Motion) else None,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class TabledDrawing:
-    """A drawing and its table, and how to read them."""
-
-    title: str
-    svg: Markup
-    table: tuple[tuple[str, ...], ...]
-    says: str
-
-
-def tabled_drawing(drawing: Drawing, says: str = "") -> TabledDrawing:
-    """*drawing* on both papers; by default, its summary says how to read it."""
-    svg = drawn_on(BOTH, drawing)
-    return TabledDrawing(drawing.title, svg, drawing.table, says or drawing.summary)
 
 
 def drawn_on(papers: Sequence[Paper], figure: Figure, covered: str = "") -> Markup:
