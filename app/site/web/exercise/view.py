@@ -18,7 +18,7 @@ from app.course.illustrations.base import counted_sketch, schedule_sketch
 from app.course.illustrations.grids import played_sketch
 from app.course.kinds import Exercise
 from app.course.kinds.base import CountedParts, ExerciseFigure, PlayedAnswer, ValueCache, Verdict
-from app.course.kinds.code.feedback import Trial, TrialRun
+from app.course.kinds.code.feedback import Trial
 from app.course.kinds.drawn_values import Draw
 from app.server.db.history import ExerciseHistory
 from app.site.markdown import html, inline_html
@@ -41,31 +41,6 @@ from app.site.web.frame.renderer import Hyperlink
 from app.site.web.standing.next_steps import NextSteps
 from app.site.web.standing.view import Mark, has_finished, mark_of
 from app.site.web.urls import chapter_url, exercise_url, review_url
-
-
-@dataclass(frozen=True, slots=True)
-class TrialRunView:
-    """One visible example that was run."""
-
-    run: TrialRun
-    says: Markup
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrialView:
-    """The visible examples, after a run."""
-
-    problem: Markup
-    line: int | None
-    printed: str
-    runs: tuple[TrialRunView, ...]
-
-
-def trial_view(trial: Trial) -> TrialView:
-    """*trial* as its page shows it."""
-    runs = tuple(TrialRunView(run, inline_html(run.says)) for run in trial.runs)
-    problem = inline_html(trial.problem)
-    return TrialView(problem=problem, line=trial.line, printed=trial.printed, runs=runs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +180,7 @@ class ExercisePage:
     feedback: tuple[Markup, ...]
     counted: IllustrationView | None
     played: IllustrationView | None
-    trial: TrialView | None
+    trial: Trial | None
     help: Help
     onward: NextSteps | None
     review: str
@@ -262,7 +237,7 @@ def exercise_page(
         feedback=_feedback(result),
         counted=_counted(asked, verdict, finished=finished) if not rules.exam else None,
         played=_played(result),
-        trial=trial_view(result.trial) if result.trial else None,
+        trial=result.trial,
         help=_help(exercise, seed, history.seen.hints, finished=finished),
         onward=None,
         review="",

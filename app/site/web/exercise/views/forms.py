@@ -12,7 +12,7 @@ from app.course.kinds.code.buggy_line import BuggyLine
 from app.course.kinds.code.feedback import Example
 from app.course.kinds.code.function import Function
 from app.course.kinds.design import Design, KnobRow
-from app.course.kinds.expression import Expression
+from app.course.kinds.expression import Expression, SymbolRow
 from app.course.kinds.numeric import ONLY, Box, Numeric
 from app.course.kinds.order import Item, Match, Order, Side
 from app.course.kinds.sharding import MOVES, PLAN, THEN, Sharding
@@ -91,20 +91,11 @@ def marks_of(boxes: Iterable[BoxView]) -> Mapping[str, bool]:
     return {box.field: box.correct for box in boxes if box.correct is not None}
 
 
-@dataclass(frozen=True, slots=True)
-class SymbolView:
-    """A symbol of a formula."""
-
-    name: str
-    says: Markup
-    unit: str
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExpressionForm(Form):
     """The symbols, and the formula that was typed."""
 
-    symbols: tuple[SymbolView, ...]
+    symbols: tuple[SymbolRow, ...]
     unit: str
     source: str
     correct: bool | None
@@ -122,27 +113,19 @@ class ExpressionView(KindView[Expression]):
         """The symbols, and the formula that was typed."""
         question = exercise.question(filled.seed)
         return ExpressionForm(
-            symbols=tuple(SymbolView(s.name, inline(s.says), s.unit) for s in question.symbols),
+            symbols=question.symbols,
             unit=unit_word(question.unit),
             source=first_value(filled.given, "answer"),
             correct=filled.correct,
         )
 
 
-@dataclass(frozen=True, slots=True)
-class OptionView:
-    """One option."""
-
-    key: str
-    text: Markup
-    chosen: bool
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChoiceForm(Form):
-    """The options; *many* when any number of them may be chosen."""
+    """The options, and the keys of those that are *chosen*; *many* when any number of them may be."""
 
-    options: tuple[OptionView, ...]
+    options: tuple[Option, ...]
+    chosen: Sequence[str]
     many: bool
 
 
@@ -152,8 +135,8 @@ class ChoiceView(KindView[Choice]):
     def form(self, exercise: Choice, filled: FormInput) -> ChoiceForm:
         """The options, and which are chosen."""
         question = exercise.question(filled.seed)
-        options = option_views(question.options, filled.given.get("answer", ()))
-        return ChoiceForm(options=tuple(options), many=question.many)
+        chosen = filled.given.get("answer", ())
+        return ChoiceForm(options=question.options, chosen=chosen, many=question.many)
 
     def told(self, exercise: Choice, seed: int, stored: str) -> Iterator[Markup]:
         """The options that were chosen."""
@@ -161,12 +144,6 @@ class ChoiceView(KindView[Choice]):
         for key in stored_list(stored) or [stored]:
             option = exercise.options.get(key)
             yield inline(exercise.fill(option.text, drawn)) if option else typed_line(key)
-
-
-def option_views(options: Sequence[Option], chosen: Sequence[str]) -> Iterator[OptionView]:
-    """*options*, and which of them are *chosen*."""
-    for option in options:
-        yield OptionView(option.key, inline(option.text), option.key in chosen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,20 +199,21 @@ def _place(item: Item, order: Sequence[str], given: Fields) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class ThingView:
-    """One thing that needs a partner; *correct* is None before it is judged."""
+class ListField:
+    """A list to choose from, after a *text*; *correct* is None before it is judged."""
 
     field: str
     text: Markup
     chosen: str
-    correct: bool | None
+    correct: bool | None = None
+    among: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MatchForm(Form):
     """The things, and the partners to choose from."""
 
-    things: tuple[ThingView, ...]
+    things: tuple[ListField, ...]
     partners: tuple[Side, ...]
 
     @property
@@ -265,10 +243,9 @@ class MatchView(KindView[Match]):
             yield typed_line(stored)
 
 
-def _thing(thing: Side, filled: FormInput) -> ThingView:
+def _thing(thing: Side, filled: FormInput) -> ListField:
     field = f"answer.{thing.key}"
-    chosen = first_value(filled.given, field)
-    return ThingView(field, inline(thing.text), chosen, filled.is_right(thing.key))
+    return ListField(field, inline(thing.text), first_value(filled.given, field), filled.is_right(thing.key))
 
 
 @dataclass(frozen=True, slots=True)
@@ -312,21 +289,11 @@ def _lines(lines: Sequence[str], chosen: str) -> tuple[LineView, ...]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class KnobView:
-    """One thing to choose."""
-
-    field: str
-    says: Markup
-    among: tuple[str, ...]
-    chosen: str
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DesignForm(Form):
     """The things to choose."""
 
-    knobs: tuple[KnobView, ...]
+    knobs: tuple[ListField, ...]
 
 
 class DesignView(KindView[Design]):
@@ -347,17 +314,9 @@ class DesignView(KindView[Design]):
             yield typed_line(stored)
 
 
-def _knob(row: KnobRow, filled: FormInput) -> KnobView:
+def _knob(row: KnobRow, filled: FormInput) -> ListField:
     field = f"answer.{row.name}"
-    return KnobView(field, inline(row.says), row.among, first_value(filled.given, field))
-
-
-@dataclass(frozen=True, slots=True)
-class MoveView:
-    """One place of the plan, and the move that was chosen for it."""
-
-    field: str
-    chosen: str
+    return ListField(field, inline(row.says), first_value(filled.given, field), among=row.among)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -366,7 +325,7 @@ class ShardingForm(Form):
 
     mesh: str
     layouts: tuple[tuple[Markup, str, str], ...]
-    places: tuple[MoveView, ...]
+    places: tuple[ListField, ...]
     moves: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
     plan: bool | None
     boxes: tuple[BoxView, ...]
@@ -388,7 +347,7 @@ class ShardingView(KindView[Sharding]):
         return ShardingForm(
             mesh=question.mesh,
             layouts=tuple((inline(row.title), row.dtensor, row.size) for row in question.rows),
-            places=tuple(MoveView(field, first_value(filled.given, field)) for field in fields),
+            places=tuple(ListField(field, Markup(), first_value(filled.given, field)) for field in fields),
             moves=tuple((name, tuple((move, localize(move)) for move in moves)) for name, moves in question.moves),
             plan=filled.is_right(PLAN),
             boxes=tuple(box_views(question.fields, filled)),

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,7 +13,7 @@ from app.core.formulas import FORMULAS
 from app.core.translation import noted, translate
 from app.course.kinds.answer_key import AskedQuantity
 from app.course.kinds.base import Answer, PartVerdict, refuse_longer
-from app.course.kinds.choice import CAUSE, LabExercise
+from app.course.kinds.choice import CAUSE, LabExercise, Option
 from app.course.kinds.numeric import refuse_unclear
 from app.labs.results.report import Report, ratio_shown
 from app.labs.spec import LabJob, lab_called, read_job
@@ -35,7 +35,7 @@ from app.site.web.exercise.views import (
     stored_names,
     typed_line,
 )
-from app.site.web.exercise.views.forms import BoxView, OptionView, box_views, option_views
+from app.site.web.exercise.views.forms import BoxView, box_views
 from app.site.web.frame.renderer import Hyperlink
 from app.site.web.labs.predictions import BACKEND, KINDS, LINKS_SAY, machine_of
 from app.site.web.labs.results import RunResult
@@ -190,7 +190,8 @@ class LabForm(Form):
     kind: str
     links: str
     boxes: tuple[BoxView, ...]
-    options: tuple[OptionView, ...]
+    options: tuple[Option, ...]
+    chosen: Sequence[str]
     locked: bool
     is_wrong: bool
     predictions: tuple[PredictedView, ...]
@@ -240,7 +241,8 @@ class LabView(KindView[LabExercise]):
             kind=translate(KINDS[job.lab.links]),
             links=translate(links),
             boxes=tuple(box_views(question.fields, filled)),
-            options=tuple(option_views(question.cause.options, filled.given.get(f"answer.{CAUSE}", ()))),
+            options=question.cause.options,
+            chosen=filled.given.get(f"answer.{CAUSE}", ()),
             locked=bool(locked),
             is_wrong=is_wrong,
             predictions=predictions,
