@@ -196,7 +196,7 @@ def _path(folder: Path, name: str) -> Path:
 
 TRACES = f"{ADDRESS}/traces"
 _BY_NAME = {sample.name: sample for sample in SAMPLES}
-_traces_router = Router(prefix=TRACES)
+router = Router(prefix=ADDRESS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,7 +208,7 @@ class TraceSamplePage:
     given: Mapping[str, str]
 
 
-@_traces_router.get("/{name}")
+@router.get("/traces/{name}")
 async def show_published_trace(request: Request, name: str) -> Response:
     """A published trace."""
     sample = _BY_NAME.get(name)
@@ -329,7 +329,6 @@ def _test_list_row(one: PublishedMeasurement, test: CollectiveTest) -> Published
     )
 
 
-router = Router(prefix=ADDRESS)
 _TITLE = noted("Your own measurements")
 _LEAD = noted(
     "Paste what nccl-tests printed, the log of a training run or an out-of-memory error, and see it beside the "
@@ -506,6 +505,3 @@ def _file(name: str, number: int, form: str) -> Response:
     if isinstance(report, CollectiveTest):
         figures = list(figures_of_test(report, compare_test(report), neighbors(report, name)))
     return figure_file(figures, number, form, name)  # type: ignore[arg-type]
-
-
-router.routes[:0] = _traces_router.routes  # before /measured/NAME

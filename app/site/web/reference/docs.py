@@ -305,7 +305,6 @@ def _keys(fields: dict[str, FieldInfo]) -> Iterator[FileKey]:
             yield FileKey(field.alias or name, inline_html(says), field.is_required())
 
 
-_docs_router = Router(prefix="/docs")
 _FOLDER = Path(app.__file__).parent / "docs"
 _SUFFIX, _INDEX = ".md", "README"
 # Names of pages of the site, which the files cannot link: they are also read in the repository.
@@ -319,13 +318,13 @@ def documentation() -> dict[str, MarkdownDocument]:
     return {file.stem: _read_docs(file) for file in files if file.stem != _INDEX}
 
 
-@_docs_router.get("")
+@router.get("/docs")
 def docs_index(request: Request) -> Response:
     """The index of the documentation."""
     return _shown_docs(request, _read_docs(_FOLDER / f"{_INDEX}{_SUFFIX}"))
 
 
-@_docs_router.get("/{name}")
+@router.get("/docs/{name}")
 def docs_page(request: Request, name: str) -> Response:
     """One page of the documentation."""
     known = documentation()
@@ -357,6 +356,3 @@ def _linked(address: str) -> str:
         return address
     fragment = f"#{parts.fragment}" if parts.fragment else ""
     return f"/docs/{Path(parts.path).stem}{fragment}"
-
-
-router.routes += _docs_router.routes

@@ -448,10 +448,7 @@ def _cell(record: Record, field: str, hint: Any) -> str:
     return str(value) if unit is COUNT and field == "year" else show(value, unit)
 
 
-_formulas_router = Router(prefix="/formulas")
-
-
-@_formulas_router.get("")
+@router.get("/formulas")
 def show_formulas(request: Request) -> Response:
     """All formulas."""
     says = translate("Every formula of the course, with its derivation, its source and a calculator.")
@@ -465,7 +462,7 @@ def _list_content(_code: str) -> Markup:
     return markup("reference/formulas_content.html", formula_groups())
 
 
-@_formulas_router.get("/{name}")
+@router.get("/formulas/{name}")
 def show_formula(request: Request, site: Here, name: str) -> Response:
     """One formula, evaluated for the arguments in the address."""
     formula = formula_called(name)
@@ -476,6 +473,3 @@ def show_formula(request: Request, site: Here, name: str) -> Response:
     around = frame(request, page.title, page.documented.summary, "formulas", path)
     fragment = request.headers.get("x-fragment") == "1"
     return render("reference/calculation.html" if fragment else "reference/formula.html", around, page)
-
-
-router.routes += _formulas_router.routes
