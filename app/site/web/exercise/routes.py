@@ -1,7 +1,7 @@
 """The page of one exercise: read it, answer it, ask for a hint, go on from it."""
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fastapi import Request, Response
@@ -205,7 +205,7 @@ async def answer_exercise(request: Request) -> Response:
     rules = assignments_in(request).rules_of(before, seed) if visiting.person else FREE
     if rules.redirect_to:
         return RedirectResponse(rules.redirect_to, 303)
-    result, history = await _acted(request, site, exercise, posted, before, rules)
+    result, history = await try_action(request, _act(site, exercise, posted, before, rules), before)
     asked = ExerciseRequest(
         exercise=exercise,
         seed=seed,
@@ -264,19 +264,12 @@ async def read_exercise_history(site: Site, visiting: Visitor, exercise: Exercis
     return await site.members.history(at, visiting.person, site.clock())
 
 
-async def _acted(
-    request: Request,
-    site: Site,
-    exercise: Exercise,
-    posted: PostedForm,
-    before: ExerciseHistory,
-    rules: AssignmentRules,
+async def try_action(
+    request: Request, acting: Awaitable[tuple[ActionResult, ExerciseHistory]], before: ExerciseHistory
 ) -> tuple[ActionResult, ExerciseHistory]:
-    """The result of a button, and what the learner has done with it."""
-    if rules is not FREE and (why := rules.refusal(posted.action)):
-        return refuse_action(why), before
+    """What *acting* returns; *before* and what is wrong, if the answer cannot be read or something is out of order."""
     try:
-        return await _act(site, exercise, posted, before, rules)
+        return await acting
     except (AnswerError, TooLongError) as error:
         return unreadable(error), before
     except UnavailableError as error:
@@ -287,6 +280,9 @@ async def _acted(
 async def _act(
     site: Site, exercise: Exercise, posted: PostedForm, before: ExerciseHistory, rules: AssignmentRules
 ) -> tuple[ActionResult, ExerciseHistory]:
+    """The result of a button, and what the learner has done with it."""
+    if rules is not FREE and (why := rules.refusal(posted.action)):
+        return refuse_action(why), before
     seen = before.seen
     if posted.action == "hint":
         number = min(seen.hints + 1, len(exercise.hints))
