@@ -13,7 +13,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from itertools import chain, islice
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -269,21 +269,6 @@ class ByteSpan:
     input: str  # SHA-256 of the whole file
 
 
-class Counts(BaseModel):
-    """The tally of a shard."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    correct: int = Field(ge=0)
-    incorrect: int = Field(ge=0)
-    unreadable: int = Field(ge=0)
-    errors: int = Field(ge=0)
-    expected: int = Field(ge=0)
-    unsaid: int = Field(ge=0)
-    disagreeing: int = Field(ge=0)
-    disagreements: list[int] = Field(description="the first ones, by line")
-
-
 class Seal(BaseModel):
     """The last line of a graded shard."""
 
@@ -296,7 +281,7 @@ class Seal(BaseModel):
     lines: int = Field(ge=0)
     rows: int = Field(ge=0, description="as many as lines that are not blank")
     digest: str = Field(pattern="^[0-9a-f]{64}$", description="SHA-256 of the rows")
-    tally: Counts
+    tally: VerdictTally
 
     @property
     def name(self) -> str:
@@ -359,7 +344,7 @@ def seal_shard(
         lines=span.lines,
         rows=count,
         digest=digest.hexdigest(),
-        tally=Counts(**asdict(tally)),
+        tally=tally,
     )
     yield [seal.model_dump_json().encode() + b"\n"]
 
@@ -373,7 +358,7 @@ def merge_shards(names: Sequence[str], tally: VerdictTally) -> Iterator[bytes]:
     seals = [(seal_of(Path(name)), name) for name in names]
     _refuse_gaps(seals)
     for seal, name in sorted(seals, key=lambda pair: pair[0].shard):
-        tally.add(VerdictTally(**seal.tally.model_dump()))
+        tally.add(seal.tally)
         yield from _shards_rows(seal, name)
 
 

@@ -419,11 +419,8 @@ def _run_state(sent: Upload) -> ConfiguredState:
         found = read_pasted(sent.text, sent.fields.get("gpus", ""))
     except ValueError as error:
         raise InputError(localize(str(error))) from error
-    return found._replace(controls={**_machine_fields(sent.fields), **found.controls})
-
-
-def _machine_fields(fields: Mapping[str, str]) -> Mapping[str, str]:
-    return {name: fields[name] for name in ("gpu", "gpus") if fields.get(name)}
+    machine = {name: sent.fields[name] for name in ("gpu", "gpus") if sent.fields.get(name)}
+    return found._replace(controls={**machine, **found.controls})
 
 
 def _state_of_report(report: Report) -> Mapping[str, str]:

@@ -69,17 +69,13 @@ def save_offer(site: Site, report: Report, view: V, fields: Mapping[str, str]) -
     """The *report* with what it takes to save it: nothing is stored on the server before."""
     if isinstance(report, UnreadFile):
         return SaveOffer(view, "", "")
-    title = view.title if isinstance(view, ReportView) else _title_of_trace(report)
+    rank = getattr(report, "rank", None)
+    title = view.title if isinstance(view, ReportView) else "Trace" if rank is None else f"Trace of rank {rank}"
     given = {name: fields[name] for name in RECORDS if fields.get(name)}
     text = saved_report(report)
     sealed = [title, text, given, secrets.token_urlsafe(_SERIAL)]
     seal = _serializer(site).dumps(sealed) if len(text) <= REPORT_LIMIT else ""
     return SaveOffer(view, title, str(seal) if len(seal) <= _SEALED else "")
-
-
-def _title_of_trace(report: Report) -> str:
-    rank = getattr(report, "rank", None)
-    return "Trace" if rank is None else f"Trace of rank {rank}"
 
 
 def _serializer(site: Site) -> URLSafeTimedSerializer:

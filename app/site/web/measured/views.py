@@ -12,7 +12,14 @@ from app.core.measurements.logs.families import family_title
 from app.core.measurements.memory_shortage import ShortageExplanation, explain_shortage, names_of
 from app.core.measurements.pieces import ABOVE_THE_WIRE, Comparison, compare_test, median_error
 from app.core.measurements.published import PublishedMeasurement
-from app.core.measurements.reports import CollectiveTest, MemoryShortage, SizeRow, TrainingLog, UnreadFile
+from app.core.measurements.reports import (
+    AlphaBetaPiece,
+    CollectiveTest,
+    MemoryShortage,
+    SizeRow,
+    TrainingLog,
+    UnreadFile,
+)
 from app.core.measurements.step_prediction import RECORDS, guesses_of, predicted_step, records_of
 from app.core.measurements.trace.report import TraceReport
 from app.core.translation import Numeral, localize, noted, plural, translate, translate_known
@@ -243,7 +250,7 @@ def view_of_test(test: CollectiveTest, cluster: Cluster | None, name: str = "") 
         doubts=tuple(map(sentence, test.doubts)),
         figures=tuple(figure_view(figure, base, n) for n, figure in enumerate(figures)),
         downloads=bool(name),
-        pieces=(_told(_PIECES), *map(_piece_cells, range(len(test.pieces)), [test] * len(test.pieces))),
+        pieces=(_told(_PIECES), *map(_piece_cells, test.pieces)),
         rows=(_told(_TABLE), *map(_cells, _some(test.rows))),
         beside=tuple((Hyperlink(f"{ADDRESS}/{one.name}", one.name), _summary(one)) for one in beside),
     )
@@ -326,8 +333,7 @@ def _facts(test: CollectiveTest, comparison: Comparison | None) -> tuple[tuple[s
     return tuple(facts)
 
 
-def _piece_cells(number: int, test: CollectiveTest) -> tuple[str, ...]:
-    piece = test.pieces[number]
+def _piece_cells(piece: AlphaBetaPiece) -> tuple[str, ...]:
     sizes = translate("{low} to {high}", low=show_size(piece.first), high=show_size(piece.last))
     return (sizes, show(piece.alpha, SECOND, 3), _speed(piece.bandwidth))
 

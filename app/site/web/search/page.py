@@ -16,7 +16,7 @@ from app.server.network.routes import Router
 from app.site import Here, Site, site_in
 from app.site.web.frame.renderer import Hyperlink, ListFilter, frame, render
 from app.site.web.search.entries import index_file, index_of
-from app.site.web.search.index import KINDS, SINGULAR, Index, Kind, SearchEntry
+from app.site.web.search.index import KINDS, Index, Kind, SearchEntry
 
 _TRY = ("ring all-reduce", "bubble fraction", "ZeRO stage 3", "checkpoint interval", "375 %")
 
@@ -51,7 +51,7 @@ def search_page(index: Index, query: str, kind: str, most: int) -> SearchPage:
     counts = Counter(entry.kind for entry in found.entries)
     chosen = [entry for entry in found.entries if not kind or entry.kind == kind]
     filters = [_filter(query, "", translate("All"), len(found.entries), kind)]
-    filters += [_filter(query, one, translate(KINDS[one]), counts[one], kind) for one in KINDS if counts[one]]
+    filters += [_filter(query, one, translate(KINDS[one].plural), counts[one], kind) for one in KINDS if counts[one]]
     return SearchPage(
         query=query,
         hits=tuple(map(_hit, chosen[:most])),
@@ -65,7 +65,7 @@ def search_page(index: Index, query: str, kind: str, most: int) -> SearchPage:
 
 
 def _hit(entry: SearchEntry) -> Hit:
-    return Hit(entry.title, entry.href, entry.says, translate(SINGULAR[entry.kind]))
+    return Hit(entry.title, entry.href, entry.says, translate(KINDS[entry.kind].singular))
 
 
 def _filter(query: str, kind: Kind | str, title: str, count: int, chosen: str) -> ListFilter:

@@ -231,12 +231,13 @@ class LabView(KindView[LabExercise]):
         shown = bool(locked) or filled.graded
         predictions = tuple(_predictions(exercise, seed, locked, shown=shown))
         is_wrong = any(one.correct is False for one in predictions)
+        hidden = tuple(_hidden(exercise, seed, job, locked)) if locked else ()
         links = _REAL if exercise.backend == "nccl" else LINKS_SAY[job.lab.links]
         return LabForm(
             whole_page=True,
             score=_score(filled.parts),
             retry=translate("Predict again with new numbers") if is_wrong else "",
-            other=_other_form(exercise, seed, job, locked) if locked else None,
+            other=OtherForm(id="lab-run", action=f"/labs/{job.lab.name}", hidden=hidden) if locked else None,
             lab=Hyperlink(f"/labs/{job.lab.name}", job.lab.title),
             kind=translate(KINDS[job.lab.links]),
             links=translate(links),
@@ -334,12 +335,6 @@ def _how(expression: str) -> Markup:
 
 def _typed(asked: AskedQuantity, text: str) -> str:
     return asked.shown(asked.read(text).value) if text else ""
-
-
-def _other_form(exercise: LabExercise, seed: int, job: LabJob, locked: Mapping[str, str]) -> OtherForm:
-    """The form that starts a run of this drawing."""
-    hidden = tuple(_hidden(exercise, seed, job, locked))
-    return OtherForm(id="lab-run", action=f"/labs/{job.lab.name}", hidden=hidden)
 
 
 def _hidden(exercise: LabExercise, seed: int, job: LabJob, locked: Mapping[str, str]) -> Iterator[tuple[str, str]]:
