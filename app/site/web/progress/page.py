@@ -1,8 +1,6 @@
 """/progress: what a learner has done; it can be exported, imported and deleted."""
 
-import asyncio
-import json
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Annotated, Literal
@@ -12,13 +10,11 @@ from fastapi.responses import RedirectResponse
 from markupsafe import Markup
 from starlette.datastructures import UploadFile
 
-from app.core.errors import AnswerError, InputError, UnavailableError, sentence
+from app.core.errors import InputError, UnavailableError, sentence
 from app.core.translation import noted, translate
 from app.course.content.catalog import Catalog
 from app.course.kinds import Exercise
-from app.course.kinds.base import stored_answer
 from app.course.learning import Mastery, Memory, mastery_by_skill, mastery_of
-from app.course.sandbox.runner import Runner
 from app.server.aside import aside
 from app.server.db.assessments import MOST_CHAPTERS
 from app.server.db.history import Effort, PastAnswer, streak
@@ -55,12 +51,11 @@ _SAYS: Mapping[Fate, str] = {
 }
 LOOKED_AT = 200  # wrong answers, the latest
 _LISTED = 12  # ideas
-_Told = tuple[Attempt, str]  # a wrong answer, and its diagnosis
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrongIdea:
-    """A foreseen mistake that the learner made: its diagnosis, how often, and its fate."""
+    """A known mistake that the learner made: its diagnosis, how often, and its fate."""
 
     link: Hyperlink
     diagnosis: Markup
@@ -74,49 +69,29 @@ class WrongIdea:
         return translate(_SAYS[self.fate])
 
 
-def wrong_ideas(
-    course: Catalog, runner: Runner, wrong: Sequence[Attempt], answers: Sequence[PastAnswer]
-) -> tuple[WrongIdea, ...]:
-    """The ideas in the *wrong* ones of a learner's *answers*; those that are gone come last."""
-    found = asyncio.run(_collected(course, runner, wrong))
-    ideas = [_idea(exercise, those, answers) for exercise, those in found]
-    ideas.sort(key=lambda idea: (idea.fate == "gone", -idea.last.timestamp()))
-    return tuple(ideas[:_LISTED])
-
-
-async def _collected(course: Catalog, runner: Runner, wrong: Sequence[Attempt]) -> list[tuple[Exercise, list[_Told]]]:
-    """Each foreseen mistake among the *wrong* answers, the latest first."""
-    found: dict[tuple[str, int], list[_Told]] = {}
+def wrong_ideas(course: Catalog, wrong: Sequence[Attempt], answers: Sequence[PastAnswer]) -> tuple[WrongIdea, ...]:
+    """The known mistakes for which *wrong* ones of a learner's *answers* were taken; those that are gone come last."""
+    found: dict[tuple[str, str], list[Attempt]] = {}
     for attempt in wrong:
         exercise = course.by_id.get(attempt.exercise)
-        if exercise is None or exercise.runs_code or not _is_unchanged(exercise, attempt):
-            continue
-        async for number, says in _mistakes_in(runner, exercise, attempt):
-            found.setdefault((exercise.id, number), []).append((attempt, says))
-    return [(course.exercise(name), those) for (name, _), those in found.items()]
+        if exercise and attempt.mistake and _is_unchanged(exercise, attempt):
+            found.setdefault((exercise.id, attempt.mistake), []).append(attempt)
+    told = (_idea(course.exercise(name), those, answers) for (name, _), those in found.items())
+    ideas = sorted(filter(None, told), key=lambda idea: (idea.fate == "gone", -idea.last.timestamp()))
+    return tuple(ideas[:_LISTED])
 
 
 def _is_unchanged(exercise: Exercise, attempt: Attempt) -> bool:
     """Whether *exercise* still draws what *attempt* answered."""
-    drawn = json.dumps(dict(exercise.draw(attempt.seed).shown), ensure_ascii=False)
-    return drawn == attempt.drawn
+    return exercise.draw(attempt.seed).as_json == attempt.drawn
 
 
-async def _mistakes_in(runner: Runner, exercise: Exercise, attempt: Attempt) -> AsyncIterator[tuple[int, str]]:
-    """The numbers of the listed mistakes that the answer was told, each with its sentence."""
-    try:
-        answer = stored_answer(attempt.answer, exercise.right_answer(attempt.seed))
-        verdict = await exercise.grade(attempt.seed, answer, runner)
-    except AnswerError:  # the exercise has other options now
-        return
-    told = "\n".join(verdict.feedback)
-    for number, (_, says) in enumerate(exercise.mistakes(attempt.seed)):
-        if says in told:
-            yield number, says
-
-
-def _idea(exercise: Exercise, those: Sequence[_Told], answers: Sequence[PastAnswer]) -> WrongIdea:
-    last, says = those[0]
+def _idea(exercise: Exercise, those: Sequence[Attempt], answers: Sequence[PastAnswer]) -> WrongIdea | None:
+    """The mistake that *those* answers have in common, the latest first; None if nothing is said of it any more."""
+    last = those[0]
+    says = exercise.diagnosis(last.mistake or "", last.seed)
+    if not says:
+        return None
     right = [one.at for one in answers if one.exercise == exercise.id and one.own]
     since = [at for at in right if at > last.at]
     later = any(_ideas_day(at) > _ideas_day(last.at) for at in since)
@@ -475,7 +450,7 @@ def _read_progress(site: Site, learner: str, today: date, route: str) -> Progres
             days=records.attempts_by_day(first_day(today)),
             efforts=records.efforts(),
             latest=records.latest_attempts(),
-            ideas=wrong_ideas(site.catalog, site.runner, wrong, past.answers),
+            ideas=wrong_ideas(site.catalog, wrong, past.answers),
         )
 
 
