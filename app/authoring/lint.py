@@ -9,8 +9,18 @@ from itertools import chain
 from pathlib import Path
 from typing import Literal
 
-from app.authoring import add_cure, longest_is_right, prove_characters, prove_words, too_long
-from app.authoring.chapter_proofs import prove_chapter, prove_claims, prove_course, prove_text, unproven
+from app.authoring.chapter_proofs import (
+    ClaimScript,
+    prove_chapter,
+    prove_characters,
+    prove_claims,
+    prove_course,
+    prove_phrases,
+    prove_shape,
+    prove_text,
+    unproven,
+)
+from app.authoring.giveaways import add_cure, longest_is_right, prove_giveaways, prove_tolerances, too_long
 from app.authoring.proofs import (
     Places,
     prove,
@@ -23,6 +33,7 @@ from app.authoring.proofs import (
     prove_use,
     trouble_of_chapter_figure,
 )
+from app.authoring.texts import Script, prove_displays, prove_numbers, prove_quantities, prove_shown, prove_wholes
 from app.core.errors import ContentError, InputError, Problem
 from app.core.expressions import ExpressionError
 from app.core.folders import ROOT
@@ -329,6 +340,21 @@ def lint_topic(file: Path, places: Places | None = None) -> LintReport:
     complete = (add_cure(finding) for finding in findings)
     problems = tuple(document.problem(one.where, one.says, one.cure) for one in complete)
     return LintReport(0, problems, ())
+
+
+def prove_words(exercise: Exercise) -> Iterator[Finding]:
+    """Everything wrong with the texts of *exercise*, which can be drawn with every seed."""
+    script = Script(exercise)
+    yield from prove_shape(script)
+    yield from prove_phrases(script)
+    yield from prove_shown(script)
+    yield from prove_numbers(script)
+    yield from prove_displays(script)
+    yield from prove_giveaways(script)
+    every = script if exercise.from_chapter else ClaimScript(exercise)
+    yield from prove_tolerances(every)
+    yield from prove_wholes(every)
+    yield from prove_quantities(every)
 
 
 def _words(exercise: Exercise) -> list[Finding]:
