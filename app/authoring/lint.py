@@ -72,15 +72,17 @@ _LAGS = (
 
 
 @dataclass(frozen=True, slots=True)
-class LaggingTranslation:
-    """A translation that is older than its original, and what to do."""
+class Note:
+    """A remark on a valid file; a warning suggests a change."""
 
     path: Path
     says: str
+    level: Literal["note", "warning"] = "note"
+    line: int = 0  # 0: of the whole file
 
 
-def prove_translations(file: Path) -> Iterator[Problem | LaggingTranslation]:
-    """What is wrong with the translations beside the exercise, chapter or parts in *file*."""
+def prove_translations(file: Path) -> Iterator[Problem | Note]:
+    """What is wrong with the translations beside the exercise, chapter or parts in *file*, and which lag behind."""
     if not has_translation(file):
         return
     try:
@@ -92,7 +94,7 @@ def prove_translations(file: Path) -> Iterator[Problem | LaggingTranslation]:
             if one.is_fresh:
                 yield from _problems(one, exercise, document)
             else:  # it is not shown
-                yield LaggingTranslation(one.document.path, _LAGS.format(of=texts_digest(texts)))
+                yield Note(one.document.path, _LAGS.format(of=texts_digest(texts)), "warning")
     except ContentError as error:
         yield from error.problems
 
@@ -144,16 +146,6 @@ def _of_drawings(one: Translation, exercise: Exercise) -> Iterator[Problem]:
 _AT_ONCE = 4  # files
 _MOST_PROOFS = 50_000  # that are stored
 _NO_EXERCISES = (TOPIC_FILE, PACK_FILE, COURSE_FILE)
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """A remark on a valid file; a warning suggests a change."""
-
-    path: Path
-    says: str
-    level: Literal["note", "warning"] = "note"
-    line: int = 0  # 0: of the whole file
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,8 +206,7 @@ async def lint(
     problems += stray_translations(iter(texts))
     problems.sort(key=lambda problem: (problem.path, problem.line))
     notes = [note for one in linted for note in one.notes]
-    lagging = (one for one in spoken if isinstance(one, LaggingTranslation))
-    notes += [Note(one.path, one.says, "warning") for one in lagging]
+    notes += [one for one in spoken if isinstance(one, Note)]
     return LintReport(len(files), tuple(dict.fromkeys(problems)), tuple(notes))
 
 

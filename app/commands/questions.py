@@ -2,21 +2,20 @@
 
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from app.authoring.moodle import MoodleWriter
 from app.authoring.qti import QtiWriter
-from app.authoring.question_bank import BankWriter, NotPortableError, bank_question
+from app.authoring.question_bank import NotPortableError, bank_question
 from app.commands.answers import seeds_of
 from app.commands.files import add_output, output
 from app.core.errors import InputError
-from app.course.content.catalog import Catalog
 from app.course.content.course import read_course
 from app.course.kinds import Exercise
 from app.server.config import Settings
 
 _MOST = 5000  # questions; the other side reads the whole file into memory
-_WRITERS: Mapping[str, Callable[[Catalog, str], BankWriter]] = {"moodle": MoodleWriter, "qti": QtiWriter}
+_WRITERS: Mapping[str, type[MoodleWriter | QtiWriter]] = {"moodle": MoodleWriter, "qti": QtiWriter}
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -60,7 +59,7 @@ def run(arguments: Namespace) -> int:
 
 
 def _add_drawings(
-    writer: BankWriter,
+    writer: MoodleWriter | QtiWriter,
     chapter: str,
     exercise: Exercise,
     seeds: Sequence[int],

@@ -12,7 +12,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, suppress
 from dataclasses import dataclass, field
 from itertools import chain, islice
 from multiprocessing.connection import Connection, wait
@@ -102,7 +102,7 @@ class _Crew:
             self.tally.add(tally)
             worker.piece = None
 
-    def dismiss(self) -> None:
+    def close(self) -> None:
         """End every process."""
         for worker in self.workers:
             if worker.piece:
@@ -149,7 +149,7 @@ def grade_on(
     slots = settings.sandbox_workers or 2 * (os.cpu_count() or 1)
     each = settings.model_copy(update={"sandbox_workers": math.ceil(slots / processes)})
     gc.freeze()  # or each process would copy the catalog's pages, by visiting them
-    with _ending(_Crew(each, catalog, tally)) as crew:
+    with closing(_Crew(each, catalog, tally)) as crew:
         for _ in range(processes):
             crew.hire()
         yield from _shared(crew, _pieces(chain(first, lines)))
@@ -199,14 +199,6 @@ def _pieces(lines: Iterable[Numbered]) -> Iterator[list[Numbered]]:
 
 async def _graded_rows(grader: FileGrader, lines: Iterable[Numbered], tally: VerdictTally) -> list[bytes]:
     return [row async for row in grader.grade(lines, tally)]
-
-
-@contextmanager
-def _ending(crew: _Crew) -> Iterator[_Crew]:
-    try:
-        yield crew
-    finally:
-        crew.dismiss()
 
 
 def _work(pipe: Connection, settings: Settings, catalog: Catalog | None) -> None:

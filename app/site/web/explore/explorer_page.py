@@ -27,7 +27,7 @@ from app.site.web.explore.layouts import (
     space_of,
 )
 from app.site.web.explore.state import control_values, explore_values, explorer_called, page_url
-from app.site.web.explore.view import ExploreList, explorer_cards, explorer_page
+from app.site.web.explore.view import explorer_cards, explorer_page
 from app.site.web.frame.renderer import frame, render
 from app.site.web.frame.visitor import spend
 from app.site.web.urls import explorer_url
@@ -70,11 +70,8 @@ def explore_list(request: Request, site: Here) -> Response:
     """Every explorer, in the order of the chapters."""
     says = translate("Sliders and figures: all-reduce, pipelines, memory, rooflines, checkpoints.")
     around = frame(request, translate("Explore"), says, "explore")
-    return render(
-        "explore/explorers.html",
-        around,
-        ExploreList(explorer_cards(language(), tuple(one for topic in site.catalog.topics for one in topic.folders))),
-    )
+    cards = explorer_cards(language(), tuple(one for topic in site.catalog.topics for one in topic.folders))
+    return render("explore/explorers.html", around, cards)
 
 
 @router.get("/fit")

@@ -125,13 +125,6 @@ class ExploreCard:
     thumbnail: Markup
 
 
-@dataclass(frozen=True, slots=True)
-class ExploreList:
-    """All explorers."""
-
-    cards: tuple[ExploreCard, ...]
-
-
 @cache
 def explorer_cards(spoken: str, chapters: tuple[str, ...]) -> tuple[ExploreCard, ...]:
     """Every explorer in the language *spoken*, in the order of *chapters*."""

@@ -332,16 +332,6 @@ class Notice:
     problems: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class ProgressContext:
-    """The progress, and the notice above it."""
-
-    progress: ProgressPage
-    notice: Notice
-    limit: str
-    person: str
-
-
 @router.get("")
 async def show_progress(
     request: Request,
@@ -432,9 +422,8 @@ def _shown_progress(request: Request, site: Site, learner: str, notice: Notice, 
     around = frame(request, translate("Progress"), here="progress")
     today = site.clock().date()
     record = _read_progress(site, learner, today, chosen_route(request))
-    found = progress_page(site.catalog, record, today)
-    page = ProgressContext(found, notice, f"{FILE_LIMIT >> 20} MiB", around.person)
-    return render("progress/progress.html", around, page, status)
+    page, limit = progress_page(site.catalog, record, today), f"{FILE_LIMIT >> 20} MiB"
+    return render("progress/progress.html", around, page, status, notice=notice, limit=limit)
 
 
 def _read_progress(site: Site, learner: str, today: date, route: str) -> ProgressRecord:

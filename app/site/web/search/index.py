@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from itertools import takewhile
 from typing import Literal, NamedTuple
 
-from app.core.translation import noted
+from app.core.translation import noted, translate
 from app.course.kinds.base import ValueCache
 from app.site.web.search.shapes import found_shapes, query_shape
 
@@ -195,6 +195,11 @@ class SearchEntry:
     text: str = ""
     questions: tuple[str, ...] = ()
     formulas: tuple[str, ...] = ()
+
+    @property
+    def kind_title(self) -> str:
+        """What kind of thing it is, in words."""
+        return translate(KINDS[self.kind].singular)
 
 
 @dataclass(frozen=True, slots=True)

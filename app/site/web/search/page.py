@@ -21,22 +21,12 @@ from app.site.web.search.index import KINDS, Index, Kind, SearchEntry
 _TRY = ("ring all-reduce", "bubble fraction", "ZeRO stage 3", "checkpoint interval", "375 %")
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """Something that was found, and what kind of thing it is, in words."""
-
-    title: str
-    href: str
-    says: str
-    kind: str
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SearchPage:
     """The hits of a query; *count* is the number of all of them."""
 
     query: str
-    hits: tuple[Hit, ...]
+    hits: tuple[SearchEntry, ...]
     count: int
     filters: tuple[ListFilter, ...]
     instead: str
@@ -54,7 +44,7 @@ def search_page(index: Index, query: str, kind: str, most: int) -> SearchPage:
     filters += [_filter(query, one, translate(KINDS[one].plural), counts[one], kind) for one in KINDS if counts[one]]
     return SearchPage(
         query=query,
-        hits=tuple(map(_hit, chosen[:most])),
+        hits=tuple(chosen[:most]),
         count=len(chosen),
         filters=tuple(filters) if found.entries else (),
         instead=found.instead,
@@ -62,10 +52,6 @@ def search_page(index: Index, query: str, kind: str, most: int) -> SearchPage:
         all_hits=_address(query),
         examples=tuple(Hyperlink(_address(text), text) for text in _TRY),
     )
-
-
-def _hit(entry: SearchEntry) -> Hit:
-    return Hit(entry.title, entry.href, entry.says, translate(KINDS[entry.kind].singular))
 
 
 def _filter(query: str, kind: Kind | str, title: str, count: int, chosen: str) -> ListFilter:

@@ -19,33 +19,25 @@ from app.site.web.urls import exercise_url, review_url
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NumberedCard:
-    """The card of a chapter, and its number in the course."""
-
-    number: int
-    card: ChapterCard
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SectionCards:
-    """A part of the course: its title, a sentence, its chapters, and how much is solved of them.
+    """A part of the course: its title, a sentence, its chapters with their numbers, and how much is solved of them.
 
     The title is empty where the course has no parts.
     """
 
     title: str
     says: str
-    cards: tuple[NumberedCard, ...]
+    cards: tuple[tuple[int, ChapterCard], ...]
 
     @property
     def solved(self) -> int:
         """The exercises solved on the paths of its chapters."""
-        return sum(one.card.path.solved for one in self.cards)
+        return sum(card.path.solved for _, card in self.cards)
 
     @property
     def total(self) -> int:
         """The exercises on the paths of its chapters."""
-        return sum(len(one.card.path.rows) for one in self.cards)
+        return sum(len(card.path.rows) for _, card in self.cards)
 
 
 def section_cards(course: Catalog, past: LearnerHistory) -> Iterator[SectionCards]:
@@ -54,7 +46,7 @@ def section_cards(course: Catalog, past: LearnerHistory) -> Iterator[SectionCard
     sections = tuple(sections_of(course))
     for section in sections:
         title, says = _section_words(section.part, is_only=len(sections) == 1)
-        cards = (NumberedCard(number=numbers[topic.id], card=card_of(topic, past)) for topic in section.topics)
+        cards = ((numbers[topic.id], card_of(topic, past)) for topic in section.topics)
         yield SectionCards(title=title, says=says, cards=tuple(cards))
 
 
