@@ -111,25 +111,15 @@ def _original(file: Path) -> tuple[Exercise | None, Mapping[Where, str], YamlDoc
     return exercise, exercise_texts(exercise), document
 
 
-def stray_translations(files: Iterator[Path]) -> Iterator[Problem]:
-    """The translations beside *files* that have no original."""
-    for folder in sorted({file.parent for file in files}):
-        yield from find_stray(folder)
-
-
 def _problems(one: Translation, exercise: Exercise | None, original: YamlDocument) -> Iterator[Problem]:
-    for where, text in one.texts.items():
-        if exercise is None:
-            yield from _of_text(one.document, where, text)
     if exercise is not None:
         yield from _of_drawings(one, translate_exercise(exercise, original, one))
-
-
-def _of_text(document: YamlDocument, where: Where, text: str) -> Iterator[Problem]:
-    try:
-        check_mathematics(text)
-    except MathematicsError as error:
-        yield document.problem(where, str(error))
+        return
+    for where, text in one.texts.items():
+        try:
+            check_mathematics(text)
+        except MathematicsError as error:
+            yield one.document.problem(where, str(error))
 
 
 def _of_drawings(one: Translation, exercise: Exercise) -> Iterator[Problem]:
@@ -203,7 +193,7 @@ async def lint(
             proofs.add(file, by_file[file].notes)
     proofs.store()
     problems += [one for one in spoken if isinstance(one, Problem)]
-    problems += stray_translations(iter(texts))
+    problems += [stray for folder in sorted({file.parent for file in texts}) for stray in find_stray(folder)]
     problems.sort(key=lambda problem: (problem.path, problem.line))
     notes = [note for one in linted for note in one.notes]
     notes += [one for one in spoken if isinstance(one, Note)]

@@ -61,16 +61,14 @@ def files_of(path: Path) -> dict[str, Path]:
         InputError: there is none.
     """
     found = [path] if path.is_file() else sorted(path.glob("*.yaml"), key=_sort_key)
-    files = {file.stem: file for file in found if path.is_file() or _is_exercise(file)}
+    files = {
+        file.stem: file for file in found if path.is_file() or not (is_translation(file) or file.name == TOPIC_FILE)
+    }
     if not files:
         raise InputError(
             f"{path} is not an exercise file, nor a folder with one; `wallclock new numeric my-course/first` writes one"
         )
     return files
-
-
-def _is_exercise(file: Path) -> bool:
-    return not is_translation(file) and file.name != TOPIC_FILE
 
 
 def read_text(path: Path) -> FileText:

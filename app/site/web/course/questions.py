@@ -32,9 +32,8 @@ from app.site.web.exercise.routes import (
     read_exercise_history,
     read_fields,
     try_action,
-    wants_fragment,
 )
-from app.site.web.frame.renderer import Hyperlink, frame, render, render_part
+from app.site.web.frame.renderer import Hyperlink, frame, render, render_part, wants_fragment
 from app.site.web.frame.visitor import FromHere, Visiting, Visitor, remember, spend, spend_storage, visitor_learner
 from app.site.web.standing.next_steps import NextSteps, SuggestedExercise
 from app.site.web.urls import chapter_url, exercise_url

@@ -41,7 +41,7 @@ from app.site.web.exercise.page_context import (
 )
 from app.site.web.exercise.view import ExercisePage, exercise_page, is_finished
 from app.site.web.exercise.views import view_of
-from app.site.web.frame.renderer import LearningResource, frame, render, render_part
+from app.site.web.frame.renderer import LearningResource, frame, render, render_part, wants_fragment
 from app.site.web.frame.visitor import (
     Visiting,
     Visitor,
@@ -143,7 +143,6 @@ router = Router(prefix="/exercises")
 ANSWERS = "/exercises/{topic}/{slug}"
 PART = 1000  # characters of a form that count as one more answer
 _NEW_SEEDS = 1_000_000  # short enough to read out
-_FRAGMENT = "x-fragment"  # a script asks for the verdict alone
 
 
 @router.get("/{topic}/{slug}")
@@ -334,11 +333,6 @@ async def draw_aside(exercise: Exercise, seed: int) -> None:
     """Work out what *seed* draws beside the event loop, unless it is known."""
     if not exercise.is_drawn(seed):
         await aside(exercise.prepare, seed)
-
-
-def wants_fragment(request: Request) -> bool:
-    """Whether a script asks for the verdict alone."""
-    return request.headers.get(_FRAGMENT) == "1"
 
 
 async def read_fields(request: Request) -> Fields:

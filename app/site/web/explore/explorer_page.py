@@ -28,7 +28,7 @@ from app.site.web.explore.layouts import (
 )
 from app.site.web.explore.state import control_values, explore_values, explorer_called, page_url
 from app.site.web.explore.view import explorer_cards, explorer_page
-from app.site.web.frame.renderer import frame, render
+from app.site.web.frame.renderer import frame, render, wants_fragment
 from app.site.web.frame.visitor import spend
 from app.site.web.urls import explorer_url
 
@@ -100,7 +100,7 @@ async def render_run(request: Request, site: Site, given: Mapping[str, str], dou
     query = plan_query(plan, given)
     shown = await aside(explorer_page, site.catalog, FIT, query, _papers(request), tuple(layout_tables(plan)))
     page = replace(shown.page, plan=plan, corrections=(*doubts, *plan.notes, *shown.page.corrections))
-    is_fragment = request.headers.get("x-fragment") == "1"
+    is_fragment = wants_fragment(request)
     around = frame(request, page.title, translate(FIT.summary), "explore", page.address)
     return render("explore/run_and_more.html" if is_fragment else "explore/fit.html", around, page)
 
@@ -129,7 +129,7 @@ def explore(request: Request, site: Here, name: str) -> Response:
         return RedirectResponse(page_url(explorer, request.query_params), _MOVED)
     found = explorer_page(site.catalog, explorer, query_as_wanted(request, explorer), _papers(request))
     page = found.page
-    fragment = request.headers.get("x-fragment") == "1"
+    fragment = wants_fragment(request)
     around = frame(
         request,
         page.full_title,

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from fastapi import Request, Response
@@ -340,8 +339,8 @@ _LEAD = noted(
 class MeasuredPage:
     """The form, the reports of what was sent, and the published measurements."""
 
-    reports: tuple[SaveOffer[ReportView], ...] = ()
-    traces: tuple[SaveOffer[TraceView], ...] = ()
+    reports: tuple[SaveOffer, ...] = ()
+    traces: tuple[SaveOffer, ...] = ()
     problem: str = ""
     fields: dict[str, str]
     hardware: str = ""
@@ -438,7 +437,7 @@ def _state_of_report(report: Report) -> Mapping[str, str]:
     return {}
 
 
-def _offered(site: Site, report: Report, fields: dict[str, str], cluster: Cluster | None) -> SaveOffer[Any]:
+def _offered(site: Site, report: Report, fields: dict[str, str], cluster: Cluster | None) -> SaveOffer:
     runs = [*own_runs(site.settings.runs), *shipped_runs()]
     return save_offer(site, report, report_view(report, fields, cluster, runs), fields)
 

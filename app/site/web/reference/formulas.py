@@ -23,7 +23,7 @@ from app.course.content.errata import errata
 from app.server.network.routes import Router
 from app.site import Here
 from app.site.markdown import MathematicsError, mathml
-from app.site.web.frame.renderer import Hyperlink, frame, markup, render
+from app.site.web.frame.renderer import Hyperlink, frame, markup, render, wants_fragment
 from app.site.web.urls import erratum_url, exercise_url, formula_url
 
 _HEADING = re.compile(r"^(Args|Raises|Source|Convention|Returns|Example):$")
@@ -471,5 +471,5 @@ def show_formula(request: Request, site: Here, name: str) -> Response:
     calculated = {} if page.problem else {name: text for name, text in given.items() if name in formula.inputs}
     path = f"{formula_url(formula.name)}?{urlencode(calculated)}".rstrip("?")
     around = frame(request, page.title, page.documented.summary, "formulas", path)
-    fragment = request.headers.get("x-fragment") == "1"
+    fragment = wants_fragment(request)
     return render("reference/calculation.html" if fragment else "reference/formula.html", around, page)

@@ -14,7 +14,7 @@ from app.core.translation import SOURCE, language, translate
 from app.server.aside import aside
 from app.server.network.routes import Router
 from app.site import Here, Site, site_in
-from app.site.web.frame.renderer import Hyperlink, ListFilter, frame, render
+from app.site.web.frame.renderer import Hyperlink, ListFilter, frame, render, wants_fragment
 from app.site.web.search.entries import index_file, index_of
 from app.site.web.search.index import KINDS, Index, Kind, SearchEntry
 
@@ -87,7 +87,7 @@ async def build_index(app: FastAPI) -> AsyncIterator[None]:
 async def show_search(request: Request, site: Here, q: str = "", kind: str = "") -> Response:
     """What is found for a query; only its list for a script."""
     query = visible(" ".join(q.split())[:_LONGEST])
-    fragment = request.headers.get("x-fragment") == "1"
+    fragment = wants_fragment(request)
     page = search_page(await _index(request), query, kind, _SUGGESTED if fragment else _LISTED)
     title = translate("{query}: search", query=query) if query else translate("Search")
     around = frame(request, title, translate("A search over the whole site."), "search")
