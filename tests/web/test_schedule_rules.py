@@ -8,7 +8,8 @@ import pytest
 from app.core.simulators.programs import PlayedSpan, play_schedule
 from app.course.content.catalog import Catalog
 from app.course.kinds.code.schedule import Schedule, TargetMachine
-from app.site.web.exercise.views import FormInput, view_of
+from app.site.web.exercise.views import FormInput
+from app.site.web.exercise.views.schedule import ScheduleView
 
 Step = tuple[object, ...]
 
@@ -17,7 +18,7 @@ def examples(catalog: Catalog) -> Iterator[tuple[TargetMachine, str]]:
     """The machine of each puzzle, and the example that its page shows."""
     for exercise in catalog.exercises:
         if isinstance(exercise, Schedule):
-            form = view_of(exercise).form(exercise, FormInput(seed=0, learner="", given={}, parts={}, graded=False))
+            form = ScheduleView().form(exercise, FormInput(seed=0, learner="", given={}, parts={}, graded=False))
             yield exercise.machine, form.example[0]
 
 
