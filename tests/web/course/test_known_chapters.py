@@ -116,11 +116,18 @@ def test_a_route_that_was_started_leads_on_until_it_is_left(
 
 
 @pytest.mark.parametrize("route", ["", "elsewhere", "serve,train", "x" * 5000])
-def test_a_route_that_does_not_exist_is_not_started(client: TestClient, route: str) -> None:
+def test_a_route_that_does_not_exist_is_not_started(
+    client: TestClient, site: Site, catalog: Catalog, learner: str, route: str
+) -> None:
     answer = client.get("/route", params={"route": route}, follow_redirects=False)
     assert (answer.headers["location"], client.cookies.get("route")) == ("/", None)
     client.cookies.set("route", "elsewhere")
-    assert "Route:" not in words(client.get("/").text)
+    first, second = catalog.topics[3].path[:2]
+    row = Attempt(learner=learner, exercise=first.id, seed=0, answer="1", correct=True, score=1, digest="", drawn="{}")
+    store(site.engine, [row])
+    home = client.get("/").text
+    assert "Route:" not in words(home)
+    assert primary(home) == f"/exercises/{second.id}"  # it goes on in the chapter of the last answer
 
 
 def test_a_chapter_off_the_route_goes_on_in_itself(client: TestClient, catalog: Catalog, learner: str) -> None:
