@@ -42,9 +42,9 @@ from app.server.network.routes import methods_at
 from app.server.network.watch import StallWatch, Watch
 from app.site import Site, api, web
 from app.site.labs.queue import Dispatcher
-from app.site.members import NoMembers
+from app.site.members import Members
 from app.site.part import SitePart
-from app.site.web.exercise.page_context import NoAssignments
+from app.site.web.exercise.page_context import Assignments
 
 _OPTIONAL = ("app.classes",)  # parts that a site can do without
 _EXPECTED = (AppError, HTTPException, RequestValidationError)
@@ -83,7 +83,7 @@ def create_site(settings: Settings, parts: Sequence[SitePart] | None = None) -> 
         allowances=Allowances.of(settings, _shared_allowances()),
         tokens=Tokens(engine),
         histories=BatchedLookup(partial(histories, engine), outage),
-        members=makers[0](settings, engine, secret) if makers else NoMembers(),
+        members=makers[0](settings, engine, secret) if makers else Members(),
         draining=DrainState(settings.drain),
     )
 
@@ -119,7 +119,7 @@ def create_app(
     )
     app.state.site = site
     app.state.parts = parts
-    app.state.assignments = NoAssignments() if isinstance(site.members, NoMembers) else site.members
+    app.state.assignments = site.members if isinstance(site.members, Assignments) else Assignments()
     app.state.stalls = StallWatch()
     app.add_middleware(PageLimit)
     api.install_api(app, [call for part in parts for call in part.calls])
@@ -209,7 +209,7 @@ async def _payer(site: Site, scope: Scope) -> Payer:
     """Who pays for a request, as `Budget` asks; without the database, its address."""
     request, stranger = Request(scope), address_of(scope)
     try:
-        if token := api.token_name(request, site):
+        if "authorization" in request.headers and (token := api.token_name(request, site)):
             return Payer(stranger.address, token=token)
         return await web.payer_of(request, site, stranger)
     except UnavailableError:

@@ -1,6 +1,6 @@
 """`make translations`: the catalogs of sentences, brought up to date with the sources.
 
-It finds the sentences of templates, Python, scripts, labs and the glossary, keeps their translations, and drops what is
+It finds the sentences of templates, Python, scripts, labs, the glossary and the fields of records, keeps their translations, and drops what is
 not said any more. A sentence without a translation is in the catalog, empty, and is listed.
 """
 
@@ -19,12 +19,15 @@ from babel.messages.extract import extract
 from babel.messages.pofile import read_po, write_po
 
 from app.core.folders import ROOT
+from app.core.formulas.records import hints_of
 from app.core.translation import LANGUAGES, SOURCE
 from app.core.translation.languages import CATALOGS
 from app.course.content.errata import FILE as GLOSSARY
 from app.course.content.errata import terms
 from app.labs.spec import LIBRARY, known_labs
 from app.site.labs.words import lab_sentences
+from app.site.web.reference import formulas
+from app.site.web.reference.formulas import TABLES, field_words
 
 # What marks a sentence; in Python, how many of its arguments are sentences.
 PYTHON = {"translate": 1, "translate_known": 1, "noted": 1, "say": 1, "value_error": 1, "plural": 2}
@@ -85,6 +88,8 @@ def _sources() -> Iterator[tuple[Path, Iterable[Key]]]:
         folder = LIBRARY / name.replace("-", "_")
         yield folder / "lab.yaml", sorted(lab_sentences(lab))
     yield GLOSSARY, sorted(term.says.strip() for term in terms().values())
+    records = [record for _, _, known in TABLES for record in known.values()]
+    yield Path(formulas.__file__), sorted({field_words(name) for record in records for name in hints_of(type(record))})
 
 
 def scripts() -> list[Path]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 from app.authoring.proofs import Places, trouble_of_addresses
-from app.authoring.texts import Script, distinct
+from app.authoring.texts import Script, distinct, drawn_values
 from app.core.errors import nearest
 from app.core.expressions import BLANK, Branch, ExpressionError, blank_slots, holds, parts
 from app.core.formulas import FORMULAS
@@ -305,12 +305,7 @@ def _refuted(script: ClaimScript, condition: str) -> str:
         refuting = next((one for one in script.drawings if not holds(condition, one.names)), None)
     except ExpressionError as error:
         return str(error)
-    return f"does not hold at seed {refuting.seed}{_drawn_values(refuting)}" if refuting else ""
-
-
-def _drawn_values(drawn: Draw) -> str:
-    shown = ", ".join(f"{name} {text}" for name, text in drawn.shown.items() if text)
-    return f" ({shown[:_LONGEST]})" if shown else ""
+    return f"does not hold at seed {refuting.seed}{drawn_values(refuting)}" if refuting else ""
 
 
 def _trouble_of_branches(script: ClaimScript, text: str) -> Iterator[tuple[str, str]]:

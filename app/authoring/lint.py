@@ -9,8 +9,18 @@ from itertools import chain
 from pathlib import Path
 from typing import Literal
 
-from app.authoring import add_cure, longest_is_right, prove_characters, prove_words, too_long
-from app.authoring.chapter_proofs import prove_chapter, prove_claims, prove_course, prove_text, unproven
+from app.authoring.chapter_proofs import (
+    ClaimScript,
+    prove_chapter,
+    prove_characters,
+    prove_claims,
+    prove_course,
+    prove_phrases,
+    prove_shape,
+    prove_text,
+    unproven,
+)
+from app.authoring.giveaways import add_cure, longest_is_right, prove_giveaways, prove_tolerances, too_long
 from app.authoring.proofs import (
     Places,
     prove,
@@ -23,6 +33,7 @@ from app.authoring.proofs import (
     prove_use,
     trouble_of_chapter_figure,
 )
+from app.authoring.texts import Script, prove_displays, prove_numbers, prove_quantities, prove_shown, prove_wholes
 from app.core.errors import ContentError, InputError, Problem
 from app.core.expressions import ExpressionError
 from app.core.folders import ROOT
@@ -61,15 +72,17 @@ _LAGS = (
 
 
 @dataclass(frozen=True, slots=True)
-class LaggingTranslation:
-    """A translation that is older than its original, and what to do."""
+class Note:
+    """A remark on a valid file; a warning suggests a change."""
 
     path: Path
     says: str
+    level: Literal["note", "warning"] = "note"
+    line: int = 0  # 0: of the whole file
 
 
-def prove_translations(file: Path) -> Iterator[Problem | LaggingTranslation]:
-    """What is wrong with the translations beside the exercise, chapter or parts in *file*."""
+def prove_translations(file: Path) -> Iterator[Problem | Note]:
+    """What is wrong with the translations beside the exercise, chapter or parts in *file*, and which lag behind."""
     if not has_translation(file):
         return
     try:
@@ -81,7 +94,7 @@ def prove_translations(file: Path) -> Iterator[Problem | LaggingTranslation]:
             if one.is_fresh:
                 yield from _problems(one, exercise, document)
             else:  # it is not shown
-                yield LaggingTranslation(one.document.path, _LAGS.format(of=texts_digest(texts)))
+                yield Note(one.document.path, _LAGS.format(of=texts_digest(texts)), "warning")
     except ContentError as error:
         yield from error.problems
 
@@ -98,25 +111,15 @@ def _original(file: Path) -> tuple[Exercise | None, Mapping[Where, str], YamlDoc
     return exercise, exercise_texts(exercise), document
 
 
-def stray_translations(files: Iterator[Path]) -> Iterator[Problem]:
-    """The translations beside *files* that have no original."""
-    for folder in sorted({file.parent for file in files}):
-        yield from find_stray(folder)
-
-
 def _problems(one: Translation, exercise: Exercise | None, original: YamlDocument) -> Iterator[Problem]:
-    for where, text in one.texts.items():
-        if exercise is None:
-            yield from _of_text(one.document, where, text)
     if exercise is not None:
         yield from _of_drawings(one, translate_exercise(exercise, original, one))
-
-
-def _of_text(document: YamlDocument, where: Where, text: str) -> Iterator[Problem]:
-    try:
-        check_mathematics(text)
-    except MathematicsError as error:
-        yield document.problem(where, str(error))
+        return
+    for where, text in one.texts.items():
+        try:
+            check_mathematics(text)
+        except MathematicsError as error:
+            yield one.document.problem(where, str(error))
 
 
 def _of_drawings(one: Translation, exercise: Exercise) -> Iterator[Problem]:
@@ -133,16 +136,6 @@ def _of_drawings(one: Translation, exercise: Exercise) -> Iterator[Problem]:
 _AT_ONCE = 4  # files
 _MOST_PROOFS = 50_000  # that are stored
 _NO_EXERCISES = (TOPIC_FILE, PACK_FILE, COURSE_FILE)
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """A remark on a valid file; a warning suggests a change."""
-
-    path: Path
-    says: str
-    level: Literal["note", "warning"] = "note"
-    line: int = 0  # 0: of the whole file
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,11 +193,10 @@ async def lint(
             proofs.add(file, by_file[file].notes)
     proofs.store()
     problems += [one for one in spoken if isinstance(one, Problem)]
-    problems += stray_translations(iter(texts))
+    problems += [stray for folder in sorted({file.parent for file in texts}) for stray in find_stray(folder)]
     problems.sort(key=lambda problem: (problem.path, problem.line))
     notes = [note for one in linted for note in one.notes]
-    lagging = (one for one in spoken if isinstance(one, LaggingTranslation))
-    notes += [Note(one.path, one.says, "warning") for one in lagging]
+    notes += [one for one in spoken if isinstance(one, Note)]
     return LintReport(len(files), tuple(dict.fromkeys(problems)), tuple(notes))
 
 
@@ -329,6 +321,21 @@ def lint_topic(file: Path, places: Places | None = None) -> LintReport:
     complete = (add_cure(finding) for finding in findings)
     problems = tuple(document.problem(one.where, one.says, one.cure) for one in complete)
     return LintReport(0, problems, ())
+
+
+def prove_words(exercise: Exercise) -> Iterator[Finding]:
+    """Everything wrong with the texts of *exercise*, which can be drawn with every seed."""
+    script = Script(exercise)
+    yield from prove_shape(script)
+    yield from prove_phrases(script)
+    yield from prove_shown(script)
+    yield from prove_numbers(script)
+    yield from prove_displays(script)
+    yield from prove_giveaways(script)
+    every = script if exercise.from_chapter else ClaimScript(exercise)
+    yield from prove_tolerances(every)
+    yield from prove_wholes(every)
+    yield from prove_quantities(every)
 
 
 def _words(exercise: Exercise) -> list[Finding]:

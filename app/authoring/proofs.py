@@ -12,7 +12,7 @@ from urllib.error import HTTPError
 from urllib.parse import parse_qsl, urlsplit
 from urllib.request import Request, urlopen
 
-from app.authoring.texts import SEEDS, Script, WrittenNumber, distinct, written_numbers
+from app.authoring.texts import SEEDS, Script, WrittenNumber, distinct, drawn_values, written_numbers
 from app.core.charts.axes import PAPERS
 from app.core.charts.svg import to_svg
 from app.core.errors import AppError, NotFoundError, nearest
@@ -163,7 +163,6 @@ _ANCHORS: Mapping[str, Callable[[], frozenset[str]]] = {
 
 
 _CODE_SEEDS = range(5)
-_LONGEST = 120  # characters of what a seed draws
 _SAME = 1e-9  # of two ways to work out a number
 _DRAWN = ("given", "cases", "from_chapter")
 _TIMEOUT = 10  # seconds for a URL to respond
@@ -355,14 +354,8 @@ async def _prove_seed(exercise: Exercise, seed: int, runner: Runner) -> list[Fin
         findings += _prove_hints(exercise, seed)
     if not findings and not exercise.runs_code:  # prove_code grades those, and once is enough
         findings += await _prove_answers(exercise, seed, runner)
-    seen = _drawn(exercise, seed)
+    seen = drawn_values(drawn)
     return [Finding(f.where, f"seed {seed}{seen}: {f.says}", f.cure) for f in findings]
-
-
-def _drawn(exercise: Exercise, seed: int) -> str:
-    """The values that *seed* draws, in parentheses; empty where none are drawn."""
-    shown = ", ".join(f"{name} {text}" for name, text in exercise.draw(seed).shown.items() if text)
-    return f" ({shown[:_LONGEST]})" if shown else ""
 
 
 def _always_alike(exercise: Exercise) -> Finding | None:

@@ -5,10 +5,10 @@ what a format leaves behind is listed by its writer.
 """
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar, Protocol, TypeAlias
+from typing import TypeAlias
 
 from app.core.errors import AppError
 from app.core.units.scales import Scale
@@ -121,30 +121,6 @@ class BankQuestion:
     tags: tuple[str, ...]
     body: QuestionBody
     without: tuple[str, ...]  # what no format carries over
-
-
-class BankWriter(Protocol):
-    """Writes questions in one format.
-
-    Attributes:
-        system: what it is for, in sentences.
-        file: the name of such a file.
-    """
-
-    system: ClassVar[str]
-    file: ClassVar[str]
-
-    def add(self, chapter: str, question: BankQuestion) -> Sequence[str]:
-        """Add the *question* of a *chapter*; what it is without there.
-
-        Raises:
-            NotPortableError: the format cannot judge it as we do.
-        """
-        ...
-
-    def document(self) -> bytes:
-        """The whole file."""
-        ...
 
 
 def bank_question(exercise: Exercise, seed: int) -> BankQuestion:

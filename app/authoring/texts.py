@@ -43,6 +43,15 @@ def distinct(exercise: Exercise, seeds: Iterable[int]) -> Iterator[int]:
             yield seed
 
 
+_LONGEST_DRAWING = 120  # characters
+
+
+def drawn_values(drawn: Draw) -> str:
+    """The values of *drawn*, in parentheses; empty where none are drawn."""
+    shown = ", ".join(f"{name} {text}" for name, text in drawn.shown.items() if text)
+    return f" ({shown[:_LONGEST_DRAWING]})" if shown else ""
+
+
 @dataclass(frozen=True)
 class Script:
     """The texts of an exercise, and the values that may appear in them."""

@@ -22,8 +22,8 @@ from app.server.config import Settings
 from app.server.db.history import Drawing, ExerciseHistory, LearnerDrawing
 from app.server.db.session import BatchedLookup, open_session, outage_of
 from app.site import Site
-from app.site.members import SignedIn
-from app.site.web.exercise.page_context import FREE, AssignmentBanner, AssignmentRules
+from app.site.members import Members, SignedIn
+from app.site.web.exercise.page_context import FREE, AssignmentBanner, AssignmentRules, Assignments
 from app.site.web.frame.renderer import Hyperlink
 from app.site.web.frame.visitor import SESSION
 from app.site.web.urls import exercise_url
@@ -191,7 +191,7 @@ def _warns(work: StudentWork) -> str:
     return " ".join(costs)
 
 
-class ClassMembers:
+class ClassMembers(Members, Assignments):
     """The persons of a site with classes."""
 
     exist = True

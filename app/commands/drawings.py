@@ -3,18 +3,18 @@
 import json
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from app.commands.files import Commands, add_output, output
 from app.core.errors import InputError
-from app.course.content.catalog import Catalog
 from app.course.content.course import read_course
 from app.course.kinds import SEEDS, Answer, Exercise
 from app.server.config import Settings
 
 if TYPE_CHECKING:
-    from app.authoring.question_bank import BankWriter
+    from app.authoring.moodle import MoodleWriter
+    from app.authoring.qti import QtiWriter
 
 _MOST = 5000  # questions; the other side reads the whole file into memory
 
@@ -96,7 +96,7 @@ def run_questions(arguments: Namespace) -> int:
             f"{len(exercises)} exercises of {len(seeds)} seeds are more than {_MOST:,} questions; "
             "choose a chapter, exercises or fewer seeds"
         )
-    writers: Mapping[str, Callable[[Catalog, str], BankWriter]] = {"moodle": MoodleWriter, "qti": QtiWriter}
+    writers: Mapping[str, type[MoodleWriter | QtiWriter]] = {"moodle": MoodleWriter, "qti": QtiWriter}
     writer = writers[arguments.command](catalog, settings.url.rstrip("/"))
     left_out: dict[str, list[str]] = {}
     without: dict[str, int] = {}
@@ -117,7 +117,7 @@ def run_questions(arguments: Namespace) -> int:
 
 
 def _add_drawings(
-    writer: "BankWriter",
+    writer: "MoodleWriter | QtiWriter",
     chapter: str,
     exercise: Exercise,
     seeds: Sequence[int],

@@ -107,8 +107,8 @@ _PARTS = re.compile(r"(?P<path>[^?#]*)(?P<rest>.*)", re.DOTALL)
 _ANOTHER = "/another"  # a new drawing, of which the page itself draws the number
 # What the worker answers, though no such page exists.
 _ANSWERED = re.compile(
-    r"/(?:explore/[^/]+/\d+\.(?:svg|csv)|progress/(?:export|import|delete)"
-    r"|map/(?:known|start))"
+    r"/(?:explore/[^/]+/\d+\.(?:svg|csv)|progress/(?:export|import|known|delete)"
+    r"|route)"
 )
 # Pages that are as they were exported, whatever is asked of them.
 _FIXED = re.compile(r"/labs(?:/[^/]+)?\?.*")

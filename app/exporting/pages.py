@@ -12,13 +12,13 @@ from app.exporting.omissions import ExportedPages, addresses_in, file_path, rewr
 from app.exporting.site import ExportedSite, SiteResponse
 from app.site.web.frame.assets import asset_url
 
-_STARTS = ("/", SERVER, "/search", "/scratch", "/progress", "/map")
+_STARTS = ("/", SERVER, "/search", "/scratch", "/progress")
 # What is exported, as far as pages lead there; the rest of the site needs a server.
 _INSIDE = re.compile(
     r"/(?:chapters/[^/]+|exercises/[^/]+/[^/]+|explore(?:/[^/]+)?|formulas(?:/[^/]+)?"
     r"|errata(?:/[^/]+)?|labs(?:/[^/]+){0,2}|docs(?:/[^/]+)?|glossary|hardware|trust|authoring(?:/units)?"
     r"|reference"
-    r"|search|scratch|progress|map)?"
+    r"|search|scratch|progress)?"
 )
 _LEFT_OUT = re.compile(r"/exercises/[^/]+/[^/]+/another|\A.*\.(?:svg|csv|png|json)")
 _APP = '<script type="module" src="/static/app.'
@@ -38,7 +38,7 @@ _POLICY = (
     "worker-src 'self'; manifest-src 'self'; form-action 'self'; base-uri 'none'"
 )
 # Pages that the browser makes again once a learner has done something; the last, always.
-_MARKED = re.compile(r"/(?:chapters/.*|exercises/.*|map)?")
+_MARKED = re.compile(r"/(?:chapters/.*|exercises/.*)?")
 _ALWAYS = ("/progress",)
 
 

@@ -382,7 +382,7 @@ BROWSER = Path(__file__).parent / "browser"
 START = "app.desk"
 # Found by name while it runs, not by an import.
 _NAMED = (
-    "app.site.web.home.page", "app.site.web.course.chapter", "app.site.web.course.map",
+    "app.site.web.home.page", "app.site.web.course.chapter",
     "app.site.web.exercise.routes", "app.site.web.exercise.pad", "app.site.web.explore.explorer_page",
     "app.site.web.explore.explorer_page", "app.site.web.labs.run",
     "app.site.web.reference.formulas",

@@ -1,13 +1,16 @@
 """The site that requests work with: one per process of the server."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Annotated
 
 from fastapi import Depends, Request
+from fastapi.exceptions import RequestValidationError
 from sqlalchemy import Engine
+from starlette.exceptions import HTTPException
 
+from app.core.errors import AnswerError, InputError, NotFoundError, RefusedError, UnavailableError
 from app.core.translation import language
 from app.course.content.catalog import Catalog
 from app.course.sandbox.runner import Runner
@@ -71,3 +74,18 @@ def site_in(request: Request) -> Site:
 
 
 Here = Annotated[Site, Depends(site_of)]
+_STATUS: Mapping[type[Exception], int] = {
+    NotFoundError: 404,
+    AnswerError: 422,
+    InputError: 422,
+    RequestValidationError: 422,
+    RefusedError: 400,
+    UnavailableError: 503,
+}
+
+
+def status_of(error: Exception) -> int:
+    """The HTTP status for *error*, of a page as of a call."""
+    if isinstance(error, HTTPException):
+        return error.status_code
+    return next((status for kind, status in _STATUS.items() if isinstance(error, kind)), 500)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any
 
 from app.core.errors import InputError
 from app.server.db.history import Drawing, ExerciseHistory, LearnerDrawing
@@ -21,10 +21,10 @@ class SignedIn:
     browser: str = ""
 
 
-class Members(Protocol):
-    """The persons of a site; the part `app.classes` has them."""
+class Members:
+    """The persons of a site: without the part `app.classes`, which has them, nobody signs in."""
 
-    exist: bool  # whether anyone can sign in
+    exist: bool = False  # whether anyone can sign in
 
     async def sought(self, scope: Mapping[str, Any], cookie: str) -> SignedIn | None:
         """Who sent the request of *scope* with the *cookie* of a session, looked up together with others.
@@ -32,15 +32,19 @@ class Members(Protocol):
         Raises:
             UnavailableError: the database cannot be read.
         """
+        return None
 
     def find(self, scope: Mapping[str, Any], cookie: str) -> SignedIn | None:
         """Who sent the request of *scope* with the *cookie* of a session. Raises as `sought` does."""
+        return None
 
     def veil(self, learner: str, moment: datetime) -> frozenset[Drawing]:
         """The drawings whose verdicts are hidden from *learner* at *moment*."""
+        return frozenset()
 
     async def history(self, at: LearnerDrawing, person: SignedIn, moment: datetime) -> ExerciseHistory:
         """What *person* has done at a drawing, with what assignments say of it."""
+        return ExerciseHistory()
 
     def learner_called(self, label: str, class_id: int | None) -> str:
         """The learner of the member of a class, or of any class, whom other systems call *label*.
@@ -48,27 +52,4 @@ class Members(Protocol):
         Raises:
             InputError: nobody is called so, or several persons are.
         """
-
-
-class NoMembers:
-    """A site without classes: nobody signs in."""
-
-    exist = False
-
-    async def sought(self, scope: Mapping[str, Any], cookie: str) -> None:
-        """Nobody."""
-
-    def find(self, scope: Mapping[str, Any], cookie: str) -> None:
-        """Nobody."""
-
-    def veil(self, learner: str, moment: datetime) -> frozenset[Drawing]:
-        """Nothing is hidden."""
-        return frozenset()
-
-    async def history(self, at: LearnerDrawing, person: SignedIn, moment: datetime) -> ExerciseHistory:
-        """Nothing: there are no persons."""
-        return ExerciseHistory()
-
-    def learner_called(self, label: str, class_id: int | None) -> str:
-        """Raises InputError: there are no classes."""
         raise InputError("learner: this server has no classes; leave it out")

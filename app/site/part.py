@@ -4,18 +4,12 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from types import ModuleType
-from typing import Protocol
 
 from fastapi import FastAPI
 from sqlalchemy import Engine
 
 from app.server.config import Settings
 from app.site.members import Members
-from app.site.web.exercise.page_context import Assignments
-
-
-class MembersWithAssignments(Members, Assignments, Protocol):
-    """Persons, and what their assignments say about exercises."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +18,8 @@ class SitePart:
 
     Modules of *pages* and of *calls* of the JSON interface have a `router`; *private* are patterns of paths that are
     about persons, *ways_in* of those that a hall needs before anybody is known; *files* are paths that take large
-    files, with the most bytes; *tasks* runs beside the server; *members* makes what a site asks about persons.
+    files, with the most bytes; *tasks* runs beside the server; *members* makes what a site asks about persons,
+    which is `Assignments` of the pages as well.
     """
 
     pages: Sequence[ModuleType] = ()
@@ -33,4 +28,4 @@ class SitePart:
     ways_in: Sequence[str] = ()
     files: Mapping[str, int] = field(default_factory=dict)
     tasks: Callable[[FastAPI], AbstractAsyncContextManager[None]] | None = None
-    members: Callable[[Settings, Engine, str], MembersWithAssignments] | None = None
+    members: Callable[[Settings, Engine, str], Members] | None = None

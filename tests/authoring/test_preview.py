@@ -8,8 +8,7 @@ import httpx2
 import pytest
 from fastapi.testclient import TestClient
 
-from app.authoring.preview import preview_app
-from app.authoring.preview.workbench import LatestWork, SupersededError
+from app.authoring.preview import LatestWork, SupersededError, preview_app
 from app.core.errors import InputError
 from app.core.yaml_file import LARGEST
 from app.course.sandbox.runner import Runner
@@ -162,7 +161,7 @@ def test_an_unchanged_file_is_not_proven_again(client: TestClient, file: Path, m
     async def never(*_: object) -> None:
         raise AssertionError
 
-    monkeypatch.setattr("app.authoring.preview.workbench.lint_document", never)
+    monkeypatch.setattr("app.authoring.preview.lint_document", never)
     assert client.get("/preview/proof").text == first
     file.write_text(GOOD + "# changed\n", encoding="utf-8")
     assert client.get("/preview/proof").status_code == 500

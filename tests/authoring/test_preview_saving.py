@@ -9,8 +9,7 @@ import httpx2
 import pytest
 from fastapi.testclient import TestClient
 
-from app.authoring.preview import preview_app
-from app.authoring.preview.workbench import with_line_ends
+from app.authoring.preview import preview_app, with_line_ends
 from app.core.yaml_file import LARGEST
 from app.main import create_site
 from app.server.config import Settings
@@ -218,7 +217,7 @@ def test_a_disk_that_is_full_leaves_the_file_as_it_was(
     def full(_: int) -> None:
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("app.authoring.preview.workbench.os.fsync", full)
+    monkeypatch.setattr("app.authoring.preview.os.fsync", full)
     before = {path.name for path in file.parent.iterdir()}
     reply = saved(client, CHANGED)
     assert reply.status_code == 422
@@ -233,6 +232,6 @@ def test_a_change_at_the_last_moment_is_not_written_over(
     def late(_: int) -> None:
         file.write_text(f"{GOOD}# late\n", encoding="utf-8")
 
-    monkeypatch.setattr("app.authoring.preview.workbench.os.fsync", late)
+    monkeypatch.setattr("app.authoring.preview.os.fsync", late)
     assert saved(client, CHANGED).status_code == 412
     assert file.read_text(encoding="utf-8") == f"{GOOD}# late\n"

@@ -238,15 +238,8 @@ def test_a_student_joins_by_a_link_and_answers_what_is_due(open_page: MakePage, 
     expect(page.locator("#strip")).to_have_count(0)
 
 
-def test_the_map_shows_what_belongs_together_and_a_placement_leads_back_to_it(open_page: MakePage) -> None:
-    page = open_page("/map")
-    expect(page.locator(".lit")).to_have_count(0)
-    page.locator("[data-chapter=sharding] a").focus()
-    lit = page.locator(".lit").evaluate_all("all => all.map((one) => one.dataset.before)")
-    assert set(lit) == {"memory", "sharding"}
-    page.set_viewport_size({"width": 390, "height": 844})
-    expect(page.locator(".course-map > svg")).to_be_hidden()
-    expect(page.locator("[data-chapter=sharding]")).to_contain_text("builds on ZeRO memory")
+def test_a_placement_leads_to_the_chapters_that_one_knows(open_page: MakePage) -> None:
+    page = open_page("/progress")
     page.get_by_role("link", name="placement").click()
     page.get_by_role("link", name="Begin").click()
     for box in page.locator("[data-answer] input[name^=answer]").all():

@@ -93,7 +93,7 @@ def test_the_example_in_a_field_is_not_cut(open_page: MakePage, path: str, langu
         assert page.evaluate(EXAMPLES_CUT) == [], width
 
 
-@pytest.mark.parametrize("path", ["/", "/map", "/hardware", "/explore/ring", "/chapters/memory"])
+@pytest.mark.parametrize("path", ["/", "/hardware", "/explore/ring", "/chapters/memory"])
 def test_the_footer_begins_where_the_page_does(open_page: MakePage, path: str) -> None:
     page = open_page(path)
     for width in (1920, 1280, 1010, 390):

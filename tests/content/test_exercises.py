@@ -1,7 +1,7 @@
 import asyncio
 
-from app.authoring import SEEDS
 from app.authoring.proofs import prove_lab
+from app.authoring.texts import SEEDS
 from app.course.content.catalog import Catalog
 from app.course.kinds import Answer, Exercise
 from app.course.kinds.choice import LabExercise

@@ -32,7 +32,7 @@ NUMBER, CODE = "collectives/ring-all-reduce-time", "collectives/write-ring-time"
 RUN = "/labs/ring-bytes/20261121-212810-ring-bytes-cd4c7a"  # a recorded one
 PATHS = (
     "/", f"/exercises/{NUMBER}", f"/exercises/{CODE}", "/explore/ring", "/explore/fit",
-    "/errata", "/search", "/map", "/reference", "/labs/ring-bytes", RUN,
+    "/errata", "/search", "/reference", "/labs/ring-bytes", RUN,
     "/glossary", "/chapters/your-cluster",
 )  # fmt: skip
 FORMULA = '''

@@ -73,10 +73,9 @@ def test_a_route_and_a_prediction_need_no_server(folder: Path) -> None:
         tab = browser.new_context().new_page()
         be_patient(tab, 5)  # Python comes first
         base = f"{origin}deep/course"
-        tab.goto(f"{base}/map/?route=serve")
-        tab.get_by_text("Start this route").click()
-        tab.wait_for_url(f"{base}/")
-        expect(tab.locator("#main")).to_contain_text("I serve")
+        tab.goto(f"{base}/")
+        tab.get_by_text("I serve").click()
+        expect(tab.locator("#main")).to_contain_text("Leave this route")
 
         tab.goto(f"{base}{RUN}/?guess=100+MB")
         expect(tab.locator("#run")).to_contain_text("Your prediction")

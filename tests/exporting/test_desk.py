@@ -89,21 +89,21 @@ def test_a_server_reads_the_progress_of_a_browser(desk: Path, client: TestClient
     asked = [
         ("POST", f"/exercises/{NUMBER}", [("answer", "1 s")]),
         ("POST", f"/exercises/{NUMBER}", [("action", "hint")]),
-        ("POST", "/map/known", [("chapter", "memory"), ("chapter", "nothing")]),
-        ("GET", "/map", []),
+        ("POST", "/progress/known", [("chapter", "memory"), ("chapter", "nothing")]),
+        ("GET", "/progress", []),
         ("GET", "/progress/export", []),
     ]
-    *_, (_, course_map), (status, text) = answered(desk, asked)
+    *_, (_, progress), (status, text) = answered(desk, asked)
     assert status == 200
-    assert course_map.count('class="node known"') == 1
+    assert progress.count(" checked>") == 1
     sent = {"file": ("wallclock.json", text, "application/json")}
     moved = client.post("/progress/import", files=sent, follow_redirects=False)
     assert moved.headers["location"] == "/progress?added=3&known=0&left=0#notice"
     back = client.get("/progress/export").text
     taken: Any = ("POST", "/progress/import", [("file", {"file": back})])
-    (status, _), (_, course_map) = answered(desk, [taken, ("GET", "/map", [])])
+    (status, _), (_, progress) = answered(desk, [taken, ("GET", "/progress", [])])
     assert status == 303
-    assert course_map.count('class="node known"') == 1
+    assert progress.count(" checked>") == 1
 
 
 def test_a_browser_sets_the_numbers_of_a_chapter(desk: Path) -> None:
@@ -129,19 +129,16 @@ def test_a_route_is_kept_and_leads(desk: Path) -> None:
     found = answered(
         desk,
         [
-            ("GET", "/map?route=serve", []),
-            ("GET", "/map/start?route=serve", []),
-            ("GET", "/map?route=serve", []),
             ("GET", "/", []),
-            ("GET", "/map/start", []),
-            ("GET", "/map?route=serve", []),
+            ("GET", "/route?route=serve", []),
+            ("GET", "/", []),
+            ("GET", "/route", []),
+            ("GET", "/", []),
         ],
     )
-    assert [status for status, _ in found] == [200, 303, 200, 200, 303, 200]
-    begun = ["You are on this route" in text for _, text in found]
-    assert begun == [False, False, True, False, False, False]
-    assert "/some/where/map/start?route=serve" in found[0][1]
-    assert "I serve" in found[3][1]
+    assert [status for status, _ in found] == [200, 303, 200, 303, 200]
+    assert ["Route: <b>I serve</b>" in text for _, text in found] == [False, False, True, False, False]
+    assert "/some/where/route?route=serve" in found[0][1]
 
 
 def test_a_search_for_a_better_layout_needs_a_server(desk: Path, client: TestClient) -> None:

@@ -31,7 +31,7 @@ def test_every_link_of_a_page_leads_to_a_file(files: dict[str, bytes]) -> None:
                 continue  # of figures: the worker draws them
             assert not link.startswith("/"), f"{name}: {link}"
             found = normpath(join(folder, link)).removeprefix(".").removeprefix("/")
-            if found in ("map/known", "map/start"):
+            if found in ("progress/known", "route"):
                 continue  # the worker answers them
             found = f"{found}/index.html".lstrip("/") if link.endswith("/") else found
             assert found in files, f"{name}: {link}"

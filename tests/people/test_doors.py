@@ -26,8 +26,7 @@ from starlette.routing import Route
 from app.main import create_app
 from app.server.config import Settings
 from app.site import Site
-from app.site.web.frame.origin import from_here
-from app.site.web.frame.visitor import COOKIE, SESSION
+from app.site.web.frame.visitor import COOKIE, SESSION, from_here
 from tests.client import Client
 from tests.each import each
 from tests.people.school import School

@@ -19,7 +19,6 @@ QUIET = {"script", "style", "code", "pre", "math", "kbd"}
 READ = ("aria-label", "title", "placeholder", "data-says")
 NAMES = {"Mixture of Experts"}  # what Germans call it, too
 PAGES = (
-    "/map",
     "/labs",
     "/labs/algorithms",
     "/labs/all-reduce",

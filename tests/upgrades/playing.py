@@ -63,7 +63,8 @@ def _play_later_pages(installation: Installation, browser: Browser) -> None:
         assert seal, "the measurement was not read"
         browser.post("/measured/save", seal=seal[1], title="Our eight GPUs")
     if (web / "course" / "placement.py").is_file():
-        browser.post("/map/known", chapter=["collectives", "memory"])
+        known = "/map/known" if (web / "course" / "map.py").is_file() else "/progress/known"
+        browser.post(known, chapter=["collectives", "memory"])
         first = browser.begin("/placement/begin")
         browser.post(first, action="skip")
 

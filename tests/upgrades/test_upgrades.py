@@ -139,7 +139,7 @@ def test_each_answer_shows_its_verdict_on_its_page(upgraded: Upgraded) -> None:
 
 def test_the_pages_of_a_visitor_show_what_was_done(upgraded: Upgraded) -> None:
     cookies = upgraded.told["visitor"]
-    for path in ("/", "/map", "/chapters/collectives", "/labs/all-reduce", "/measured", "/progress"):
+    for path in ("/", "/chapters/collectives", "/labs/all-reduce", "/measured", "/progress"):
         upgraded.page(path, cookies)
     exported = json.loads(upgraded.page("/progress/export", cookies))
     assert by_content(exported["attempts"]) == by_content(upgraded.recording.attempts)

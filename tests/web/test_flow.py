@@ -215,7 +215,7 @@ def test_home_is_one_figure_one_button_and_a_line_for_each_part(
     assert main.count('<details class="part">') == len(catalog.outline.parts)
     for topic in catalog.topics:
         assert main.count(f'href="/chapters/{topic.id}"') >= 1
-    for href in ("/explore/fit", "/measured/a100-16-p4de", "/map", "/placement"):
+    for href in ("/explore/fit", "/measured/a100-16-p4de", "/placement"):
         assert f'<a href="{href}"' in main
         assert client.get(href).status_code == 200
     assert "No account" in words(page)
@@ -234,7 +234,7 @@ def test_the_menu_has_at_most_eight_items_and_the_reference_has_the_rest(client:
     main = rest[rest.index("<main") : rest.index("</main>")]
     for href in re.findall(r'<a href="(/[^"]*)"', main):
         assert client.get(href).status_code == 200, href
-    for href in ("/formulas", "/errata", "/glossary", "/hardware", "/map", "/docs", "/classes"):
+    for href in ("/formulas", "/errata", "/glossary", "/hardware", "/docs", "/classes"):
         assert f'href="{href}"' in main
 
 

@@ -9,6 +9,9 @@ from tests.each import each
 # Addresses that people may have stored, and where they lead now.
 LED = {
     "/guess": "/",
+    "/map?route=serve": "/",
+    "/measured/traces": "/measured",
+    "/map/start?route=serve": "/",
     "/guess/2026-03-01": "/",
     "/progress/goal.ics": "/progress",
     "/explore/comb?stall=b": "/exercises/diagnosis/gaps-in-a-comb",

@@ -138,7 +138,7 @@ ADDRESSES = (
     "/search?q={}", "/glossary?q={}", "/formulas/{}", "/explore/{}", "/explore/ring?ranks={}", "/explore/ring?guess={}",
     "/explore/pipeline?against={}", "/explore/fit?model={}", "/explore/fit?tensor={}&batch=8", "/layouts?gpus={}",
     "/measured/{}", "/measured/traces/{}", "/measured?hardware={}", "/errata/{}", "/docs/{}",
-    "/chapters/{}", "/chapters/your-cluster?gpus={}", "/chapters/your-cluster?{}=1", "/map?route={}",
+    "/chapters/{}", "/chapters/your-cluster?gpus={}", "/chapters/your-cluster?{}=1", "/placement/begin?route={}",
     "/labs/{}", "/labs/algorithms/{}", "/labs/algorithms?backend={}", "/labs/algorithms?ranks={}", "/trust/{}",
     "/trust?source={}", "/exercises/{}", "/exercises/collectives/{}", f"/exercises/{KINDS['numeric'].sample}?seed={{}}",
     f"/exercises/{KINDS['numeric'].sample}?code={{}}", "/nothing/{}", "/static/{}", "/images/{}/x.svg", "/sign-in/{}",
@@ -208,7 +208,7 @@ def test_reports_quote_what_a_file_says(client: TestClient, name: str) -> None:
     results = {"results": [{"size": 8, "time": 1, "collective": text, "name": text}], "title": text}
     progress = {"format": text, "version": 1, "answers": [{"exercise": text, "at": text}]}
     for address, content in (
-        ("/measured/traces", json.dumps(trace)),
+        ("/measured", json.dumps(trace)),
         ("/measured", log),
         ("/measured", text),
         ("/measured", json.dumps(results)),

@@ -84,7 +84,7 @@ def test_a_language_in_the_address_stays_for_the_visit(client: TestClient) -> No
     assert "max-age" not in page.headers["set-cookie"].lower()
     for path in ("/labs", EXERCISE, "/"):
         assert lang(client.get(path, headers={"Accept-Language": "en"}).text) == "de"
-    assert lang(client.get("/map?lang=zh").text) == "zh-Hans"
+    assert lang(client.get("/placement?lang=zh").text) == "zh-Hans"
     assert lang(client.get("/labs").text) == "zh-Hans"
     client.post("/language", data={"language": "en", "back": "/"})
     assert lang(client.get("/labs", headers=GERMAN).text) == "en"  # what is chosen goes first

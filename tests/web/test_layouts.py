@@ -22,8 +22,7 @@ from app.course.explorers.published_runs import RUNS
 from app.course.explorers.run_fit import layout_words
 from app.main import create_app
 from app.server.config import Settings
-from app.site.web.explore.layout_searches import layout_searches, search_layouts
-from app.site.web.explore.layouts import open_plan, space_of
+from app.site.web.explore.layouts import layout_searches, open_plan, search_layouts, space_of
 from tests.client import Client
 
 PAGE = "/explore/fit"

@@ -1,14 +1,17 @@
 """What a learner did: answers as they were given, wrong ideas, and when the next review comes."""
 
+import asyncio
 import json
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from html import unescape
 
 import pytest
 from fastapi.testclient import TestClient
 
+from app.core.errors import AnswerError
 from app.course.content.catalog import Catalog
 from app.course.kinds import Answer, Exercise
 from app.server.db.learner_cookie import new_learner, sign
@@ -50,13 +53,16 @@ def answered(client: TestClient, site: Site, catalog: Catalog) -> Stored:
     client.cookies.set(COOKIE, sign(learner, site.secret))
 
     def put(name: str, answer: Answer, *, correct: bool, ago: float = 0, drawn: str = "") -> None:
-        shown = {}
+        shown, mistake = {}, ""
         if exercise := catalog.by_id.get(name):
             shown = dict(exercise.draw(0).shown)
+            if not exercise.runs_code:
+                with suppress(AnswerError):
+                    mistake = asyncio.run(exercise.grade(0, answer, site.runner)).mistake
         row = Attempt(
             learner=learner, exercise=name, seed=0, answer=text_of(answer), correct=correct,
             score=float(correct), digest="", drawn=drawn or json.dumps(shown, ensure_ascii=False),
-            at=now() - timedelta(days=ago),
+            at=now() - timedelta(days=ago), mistake=mistake or None,
         )  # fmt: skip
         assert store(site.engine, [row]) == [None]
 

@@ -19,7 +19,7 @@ FILES = (
     "/labs/{name}/{run}/samples.json", "/labs/{name}/{run}/{number}.{form}", "/progress/export", "/static/{name:path}",
     "/trust/{number}.{form}", "/measured/{name}/{number}.{form}", "/robots.txt", "/sitemap.xml", "/favicon.ico",
     "/images/{chapter}/{name}", "/chapters/{name}/practice",
-    "/map/start",
+    "/route",
     "/lti/canvas.json", "/lti/jwks", "/lti/login",
 )  # fmt: skip
 # Pages of a class open for its members only: tests of their own walk them.

@@ -8,8 +8,8 @@ import pytest
 from app.core.simulators.programs import PlayedSpan, play_schedule
 from app.course.content.catalog import Catalog
 from app.course.kinds.code.schedule import Schedule, TargetMachine
-from app.site.web.exercise.views.base import FormInput
-from app.site.web.exercise.views.schedule import VIEW
+from app.site.web.exercise.views import FormInput
+from app.site.web.exercise.views.schedule import ScheduleView
 
 Step = tuple[object, ...]
 
@@ -18,7 +18,7 @@ def examples(catalog: Catalog) -> Iterator[tuple[TargetMachine, str]]:
     """The machine of each puzzle, and the example that its page shows."""
     for exercise in catalog.exercises:
         if isinstance(exercise, Schedule):
-            form = VIEW.form(exercise, FormInput(seed=0, learner="", given={}, parts={}, graded=False))
+            form = ScheduleView().form(exercise, FormInput(seed=0, learner="", given={}, parts={}, graded=False))
             yield exercise.machine, form.example[0]
 
 

@@ -1,4 +1,4 @@
-"""/measured/traces: the tolls on the page are those of the report, and nothing sent is trusted."""
+"""Traces: the tolls on the page are those of the report, and nothing sent is trusted."""
 
 import gzip
 import re
@@ -83,7 +83,7 @@ def test_ranks_that_are_sent_are_read_together_and_shown(client: TestClient) -> 
         file = gzip.compress(trace(events, rank=rank, world_size=4))
         files.append(("file", (f"../{name}{rank}.json.gz", file, "application/gzip")))
     files.append(("file", ("other.txt", b"hello", "text/plain")))
-    answer = client.post("/measured/traces", files=files, data=GIVEN)
+    answer = client.post("/measured", files=files, data=GIVEN)
     assert answer.status_code == 200
     assert name not in answer.text
     assert answer.text.count("Rank 1 most often arrives last.") == 2  # what to try first, and why
@@ -94,9 +94,9 @@ def test_ranks_that_are_sent_are_read_together_and_shown(client: TestClient) -> 
 
 @pytest.mark.parametrize("content", [b"", b"hello", b'{"traceEvents": [' + b"[" * 50_000])
 def test_what_is_not_a_trace_gets_one_sentence(content: bytes, client: TestClient) -> None:
-    answer = client.post("/measured/traces", files={"file": ("trace.json", content)})
-    assert answer.status_code == 422
-    assert "Not read" in answer.text
+    for address in ("/measured", "/measured/traces"):  # where traces were sent before
+        answer = client.post(address, files={"file": ("trace.json", content)})
+        assert answer.text.count("Not read") == 1
 
 
 def test_a_trace_that_takes_no_time_is_shown() -> None:

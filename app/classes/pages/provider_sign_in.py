@@ -47,9 +47,17 @@ from app.server.db.tables import NAME_LIMIT
 from app.server.network.response_policy import redirect_beyond
 from app.server.network.routes import Router
 from app.site import Here, Site, site_in
-from app.site.web.frame.origin import is_from_elsewhere
 from app.site.web.frame.renderer import frame, render
-from app.site.web.frame.visitor import PERSON, SESSION, FromHere, Visiting, Visitor, spend, spend_storage
+from app.site.web.frame.visitor import (
+    PERSON,
+    SESSION,
+    FromHere,
+    Visiting,
+    Visitor,
+    is_from_elsewhere,
+    spend,
+    spend_storage,
+)
 
 _PATH = "/sign-in"
 _FLIGHT, _PENDING = "flight", "identity"  # cookies

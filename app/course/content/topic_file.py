@@ -55,7 +55,7 @@ class TopicFile(Strict):
         description="place among the chapters, if course.yaml does not say it; the built-in ones are 1, 2, ...",
     )
     summary: str = Field(min_length=10, max_length=200, description="one sentence, for the list")
-    needs: list[str] = Field(default=[], description="the chapters that come before it on the map, by folder")
+    needs: list[str] = Field(default=[], description="the chapters that it builds on, by folder")
     routes: list[Route] = Field(default=[], description="the routes that it is on, besides the one of all chapters")
     placement: str = Field(default="", description="the exercise of this chapter that the placement asks, by file name")
     opening: str = Field(

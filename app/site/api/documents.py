@@ -14,32 +14,15 @@ from pydantic.json_schema import models_json_schema
 from pydantic_core import ErrorDetails
 from starlette.exceptions import HTTPException
 
-from app.core.errors import (
-    AnswerError,
-    AppError,
-    ContentError,
-    InputError,
-    NotFoundError,
-    RefusedError,
-    UnavailableError,
-)
 from app.core.quotation import shorten
 from app.core.validation import model_in, problem_text, problems_of
 from app.server.network.routes import Router
 from app.server.network.watch import request_id
-from app.site import site_in
+from app.site import site_in, status_of
 from app.site.grading.offline import Submission
 
 # A pattern of the paths that are for programs; of those under /api/, one page is for people.
 OWNED = r"(?:/healthz|/livez|/readyz|/metrics)\Z|/api/(?!docs\Z)"
-_STATUS: dict[type[AppError], int] = {
-    NotFoundError: 404,
-    AnswerError: 422,
-    InputError: 422,
-    RefusedError: 400,
-    UnavailableError: 503,
-    ContentError: 500,
-}
 _HIDDEN = "something went wrong in the server; its log has the details under request {}"
 UNTYPED = "body: send the header Content-Type: application/json"
 _MOST = 5  # problems that are told at once
@@ -53,15 +36,6 @@ class ProblemDocument(BaseModel):
     title: str
     status: int
     detail: str
-
-
-def status_of(error: Exception) -> int:
-    """The HTTP status for *error*."""
-    if isinstance(error, HTTPException):
-        return error.status_code
-    if isinstance(error, RequestValidationError):
-        return 422
-    return next((status for kind, status in _STATUS.items() if isinstance(error, kind)), 500)
 
 
 def problem_for(request: Request, error: Exception) -> Response:

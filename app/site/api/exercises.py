@@ -149,7 +149,7 @@ class FinalQuestion(BaseModel):
 
 @router.get("/chapters", summary="List all chapters")
 async def list_chapters(site: Here) -> list[ChapterSummary]:
-    """Returns every chapter, in order, with what comes before it on the map."""
+    """Returns every chapter, in order, with the chapters that it builds on."""
     needs = Prerequisites(site.catalog.topics).direct
     return [
         ChapterSummary(

@@ -3,7 +3,6 @@
 A check that is sent again with the same Idempotency-Key is one attempt.
 """
 
-import hashlib
 from hashlib import sha256
 from typing import Annotated
 
@@ -29,7 +28,7 @@ def grader_named(token: str) -> str:
     >>> grader_named("course"), grader_named("course/1")
     ('token:course', 'token:course%2F1')
     """
-    return _whole_or_digest(_GRADER + _escaped(token), "")
+    return _learner_named(token, "")
 
 
 def labeled_learner(token: str, label: str) -> str:
@@ -40,15 +39,12 @@ def labeled_learner(token: str, label: str) -> str:
     >>> labeled_learner("course", "1/2")
     'token:course/1/2'
     """
-    return _whole_or_digest(_GRADER + _escaped(token), f"/{label}")
+    return _learner_named(token, f"/{label}")
 
 
-def _escaped(token: str) -> str:
-    """A token's name without what separates it from a label or a digest."""
-    return token.translate(_ESCAPES)
-
-
-def _whole_or_digest(grader: str, label: str) -> str:
+def _learner_named(token: str, label: str) -> str:
+    """The learner of a *token*, in whose name nothing separates it from a *label* or a digest."""
+    grader = _GRADER + token.translate(_ESCAPES)
     whole = grader + label
     if len(whole) <= LEARNER_LIMIT and "\0" not in whole:
         return whole
@@ -176,4 +172,4 @@ def _same(found: StoredReplay, submission: Submission) -> str:
 def _digest(submission: Submission) -> str:
     # As before there were these: what was sent by then stays the same request.
     unnamed = {name for name in _LATER if getattr(submission, name) is None}
-    return hashlib.sha256(submission.model_dump_json(exclude=unnamed).encode()).hexdigest()
+    return sha256(submission.model_dump_json(exclude=unnamed).encode()).hexdigest()

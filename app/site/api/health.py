@@ -24,7 +24,7 @@ from app.server.network.routes import Router
 from app.site import Here, Site
 from app.site.api.documents import responses
 
-_health_router = Router(tags=["health"])
+router = Router(tags=["health"])
 
 PATHS = frozenset({"/livez", "/readyz", "/healthz"})
 
@@ -41,14 +41,14 @@ class Readiness(Liveness):
     sandbox: Literal["ready", "off", "starting"]
 
 
-@_health_router.get("/livez", summary="Liveness: the process answers")
+@router.get("/livez", summary="Liveness: the process answers")
 async def livez() -> Liveness:
     """Returns 200 while the process answers; nothing else is checked."""
     return Liveness()
 
 
-@_health_router.get("/readyz", summary="Readiness: pages and checks work", responses=responses(503))
-@_health_router.get("/healthz", summary="The same as /readyz", responses=responses(503), operation_id="healthz")
+@router.get("/readyz", summary="Readiness: pages and checks work", responses=responses(503))
+@router.get("/healthz", summary="The same as /readyz", responses=responses(503), operation_id="healthz")
 async def readyz(site: Here) -> Readiness:
     """Returns 200 if the database can be read and written, even if the sandbox is off.
 
@@ -63,16 +63,9 @@ async def readyz(site: Here) -> Readiness:
 
 PATH = "/metrics"
 _PAUSE = 5.0  # seconds between two looks at the queues of a process that shares its counts
-router = Router()
 
 
-@router.get(
-    PATH,
-    tags=["health"],
-    summary="Metrics for Prometheus",
-    response_class=PlainTextResponse,
-    responses=responses(403, 404),
-)
+@router.get(PATH, summary="Metrics for Prometheus", response_class=PlainTextResponse, responses=responses(403, 404))
 async def read_metrics(request: Request, site: Here) -> Response:
     """Every metric, for the addresses that the settings allow."""
     allowed = site.settings.metrics
@@ -126,6 +119,3 @@ def _count(site: Site) -> None:
         metrics.LAB_RUNS_RUNNING.set(runs.get(RunState.RUNNING, 0))
         metrics.OUTBOX_WAITING.set(session.exec(due).one())
         metrics.OUTBOX_REFUSED.set(session.exec(refused).one())
-
-
-router.routes += _health_router.routes

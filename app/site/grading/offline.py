@@ -167,20 +167,23 @@ _BREATH = 2  # answers after which the event loop may serve the sandbox
 _RUNS = 64  # programs that run, or wait for a slot, at once
 _NAMED = 5  # disagreements that are printed
 _LISTED = 1_000  # disagreements that are remembered
+VerdictCount = Annotated[int, Field(ge=0)]
 _COUNTS = ("correct", "incorrect", "unreadable", "errors", "expected", "unsaid", "disagreeing")
 
 
 @dataclass(slots=True, kw_only=True)
 class VerdictTally:
-    """Counts of each verdict, and the lines where a different one was expected."""
+    """Counts of each verdict, and the lines where a different one was expected; stored in the seal of a shard."""
 
-    correct: int = 0
-    incorrect: int = 0
-    unreadable: int = 0
-    errors: int = 0
-    expected: int = 0
-    unsaid: int = 0
-    disagreeing: int = 0
+    __pydantic_config__ = ConfigDict(extra="forbid", strict=True)
+
+    correct: VerdictCount = 0
+    incorrect: VerdictCount = 0
+    unreadable: VerdictCount = 0
+    errors: VerdictCount = 0
+    expected: VerdictCount = 0
+    unsaid: VerdictCount = 0
+    disagreeing: VerdictCount = 0
     disagreements: list[int] = field(default_factory=list)  # the first ones, by line
 
     def __str__(self) -> str:

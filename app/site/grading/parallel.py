@@ -12,8 +12,8 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field
+from contextlib import closing, suppress
+from dataclasses import dataclass, field
 from itertools import chain, islice
 from multiprocessing.connection import Connection, wait
 from multiprocessing.process import BaseProcess
@@ -102,7 +102,7 @@ class _Crew:
             self.tally.add(tally)
             worker.piece = None
 
-    def dismiss(self) -> None:
+    def close(self) -> None:
         """End every process."""
         for worker in self.workers:
             if worker.piece:
@@ -149,7 +149,7 @@ def grade_on(
     slots = settings.sandbox_workers or 2 * (os.cpu_count() or 1)
     each = settings.model_copy(update={"sandbox_workers": math.ceil(slots / processes)})
     gc.freeze()  # or each process would copy the catalog's pages, by visiting them
-    with _ending(_Crew(each, catalog, tally)) as crew:
+    with closing(_Crew(each, catalog, tally)) as crew:
         for _ in range(processes):
             crew.hire()
         yield from _shared(crew, _pieces(chain(first, lines)))
@@ -199,14 +199,6 @@ def _pieces(lines: Iterable[Numbered]) -> Iterator[list[Numbered]]:
 
 async def _graded_rows(grader: FileGrader, lines: Iterable[Numbered], tally: VerdictTally) -> list[bytes]:
     return [row async for row in grader.grade(lines, tally)]
-
-
-@contextmanager
-def _ending(crew: _Crew) -> Iterator[_Crew]:
-    try:
-        yield crew
-    finally:
-        crew.dismiss()
 
 
 def _work(pipe: Connection, settings: Settings, catalog: Catalog | None) -> None:
@@ -269,21 +261,6 @@ class ByteSpan:
     input: str  # SHA-256 of the whole file
 
 
-class Counts(BaseModel):
-    """The tally of a shard."""
-
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-    correct: int = Field(ge=0)
-    incorrect: int = Field(ge=0)
-    unreadable: int = Field(ge=0)
-    errors: int = Field(ge=0)
-    expected: int = Field(ge=0)
-    unsaid: int = Field(ge=0)
-    disagreeing: int = Field(ge=0)
-    disagreements: list[int] = Field(description="the first ones, by line")
-
-
 class Seal(BaseModel):
     """The last line of a graded shard."""
 
@@ -296,7 +273,7 @@ class Seal(BaseModel):
     lines: int = Field(ge=0)
     rows: int = Field(ge=0, description="as many as lines that are not blank")
     digest: str = Field(pattern="^[0-9a-f]{64}$", description="SHA-256 of the rows")
-    tally: Counts
+    tally: VerdictTally
 
     @property
     def name(self) -> str:
@@ -359,7 +336,7 @@ def seal_shard(
         lines=span.lines,
         rows=count,
         digest=digest.hexdigest(),
-        tally=Counts(**asdict(tally)),
+        tally=tally,
     )
     yield [seal.model_dump_json().encode() + b"\n"]
 
@@ -373,7 +350,7 @@ def merge_shards(names: Sequence[str], tally: VerdictTally) -> Iterator[bytes]:
     seals = [(seal_of(Path(name)), name) for name in names]
     _refuse_gaps(seals)
     for seal, name in sorted(seals, key=lambda pair: pair[0].shard):
-        tally.add(VerdictTally(**seal.tally.model_dump()))
+        tally.add(seal.tally)
         yield from _shards_rows(seal, name)
 
 

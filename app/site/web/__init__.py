@@ -11,11 +11,10 @@ from starlette.types import Receive, Scope, Send
 
 from app.server.network.routes import RouteTable
 from app.site.web.course import chapter, final, placement, schedule
-from app.site.web.course import map as course_map
 from app.site.web.exercise import pad
 from app.site.web.exercise import routes as exercise_page
-from app.site.web.explore import explorer_page, merged_pages
-from app.site.web.explore.layout_searches import layout_searches
+from app.site.web.explore import explorer_page
+from app.site.web.explore.layouts import layout_searches
 from app.site.web.frame import static
 from app.site.web.frame.static import page_for
 from app.site.web.frame.visitor import payer_of
@@ -37,7 +36,6 @@ from app.site.web.search.page import build_index
 PARTS = (
     home_page,
     chapter,
-    course_map,
     placement,
     final,
     exercise_page,
@@ -45,7 +43,6 @@ PARTS = (
     pad,
     static,
     explorer_page,
-    merged_pages,
     formulas,
     errata,
     lab_list,

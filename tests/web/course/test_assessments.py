@@ -18,7 +18,7 @@ from app.server.db.writer import store
 from app.site import Site
 from app.site.web.frame.visitor import COOKIE
 from tests.people.school import DAY, School
-from tests.web.course.test_map import words
+from tests.web.course.test_known_chapters import words
 
 
 @pytest.fixture
@@ -129,8 +129,9 @@ def test_a_placement_leads_to_chapters_that_can_be_marked(
     ticked = set(re.findall(r'value="([^"]+)" checked', page))
     assert {name for name, knows in answers if knows} <= ticked
     assert not {name for name, knows in answers if not knows} & ticked
-    client.post("/map/known", data={"chapter": sorted(ticked)})
-    assert 'class="node known"' in client.get("/map").text
+    client.post("/progress/known", data={"chapter": sorted(ticked)})
+    form = client.get("/progress").text.partition('action="/progress/known"')[2]
+    assert set(re.findall(r'value="([^"]+)" checked', form)) == ticked
 
 
 def test_a_placement_may_be_about_a_route(client: TestClient, catalog: Catalog, learner: str) -> None:

@@ -18,7 +18,7 @@ from tests.each import each
 from tests.pages import SCHEDULE
 from tests.people.school import DAY, School
 from tests.simulators.test_programs import packed
-from tests.web.course.test_map import words
+from tests.web.course.test_known_chapters import words
 
 PUZZLE = "puzzles/room-for-four"
 PAGE = f"/exercises/{PUZZLE}"

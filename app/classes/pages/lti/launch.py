@@ -54,9 +54,8 @@ from app.server.network.response_policy import (
 )
 from app.server.network.routes import Router
 from app.site import Here, Site
-from app.site.web.frame.origin import is_from_here
 from app.site.web.frame.renderer import frame, render
-from app.site.web.frame.visitor import FromHere, Visiting
+from app.site.web.frame.visitor import FromHere, Visiting, is_from_here
 
 router = Router(prefix="/lti")
 KEYS = "/lti/jwks"

@@ -14,6 +14,7 @@ from app.core.measurements.trace.activity import COMPUTE, MOST, MOST_COLLECTIVES
 from app.core.measurements.trace.communication import CollectiveCall, Skew
 from app.core.measurements.trace.events import EventFile
 from app.core.measurements.trace.tolls import Tolls, Window, find_unlaunched
+from app.core.translation import noted, say
 from app.core.units import SECOND, BytesPerSecond, Seconds, show
 
 
@@ -146,11 +147,11 @@ def straggler(last: Mapping[int, int], matched: int, names: Sequence[int]) -> tu
 
 
 _SMALLEST = 0.01  # of the wall: less is not worth a sentence
-_WAITING = (
-    "The kernels were launched and waited for others: the pipeline's bubble (more"
-    " micro-batches, interleaving), events between streams, small kernels in a row."
+_WAITING = noted(
+    "The kernels were launched and waited for others: the pipeline's bubble (more "
+    "micro-batches, interleaving), events between streams, small kernels in a row."
 )
-_ALONE = "The kernels were launched and waited for others: events between streams, small kernels in a row."
+_ALONE = noted("The kernels were launched and waited for others: events between streams, small kernels in a row.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,39 +175,48 @@ def _levers(report: TraceReport) -> Iterator[Lever]:
     transfer = tolls.exposed_communication - report.exposed_skew
     hideable = max(min(transfer, tolls.compute - tolls.overlapped_communication), 0.0)
     yield Lever(
-        "Communication beyond compute",
+        noted("Communication beyond compute"),
         transfer - hideable,
-        "exposed - (compute - overlapped)",
-        "There is not enough compute to hide it: move fewer bytes (16-bit gradients, accumulated"
-        " over more micro-batches) or find out why the bus bandwidth is below the wire's.",
+        noted("exposed - (compute - overlapped)"),
+        noted(
+            "There is not enough compute to hide it: move fewer bytes (16-bit gradients, accumulated "
+            "over more micro-batches) or find out why the bus bandwidth is below the wire's."
+        ),
     )
     yield Lever(
-        "Exposed communication",
+        noted("Exposed communication"),
         hideable,
-        "min(exposed, compute - overlapped)",
-        "Start collectives earlier, behind compute that does not need them: smaller buckets,"
-        " prefetching, a stream of their own.",
+        noted("min(exposed, compute - overlapped)"),
+        noted(
+            "Start collectives earlier, behind compute that does not need them: smaller buckets, "
+            "prefetching, a stream of their own."
+        ),
     )
-    who = f" Rank {report.last[0]} most often arrives last." if report.last else ""
+    balance = noted("Balance the ranks: their data, their stages, or a slow GPU.")
+    if report.last:
+        balance = say("{says} Rank {rank} most often arrives last.", says=balance, rank=report.last[0])
     yield Lever(
-        "Waiting for the slowest rank",
+        noted("Waiting for the slowest rank"),
         report.exposed_skew,
-        "the sum of (time - shortest time of the collective), where no compute hides it",
-        f"Balance the ranks: their data, their stages, or a slow GPU.{who}",
+        noted("the sum of (time - shortest time of the collective), where no compute hides it"),
+        balance,
     )
     yield Lever(
-        "Host stalls",
+        noted("Host stalls"),
         tolls.host,
-        "the sum over gaps of (launch of the next kernel - beginning of the gap)",
-        "Launch earlier or less: CUDA graphs, torch.compile, fused optimizers, no .item() or"
-        " printing in the step, more workers that load data.",
+        noted("the sum over gaps of (launch of the next kernel - beginning of the gap)"),
+        noted(
+            "Launch earlier or less: CUDA graphs, torch.compile, fused optimizers, no .item() or "
+            "printing in the step, more workers that load data."
+        ),
     )
-    yield Lever("Waiting of the GPU", tolls.waiting, "idle - host", _ALONE if report.alone else _WAITING)
+    waiting = _ALONE if report.alone else _WAITING
+    yield Lever(noted("Waiting of the GPU"), tolls.waiting, noted("idle - host"), waiting)
     yield Lever(
-        "Exposed copies",
+        noted("Exposed copies"),
         tolls.exposed_copies,
-        "copies while the GPU neither computes nor communicates",
-        "Copy from pinned memory on another stream with non_blocking=True, one batch ahead.",
+        noted("copies while the GPU neither computes nor communicates"),
+        noted("Copy from pinned memory on another stream with non_blocking=True, one batch ahead."),
     )
 
 

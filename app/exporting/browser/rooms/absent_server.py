@@ -157,6 +157,10 @@ Visiting = Annotated[Visitor, Depends(visitor)]
 FromHere = None
 
 
+async def from_here(_: Request) -> None:
+    """Nothing is sent from elsewhere to a browser's own pages."""
+
+
 def signed_in(*_: object) -> None:
     """Nobody signs in to a browser."""
 

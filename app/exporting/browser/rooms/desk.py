@@ -20,7 +20,7 @@ READ = {
     "sources": "app.core.published.sources.sources",
 }
 PARTS = (
-    "home.page", "course.chapter", "course.map", "exercise.routes", "exercise.pad",
+    "home.page", "course.chapter", "exercise.routes", "exercise.pad",
     "explore.explorer_page", "labs.run", "reference.formulas", "search.page", "progress.page",
     "reference.errata",
 )  # fmt: skip
@@ -86,7 +86,7 @@ from app.core.translation import translate  # noqa: E402
 from app.course.sandbox.runner import Runner  # noqa: E402
 from app.server.config import Settings  # noqa: E402
 from app.site import Histories, Site, Writer  # noqa: E402
-from app.site.web.exercise.page_context import NoAssignments  # noqa: E402
+from app.site.web.exercise.page_context import Assignments  # noqa: E402
 
 
 class NoLayoutSearches:
@@ -124,7 +124,7 @@ class Desk:
             runner=Runner(ask),
             labs=SimpleNamespace(trouble=resolved("trouble")),
         )
-        state = SimpleNamespace(site=site, assignments=NoAssignments(), layout_searches=NoLayoutSearches())
+        state = SimpleNamespace(site=site, assignments=Assignments(), layout_searches=NoLayoutSearches())
         self._app = SimpleNamespace(state=state)
         modules = (import_module(f"app.site.web.{name}") for name in PARTS)
         self._routes = [route for module in modules for route in module.router.routes]

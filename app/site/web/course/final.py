@@ -14,11 +14,10 @@ from app.server.db.assessments import AssessedRow, assessed_by
 from app.server.db.session import open_session
 from app.server.network.routes import Router
 from app.site import Here, Site
-from app.site.web.course.assessment import Sitting, answers_in
-from app.site.web.course.questions import add_question_routes
+from app.site.web.course.questions import AskedQuestion, Sitting, add_question_routes, answers_in, asked_questions
 from app.site.web.frame.renderer import Hyperlink, frame, render
 from app.site.web.frame.visitor import Visiting
-from app.site.web.urls import chapter_url, exercise_url, seed_of
+from app.site.web.urls import chapter_url, seed_of
 
 router = Router(prefix="/final")
 _SAYS = noted("Twenty drawn questions from the whole course, and what to repeat.")
@@ -44,17 +43,6 @@ class FinalsPage:
 
     most: int
     earlier: tuple[EarlierFinal, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AskedQuestion:
-    """A question of a final: its chapter, and its drawing, which has the solution."""
-
-    number: int
-    title: str
-    href: str
-    chapter: Hyperlink
-    outcome: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -140,7 +128,7 @@ def _earlier(site: Site, learner: str) -> Iterator[EarlierFinal]:
 
 
 def _final(site: Site, sitting: Sitting) -> FinalPage:
-    asked = tuple(_asked(site, sitting))
+    asked = tuple(asked_questions(site, sitting))
     repeat = tuple(one for one in asked if one.outcome != "right")
     weak = {one.chapter for one in repeat}
     sound = dict.fromkeys(one.chapter for one in asked if one.chapter not in weak)
@@ -157,20 +145,6 @@ def _final(site: Site, sitting: Sitting) -> FinalPage:
         untold=tuple(link for link in topics if link.href not in told),
         kinds=tally_answers(_by_kind(sitting)),
     )
-
-
-def _asked(site: Site, sitting: Sitting) -> Iterator[AskedQuestion]:
-    """The questions that were answered, in their order."""
-    for one in sitting.questions:
-        if row := sitting.answers.get(one.number):
-            topic = site.catalog.topic_of(one.exercise)
-            yield AskedQuestion(
-                number=one.number,
-                title=one.exercise.title,
-                href=exercise_url(one.exercise.id, one.seed),
-                chapter=Hyperlink(chapter_url(topic.id), topic.title),
-                outcome=row.outcome,
-            )
 
 
 def _by_kind(sitting: Sitting) -> Sequence[tuple[str, bool]]:

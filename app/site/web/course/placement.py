@@ -19,14 +19,12 @@ from app.course.learning import (
 from app.server.db.assessments import AssessedRow
 from app.server.network.routes import Router
 from app.site import Here, Site
-from app.site.web.course.assessment import Sitting, answers_in
-from app.site.web.course.map import MapSection, map_sections, topics_on
-from app.site.web.course.questions import add_question_routes
+from app.site.web.course.questions import AskedQuestion, Sitting, add_question_routes, answers_in, asked_questions
 from app.site.web.frame.renderer import Hyperlink, frame, render
 from app.site.web.frame.visitor import Visiting
 from app.site.web.standing.history import read_learner_history
-from app.site.web.standing.next_steps import ROUTES
-from app.site.web.urls import chapter_url, exercise_url, seed_of
+from app.site.web.standing.next_steps import ROUTES, TickSection, chapter_ticks, route_links, topics_on
+from app.site.web.urls import chapter_url, seed_of
 
 router = Router(prefix="/placement")
 _SAYS = noted("Six questions at most that say which chapters you can skip.")
@@ -44,23 +42,14 @@ class PlacementPage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class AskedAbout:
-    """A question that was answered: its chapter, and the drawing with its solution."""
-
-    chapter: Hyperlink
-    question: Hyperlink
-    outcome: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedPage:
     """What the answers say."""
 
-    asked: tuple[AskedAbout, ...]
+    asked: tuple[AskedQuestion, ...]
     known: tuple[Hyperlink, ...]
     unknown: tuple[Hyperlink, ...]
     untold: tuple[Hyperlink, ...]
-    sections: tuple[MapSection, ...]
+    sections: tuple[TickSection, ...]
     again: str
 
 
@@ -68,12 +57,8 @@ class PlacedPage:
 def introduce_placement(request: Request, site: Here) -> Response:
     """What the placement is, and its beginning."""
     around = frame(request, translate("Placement"), translate(_SAYS), "exercises")
-    routes = tuple(
-        Hyperlink(f"/placement/begin?route={name}", translate(text))
-        for name, text in ROUTES.items()
-        if topics_on(site.catalog, name)
-    )
-    return render("course/placement.html", around, PlacementPage(PLACEMENT_QUESTIONS, routes))
+    page = PlacementPage(PLACEMENT_QUESTIONS, route_links(site.catalog, "/placement/begin"))
+    return render("course/placement.html", around, page)
 
 
 @router.get("/begin")
@@ -149,24 +134,13 @@ def _placed(site: Site, learner: str, sitting: Sitting) -> PlacedPage:
     names = frozenset(topic.id for topic in topics)
     route = _route_of(sitting.draw)
     return PlacedPage(
-        asked=tuple(_asked(site, rows)),
+        asked=tuple(asked_questions(site, sitting)),
         known=_links(site, found.known),
         unknown=_links(site, found.unknown & names),
         untold=_links(site, names - found.known - found.unknown),
-        sections=tuple(map_sections(site.catalog, found.known | mine)),
+        sections=tuple(chapter_ticks(site.catalog, found.known | mine)),
         again=f"/placement/begin?route={route}" if route else "/placement/begin",
     )
-
-
-def _asked(site: Site, rows: Sequence[AssessedRow]) -> Iterator[AskedAbout]:
-    for row in rows:
-        if exercise := site.catalog.by_id.get(row.exercise):
-            topic = site.catalog.topic_of(exercise)
-            yield AskedAbout(
-                chapter=Hyperlink(chapter_url(topic.id), topic.title),
-                question=Hyperlink(exercise_url(exercise.id, row.seed), exercise.title),
-                outcome=row.outcome,
-            )
 
 
 def _links(site: Site, names: frozenset[str]) -> tuple[Hyperlink, ...]:

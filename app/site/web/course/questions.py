@@ -1,21 +1,19 @@
-"""A question of the placement or of a final: an exercise, answered once and without help."""
+"""A placement or final: its questions, each an exercise that is answered once and without help."""
 
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 
-from app.core.errors import AnswerError, UnavailableError, capitalize
+from app.core.errors import NotFoundError, capitalize
 from app.core.translation import noted, translate
-from app.course.kinds.base import TooLongError
 from app.course.learning import AssessmentQuestion
-from app.server.db.assessments import AssessedAnswer, Outcome
+from app.server.db.assessments import AssessedAnswer, AssessedRow, Assessment, Outcome, assessed_in
 from app.server.db.history import ExerciseHistory
-from app.server.network.door import note_trouble
+from app.server.db.session import open_session
 from app.server.network.routes import Router
 from app.site import Here, Site
-from app.site.web.course.assessment import Sitting
 from app.site.web.exercise.page_context import (
     ActionResult,
     AssignmentBanner,
@@ -24,8 +22,6 @@ from app.site.web.exercise.page_context import (
     PostedForm,
     assignments_in,
     refuse_action,
-    unavailable,
-    unreadable,
 )
 from app.site.web.exercise.routes import (
     PART,
@@ -35,11 +31,92 @@ from app.site.web.exercise.routes import (
     press,
     read_exercise_history,
     read_fields,
-    wants_fragment,
+    try_action,
 )
-from app.site.web.frame.renderer import Hyperlink, frame, render, render_part
+from app.site.web.frame.renderer import Hyperlink, frame, render, render_part, wants_fragment
 from app.site.web.frame.visitor import FromHere, Visiting, Visitor, remember, spend, spend_storage, visitor_learner
 from app.site.web.standing.next_steps import NextSteps, SuggestedExercise
+from app.site.web.urls import chapter_url, exercise_url
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sitting:
+    """One placement or final: its questions as far as they are known, and the answers to them.
+
+    *total* in words, such as “20”; *about*: what the banner above a question says.
+    """
+
+    sort: Assessment
+    title: str
+    draw: int
+    questions: Sequence[AssessmentQuestion]
+    answers: Mapping[int, AssessedRow]
+    total: str
+    about: str
+
+    @property
+    def href(self) -> str:
+        """The page of its result."""
+        return f"/{self.sort}/{self.draw}"
+
+    @property
+    def onward(self) -> str:
+        """The address that leads to the first question without an answer, or to the result."""
+        return f"{self.href}/next"
+
+    @property
+    def following(self) -> AssessmentQuestion | None:
+        """The first question without an answer."""
+        return next((one for one in self.questions if one.number not in self.answers), None)
+
+    def address(self, number: int) -> str:
+        """The page of a question."""
+        return f"{self.href}/{number}"
+
+    def question(self, number: int) -> AssessmentQuestion:
+        """The question with that number.
+
+        Raises:
+            NotFoundError: the question does not exist, or its turn has not come.
+        """
+        for one in self.questions:
+            if one.number == number:
+                return one
+        raise NotFoundError(translate("question {number} does not exist, or its turn has not come", number=number))
+
+
+def answers_in(site: Site, learner: str, sort: Assessment, draw: int) -> Mapping[int, AssessedRow]:
+    """What *learner* has answered, by the number of the question; a stranger has none."""
+    if not learner:
+        return {}
+    with open_session(site.engine) as session:
+        return {row.number: row for row in assessed_in(session, learner, sort, draw)}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedQuestion:
+    """A question that was answered: its chapter, and its drawing, which has the solution."""
+
+    number: int
+    title: str
+    href: str
+    chapter: Hyperlink
+    outcome: str
+
+
+def asked_questions(site: Site, sitting: Sitting) -> Iterator[AskedQuestion]:
+    """The questions of *sitting* that were answered, in their order."""
+    for one in sitting.questions:
+        if row := sitting.answers.get(one.number):
+            topic = site.catalog.topic_of(one.exercise)
+            yield AskedQuestion(
+                number=one.number,
+                title=one.exercise.title,
+                href=exercise_url(one.exercise.id, one.seed),
+                chapter=Hyperlink(chapter_url(topic.id), topic.title),
+                outcome=row.outcome,
+            )
+
 
 _COUNTED = noted("Your first answer counted.")
 # Where nothing can be tried again.
@@ -103,7 +180,8 @@ async def _acted_page(request: Request, site: Site, visiting: Visitor, sitting: 
     else:
         await draw_aside(question.exercise, question.seed)
         before = await read_exercise_history(site, visiting, question.exercise, question.seed)
-        result, history = await _tried(request, site, sitting, question, posted, before)
+        acting = _result(request, site, sitting, question, posted, before)
+        result, history = await try_action(request, acting, before)
         asked = ExerciseRequest(
             exercise=question.exercise,
             seed=posted.seed,
@@ -117,24 +195,6 @@ async def _acted_page(request: Request, site: Site, visiting: Visitor, sitting: 
         response = await _response(request, site, sitting, question, asked, result)
     remember(request, response, learner, site.secret)
     return response
-
-
-async def _tried(
-    request: Request,
-    site: Site,
-    sitting: Sitting,
-    question: AssessmentQuestion,
-    posted: PostedForm,
-    before: ExerciseHistory,
-) -> tuple[ActionResult, ExerciseHistory]:
-    """What became of an answer, and what the learner has done then."""
-    try:
-        return await _result(request, site, sitting, question, posted, before)
-    except (AnswerError, TooLongError) as error:
-        return unreadable(error), before
-    except UnavailableError as error:
-        note_trouble(request, error, error.cause)
-        return unavailable(error), before
 
 
 async def _result(

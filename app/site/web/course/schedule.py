@@ -1,25 +1,26 @@
 """Schedules: what they cost beside each other, and one that an address carries, as a picture."""
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 from markupsafe import Markup
 
-from app.core.charts.bars import PanelRow, Panels, panels_drawing
+from app.core.charts.axes import Drawing
 from app.core.charts.svg import to_svg
 from app.core.charts.timeline import SCHEDULE_NAMES
-from app.core.errors import capitalize
-from app.core.simulators.programs import COMPUTE, PlayedSchedule, known_schedules
-from app.core.translation import plural, translate, translate_known
+from app.core.errors import NotFoundError, capitalize
+from app.core.simulators.programs import COMPUTE, PlayedSchedule, known_schedules, play_schedule, read_schedule_code
+from app.core.translation import localize, plural, translate, translate_known
 from app.core.units import scale_of, show_in
+from app.course.content.catalog import Catalog
+from app.course.illustrations.base import schedule_sketch
 from app.course.kinds.base import ValueCache
 from app.course.kinds.code.schedule import Schedule, TargetMachine
 from app.server.network.routes import Router
 from app.site import Here
-from app.site.web.exercise.schedule_picture import schedule_drawing, schedule_exercise, shared_schedule
-from app.site.web.explore.figures import BOTH, TabledDrawing, drawn_on, tabled_drawing
+from app.site.web.explore.figures import BOTH, drawn_on
 from app.site.web.frame.renderer import Hyperlink, frame, render
 from app.site.web.urls import exercise_url, schedule_url
 
@@ -35,25 +36,10 @@ class ScheduleMeasures:
 
 @dataclass(frozen=True, slots=True)
 class NamedMeasures:
-    """The measures of a schedule under its name; the reader's *own* are marked."""
+    """The measures of a schedule under its name."""
 
     name: str
     measures: ScheduleMeasures
-    is_own: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class _MeasureAxis:
-    """How one measure is called, read and written."""
-
-    label: str
-    value: Callable[[ScheduleMeasures], float | None]
-    text: Callable[[float], str]
-
-    def said(self, measures: ScheduleMeasures) -> str:
-        """The measure as text."""
-        value = self.value(measures)
-        return "–" if value is None else self.text(value)
 
 
 def measures_of(played: PlayedSchedule) -> ScheduleMeasures:
@@ -87,40 +73,19 @@ def target_measures(exercise: Schedule) -> NamedMeasures:
     return NamedMeasures(translate("Target"), measures)
 
 
-def comparison_view(exercise: Schedule, rows: Sequence[NamedMeasures]) -> TabledDrawing:
-    """The *rows* beside each other, on each axis of the machine of *exercise*."""
-    axes = _axes(exercise.machine)
-    drawing = panels_drawing(
-        Panels(
-            title=translate("What schedules for “{exercise}” cost", exercise=exercise.title),
-            summary=translate("Less is better on every axis."),
-            what=translate("Schedule"),
-            labels=tuple(axis.label for axis in axes),
-            rows=tuple(_panel_row(row, axes) for row in rows),
-        )
-    )
-    return tabled_drawing(drawing)
-
-
-def _panel_row(row: NamedMeasures, axes: Sequence[_MeasureAxis]) -> PanelRow:
-    values = tuple(axis.value(row.measures) for axis in axes)
-    texts = tuple(axis.said(row.measures) for axis in axes)
-    return PanelRow(row.name, values, texts, row.is_own)
-
-
-def _axes(machine: TargetMachine) -> Sequence[_MeasureAxis]:
-    """The axes on which schedules of *machine* differ."""
-    axes = [_MeasureAxis(translate("Time, in units"), lambda one: one.time, _whole)]
+def measures_table(machine: TargetMachine, rows: Sequence[NamedMeasures]) -> tuple[tuple[str, ...], ...]:
+    """The *rows* beside each other, by what schedules of *machine* differ in, below a header."""
+    costs = [row.measures for row in rows]
+    columns = [(translate("Time, in units"), [_whole(one.time) for one in costs])]
     if machine.work:
         label = translate("Bubble: share of time without new work")
-        axes.append(_MeasureAxis(label, lambda one: _bubble(machine, one.time), _percent))
+        columns.append((label, [_percent(_bubble(machine, one.time)) for one in costs]))
     if machine.size:
-        label = translate("Memory of the fullest rank, in units")
-        axes.append(_MeasureAxis(label, lambda one: one.memory, _whole))
+        columns.append((translate("Memory of the fullest rank, in units"), [_whole(one.memory) for one in costs]))
     if set(machine.cost) - COMPUTE:
-        label = translate("Sends of all ranks")
-        axes.append(_MeasureAxis(label, lambda one: one.sends, _whole))
-    return axes
+        columns.append((translate("Sends of all ranks"), [_whole(one.sends) for one in costs]))
+    names = (translate("Schedule"), *(row.name for row in rows))
+    return tuple(zip(names, *((label, *texts) for label, texts in columns), strict=True))
 
 
 def _bubble(machine: TargetMachine, time: float) -> float:
@@ -128,12 +93,57 @@ def _bubble(machine: TargetMachine, time: float) -> float:
     return max(0.0, 1 - machine.work / (machine.ranks * time)) if time else 0.0
 
 
-def _whole(value: float) -> str:
-    return f"{value:g}"
+def _whole(value: float | None) -> str:
+    return "–" if value is None else f"{value:g}"
 
 
 def _percent(share: float) -> str:
     return show_in(share, scale_of("%"), 3)
+
+
+def schedule_exercise(catalog: Catalog, exercise: str) -> Schedule:
+    """The exercise called *exercise*.
+
+    Raises:
+        NotFoundError: it asks for something else than a schedule.
+    """
+    found = catalog.exercise(exercise)
+    if not isinstance(found, Schedule):
+        raise NotFoundError(translate("{exercise} is not an exercise on schedules", exercise=exercise))
+    return found
+
+
+def shared_schedule(exercise: Schedule, code: str) -> PlayedSchedule:
+    """The schedule that *code* is, played on the machine of *exercise*.
+
+    Raises:
+        NotFoundError: it is not one that runs to its end there.
+    """
+    machine = exercise.machine.built(exercise.targets.memory)
+    try:
+        programs = read_schedule_code(code)
+    except ValueError as error:
+        raise NotFoundError(localize(str(error))) from None
+    ranks = len(machine.start)
+    if len(programs) != ranks:
+        raise NotFoundError(
+            plural(
+                "this exercise has {number} rank, and the schedule {programs}",
+                "this exercise has {number} ranks, and the schedule {programs}",
+                ranks,
+                programs=len(programs),
+            )
+        )
+    played = play_schedule(machine, programs)
+    if played.problem:
+        raise NotFoundError(translate("this schedule does not run to its end in {exercise}", exercise=exercise.id))
+    return played
+
+
+def schedule_drawing(exercise: Schedule, played: PlayedSchedule) -> Drawing:
+    """The picture of *played*, named after the *exercise*."""
+    title = translate("A schedule for “{exercise}”", exercise=exercise.title)
+    return replace(schedule_sketch(played), title=title)
 
 
 router = Router(prefix="/exercises")
@@ -146,7 +156,8 @@ class SchedulePage:
     title: str
     exercise: Hyperlink
     svg: Markup
-    measures: TabledDrawing
+    heading: str
+    measures: tuple[tuple[str, ...], ...]
     is_right: bool
     misses: str
     address: str
@@ -180,13 +191,14 @@ def _page(exercise: Schedule, played: PlayedSchedule, code: str) -> SchedulePage
     misses, _ = exercise.judge(played)
     address = schedule_url(exercise.id, code)
     published = () if misses else known_measures(exercise)  # they would give a hint
-    this = NamedMeasures(translate("This schedule"), measures_of(played), is_own=True)
+    this = NamedMeasures(translate("This schedule"), measures_of(played))
     path, _, query = address.partition("?")
     return SchedulePage(
         title=drawing.title,
         exercise=Hyperlink(exercise_url(exercise.id), exercise.title),
         svg=drawn_on(BOTH, drawing),
-        measures=comparison_view(exercise, (this, target_measures(exercise), *published)),
+        heading=translate("What schedules for “{exercise}” cost", exercise=exercise.title),
+        measures=measures_table(exercise.machine, (this, target_measures(exercise), *published)),
         is_right=not misses,
         misses=misses,
         address=address,

@@ -9,7 +9,7 @@ from app.core.expressions import PAD_LIMIT, PadLine, worked_pad
 from app.core.translation import translate
 from app.server.network.routes import Router
 from app.site import Here
-from app.site.web.frame.renderer import frame, render
+from app.site.web.frame.renderer import frame, render, wants_fragment
 from app.site.web.frame.visitor import FromHere, spend
 
 router = Router(prefix="/scratch")
@@ -39,7 +39,7 @@ async def show_worked_pad(request: Request, site: Here, text: Annotated[str, For
 
 
 def _shown_pad(request: Request, text: str) -> Response:
-    fragment = request.headers.get("x-fragment") == "1"
+    fragment = wants_fragment(request)
     page = PadPage(text, worked_pad(text))
     around = frame(request, translate("Scratch pad"), translate("Arithmetic with units, line by line."), "exercises")
     return render("exercise/worked.html" if fragment else "exercise/scratch.html", around, page)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Literal, Protocol
+from typing import Literal
 
 from fastapi import Request
 from markupsafe import Markup
@@ -14,7 +14,6 @@ from app.core.formulas import FORMULAS
 from app.core.translation import SOURCE, foreign, language, noted, translate
 from app.course.content.catalog import Catalog, Topic
 from app.course.content.errata import errata_of
-from app.course.content.topic_file import ChapterFact
 from app.course.kinds import Exercise
 from app.course.kinds.base import PlayedAnswer, TooLongError, ValueCache, Verdict
 from app.course.kinds.code.feedback import Trial
@@ -66,26 +65,18 @@ class AssignmentRules:
 FREE = AssignmentRules()
 
 
-class Assignments(Protocol):
-    """What assignments say about exercises; the part `app.classes` has them."""
+class Assignments:
+    """What assignments say about exercises; without the part `app.classes`, which has them, nothing is refused."""
 
     def rules_of(self, history: ExerciseHistory, seed: int) -> AssignmentRules:
         """What is refused on the drawing with *seed*, without the banners above it."""
+        return FREE
 
     def rules_with_banners(
         self, course: Catalog, person: SignedIn, history: ExerciseHistory, seed: int
     ) -> AssignmentRules:
         """What they say about the drawing with *seed* to *person*, who has this *history*."""
-
-
-class NoAssignments:
-    """A site without classes: nothing is refused."""
-
-    def rules_of(self, *_: object) -> AssignmentRules:
-        """Nothing."""
         return FREE
-
-    rules_with_banners = rules_of
 
 
 def assignments_in(request: Request) -> Assignments:
@@ -214,15 +205,11 @@ def facts_beside(exercise: Exercise, topic: Topic, seed: int) -> Iterator[FactVi
         if fact.formula and (not exercise.asks_for_numbers or _module(fact.formula) in used):
             continue
         if telling.isdisjoint(_NUMBER.findall(fact.says)):
-            yield FactView(fact.name, fact.says, _href(fact))
+            yield FactView(fact.name, fact.says, formula_url(fact.formula) if fact.formula else fact.see)
 
 
 def _module(formula: str) -> str:
     return FORMULAS[formula].function.__module__
-
-
-def _href(fact: ChapterFact) -> str:
-    return formula_url(fact.formula) if fact.formula else fact.see
 
 
 _NEAR = 7  # exercises of the path that are listed beside one

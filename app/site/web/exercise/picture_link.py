@@ -6,7 +6,6 @@ from app.site.web.urls import schedule_url
 
 
 def picture_link(exercise: str, verdict: Verdict) -> str:
-    """The page of a schedule that was judged right; empty if there is none, or it is too long."""
-    played = verdict.played if verdict.correct else None
-    code = schedule_code(played) if isinstance(played, PlayedSchedule) else ""
+    """The page of a schedule whose *verdict* is that it is right; empty if there is none, or it is too long."""
+    code = schedule_code(verdict.played) if isinstance(verdict.played, PlayedSchedule) else ""
     return schedule_url(exercise, code) if code else ""

@@ -1,7 +1,7 @@
 """The page of one exercise: read it, answer it, ask for a hint, go on from it."""
 
 import secrets
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fastapi import Request, Response
@@ -41,13 +41,21 @@ from app.site.web.exercise.page_context import (
 )
 from app.site.web.exercise.view import ExercisePage, exercise_page, is_finished
 from app.site.web.exercise.views import view_of
-from app.site.web.frame.origin import from_here
-from app.site.web.frame.renderer import LearningResource, frame, render, render_part
-from app.site.web.frame.visitor import Visiting, Visitor, remember, spend, spend_storage, visitor, visitor_learner
+from app.site.web.frame.renderer import LearningResource, frame, render, render_part, wants_fragment
+from app.site.web.frame.visitor import (
+    Visiting,
+    Visitor,
+    from_here,
+    remember,
+    spend,
+    spend_storage,
+    visitor,
+    visitor_learner,
+)
 from app.site.web.labs.results import RunResult, list_finished_runs
 from app.site.web.standing.chapter_choice import kept_seed
 from app.site.web.standing.history import read_learner_history
-from app.site.web.standing.next_steps import chosen_route, next_steps, review_place
+from app.site.web.standing.next_steps import ROUTE_COOKIE, known_route, next_steps, review_place
 from app.site.web.standing.records import open_records
 from app.site.web.urls import exercise_url, seed_of
 
@@ -56,7 +64,7 @@ def with_ways_on(site: Site, asked: ExerciseRequest, page: ExercisePage) -> Exer
     """*page* with its place among the reviews of the day, and with the ways on once it is over."""
     exercise, day = asked.exercise, site.clock().date()
     topic = site.catalog.topic_of(exercise)
-    past = read_learner_history(site, asked.learner, asked.route).within(topic.id)
+    past = read_learner_history(site, asked.learner, known_route(asked.route)).within(topic.id)
     if asked.reviewing:
         page = replace(page, review=review_place(site.catalog, past, exercise.id, day))
     if not page.is_over:
@@ -135,7 +143,6 @@ router = Router(prefix="/exercises")
 ANSWERS = "/exercises/{topic}/{slug}"
 PART = 1000  # characters of a form that count as one more answer
 _NEW_SEEDS = 1_000_000  # short enough to read out
-_FRAGMENT = "x-fragment"  # a script asks for the verdict alone
 
 
 @router.get("/{topic}/{slug}")
@@ -162,7 +169,7 @@ async def show_exercise_page(
         history=history,
         history_before=history,
         reviewing=request.query_params.get("review") == "1",
-        route=chosen_route(request),
+        route=request.cookies.get(ROUTE_COOKIE, ""),
     )
     return _response(request, await build_page(site, asked, ActionResult(), rules))
 
@@ -197,7 +204,7 @@ async def answer_exercise(request: Request) -> Response:
     rules = assignments_in(request).rules_of(before, seed) if visiting.person else FREE
     if rules.redirect_to:
         return RedirectResponse(rules.redirect_to, 303)
-    result, history = await _acted(request, site, exercise, posted, before, rules)
+    result, history = await try_action(request, _act(site, exercise, posted, before, rules), before)
     asked = ExerciseRequest(
         exercise=exercise,
         seed=seed,
@@ -208,7 +215,7 @@ async def answer_exercise(request: Request) -> Response:
         given=given,
         fragment=wants_fragment(request),
         reviewing=request.query_params.get("review") == "1",
-        route=chosen_route(request),
+        route=request.cookies.get(ROUTE_COOKIE, ""),
     )
     page = await build_page(site, asked, result, _rules(request, site, visiting, history, seed))
     response = _response(request, page, result.status)
@@ -256,19 +263,12 @@ async def read_exercise_history(site: Site, visiting: Visitor, exercise: Exercis
     return await site.members.history(at, visiting.person, site.clock())
 
 
-async def _acted(
-    request: Request,
-    site: Site,
-    exercise: Exercise,
-    posted: PostedForm,
-    before: ExerciseHistory,
-    rules: AssignmentRules,
+async def try_action(
+    request: Request, acting: Awaitable[tuple[ActionResult, ExerciseHistory]], before: ExerciseHistory
 ) -> tuple[ActionResult, ExerciseHistory]:
-    """The result of a button, and what the learner has done with it."""
-    if rules is not FREE and (why := rules.refusal(posted.action)):
-        return refuse_action(why), before
+    """What *acting* returns; *before* and what is wrong, if the answer cannot be read or something is out of order."""
     try:
-        return await _act(site, exercise, posted, before, rules)
+        return await acting
     except (AnswerError, TooLongError) as error:
         return unreadable(error), before
     except UnavailableError as error:
@@ -279,6 +279,9 @@ async def _acted(
 async def _act(
     site: Site, exercise: Exercise, posted: PostedForm, before: ExerciseHistory, rules: AssignmentRules
 ) -> tuple[ActionResult, ExerciseHistory]:
+    """The result of a button, and what the learner has done with it."""
+    if rules is not FREE and (why := rules.refusal(posted.action)):
+        return refuse_action(why), before
     seen = before.seen
     if posted.action == "hint":
         number = min(seen.hints + 1, len(exercise.hints))
@@ -330,11 +333,6 @@ async def draw_aside(exercise: Exercise, seed: int) -> None:
     """Work out what *seed* draws beside the event loop, unless it is known."""
     if not exercise.is_drawn(seed):
         await aside(exercise.prepare, seed)
-
-
-def wants_fragment(request: Request) -> bool:
-    """Whether a script asks for the verdict alone."""
-    return request.headers.get(_FRAGMENT) == "1"
 
 
 async def read_fields(request: Request) -> Fields:

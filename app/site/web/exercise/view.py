@@ -17,8 +17,8 @@ from app.course.illustrations import Sketch, illustrate
 from app.course.illustrations.base import counted_sketch, schedule_sketch
 from app.course.illustrations.grids import played_sketch
 from app.course.kinds import Exercise
-from app.course.kinds.base import CountedParts, ExerciseFigure, PlayedAnswer, ValueCache, Verdict
-from app.course.kinds.code.feedback import Trial, TrialRun
+from app.course.kinds.base import ExerciseFigure, PlayedAnswer, ValueCache, Verdict
+from app.course.kinds.code.feedback import Trial
 from app.course.kinds.drawn_values import Draw
 from app.server.db.history import ExerciseHistory
 from app.site.markdown import html, inline_html
@@ -35,38 +35,12 @@ from app.site.web.exercise.page_context import (
     page_context,
 )
 from app.site.web.exercise.picture_link import picture_link
-from app.site.web.exercise.views import view_of
-from app.site.web.exercise.views.base import NO_CONTEXT, Form, FormContext, FormInput
+from app.site.web.exercise.views import NO_CONTEXT, Form, FormContext, FormInput, view_of
 from app.site.web.explore.figures import BOTH, EmbeddedView, drawn_on, embedded_view, player_data
 from app.site.web.frame.renderer import Hyperlink
 from app.site.web.standing.next_steps import NextSteps
 from app.site.web.standing.view import Mark, has_finished, mark_of
 from app.site.web.urls import chapter_url, exercise_url, review_url
-
-
-@dataclass(frozen=True, slots=True)
-class TrialRunView:
-    """One visible example that was run."""
-
-    run: TrialRun
-    says: Markup
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrialView:
-    """The visible examples, after a run."""
-
-    problem: Markup
-    line: int | None
-    printed: str
-    runs: tuple[TrialRunView, ...]
-
-
-def trial_view(trial: Trial) -> TrialView:
-    """*trial* as its page shows it."""
-    runs = tuple(TrialRunView(run, inline_html(run.says)) for run in trial.runs)
-    problem = inline_html(trial.problem)
-    return TrialView(problem=problem, line=trial.line, printed=trial.printed, runs=runs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +89,6 @@ def _view(figure: ExerciseFigure, drawn: Draw, reached: int | None = None) -> Il
 def played_frame(motion: Motion, reached: int | None) -> int:
     """The frame that an answer *reached*, however large or small it is."""
     return min(reached or 0, len(motion.frames) - 1)
-
-
-def counted_view(counted: CountedParts, *, finished: bool) -> IllustrationView:
-    """What a wrong answer counts, where the right one adds up parts; with sizes if *finished*."""
-    return _drawn(counted_sketch(counted, finished=finished))
 
 
 def played_view(played: PlayedAnswer) -> IllustrationView:
@@ -206,7 +175,7 @@ class ExercisePage:
     feedback: tuple[Markup, ...]
     counted: IllustrationView | None
     played: IllustrationView | None
-    trial: TrialView | None
+    trial: Trial | None
     help: Help
     onward: NextSteps | None
     review: str
@@ -250,7 +219,7 @@ def exercise_page(
         action=(review_url if asked.reviewing else exercise_url)(exercise.id, seed),
         here=exercise_url(exercise.id),
         begun=begun_at(asked.given) or int(asked.moment.timestamp()),
-        prompt=Markup() if asked.fragment else _prompt(exercise, seed),
+        prompt=Markup() if asked.fragment else mark(html(exercise.variant(seed).prompt), tuple(exercise.unmarked)),
         illustration=None if asked.fragment else illustration_view(exercise, seed, reached),
         reached=reached,
         form=form,
@@ -259,11 +228,11 @@ def exercise_page(
         is_uncounted=state == "correct" and _is_after_solution(asked),
         offers_hint=not (finished or rules.hints) and _misses_twice(asked, state),
         heading=_heading(state, result),
-        insight=_insight(exercise, seed) if exercise.insight and state == "correct" else Markup(),
+        insight=_insight(exercise, seed) if state == "correct" else Markup(),
         feedback=_feedback(result),
         counted=_counted(asked, verdict, finished=finished) if not rules.exam else None,
         played=_played(result),
-        trial=trial_view(result.trial) if result.trial else None,
+        trial=result.trial,
         help=_help(exercise, seed, history.seen.hints, finished=finished),
         onward=None,
         review="",
@@ -272,7 +241,7 @@ def exercise_page(
         around=page_context(course, asked, topic, rules),
         has_figures=bool(exercise.figures),
         has_drawings=bool(exercise.figure) or exercise.draws_mistakes or exercise.is_played,
-        picture=picture_link(exercise.id, verdict) if verdict and not rules.exam else "",
+        picture=picture_link(exercise.id, verdict) if verdict and verdict.correct and not rules.exam else "",
         assigned=rules,
     )
 
@@ -323,16 +292,12 @@ def _attempts(asked: ExerciseRequest) -> Iterator[AttemptView]:
         )
 
 
-def _prompt(exercise: Exercise, seed: int) -> Markup:
-    return mark(html(exercise.variant(seed).prompt), tuple(exercise.unmarked))
-
-
 def _counted(asked: ExerciseRequest, verdict: Verdict | None, *, finished: bool) -> IllustrationView | None:
-    """What a wrong answer counts, where the right one adds up parts."""
+    """What a wrong answer counts, where the right one adds up parts; with sizes if *finished*."""
     if verdict is None or verdict.correct:
         return None
     counted = asked.exercise.counted(asked.seed, asked.exercise.answer_in(asked.given))
-    return counted_view(counted, finished=finished) if counted else None
+    return _drawn(counted_sketch(counted, finished=finished)) if counted else None
 
 
 def _reached(asked: ExerciseRequest, verdict: Verdict | None) -> int | None:
@@ -350,7 +315,7 @@ def _heading(state: AnswerState, result: ActionResult) -> str:
 
 
 def _insight(exercise: Exercise, seed: int) -> Markup:
-    """What a right answer shows, in a line."""
+    """What a right answer shows, in a line; empty if nothing is said of it."""
     return (
         inline_html(exercise.fill(exercise.insight, exercise.solved(exercise.draw(seed))))
         if exercise.insight

@@ -15,12 +15,20 @@ from app.server.aside import aside
 from app.server.network.routes import Router
 from app.site import Here, Site
 from app.site.web.explore.figures import BOTH, figure_file
-from app.site.web.explore.layout_searches import LayoutSearches, search_layouts
-from app.site.web.explore.layouts import FIT, choose_layout, drop_layout, layout_tables, open_plan, plan_query, space_of
-from app.site.web.explore.merged_pages import redirect_moved
-from app.site.web.explore.state import control_values, explore_values, explorer_called
-from app.site.web.explore.view import ExploreList, explorer_cards, explorer_page
-from app.site.web.frame.renderer import frame, render
+from app.site.web.explore.layouts import (
+    FIT,
+    LayoutSearches,
+    choose_layout,
+    drop_layout,
+    layout_tables,
+    open_plan,
+    plan_query,
+    search_layouts,
+    space_of,
+)
+from app.site.web.explore.state import control_values, explore_values, explorer_called, page_url
+from app.site.web.explore.view import explorer_cards, explorer_page
+from app.site.web.frame.renderer import frame, render, wants_fragment
 from app.site.web.frame.visitor import spend
 from app.site.web.urls import explorer_url
 
@@ -29,6 +37,7 @@ _COOKIE = "shown"
 _COST = 20  # of an answer: most searches take a tenth of a second
 _AGE = 400 * 24 * 3600  # seconds
 _BETWEEN = "."
+_MOVED = 308
 
 
 def query_as_wanted(request: Request, explorer: Explorer) -> Mapping[str, str]:
@@ -52,6 +61,7 @@ def _names(request: Request) -> frozenset[str]:
     return frozenset(name for name in named if name in EXPLORERS)
 
 
+_layouts_router = Router(prefix="/layouts")
 router = Router(prefix="/explore")
 
 
@@ -60,11 +70,8 @@ def explore_list(request: Request, site: Here) -> Response:
     """Every explorer, in the order of the chapters."""
     says = translate("Sliders and figures: all-reduce, pipelines, memory, rooflines, checkpoints.")
     around = frame(request, translate("Explore"), says, "explore")
-    return render(
-        "explore/explorers.html",
-        around,
-        ExploreList(explorer_cards(language(), tuple(one for topic in site.catalog.topics for one in topic.folders))),
-    )
+    cards = explorer_cards(language(), tuple(one for topic in site.catalog.topics for one in topic.folders))
+    return render("explore/explorers.html", around, cards)
 
 
 @router.get("/fit")
@@ -93,9 +100,17 @@ async def render_run(request: Request, site: Site, given: Mapping[str, str], dou
     query = plan_query(plan, given)
     shown = await aside(explorer_page, site.catalog, FIT, query, _papers(request), tuple(layout_tables(plan)))
     page = replace(shown.page, plan=plan, corrections=(*doubts, *plan.notes, *shown.page.corrections))
-    is_fragment = request.headers.get("x-fragment") == "1"
+    is_fragment = wants_fragment(request)
     around = frame(request, page.title, translate(FIT.summary), "explore", page.address)
     return render("explore/run_and_more.html" if is_fragment else "explore/fit.html", around, page)
+
+
+@_layouts_router.get("")
+@_layouts_router.get("/{number}.{form}")
+async def show_moved_search(request: Request) -> RedirectResponse:
+    """The search for a better layout; degrees that were chosen are held."""
+    given = {name: text for name, text in request.query_params.items() if text}
+    return RedirectResponse(explorer_url(FIT.name, given), _MOVED)
 
 
 @router.get("/fit/better")
@@ -103,7 +118,7 @@ async def render_run(request: Request, site: Site, given: Mapping[str, str], dou
 async def show_moved_better(request: Request) -> RedirectResponse:
     """The page of the run: it shows the best layout itself, with what was held."""
     given = {name: text for name, text in request.query_params.items() if name not in ("hold", "was", "show")}
-    return RedirectResponse(explorer_url(FIT.name, drop_layout(given, request.query_params.getlist("hold"))), 308)
+    return RedirectResponse(explorer_url(FIT.name, drop_layout(given, request.query_params.getlist("hold"))), _MOVED)
 
 
 @router.get("/{name}")
@@ -111,10 +126,10 @@ def explore(request: Request, site: Here, name: str) -> Response:
     """One explorer, in the state given by the URL."""
     explorer = explorer_called(name)
     if explorer.part_of:
-        return redirect_moved(explorer, request.query_params)
+        return RedirectResponse(page_url(explorer, request.query_params), _MOVED)
     found = explorer_page(site.catalog, explorer, query_as_wanted(request, explorer), _papers(request))
     page = found.page
-    fragment = request.headers.get("x-fragment") == "1"
+    fragment = wants_fragment(request)
     around = frame(
         request,
         page.full_title,
@@ -142,3 +157,6 @@ def _papers(request: Request) -> Sequence[Paper]:
     """What a script asks for: the paper that it shows. A page without scripts has them all."""
     asked = PAPERS.get(request.headers.get("x-paper", ""))
     return (asked,) if asked else BOTH
+
+
+router.routes += _layouts_router.routes

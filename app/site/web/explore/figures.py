@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 from fastapi import Response
 from markupsafe import Markup, escape
 
-from app.core.charts.axes import NARROW, WIDE, Drawing, Paper
+from app.core.charts.axes import NARROW, WIDE, Paper
 from app.core.charts.motion import Motion
 from app.core.charts.svg import to_svg
 from app.core.charts.timeline import Timeline
@@ -36,8 +36,7 @@ from app.course.illustrations import illustrate
 from app.course.kinds.base import EmbeddedFigures, ExerciseFigure
 from app.course.kinds.drawn_values import NOTHING_DRAWN
 from app.site.markdown import inline_html
-from app.site.web.explore.merged_pages import page_url
-from app.site.web.explore.state import url_state
+from app.site.web.explore.state import page_url, url_state
 from app.site.web.urls import explorer_url
 
 BOTH = (WIDE, NARROW)
@@ -197,22 +196,6 @@ def figure_view(
         plays=isinstance(figure, Timeline),
         motion=figure if isinstance(figure, Motion) else None,
     )
-
-
-@dataclass(frozen=True, slots=True)
-class TabledDrawing:
-    """A drawing and its table, and how to read them."""
-
-    title: str
-    svg: Markup
-    table: tuple[tuple[str, ...], ...]
-    says: str
-
-
-def tabled_drawing(drawing: Drawing, says: str = "") -> TabledDrawing:
-    """*drawing* on both papers; by default, its summary says how to read it."""
-    svg = drawn_on(BOTH, drawing)
-    return TabledDrawing(drawing.title, svg, drawing.table, says or drawing.summary)
 
 
 def drawn_on(papers: Sequence[Paper], figure: Figure, covered: str = "") -> Markup:

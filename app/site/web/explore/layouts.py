@@ -1,6 +1,7 @@
 """Three questions about a run: a model, a GPU, how many. What the address leaves open follows from them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import log2
 
@@ -9,14 +10,16 @@ from app.core.errors import InputError
 from app.core.formulas.configurations import CONFIGURATION_LIMIT
 from app.core.formulas.presets import GPUS, Cluster, Layout, ModelShape
 from app.core.formulas.transformer import model_parameters
-from app.core.searching import LayoutCandidate, SearchResult, Space
+from app.core.searching import LayoutCandidate, SearchResult, Space, search_in_time
 from app.core.translation import localize, noted, translate
 from app.core.units import BYTE, SECOND, figures, show
 from app.course.explorers import EXPLORERS, StateRow, StateTable, Values, read_controls
 from app.course.explorers.configured_states import ConfiguredState, configured_state
 from app.course.explorers.placements import named_cluster
 from app.course.explorers.run_fit import layout_words
+from app.server.aside import aside
 from app.server.aside.child_process import read_apart
+from app.server.aside.jobs import BoundedJobs
 from app.site.web.explore.state import LONGEST, WAS, pack_state, url_state
 
 FIT = EXPLORERS["fit"]
@@ -196,3 +199,21 @@ def _layout_table(title: str, says: str, some: Sequence[LayoutCandidate], plan: 
 def _candidate_cells(one: LayoutCandidate) -> tuple[str, ...]:
     limits = ", ".join(f"{percent_text(round(share, 2))} {name}" for name, share in list(one.limits.items())[:2])
     return show(one.step_time, SECOND), percent_text(one.mfu), show(one.memory, BYTE, 3), limits
+
+
+_SECONDS = 6.0  # of processor time, for one search
+_REMEMBERED = 128  # results, of about 40 kB each
+_WAITING = 5  # searches of one address
+_BUSY = noted("other searches are running; ask again in a moment")
+
+LayoutSearches = BoundedJobs[tuple[str, ...], SearchResult | str]
+
+
+def layout_searches() -> LayoutSearches:
+    """What runs searches, each once for the values of its form."""
+    return LayoutSearches(_BUSY, at_once=1, waiting=_WAITING, room=_REMEMBERED)
+
+
+async def search_layouts(space: Callable[[], Space], seconds: float = _SECONDS) -> SearchResult | str:
+    """What a search of *space* found, or why there is no result."""
+    return await aside(search_in_time, space, seconds, time.thread_time)

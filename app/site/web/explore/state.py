@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from markupsafe import Markup
 
 from app.core.errors import NotFoundError, nearest
+from app.core.formulas.presets import ModelShape
+from app.core.formulas.transformer import model_parameters
 from app.core.translation import localize, translate, translate_known
 from app.course.content.errata import mark
 from app.course.explorers import (
@@ -20,11 +22,15 @@ from app.course.explorers import (
     read_controls,
     translate_explored,
 )
+from app.course.explorers.controls import Control
+from app.course.explorers.placements import MODELS
 from app.site.markdown import inline_html
 from app.site.web.frame.renderer import Hyperlink
 from app.site.web.urls import explorer_url
 
 LONGEST = 400  # characters of a value in a URL
+_BESIDE = ("show", "predict", "was")  # what an address has beside the controls
+_BILLION = 1e9
 
 
 def explorer_called(name: str) -> Explorer:
@@ -68,6 +74,28 @@ def waits(explorer: Explorer, query: Mapping[str, str]) -> bool:
         return True
     named = {"show", *(control.name for control in explorer.controls)}
     return not any(name in query for name in named)
+
+
+def page_url(explorer: Explorer, query: Mapping[str, str]) -> str:
+    """The page that shows *explorer* in the state of *query*."""
+    if not explorer.part_of:
+        return explorer_url(explorer.name, query)
+    page = EXPLORERS[explorer.part_of]
+    known = _same_model(page.controls[0], query) | dict(query)
+    names = {control.name for control in page.controls} | set(_BESIDE)
+    state = {name: text for name, text in known.items() if name in names}
+    return explorer_url(page.name, state or {"show": "1"})
+
+
+def _same_model(control: Control, query: Mapping[str, str]) -> dict[str, str]:
+    """The model with about as many parameters as *query* says, in billions."""
+    try:
+        wanted = float(query["parameters"].partition(" ")[0]) * _BILLION
+    except (KeyError, ValueError):
+        return {}
+    shapes = {name: ModelShape.named(name) for name in MODELS}
+    near = min(shapes, key=lambda name: abs(model_parameters(shapes[name]) - wanted))
+    return {control.name: near}
 
 
 WAS = "was"  # the parameter of the address that holds the state before

@@ -66,12 +66,12 @@ class ControlView:
     name: str
     label: str
     value: str
-    unit: str
-    options: tuple[tuple[str, str], ...]
-    place: tuple[float, float, float, str] | None
-    scaling: str
-    low: float
-    high: float
+    unit: str = ""
+    options: tuple[tuple[str, str], ...] = ()
+    place: tuple[float, float, float, str] | None = None
+    scaling: str = ""
+    low: float = 0
+    high: float = 0
     factor: float = 1.0  # base units in one of its own
 
 
@@ -125,13 +125,6 @@ class ExploreCard:
     thumbnail: Markup
 
 
-@dataclass(frozen=True, slots=True)
-class ExploreList:
-    """All explorers."""
-
-    cards: tuple[ExploreCard, ...]
-
-
 @cache
 def explorer_cards(spoken: str, chapters: tuple[str, ...]) -> tuple[ExploreCard, ...]:
     """Every explorer in the language *spoken*, in the order of *chapters*."""
@@ -159,17 +152,7 @@ def _control(control: Control, value: ControlValue) -> ControlView:
         options = tuple((one, translate_known(text)) for one, text in control.options.items())
         if value not in control.options:
             options = ((str(value), str(value)), *options)
-        return ControlView(
-            name=control.name,
-            label=translate(control.label),
-            value=str(value),
-            unit="",
-            options=options,
-            place=None,
-            scaling="",
-            low=0,
-            high=0,
-        )
+        return ControlView(name=control.name, label=translate(control.label), value=str(value), options=options)
     return _slider(control, value if not isinstance(value, str) else control.default)
 
 
@@ -180,7 +163,6 @@ def _slider(control: Slider, value: float) -> ControlView:
         label=translate(control.label),
         value=Numeral(number),
         unit=unit,
-        options=(),
         place=slider_place(control, value),
         scaling="doubles" if control.doubles else "log" if control.log else "",
         low=control.low,

@@ -288,6 +288,11 @@ def _arrives(request: Request) -> bool:
     return new and not inside and request.url.path != "/"
 
 
+def wants_fragment(request: Request) -> bool:
+    """Whether a script asks for the part of a page that changes."""
+    return request.headers.get("x-fragment") == "1"
+
+
 def markup(name: str, page: object) -> Markup:
     """The template *name*, which shows nothing of the frame, rendered with *page*."""
     return Markup(_rendered(name, page=page))

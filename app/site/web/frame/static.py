@@ -11,22 +11,20 @@ from urllib.parse import quote
 
 from fastapi import Form, Request, Response
 from fastapi.concurrency import run_in_threadpool
-from fastapi.exceptions import RequestValidationError
 from fastapi.responses import RedirectResponse
 from starlette.exceptions import HTTPException
 
-from app.core.errors import AppError, InputError, NotFoundError, RefusedError, UnavailableError, sentence
+from app.core.errors import AppError, NotFoundError, UnavailableError, sentence
 from app.core.quotation import shorten
 from app.core.translation import LANGUAGES, noted, translate
 from app.course.content.images import read_image
 from app.server.network.head import COOKIE, VISIT, without_language
 from app.server.network.routes import Router
 from app.server.network.watch import request_id
-from app.site import Here
+from app.site import Here, status_of
 from app.site.web.frame.assets import Asset, asset_url, assets, by_hashed_name
-from app.site.web.frame.origin import ReplacedHostError
 from app.site.web.frame.renderer import frame, render
-from app.site.web.frame.visitor import THEME, FromHere
+from app.site.web.frame.visitor import THEME, FromHere, ReplacedHostError
 from app.site.web.urls import path_inside
 
 _TITLES = {
@@ -70,7 +68,7 @@ class TroublePage:
 
 def page_for(request: Request, error: Exception) -> Response:
     """The page for a request that failed with *error*."""
-    status = _status(error)
+    status = status_of(error)
     says = shorten(_says(request, error, status))
     lines = error.lines if isinstance(error, ReplacedHostError) else ""
     title = translate(_TITLES.get(status) or HTTPStatus(status).phrase)
@@ -79,16 +77,6 @@ def page_for(request: Request, error: Exception) -> Response:
     if isinstance(error, HTTPException) and error.headers:
         response.headers.update(error.headers)
     return response
-
-
-def _status(error: Exception) -> int:
-    if isinstance(error, HTTPException):
-        return error.status_code
-    known = {NotFoundError: 404, RefusedError: 400, InputError: 422, RequestValidationError: 422}
-    for kind, status in known.items():
-        if isinstance(error, kind):
-            return status
-    return 503 if isinstance(error, UnavailableError) else 500
 
 
 def _words(request: Request) -> str:
@@ -211,6 +199,9 @@ _MOVED = 308
 # From there to here.
 FORMER = {
     "/guess": "/",
+    "/map": "/",
+    "/measured/traces": "/measured",
+    "/map/start": "/",
     "/guess/{day}": "/",
     "/progress/goal.ics": "/progress",
     "/explore/comb": "/exercises/diagnosis/gaps-in-a-comb",

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import date
 
 from fastapi import Request, Response
+from fastapi.responses import RedirectResponse
 from markupsafe import Markup
 
 from app.core.translation import noted, translate
@@ -18,12 +19,15 @@ from app.site.web.frame.renderer import Hyperlink, frame, render
 from app.site.web.frame.visitor import Visiting
 from app.site.web.standing.history import read_learner_history
 from app.site.web.standing.next_steps import (
+    ROUTES,
     NextSteps,
     RouteProgress,
     SectionCards,
     chapter_on_route,
     chosen_route,
+    keep_route,
     next_steps,
+    route_links,
     route_progress,
     section_cards,
 )
@@ -40,6 +44,7 @@ class HomePage:
 
     onward: NextSteps
     route: RouteProgress | None
+    routes: tuple[Hyperlink, ...]
     first: Hyperlink | None
     reading: int
     sections: tuple[SectionCards, ...]
@@ -57,6 +62,7 @@ def home_page(course: Catalog, past: LearnerHistory, worked: Collection[date], t
     return HomePage(
         onward=next_steps(course, past, chapter_on_route(course, past), today),
         route=route_progress(course, past),
+        routes=route_links(course, "/route"),
         first=Hyperlink(chapter_url(topics[0].id), topics[0].title) if topics else None,
         reading=topics[0].reading if topics else 0,
         sections=tuple(section_cards(course, past)),
@@ -95,4 +101,9 @@ def _days_worked(site: Site, learner: str, today: date) -> Collection[date]:
         return records.attempts_by_day(since).keys()
 
 
-# Pages of one visitor, pages without an end, and what is for programs. ($: no more follows.)
+@router.get("/route")
+async def start_route(request: Request, route: str = "") -> Response:
+    """Start *route*, which then leads *Continue*; without one, leave the one that was started."""
+    response = RedirectResponse("/", 303)
+    keep_route(request, response, route if route in ROUTES else "")
+    return response

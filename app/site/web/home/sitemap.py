@@ -21,8 +21,8 @@ from app.site.web.reference.docs import documentation
 from app.site.web.urls import chapter_url, erratum_url, exercise_url, explorer_url, formula_url, lab_url
 
 _PAGES = (
-    "/", "/map", "/placement", "/final", "/explore", "/labs", "/formulas", "/errata", "/glossary",
-    "/hardware", "/reference", "/trust", MEASURED, TRACES, "/scratch", "/authoring",
+    "/", "/placement", "/final", "/explore", "/labs", "/formulas", "/errata", "/glossary",
+    "/hardware", "/reference", "/trust", MEASURED, "/scratch", "/authoring",
     "/authoring/units", "/docs", "/api/docs",
 )  # fmt: skip
 # Pages of one visitor, pages without an end, and what is for programs. ($: no more follows.)

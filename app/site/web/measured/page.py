@@ -1,4 +1,4 @@
-"""/measured and /measured/traces: what a visitor's own job printed or recorded."""
+"""/measured: what a visitor's own job printed or recorded, beside what others measured."""
 
 import asyncio
 import re
@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from functools import cache, lru_cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from fastapi import Request, Response
@@ -28,7 +27,7 @@ from app.core.measurements.file_reader import Report
 from app.core.measurements.packed_files import PACKED_LIMIT
 from app.core.measurements.pieces import compare_test
 from app.core.measurements.published import PublishedMeasurement, published_logs, published_tests, text_of
-from app.core.measurements.reports import CollectiveTest, MemoryShortage, TrainingLog, UnreadFile
+from app.core.measurements.reports import CollectiveTest, MemoryShortage, TrainingLog
 from app.core.measurements.trace.reader import read_trace
 from app.core.measurements.trace.report import TraceReport
 from app.core.measurements.trace.samples import SAMPLES, TraceSample
@@ -49,14 +48,14 @@ from app.site.web.explore.layouts import read_pasted
 from app.site.web.frame.renderer import Hyperlink, frame, render
 from app.site.web.frame.visitor import FromHere, Visiting, spend
 from app.site.web.measured.figures import FAMILIES, SIZE, bandwidth_points, family, figures_of_test, neighbors
-from app.site.web.measured.memory_view import memory_view
 from app.site.web.measured.saved_measurement import SaveOffer, save_offer, saved_links, saved_page
-from app.site.web.measured.trace_view import PredictedTolls, TraceView, predicted_tolls, trace_view
+from app.site.web.measured.trace_view import TraceView, predicted_tolls, trace_view
 from app.site.web.measured.views import (
     ADDRESS,
     NAMES,
     RECORDS,
     ReportView,
+    memory_view,
     predict_log,
     report_view,
     view_of_log,
@@ -195,31 +194,20 @@ def _path(folder: Path, name: str) -> Path:
 
 
 TRACES = f"{ADDRESS}/traces"
-TITLE = noted("Where a traced step's time goes")
 _BY_NAME = {sample.name: sample for sample in SAMPLES}
-_traces_router = Router(prefix=TRACES)
+router = Router(prefix=ADDRESS)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TracesPage:
-    """The page: traces that were read, or the form alone."""
+@dataclass(frozen=True, slots=True)
+class TraceSamplePage:
+    """A published trace, and the layout that it is put beside."""
 
-    title: str
-    sample: TraceSample | None
-    samples: tuple[TraceSample, ...]
-    views: tuple[SaveOffer[TraceView], ...]
-    problems: tuple[str, ...]
-    beside: PredictedTolls | None
-    limit: str
+    sample: TraceSample
+    view: TraceView
+    given: Mapping[str, str]
 
 
-@_traces_router.get("")
-def traces(request: Request) -> Response:
-    """The form, and the published traces."""
-    return _shown_traces(request, _traces_page())
-
-
-@_traces_router.get("/{name}")
+@router.get("/traces/{name}")
 async def show_published_trace(request: Request, name: str) -> Response:
     """A published trace."""
     sample = _BY_NAME.get(name)
@@ -230,62 +218,13 @@ async def show_published_trace(request: Request, name: str) -> Response:
     beside = await aside(predicted_tolls, request.query_params)
     report = await aside(_report_of, sample)
     view = await aside(trace_view, report, sample.title, beside)
-    return _shown_traces(request, _traces_page(sample, (SaveOffer(view, "", ""),), beside=beside))
-
-
-@_traces_router.post("", dependencies=[FromHere])
-async def read_traces(request: Request, site: Here) -> Response:
-    """The traces that were sent: read in a process of its own, and not stored."""
-    spend(site.allowances.sent_runs, "files")
-    reader: UploadReader = request.app.state.upload_reader
-    try:
-        sent = await reader.read(request)
-    except InputError as error:
-        return _shown_traces(request, _traces_page(problems=(sentence(str(error)),)), 422)
-    beside = await aside(predicted_tolls, sent.fields)
-    found = [one for one in sent.reports if isinstance(one, TraceReport)]
-    views = tuple([await aside(_traces_offered, site, one, sent.fields, beside) for one in found])
-    problems = tuple(_problem(one) for one in sent.reports if not isinstance(one, TraceReport))
-    page = _traces_page(None, views, problems, beside)
-    return _shown_traces(request, page, 200 if views else 422)
-
-
-def _traces_offered(
-    site: Site, report: TraceReport, fields: dict[str, str], beside: PredictedTolls | None
-) -> SaveOffer[TraceView]:
-    return save_offer(site, report, trace_view(report, report.name, beside), fields)
-
-
-def _problem(report: Report) -> str:
-    if isinstance(report, UnreadFile):
-        return sentence(report.error)
-    return translate("A file is not a trace, but a table of nccl-tests or a training log.")
+    page = TraceSamplePage(sample, view, beside.given if beside else dict.fromkeys(RECORDS, ""))
+    return render("measured/published_trace.html", frame(request, sample.title), page)
 
 
 @lru_cache(maxsize=len(SAMPLES))
 def _report_of(sample: TraceSample) -> TraceReport:
     return read_trace([sample.path])[0]
-
-
-def _traces_page(
-    sample: TraceSample | None = None,
-    views: tuple[SaveOffer[TraceView], ...] = (),
-    problems: tuple[str, ...] = (),
-    beside: PredictedTolls | None = None,
-) -> TracesPage:
-    return TracesPage(
-        title=sample.title if sample else translate(TITLE),
-        sample=sample,
-        samples=SAMPLES,
-        views=views,
-        problems=problems,
-        beside=beside,
-        limit=f"{PACKED_LIMIT >> 20} MiB",
-    )
-
-
-def _shown_traces(request: Request, page: TracesPage, status: int = 200) -> Response:
-    return render("measured/traces.html", frame(request, page.title), page, status)
 
 
 _COLORS = (Color.BLUE, Color.ORANGE, Color.GREEN, Color.PURPLE, Color.GRAY)
@@ -389,7 +328,6 @@ def _test_list_row(one: PublishedMeasurement, test: CollectiveTest) -> Published
     )
 
 
-router = Router(prefix=ADDRESS)
 _TITLE = noted("Your own measurements")
 _LEAD = noted(
     "Paste what nccl-tests printed, the log of a training run or an out-of-memory error, and see it beside the "
@@ -401,8 +339,8 @@ _LEAD = noted(
 class MeasuredPage:
     """The form, the reports of what was sent, and the published measurements."""
 
-    reports: tuple[SaveOffer[ReportView], ...] = ()
-    traces: tuple[SaveOffer[TraceView], ...] = ()
+    reports: tuple[SaveOffer, ...] = ()
+    traces: tuple[SaveOffer, ...] = ()
     problem: str = ""
     fields: dict[str, str]
     hardware: str = ""
@@ -410,6 +348,7 @@ class MeasuredPage:
     limit: str = f"{PACKED_LIMIT >> 20} MiB"
     groups: tuple[PublishedGroup, ...] = ()
     logs: tuple[tuple[Hyperlink, str], ...] = ()
+    samples: tuple[TraceSample, ...] = SAMPLES
     saved: tuple[tuple[Hyperlink, str], ...] = ()
 
 
@@ -430,6 +369,7 @@ async def show_measured(request: Request, site: Here, visiting: Visiting, hardwa
 
 
 @router.post("", dependencies=[FromHere])
+@router.post("/traces", dependencies=[FromHere])  # where traces were sent before
 async def compare_files(request: Request, site: Here) -> Response:
     """Read what was sent; nothing of it is kept. What came from the page of a *run* leads back to it, if it can."""
     spend(site.allowances.sent_runs, "files")
@@ -478,11 +418,8 @@ def _run_state(sent: Upload) -> ConfiguredState:
         found = read_pasted(sent.text, sent.fields.get("gpus", ""))
     except ValueError as error:
         raise InputError(localize(str(error))) from error
-    return found._replace(controls={**_machine_fields(sent.fields), **found.controls})
-
-
-def _machine_fields(fields: Mapping[str, str]) -> Mapping[str, str]:
-    return {name: fields[name] for name in ("gpu", "gpus") if fields.get(name)}
+    machine = {name: sent.fields[name] for name in ("gpu", "gpus") if sent.fields.get(name)}
+    return found._replace(controls={**machine, **found.controls})
 
 
 def _state_of_report(report: Report) -> Mapping[str, str]:
@@ -500,7 +437,7 @@ def _state_of_report(report: Report) -> Mapping[str, str]:
     return {}
 
 
-def _offered(site: Site, report: Report, fields: dict[str, str], cluster: Cluster | None) -> SaveOffer[Any]:
+def _offered(site: Site, report: Report, fields: dict[str, str], cluster: Cluster | None) -> SaveOffer:
     runs = [*own_runs(site.settings.runs), *shipped_runs()]
     return save_offer(site, report, report_view(report, fields, cluster, runs), fields)
 
@@ -564,6 +501,3 @@ def _file(name: str, number: int, form: str) -> Response:
     if isinstance(report, CollectiveTest):
         figures = list(figures_of_test(report, compare_test(report), neighbors(report, name)))
     return figure_file(figures, number, form, name)  # type: ignore[arg-type]
-
-
-router.routes[:0] = _traces_router.routes  # before /measured/NAME

@@ -4,7 +4,6 @@ import json
 import secrets
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
 
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
@@ -41,14 +40,13 @@ _SALT = "wallclock.measurement"
 _AGE = 24 * 3600  # seconds in which a page that was read can be saved
 _STALE = noted("this page is more than a day old, or was changed: read the file again, then save it")
 _SEALED = 700_000  # characters of a form's field; a body may have 1 MiB
-V = TypeVar("V", ReportView, TraceView)
 
 
 @dataclass(frozen=True, slots=True)
-class SaveOffer(Generic[V]):
+class SaveOffer:
     """What was read in a file, and the *seal* with which it can be saved; empty if it cannot."""
 
-    view: V
+    view: ReportView | TraceView
     title: str
     seal: str
 
@@ -65,21 +63,17 @@ class SavedPage:
     trace: TraceView | None
 
 
-def save_offer(site: Site, report: Report, view: V, fields: Mapping[str, str]) -> SaveOffer[V]:
+def save_offer(site: Site, report: Report, view: ReportView | TraceView, fields: Mapping[str, str]) -> SaveOffer:
     """The *report* with what it takes to save it: nothing is stored on the server before."""
     if isinstance(report, UnreadFile):
         return SaveOffer(view, "", "")
-    title = view.title if isinstance(view, ReportView) else _title_of_trace(report)
+    rank = getattr(report, "rank", None)
+    title = view.title if isinstance(view, ReportView) else "Trace" if rank is None else f"Trace of rank {rank}"
     given = {name: fields[name] for name in RECORDS if fields.get(name)}
     text = saved_report(report)
     sealed = [title, text, given, secrets.token_urlsafe(_SERIAL)]
     seal = _serializer(site).dumps(sealed) if len(text) <= REPORT_LIMIT else ""
     return SaveOffer(view, title, str(seal) if len(seal) <= _SEALED else "")
-
-
-def _title_of_trace(report: Report) -> str:
-    rank = getattr(report, "rank", None)
-    return "Trace" if rank is None else f"Trace of rank {rank}"
 
 
 def _serializer(site: Site) -> URLSafeTimedSerializer:

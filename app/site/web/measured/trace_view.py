@@ -17,49 +17,6 @@ from app.core.translation import localize, noted, translate
 from app.core.units import BYTE_PER_SECOND, SECOND, in_english, show, show_size
 from app.site.web.explore.figures import BOTH, drawn_on
 
-SAID = (
-    noted("Communication beyond compute"),
-    noted("Exposed communication"),
-    noted("Waiting for the slowest rank"),
-    noted("Host stalls"),
-    noted("Waiting of the GPU"),
-    noted("Exposed copies"),
-    noted(
-        "There is not enough compute to hide it: move fewer bytes (16-bit gradients, accumulated "
-        "over more micro-batches) or find out why the bus bandwidth is below the wire's."
-    ),
-    noted(
-        "Start collectives earlier, behind compute that does not need them: smaller buckets, "
-        "prefetching, a stream of their own."
-    ),
-    noted("Balance the ranks: their data, their stages, or a slow GPU."),
-    noted(
-        "Launch earlier or less: CUDA graphs, torch.compile, fused optimizers, no .item() or "
-        "printing in the step, more workers that load data."
-    ),
-    noted(
-        "The kernels were launched and waited for others: the pipeline's bubble (more "
-        "micro-batches, interleaving), events between streams, small kernels in a row."
-    ),
-    noted("The kernels were launched and waited for others: events between streams, small kernels in a row."),
-    noted("Copy from pinned memory on another stream with non_blocking=True, one batch ahead."),
-    noted("exposed - (compute - overlapped)"),
-    noted("min(exposed, compute - overlapped)"),
-    noted("the sum of (time - shortest time of the collective), where no compute hides it"),
-    noted("the sum over gaps of (launch of the next kernel - beginning of the gap)"),
-    noted("idle - host"),
-    noted("copies while the GPU neither computes nor communicates"),
-)
-_BEFORE, _AFTER = " Rank ", " most often arrives last."
-
-
-def lever_told(lever: Lever) -> Lever:
-    """*lever* in the current language."""
-    says, found, rank = lever.says.partition(_BEFORE)
-    last = translate(" Rank {rank} most often arrives last.", rank=rank.removesuffix(_AFTER)) if found else ""
-    return replace(lever, toll=translate(lever.toll), says=translate(says) + last, formula=translate(lever.formula))
-
-
 _DOES = {COMPUTE: noted("computes"), COMMUNICATION: noted("communicates"), COPY: noted("copies")}
 _KERNELS = 12
 _TONES: Mapping[str, Tone] = {
@@ -98,6 +55,7 @@ class TraceView:
     collectives: tuple[tuple[str, ...], ...]
     kernels: tuple[tuple[str, ...], ...]
     doubts: tuple[str, ...]
+    problem: str  # why nothing is predicted
 
 
 def predicted_tolls(given: Mapping[str, str]) -> PredictedTolls | None:
@@ -153,10 +111,11 @@ def trace_view(report: TraceReport, title: str, beside: PredictedTolls | None) -
         caption=bars.title,
         svg=drawn_on(BOTH, bars),
         tolls=tuple(_toll_rows(measured, foreseen)),
-        levers=tuple((lever_told(one), _saved(report, one)) for one in levers(report)),
+        levers=tuple((_spoken_lever(one), _saved(report, one)) for one in levers(report)),
         collectives=tuple(_collectives(report)),
         kernels=tuple(_kernels(report)),
         doubts=tuple(map(sentence, report.doubts)),
+        problem=beside.problem if beside else "",
     )
 
 
@@ -215,7 +174,7 @@ def _says(report: TraceReport, measured: Mapping[str, float]) -> str:
     return translate(
         "{says} Try first: {says_2} It saves at most {saved} {of}.",
         says=says,
-        says_2=lever_told(first).says,
+        says_2=localize(first.says),
         saved=_saved(report, first),
         of=of,
     )
@@ -241,6 +200,11 @@ def _facts(report: TraceReport) -> Iterator[tuple[str, str]]:
             translate("Arrives last"),
             translate("rank {last}, {last_2} % of the time", last=report.last[0], last_2=report.last[1]),
         )
+
+
+def _spoken_lever(lever: Lever) -> Lever:
+    """*lever* in the current language."""
+    return replace(lever, toll=localize(lever.toll), says=localize(lever.says), formula=localize(lever.formula))
 
 
 def _saved(report: TraceReport, lever: Lever) -> str:

@@ -1,8 +1,6 @@
 """/progress: what a learner has done; it can be exported, imported and deleted."""
 
-import asyncio
-import json
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Annotated, Literal
@@ -12,14 +10,13 @@ from fastapi.responses import RedirectResponse
 from markupsafe import Markup
 from starlette.datastructures import UploadFile
 
-from app.core.errors import AnswerError, InputError, UnavailableError, sentence
+from app.core.errors import InputError, UnavailableError, sentence
 from app.core.translation import noted, translate
 from app.course.content.catalog import Catalog
 from app.course.kinds import Exercise
-from app.course.kinds.base import stored_answer
 from app.course.learning import Mastery, Memory, mastery_by_skill, mastery_of
-from app.course.sandbox.runner import Runner
 from app.server.aside import aside
+from app.server.db.assessments import MOST_CHAPTERS
 from app.server.db.history import Effort, PastAnswer, streak
 from app.server.db.records import MergeResult, PersonalRows
 from app.server.db.tables import Attempt
@@ -27,15 +24,21 @@ from app.server.network.door import note_trouble
 from app.server.network.routes import Router
 from app.site import Here, Site
 from app.site.markdown import inline_html
-from app.site.web.exercise.views import view_of
-from app.site.web.exercise.views.base import typed_line
+from app.site.web.exercise.views import typed_line, view_of
 from app.site.web.frame.database_copies import copies_until
 from app.site.web.frame.renderer import Hyperlink, frame, render
 from app.site.web.frame.visitor import COOKIE, FromHere, Visiting, remember, spend, spend_storage, visitor_learner
 from app.site.web.labs.results import list_finished_runs
 from app.site.web.progress.file import FILE_LIMIT, FileError, imported_run_name, progress_file, read_file, without_runs
 from app.site.web.standing.history import read_learner_history
-from app.site.web.standing.next_steps import NextSteps, chapter_on_route, chosen_route, next_steps
+from app.site.web.standing.next_steps import (
+    NextSteps,
+    TickSection,
+    chapter_on_route,
+    chapter_ticks,
+    chosen_route,
+    next_steps,
+)
 from app.site.web.standing.records import open_records
 from app.site.web.standing.view import ChapterCard, ExerciseRow, LearnerHistory, card_of, clock, mark_of, row_of
 from app.site.web.urls import exercise_url
@@ -48,12 +51,11 @@ _SAYS: Mapping[Fate, str] = {
 }
 LOOKED_AT = 200  # wrong answers, the latest
 _LISTED = 12  # ideas
-_Told = tuple[Attempt, str]  # a wrong answer, and its diagnosis
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WrongIdea:
-    """A foreseen mistake that the learner made: its diagnosis, how often, and its fate."""
+    """A known mistake that the learner made: its diagnosis, how often, and its fate."""
 
     link: Hyperlink
     diagnosis: Markup
@@ -67,49 +69,29 @@ class WrongIdea:
         return translate(_SAYS[self.fate])
 
 
-def wrong_ideas(
-    course: Catalog, runner: Runner, wrong: Sequence[Attempt], answers: Sequence[PastAnswer]
-) -> tuple[WrongIdea, ...]:
-    """The ideas in the *wrong* ones of a learner's *answers*; those that are gone come last."""
-    found = asyncio.run(_collected(course, runner, wrong))
-    ideas = [_idea(exercise, those, answers) for exercise, those in found]
-    ideas.sort(key=lambda idea: (idea.fate == "gone", -idea.last.timestamp()))
-    return tuple(ideas[:_LISTED])
-
-
-async def _collected(course: Catalog, runner: Runner, wrong: Sequence[Attempt]) -> list[tuple[Exercise, list[_Told]]]:
-    """Each foreseen mistake among the *wrong* answers, the latest first."""
-    found: dict[tuple[str, int], list[_Told]] = {}
+def wrong_ideas(course: Catalog, wrong: Sequence[Attempt], answers: Sequence[PastAnswer]) -> tuple[WrongIdea, ...]:
+    """The known mistakes for which *wrong* ones of a learner's *answers* were taken; those that are gone come last."""
+    found: dict[tuple[str, str], list[Attempt]] = {}
     for attempt in wrong:
         exercise = course.by_id.get(attempt.exercise)
-        if exercise is None or exercise.runs_code or not _is_unchanged(exercise, attempt):
-            continue
-        async for number, says in _mistakes_in(runner, exercise, attempt):
-            found.setdefault((exercise.id, number), []).append((attempt, says))
-    return [(course.exercise(name), those) for (name, _), those in found.items()]
+        if exercise and attempt.mistake and _is_unchanged(exercise, attempt):
+            found.setdefault((exercise.id, attempt.mistake), []).append(attempt)
+    told = (_idea(course.exercise(name), those, answers) for (name, _), those in found.items())
+    ideas = sorted(filter(None, told), key=lambda idea: (idea.fate == "gone", -idea.last.timestamp()))
+    return tuple(ideas[:_LISTED])
 
 
 def _is_unchanged(exercise: Exercise, attempt: Attempt) -> bool:
     """Whether *exercise* still draws what *attempt* answered."""
-    drawn = json.dumps(dict(exercise.draw(attempt.seed).shown), ensure_ascii=False)
-    return drawn == attempt.drawn
+    return exercise.draw(attempt.seed).as_json == attempt.drawn
 
 
-async def _mistakes_in(runner: Runner, exercise: Exercise, attempt: Attempt) -> AsyncIterator[tuple[int, str]]:
-    """The numbers of the listed mistakes that the answer was told, each with its sentence."""
-    try:
-        answer = stored_answer(attempt.answer, exercise.right_answer(attempt.seed))
-        verdict = await exercise.grade(attempt.seed, answer, runner)
-    except AnswerError:  # the exercise has other options now
-        return
-    told = "\n".join(verdict.feedback)
-    for number, (_, says) in enumerate(exercise.mistakes(attempt.seed)):
-        if says in told:
-            yield number, says
-
-
-def _idea(exercise: Exercise, those: Sequence[_Told], answers: Sequence[PastAnswer]) -> WrongIdea:
-    last, says = those[0]
+def _idea(exercise: Exercise, those: Sequence[Attempt], answers: Sequence[PastAnswer]) -> WrongIdea | None:
+    """The mistake that *those* answers have in common, the latest first; None if nothing is said of it any more."""
+    last = those[0]
+    says = exercise.diagnosis(last.mistake or "", last.seed)
+    if not says:
+        return None
     right = [one.at for one in answers if one.exercise == exercise.id and one.own]
     since = [at for at in right if at > last.at]
     later = any(_ideas_day(at) > _ideas_day(last.at) for at in since)
@@ -152,7 +134,7 @@ class Recent:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MapPlace:
-    """An exercise on the map: its status, answers, time, and the date of its next review."""
+    """An exercise among those of its chapter: its status, answers, time, and the date of its next review."""
 
     row: ExerciseRow
     review: date | None
@@ -212,6 +194,7 @@ class ProgressPage:
     right: int
     time: str
     recent: tuple[Recent, ...]
+    sections: tuple[TickSection, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -260,6 +243,7 @@ def progress_page(course: Catalog, record: ProgressRecord, today: date) -> Progr
         right=sum(effort.right for effort in took.values()),
         time=clock([effort.seconds for effort in took.values()]),
         recent=tuple(_recent(course, row) for row in record.latest),
+        sections=tuple(chapter_ticks(course, past.chapters)),
     )
 
 
@@ -333,6 +317,7 @@ router = Router(prefix="/progress")
 IMPORT = "/progress/import"
 BODY_LIMIT = FILE_LIMIT + 64 * 1024  # bytes: the file, and the form around it
 _PART = 16_384  # bytes of a file that count as one answer
+_MARK = 200  # bytes of a chapter that is marked
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -343,17 +328,8 @@ class Notice:
     copies: str = ""  # the day on which the last copy of the database is removed
     merged: MergeResult | None = None
     left: int = 0
+    saved: bool = False
     problems: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class ProgressContext:
-    """The progress, and the notice above it."""
-
-    progress: ProgressPage
-    notice: Notice
-    limit: str
-    person: str
 
 
 @router.get("")
@@ -365,11 +341,12 @@ async def show_progress(
     added: str = "",
     known: str = "",
     left: str = "",
+    saved: str = "",
 ) -> Response:
     """The progress page."""
     merged = MergeResult(_count(added), _count(known)) if added else None
     copies = copies_until(site.settings.database) if deleted == "1" else ""
-    notice = Notice(deleted=deleted == "1", copies=copies, merged=merged, left=_count(left))
+    notice = Notice(deleted=deleted == "1", copies=copies, merged=merged, left=_count(left), saved=saved == "1")
     return await aside(_shown_progress, request, site, visiting.learner, notice)
 
 
@@ -410,6 +387,23 @@ async def import_progress_file(request: Request, site: Here, visiting: Visiting)
     return response
 
 
+@router.post("/known", dependencies=[FromHere])
+async def know(request: Request, site: Here, visiting: Visiting) -> Response:
+    """Store which chapters the learner knows: those that were ticked, and no others."""
+    spend(site.allowances.answers, "answers", 1.0)
+    form = await request.form(max_files=0, max_fields=MOST_CHAPTERS)
+    ticked = {str(value) for name, value in form.multi_items() if name == "chapter"}
+    chosen = [one.id for one in site.catalog.topics if one.id in ticked]
+    response = RedirectResponse("/progress?saved=1#notice", 303)
+    if not chosen and not visiting.learner:
+        return response  # nothing was ticked, and nothing is stored
+    spend_storage(site, len(chosen) * _MARK)
+    learner = visitor_learner(visiting)
+    await aside(_mark, site, learner, chosen)
+    remember(request, response, learner, site.secret)
+    return response
+
+
 @router.post("/delete", dependencies=[FromHere])
 async def delete_progress(site: Here, visiting: Visiting, sure: Annotated[str, Form()] = "") -> Response:
     """Delete everything that is stored about the learner."""
@@ -428,9 +422,8 @@ def _shown_progress(request: Request, site: Site, learner: str, notice: Notice, 
     around = frame(request, translate("Progress"), here="progress")
     today = site.clock().date()
     record = _read_progress(site, learner, today, chosen_route(request))
-    found = progress_page(site.catalog, record, today)
-    page = ProgressContext(found, notice, f"{FILE_LIMIT >> 20} MiB", around.person)
-    return render("progress/progress.html", around, page, status)
+    page, limit = progress_page(site.catalog, record, today), f"{FILE_LIMIT >> 20} MiB"
+    return render("progress/progress.html", around, page, status, notice=notice, limit=limit)
 
 
 def _read_progress(site: Site, learner: str, today: date, route: str) -> ProgressRecord:
@@ -446,8 +439,13 @@ def _read_progress(site: Site, learner: str, today: date, route: str) -> Progres
             days=records.attempts_by_day(first_day(today)),
             efforts=records.efforts(),
             latest=records.latest_attempts(),
-            ideas=wrong_ideas(site.catalog, site.runner, wrong, past.answers),
+            ideas=wrong_ideas(site.catalog, wrong, past.answers),
         )
+
+
+def _mark(site: Site, learner: str, chapters: list[str]) -> None:
+    with open_records(site, learner) as records:
+        records.mark_known(chapters)
 
 
 def _delete(site: Site, learner: str) -> None:

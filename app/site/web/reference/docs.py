@@ -93,27 +93,22 @@ def _example(operation: Mapping[str, Any], described: Mapping[str, Any]) -> str:
 
 SITE_PAGES = (
     (
+        noted("Exercises"),
+        "/",
+        noted("Every chapter in its order, and routes for those who train, serve, or run the cluster."),
+    ),
+    (
         noted("Explore"),
         "/explore",
         noted("Sliders and figures: all-reduce, pipelines, memory, rooflines, checkpoints."),
     ),
     (noted("Placement"), "/placement", noted("Six questions at most that say which chapters you can skip.")),
     (noted("Final"), "/final", noted("Twenty drawn questions from the whole course, and what to repeat.")),
-    (
-        noted("The map"),
-        "/map",
-        noted("Which chapter builds on which, and routes for those who train, serve, or run the cluster."),
-    ),
     (noted("Labs"), "/labs", noted("Predict a number of distributed training, then measure it with PyTorch.")),
     (
         noted("Your own measurements"),
         "/measured",
         noted("Read nccl-tests, a log, a trace or an out-of-memory error of yours beside the formulas."),
-    ),
-    (
-        noted("Traces"),
-        "/measured/traces",
-        noted("Read a trace of the PyTorch profiler: which toll a step pays, and what to try first."),
     ),
     (noted("Progress"), "/progress", noted("What you have done: export, import and delete it.")),
     (
@@ -153,8 +148,8 @@ SITE_PAGES = (
 ADDRESS = "/reference"
 _GROUPS: Sequence[tuple[str, tuple[str, ...]]] = (
     (noted("Look up"), ("/formulas", "/glossary", "/hardware", "/errata", "/trust", "/search")),
-    (noted("Find your way"), ("/map", "/placement", "/final")),
-    (noted("Your own files"), ("/measured", "/measured/traces")),
+    (noted("Find your way"), ("/placement", "/final")),
+    (noted("Your own files"), ("/measured",)),
     (noted("Teach and extend"), ("/classes", "/authoring", "/docs", "/api/docs")),
 )
 
@@ -310,7 +305,6 @@ def _keys(fields: dict[str, FieldInfo]) -> Iterator[FileKey]:
             yield FileKey(field.alias or name, inline_html(says), field.is_required())
 
 
-_docs_router = Router(prefix="/docs")
 _FOLDER = Path(app.__file__).parent / "docs"
 _SUFFIX, _INDEX = ".md", "README"
 # Names of pages of the site, which the files cannot link: they are also read in the repository.
@@ -324,13 +318,13 @@ def documentation() -> dict[str, MarkdownDocument]:
     return {file.stem: _read_docs(file) for file in files if file.stem != _INDEX}
 
 
-@_docs_router.get("")
+@router.get("/docs")
 def docs_index(request: Request) -> Response:
     """The index of the documentation."""
     return _shown_docs(request, _read_docs(_FOLDER / f"{_INDEX}{_SUFFIX}"))
 
 
-@_docs_router.get("/{name}")
+@router.get("/docs/{name}")
 def docs_page(request: Request, name: str) -> Response:
     """One page of the documentation."""
     known = documentation()
@@ -362,6 +356,3 @@ def _linked(address: str) -> str:
         return address
     fragment = f"#{parts.fragment}" if parts.fragment else ""
     return f"/docs/{Path(parts.path).stem}{fragment}"
-
-
-router.routes += _docs_router.routes

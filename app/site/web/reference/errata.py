@@ -120,10 +120,10 @@ def view_of_errata(course: Catalog, topic: Topic | None) -> ErrataPage:
     return ErrataPage(tuple(group for group in groups if group.entries), topic.title if topic else "", len(shown))
 
 
-_errata_router = Router(prefix="/errata")
+router = Router()
 
 
-@_errata_router.get("")
+@router.get("/errata")
 def errata_list(request: Request, site: Here, chapter: str = "") -> Response:
     """Every erratum, or those of one chapter."""
     topic = site.catalog.topic(chapter) if chapter else None
@@ -132,7 +132,7 @@ def errata_list(request: Request, site: Here, chapter: str = "") -> Response:
     return render("reference/errata.html", frame(request, translate("Errata"), says, "errata"), page)
 
 
-@_errata_router.get("/{name}")
+@router.get("/errata/{name}")
 def erratum_page(request: Request, site: Here, name: str) -> Response:
     """One erratum, under an address of its own."""
     erratum = erratum_called(name)
@@ -143,9 +143,6 @@ def erratum_page(request: Request, site: Here, name: str) -> Response:
         "errata",
     )
     return render("reference/erratum.html", around, view_of_erratum(site.catalog, erratum))
-
-
-router = Router()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -175,9 +172,6 @@ async def glossary(request: Request, site: Here) -> Response:
     )
     says = translate("The terms of distributed training, each in a sentence or two.")
     return render("reference/glossary.html", frame(request, translate("Glossary"), says), entries)
-
-
-router.routes += _errata_router.routes
 
 
 @router.get(ADDRESS)

@@ -23,7 +23,7 @@ from app.course.content.errata import errata
 from app.server.network.routes import Router
 from app.site import Here
 from app.site.markdown import MathematicsError, mathml
-from app.site.web.frame.renderer import Hyperlink, frame, markup, render
+from app.site.web.frame.renderer import Hyperlink, frame, markup, render, wants_fragment
 from app.site.web.urls import erratum_url, exercise_url, formula_url
 
 _HEADING = re.compile(r"^(Args|Raises|Source|Convention|Returns|Example):$")
@@ -333,84 +333,16 @@ def _unit(taken: Input) -> str:
 
 _NAMES = {"nvlink": "NVLink", "sms": "SMs"}
 _MEANT = {"hidden": noted("hidden size"), "sequence": noted("sequence length")}
-# As the words of a field; what is missing here stays English in every language.
-FIELDS = (
-    noted("year"),
-    noted("peak"),
-    noted("peak, 8 bits"),
-    noted("peak, 4 bits"),
-    noted("memory"),
-    noted("memory bandwidth"),
-    noted("power"),
-    noted("tensor cores"),
-    noted("product share"),
-    noted("product share, 8 bits"),
-    noted("memory share"),
-    noted("bandwidth"),
-    noted("effective"),
-    noted("latency"),
-    noted("start"),
-    noted("ramp"),
-    noted("approached"),
-    noted("GPUs per node"),
-    noted("rack"),
-    noted("pod"),
-    noted("intra bandwidth"),
-    noted("inter bandwidth"),
-    noted("intra latency"),
-    noted("inter latency"),
-    noted("oversubscription"),
-    noted("layers"),
-    noted("heads"),
-    noted("key value heads"),
-    noted("head size"),
-    noted("feed forward"),
-    noted("vocabulary"),
-    noted("gated"),
-    noted("tied"),
-    noted("biases"),
-    noted("norm"),
-    noted("query key norm"),
-    noted("positions"),
-    noted("experts"),
-    noted("active experts"),
-    noted("expert feed forward"),
-    noted("shared"),
-    noted("dense layers"),
-    noted("router bias"),
-    noted("latent"),
-    noted("query latent"),
-    noted("tensor"),
-    noted("pipeline"),
-    noted("context"),
-    noted("expert"),
-    noted("data"),
-    noted("virtual"),
-    noted("microbatches"),
-    noted("micro batch"),
-    noted("zero stage"),
-    noted("recompute"),
-    noted("sequence parallel"),
-    noted("precision"),
-    noted("context by"),
-    noted("weight bytes"),
-    noted("gradient bytes"),
-    noted("optimizer bytes"),
-    noted("element bytes"),
-    noted("reduced bytes"),
-    noted("logit bytes"),
-    noted("floor"),
-    noted("size scale"),
-    noted("data scale"),
-    noted("size exponent"),
-    noted("data exponent"),
-)
+
+
+def field_words(field: str) -> str:
+    """The words of *field* of a record, which the catalogs translate; one that they lack stays English."""
+    return field.replace("gpu", "GPU").replace("_8bit", ", 8 bits").replace("_4bit", ", 4 bits").replace("_", " ")
 
 
 def field_name(field: str) -> str:
     """What a column of the values of *field* is called."""
-    words = field.replace("gpu", "GPU").replace("_8bit", ", 8 bits").replace("_4bit", ", 4 bits")
-    name = words.replace("_", " ")
+    name = field_words(field)
     if language() != SOURCE:  # where one word of English has two meanings
         name = _MEANT.get(name, name)
     return _NAMES.get(field) or translate_known(name)
@@ -516,10 +448,7 @@ def _cell(record: Record, field: str, hint: Any) -> str:
     return str(value) if unit is COUNT and field == "year" else show(value, unit)
 
 
-_formulas_router = Router(prefix="/formulas")
-
-
-@_formulas_router.get("")
+@router.get("/formulas")
 def show_formulas(request: Request) -> Response:
     """All formulas."""
     says = translate("Every formula of the course, with its derivation, its source and a calculator.")
@@ -533,7 +462,7 @@ def _list_content(_code: str) -> Markup:
     return markup("reference/formulas_content.html", formula_groups())
 
 
-@_formulas_router.get("/{name}")
+@router.get("/formulas/{name}")
 def show_formula(request: Request, site: Here, name: str) -> Response:
     """One formula, evaluated for the arguments in the address."""
     formula = formula_called(name)
@@ -542,8 +471,5 @@ def show_formula(request: Request, site: Here, name: str) -> Response:
     calculated = {} if page.problem else {name: text for name, text in given.items() if name in formula.inputs}
     path = f"{formula_url(formula.name)}?{urlencode(calculated)}".rstrip("?")
     around = frame(request, page.title, page.documented.summary, "formulas", path)
-    fragment = request.headers.get("x-fragment") == "1"
+    fragment = wants_fragment(request)
     return render("reference/calculation.html" if fragment else "reference/formula.html", around, page)
-
-
-router.routes += _formulas_router.routes

@@ -54,7 +54,7 @@ def source_rows(found: Sequence[Outcome]) -> Iterator[AccuracyRow]:
     """How near the predictions of each source are."""
     for source in sources():
         if mine := [one for one in found if one.run.source is source]:
-            yield _accuracy_row(Hyperlink(source_href(source), source.title), mine)
+            yield _accuracy_row(Hyperlink(f"{ADDRESS}?source={source.id}", source.title), mine)
 
 
 def _accuracy_row(link: Hyperlink, found: Sequence[Outcome]) -> AccuracyRow:
@@ -149,11 +149,6 @@ def _memory(one: Outcome) -> str:
     if not measured or found is None:
         return ""
     return f"{show(measured, BYTE, 3)}, {change_words(found.memory, measured)}"
-
-
-def source_href(source: Source) -> str:
-    """The page of a source alone."""
-    return f"/trust?source={source.id}"
 
 
 TITLE = noted("How far to trust this")

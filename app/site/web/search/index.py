@@ -9,9 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from itertools import takewhile
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from app.core.translation import noted
+from app.core.translation import noted, translate
 from app.course.kinds.base import ValueCache
 from app.site.web.search.shapes import found_shapes, query_shape
 
@@ -130,39 +130,26 @@ def _parts(word: str) -> Iterator[str]:
 
 
 Kind = Literal["Chapter", "Term", "Exercise", "Explorer", "Formula", "Erratum", "Lab", "Hardware", "Page"]
-KINDS: Mapping[Kind, str] = {
-    "Chapter": noted("Chapters"),
-    "Term": noted("Terms"),
-    "Exercise": noted("Exercises"),
-    "Explorer": noted("Explorers"),
-    "Formula": noted("Formulas"),
-    "Erratum": noted("Errata"),
-    "Lab": noted("Labs"),
-    "Hardware": noted("Hardware and models"),
-    "Page": noted("Documentation"),
-}
-SINGULAR: Mapping[Kind, str] = {
-    "Chapter": noted("Chapter"),
-    "Term": noted("Term"),
-    "Exercise": noted("Exercise"),
-    "Explorer": noted("Explorer"),
-    "Formula": noted("Formula"),
-    "Erratum": noted("Erratum"),
-    "Lab": noted("Lab"),
-    "Hardware": noted("Hardware"),
-    "Page": noted("Page"),
-}
-# Of entries that are alike, those that lead on come before those that are looked up.
-_FIRST: Mapping[Kind, float] = {
-    "Chapter": 1.5,
-    "Term": 1.35,
-    "Exercise": 1.1,
-    "Explorer": 1.1,
-    "Formula": 0.7,
-    "Erratum": 0.9,
-    "Lab": 0.9,
-    "Hardware": 0.8,
-    "Page": 0.9,
+
+
+class KindOfEntry(NamedTuple):
+    """How entries of a kind are called, and how well they rank: what leads on comes before what is looked up."""
+
+    plural: str
+    singular: str
+    rank: float
+
+
+KINDS: Mapping[Kind, KindOfEntry] = {
+    "Chapter": KindOfEntry(noted("Chapters"), noted("Chapter"), 1.5),
+    "Term": KindOfEntry(noted("Terms"), noted("Term"), 1.35),
+    "Exercise": KindOfEntry(noted("Exercises"), noted("Exercise"), 1.1),
+    "Explorer": KindOfEntry(noted("Explorers"), noted("Explorer"), 1.1),
+    "Formula": KindOfEntry(noted("Formulas"), noted("Formula"), 0.7),
+    "Erratum": KindOfEntry(noted("Errata"), noted("Erratum"), 0.9),
+    "Lab": KindOfEntry(noted("Labs"), noted("Lab"), 0.9),
+    "Hardware": KindOfEntry(noted("Hardware and models"), noted("Hardware"), 0.8),
+    "Page": KindOfEntry(noted("Documentation"), noted("Page"), 0.9),
 }
 # Words that name a kind of page: it is preferred.
 _KIND_WORDS: Mapping[str, Kind] = {
@@ -208,6 +195,11 @@ class SearchEntry:
     text: str = ""
     questions: tuple[str, ...] = ()
     formulas: tuple[str, ...] = ()
+
+    @property
+    def kind_title(self) -> str:
+        """What kind of thing it is, in words."""
+        return translate(KINDS[self.kind].singular)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +264,7 @@ class Index:
         empty = [word for word in phrase_words(query) if is_empty_word(word)]
         ranks = self._ranks(sought, frozenset(empty), kind)
         for number, share in shaped.items():
-            first = _FIRST[self._entries[number].kind]
+            first = KINDS[self._entries[number].kind].rank
             ranks[number] = ranks.get(number, 0.0) + _SHAPE * share**2 * first
         least = _LEAST * max(ranks.values(), default=0.0)
         found = sorted((n for n in ranks if ranks[n] >= least), key=lambda n: (-ranks[n], n))
@@ -315,10 +307,10 @@ class Index:
     def _first(self, number: int, sought: Sequence[_SoughtWord], asked: Kind | None) -> float:
         kind, title = self._entries[number].kind, self._phrases[number][0]
         if kind == asked:
-            return _MEANING * _FIRST[kind] if kind == "Term" else _PREFERRED
+            return _MEANING * KINDS[kind].rank if kind == "Term" else _PREFERRED
         if kind == "Formula" and title == frozenset().union(*(one.words for one in sought)):
-            return _FIRST[kind] * _NAMED
-        return _FIRST[kind]
+            return KINDS[kind].rank * _NAMED
+        return KINDS[kind].rank
 
     def _likeness(self, number: int, sought: Sequence[_SoughtWord], empty: frozenset[str]) -> float:
         """How much the query is like the title of an entry, or a question that it answers."""

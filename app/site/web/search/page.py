@@ -14,21 +14,11 @@ from app.core.translation import SOURCE, language, translate
 from app.server.aside import aside
 from app.server.network.routes import Router
 from app.site import Here, Site, site_in
-from app.site.web.frame.renderer import Hyperlink, ListFilter, frame, render
+from app.site.web.frame.renderer import Hyperlink, ListFilter, frame, render, wants_fragment
 from app.site.web.search.entries import index_file, index_of
-from app.site.web.search.index import KINDS, SINGULAR, Index, Kind, SearchEntry
+from app.site.web.search.index import KINDS, Index, Kind, SearchEntry
 
 _TRY = ("ring all-reduce", "bubble fraction", "ZeRO stage 3", "checkpoint interval", "375 %")
-
-
-@dataclass(frozen=True, slots=True)
-class Hit:
-    """Something that was found, and what kind of thing it is, in words."""
-
-    title: str
-    href: str
-    says: str
-    kind: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +26,7 @@ class SearchPage:
     """The hits of a query; *count* is the number of all of them."""
 
     query: str
-    hits: tuple[Hit, ...]
+    hits: tuple[SearchEntry, ...]
     count: int
     filters: tuple[ListFilter, ...]
     instead: str
@@ -51,10 +41,10 @@ def search_page(index: Index, query: str, kind: str, most: int) -> SearchPage:
     counts = Counter(entry.kind for entry in found.entries)
     chosen = [entry for entry in found.entries if not kind or entry.kind == kind]
     filters = [_filter(query, "", translate("All"), len(found.entries), kind)]
-    filters += [_filter(query, one, translate(KINDS[one]), counts[one], kind) for one in KINDS if counts[one]]
+    filters += [_filter(query, one, translate(KINDS[one].plural), counts[one], kind) for one in KINDS if counts[one]]
     return SearchPage(
         query=query,
-        hits=tuple(map(_hit, chosen[:most])),
+        hits=tuple(chosen[:most]),
         count=len(chosen),
         filters=tuple(filters) if found.entries else (),
         instead=found.instead,
@@ -62,10 +52,6 @@ def search_page(index: Index, query: str, kind: str, most: int) -> SearchPage:
         all_hits=_address(query),
         examples=tuple(Hyperlink(_address(text), text) for text in _TRY),
     )
-
-
-def _hit(entry: SearchEntry) -> Hit:
-    return Hit(entry.title, entry.href, entry.says, translate(SINGULAR[entry.kind]))
 
 
 def _filter(query: str, kind: Kind | str, title: str, count: int, chosen: str) -> ListFilter:
@@ -101,7 +87,7 @@ async def build_index(app: FastAPI) -> AsyncIterator[None]:
 async def show_search(request: Request, site: Here, q: str = "", kind: str = "") -> Response:
     """What is found for a query; only its list for a script."""
     query = visible(" ".join(q.split())[:_LONGEST])
-    fragment = request.headers.get("x-fragment") == "1"
+    fragment = wants_fragment(request)
     page = search_page(await _index(request), query, kind, _SUGGESTED if fragment else _LISTED)
     title = translate("{query}: search", query=query) if query else translate("Search")
     around = frame(request, title, translate("A search over the whole site."), "search")

@@ -1,12 +1,13 @@
-"""The ways on that pages offer: an exercise to continue with, the reviews of the day, and a route."""
+"""The ways on that pages offer: chapters, an exercise to continue with, the reviews of the day, and a route."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import date
 from random import Random
 
 from fastapi import Request, Response
 
+from app.core.errors import NotFoundError, nearest
 from app.core.translation import noted, translate
 from app.course.content.catalog import Catalog, Topic, sections_of
 from app.course.content.outline import CoursePart
@@ -18,33 +19,25 @@ from app.site.web.urls import exercise_url, review_url
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class NumberedCard:
-    """The card of a chapter, and its number in the course."""
-
-    number: int
-    card: ChapterCard
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class SectionCards:
-    """A part of the course: its title, a sentence, its chapters, and how much is solved of them.
+    """A part of the course: its title, a sentence, its chapters with their numbers, and how much is solved of them.
 
     The title is empty where the course has no parts.
     """
 
     title: str
     says: str
-    cards: tuple[NumberedCard, ...]
+    cards: tuple[tuple[int, ChapterCard], ...]
 
     @property
     def solved(self) -> int:
         """The exercises solved on the paths of its chapters."""
-        return sum(one.card.path.solved for one in self.cards)
+        return sum(card.path.solved for _, card in self.cards)
 
     @property
     def total(self) -> int:
         """The exercises on the paths of its chapters."""
-        return sum(len(one.card.path.rows) for one in self.cards)
+        return sum(len(card.path.rows) for _, card in self.cards)
 
 
 def section_cards(course: Catalog, past: LearnerHistory) -> Iterator[SectionCards]:
@@ -52,12 +45,37 @@ def section_cards(course: Catalog, past: LearnerHistory) -> Iterator[SectionCard
     numbers = {topic.id: number for number, topic in enumerate(course.topics, start=1)}
     sections = tuple(sections_of(course))
     for section in sections:
-        title, says = section_words(section.part, is_only=len(sections) == 1)
-        cards = (NumberedCard(number=numbers[topic.id], card=card_of(topic, past)) for topic in section.topics)
+        title, says = _section_words(section.part, is_only=len(sections) == 1)
+        cards = ((numbers[topic.id], card_of(topic, past)) for topic in section.topics)
         yield SectionCards(title=title, says=says, cards=tuple(cards))
 
 
-def section_words(part: CoursePart | None, *, is_only: bool) -> tuple[str, str]:
+@dataclass(frozen=True, slots=True)
+class ChapterTick:
+    """A chapter in the form of those that one knows."""
+
+    id: str
+    title: str
+    is_known: bool
+
+
+@dataclass(frozen=True, slots=True)
+class TickSection:
+    """A part of the course in that form."""
+
+    title: str
+    ticks: tuple[ChapterTick, ...]
+
+
+def chapter_ticks(course: Catalog, known: Collection[str]) -> Iterator[TickSection]:
+    """The chapters of each part of *course*, of which those called *known* are ticked."""
+    sections = tuple(sections_of(course))
+    for section in sections:
+        title, _ = _section_words(section.part, is_only=len(sections) == 1)
+        yield TickSection(title, tuple(ChapterTick(one.id, one.title, one.id in known) for one in section.topics))
+
+
+def _section_words(part: CoursePart | None, *, is_only: bool) -> tuple[str, str]:
     """The title and the sentence of *part*; of chapters that stand in none, beside others."""
     if part:
         return part.title, part.says
@@ -178,7 +196,7 @@ ROUTES: Mapping[Route, str] = {
     "serve": noted("I serve"),
     "cluster": noted("I run the cluster"),
 }
-_COOKIE = "route"
+ROUTE_COOKIE = "route"
 _AGE = 400 * 24 * 3600  # seconds; browsers do not keep cookies for longer
 
 
@@ -186,14 +204,37 @@ _AGE = 400 * 24 * 3600  # seconds; browsers do not keep cookies for longer
 class RouteProgress:
     """The route that was started: how many of its chapters are finished or known."""
 
-    link: Hyperlink
+    title: str
     done: int
     total: int
 
 
+def topics_on(course: Catalog, route: str) -> tuple[Topic, ...]:
+    """The chapters on *route*; empty: all chapters.
+
+    Raises:
+        NotFoundError: the route does not exist.
+    """
+    if not route:
+        return course.topics
+    if route not in ROUTES:
+        raise NotFoundError(translate("no route is called {name!r}", name=route[:40]) + nearest(route[:40], ROUTES))
+    return tuple(topic for topic in course.topics if route in topic.routes)
+
+
+def route_links(course: Catalog, address: str) -> tuple[Hyperlink, ...]:
+    """A link to *address* for each route that has a chapter of *course*."""
+    found = ((name, text) for name, text in ROUTES.items() if topics_on(course, name))
+    return tuple(Hyperlink(f"{address}?route={name}", translate(text)) for name, text in found)
+
+
 def chosen_route(request: Request) -> str:
     """The route that the visitor has started; empty: none."""
-    name = request.cookies.get(_COOKIE, "")
+    return known_route(request.cookies.get(ROUTE_COOKIE, ""))
+
+
+def known_route(name: str) -> str:
+    """*name*, if a route is called so, or empty."""
     return name if name in ROUTES else ""
 
 
@@ -201,19 +242,18 @@ def keep_route(request: Request, response: Response, route: str) -> None:
     """Let the browser keep *route*; an empty one is left."""
     secure = request.url.scheme == "https"
     if route:
-        response.set_cookie(_COOKIE, route, _AGE, httponly=True, samesite="lax", secure=secure)
+        response.set_cookie(ROUTE_COOKIE, route, _AGE, httponly=True, samesite="lax", secure=secure)
     else:
-        response.delete_cookie(_COOKIE)
+        response.delete_cookie(ROUTE_COOKIE)
 
 
 def route_progress(course: Catalog, past: LearnerHistory) -> RouteProgress | None:
     """How far the learner with that *past* is on their route; None without one."""
-    topics = [topic for topic in course.topics if past.route in topic.routes]
     title = next((text for name, text in ROUTES.items() if name == past.route), "")
-    if not topics or not title:
+    topics = topics_on(course, past.route) if title else ()
+    if not topics:
         return None
-    done = sum(_is_done(topic, past) for topic in topics)
-    return RouteProgress(Hyperlink(f"/map?route={past.route}", translate(title)), done, len(topics))
+    return RouteProgress(translate(title), sum(_is_done(topic, past) for topic in topics), len(topics))
 
 
 def chapter_on_route(course: Catalog, past: LearnerHistory) -> str:

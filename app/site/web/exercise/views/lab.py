@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,7 +13,7 @@ from app.core.formulas import FORMULAS
 from app.core.translation import noted, translate
 from app.course.kinds.answer_key import AskedQuantity
 from app.course.kinds.base import Answer, PartVerdict, refuse_longer
-from app.course.kinds.choice import CAUSE, LabExercise
+from app.course.kinds.choice import CAUSE, LabExercise, Option
 from app.course.kinds.numeric import refuse_unclear
 from app.labs.results.report import Report, ratio_shown
 from app.labs.spec import LabJob, lab_called, read_job
@@ -22,7 +22,7 @@ from app.site.labs.words import translate_lab
 from app.site.markdown import inline_html
 from app.site.web.exercise.lab_tests import OWN
 from app.site.web.exercise.page_context import ActionResult, PostedForm, first_value
-from app.site.web.exercise.views.base import (
+from app.site.web.exercise.views import (
     Form,
     FormContext,
     FormInput,
@@ -35,8 +35,7 @@ from app.site.web.exercise.views.base import (
     stored_names,
     typed_line,
 )
-from app.site.web.exercise.views.choice import OptionView, option_views
-from app.site.web.exercise.views.numeric import BoxView, box_views
+from app.site.web.exercise.views.forms import BoxView, box_views
 from app.site.web.frame.renderer import Hyperlink
 from app.site.web.labs.predictions import BACKEND, KINDS, LINKS_SAY, machine_of
 from app.site.web.labs.results import RunResult
@@ -191,7 +190,8 @@ class LabForm(Form):
     kind: str
     links: str
     boxes: tuple[BoxView, ...]
-    options: tuple[OptionView, ...]
+    options: tuple[Option, ...]
+    chosen: Sequence[str]
     locked: bool
     is_wrong: bool
     predictions: tuple[PredictedView, ...]
@@ -231,17 +231,19 @@ class LabView(KindView[LabExercise]):
         shown = bool(locked) or filled.graded
         predictions = tuple(_predictions(exercise, seed, locked, shown=shown))
         is_wrong = any(one.correct is False for one in predictions)
+        hidden = tuple(_hidden(exercise, seed, job, locked)) if locked else ()
         links = _REAL if exercise.backend == "nccl" else LINKS_SAY[job.lab.links]
         return LabForm(
             whole_page=True,
             score=_score(filled.parts),
             retry=translate("Predict again with new numbers") if is_wrong else "",
-            other=_other_form(exercise, seed, job, locked) if locked else None,
+            other=OtherForm(id="lab-run", action=f"/labs/{job.lab.name}", hidden=hidden) if locked else None,
             lab=Hyperlink(f"/labs/{job.lab.name}", job.lab.title),
             kind=translate(KINDS[job.lab.links]),
             links=translate(links),
             boxes=tuple(box_views(question.fields, filled)),
-            options=tuple(option_views(question.cause.options, filled.given.get(f"answer.{CAUSE}", ()))),
+            options=question.cause.options,
+            chosen=filled.given.get(f"answer.{CAUSE}", ()),
             locked=bool(locked),
             is_wrong=is_wrong,
             predictions=predictions,
@@ -335,12 +337,6 @@ def _typed(asked: AskedQuantity, text: str) -> str:
     return asked.shown(asked.read(text).value) if text else ""
 
 
-def _other_form(exercise: LabExercise, seed: int, job: LabJob, locked: Mapping[str, str]) -> OtherForm:
-    """The form that starts a run of this drawing."""
-    hidden = tuple(_hidden(exercise, seed, job, locked))
-    return OtherForm(id="lab-run", action=f"/labs/{job.lab.name}", hidden=hidden)
-
-
 def _hidden(exercise: LabExercise, seed: int, job: LabJob, locked: Mapping[str, str]) -> Iterator[tuple[str, str]]:
     """The fields that ask for a run of this drawing."""
     yield from ((f"run.{name}", text) for name, text in job.given.items())
@@ -383,4 +379,4 @@ def _fits(prediction: str, exercise: LabExercise) -> bool:
     return bool(json.loads(prediction).keys() == exercise.predict.keys())
 
 
-VIEW = LabView()
+VIEWS = {"lab": LabView()}

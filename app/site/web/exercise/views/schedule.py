@@ -13,7 +13,7 @@ from app.course.kinds.code.schedule import ENTRY, Schedule, TargetMachine, Targe
 from app.course.sandbox.pool import SandboxHealth
 from app.course.sandbox.runner import Runner
 from app.site.web.exercise.page_context import ActionResult, PostedForm, first_value
-from app.site.web.exercise.views.base import CodeView, Form, FormInput
+from app.site.web.exercise.views import CodeView, Form, FormInput
 
 _INSTRUCTIONS = {
     "F": (("F", "l, b", noted("forward of layer l on micro-batch b: x[l, b] becomes x[l+1, b]")),),
@@ -120,4 +120,4 @@ def _example(machine: TargetMachine) -> tuple[str, str]:
     return next(found, ("", ""))
 
 
-VIEW = ScheduleView()
+VIEWS = {"schedule": ScheduleView()}
