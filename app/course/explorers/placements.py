@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import product
 from typing import get_args
 
@@ -33,7 +33,7 @@ RECOMPUTE: Mapping[str, str] = {
 }
 _NODE = 8
 _DEGREES = tuple(2**power for power in range(6))  # of tensor, pipeline and context parallelism
-_NAMES = {  # what may be left out is 1
+DEGREE_NAMES = {  # what may be left out is 1
     "tensor": noted("tensor parallelism"),
     "pipeline": noted("pipeline stages"),
     "context": noted("context parallelism"),
@@ -42,6 +42,19 @@ _NAMES = {  # what may be left out is 1
     "micro": noted("sequences per micro-batch"),
     "batch": noted("sequences per step"),
 }
+
+LAYOUT_CONTROLS: Mapping[str, str] = {  # the field of a layout that each control is
+    "tensor": "tensor",
+    "pipeline": "pipeline",
+    "virtual": "virtual",
+    "context": "context",
+    "expert": "expert",
+    "micro": "micro_batch",
+    "sequence": "sequence",
+    "stage": "zero_stage",
+    "recompute": "recompute",
+}
+_NOT_OF_A_SHAPE = {"name", "source"}
 
 NETWORK_PER_GPU = Slider("network", noted("Network per GPU"), (1, 400), default=50, unit="GB/s", log=True, whole=False)
 SEQUENCES_PER_STEP = Slider("batch", noted("Sequences per step"), (1, MOST_SEQUENCES), default=2048, doubles=True)
@@ -62,6 +75,29 @@ class Placement:
         """The memory of the fullest GPU, with the attention kernels of such a GPU."""
         kernels = attention_kernels(self.model, self.cluster.gpu)
         return memory_budget(self.model, self.layout, kernels=kernels)
+
+
+def layout_state(layout: Layout) -> dict[str, str]:
+    """The controls as *layout* sets them, without the number of GPUs."""
+    state = {control: str(getattr(layout, field)) for control, field in LAYOUT_CONTROLS.items()}
+    return {**state, "batch": str(layout.data * layout.microbatches * layout.micro_batch)}
+
+
+def model_value(text: str) -> str:
+    """The value of a control for the model that *text* says: a known name, or its fields.
+
+    Raises:
+        ValueError: it says none.
+    """
+    shape = ModelShape.read(text)
+    if ModelShape.known().get(shape.name) == shape:
+        return shape.name
+    pairs = (
+        (one.name, getattr(shape, one.name))
+        for one in fields(shape)
+        if one.name not in _NOT_OF_A_SHAPE and getattr(shape, one.name) != one.default
+    )
+    return " ".join(f"{name}={value}" for name, value in pairs)
 
 
 def placement(values: Values) -> Placement:
@@ -106,7 +142,7 @@ def _legal_placement(values: Values) -> Placement:
 
 
 def _asked_degrees(values: Values) -> Mapping[str, int]:
-    return {name: values.count(name) if name in values else 1 for name in _NAMES}
+    return {name: values.count(name) if name in values else 1 for name in DEGREE_NAMES}
 
 
 def _layout(values: Values, degrees: Mapping[str, int]) -> Layout:
@@ -205,7 +241,9 @@ def _common(degree: int, data: int) -> int:
 
 
 def _changes(asked: Mapping[str, int], chosen: Mapping[str, int]) -> str:
-    changed = [f"{translate(what)} {chosen[name]:,}" for name, what in _NAMES.items() if chosen[name] != asked[name]]
+    changed = [
+        f"{translate(what)} {chosen[name]:,}" for name, what in DEGREE_NAMES.items() if chosen[name] != asked[name]
+    ]
     return (
         translate("{changed} and {changed_2}", changed=", ".join(changed[:-1]), changed_2=changed[-1])
         if changed[1:]

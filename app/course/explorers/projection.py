@@ -28,7 +28,7 @@ from app.core.units import (
 )
 from app.course.explorers.base import StateRow, Values, change_words, counted_noun
 from app.course.explorers.controls import Control, Select, Slider, address_text
-from app.course.explorers.placements import Placement, exact_placement
+from app.course.explorers.placements import DEGREE_NAMES, Placement, exact_placement, layout_state
 
 _TRILLION = 10**12
 
@@ -208,19 +208,8 @@ def neighbor_row(run: Projection, other: Neighbor) -> StateRow:
 
 def _as_placed(values: Values, placed: Placement) -> Values:
     """The controls as *placed* has them."""
-    layout = placed.layout
-    return Values(
-        values
-        | {
-            "tensor": layout.tensor,
-            "pipeline": layout.pipeline,
-            "virtual": layout.virtual,
-            "context": layout.context,
-            "expert": layout.expert,
-            "micro": layout.micro_batch,
-            "batch": layout.data * layout.microbatches * layout.micro_batch,
-        }
-    )
+    own = layout_state(placed.layout)
+    return Values(values | {name: int(own[name]) for name in DEGREE_NAMES})
 
 
 def _neighbors(controls: Sequence[Control], values: Values) -> Iterator[Neighbor]:

@@ -27,7 +27,6 @@ from app.course.explorers.base import (
     quantity_figure,
     share_figure,
 )
-from app.course.explorers.configured_states import model_value
 from app.course.explorers.controls import Select, Slider, in_group
 from app.course.explorers.layouts import MORE_CARDS, MORE_MODELS, memory_bars, traffic_bars
 from app.course.explorers.placements import (
@@ -39,6 +38,7 @@ from app.course.explorers.placements import (
     SEQUENCES_PER_STEP,
     TOKENS_PER_SEQUENCE,
     degree_controls,
+    model_value,
     placement,
 )
 from app.course.explorers.projection import (

@@ -9,7 +9,7 @@ from app.core.measurements.memory_shortage import ShortageExplanation, explain_s
 from app.core.measurements.reports import MemoryShortage
 from app.core.translation import localize, noted, translate
 from app.core.units import Bytes, show_size
-from app.course.explorers.records import state_of_records
+from app.course.explorers.states import state_of_records
 from app.site.web.frame.renderer import Hyperlink
 from app.site.web.urls import explorer_url, formula_url
 
