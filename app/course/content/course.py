@@ -16,7 +16,7 @@ from typing import Annotated, Literal
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
-from pydantic import AfterValidator, Field, ValidationError
+from pydantic import AfterValidator, Field
 
 from app.core.errors import ContentError, InputError, Problem, nearest
 from app.core.folders import ROOT
@@ -27,7 +27,7 @@ from app.course.content.catalog import Catalog, Topic
 from app.course.content.chapter_cache import ChapterCache
 from app.course.kinds import Exercise
 from app.course.kinds.base import Strict
-from app.course.kinds.schema_errors import faults
+from app.course.kinds.schema_errors import refuse_faults
 from app.server.cache import joint_digest
 from app.server.config import Settings
 
@@ -124,11 +124,8 @@ def read_pack(folder: Path) -> CoursePack:
     if not os.path.lexists(path):
         return CoursePack(folder, chapters)
     document = read_document(path)
-    try:
+    with refuse_faults(document, document.values, PackFile):
         file = PackFile.model_validate(document.values)
-    except ValidationError as error:
-        found = faults(error, document.values, PackFile)
-        raise ContentError([document.problem(*fault) for fault in found]) from error
     pack = CoursePack(folder, chapters, file, document)
     if not SpecifierSet(file.needs).contains(installed("wallclock"), prereleases=True):
         says = f"needs: this is Wallclock {installed('wallclock')}, and it needs {file.needs}"

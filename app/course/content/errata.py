@@ -8,27 +8,13 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from markupsafe import Markup
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints
 
 from app.core.errors import ContentError, NotFoundError, Problem, nearest
 from app.core.expressions import ExpressionError, fill
 from app.core.translation import SOURCE, Numeral, language, noted, speaking, translate
-from app.core.yaml_file import KeyPath, YamlDocument, read_document
-from app.course.kinds.schema_errors import faults
-
-
-def refusal_of(
-    document: YamlDocument, error: ValidationError, model: type[BaseModel], where: KeyPath = ()
-) -> ContentError:
-    """Every problem of the values at *where* in a file, which *model* refused."""
-    values: object = document.values
-    for part in where:
-        values = values[part] if isinstance(values, Mapping) else {}
-    given = values if isinstance(values, Mapping) else {}
-    return ContentError(
-        [document.problem((*where, *inside), says, cure) for inside, says, cure in faults(error, given, model)]
-    )
-
+from app.core.yaml_file import YamlDocument, read_document
+from app.course.kinds.schema_errors import refuse_faults
 
 _FILE = Path(__file__).parent / "data" / "questions.yaml"
 
@@ -50,10 +36,8 @@ def question_file() -> QuestionFile:
         ContentError: the file is not valid.
     """
     document = read_document(_FILE)
-    try:
+    with refuse_faults(document, document.values, QuestionFile):
         return QuestionFile.model_validate(document.values)
-    except ValidationError as error:
-        raise refusal_of(document, error, QuestionFile) from error
 
 
 def questions_of(page: str) -> tuple[str, ...]:
@@ -147,10 +131,8 @@ def errata_of(exercise: str) -> tuple[Erratum, ...]:
 
 
 def _erratum(document: YamlDocument, severity: Severity, key: str) -> Erratum:
-    try:
+    with refuse_faults(document, document.values[key], _ErratumInFile, (key,)):
         entry = _ErratumInFile.model_validate(document.values[key])
-    except ValidationError as error:
-        raise refusal_of(document, error, _ErratumInFile, (key,)) from error
     worked = tuple(_errata_line(document, key, index, row) for index, row in enumerate(entry.worked))
     return Erratum(id=key, severity=severity, **{**entry.model_dump(), "worked": worked})
 
@@ -207,10 +189,8 @@ def terms() -> Mapping[str, Term]:
     document = read_document(FILE)
     found = {}
     for key, values in document.values.items():
-        try:
+        with refuse_faults(document, values, Term, (key,)):
             found[key] = Term.model_validate(values)
-        except ValidationError as error:
-            raise refusal_of(document, error, Term, (key,)) from error
     ordered = sorted(found.items(), key=lambda pair: pair[1].term.removeprefix("the ").casefold())
     return dict(ordered)
 

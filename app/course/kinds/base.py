@@ -2,7 +2,7 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 from hashlib import blake2s
@@ -20,11 +20,11 @@ from pydantic import (
     model_validator,
 )
 
-from app.core.errors import AnswerError, InputError
+from app.core.errors import AnswerError, InputError, nearest
 from app.core.expressions import fill
 from app.core.simulators.programs import PlayedSchedule
 from app.core.simulators.sharding import PlayedPlan
-from app.core.translation import SOURCE, localize, speaking, translate
+from app.core.translation import SOURCE, localize, noted, speaking, translate
 from app.course.kinds.common_mistakes import common_wordings
 from app.course.kinds.drawn_values import ChapterParameter, Draw, DrawnChoices, DrawnValue, draw, refuse_others, values
 from app.course.sandbox.runner import Runner
@@ -103,6 +103,28 @@ def single_text(answer: Answer) -> str:
     if not isinstance(answer, str):
         raise AnswerError(translate("the answer must be a string, not a list or an object"))
     return answer
+
+
+_UNKNOWN = noted("no answer is called {name!r}{near}")
+
+
+def named_answers(answer: Answer, names: Collection[str], unknown: str = _UNKNOWN) -> dict[str, str]:
+    """*answer*, which must be an object of texts under *names*, without those that are left empty.
+
+    Raises:
+        AnswerError: it is something else, or has another name: *unknown* says so.
+    """
+    if not isinstance(answer, dict):
+        raise AnswerError(translate("the answer must be an object with {names}", names=", ".join(names)))
+    for name in answer:
+        if name not in names:
+            raise AnswerError(translate(unknown, name=name, near=nearest(name, names)))
+    return {name: text for name, text in answer.items() if text.strip()}
+
+
+def posted_answers(form: Mapping[str, Sequence[str]], names: Iterable[str]) -> dict[str, str]:
+    """The answers under *names* in a posted form: a field "answer.NAME" for each."""
+    return {name: form[f"answer.{name}"][0] for name in names if form.get(f"answer.{name}")}
 
 
 def stored_answer(text: str, right: Answer) -> Answer:
@@ -273,6 +295,14 @@ class ExerciseFigure(Strict):
         default="",
         description="the step that a figure that moves plays to, of drawn values and the learner's `answer` or answers",
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One thing to choose, to put in its place, or to match."""
+
+    key: str
+    text: str
 
 
 SEEDS = 2**31  # 0 to 2**31 - 1

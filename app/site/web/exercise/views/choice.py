@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from app.course.kinds.choice import Choice, Option
+from app.course.kinds.base import Option
+from app.course.kinds.choice import Choice
 from app.site.web.exercise.views.base import Form, FormInput, KindView, inline, stored_list, typed_line
 
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from app.course.kinds.order import Match, Side
+from app.course.kinds.base import Option
+from app.course.kinds.order import Match
 from app.site.web.exercise.page_context import first_value
 from app.site.web.exercise.views.base import Form, FormInput, KindView, inline, stored_names, typed_line
 
@@ -25,7 +26,7 @@ class MatchForm(Form):
     """The things, and the partners to choose from."""
 
     things: tuple[ThingView, ...]
-    partners: tuple[Side, ...]
+    partners: tuple[Option, ...]
 
     @property
     def marks(self) -> Mapping[str, bool]:
@@ -54,7 +55,7 @@ class MatchView(KindView[Match]):
             yield typed_line(stored)
 
 
-def _thing(thing: Side, filled: FormInput) -> ThingView:
+def _thing(thing: Option, filled: FormInput) -> ThingView:
     field = f"answer.{thing.key}"
     chosen = first_value(filled.given, field)
     return ThingView(field, inline(thing.text), chosen, filled.is_right(thing.key))

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 
 from markupsafe import Markup
 
-from app.course.kinds.order import Item, Order
+from app.course.kinds.base import Option
+from app.course.kinds.order import Order
 from app.site.web.exercise.page_context import Fields, first_value
 from app.site.web.exercise.views.base import Form, FormInput, KindView, inline, stored_list, typed_line
 
@@ -47,7 +48,7 @@ class OrderView(KindView[Order]):
             yield typed_line(stored)
 
 
-def _items(items: Sequence[Item], given: Fields) -> tuple[ItemView, ...]:
+def _items(items: Sequence[Option], given: Fields) -> tuple[ItemView, ...]:
     """The things in the order given, then those left out."""
     order = list(given.get("answer", ()))
     views = [ItemView(item.key, inline(item.text), _place(item, order, given)) for item in items]
@@ -56,7 +57,7 @@ def _items(items: Sequence[Item], given: Fields) -> tuple[ItemView, ...]:
     return tuple(views)
 
 
-def _place(item: Item, order: Sequence[str], given: Fields) -> str:
+def _place(item: Option, order: Sequence[str], given: Fields) -> str:
     if item.key in order:
         return str(order.index(item.key) + 1)
     return first_value(given, f"place.{item.key}")
