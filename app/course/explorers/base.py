@@ -305,12 +305,9 @@ def _told(value: Any) -> Any:
     kind: Any = type(value)
     changed: dict[str, Any] = {name: _told(getattr(value, name)) for name in _worded(kind)}
     if isinstance(value, Drawing | Motion):
-        changed["on"] = _drawn_anew(value.on)
+        on: Callable[[Paper], Any] = value.on
+        changed["on"] = lambda paper: _told(on(paper))
     return replace(value, **changed)  # type: ignore[type-var]
-
-
-def _drawn_anew(on: Callable[[Paper], Any]) -> Callable[[Paper], Any]:
-    return lambda paper: _told(on(paper))
 
 
 @cache

@@ -4,7 +4,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from app.core.charts.axes import Axis, Color
-from app.core.charts.motion import Motion
 from app.core.charts.plot import Grip, LabeledPoint, Plot, Series
 from app.core.formulas.collectives import (
     double_binary_tree_all_reduce_time,
@@ -29,7 +28,7 @@ from app.course.explorers.base import (
     plain_figure,
     quantity_figure,
 )
-from app.course.explorers.controls import Slider
+from app.course.explorers.controls import Slider, log_slider
 
 _SIZES = tuple(10 ** (3 + place / 4) for place in range(33))  # 1 kB to 100 GB
 _COLORS = {
@@ -142,23 +141,12 @@ RACE = Explorer(
         "collectives.hierarchical_all_reduce_time",
     ),
     controls=(
-        Slider("size", noted("Size"), (0.001, 100_000), default=100, unit="MB", log=True, whole=False, aside=True),
+        log_slider("size", noted("Size"), (0.001, 100_000), 100, "MB", aside=True),
         Slider("ranks", noted("Ranks"), (2, 16384), default=64, doubles=True),
-        Slider(
-            "bandwidth", noted("Bandwidth between nodes"), (1, 1000), default=50, unit="GB/s", log=True, whole=False
-        ),
-        Slider("latency", noted("Latency per step"), (0.1, 100), default=5, unit="us", log=True, whole=False),
+        log_slider("bandwidth", noted("Bandwidth between nodes"), (1, 1000), 50, "GB/s"),
+        log_slider("latency", noted("Latency per step"), (0.1, 100), 5, "us"),
         Slider("node", noted("GPUs per node"), (1, 72), default=8, aside=True),
-        Slider(
-            "inside",
-            noted("Bandwidth within a node"),
-            (1, 2000),
-            default=450,
-            unit="GB/s",
-            log=True,
-            whole=False,
-            aside=True,
-        ),
+        log_slider("inside", noted("Bandwidth within a node"), (1, 2000), 450, "GB/s", aside=True),
     ),
     explore=compare_algorithms,
     asks=noted("Above which size does a ring beat the double tree?"),
@@ -187,15 +175,10 @@ def _ring(values: Values) -> ExplorerOutput:
         quantity_figure(noted("total time"), ring_all_reduce_time(size, ranks, bandwidth, latency), SECOND),
         *race.facts,
     )
-    motion = _motion(min(ranks, _DRAWN), size, bandwidth, latency)
+    drawn = min(ranks, _DRAWN)
+    passes = latency + size / drawn / bandwidth, latency + size / bandwidth  # a ring sends chunks, a tree whole arrays
+    motion = ring_beside_tree(drawn, *passes, lambda seconds: show(seconds, SECOND, 3))
     return ExplorerOutput(says + race.says, facts, (motion, *race.figures))
-
-
-def _motion(ranks: int, size: float, bandwidth: float, latency: float) -> Motion:
-    """As many ranks as there is room for: a ring sends chunks, a tree whole arrays."""
-    return ring_beside_tree(
-        ranks, latency + size / ranks / bandwidth, latency + size / bandwidth, lambda seconds: show(seconds, SECOND, 3)
-    )
 
 
 RING = Explorer(
@@ -208,7 +191,7 @@ RING = Explorer(
     formulas=("collectives.ring_all_reduce_bytes", "collectives.ring_all_reduce_steps", *RACE.formulas),
     controls=(
         Slider("ranks", noted("Ranks"), (2, 16384), default=8, doubles=True),
-        Slider("size", noted("Size"), (0.001, 100_000), default=1000, unit="MB", log=True, whole=False),
+        log_slider("size", noted("Size"), (0.001, 100_000), 1000, "MB"),
         *(replace(control, aside=True) for control in RACE.controls if control.name not in {"ranks", "size"}),
     ),
     explore=_ring,

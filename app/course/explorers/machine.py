@@ -29,7 +29,7 @@ from app.course.explorers.base import (
     relative_figure,
     relative_text,
 )
-from app.course.explorers.controls import Select, Slider, in_group
+from app.course.explorers.controls import Select, Slider, in_group, log_slider
 
 _LINE = ("K40", "V100 SXM2", "A100 SXM 80GB", "H100 SXM", "B200 SXM", "B300 SXM")
 _OTHERS = ("TPU v4", "TPU v5p", "MI300X")
@@ -293,10 +293,8 @@ HIERARCHY = Explorer(
         GPU,
         Select("direction", noted("Count"), {"one": noted("one direction"), "both": noted("both directions")}),
         Select("of", noted("Bandwidth of"), {"gpu": noted("one GPU"), "node": noted("a node of 8")}),
-        Slider(
-            "network", noted("Network per GPU"), (1, 400), default=50, unit="GB/s", log=True, whole=False, aside=True
-        ),
-        Slider("message", noted("Message"), (1e-3, 1000), default=1, unit="GB", log=True, whole=False, aside=True),
+        log_slider("network", noted("Network per GPU"), (1, 400), 50, "GB/s", aside=True),
+        log_slider("message", noted("Message"), (1e-3, 1000), 1, "GB", aside=True),
         Slider("over", noted("Times slower across pods"), (1, 16), default=7, aside=True),
         Select(
             "zoom",

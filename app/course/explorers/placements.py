@@ -17,7 +17,7 @@ from app.core.formulas.step.speeds import attention_kernels
 from app.core.translation import localize, noted, translate
 from app.core.units import BytesPerSecond, figures
 from app.course.explorers.base import Values
-from app.course.explorers.controls import Control, Select, Slider, in_group
+from app.course.explorers.controls import Control, Select, Slider, in_group, log_slider
 
 MODELS = ("Llama-3.1-405B", "Llama-3-8B", "Llama-3-70B", "Llama-2-7B", "Mixtral-8x7B", "DeepSeek-V3", "GPT-3 175B")
 CARDS = ("H100", "A100", "B200", "H800", "H200", "H100 96GB HBM2e 500 W")
@@ -56,9 +56,16 @@ LAYOUT_CONTROLS: Mapping[str, str] = {  # the field of a layout that each contro
 }
 _NOT_OF_A_SHAPE = {"name", "source"}
 
-NETWORK_PER_GPU = Slider("network", noted("Network per GPU"), (1, 400), default=50, unit="GB/s", log=True, whole=False)
-SEQUENCES_PER_STEP = Slider("batch", noted("Sequences per step"), (1, MOST_SEQUENCES), default=2048, doubles=True)
-TOKENS_PER_SEQUENCE = Slider("sequence", noted("Tokens per sequence"), (512, 131072), default=8192, doubles=True)
+NETWORK_PER_GPU = log_slider("network", noted("Network per GPU"), (1, 400), 50, "GB/s")
+
+BATCH_CONTROLS = in_group(
+    noted("Batch and recomputation"),
+    Slider("batch", noted("Sequences per step"), (1, MOST_SEQUENCES), default=2048, doubles=True),
+    Slider("micro", noted("Sequences per micro-batch"), (1, 64), default=1, doubles=True),
+    Slider("sequence", noted("Tokens per sequence"), (512, 131072), default=8192, doubles=True),
+    Select("recompute", noted("Recomputation"), dict(RECOMPUTE)),
+    Select("precision", noted("Products in"), {name: name for name in PRECISIONS}),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,9 +114,12 @@ def placement(values: Values) -> Placement:
         ValueError: there is none; the message says what is wrong with the one asked for.
     """
     try:
-        return _legal_placement(values)
+        placed = exact_placement(values)
+        _refuse(placed.model, placed.cluster, placed.layout)
     except ValueError as error:
         why = error
+    else:
+        return placed
     model, cluster, asked = ModelShape.read(values.word("model")), _cluster(values), _asked_degrees(values)
     for other in _alternatives(asked, cluster.gpus):
         try:
@@ -133,12 +143,6 @@ def exact_placement(values: Values) -> Placement:
     model, cluster = ModelShape.read(values.word("model")), _cluster(values)
     layout = _layout(values, _asked_degrees(values))
     return Placement(model=model, cluster=cluster, layout=layout)
-
-
-def _legal_placement(values: Values) -> Placement:
-    placed = exact_placement(values)
-    _refuse(placed.model, placed.cluster, placed.layout)
-    return placed
 
 
 def _asked_degrees(values: Values) -> Mapping[str, int]:
@@ -203,14 +207,14 @@ def _alternatives(asked: Mapping[str, int], gpus: int) -> Iterator[Mapping[str, 
     """Other degrees: those that change the size of a copy least first, then the batch."""
     copies = [
         dict(zip(("tensor", "pipeline", "context"), degrees, strict=True))
-        for degrees in product(*(_near(asked[name]) for name in ("tensor", "pipeline", "context")))
+        for degrees in product(*(dict.fromkeys((asked[name], *_DEGREES)) for name in ("tensor", "pipeline", "context")))
         if gpus % math.prod(degrees) == 0
     ]
-    copies.sort(key=lambda copy: sum(_far(copy[name], asked[name]) for name in copy))
+    copies.sort(key=lambda copy: sum(abs(math.log2(copy[name] / asked[name])) for name in copy))
     for copy in copies:
         data = gpus // math.prod(copy.values())
         for expert in dict.fromkeys((asked["expert"], _common(asked["expert"], data), 1)):
-            for virtual, micro in product(*(_or_one(asked[name]) for name in ("virtual", "micro"))):
+            for virtual, micro in product(*(dict.fromkeys((asked[name], 1)) for name in ("virtual", "micro"))):
                 whole = data * micro * (copy["pipeline"] if virtual > 1 else 1)
                 for batch in _batches(asked["batch"], whole):
                     yield {**copy, "expert": expert, "virtual": virtual, "micro": micro, "batch": batch}
@@ -221,18 +225,6 @@ def _batches(asked: int, whole: int) -> Sequence[int]:
     up, down = -(-asked // whole) * whole, asked // whole * whole
     near = up if up <= MOST_SEQUENCES else down
     return tuple(dict.fromkeys((asked, near or asked)))
-
-
-def _or_one(degree: int) -> Sequence[int]:
-    return tuple(dict.fromkeys((degree, 1)))
-
-
-def _near(degree: int) -> Sequence[int]:
-    return tuple(dict.fromkeys((degree, *_DEGREES)))
-
-
-def _far(degree: int, asked: int) -> float:
-    return abs(math.log2(degree / asked))
 
 
 def _common(degree: int, data: int) -> int:

@@ -213,7 +213,7 @@ def _as_placed(values: Values, placed: Placement) -> Values:
 
 
 def _neighbors(controls: Sequence[Control], values: Values) -> Iterator[Neighbor]:
-    state = _projection_state(controls, values)
+    state = {one.name: address_text(one, values[one.name]) for one in controls}
     for control in controls:
         for value in _steps(control, values):
             moved = Values(values | {control.name: value})
@@ -225,10 +225,6 @@ def _neighbors(controls: Sequence[Control], values: Values) -> Iterator[Neighbor
             text = address_text(control, value)
             changed = _control_text(control.name, str(value), placed.layout)
             yield Neighbor(run, changed, {**state, control.name: text})
-
-
-def _projection_state(controls: Sequence[Control], values: Values) -> Mapping[str, str]:
-    return {one.name: address_text(one, values[one.name]) for one in controls}
 
 
 def _steps(control: Control, values: Values) -> Iterator[float | str]:
