@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from markupsafe import Markup
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
-from app.core.errors import ContentError, NotFoundError, Problem, nearest
-from app.core.expressions import ExpressionError, fill
+from app.core.errors import NotFoundError, nearest
+from app.core.expressions import fill
 from app.core.translation import SOURCE, Numeral, language, noted, speaking, translate
 from app.core.yaml_file import YamlDocument, read_document
 from app.course.kinds.schema_errors import refuse_faults
@@ -56,20 +56,6 @@ _FORMULA = re.compile(r"\b(?:[a-z_]+)\.(?:[a-z0-9_]+)(?=\()")
 Stripped = Annotated[str, StringConstraints(strip_whitespace=True)]
 
 
-class _ErratumInFile(BaseModel):
-    """An erratum, as written in its file."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
-
-    title: str
-    said: str = Field(min_length=2, max_length=40)
-    claim: Stripped
-    right: Stripped
-    worked: tuple[str, ...]
-    source: str
-    exercises: tuple[str, ...] = ()
-
-
 @dataclass(frozen=True, slots=True)
 class DerivationLine:
     """A line of a derivation: a description, an expression, and its value."""
@@ -84,19 +70,31 @@ class DerivationLine:
         return tuple(dict.fromkeys(_FORMULA.findall(self.expression)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Erratum:
+def _read_line(row: object) -> DerivationLine:
+    """The line that a file has as a *row* of a description, an expression and a unit."""
+    match = _ROW.fullmatch(str(row))
+    if match is None:
+        raise ValueError(f"{row!r} must have the form: description, colon, expression, bar, unit")
+    form = match["form"] or ""
+    slot = f"{{{match['expression']} | {form}}}" if form else f"{{{match['expression']}}}"
+    with speaking(SOURCE):  # it is read once, for every language
+        return DerivationLine(match["says"], match["expression"], Numeral(fill(slot, {}, {})))
+
+
+class Erratum(BaseModel):
     """A wrong or misleading claim in circulation, its words in short, and the correction."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     id: str
     severity: Severity
     title: str
-    said: str
-    claim: str
-    right: str
-    worked: tuple[DerivationLine, ...]
+    said: str = Field(min_length=2, max_length=40)
+    claim: Stripped
+    right: Stripped
+    worked: tuple[Annotated[DerivationLine, BeforeValidator(_read_line)], ...]
     source: str
-    exercises: tuple[str, ...]
+    exercises: tuple[str, ...] = ()
 
 
 @cache
@@ -131,27 +129,10 @@ def errata_of(exercise: str) -> tuple[Erratum, ...]:
 
 
 def _erratum(document: YamlDocument, severity: Severity, key: str) -> Erratum:
-    with refuse_faults(document, document.values[key], _ErratumInFile, (key,)):
-        entry = _ErratumInFile.model_validate(document.values[key])
-    worked = tuple(_errata_line(document, key, index, row) for index, row in enumerate(entry.worked))
-    return Erratum(id=key, severity=severity, **{**entry.model_dump(), "worked": worked})
-
-
-def _errata_line(document: YamlDocument, key: str, index: int, row: str) -> DerivationLine:
-    where = key, "worked", index
-    match = _ROW.fullmatch(row)
-    if match is None:
-        says = f"{row!r} must have the form: description, colon, expression, bar, unit"
-        raise ContentError([document.problem(where, says)])
-    form = match["form"] or ""
-    slot = f"{{{match['expression']} | {form}}}" if form else f"{{{match['expression']}}}"
-    try:
-        with speaking(SOURCE):  # it is read once, for every language
-            value = Numeral(fill(slot, {}, {}))
-        return DerivationLine(match["says"], match["expression"], value)
-    except ExpressionError as error:
-        problem: Problem = document.problem(where, str(error))
-        raise ContentError([problem]) from error
+    written = document.values[key]
+    given = {**written, "id": key, "severity": severity} if isinstance(written, Mapping) else written
+    with refuse_faults(document, written, Erratum, (key,)):
+        return Erratum.model_validate(given)
 
 
 FILE = Path(__file__).parent / "data" / "terms.yaml"

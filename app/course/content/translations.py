@@ -4,7 +4,7 @@ import hashlib
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -301,19 +301,16 @@ def _add(
 ) -> None:
     """Add the translations of the file at *path* to what is *found*."""
     texts = topic_texts(made) if isinstance(made, TopicFile) else exercise_texts(made)
-    for one in _fresh(path, texts, problems):
+    fresh: list[Translation] = []
+    with _collected(problems):
+        fresh += (one for one in translations_of(path, texts) if one.is_fresh)
+    for one in fresh:
         spoken = found.setdefault(one.language, LanguageTexts(one.language))
         with _collected(problems):
             if isinstance(made, TopicFile):
                 spoken.topics[path.parent.name] = (made.title, _topic(document, one))
             else:
                 spoken.exercises[made.id] = translate_exercise(made, document, one)
-
-
-def _fresh(path: Path, texts: Mapping[Where, str], problems: list[Problem]) -> Sequence[Translation]:
-    with _collected(problems):
-        return [one for one in translations_of(path, texts) if one.is_fresh]
-    return ()
 
 
 @contextmanager

@@ -194,34 +194,6 @@ def common_diagnosis(key: str) -> str:
     return localize(_common().get(key, ""))
 
 
-class LocalizedModel(BaseModel):
-    """What has texts in one language, made from an original in English."""
-
-    _language: str = PrivateAttr("en")
-    _kept_keys: dict[str, str] = PrivateAttr(default_factory=dict)  # by those of its wordings
-
-    @property
-    def language(self) -> str:
-        """The language of its texts."""
-        return self._language
-
-    def translates(self, wordings: Mapping[str, str], language: str) -> None:
-        """Note that its texts are in *language*; *wordings* has them by those of the original.
-
-        Mistakes are stored under the keys that they have there.
-        """
-        self._language = language
-        self._kept_keys.update({mistake_key(ours): mistake_key(its) for its, ours in wordings.items()})
-
-    def untold(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
-        """Texts, by their place, that are filled with other values than drawn ones."""
-        yield from ()
-
-    def kept_key(self, key: str) -> str:
-        """The *key* of a wording of this file, as it is stored: in every language the same."""
-        return self._kept_keys.get(key, key)
-
-
 @cache
 def _common() -> dict[str, str]:
     return dict(common_wordings())
@@ -331,10 +303,11 @@ class Variant:
     solution: str
 
 
-class Base(Strict, LocalizedModel, ABC):
+class Base(Strict, ABC):
     """One exercise; everything it shows and every verdict depend on its file and a seed alone.
 
-    Each kind sets the class variables; the rest of the site asks them, never the kind's name.
+    Its texts are in one language, made from an original in English. Each kind sets the class variables; the rest of
+    the site asks them, never the kind's name.
     """
 
     kind_title: ClassVar[str]  # in lists of exercises
@@ -390,11 +363,34 @@ class Base(Strict, LocalizedModel, ABC):
     unmarked: list[str] = Field(
         default_factory=list, description="glossary terms without a tooltip here, since it would give the answer away"
     )
+    _language: str = PrivateAttr("en")
+    _kept_keys: dict[str, str] = PrivateAttr(default_factory=dict)  # by those of its wordings
 
     @model_validator(mode="after")
     def _has_its_parameters(self) -> Self:
         refuse_others(self.from_chapter, self.chapter_parameters, self.where)
         return self
+
+    @property
+    def language(self) -> str:
+        """The language of its texts."""
+        return self._language
+
+    def translates(self, wordings: Mapping[str, str], language: str) -> None:
+        """Note that its texts are in *language*; *wordings* has them by those of the original.
+
+        Mistakes are stored under the keys that they have there.
+        """
+        self._language = language
+        self._kept_keys.update({mistake_key(ours): mistake_key(its) for its, ours in wordings.items()})
+
+    def untold(self) -> Iterator[tuple[Where, str]]:
+        """Texts, by their place, that are filled with other values than drawn ones."""
+        yield from ()
+
+    def kept_key(self, key: str) -> str:
+        """The *key* of a wording of this file, as it is stored: in every language the same."""
+        return self._kept_keys.get(key, key)
 
     @classmethod
     def name(cls) -> str:

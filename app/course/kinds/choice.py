@@ -347,13 +347,10 @@ class LabExercise(QuantityExercise):
             AnswerError: one is missing or cannot be read, or there is something else.
         """
         given, readings = named_answers(answer, [*self.predict, CAUSE], _NO_PREDICTION), {}
-        for name, asked in self.predict.items():
+        for name in self.predict:
             if name not in given:
                 raise AnswerError(translate("{name}: the prediction is empty: enter a number", name=name))
-            try:
-                readings[name] = asked.read(given[name])
-            except AnswerError as error:
-                raise AnswerError(f"{name}: {error}") from error
+            readings[name] = self.read_box(name, given[name])
         return readings
 
     async def grade(self, seed: int, answer: Answer, runner: Runner, learner: str = "") -> Verdict:

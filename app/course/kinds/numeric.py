@@ -18,11 +18,10 @@ from app.core.units import RATIO, Dimension, Reading, check_clear, spelling
 from app.core.units.scales import SCALES
 from app.course.kinds.answer_key import (
     MISTAKES,
-    QUANTITY,
     AnswerKey,
     AskedQuantity,
     Mistake,
-    Sort,
+    QuantityForm,
     keys_of,
     part_sentences,
     telling_figures,
@@ -44,7 +43,7 @@ from app.course.kinds.base import (
     posted_answers,
 )
 from app.course.kinds.common_mistakes import QuestionNumbers
-from app.course.kinds.drawn_values import Draw, UnitName, redraw
+from app.course.kinds.drawn_values import Draw, redraw
 from app.course.sandbox.runner import Runner
 
 _LATER = {"says", "hints", "mistakes", "solution", "elsewhere", "bound", "cause"}  # after an answer
@@ -194,6 +193,17 @@ class QuantityExercise(Base):
     def worked_out(self) -> Sequence[str]:
         """The answers, too, where they have names."""
         return [*super().worked_out, *(name for name in self.asked if name != ONLY)]
+
+    def read_box(self, name: str, text: str) -> Reading:
+        """The quantity that a learner's *text* stands for, in the box called *name*.
+
+        Raises:
+            AnswerError: it is not one; the message has the name.
+        """
+        try:
+            return self.asked[name].read(text)
+        except AnswerError as error:
+            raise AnswerError(f"{name}: {error}") from error
 
     def typed_answers(self, seed: int) -> dict[str, str]:
         """The right value of each box, to twelve figures."""
@@ -354,7 +364,7 @@ class NumericQuestion:
     fields: tuple[Box, ...]
 
 
-class Numeric(QuantityExercise):
+class Numeric(QuantityExercise, QuantityForm):
     """One number with a unit, or several."""
 
     kind_title = noted("Number")
@@ -362,15 +372,7 @@ class Numeric(QuantityExercise):
     only_draws = True
     kind: Literal["numeric"]
     answer: str = Field(default="", description="a formula's name, or an expression")
-    unit: UnitName = Field(default="", description="of a number without a unit: ms, GB, %, or empty")
-    quantity: Sort = Field(default="", description=QUANTITY)
-    tolerance: str = Field(default="1 %", description="0.5 %, 0.3 points, or exact")
-    accept: str = Field(default="", description="a second value: anything between the two is right")
     wrong: dict[str, Mistake] = Field(default_factory=dict, alias="mistakes", description=MISTAKES)
-    parts: dict[str, str] = Field(default_factory=dict, description="what the answer adds up: name: expression")
-    part_names: dict[str, str] = Field(
-        default_factory=dict, description="in a translation: what a part is called there"
-    )
     answers: dict[str, AskedQuantity] = Field(
         default_factory=dict, description="name: one of several answers, instead of answer"
     )
@@ -380,18 +382,8 @@ class Numeric(QuantityExercise):
     def _asks_for_one_thing_or_several(self) -> Self:
         if bool(self.answer) == bool(self.answers):
             raise ValueError("give either one answer, or several under answers")
-        self._asked = self.answers or {
-            ONLY: AskedQuantity(
-                answer=self.answer,
-                unit=self.unit,
-                quantity=self.quantity,
-                tolerance=self.tolerance,
-                accept=self.accept,
-                mistakes=self.wrong,
-                parts=self.parts,
-                part_names=self.part_names,
-            )
-        }
+        form = {name: getattr(self, name) for name in QuantityForm.model_fields}
+        self._asked = self.answers or {ONLY: AskedQuantity(answer=self.answer, mistakes=self.wrong, **form)}
         return self
 
     @cached_property  # looked up twenty times as fast as a private attribute of Pydantic
@@ -537,8 +529,7 @@ class Numeric(QuantityExercise):
     def _given(self, answer: Answer) -> dict[str, str]:
         if not self.answers and isinstance(answer, list):
             raise AnswerError(translate("the answer must be a string"))
-        is_single = isinstance(answer, str) and not self.answers
-        filled = named_answers({ONLY: answer} if is_single else answer, self.asked)
+        filled = named_answers({ONLY: answer} if isinstance(answer, str) and not self.answers else answer, self.asked)
         if not filled:
             raise AnswerError(translate("the answer is empty: enter a number"))
         return filled

@@ -23,7 +23,7 @@ from app.core.simulators.sharding import (
     working_plans,
 )
 from app.core.translation import localize, noted, translate
-from app.core.units import BYTE, Reading, figures, show
+from app.core.units import BYTE, figures, show
 from app.course.kinds.answer_key import AskedQuantity
 from app.course.kinds.base import (
     Answer,
@@ -152,11 +152,6 @@ def whole_count(where: str, value: str | int, drawn: Draw) -> int:
 
 THEN = "; "  # between two moves
 _SAME = 1 + 1e-9
-
-
-def written_plan(plan: Sequence[Move]) -> str:
-    """*plan* as a learner writes it."""
-    return THEN.join(map(str, plan))
 
 
 def read_plan(text: str, task: Resharding, most: int) -> tuple[Move, ...]:
@@ -358,7 +353,7 @@ class Sharding(QuantityExercise):
 
     def right_answer(self, seed: int) -> dict[str, str]:
         """The cheapest plan, and the numbers to twelve figures."""
-        return {PLAN: written_plan(self.plans(seed)[0].moves), **self.typed_answers(seed)}
+        return {PLAN: THEN.join(map(str, self.plans(seed)[0].moves)), **self.typed_answers(seed)}
 
     def reveal(self, seed: int) -> str:
         """The moves of the cheapest plan, and the numbers."""
@@ -377,7 +372,7 @@ class Sharding(QuantityExercise):
         given = {PLAN: "", **named_answers(answer, [PLAN, *self.answers])}
         plan = read_plan(given[PLAN], self.task(seed), MOVES)
         played, keys = play_plan(self.task(seed), plan), self.keys(seed)
-        readings = {name: self._number(name, given[name]) for name in keys if given.get(name)}
+        readings = {name: self.read_box(name, given[name]) for name in keys if given.get(name)}
         refuse_unclear_answers(keys, readings, given)
         parts = {PLAN: self._judge(seed, plan, played)}
         parts |= {
@@ -454,9 +449,3 @@ class Sharding(QuantityExercise):
                 continue
             if self._judge(seed, plan, play_plan(task, plan)).correct:
                 yield Finding(("says", text), "counts as right", "remove it, or narrow `accept`")
-
-    def _number(self, name: str, text: str) -> Reading:
-        try:
-            return self.answers[name].read(text)
-        except AnswerError as error:
-            raise AnswerError(f"{name}: {error}") from error
