@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from packaging.version import Version
-from pydantic import ValidationError
 
 from app.authoring.lint import LintReport, Note, lint
 from app.core.errors import ContentError, InputError, Problem, nearest
@@ -34,7 +33,7 @@ from app.course.content.course import (
 )
 from app.course.content.topic_file import TOPIC_FILE
 from app.course.content.translations import is_translation
-from app.course.kinds.schema_errors import faults
+from app.course.kinds.schema_errors import refuse_faults
 from app.course.sandbox.runner import Runner
 from app.site.web.reference.formulas import document_formula, equation_lines
 
@@ -65,11 +64,8 @@ def prove_formulas(pack: CoursePack, formulas: Mapping[str, Formula]) -> Iterato
 
 def _proofs(path: Path) -> tuple[Mapping[str, Sequence[FormulaProof]], YamlDocument]:
     document = read_document(path)
-    try:
+    with refuse_faults(document, document.values, ProofFile):
         return ProofFile.model_validate(document.values).proofs, document
-    except ValidationError as error:
-        found = faults(error, document.values, ProofFile)
-        raise ContentError([document.problem(*fault) for fault in found]) from error
 
 
 def _troubles(formula: Formula, proofs: Sequence[FormulaProof]) -> Iterator[tuple[str, str]]:

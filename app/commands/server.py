@@ -16,7 +16,7 @@ from fastapi import FastAPI
 from app.commands.processes import Processes, cleaned_up
 from app.core.errors import InputError, UnavailableError
 from app.core.predicting.lines import predict_lines
-from app.course.explorers.configured_states import configured_state
+from app.course.explorers.states import configured_state
 from app.course.sandbox.pool import slots_of
 from app.main import calm_collector, create_app, create_site
 from app.server import metrics

@@ -6,10 +6,9 @@ import pytest
 
 from app.core.errors import ContentError
 from app.core.folders import ROOT
-from app.course.content import chapter_cache
+from app.course.content import course as packs
 from app.course.content.catalog import Catalog, ChapterFolder, read_chapter_folder
-from app.course.content.chapter_cache import ChapterCache
-from app.course.content.course import read_course
+from app.course.content.course import ChapterCache, read_course
 from app.server.config import Settings
 
 CHAPTERS = ("overlap", "testtime")
@@ -34,7 +33,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         names.append(folder.name)
         return read_chapter_folder(folder)
 
-    monkeypatch.setattr(chapter_cache, "read_chapter_folder", noted)
+    monkeypatch.setattr(packs, "read_chapter_folder", noted)
     return names
 
 
@@ -104,7 +103,7 @@ def test_what_else_a_course_depends_on_makes_all_of_it_be_read(
     _, before = _catalog(course, "a formula")
     _, after = _catalog(course, "another")
     assert before != after
-    monkeypatch.setattr(chapter_cache, "version_digest", lambda: "another version")
+    monkeypatch.setattr(packs, "version_digest", lambda: "another version")
     _catalog(course, "another")
     assert read == [*CHAPTERS] * 3
 

@@ -6,10 +6,10 @@ import pytest
 
 from app.core.formulas.presets import MODELS, Layout, ModelShape
 from app.course.explorers.base import Values
-from app.course.explorers.configured_states import configured_state, model_value
 from app.course.explorers.controls import read_controls
-from app.course.explorers.placements import exact_placement
+from app.course.explorers.placements import exact_placement, model_value
 from app.course.explorers.run_fit import FIT
+from app.course.explorers.states import configured_state
 from tests.each import each
 from tests.explorers.test_explorers import explored
 

@@ -10,7 +10,7 @@ from app.core.formulas.memory import memory_budget
 from app.core.formulas.presets import GPUS, Layout, ModelShape
 from app.core.units import SECOND
 from app.course.explorers import EXPLORERS, ExplorerOutput, KeyFigure, Values, address_text, read_controls
-from app.course.explorers.explorer_translation import describe_change, with_ghosts
+from app.course.explorers.base import describe_change, with_ghosts
 from app.course.explorers.projection import MOST, project_run
 from app.course.explorers.published_runs import DEEPSEEK, LLAMA, RUNS, ExplorableRun
 from app.course.explorers.run_fit import FIT

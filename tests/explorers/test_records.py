@@ -7,8 +7,8 @@ from app.core.formulas.presets import Cluster, Layout, ModelShape
 from app.course.explorers.base import Values
 from app.course.explorers.controls import read_controls
 from app.course.explorers.placements import placement
-from app.course.explorers.records import state_of_records
 from app.course.explorers.run_fit import FIT
+from app.course.explorers.states import state_of_records
 from tests.each import each
 
 SHOWN = [

@@ -188,3 +188,13 @@ def test_a_name_that_does_not_resolve_is_said() -> None:
 def test_a_missing_field_is_said() -> None:
     with pytest.raises(UnavailableError, match="idp answered without its token_endpoint"):
         text_in({"token_endpoint": 3}, "token_endpoint", "idp")
+
+
+def test_the_addresses_of_a_host_are_tried_in_the_order_of_the_system_and_once_each() -> None:
+    async def resolved() -> Sequence[str]:
+        loop = asyncio.get_running_loop()
+        known = [("", "", "", "", (address, 443)) for address in ("9.9.9.9", "1.1.1.1", "9.9.9.9")]
+        loop.getaddrinfo = lambda *_, **__: asyncio.sleep(0, known)  # type: ignore[method-assign]
+        return await resolve("example.org", 443)
+
+    assert asyncio.run(resolved()) == ["9.9.9.9", "1.1.1.1"]

@@ -230,3 +230,15 @@ def test_a_provider_is_asked_about_itself_once_an_hour_and_may_be_down_for_a_day
     assert [asks(3601), asks(10), asks(31)] == [1, 0, 1]
     moment[0] += 86_400
     assert isinstance(failing(descriptions.of(CAMPUS)), UnavailableError)
+
+
+def test_a_provider_inside_is_used_where_the_settings_allow_its_host(monkeypatch: pytest.MonkeyPatch) -> None:
+    about = ABOUT | {"authorization_endpoint": "http://idp.campus.test/auth"}
+    for allowed in ("idp.campus.test", ""):
+        monkeypatch.setattr("app.classes.federation.http_client.Outgoing", lambda _: Service(about))
+        made = Federation(settings(f"Campus={ISSUER},id,hush", private_hosts=allowed), create_engine("sqlite://"))
+        beginning = made.sign_ins.begin(CAMPUS, Flight.begin("campus", "/"), BACK, afresh=False)
+        if allowed:
+            assert asyncio.run(beginning).startswith("http://idp.campus.test/auth?")
+        else:
+            assert "https://" in str(failing(beginning))

@@ -161,3 +161,23 @@ def test_a_large_batch_is_a_few_small_ones(batch: int) -> None:
     figure = ExerciseFigure(draws="small-and-large-step", **{"with": {"base": 256, "batch": batch}})
     with pytest.raises(ValueError, match="2 to 32 times"):
         illustrate(figure, NOTHING_DRAWN)
+
+
+@pytest.mark.parametrize(
+    ("draws", "given", "says"),
+    [
+        ("nodes", {"nodes": 0}, "nodes must be at least 1, not 0"),
+        ("nodes", {"nodes": 2.5}, "nodes must be a whole number, not 2.5"),
+        ("nodes", {"nodes": 2, "ranks": -1}, "ranks must be at least 0, not -1"),
+        ("answers", {"lengths": "100, 0"}, "lengths must be at least 1, not 0"),
+        ("bits", {"exponent": 8, "fraction": -1}, "fraction must be at least 0, not -1"),
+    ],
+)
+def test_a_figure_counts_whole_things(draws: str, given: dict[str, str | float], says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        illustrate(ExerciseFigure(draws=draws, **{"with": given}), NOTHING_DRAWN)
+
+
+@pytest.mark.parametrize(("draws", "given"), [("nodes", {"nodes": 1, "ranks": 0}), ("bits", {"exponent": 8})])
+def test_a_figure_of_the_fewest_things_is_drawn(draws: str, given: dict[str, str | float]) -> None:
+    assert illustrate(ExerciseFigure(draws=draws, **{"with": given}), NOTHING_DRAWN).title

@@ -236,3 +236,25 @@ def test_a_mistake_without_a_value_at_some_point_is_told_all_the_same(
         verdict = loop.run_until_complete(exercise.grade(seed, "P * o / (M - (w + g) * P)", runner))
         assert not verdict.correct
         assert verdict.mistake
+
+
+@pytest.mark.parametrize("seed", [0, 1, 7])
+def test_the_counterexample_is_true_where_it_is_said(catalog: Catalog, grade: Grade, seed: int) -> None:
+    exercise = catalog.exercise(VOLUME)
+    assert isinstance(exercise, Expression)
+    says = grade("S", seed=seed).feedback[0]
+    names = next(one for one in exercise.points(seed) if evaluate("S", one) != evaluate(exercise.answer, one))
+    where = ", ".join(f"{name} = {quantity}" for name, quantity in names.items())
+    assert says.startswith(f"For {where} your formula gives ")
+
+
+def test_every_text_of_the_file_has_its_place_in_it(catalog: Catalog) -> None:
+    exercise = catalog.exercise(VOLUME)
+    assert isinstance(exercise, Expression)
+    places = dict(exercise.texts())
+    assert {where[1]: text for where, text in places.items() if where[0] == "mistakes"} == {
+        expression: mistake.says for expression, mistake in exercise.wrong.items()
+    }
+    assert {where[1:]: text for where, text in places.items() if where[0] == "symbols"} == {
+        (name, "says"): symbol.says for name, symbol in exercise.symbols.items()
+    }

@@ -10,7 +10,9 @@ from pydantic import TypeAdapter, ValidationError
 
 from app.core.errors import UnavailableError
 from app.course.content.catalog import Catalog
+from app.course.kinds import Finding
 from app.course.kinds.base import Verdict
+from app.course.kinds.code.adequacy import Contest
 from app.course.kinds.code.argument_classes import read_kind
 from app.course.kinds.code.buggy_line import BuggyLine
 from app.course.kinds.code.calls import Argument, outcome_sentence, plain_argument, python, round_result
@@ -271,10 +273,14 @@ def test_a_boundary_that_no_call_meets_is_found(catalog: Catalog, runner: Runner
     """A failure at the moment at which the work is done: `<` and `<=` differ there alone."""
     exercise = function(catalog, "checkpoints/write-the-replay")
     kept = [row for row in exercise.always if row[-1] not in ([110], [45], [0])]
-    found = loop.run_until_complete(changed(exercise, always=kept)._prove_boundaries(runner))
+
+    def findings(one: Function) -> list[Finding]:
+        return loop.run_until_complete(one.contest().boundary_findings(one.makes_sense, runner))
+
+    found = findings(changed(exercise, always=kept))
     (cure,) = (one.cure for one in found if "boundary of `failure >= now + work - done" in one.says)
     assert cure == "add to always: [100, 40, 5, 10, [110]]"
-    assert loop.run_until_complete(exercise._prove_boundaries(runner)) == []
+    assert findings(exercise) == []
 
 
 def test_true_is_not_one(catalog: Catalog, runner: Runner, loop: Loop) -> None:
@@ -459,3 +465,20 @@ def test_an_argument_is_a_list_of_lists_of_lists_with_texts_and_no_deeper() -> N
     assert python(plain_argument(rows)) == "[[[7, 'all_gather', 8000.0, True]], []]"
     with pytest.raises(ValidationError):
         reads.validate_python([[[[7]]]])
+
+
+def test_two_wrong_programs_that_no_call_of_every_seed_tells_apart_are_named(runner: Runner, loop: Loop) -> None:
+    late = "def f(n):\n    return n + (2 if n > 5 else 1)\n"
+    contest = Contest(
+        entry="f",
+        right="def f(n):\n    return n\n",
+        wrong=["def f(n):\n    return n + 1\n", late],
+        arguments={"n": [1, 2, 6, 7]},
+        always=[[1], [2]],
+        places=range(4),
+        floats=False,
+    )
+    says = [one.says for one in loop.run_until_complete(contest.findings(runner))]
+    assert says[0] == "no call made at every seed tells wrong program 1 from 0"
+    told = replace(contest, always=[[1], [6]])
+    assert not any("wrong program" in one.says for one in loop.run_until_complete(told.findings(runner)))

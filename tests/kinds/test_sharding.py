@@ -1,6 +1,8 @@
 """Sharding plans: the player against counts made elsewhere, and the verdicts on plans."""
 
 import asyncio
+import json
+import re
 from collections.abc import Callable, Mapping
 from itertools import product as every
 
@@ -14,8 +16,18 @@ from app.course.content.catalog import Catalog
 from app.course.illustrations.grids import played_sketch
 from app.course.kinds import Verdict
 from app.course.kinds.base import Answer
-from app.course.kinds.sharding import in_jax, placements, read_layout, read_plan, task_of, tolerated_bytes, trouble_of
+from app.course.kinds.sharding import (
+    Sharding,
+    in_jax,
+    placements,
+    read_layout,
+    read_plan,
+    task_of,
+    tolerated_bytes,
+    trouble_of,
+)
 from app.course.sandbox.runner import Runner
+from app.site.web.exercise.views import view_of
 from tests.each import each
 from tests.oracles.collectives import all_to_all, ring_all_gather, ring_all_reduce, ring_reduce_scatter
 
@@ -216,3 +228,10 @@ def test_what_a_plan_did_is_drawn_beside_its_verdict(catalog: Catalog, client: T
     part = client.post(f"/exercises/{exercise.id}", data=fields, headers={"X-Fragment": "1"})
     assert "Right" in part.text
     assert "<svg" in part.text
+
+
+def test_an_earlier_answer_is_told_under_the_titles_of_its_parts(catalog: Catalog) -> None:
+    exercise = catalog.exercise("algebra/summed-dimension")
+    assert isinstance(exercise, Sharding)
+    told = list(view_of(exercise).told(exercise, 0, json.dumps({"plan": "multiply", "gone": "3"})))
+    assert [re.sub("<[^>]+>", "", line) for line in told] == ["Plan: multiply", "gone: 3"]

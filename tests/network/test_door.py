@@ -246,6 +246,13 @@ def test_pages_may_be_in_frames_of_ours_where_they_are() -> None:
     for framed, frames in ((True, "'self'"), (False, "'none'")):
         policy = through(inside, framed=framed).headers["content-security-policy"]
         assert f"; frame-src {frames}; frame-ancestors {frames}; " in policy
+
+    async def framed_elsewhere(request: Request) -> Response:
+        let_frame(request, ["https://lms.example/course", "https://LMS.example:8443"])
+        return Response()
+
+    policy = through(Starlette(routes=[Route("/", framed_elsewhere)]), framed=True).headers["content-security-policy"]
+    assert "; frame-src 'self'; frame-ancestors https://lms.example https://lms.example:8443; " in policy
     program = through(inside, owns=lambda path: True).headers["content-security-policy"]
     assert program == "default-src 'none'; frame-ancestors 'none'; base-uri 'none'"
 

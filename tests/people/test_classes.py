@@ -11,6 +11,7 @@ from app.classes.people.classes import (
     classes_of,
     create_class,
     enroll,
+    join_as_new,
     join_code_of,
     member_of_seat_code,
     members_of,
@@ -25,7 +26,8 @@ from app.classes.people.members import change_role, new_seat_codes, remove_membe
 from app.classes.people.persons import group_code, new_person, random_code, read_code
 from app.core.errors import InputError, NotFoundError
 from app.course.kinds import SEEDS
-from app.server.db.people import IdentityRow, MemberRow
+from app.server.db.people import IdentityRow, MemberRow, PersonRow
+from app.server.db.tables import now
 
 SECRET = "a secret of tests"
 
@@ -52,6 +54,7 @@ def test_a_code_has_forty_bits_and_is_read_however_it_is_typed() -> None:
 
 def test_a_variant_is_the_same_everywhere_and_differs_by_person_assignment_and_exercise() -> None:
     seed = variant_seed(SECRET, 1, "a/b", "ada")
+    assert (seed, variant_seed(SECRET, 1, "a/b")) == (540_994_157, 1_508_279_013)  # as in stored answers
     assert variant_seed(SECRET, 1, "a/b", "ada") == seed
     others = [
         variant_seed(SECRET, 1, "a/b", "alan"),
@@ -182,3 +185,18 @@ def test_classes_are_listed_newest_first_without_those_that_were_left(session: S
     remove_members(session, third, [ada])
     found = [(row.name, role) for row, role in classes_of(session, ada)]
     assert found == [("Two", Role.ASSISTANT), ("One", Role.STUDENT)]
+
+
+def test_a_form_that_is_sent_twice_makes_one_person_unless_the_first_is_deleted(session: Session) -> None:
+    row = create_class(session, SECRET, "Ring")
+
+    people = [number_of(one) for one in session.exec(select(PersonRow)).all()]
+    join_as_new(session, SECRET, row, "Ada", "form")
+    join_as_new(session, SECRET, row, "Ada", "form")
+    (made,) = (one for one in session.exec(select(PersonRow)).all() if number_of(one) not in people)
+    made.deleted = now()
+    session.add(made)
+    join_as_new(session, SECRET, row, "Ada", "form")
+    names = [one.name for one in session.exec(select(PersonRow)).all() if one.deleted is None]
+    assert names == ["Ada"]
+    assert len(session.exec(select(PersonRow)).all()) == len(people) + 2

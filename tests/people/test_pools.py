@@ -14,10 +14,12 @@ from app.classes.people.assignments import (
     Assignment,
     AssignmentEntry,
     ExercisePool,
+    assignment_numbered,
     assignment_with,
     assignments_of,
     change_assignment,
     create_assignment,
+    entries_in_pools,
 )
 from app.classes.people.classes import Member, create_class, enroll, members_of, number_of
 from app.classes.people.counted_answers import Drawings, given_in, variant_seed
@@ -26,7 +28,7 @@ from app.classes.people.gradebook import Override, cells_of, overall_percent, ov
 from app.classes.people.persons import new_person
 from app.classes.people.policy import Policy
 from app.classes.people.work import veils, works_at
-from app.core.errors import InputError
+from app.core.errors import InputError, NotFoundError
 from app.server.db.people import OverrideRow
 from app.server.db.tables import AttemptRow
 from app.site.members import SignedIn
@@ -233,3 +235,20 @@ def test_the_version_changes_with_the_pools(session: Session) -> None:
         versions.add(assignment_with(session, one.id).version)
     assert len(versions) == 3
     assert {entry.pool for entry in assignment_with(session, one.id).entries} == {0}
+
+
+def test_entries_that_are_sent_again_keep_their_pools_and_what_is_drawn(session: Session) -> None:
+    class_id, _ = room(session, 0)
+    stored = assigned(session, class_id)
+    sent = [replace(one, pool=0) for one in stored.entries]
+    assert entries_in_pools(sent, stored) == ([*stored.entries], [2])
+    assert entries_in_pools(sent[:1], stored) == ([FIXED], [])
+
+
+def test_an_assignment_is_found_by_its_own_number_alone(session: Session) -> None:
+    class_id, _ = room(session, 0)
+    first, second = assigned(session, class_id), assigned(session, class_id)
+    assert assignment_numbered([first, second], second.id) == second
+    for number in (0, first.id):
+        with pytest.raises(NotFoundError, match=f"no assignment {number}"):
+            assignment_numbered([second], number)

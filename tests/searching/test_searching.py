@@ -236,3 +236,15 @@ def test_with_a_stack_times_are_those_that_are_predicted(name: str) -> None:
         assert one.mfu == pytest.approx(predicted.utilization, rel=1e-9)
         assert one.memory == pytest.approx(predicted.allocated, rel=1e-9)
     assert found.top[0].step_time != pytest.approx(plain.top[0].step_time, rel=1e-3)
+
+
+def test_a_layout_that_needs_all_of_a_gpu_fits_and_with_a_byte_less_it_does_not() -> None:
+    cluster = replace(CLUSTERS["DGX-H100"], gpu=ROOMY, gpus=4, gpus_per_node=2)
+    space = Space(model=MODELS[0], cluster=cluster, batch=4, sequence=512, fixed=fixed_fields([]))
+    least = min(one.memory for one in find_layouts(space, top=1000).top)
+
+    def needed(room: float) -> list[float]:
+        smaller = replace(cluster, gpu=replace(ROOMY, memory=room))
+        return [one.memory for one in find_layouts(replace(space, cluster=smaller), top=1).top]
+
+    assert (needed(least), needed(least - 1)) == ([least], [])

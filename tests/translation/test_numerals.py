@@ -98,9 +98,12 @@ def test_a_number_is_the_same_whatever_is_spoken_when_it_is_shown(value: float, 
 
 def test_the_description_of_the_bill_is_in_the_language() -> None:
     with speaking("de"):
-        days, sum_of_money = show(66.4 * 86400, SECOND, 3), show(914_000, DOLLAR)
-        described = bill_drawing([("Lauf", days), ("Strom", sum_of_money)]).summary
-    assert described == f"Lauf: 66,4 Tage, Strom: 914{THIN}000 $"
+        bill = bill_drawing(("Lauf", 6e24), gpus=1000, used=0.4, time=66.4 * 86400, price=2.0, power=(700.0, 5.0))
+        described = bill.summary
+    assert described == (
+        f"Lauf: 6e24 FLOP, 1{THIN}000 GPUs bei 40 %: 66,4 Tage, GPU-Stunden: 1{THIN}594{THIN}000, Miete zu 2 $ pro Stunde: "
+        f"3,19 Mio. $, Energie bei 700 W: 1,12 GWh, Davon Strom bei 5 ¢/kWh: 55{THIN}800 $"
+    )
 
 
 @each(

@@ -90,6 +90,14 @@ def test_a_language_in_the_address_stays_for_the_visit(client: TestClient) -> No
     assert lang(client.get("/labs", headers=GERMAN).text) == "en"  # what is chosen goes first
 
 
+def test_a_form_that_names_a_language_in_its_address_changes_none_of_the_visit(client: TestClient) -> None:
+    answer = client.post("/nowhere?lang=de")
+    assert (answer.status_code, lang(answer.text)) == (404, "de")
+    assert "visit-language" not in client.cookies
+    assert lang(client.get("/nowhere?lang=de").text) == "de"
+    assert client.cookies["visit-language"] == "de"
+
+
 def test_who_chooses_a_language_stays_at_the_same_address(client: TestClient) -> None:
     """In the one that was chosen, also where the address asks for another."""
     page = client.get("/explore/ring?lang=de&ranks=5&show=1").text

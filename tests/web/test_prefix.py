@@ -11,6 +11,7 @@ from fastapi.testclient import TestClient
 from app.classes.federation.lti.tool import _description, tool_address
 from app.main import create_app
 from app.server.config import Settings
+from app.server.config.visits import prefix_of
 from app.server.network.prefix import prefix_addresses
 from app.site.web.frame.assets import assets
 from tests.client import Client
@@ -21,6 +22,13 @@ PREFIX = "/teach/wallclock"
 HTTPS = {"Host": "example.org"}
 EXERCISE = PAGES["numeric"]
 _ADDRESS = re.compile(r"""[\s"'](?:href|src|srcset|action|formaction|poster)=["']?([^"'\s>]+)""")
+
+
+@pytest.mark.parametrize(
+    ("url", "prefix"), [(URL, PREFIX), (f"{URL}/", PREFIX), ("https://example.org", ""), ("https://example.org/", "")]
+)
+def test_a_prefix_is_the_path_of_the_address_without_a_slash_at_its_end(url: str, prefix: str) -> None:
+    assert prefix_of(url) == prefix
 
 
 @pytest.fixture(scope="module")

@@ -249,7 +249,10 @@ def _arranged(folders: Mapping[str, Topic], by_id: Mapping[str, Exercise], outli
     taken = {name for names in paths.values() for name in names} | outline.retired.keys()
     for place, (chapter, names) in enumerate(paths.items(), start=1):
         ours = [folders[chapter], *(folders[n] for n, home in homes.items() if home == chapter != n and n in folders)]
-        rest = sorted((e for topic in ours for e in topic.exercises if e.id not in taken), key=_bank_place)
+        rest = sorted(
+            (e for topic in ours for e in topic.exercises if e.id not in taken),
+            key=lambda one: (one.position, one.level, one.id),
+        )
         path = [*(by_id[name] for name in names), *(one for one in rest if one.core)]
         needs = dict.fromkeys(homes.get(need, need) for topic in ours for need in topic.needs)
         joined = replace(
@@ -265,10 +268,6 @@ def _arranged(folders: Mapping[str, Topic], by_id: Mapping[str, Exercise], outli
     for name, topic in folders.items():
         if homes.get(name) is None:
             yield replace(topic, exercises=tuple(one for one in topic.exercises if one.id not in taken))
-
-
-def _bank_place(exercise: Exercise) -> tuple[float, int, str]:
-    return exercise.position, exercise.level, exercise.id
 
 
 def _by_id(topics: Iterable[Topic]) -> dict[str, Exercise]:
@@ -353,17 +352,12 @@ def _topic(folder: Path, earlier: Topic | None, chapter: ChapterFolder, problems
     file = chapter.topic
     if file is None:
         return None
-    return Topic(
+    topic = Topic(
         id=folder.name,
         title=file.title,
         position=file.position,
         summary=file.summary,
-        opening=file.opening,
-        closing=file.closing,
         exercises=tuple(exercises),
-        facts=tuple(file.facts),
-        figures=tuple(file.figures),
-        questions=tuple(file.questions),
         needs=tuple(file.needs),
         routes=tuple(file.routes),
         placement=f"{folder.name}/{file.placement}" if file.placement else "",
@@ -371,6 +365,7 @@ def _topic(folder: Path, earlier: Topic | None, chapter: ChapterFolder, problems
         on_path=frozenset(one.id for one in exercises if one.core),
         files=((folder.name, file),),
     )
+    return _with_texts(topic, [file])
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The course: the chapters of every source, and the packs that bring them."""
+"""The course: the packs that bring chapters, their formulas, and what was read of them before."""
 
 import hashlib
 import os
@@ -16,19 +16,73 @@ from typing import Annotated, Literal
 
 from packaging.specifiers import InvalidSpecifier, SpecifierSet
 from packaging.version import InvalidVersion, Version
-from pydantic import AfterValidator, Field, ValidationError
+from pydantic import AfterValidator, Field
 
 from app.core.errors import ContentError, InputError, Problem, nearest
 from app.core.folders import ROOT
 from app.core.formulas import FORMULAS, MODULES, formula_of
-from app.core.yaml_file import YamlDocument, read_document
-from app.course.content.catalog import Catalog, Topic
-from app.course.content.chapter_cache import ChapterCache
+from app.core.yaml_file import LARGEST, YamlDocument, read_document
+from app.course.content.catalog import Catalog, ChapterFolder, Topic, read_chapter_folder
 from app.course.kinds import Exercise
 from app.course.kinds.base import Strict
-from app.course.kinds.schema_errors import faults
-from app.server.cache import joint_digest
+from app.course.kinds.schema_errors import refuse_faults
+from app.server.cache import CacheFile, joint_digest, version_digest
 from app.server.config import Settings
+
+_NAMED = 16  # digits of the name of a file
+
+
+class ChapterCache:
+    """The chapters in *folders*, kept in a file of *cache*; *context* is what else they depend on."""
+
+    def __init__(self, cache: Path, folders: Sequence[Path], context: str) -> None:
+        courses = joint_digest(*(os.path.abspath(folder) for folder in folders))
+        self._file = CacheFile(cache, f"chapters-{courses[:_NAMED]}")
+        self._key = joint_digest(version_digest(), context, courses)
+        self._known: dict[str, tuple[str, ChapterFolder]] = self._file.load(self._key) or {}
+        self._found: dict[str, tuple[str, ChapterFolder]] = {}
+
+    def read(self, folder: Path) -> ChapterFolder:
+        """What is in *folder*, as it was read before if no file in it has changed since."""
+        digest, name = _folder_digest(folder), str(folder)
+        known, chapter = self._known.get(name, ("", None))
+        if chapter is None or known != digest or not digest:
+            chapter = read_chapter_folder(folder)
+        self._found[name] = (digest, chapter)
+        return chapter
+
+    def store(self) -> None:
+        """Keep what was read, unless all of it was there before."""
+        if {name: one[0] for name, one in self._found.items()} != {name: one[0] for name, one in self._known.items()}:
+            self._file.store(self._key, self._found)
+
+    def digest(self, folders: Sequence[Path]) -> str:
+        """A digest of all files of the course: the chapters, and what is beside them in *folders*."""
+        beside = (_folder_digest(folder) for folder in folders)
+        return joint_digest(self._key, *beside, *(name + digest for name, (digest, _) in self._found.items()))
+
+
+def _folder_digest(folder: Path) -> str:
+    """A digest of the names in *folder*, and of the content of files; empty, if one cannot be read."""
+    digest = hashlib.sha256()
+    try:
+        with os.scandir(folder) as found:
+            for entry in sorted(found, key=lambda entry: entry.name):
+                digest.update(f"{entry.name}\n{_file_digest(entry)}\n".encode())
+    except OSError:
+        return ""
+    return digest.hexdigest()
+
+
+def _file_digest(entry: os.DirEntry[str]) -> str:
+    """A digest of a file, by its time if it is larger than what is read; of another thing, its mode."""
+    status = entry.stat()
+    if not stat.S_ISREG(status.st_mode):
+        return str(status.st_mode)
+    if status.st_size > LARGEST:
+        return f"{status.st_size} {status.st_mtime_ns}"
+    return hashlib.sha256(Path(entry.path).read_bytes()).hexdigest()
+
 
 PACK_FILE = "pack.yaml"
 
@@ -123,11 +177,8 @@ def read_pack(folder: Path) -> CoursePack:
     if not os.path.lexists(path):
         return CoursePack(folder, chapters)
     document = read_document(path)
-    try:
+    with refuse_faults(document, document.values, PackFile):
         file = PackFile.model_validate(document.values)
-    except ValidationError as error:
-        found = faults(error, document.values, PackFile)
-        raise ContentError([document.problem(*fault) for fault in found]) from error
     pack = CoursePack(folder, chapters, file, document)
     if not SpecifierSet(file.needs).contains(installed("wallclock"), prereleases=True):
         says = f"needs: this is Wallclock {installed('wallclock')}, and it needs {file.needs}"
@@ -298,17 +349,6 @@ def is_agreed(settings: Settings, pack: CoursePack, files: Sequence[FormulaSourc
     return f"{name}@{files_digest(files)}" in settings.pack_code or pack.folder.resolve() in folders
 
 
-def refused_formulas(pack: CoursePack, files: Sequence[FormulaSource]) -> Problem:
-    """The problem of formulas that nobody has agreed to."""
-    name = pack.file.name if pack.file else ""
-    return Problem(
-        pack.formulas,
-        1,
-        f"{_CALM}: they are loaded only if you agree",
-        f"read them, then set WALLCLOCK_PACK_CODE={name}@{files_digest(files)}",
-    )
-
-
 def load_pack_formulas(pack: CoursePack, files: Sequence[FormulaSource]) -> Mapping[str, FunctionType]:
     """The formulas in *files*, by name; this runs them.
 
@@ -423,7 +463,10 @@ def _agreed(settings: Settings, pack: CoursePack) -> Mapping[str, FunctionType]:
     """The formulas of *pack*, to which the operator must have agreed."""
     files = sources_of(pack)
     if files and not is_agreed(settings, pack, files):
-        raise ContentError([refused_formulas(pack, files)])
+        says = f"{_CALM}: they are loaded only if you agree"
+        name = pack.file.name if pack.file else ""
+        cure = f"read them, then set WALLCLOCK_PACK_CODE={name}@{files_digest(files)}"
+        raise ContentError([Problem(pack.formulas, 1, says, cure)])
     return load_pack_formulas(pack, files)
 
 
@@ -479,7 +522,8 @@ def _arranged_by(catalog: Catalog, pack: CoursePack) -> Catalog:
     """*catalog* as the pack.yaml of *pack* alone says; to hide all is to hide the built-in ones."""
     if pack.file is None:
         return catalog
-    hides = _chapters(BUILT_IN) if pack.file.hide == "all" else frozenset(pack.file.hide)
+    built_in = (file.parent.name for file in BUILT_IN.glob("*/topic.yaml"))
+    hides = frozenset(built_in if pack.file.hide == "all" else pack.file.hide)
     listed, hidden = [], [*catalog.hidden]
     for topic in catalog.topics:
         kept = tuple(_kept(catalog, topic, pack.file.pick, hides))
@@ -487,7 +531,7 @@ def _arranged_by(catalog: Catalog, pack: CoursePack) -> Catalog:
             hidden.append(topic)
             topic = replace(topic, exercises=kept)
         if kept:
-            listed.append(_renamed(topic, pack.file.names))
+            listed.append(replace(topic, title=pack.file.names.get(topic.id, topic.title)))
     places = {name: place for place, name in enumerate(pack.file.order)}
     listed.sort(key=lambda topic: min(places.get(name, len(places)) for name in topic.folders))
     return replace(catalog, topics=tuple(listed), hidden=tuple(hidden))
@@ -509,11 +553,3 @@ def _kept(
             yield exercise
     listed = {one.id for one in topic.exercises}
     yield from (catalog.by_id[name] for name in sorted(picked - listed))  # retired since
-
-
-def _chapters(folder: Path) -> frozenset[str]:
-    return frozenset(file.parent.name for file in folder.glob("*/topic.yaml"))
-
-
-def _renamed(topic: Topic, names: Mapping[str, str]) -> Topic:
-    return replace(topic, title=names[topic.id]) if topic.id in names else topic

@@ -8,27 +8,13 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from markupsafe import Markup
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstraints
 
-from app.core.errors import ContentError, NotFoundError, Problem, nearest
-from app.core.expressions import ExpressionError, fill
+from app.core.errors import NotFoundError, nearest
+from app.core.expressions import fill
 from app.core.translation import SOURCE, Numeral, language, noted, speaking, translate
-from app.core.yaml_file import KeyPath, YamlDocument, read_document
-from app.course.kinds.schema_errors import faults
-
-
-def refusal_of(
-    document: YamlDocument, error: ValidationError, model: type[BaseModel], where: KeyPath = ()
-) -> ContentError:
-    """Every problem of the values at *where* in a file, which *model* refused."""
-    values: object = document.values
-    for part in where:
-        values = values[part] if isinstance(values, Mapping) else {}
-    given = values if isinstance(values, Mapping) else {}
-    return ContentError(
-        [document.problem((*where, *inside), says, cure) for inside, says, cure in faults(error, given, model)]
-    )
-
+from app.core.yaml_file import YamlDocument, read_document
+from app.course.kinds.schema_errors import refuse_faults
 
 _FILE = Path(__file__).parent / "data" / "questions.yaml"
 
@@ -50,10 +36,8 @@ def question_file() -> QuestionFile:
         ContentError: the file is not valid.
     """
     document = read_document(_FILE)
-    try:
+    with refuse_faults(document, document.values, QuestionFile):
         return QuestionFile.model_validate(document.values)
-    except ValidationError as error:
-        raise refusal_of(document, error, QuestionFile) from error
 
 
 def questions_of(page: str) -> tuple[str, ...]:
@@ -72,20 +56,6 @@ _FORMULA = re.compile(r"\b(?:[a-z_]+)\.(?:[a-z0-9_]+)(?=\()")
 Stripped = Annotated[str, StringConstraints(strip_whitespace=True)]
 
 
-class _ErratumInFile(BaseModel):
-    """An erratum, as written in its file."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
-
-    title: str
-    said: str = Field(min_length=2, max_length=40)
-    claim: Stripped
-    right: Stripped
-    worked: tuple[str, ...]
-    source: str
-    exercises: tuple[str, ...] = ()
-
-
 @dataclass(frozen=True, slots=True)
 class DerivationLine:
     """A line of a derivation: a description, an expression, and its value."""
@@ -100,19 +70,31 @@ class DerivationLine:
         return tuple(dict.fromkeys(_FORMULA.findall(self.expression)))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Erratum:
+def _read_line(row: object) -> DerivationLine:
+    """The line that a file has as a *row* of a description, an expression and a unit."""
+    match = _ROW.fullmatch(str(row))
+    if match is None:
+        raise ValueError(f"{row!r} must have the form: description, colon, expression, bar, unit")
+    form = match["form"] or ""
+    slot = f"{{{match['expression']} | {form}}}" if form else f"{{{match['expression']}}}"
+    with speaking(SOURCE):  # it is read once, for every language
+        return DerivationLine(match["says"], match["expression"], Numeral(fill(slot, {}, {})))
+
+
+class Erratum(BaseModel):
     """A wrong or misleading claim in circulation, its words in short, and the correction."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     id: str
     severity: Severity
     title: str
-    said: str
-    claim: str
-    right: str
-    worked: tuple[DerivationLine, ...]
+    said: str = Field(min_length=2, max_length=40)
+    claim: Stripped
+    right: Stripped
+    worked: tuple[Annotated[DerivationLine, BeforeValidator(_read_line)], ...]
     source: str
-    exercises: tuple[str, ...]
+    exercises: tuple[str, ...] = ()
 
 
 @cache
@@ -147,29 +129,10 @@ def errata_of(exercise: str) -> tuple[Erratum, ...]:
 
 
 def _erratum(document: YamlDocument, severity: Severity, key: str) -> Erratum:
-    try:
-        entry = _ErratumInFile.model_validate(document.values[key])
-    except ValidationError as error:
-        raise refusal_of(document, error, _ErratumInFile, (key,)) from error
-    worked = tuple(_errata_line(document, key, index, row) for index, row in enumerate(entry.worked))
-    return Erratum(id=key, severity=severity, **{**entry.model_dump(), "worked": worked})
-
-
-def _errata_line(document: YamlDocument, key: str, index: int, row: str) -> DerivationLine:
-    where = key, "worked", index
-    match = _ROW.fullmatch(row)
-    if match is None:
-        says = f"{row!r} must have the form: description, colon, expression, bar, unit"
-        raise ContentError([document.problem(where, says)])
-    form = match["form"] or ""
-    slot = f"{{{match['expression']} | {form}}}" if form else f"{{{match['expression']}}}"
-    try:
-        with speaking(SOURCE):  # it is read once, for every language
-            value = Numeral(fill(slot, {}, {}))
-        return DerivationLine(match["says"], match["expression"], value)
-    except ExpressionError as error:
-        problem: Problem = document.problem(where, str(error))
-        raise ContentError([problem]) from error
+    written = document.values[key]
+    given = {**written, "id": key, "severity": severity} if isinstance(written, Mapping) else written
+    with refuse_faults(document, written, Erratum, (key,)):
+        return Erratum.model_validate(given)
 
 
 FILE = Path(__file__).parent / "data" / "terms.yaml"
@@ -207,10 +170,8 @@ def terms() -> Mapping[str, Term]:
     document = read_document(FILE)
     found = {}
     for key, values in document.values.items():
-        try:
+        with refuse_faults(document, values, Term, (key,)):
             found[key] = Term.model_validate(values)
-        except ValidationError as error:
-            raise refusal_of(document, error, Term, (key,)) from error
     ordered = sorted(found.items(), key=lambda pair: pair[1].term.removeprefix("the ").casefold())
     return dict(ordered)
 

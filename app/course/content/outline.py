@@ -4,14 +4,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from pydantic import Field, ValidationError
+from pydantic import Field
 
 from app.core.errors import ContentError, Problem, nearest
 from app.core.yaml_file import YamlDocument, read_document
 from app.course.content.translations import merge_texts, translations_of
 from app.course.kinds import Where
 from app.course.kinds.base import Strict
-from app.course.kinds.schema_errors import faults
+from app.course.kinds.schema_errors import refuse_faults
 
 COURSE_FILE = "course.yaml"
 
@@ -143,8 +143,5 @@ def _named_again(file: CourseFile, document: YamlDocument, named: Sequence[tuple
 
 
 def _course_file(document: YamlDocument, values: Mapping[str, object]) -> CourseFile:
-    try:
+    with refuse_faults(document, values, CourseFile):
         return CourseFile.model_validate(values)
-    except ValidationError as error:
-        found = faults(error, values, CourseFile)
-        raise ContentError([document.problem(*fault) for fault in found]) from error

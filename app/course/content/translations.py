@@ -4,13 +4,11 @@ import hashlib
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
-
-from pydantic import ValidationError
 
 from app.core.errors import ContentError, Problem, nearest
 from app.core.translation import LANGUAGES, SOURCE
@@ -19,7 +17,7 @@ from app.course.content.images import with_images
 from app.course.content.topic_file import TOPIC_FILE, TopicFile, find_misplaced
 from app.course.kinds import EXERCISE, Exercise, Where
 from app.course.kinds.drawn_values import ChapterParameter
-from app.course.kinds.schema_errors import faults
+from app.course.kinds.schema_errors import refuse_faults
 
 ReadTopic = Callable[[Path], tuple[TopicFile, YamlDocument]]
 Original = tuple[TopicFile | Exercise, YamlDocument]  # a file as it was read
@@ -38,12 +36,8 @@ def read_topic(path: Path) -> tuple[TopicFile, YamlDocument]:
         ContentError: with every problem of the file.
     """
     document = read_document(path)
-    try:
-        values = with_images(document.values, topic_of(path), path.parent)
-        topic = TopicFile.model_validate(values)
-    except ValidationError as error:
-        found = faults(error, document.values, TopicFile)
-        raise ContentError([document.problem(*fault) for fault in found]) from error
+    with refuse_faults(document, document.values, TopicFile):
+        topic = TopicFile.model_validate(with_images(document.values, topic_of(path), path.parent))
     if problems := [document.problem(("opening",), says, cure) for says, cure in find_misplaced(topic)]:
         raise ContentError(problems)
     return topic, document
@@ -79,11 +73,8 @@ def parse_exercise(document: YamlDocument, topic: str, read: ReadTopic = read_to
     values = {**document.values, "id": f"{topic}/{path.stem}", "digest": document.digest}
     if "from_chapter" in values:
         values["chapter_parameters"] = _parameters_beside(path, read)
-    try:
+    with refuse_faults(document, document.values):
         return EXERCISE.validate_python(with_images(values, topic, path.parent))
-    except ValidationError as error:
-        found = faults(error, document.values)
-        raise ContentError([document.problem(*fault) for fault in found]) from error
 
 
 def _parameters_beside(path: Path, read: ReadTopic) -> Mapping[str, ChapterParameter]:
@@ -177,11 +168,8 @@ def translate_exercise(exercise: Exercise, original: YamlDocument, translation: 
     chapter = exercise.id.partition("/")[0]
     given = {**values, "id": exercise.id, "digest": exercise.digest}
     given["chapter_parameters"] = exercise.chapter_parameters
-    try:
+    with refuse_faults(translation.document, values):
         made = EXERCISE.validate_python(with_images(given, chapter, original.path.parent))
-    except ValidationError as error:
-        problems = [translation.document.problem(*fault) for fault in faults(error, values)]
-        raise ContentError(problems) from error
     before = exercise_texts(exercise)
     wordings = {before[where]: text for where, text in translation.texts.items()}
     made.translates(wordings, translation.language)
@@ -313,19 +301,16 @@ def _add(
 ) -> None:
     """Add the translations of the file at *path* to what is *found*."""
     texts = topic_texts(made) if isinstance(made, TopicFile) else exercise_texts(made)
-    for one in _fresh(path, texts, problems):
+    fresh: list[Translation] = []
+    with _collected(problems):
+        fresh += (one for one in translations_of(path, texts) if one.is_fresh)
+    for one in fresh:
         spoken = found.setdefault(one.language, LanguageTexts(one.language))
         with _collected(problems):
             if isinstance(made, TopicFile):
                 spoken.topics[path.parent.name] = (made.title, _topic(document, one))
             else:
                 spoken.exercises[made.id] = translate_exercise(made, document, one)
-
-
-def _fresh(path: Path, texts: Mapping[Where, str], problems: list[Problem]) -> Sequence[Translation]:
-    with _collected(problems):
-        return [one for one in translations_of(path, texts) if one.is_fresh]
-    return ()
 
 
 @contextmanager
@@ -338,10 +323,6 @@ def _collected(problems: list[Problem]) -> Iterator[None]:
 
 
 def _topic(document: YamlDocument, translation: Translation) -> TopicFile:
-    values = merge_texts(document.values, translation.texts)
-    try:
-        folder = document.path.parent
+    values, folder = merge_texts(document.values, translation.texts), document.path.parent
+    with refuse_faults(translation.document, values, TopicFile):
         return TopicFile.model_validate(with_images(values, folder.name, folder))
-    except ValidationError as error:
-        found = faults(error, values, TopicFile)
-        raise ContentError([translation.document.problem(*fault) for fault in found]) from error

@@ -13,14 +13,19 @@ from app.course.explorers.base import (
     ExplorerOutput,
     Explorers,
     KeyFigure,
+    OpenExplorer,
     StateRow,
     StateTable,
     Values,
     YesOrNo,
     cover,
+    describe_change,
     guess_question,
+    open_explorer,
     predicted_figure,
     settings_text,
+    translate_explored,
+    with_ghosts,
 )
 from app.course.explorers.controls import (
     Control,
@@ -32,13 +37,6 @@ from app.course.explorers.controls import (
     read_controls,
     shown_text,
     slider_place,
-)
-from app.course.explorers.explorer_translation import (
-    OpenExplorer,
-    describe_change,
-    open_explorer,
-    translate_explored,
-    with_ghosts,
 )
 
 

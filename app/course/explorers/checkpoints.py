@@ -15,7 +15,7 @@ from app.course.explorers.base import (
     figure_summary,
     quantity_figure,
 )
-from app.course.explorers.controls import Slider
+from app.course.explorers.controls import Slider, log_slider
 
 _INTERVALS = 2000  # in a simulated run
 _HOPELESS = 2.0  # times the time between failures: longer intervals would almost never succeed
@@ -105,9 +105,9 @@ CHECKPOINTS = Explorer(
     chapter="checkpoints",
     formulas=("faults.young_interval", "faults.daly_interval", "faults.expected_waste"),
     controls=(
-        Slider("interval", noted("Interval"), (1, 1440), default=60, unit="min", log=True, whole=False, aside=True),
-        Slider("checkpoint", noted("Time of a checkpoint"), (1, 3600), default=98, unit="s", log=True, whole=False),
-        Slider("mtbf", noted("Time between failures"), (0.5, 500), default=24, unit="h", log=True, whole=False),
+        log_slider("interval", noted("Interval"), (1, 1440), 60, "min", aside=True),
+        log_slider("checkpoint", noted("Time of a checkpoint"), (1, 3600), 98, "s"),
+        log_slider("mtbf", noted("Time between failures"), (0.5, 500), 24, "h"),
         Slider("restart", noted("Time of a restart"), (0, 3600), default=0, unit="s", aside=True),
     ),
     explore=_checkpoints,

@@ -1,6 +1,7 @@
-"""All-reduce algorithms compared over the size of the array."""
+"""All-reduce algorithms over the size of the array, and a ring beside a tree, step by step."""
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from app.core.charts.axes import Axis, Color
 from app.core.charts.plot import Grip, LabeledPoint, Plot, Series
@@ -8,23 +9,26 @@ from app.core.formulas.collectives import (
     double_binary_tree_all_reduce_time,
     hierarchical_all_reduce_time,
     naive_all_reduce_time,
+    ring_all_reduce_bytes,
     ring_all_reduce_steps,
     ring_all_reduce_time,
     ring_double_tree_crossover_size,
     tree_all_reduce_steps,
     tree_all_reduce_time,
 )
+from app.core.motions.rings import ring_beside_tree
 from app.core.translation import noted, translate
-from app.core.units import BYTE, SECOND, show
+from app.core.units import BYTE, SECOND, figures, show
 from app.course.explorers.base import (
     ExplainedMistakes,
     Explorer,
     ExplorerOutput,
     Values,
     figure_summary,
+    plain_figure,
     quantity_figure,
 )
-from app.course.explorers.controls import Slider
+from app.course.explorers.controls import Slider, log_slider
 
 _SIZES = tuple(10 ** (3 + place / 4) for place in range(33))  # 1 kB to 100 GB
 _COLORS = {
@@ -137,26 +141,60 @@ RACE = Explorer(
         "collectives.hierarchical_all_reduce_time",
     ),
     controls=(
-        Slider("size", noted("Size"), (0.001, 100_000), default=100, unit="MB", log=True, whole=False, aside=True),
+        log_slider("size", noted("Size"), (0.001, 100_000), 100, "MB", aside=True),
         Slider("ranks", noted("Ranks"), (2, 16384), default=64, doubles=True),
-        Slider(
-            "bandwidth", noted("Bandwidth between nodes"), (1, 1000), default=50, unit="GB/s", log=True, whole=False
-        ),
-        Slider("latency", noted("Latency per step"), (0.1, 100), default=5, unit="us", log=True, whole=False),
+        log_slider("bandwidth", noted("Bandwidth between nodes"), (1, 1000), 50, "GB/s"),
+        log_slider("latency", noted("Latency per step"), (0.1, 100), 5, "us"),
         Slider("node", noted("GPUs per node"), (1, 72), default=8, aside=True),
-        Slider(
-            "inside",
-            noted("Bandwidth within a node"),
-            (1, 2000),
-            default=450,
-            unit="GB/s",
-            log=True,
-            whole=False,
-            aside=True,
-        ),
+        log_slider("inside", noted("Bandwidth within a node"), (1, 2000), 450, "GB/s", aside=True),
     ),
     explore=compare_algorithms,
     asks=noted("Above which size does a ring beat the double tree?"),
     foreseen=ExplainedMistakes(others=_not_the_crossover),
     part_of="ring",
+)
+
+
+_DRAWN = 8  # ranks, at most
+
+
+def _ring(values: Values) -> ExplorerOutput:
+    ranks, size = values.count("ranks"), values.number("size")
+    bandwidth, latency = values.number("bandwidth"), values.number("latency")
+    race = compare_algorithms(values)
+    sent = ring_all_reduce_bytes(size, ranks)
+    says = translate(
+        "In a ring, each of {ranks:,} ranks sends **{times}** times the array, {sent}. ",
+        ranks=ranks,
+        times=figures(sent / size),
+        sent=show(sent, BYTE),
+    )
+    facts = (
+        quantity_figure(noted("sent in total"), sent, BYTE),
+        plain_figure(noted("total steps"), ring_all_reduce_steps(ranks)),
+        quantity_figure(noted("total time"), ring_all_reduce_time(size, ranks, bandwidth, latency), SECOND),
+        *race.facts,
+    )
+    drawn = min(ranks, _DRAWN)
+    passes = latency + size / drawn / bandwidth, latency + size / bandwidth  # a ring sends chunks, a tree whole arrays
+    motion = ring_beside_tree(drawn, *passes, lambda seconds: show(seconds, SECOND, 3))
+    return ExplorerOutput(says + race.says, facts, (motion, *race.figures))
+
+
+RING = Explorer(
+    name="ring",
+    title=noted("What moves in an all-reduce?"),
+    summary=noted("A ring beside a tree, step by step, and every algorithm at every size."),
+    question=noted("8 ranks all-reduce 1 GB. How much does each rank send until every rank has the sum?"),
+    predicts=noted("sent in total"),
+    chapter="collectives",
+    formulas=("collectives.ring_all_reduce_bytes", "collectives.ring_all_reduce_steps", *RACE.formulas),
+    controls=(
+        Slider("ranks", noted("Ranks"), (2, 16384), default=8, doubles=True),
+        log_slider("size", noted("Size"), (0.001, 100_000), 1000, "MB"),
+        *(replace(control, aside=True) for control in RACE.controls if control.name not in {"ranks", "size"}),
+    ),
+    explore=_ring,
+    asks=noted("How much does each rank send until every rank has the sum?"),
+    foreseen=ExplainedMistakes(exercise="collectives/bytes-sent-by-a-ring"),
 )

@@ -101,6 +101,13 @@ class Slider:
         return self.default * self.scale.factor
 
 
+def log_slider(
+    name: str, label: str, ends: tuple[float, float], default: float, unit: str = "", *, aside: bool = False
+) -> Slider:
+    """A logarithmic slider of numbers that need not be whole."""
+    return Slider(name, label, ends, default=default, unit=unit, log=True, whole=False, aside=aside)
+
+
 @dataclass(frozen=True, slots=True)
 class Select:
     """One of several options, value to text; the first is the default. The rest as in Slider."""

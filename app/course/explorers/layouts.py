@@ -31,14 +31,11 @@ from app.course.explorers.base import (
 )
 from app.course.explorers.controls import Select, Slider, in_group
 from app.course.explorers.placements import (
+    BATCH_CONTROLS,
     CARDS,
     MODELS,
     NETWORK_PER_GPU,
-    PRECISIONS,
     RACKS,
-    RECOMPUTE,
-    SEQUENCES_PER_STEP,
-    TOKENS_PER_SEQUENCE,
     Placement,
     degree_controls,
     placement,
@@ -216,12 +213,12 @@ def _time_bars(model: ModelShape, cluster: Cluster, layout: Layout) -> Bars:
         title=translate("Time of a step"),
         summary=translate("Where the time of a step goes"),
         axis=Axis(translate("time"), SECOND),
-        bars=tuple(Bar(_words(name), (Part(_tone(name), _words(name), time),)) for name, time in spent.items() if time),
+        bars=tuple(
+            Bar(_words(name), (Part(_TIME_TONES.get(name, Tone.COMMUNICATION), _words(name), time),))
+            for name, time in spent.items()
+            if time
+        ),
     )
-
-
-def _tone(part: str) -> Tone:
-    return _TIME_TONES.get(part, Tone.COMMUNICATION)
 
 
 def _words(part: str) -> str:
@@ -296,14 +293,7 @@ CONFIGURATOR = Explorer(
             NETWORK_PER_GPU,
         ),
         *degree_controls(32),
-        *in_group(
-            noted("Batch and recomputation"),
-            SEQUENCES_PER_STEP,
-            Slider("micro", noted("Sequences per micro-batch"), (1, 64), default=1, doubles=True),
-            TOKENS_PER_SEQUENCE,
-            Select("recompute", noted("Recomputation"), dict(RECOMPUTE)),
-            Select("precision", noted("Products in"), {name: name for name in PRECISIONS}),
-        ),
+        *BATCH_CONTROLS,
     ),
     explore=_explored,
     asks=noted("What MFU does the layout reach?"),

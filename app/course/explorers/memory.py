@@ -17,7 +17,7 @@ from app.course.explorers.base import (
     figure_summary,
     quantity_figure,
 )
-from app.course.explorers.controls import Select, Slider
+from app.course.explorers.controls import Select, Slider, log_slider
 
 _RECIPES = {"16": noted("16 bytes, Adam"), "18": noted("18, FP32 gradients"), "12": noted("12, no master copy")}
 _SPLIT = {"16": (2.0, 2.0, 12.0), "18": (2.0, 4.0, 12.0), "12": (2.0, 2.0, 8.0)}
@@ -182,7 +182,7 @@ STATE = Explorer(
     chapter="memory",
     formulas=("memory.zero_state_bytes", "memory.state_bytes", "memory.zero_smallest_ranks"),
     controls=(
-        Slider("parameters", noted("Parameters"), (0.1, 2000), default=70, unit="billion", log=True, whole=False),
+        log_slider("parameters", noted("Parameters"), (0.1, 2000), 70, "billion"),
         Slider("ranks", noted("Data-parallel GPUs"), (1, 16384), default=64, doubles=True),
         Slider("memory", noted("Memory per GPU"), (8, 288), default=80, unit="GB", log=True, aside=True),
         Select("recipe", noted("Bytes per parameter"), _RECIPES),
@@ -200,29 +200,11 @@ HYBRID = Explorer(
     chapter="sharding",
     formulas=("memory.hybrid_shard_traffic", "memory.hybrid_shard_state_bytes"),
     controls=(
-        Slider("weights", noted("16-bit weights"), (1, 2000), default=14, unit="GB", log=True, whole=False),
+        log_slider("weights", noted("16-bit weights"), (1, 2000), 14, "GB"),
         Slider("gpus", noted("GPUs"), (2, 4096), default=64, doubles=True),
         Slider("group", noted("GPUs per group"), (1, 1024), default=8, doubles=True),
-        Slider(
-            "inside",
-            noted("Bandwidth inside a node"),
-            (25, 1800),
-            default=450,
-            unit="GB/s",
-            log=True,
-            whole=False,
-            aside=True,
-        ),
-        Slider(
-            "across",
-            noted("Bandwidth between nodes"),
-            (1, 400),
-            default=50,
-            unit="GB/s",
-            log=True,
-            whole=False,
-            aside=True,
-        ),
+        log_slider("inside", noted("Bandwidth inside a node"), (25, 1800), 450, "GB/s", aside=True),
+        log_slider("across", noted("Bandwidth between nodes"), (1, 400), 50, "GB/s", aside=True),
     ),
     explore=_hybrid,
     asks=noted("How much does a GPU send inside its group?"),

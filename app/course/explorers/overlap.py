@@ -20,7 +20,7 @@ from app.course.explorers.base import (
     remainder,
     share_figure,
 )
-from app.course.explorers.controls import Select, Slider
+from app.course.explorers.controls import Select, Slider, log_slider
 
 _BACKWARD = (("B", noted("backward pass of a layer")), ("C", noted("all-reduce of a bucket's gradients")))
 _FORWARD = (("F", noted("forward pass of a layer")), ("C", noted("all-gather of a layer's weights")))
@@ -44,8 +44,10 @@ def _gradients(values: Values) -> ExplorerOutput:
         f"{layers - at}" if bucket == 1 else f"{max(1, layers - at - bucket + 1)}–{layers - at}"
         for at in range(0, layers, bucket)
     ]
-    works = _bars("B", _after(layers, compute), _down(layers), translate("backward pass of layer"))
-    sends = _bars("C", sent, names, _reduced(bucket))
+    spans = [(at * compute, (at + 1) * compute) for at in range(layers)]
+    works = _bars("B", spans, [str(layers - at) for at in range(layers)], translate("backward pass of layer"))
+    reduced = translate("all-reduce of layers") if bucket > 1 else translate("all-reduce of layer")
+    sends = _bars("C", sent, names, reduced)
     exposed = remainder(sent[-1][1], backward)
     says = _overlap_sentence(exposed, talk, backward, noted("backward")) + (
         translate("A bucket takes less time to reduce than the next one to compute, so only the last one is exposed.")
@@ -56,10 +58,6 @@ def _gradients(values: Values) -> ExplorerOutput:
         says += translate(" There are {layer}, so a single bucket holds them all.", layer=counted_noun(layers, "layer"))
     rows = (Lane(translate("compute"), "", works), Lane(translate("network"), "", sends))
     return _shown_overlap(says, translate("A backward pass"), rows, sent[-1][1], exposed, talk, backward, _BACKWARD)
-
-
-def _reduced(bucket: int) -> str:
-    return translate("all-reduce of layers") if bucket > 1 else translate("all-reduce of layer")
 
 
 def _weights(values: Values) -> ExplorerOutput:
@@ -130,14 +128,6 @@ def _shown_overlap(
     return ExplorerOutput(says, facts, (timeline,))
 
 
-def _after(layers: int, compute: float) -> list[Span]:
-    return [(place * compute, (place + 1) * compute) for place in range(layers)]
-
-
-def _down(layers: int) -> list[str]:
-    return [str(layers - place) for place in range(layers)]
-
-
 def _bars(kind: str, spans: Iterable[Span], names: list[str], what: str) -> tuple[TimeBar, ...]:
     return tuple(
         TimeBar(
@@ -182,8 +172,8 @@ OVERLAP = Explorer(
     controls=(
         Select("what", noted("What is sent"), _SENT),
         Slider("layers", noted("Layers"), (2, 128), default=16),
-        Slider("compute", noted("Computation per layer"), (0.1, 100), default=5, unit="ms", log=True, whole=False),
-        Slider("reduce", noted("Communication per layer"), (0.1, 100), default=6, unit="ms", log=True, whole=False),
+        log_slider("compute", noted("Computation per layer"), (0.1, 100), 5, "ms"),
+        log_slider("reduce", noted("Communication per layer"), (0.1, 100), 6, "ms"),
         Slider("bucket", noted("Layers per bucket (gradients)"), (1, 128), default=1, log=True),
         Slider("ahead", noted("Layers prefetched (weights)"), (0, 4), default=1),
         Slider("latency", noted("Latency per collective"), (0, 20), default=0, unit="ms", whole=False),

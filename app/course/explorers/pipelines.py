@@ -28,7 +28,7 @@ from app.course.explorers.base import (
     quantity_figure,
     share_figure,
 )
-from app.course.explorers.controls import Select, Slider, in_group
+from app.course.explorers.controls import Select, Slider, in_group, log_slider
 
 _FOLLOWED = {
     "none": noted("nothing"),
@@ -135,10 +135,6 @@ def _followed(played: SimulatedSchedule, values: Values) -> str:
     return {"first": "0", "middle": str(count // 2), "last": str(count - 1)}.get(values.word("follow"), "")
 
 
-def _on(device: int, held: float) -> str:
-    return translate("{held:g} on GPU {device}", held=held, device=device)
-
-
 def _held(name: str, played: SimulatedSchedule) -> Plot:
     """Micro-batches whose activations the first, the middle and the last GPU hold."""
     devices = played.schedule.devices
@@ -148,9 +144,10 @@ def _held(name: str, played: SimulatedSchedule) -> Plot:
         Series(color, translate("GPU {device}", device=device), kept_over_time(played, device), at_peak=True)
         for device, color in shown.items()
     )
+    held = [translate("{held:g} on GPU {device}", held=most[device], device=device) for device in shown]
     return Plot(
         title=translate("Micro-batches held, {schedule}", schedule=translate_known(SCHEDULE_NAMES[name])),
-        summary=translate("At most {shown}", shown=", ".join(_on(device, most[device]) for device in shown)),
+        summary=translate("At most {shown}", shown=", ".join(held)),
         x=Axis(translate("time"), SECOND),
         y=Axis(translate("micro-batches held"), RATIO),
         series=series,
@@ -203,9 +200,9 @@ SCHEDULES_SHOWN = Explorer(
         ),
         *in_group(
             noted("Times"),
-            Slider("forward", noted("Forward"), (0.1, 1000), default=10, unit="ms", log=True, whole=False),
-            Slider("input", noted("Backward, input"), (0.1, 1000), default=10, unit="ms", log=True, whole=False),
-            Slider("weight", noted("Backward, weights"), (0.1, 1000), default=10, unit="ms", log=True, whole=False),
+            log_slider("forward", noted("Forward"), (0.1, 1000), 10, "ms"),
+            log_slider("input", noted("Backward, input"), (0.1, 1000), 10, "ms"),
+            log_slider("weight", noted("Backward, weights"), (0.1, 1000), 10, "ms"),
             Slider("communication", noted("Time per message"), (0, 100), default=0, unit="ms", whole=False),
         ),
     ),

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from itertools import product
 from typing import get_args
 
@@ -17,7 +17,7 @@ from app.core.formulas.step.speeds import attention_kernels
 from app.core.translation import localize, noted, translate
 from app.core.units import BytesPerSecond, figures
 from app.course.explorers.base import Values
-from app.course.explorers.controls import Control, Select, Slider, in_group
+from app.course.explorers.controls import Control, Select, Slider, in_group, log_slider
 
 MODELS = ("Llama-3.1-405B", "Llama-3-8B", "Llama-3-70B", "Llama-2-7B", "Mixtral-8x7B", "DeepSeek-V3", "GPT-3 175B")
 CARDS = ("H100", "A100", "B200", "H800", "H200", "H100 96GB HBM2e 500 W")
@@ -33,7 +33,7 @@ RECOMPUTE: Mapping[str, str] = {
 }
 _NODE = 8
 _DEGREES = tuple(2**power for power in range(6))  # of tensor, pipeline and context parallelism
-_NAMES = {  # what may be left out is 1
+DEGREE_NAMES = {  # what may be left out is 1
     "tensor": noted("tensor parallelism"),
     "pipeline": noted("pipeline stages"),
     "context": noted("context parallelism"),
@@ -43,9 +43,29 @@ _NAMES = {  # what may be left out is 1
     "batch": noted("sequences per step"),
 }
 
-NETWORK_PER_GPU = Slider("network", noted("Network per GPU"), (1, 400), default=50, unit="GB/s", log=True, whole=False)
-SEQUENCES_PER_STEP = Slider("batch", noted("Sequences per step"), (1, MOST_SEQUENCES), default=2048, doubles=True)
-TOKENS_PER_SEQUENCE = Slider("sequence", noted("Tokens per sequence"), (512, 131072), default=8192, doubles=True)
+LAYOUT_CONTROLS: Mapping[str, str] = {  # the field of a layout that each control is
+    "tensor": "tensor",
+    "pipeline": "pipeline",
+    "virtual": "virtual",
+    "context": "context",
+    "expert": "expert",
+    "micro": "micro_batch",
+    "sequence": "sequence",
+    "stage": "zero_stage",
+    "recompute": "recompute",
+}
+_NOT_OF_A_SHAPE = {"name", "source"}
+
+NETWORK_PER_GPU = log_slider("network", noted("Network per GPU"), (1, 400), 50, "GB/s")
+
+BATCH_CONTROLS = in_group(
+    noted("Batch and recomputation"),
+    Slider("batch", noted("Sequences per step"), (1, MOST_SEQUENCES), default=2048, doubles=True),
+    Slider("micro", noted("Sequences per micro-batch"), (1, 64), default=1, doubles=True),
+    Slider("sequence", noted("Tokens per sequence"), (512, 131072), default=8192, doubles=True),
+    Select("recompute", noted("Recomputation"), dict(RECOMPUTE)),
+    Select("precision", noted("Products in"), {name: name for name in PRECISIONS}),
+)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,6 +84,29 @@ class Placement:
         return memory_budget(self.model, self.layout, kernels=kernels)
 
 
+def layout_state(layout: Layout) -> dict[str, str]:
+    """The controls as *layout* sets them, without the number of GPUs."""
+    state = {control: str(getattr(layout, field)) for control, field in LAYOUT_CONTROLS.items()}
+    return {**state, "batch": str(layout.data * layout.microbatches * layout.micro_batch)}
+
+
+def model_value(text: str) -> str:
+    """The value of a control for the model that *text* says: a known name, or its fields.
+
+    Raises:
+        ValueError: it says none.
+    """
+    shape = ModelShape.read(text)
+    if ModelShape.known().get(shape.name) == shape:
+        return shape.name
+    pairs = (
+        (one.name, getattr(shape, one.name))
+        for one in fields(shape)
+        if one.name not in _NOT_OF_A_SHAPE and getattr(shape, one.name) != one.default
+    )
+    return " ".join(f"{name}={value}" for name, value in pairs)
+
+
 def placement(values: Values) -> Placement:
     """The layout that the controls describe, or the nearest one that exists.
 
@@ -71,9 +114,12 @@ def placement(values: Values) -> Placement:
         ValueError: there is none; the message says what is wrong with the one asked for.
     """
     try:
-        return _legal_placement(values)
+        placed = exact_placement(values)
+        _refuse(placed.model, placed.cluster, placed.layout)
     except ValueError as error:
         why = error
+    else:
+        return placed
     model, cluster, asked = ModelShape.read(values.word("model")), _cluster(values), _asked_degrees(values)
     for other in _alternatives(asked, cluster.gpus):
         try:
@@ -99,14 +145,8 @@ def exact_placement(values: Values) -> Placement:
     return Placement(model=model, cluster=cluster, layout=layout)
 
 
-def _legal_placement(values: Values) -> Placement:
-    placed = exact_placement(values)
-    _refuse(placed.model, placed.cluster, placed.layout)
-    return placed
-
-
 def _asked_degrees(values: Values) -> Mapping[str, int]:
-    return {name: values.count(name) if name in values else 1 for name in _NAMES}
+    return {name: values.count(name) if name in values else 1 for name in DEGREE_NAMES}
 
 
 def _layout(values: Values, degrees: Mapping[str, int]) -> Layout:
@@ -167,14 +207,14 @@ def _alternatives(asked: Mapping[str, int], gpus: int) -> Iterator[Mapping[str, 
     """Other degrees: those that change the size of a copy least first, then the batch."""
     copies = [
         dict(zip(("tensor", "pipeline", "context"), degrees, strict=True))
-        for degrees in product(*(_near(asked[name]) for name in ("tensor", "pipeline", "context")))
+        for degrees in product(*(dict.fromkeys((asked[name], *_DEGREES)) for name in ("tensor", "pipeline", "context")))
         if gpus % math.prod(degrees) == 0
     ]
-    copies.sort(key=lambda copy: sum(_far(copy[name], asked[name]) for name in copy))
+    copies.sort(key=lambda copy: sum(abs(math.log2(copy[name] / asked[name])) for name in copy))
     for copy in copies:
         data = gpus // math.prod(copy.values())
         for expert in dict.fromkeys((asked["expert"], _common(asked["expert"], data), 1)):
-            for virtual, micro in product(*(_or_one(asked[name]) for name in ("virtual", "micro"))):
+            for virtual, micro in product(*(dict.fromkeys((asked[name], 1)) for name in ("virtual", "micro"))):
                 whole = data * micro * (copy["pipeline"] if virtual > 1 else 1)
                 for batch in _batches(asked["batch"], whole):
                     yield {**copy, "expert": expert, "virtual": virtual, "micro": micro, "batch": batch}
@@ -187,25 +227,15 @@ def _batches(asked: int, whole: int) -> Sequence[int]:
     return tuple(dict.fromkeys((asked, near or asked)))
 
 
-def _or_one(degree: int) -> Sequence[int]:
-    return tuple(dict.fromkeys((degree, 1)))
-
-
-def _near(degree: int) -> Sequence[int]:
-    return tuple(dict.fromkeys((degree, *_DEGREES)))
-
-
-def _far(degree: int, asked: int) -> float:
-    return abs(math.log2(degree / asked))
-
-
 def _common(degree: int, data: int) -> int:
     """The largest power of two that divides *data* and is not above *degree*."""
     return min(data & -data, 1 << (degree.bit_length() - 1))
 
 
 def _changes(asked: Mapping[str, int], chosen: Mapping[str, int]) -> str:
-    changed = [f"{translate(what)} {chosen[name]:,}" for name, what in _NAMES.items() if chosen[name] != asked[name]]
+    changed = [
+        f"{translate(what)} {chosen[name]:,}" for name, what in DEGREE_NAMES.items() if chosen[name] != asked[name]
+    ]
     return (
         translate("{changed} and {changed_2}", changed=", ".join(changed[:-1]), changed_2=changed[-1])
         if changed[1:]

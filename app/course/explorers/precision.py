@@ -11,7 +11,7 @@ from app.core.formulas.precision.formats import Format, NumberFormat
 from app.core.translation import noted, translate
 from app.core.units import RATIO, figures
 from app.course.explorers.base import ExplainedMistakes, Explorer, ExplorerOutput, Values, figure_summary, plain_figure
-from app.course.explorers.controls import Select, Slider
+from app.course.explorers.controls import Select, log_slider
 
 _FORMATS: Mapping[Format, str] = {
     "bf16": "BF16",
@@ -210,8 +210,8 @@ FORMATS_SHOWN = Explorer(
     formulas=("precision.spacing", "precision.round_to", "precision.update_survives", "precision.epsilon"),
     controls=(
         Select("format", noted("Format"), {str(name): text for name, text in _FORMATS.items()}),
-        Slider("weight", noted("Weight"), (_LEAST, _MOST), default=0.02, log=True, whole=False),
-        Slider("update", noted("Update"), (1e-9, 10), default=1e-6, log=True, whole=False, aside=True),
+        log_slider("weight", noted("Weight"), (_LEAST, _MOST), 0.02),
+        log_slider("update", noted("Update"), (1e-9, 10), 1e-6, aside=True),
     ),
     explore=_formats,
     asks=noted("What is the spacing of the format's numbers at this weight?"),

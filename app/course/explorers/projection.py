@@ -28,7 +28,7 @@ from app.core.units import (
 )
 from app.course.explorers.base import StateRow, Values, change_words, counted_noun
 from app.course.explorers.controls import Control, Select, Slider, address_text
-from app.course.explorers.placements import Placement, exact_placement
+from app.course.explorers.placements import DEGREE_NAMES, Placement, exact_placement, layout_state
 
 _TRILLION = 10**12
 
@@ -208,23 +208,12 @@ def neighbor_row(run: Projection, other: Neighbor) -> StateRow:
 
 def _as_placed(values: Values, placed: Placement) -> Values:
     """The controls as *placed* has them."""
-    layout = placed.layout
-    return Values(
-        values
-        | {
-            "tensor": layout.tensor,
-            "pipeline": layout.pipeline,
-            "virtual": layout.virtual,
-            "context": layout.context,
-            "expert": layout.expert,
-            "micro": layout.micro_batch,
-            "batch": layout.data * layout.microbatches * layout.micro_batch,
-        }
-    )
+    own = layout_state(placed.layout)
+    return Values(values | {name: int(own[name]) for name in DEGREE_NAMES})
 
 
 def _neighbors(controls: Sequence[Control], values: Values) -> Iterator[Neighbor]:
-    state = _projection_state(controls, values)
+    state = {one.name: address_text(one, values[one.name]) for one in controls}
     for control in controls:
         for value in _steps(control, values):
             moved = Values(values | {control.name: value})
@@ -236,10 +225,6 @@ def _neighbors(controls: Sequence[Control], values: Values) -> Iterator[Neighbor
             text = address_text(control, value)
             changed = _control_text(control.name, str(value), placed.layout)
             yield Neighbor(run, changed, {**state, control.name: text})
-
-
-def _projection_state(controls: Sequence[Control], values: Values) -> Mapping[str, str]:
-    return {one.name: address_text(one, values[one.name]) for one in controls}
 
 
 def _steps(control: Control, values: Values) -> Iterator[float | str]:

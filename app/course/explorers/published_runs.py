@@ -9,22 +9,11 @@ from app.core.published import PrintedNumbers, published_run
 from app.core.translation import Numeral, language, noted, translate, translate_known
 from app.core.units import FLOP_PER_SECOND, figures, show
 from app.course.explorers.base import StateRow, StateTable, change_words
-from app.course.explorers.placements import Placement, named_cluster
+from app.course.explorers.placements import Placement, layout_state, named_cluster
 from app.course.explorers.projection import Projection, project_run
 
 _GIGA, _TRILLION = 1e9, 1e12
 _TOKENS = 160e9  # of a run of 8 billion parameters whose length was not published
-_STATE = (  # controls that are fields of a layout
-    ("tensor", "tensor"),
-    ("pipeline", "pipeline"),
-    ("virtual", "virtual"),
-    ("context", "context"),
-    ("expert", "expert"),
-    ("micro", "micro_batch"),
-    ("sequence", "sequence"),
-    ("stage", "zero_stage"),
-    ("recompute", "recompute"),
-)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -118,15 +107,12 @@ class ExplorableRun:
     @property
     def state(self) -> Mapping[str, str]:
         """The controls that describe it."""
-        layout = self.layout
-        batch = layout.data * layout.microbatches * layout.micro_batch
         return {
             "model": self.model,
             "gpu": self.gpu,
-            "gpus": str(layout.gpus),
+            "gpus": str(self.layout.gpus),
             "network": f"{self.network:g}",
-            **{control: str(getattr(layout, field)) for control, field in _STATE},
-            "batch": str(batch),
+            **layout_state(self.layout),
             "tokens": f"{self.tokens:g}",
             "product": "0",
         }

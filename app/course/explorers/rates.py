@@ -16,7 +16,7 @@ from app.course.explorers.base import (
     plain_figure,
     share_figure,
 )
-from app.course.explorers.controls import Slider
+from app.course.explorers.controls import Slider, log_slider
 
 _POINTS = 80
 _AROUND = 7  # doublings of the critical batch, up and down, unless the batch is farther away
@@ -115,7 +115,7 @@ RATES = Explorer(
     controls=(
         Slider("batch", noted("New batch"), (1, 1_000_000), default=2048, log=True),
         Slider("base", noted("Old batch"), (1, 100_000), default=256, log=True),
-        Slider("rate", noted("Rate at the old batch"), (1e-6, 1), default=3e-4, log=True, whole=False),
+        log_slider("rate", noted("Rate at the old batch"), (1e-6, 1), 3e-4),
         Slider("critical", noted("Critical batch"), (16, 1_000_000), default=1024, log=True, aside=True),
         Slider("steps", noted("Steps"), (100, 2_000_000), default=100_000, log=True, aside=True),
         Slider("warmup", noted("Warm-up"), (0, 100_000), default=8000, aside=True),

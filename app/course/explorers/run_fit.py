@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from app.core.charts.axes import Axis, Color, Drawing, Tone, money_text, percent_text
 from app.core.charts.bars import Bar, Bars, Part
-from app.core.formulas.cost import electricity_cost
 from app.core.formulas.memory import memory_budget
 from app.core.formulas.presets import Layout
 from app.core.formulas.presets.stacks import likely_stack, stack_recipe
@@ -27,18 +26,15 @@ from app.course.explorers.base import (
     quantity_figure,
     share_figure,
 )
-from app.course.explorers.configured_states import model_value
-from app.course.explorers.controls import Select, Slider, in_group
+from app.course.explorers.controls import Select, Slider, in_group, log_slider
 from app.course.explorers.layouts import MORE_CARDS, MORE_MODELS, memory_bars, traffic_bars
 from app.course.explorers.placements import (
+    BATCH_CONTROLS,
     CARDS,
     MODELS,
     NETWORK_PER_GPU,
-    PRECISIONS,
-    RECOMPUTE,
-    SEQUENCES_PER_STEP,
-    TOKENS_PER_SEQUENCE,
     degree_controls,
+    model_value,
     placement,
 )
 from app.course.explorers.projection import (
@@ -253,7 +249,7 @@ def _explored(values: Values) -> ExplorerOutput:
         memory_bars(placed.model, placed.cluster, placed.layout, figure_summary(fit_of(run))),
         _step_bars(run, paper),
         traffic_bars(placed.model, placed.cluster, placed.layout),
-        _bill(run, values.number("electricity") / 100),
+        _bill(run, values.number("electricity")),
     )
     return ExplorerOutput(
         says=said_of(run, paper),
@@ -312,30 +308,10 @@ def _step_bars(run: Projection, paper: ExplorableRun | None) -> Bars:
     )
 
 
-def _bill(run: Projection, dollars_per_kwh: float) -> Drawing:
-    return bill_drawing((*_bill_of_time(run), *_bill_of_energy(run, dollars_per_kwh)))
-
-
-def _bill_of_time(run: Projection) -> Iterator[tuple[str, str]]:
-    yield (
-        translate("{flops} per token", flops=show(run.token_flops, FLOP, 3)),
-        show(run.token_flops * run.tokens, FLOP, 3),
-    )
-    gpu, shown = counted_noun(run.gpus, "GPU"), percent_text(run.utilization)
-    yield translate("{gpu} at {shown}", gpu=gpu, shown=shown), show(run.duration, SECOND, 3)
-    yield translate("GPU-hours"), HOURS.text(run.hours)
-    price = money_text(run.price)
-    yield translate("Rent at {price} an hour", price=price), money_text(run.rent)
-
-
-def _bill_of_energy(run: Projection, dollars_per_kwh: float) -> Iterator[tuple[str, str]]:
-    watts = run.placed.cluster.gpu.power
-    if not watts:
-        return
-    electricity = electricity_cost(run.gpus, watts, run.duration, dollars_per_kwh)
-    yield translate("Energy at {watts:,.0f} W", watts=watts), energy_text(run.energy)
-    cents = 100 * dollars_per_kwh
-    yield (translate("Of it, electricity at {electricity:.3g} ¢/kWh", electricity=cents), money_text(electricity))
+def _bill(run: Projection, cents: float) -> Drawing:
+    flops = translate("{flops} per token", flops=show(run.token_flops, FLOP, 3)), run.token_flops * run.tokens
+    power = run.placed.cluster.gpu.power, cents
+    return bill_drawing(flops, gpus=run.gpus, used=run.utilization, time=run.duration, price=run.price, power=power)
 
 
 FIT = Explorer(
@@ -362,27 +338,11 @@ FIT = Explorer(
             ),
         ),
         *degree_controls(64),
-        *in_group(
-            noted("Batch and recomputation"),
-            Slider("micro", noted("Sequences per micro-batch"), (1, 64), default=1, doubles=True),
-            SEQUENCES_PER_STEP,
-            TOKENS_PER_SEQUENCE,
-            Select("recompute", noted("Recomputation"), dict(RECOMPUTE)),
-            Select("precision", noted("Products in"), {name: name for name in PRECISIONS}),
-        ),
+        *BATCH_CONTROLS,
         *in_group(
             noted("Run and bill"),
-            Slider(
-                "tokens",
-                noted("Tokens of the run"),
-                (0.001, 100),
-                default=15.6,
-                unit="trillion",
-                log=True,
-                whole=False,
-                aside=True,
-            ),
-            Slider("price", noted("Dollars per GPU-hour"), (0.1, 20), default=2, log=True, whole=False, aside=True),
+            log_slider("tokens", noted("Tokens of the run"), (0.001, 100), 15.6, "trillion", aside=True),
+            log_slider("price", noted("Dollars per GPU-hour"), (0.1, 20), 2, aside=True),
             Slider("electricity", noted("Cents per kWh"), (1, 60), default=5, whole=False, aside=True),
         ),
     ),

@@ -20,7 +20,7 @@ from app.course.explorers.base import (
     quantity_figure,
     share_figure,
 )
-from app.course.explorers.controls import Slider, in_group
+from app.course.explorers.controls import Slider, in_group, log_slider
 
 _SHARES = tuple(place / 100 for place in range(15, 71, 5))
 _POINTS = 8  # of the curve, from there to a utilization that is farther away
@@ -28,6 +28,7 @@ _KILOWATT_HOUR = 3.6e6  # joules
 _RECEIPT, _LINE = 440, 28  # pixels, width of the bill and height of a line
 _RENT = 3  # the line of the bill that sums up
 _DAY = 24 * 3600.0
+Power = tuple[float, float]  # watts of a GPU, and cents for a kilowatt-hour
 
 
 def _run_output(values: Values) -> ExplorerOutput:
@@ -47,7 +48,7 @@ def _run_output(values: Values) -> ExplorerOutput:
     time = took or training_time(flops, gpus, peak, used)
     rent = rental_cost(gpus, time, values.number("price"))
     joules = energy(gpus, values.number("watts"), time)
-    power = electricity_cost(gpus, values.number("watts"), time, values.number("electricity") / 100)
+    bill = electricity_cost(gpus, values.number("watts"), time, values.number("electricity") / 100)
     says = translate(
         "{flops} on {gpu} at {used} of the peak take **{time}** and cost {rent} to "
         "rent. They use {energy_text}, {power} of electricity.",
@@ -57,15 +58,16 @@ def _run_output(values: Values) -> ExplorerOutput:
         time=show(time, SECOND, 3),
         rent=money_text(rent),
         energy_text=energy_text(joules),
-        power=money_text(power),
+        power=money_text(bill),
     )
+    hours = gpu_hours(gpus, time)
     facts = (
         quantity_figure(noted("time"), time, SECOND, 3),
         share_figure(noted("utilization"), used),
-        _hours(gpus, time),
+        KeyFigure(noted("GPU-hours"), Numeral(f"{hours:,.0f}"), hours),
         KeyFigure(noted("rent"), money_text(rent), rent, DOLLAR),
         KeyFigure(noted("energy"), energy_text(joules), joules, JOULE),
-        KeyFigure(noted("electricity"), money_text(power), power, DOLLAR),
+        KeyFigure(noted("electricity"), money_text(bill), bill, DOLLAR),
     )
     shares = sorted({*_SHARES, *_beyond(used)})
     curve = tuple((share, training_time(flops, gpus, peak, share)) for share in shares)
@@ -79,7 +81,10 @@ def _run_output(values: Values) -> ExplorerOutput:
             LabeledPoint(used, time, f"{percent_text(used)}: {time_text(time)}", None if took else Grip("mfu", 100)),
         ),
     )
-    return ExplorerOutput(says, facts, (plot, _bill(values, facts)), notice=notice)
+    line = translate("6 FLOP per parameter and token"), flops
+    power = values.number("watts"), values.number("electricity")
+    paid = bill_drawing(line, gpus=gpus, used=used, time=time, price=values.number("price"), power=power)
+    return ExplorerOutput(says, facts, (plot, paid), notice=notice)
 
 
 def _beyond(used: float) -> Iterator[float]:
@@ -89,29 +94,25 @@ def _beyond(used: float) -> Iterator[float]:
         yield from (used * (end / used) ** (place / _POINTS) for place in range(_POINTS))
 
 
-def _bill(values: Values, facts: Sequence[KeyFigure]) -> Drawing:
-    """The run as a bill, line by line."""
-    shown = {fact.label: localize(fact.value) for fact in facts}
-    flops = training_flops(round(values.number("parameters")), values.number("tokens"))
-    lines = (
-        (translate("6 FLOP per parameter and token"), show(flops, FLOP)),
-        (
-            translate("{gpu} at {shown}", gpu=counted_noun(values.count("gpus"), "GPU"), shown=shown["utilization"]),
-            shown["time"],
-        ),
-        (translate("GPU-hours"), shown["GPU-hours"]),
-        (translate("Rent at {price} an hour", price=money_text(values.number("price"))), shown["rent"]),
-        (translate("Energy at {watts:,.0f} W", watts=values.number("watts")), shown["energy"]),
-        (
-            translate("Of it, electricity at {electricity:.3g} ¢/kWh", electricity=values.number("electricity")),
-            shown["electricity"],
-        ),
-    )
-    return bill_drawing(lines)
-
-
-def bill_drawing(lines: Sequence[tuple[str, str]]) -> Drawing:
-    """A bill of *lines*, of which the fourth is the rent."""
+def bill_drawing(
+    flops: tuple[str, float], *, gpus: int, used: float, time: float, price: float, power: Power
+) -> Drawing:
+    """A run as a bill: the FLOP of its tokens, its length, GPU-hours and rent, and the energy if *power* is known."""
+    hours, rent = gpu_hours(gpus, time), rental_cost(gpus, time, price)
+    lines = [
+        (flops[0], show(flops[1], FLOP, 3)),
+        (translate("{gpu} at {shown}", gpu=counted_noun(gpus, "GPU"), shown=percent_text(used)), show(time, SECOND, 3)),
+        (translate("GPU-hours"), figures(float(f"{hours:.4g}"))),
+        (translate("Rent at {price} an hour", price=money_text(price)), money_text(rent)),
+    ]
+    watts, cents = power
+    if watts:
+        electricity = electricity_cost(gpus, watts, time, cents / 100)
+        joules = energy_text(energy(gpus, watts, time))
+        lines += [
+            (translate("Energy at {watts:,.0f} W", watts=watts), joules),
+            (translate("Of it, electricity at {electricity:.3g} ¢/kWh", electricity=cents), money_text(electricity)),
+        ]
     return Drawing(
         title=translate("The bill"),
         summary=", ".join(f"{what}: {localize(amount)}" for what, amount in lines),
@@ -139,11 +140,6 @@ def energy_text(joules: float) -> str:
     return f"{figures(float(f'{joules / _KILOWATT_HOUR:.3g}'), 3)} kWh"
 
 
-def _hours(gpus: int, time: float) -> KeyFigure:
-    hours = gpu_hours(gpus, time)
-    return KeyFigure(noted("GPU-hours"), Numeral(f"{hours:,.0f}"), hours)
-
-
 def _not_the_days(values: Values) -> Iterator[tuple[float, str]]:
     """Times that are taken for the length of the run."""
     flops = training_flops(round(values.number("parameters")), values.number("tokens"))
@@ -166,8 +162,8 @@ RUN = Explorer(
     controls=(
         *in_group(
             noted("Training"),
-            Slider("parameters", noted("Parameters"), (0.1, 2000), default=405, unit="billion", log=True, whole=False),
-            Slider("tokens", noted("Tokens"), (0.01, 100), default=15.6, unit="trillion", log=True, whole=False),
+            log_slider("parameters", noted("Parameters"), (0.1, 2000), 405, "billion"),
+            log_slider("tokens", noted("Tokens"), (0.01, 100), 15.6, "trillion"),
         ),
         *in_group(
             noted("GPUs"),
@@ -178,7 +174,7 @@ RUN = Explorer(
         ),
         *in_group(
             noted("Bill"),
-            Slider("price", noted("Dollars per GPU-hour"), (0.1, 20), default=2, log=True, whole=False, aside=True),
+            log_slider("price", noted("Dollars per GPU-hour"), (0.1, 20), 2, aside=True),
             Slider("watts", noted("Power per GPU"), (100, 2000), default=700, unit="W", aside=True),
             Slider("electricity", noted("Cents per kWh"), (1, 60), default=5, whole=False, aside=True),
         ),

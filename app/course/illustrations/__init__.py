@@ -10,7 +10,9 @@ from typing import cast
 from app.core.errors import nearest
 from app.core.expressions import ExpressionError, evaluate, fill
 from app.core.formulas import Argument, Input, Single
+from app.core.formulas.checks import whole
 from app.core.translation import say
+from app.core.units import COUNT
 from app.course.illustrations.base import Illustration, Sketch
 from app.course.kinds.base import ExerciseFigure
 from app.course.kinds.drawn_values import Draw
@@ -54,7 +56,12 @@ def illustrate(figure: ExerciseFigure, drawn: Draw) -> Sketch:
     needed = [one.name for one in found.inputs.values() if one.required]
     if missing := [name for name in needed if name not in figure.given]:
         raise ValueError(say("{formula} also needs {names}", formula=found.name, names=", ".join(missing)))
-    return found.draw(**{n: _value(found.inputs[n], v, drawn) for n, v in figure.given.items()})
+    given = {name: _value(found.inputs[name], value, drawn) for name, value in figure.given.items()}
+    for name, value in given.items():
+        if found.inputs[name].unit is COUNT:
+            for one in cast(list[float], value if isinstance(value, list) else [value]):
+                whole(name, one, 0 if found.inputs[name].default == 0 else 1)
+    return found.draw(**given)
 
 
 def listed_inputs(found: Illustration) -> str:

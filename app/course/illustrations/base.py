@@ -8,7 +8,7 @@ from app.core.charts.axes import Arrow, Color, Drawing, Paper, Rect, Sheet, Tone
 from app.core.charts.motion import Motion
 from app.core.charts.timeline import Timeline
 from app.core.formulas import Input, inputs_of
-from app.core.formulas.checks import ZeroStage, positive, whole
+from app.core.formulas.checks import ZeroStage, positive
 from app.core.simulators.programs import STREAMS, PlayedSchedule, PlayedSpan
 from app.core.translation import noted, say, translate, translate_known
 from app.core.units import BYTE, Bytes, Count, show
@@ -47,9 +47,9 @@ class Piece:
     outlined: bool = False
 
 
-def sketch(title: str, summary: str, on: Callable[[Paper], Sheet], facts: Sequence[tuple[str, str]] = ()) -> Drawing:
-    """A drawing of what is given; *facts* are what its table says."""
-    return Drawing(title=title, summary=summary, on=on, table=((translate("What"), translate("Value")), *facts))
+def sketch(title: str, summary: str, on: Callable[[Paper], Sheet]) -> Drawing:
+    """A drawing of what is given, which has no values for a table."""
+    return Drawing(title=title, summary=summary, on=on, table=((translate("What"), translate("Value")),))
 
 
 def box(
@@ -266,7 +266,6 @@ def _state(
     gradients: Bytes = 2.0,
     optimizer: Bytes = 12.0,
 ) -> Sketch:
-    whole("ranks", ranks)
     parts = (
         (translate("weights"), Tone.WEIGHTS, weights, 3),
         (translate("gradients"), Tone.GRADIENTS, gradients, 2),
@@ -334,8 +333,7 @@ def _memory_memory(memory: Bytes, activations: Bytes | None = None, state: Bytes
 
 
 def _batch(batch: Count, context: Count) -> Sketch:
-    sequences, tokens = whole("batch", batch), whole("context", context)
-    shown = first_numbers(sequences, 6)
+    shown = first_numbers(batch, 6)
 
     def on(paper: Paper) -> Sheet:
         across = [Piece(1, GAP if one is None else str(one + 1), Tone.ACTIVATIONS) for one in shown]
@@ -343,14 +341,14 @@ def _batch(batch: Count, context: Count) -> Sketch:
         rects += row(across, 0, paper.width, 76, _MEMORY_ROW)
         words = [
             Words(0, 13, translate("read once for the whole batch"), quiet=True),
-            Words(0, 69, translate("read for each sequence: a cache of {tokens:,} tokens", tokens=tokens), quiet=True),
+            Words(0, 69, translate("read for each sequence: a cache of {tokens:,} tokens", tokens=context), quiet=True),
             *gaps(across, 0, paper.width, 76, _MEMORY_ROW),
         ]
         return Sheet(height=80 + _MEMORY_ROW, rects=tuple(rects), words=tuple(words))
 
     return sketch(
         translate("What a step reads, not to scale"),
-        translate("the weights, and {sequences:,} caches", sequences=sequences),
+        translate("the weights, and {sequences:,} caches", sequences=batch),
         on,
     )
 

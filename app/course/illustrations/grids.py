@@ -6,7 +6,6 @@ from itertools import groupby
 from typing import Literal
 
 from app.core.charts.axes import NARROW, Arrow, Color, Drawing, Paper, Rect, Sheet, Tone, Words, wrap_text
-from app.core.formulas.checks import whole
 from app.core.simulators.sharding import Block, Blocks, PlayedPlan
 from app.core.translation import noted, translate
 from app.core.units import BYTE_PER_SECOND, BytesPerSecond, Count, figures, show
@@ -21,10 +20,6 @@ GROUPS = (noted("nodes"), noted("groups"), noted("pods"), noted("node"), noted("
 
 def _mesh(tensor: Count, pipeline: Count = 1, data: Count | None = None, context: Count = 1) -> Sketch:
     degrees = [(translate("tensor"), tensor), (translate("context"), context), (translate("pipeline"), pipeline)]
-    for name, degree in degrees:
-        whole(name, degree)
-    if data is not None:
-        whole("data", data)
     says = note_lines(f"{name} {figures(degree)}" for name, degree in degrees if degree > 1)
     count = translate("{data:,} times", data=data) if data else translate("as many as the GPUs allow")
     return sketch(
@@ -68,8 +63,6 @@ def _nodes(
     group: Literal["nodes", "groups", "pods"] = "nodes",
     ranks: Count = 0,
 ) -> Sketch:
-    whole("nodes", nodes, 1)
-    each = whole("ranks", ranks, 0) or whole("gpus", gpus)
     one = translate(group.removesuffix("s"))
     links = [
         translate("{bandwidth} inside {group}", bandwidth=show(inside, BYTE_PER_SECOND), group=translate(_ONE[group]))
@@ -85,7 +78,7 @@ def _nodes(
         if ranks
         else translate("{many} of {gpus:,} GPUs", many=many, gpus=gpus),
         note_lines(links) or translate("GPUs that are connected inside, and with those outside"),
-        lambda paper: _racks(nodes, each, one, [link for link in links if link], paper),
+        lambda paper: _racks(nodes, ranks or gpus, one, [link for link in links if link], paper),
     )
 
 
@@ -129,9 +122,6 @@ def _grids_line(x1: float, y1: float, x2: float, y2: float) -> Arrow:
 
 
 def _matrix(rows: Count, columns: Count, ranks: Count, split: Literal["columns", "rows"] = "columns") -> Sketch:
-    whole("rows", rows)
-    whole("columns", columns)
-    whole("ranks", ranks)
     return sketch(
         translate("A matrix, split by columns") if split == "columns" else translate("A matrix, split by rows"),
         translate(
@@ -164,8 +154,6 @@ def _grid_sheet(rows: int, columns: int, ranks: int, split: str, paper: Paper) -
 
 
 def _scores(heads: Count, sequence: Count, batch: Count = 1) -> Sketch:
-    for name, value in (("heads", heads), ("sequence", sequence), ("batch", batch)):
-        whole(name, value)
     says = note_lines(
         [
             translate("{heads:,} heads", heads=heads) if heads > 1 else translate("one head"),
@@ -203,9 +191,6 @@ def _squares(count: int, sequence: int, says: str) -> Sheet:
 
 
 def _dispatch(nodes: Count, experts: Count) -> Sketch:
-    whole("nodes", nodes)
-    whole("experts", experts)
-
     def on(paper: Paper) -> Sheet:
         shown = first_numbers(nodes, 5)
         step = paper.width / len(shown)
@@ -242,10 +227,6 @@ _TILES_LABEL = 70.0  # pixels to the left of the matrix
 
 
 def _tiles(rows: Count, columns: Count, tile_rows: Count, tile_columns: Count) -> Sketch:
-    for name, value in (("rows", rows), ("columns", columns)):
-        whole(name, value)
-    for name, value in (("tile_rows", tile_rows), ("tile_columns", tile_columns)):
-        whole(name, value)
     return sketch(
         translate("The output of a product, in tiles"),
         translate(
@@ -290,8 +271,6 @@ _COLORS = (Tone.WEIGHTS, Tone.ACTIVATIONS, Tone.GRADIENTS)
 
 
 def _product(rows: Count, inner: Count, columns: Count) -> Sketch:
-    for name, value in (("rows", rows), ("inner", inner), ("columns", columns)):
-        whole(name, value)
     shapes = [(rows, inner), (inner, columns), (rows, columns)]
 
     def on(paper: Paper) -> Sheet:

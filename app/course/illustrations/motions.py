@@ -37,7 +37,7 @@ def _ring(ranks: Count = 8, size: Bytes | None = None) -> Motion:
 
 
 def _layers(layers: Count = 4) -> Motion:
-    return sharded_layers(whole("layers", layers, 1))
+    return sharded_layers(layers)
 
 
 def _roof(peak: FlopsPerSecond, bandwidth: BytesPerSecond) -> Motion:
@@ -46,7 +46,7 @@ def _roof(peak: FlopsPerSecond, bandwidth: BytesPerSecond) -> Motion:
 
 
 def _steps(base: Count, batch: Count) -> Motion:
-    if not 1 < whole("batch", batch) // whole("base", base) <= MOST_STEPS:
+    if not 1 < batch // base <= MOST_STEPS:
         raise ValueError(say("a batch must be 2 to {most} times the base", most=MOST_STEPS))
     return small_and_large_step(base, batch)
 
@@ -56,7 +56,7 @@ def _memory(weights: Bytes, caches: Bytes) -> Motion:
 
 
 def _columns(columns: Count, ranks: Count) -> Motion:
-    return covered_columns(whole("columns", columns), _colored(ranks))
+    return covered_columns(columns, _colored(ranks))
 
 
 MOVING_RING = Illustration("moving-ring", "a ring all-reduce, chunk by chunk", _ring)

@@ -7,9 +7,7 @@ from app.core.units import Count, Ratio, figures
 from app.course.illustrations.base import GAP, Illustration, Piece, Sketch, box, first_numbers, key, row, sketch
 
 
-def _bits(exponent: Count, fraction: Count) -> Sketch:
-    whole("exponent", exponent)
-    whole("fraction", fraction, 0)
+def _bits(exponent: Count, fraction: Count = 0) -> Sketch:
     parts = ((translate("sign"), 1, Tone.BUFFERS), (translate("exponent"), exponent, Tone.WEIGHTS))
     fields = (*parts, (translate("fraction"), fraction, Tone.GRADIENTS))
 
@@ -126,7 +124,7 @@ _ROW, _HIGH = 26, 96
 
 
 def _rent(gpus: Count) -> Sketch:
-    many = f"{whole('gpus', gpus):,} {'GPU' if gpus == 1 else 'GPUs'}"
+    many = f"{gpus:,} {'GPU' if gpus == 1 else 'GPUs'}"
 
     def on(paper: Paper) -> Sheet:
         left, top = 24.0, 22.0
@@ -175,8 +173,6 @@ _MOST = 16
 
 
 def _cables(flows: Count, links: Count) -> Sketch:
-    whole("flows", flows)
-    whole("links", links)
     return sketch(
         translate("{flows:,} flows and {links:,} cables", flows=flows, links=links),
         translate("the switch hashes each flow to one of the cables"),

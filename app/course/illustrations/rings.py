@@ -17,7 +17,7 @@ from app.core.units import (
     show,
     show_size,
 )
-from app.course.illustrations.base import GAP, Illustration, Sketch, first_numbers, note_lines, sketch
+from app.course.illustrations.base import GAP, Illustration, Sketch, box, first_numbers, note_lines, sketch
 
 _MOST = 12  # ranks in a circle
 _SHOWN = 9  # of more
@@ -79,17 +79,7 @@ def _name(rank: int | None, paper: Paper) -> str:
 
 def _node(place: tuple[float, float], name: str, *, marked: bool = False) -> Rect:
     half = 20 + 3.2 * len(name) - 6
-    return Rect(
-        round(place[0] - half, 2),
-        place[1] - _HALF,
-        round(2 * half, 2),
-        2 * _HALF,
-        color=Color.GRAY,
-        label=name,
-        says=name,
-        outlined=True,
-        marked=marked,
-    )
+    return box(place[0] - half, place[1] - _HALF, 2 * half, 2 * _HALF, name, Color.GRAY, outlined=True, marked=marked)
 
 
 def _between(

@@ -12,7 +12,7 @@ _ROW, _BAR, _STEP = 30.0, 14.0, 19.0
 
 
 def _answers(lengths: Sequence[Count]) -> Sketch:
-    tokens = [whole("lengths", one) for one in several("lengths", lengths)]
+    tokens = several("lengths", lengths)
 
     def on(paper: Paper) -> Sheet:
         scale = (paper.width - 60) / max(tokens)
@@ -73,9 +73,6 @@ def _policy_step() -> Sketch:
 
 
 def _copies(trainers: Count, ranks: Count) -> Sketch:
-    whole("trainers", trainers)
-    whole("ranks", ranks)
-
     def on(paper: Paper) -> Sheet:
         above = [Piece(1, "" if k is not None else GAP, Tone.BACKWARD) for k in first_numbers(trainers, 24)]
         parts = [Piece(1, "", Tone.WEIGHTS) for _ in first_numbers(ranks, 16)]
@@ -129,7 +126,7 @@ def _replica(memory: Bytes, weights: Bytes, free: Bytes = 0.0) -> Sketch:
 
 
 def _request(batch: Count | None = None) -> Sketch:
-    many = f"of {whole('batch', batch):,} requests" if batch else "request of the batch"
+    many = f"of {batch:,} requests" if batch else "request of the batch"
 
     def on(paper: Paper) -> Sheet:
         steps = 5 if paper is NARROW else 9

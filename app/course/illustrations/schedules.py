@@ -39,7 +39,7 @@ def _pipeline(
     virtual: Count = 1,
 ) -> Sketch:
     for name, count in (("stages", stages), ("microbatches", microbatches), ("virtual", virtual)):
-        if whole(name, count) > _STAGES * (1 if name == "stages" else 16):
+        if count > _STAGES * (1 if name == "stages" else 16):
             raise ValueError(say("a pipeline of {count} {name} is too large to draw", count=figures(count), name=name))
     played = _played(schedule, stages, min(microbatches, _enough(stages)), virtual)
     bars = sum(map(len, played.slots))
@@ -84,7 +84,7 @@ def _bars(played: SimulatedSchedule, device: int, end: float) -> Iterator[TimeBa
 
 
 def _overlap(layers: Count, compute: Seconds, reduce: Seconds) -> Sketch:
-    if whole("layers", layers) > _LAYERS:
+    if layers > _LAYERS:
         raise ValueError(
             say("{layers} layers are too many to draw: at most {most}", layers=figures(layers), most=_LAYERS)
         )
@@ -192,9 +192,6 @@ def _saves(
 
 
 def _layers(layers: Count, stages: Count) -> Sketch:
-    whole("layers", layers)
-    whole("stages", stages)
-
     def on(paper: Paper) -> Sheet:
         left, right = 0.0, float(paper.width)
         cells = [Piece(1, "", Tone.WEIGHTS) for _ in range(min(layers, 200))]

@@ -93,17 +93,14 @@ _ROUNDED = 0.01  # of a mistake: more is not lost by rounding it
 _NEAR_A_MISTAKE = 0.1  # of its value: an answer farther off is another mistake
 
 
-class AskedQuantity(Strict):
-    """One quantity that is asked for."""
+class QuantityForm(Strict):
+    """How a quantity is given: its unit and kind, how exact, and what it adds up."""
 
-    prompt: str = Field(default="", description="what this answer is, where there are several")
-    answer: str = Field(description="a formula's name, or an expression of the drawn values")
     unit: UnitName = Field(default="", description="of a number without a unit: ms, GB, %, or empty")
     quantity: Sort = Field(default="", description=QUANTITY)
     tolerance: str = Field(default="1 %", description="0.5 %, 0.3 points, or exact")
     accept: str = Field(default="", description="a second value: anything between the two is right")
-    mistakes: dict[str, Mistake] = Field(default_factory=dict, description=MISTAKES)
-    parts: dict[str, str] = Field(default_factory=dict, description="what it adds up, by name")
+    parts: dict[str, str] = Field(default_factory=dict, description="what the answer adds up: name: expression")
     part_names: dict[str, str] = Field(
         default_factory=dict, description="in a translation: what a part is called there"
     )
@@ -114,6 +111,14 @@ class AskedQuantity(Strict):
         if tolerance != "exact" and not 0 < _share(tolerance) < 1 / 2:
             raise ValueError(f"a tolerance of {tolerance} is not between 0 and 50 %")
         return tolerance
+
+
+class AskedQuantity(QuantityForm):
+    """One quantity that is asked for."""
+
+    prompt: str = Field(default="", description="what this answer is, where there are several")
+    answer: str = Field(description="a formula's name, or an expression of the drawn values")
+    mistakes: dict[str, Mistake] = Field(default_factory=dict, description=MISTAKES)
 
     def part_name(self, part: str) -> str:
         """What *part* is called in the language of the texts."""
@@ -179,12 +184,9 @@ class AskedQuantity(Strict):
         """*value* as a person writes it, in the unit of this answer."""
         return show_in(value, self.scale)
 
-    def foreseen(self, value: float, mistakes: Iterable[tuple[float, str]], step: float = 0.0) -> str:
-        """What to say of *value* if it is one of *mistakes*, else nothing.
-
-        A value that was typed to a *step* may be a mistake that was rounded to it.
-        """
-        found = nearest_mistake(value, [self.band_of(wrong, says) for wrong, says in mistakes], step)
+    def foreseen(self, value: float, mistakes: Iterable[tuple[float, str]]) -> str:
+        """What to say of *value* if it is one of *mistakes*, else nothing."""
+        found = nearest_mistake(value, [self.band_of(wrong, says) for wrong, says in mistakes], 0.0)
         return found.means if found else ""
 
     def band_of(self, wrong: float, means: T) -> MistakeBand[T]:

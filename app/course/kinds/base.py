@@ -2,7 +2,7 @@
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property, lru_cache
 from hashlib import blake2s
@@ -20,11 +20,11 @@ from pydantic import (
     model_validator,
 )
 
-from app.core.errors import AnswerError, InputError
+from app.core.errors import AnswerError, InputError, nearest
 from app.core.expressions import fill
 from app.core.simulators.programs import PlayedSchedule
 from app.core.simulators.sharding import PlayedPlan
-from app.core.translation import SOURCE, localize, speaking, translate
+from app.core.translation import SOURCE, localize, noted, speaking, translate
 from app.course.kinds.common_mistakes import common_wordings
 from app.course.kinds.drawn_values import ChapterParameter, Draw, DrawnChoices, DrawnValue, draw, refuse_others, values
 from app.course.sandbox.runner import Runner
@@ -105,6 +105,28 @@ def single_text(answer: Answer) -> str:
     return answer
 
 
+_UNKNOWN = noted("no answer is called {name!r}{near}")
+
+
+def named_answers(answer: Answer, names: Collection[str], unknown: str = _UNKNOWN) -> dict[str, str]:
+    """*answer*, which must be an object of texts under *names*, without those that are left empty.
+
+    Raises:
+        AnswerError: it is something else, or has another name: *unknown* says so.
+    """
+    if not isinstance(answer, dict):
+        raise AnswerError(translate("the answer must be an object with {names}", names=", ".join(names)))
+    for name in answer:
+        if name not in names:
+            raise AnswerError(translate(unknown, name=name, near=nearest(name, names)))
+    return {name: text for name, text in answer.items() if text.strip()}
+
+
+def posted_answers(form: Mapping[str, Sequence[str]], names: Iterable[str]) -> dict[str, str]:
+    """The answers under *names* in a posted form: a field "answer.NAME" for each."""
+    return {name: form[f"answer.{name}"][0] for name in names if form.get(f"answer.{name}")}
+
+
 def stored_answer(text: str, right: Answer) -> Answer:
     """The answer that is stored as *text*, in the form of the *right* one.
 
@@ -170,34 +192,6 @@ def first_mistake(parts: Iterable[PartVerdict]) -> str:
 def common_diagnosis(key: str) -> str:
     """The sentence about a common mistake with that *key*; empty if there is none."""
     return localize(_common().get(key, ""))
-
-
-class LocalizedModel(BaseModel):
-    """What has texts in one language, made from an original in English."""
-
-    _language: str = PrivateAttr("en")
-    _kept_keys: dict[str, str] = PrivateAttr(default_factory=dict)  # by those of its wordings
-
-    @property
-    def language(self) -> str:
-        """The language of its texts."""
-        return self._language
-
-    def translates(self, wordings: Mapping[str, str], language: str) -> None:
-        """Note that its texts are in *language*; *wordings* has them by those of the original.
-
-        Mistakes are stored under the keys that they have there.
-        """
-        self._language = language
-        self._kept_keys.update({mistake_key(ours): mistake_key(its) for its, ours in wordings.items()})
-
-    def untold(self) -> Iterator[tuple[tuple[str | int, ...], str]]:
-        """Texts, by their place, that are filled with other values than drawn ones."""
-        yield from ()
-
-    def kept_key(self, key: str) -> str:
-        """The *key* of a wording of this file, as it is stored: in every language the same."""
-        return self._kept_keys.get(key, key)
 
 
 @cache
@@ -275,6 +269,14 @@ class ExerciseFigure(Strict):
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Option:
+    """One thing to choose, to put in its place, or to match."""
+
+    key: str
+    text: str
+
+
 SEEDS = 2**31  # 0 to 2**31 - 1
 DOTTED = re.compile(r"(?<!\w)[a-z]\w*+(?:\.[a-z]\w*+)+")
 
@@ -301,10 +303,11 @@ class Variant:
     solution: str
 
 
-class Base(Strict, LocalizedModel, ABC):
+class Base(Strict, ABC):
     """One exercise; everything it shows and every verdict depend on its file and a seed alone.
 
-    Each kind sets the class variables; the rest of the site asks them, never the kind's name.
+    Its texts are in one language, made from an original in English. Each kind sets the class variables; the rest of
+    the site asks them, never the kind's name.
     """
 
     kind_title: ClassVar[str]  # in lists of exercises
@@ -360,11 +363,34 @@ class Base(Strict, LocalizedModel, ABC):
     unmarked: list[str] = Field(
         default_factory=list, description="glossary terms without a tooltip here, since it would give the answer away"
     )
+    _language: str = PrivateAttr("en")
+    _kept_keys: dict[str, str] = PrivateAttr(default_factory=dict)  # by those of its wordings
 
     @model_validator(mode="after")
     def _has_its_parameters(self) -> Self:
         refuse_others(self.from_chapter, self.chapter_parameters, self.where)
         return self
+
+    @property
+    def language(self) -> str:
+        """The language of its texts."""
+        return self._language
+
+    def translates(self, wordings: Mapping[str, str], language: str) -> None:
+        """Note that its texts are in *language*; *wordings* has them by those of the original.
+
+        Mistakes are stored under the keys that they have there.
+        """
+        self._language = language
+        self._kept_keys.update({mistake_key(ours): mistake_key(its) for its, ours in wordings.items()})
+
+    def untold(self) -> Iterator[tuple[Where, str]]:
+        """Texts, by their place, that are filled with other values than drawn ones."""
+        yield from ()
+
+    def kept_key(self, key: str) -> str:
+        """The *key* of a wording of this file, as it is stored: in every language the same."""
+        return self._kept_keys.get(key, key)
 
     @classmethod
     def name(cls) -> str:

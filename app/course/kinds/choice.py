@@ -1,51 +1,38 @@
 """Exercises with options, and those that predict what a lab measures."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal, Self
 
-from pydantic import Field, PrivateAttr, model_validator
+from pydantic import Field, model_validator
 
 from app.core.errors import AnswerError, nearest
-from app.core.expressions import ExpressionError, Names, Quantity, fill, holds
+from app.core.expressions import ExpressionError, fill, holds
 from app.core.translation import SOURCE, noted, plural, speaking, translate
-from app.core.units import Reading, spelling
+from app.core.units import Reading
 from app.core.validation import PlacedError
-from app.course.kinds.answer_key import (
-    AnswerKey,
-    AskedQuantity,
-    keys_of,
-    part_sentences,
-    telling_figures,
-    worth_sentence,
-)
+from app.course.kinds.answer_key import AskedQuantity, part_sentences, worth_sentence
 from app.course.kinds.base import (
     Answer,
     Base,
     Finding,
     Markdown,
+    Option,
     PartVerdict,
     Slug,
     Strict,
-    ValueCache,
     Verdict,
     Where,
     first_mistake,
     mistake_key,
+    named_answers,
+    posted_answers,
 )
 from app.course.kinds.drawn_values import Draw, shuffle_things
-from app.course.kinds.numeric import TELL, Box, question_numbers
+from app.course.kinds.numeric import Box, QuantityExercise
 from app.course.sandbox.runner import Runner
 
 FIRST = "first"
-
-
-@dataclass(frozen=True, slots=True)
-class Option:
-    """One thing to choose."""
-
-    key: str
-    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +218,7 @@ class Choice(Base):
 
 
 CAUSE = "cause"  # the name of the answer that is chosen
+_NO_PREDICTION = noted("no prediction is called {name!r}{near}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -276,12 +264,12 @@ class Cause(Strict):
         return self
 
 
-class LabExercise(Base):
+class LabExercise(QuantityExercise):
     """Predict, measure, explain."""
 
     kind_title = noted("Lab")
     sample = "collectives/count-the-ring"
-    asks_for_numbers = True
+    asked_under = "predict"
     pace = 4.0
     kind: Literal["lab"]
     lab: str = Field(description="a name that `wallclock lab list` knows")
@@ -294,7 +282,11 @@ class LabExercise(Base):
     any_ranks: bool = Field(default=False, description="a published test may be taken whatever its number of ranks")
     predict: dict[str, PredictedQuantity] = Field(min_length=1, description="name: what is predicted")
     cause: Cause = Field(description="prompt, options and correct: why the measurement came out as it did")
-    _keys: ValueCache[int, Mapping[str, AnswerKey]] = PrivateAttr(default_factory=ValueCache)
+
+    @property
+    def asked(self) -> Mapping[str, AskedQuantity]:
+        """What is predicted, by name."""
+        return self.predict
 
     @model_validator(mode="after")
     def _keeps_names_apart(self) -> Self:
@@ -326,40 +318,24 @@ class LabExercise(Base):
     def question(self, seed: int) -> LabQuestion:
         """The boxes, and the causes in the order that *seed* shuffles them to."""
         drawn = self.draw(seed)
-        boxes = (
-            Box(name, self.fill(asked.prompt, drawn), spelling(asked.unit), asked.tolerance)
-            for name, asked in self.predict.items()
-        )
         options = [Option(key, self.fill(o.text, drawn)) for key, o in self.cause.options.items()]
         prompt = self.fill(self.cause.prompt, drawn)
         cause = CauseQuestion(prompt, tuple(shuffle_things(seed, options)))
-        return LabQuestion(tuple(boxes), cause)
-
-    def solved(self, drawn: Draw) -> Draw:
-        """*drawn* with what the formulas predict, by name."""
-        right = {
-            name: Quantity(key.right, key.asked.scale.unit.dimension) for name, key in self.keys(drawn.seed).items()
-        }
-        return replace(drawn, names={**drawn.names, **right})
+        return LabQuestion(self.boxes(seed), cause)
 
     def right_answer(self, seed: int) -> dict[str, str]:
         """The values of the formulas, to twelve figures, and the right cause."""
-        texts = {name: key.asked.typed(key.right) for name, key in self.keys(seed).items()}
-        return {**texts, CAUSE: self.cause.correct}
+        return {**self.typed_answers(seed), CAUSE: self.cause.correct}
 
     def reveal(self, seed: int) -> str:
         """The values of the formulas, and the right cause."""
-        shown = [f"{self._title(seed, name)}: **{key.shown()}**" for name, key in self.keys(seed).items()]
         text = self.fill(self.cause.options[self.cause.correct].text, self.draw(seed))
-        return "\n".join(f"- {one}" for one in [*shown, text])
+        return "\n".join([*self.listed_answers(seed), f"- {text}"])
 
     def mistakes(self, seed: int) -> Iterator[tuple[Answer, str]]:
         """Each listed mistake, and each wrong cause, with the rest right."""
-        right = self.right_answer(seed)
-        for name, key in self.keys(seed).items():
-            for value, says in key.mistakes:
-                yield {**right, name: key.asked.typed(value)}, says
-        drawn = self.draw(seed)
+        right, drawn = self.right_answer(seed), self.draw(seed)
+        yield from self.mistyped_answers(seed, right)
         for name, option in self.cause.options.items():
             if name != self.cause.correct:
                 yield {**right, CAUSE: name}, self.fill(option.says, drawn)
@@ -370,22 +346,11 @@ class LabExercise(Base):
         Raises:
             AnswerError: one is missing or cannot be read, or there is something else.
         """
-        if not isinstance(answer, dict):
-            names = ", ".join([*self.predict, CAUSE])
-            raise AnswerError(translate("the answer must be an object with {names}", names=names))
-        for name in answer:
-            if name != CAUSE and name not in self.predict:
-                raise AnswerError(
-                    translate("no prediction is called {name!r}{near}", name=name, near=nearest(name, self.predict))
-                )
-        readings = {}
-        for name, asked in self.predict.items():
-            if not answer.get(name, "").strip():
+        given, readings = named_answers(answer, [*self.predict, CAUSE], _NO_PREDICTION), {}
+        for name in self.predict:
+            if name not in given:
                 raise AnswerError(translate("{name}: the prediction is empty: enter a number", name=name))
-            try:
-                readings[name] = asked.read(answer[name])
-            except AnswerError as error:
-                raise AnswerError(f"{name}: {error}") from error
+            readings[name] = self.read_box(name, given[name])
         return readings
 
     async def grade(self, seed: int, answer: Answer, runner: Runner, learner: str = "") -> Verdict:
@@ -396,7 +361,7 @@ class LabExercise(Base):
             near = nearest(chosen, self.cause.options)
             raise AnswerError(translate("no cause is called {chosen!r}{near}", chosen=chosen, near=near))
         parts = self.judged(seed, readings)
-        titles = {name: self._title(seed, name) for name in parts}
+        titles = {name: self.title_of(name, seed) for name in parts}
         numbers = dict(parts)
         option = self.cause.options.get(chosen)
         feedback = self.fill(option.says, self.draw(seed)) if option else ""
@@ -415,50 +380,19 @@ class LabExercise(Base):
 
     def answer_in(self, form: Mapping[str, Sequence[str]]) -> dict[str, str]:
         """A field "answer.NAME" for each prediction, and "answer.cause"."""
-        names = [*self.predict, CAUSE]
-        return {n: form[f"answer.{n}"][0] for n in names if form.get(f"answer.{n}")}
+        return posted_answers(form, (*self.predict, CAUSE))
 
     def texts(self) -> Iterator[tuple[Where, str]]:
-        """The predictions, their mistakes, and the causes, too."""
+        """The causes, too."""
         yield from super().texts()
-        for name, asked in self.predict.items():
-            yield ("predict", name, "prompt"), asked.prompt
-            for expression, mistake in asked.mistakes.items():
-                yield ("predict", name, "mistakes", expression), mistake.says
         yield ("cause", "prompt"), self.cause.prompt
         for key, option in self.cause.options.items():
             yield ("cause", "options", key, "text"), option.text
             yield ("cause", "options", key, "says"), option.says
 
-    def telling(self, seed: int) -> set[str]:
-        """The figures of the right values."""
-        return telling_figures(self.keys(seed).values())
-
     def prove(self, drawn: Draw) -> Iterator[Finding]:
         """Predictions have the right unit, and mistakes are apart from them."""
         try:
-            keys = self.keys(drawn.seed)
-            clashes = {name: list(key.clashes()) for name, key in keys.items()}
+            yield from self.clashes(self.keys(drawn.seed))
         except ExpressionError as error:
-            yield Finding(("predict", next(iter(self.predict)), "answer"), str(error))
-            return
-        for name, found in clashes.items():
-            for expression, says in found:
-                yield Finding(("predict", name, "mistakes", expression), says, TELL)
-
-    def keys(self, seed: int) -> Mapping[str, AnswerKey]:
-        """The key of each prediction, worked out from its formula.
-
-        Raises:
-            ExpressionError: an expression has no value for what *seed* draws.
-        """
-        drawn = self.draw(seed)
-
-        def filled(text: str, names: Names) -> str:
-            return self.fill(text, replace(drawn, names=names))
-
-        numbers = question_numbers(self, drawn)
-        return self._keys.of(seed, lambda: keys_of(self.predict, drawn.names, filled, numbers))
-
-    def _title(self, seed: int, name: str) -> str:
-        return self.fill(self.predict[name].prompt, self.draw(seed)) or name
+            yield Finding(self.place_of(next(iter(self.predict)), "answer"), str(error))

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, PrivateAttr
 
-from app.core.errors import AnswerError, nearest
+from app.core.errors import AnswerError
 from app.core.expressions import ExpressionError, Quantity, evaluate, fill, fill_known, holds, read_answer
 from app.core.formulas.layout import total_step_time
 from app.core.formulas.memory import memory_budget
@@ -21,7 +21,19 @@ from app.core.searching import Space, find_layouts, fixed_fields
 from app.core.translation import noted, translate
 from app.core.units import BYTE, SECOND, check_clear, figures, scale_of, show_typed
 from app.core.units.parser import without_commas
-from app.course.kinds.base import Answer, Base, Finding, Markdown, Strict, ValueCache, Verdict, Where, mistake_key
+from app.course.kinds.base import (
+    Answer,
+    Base,
+    Finding,
+    Markdown,
+    Strict,
+    ValueCache,
+    Verdict,
+    Where,
+    mistake_key,
+    named_answers,
+    posted_answers,
+)
 from app.course.kinds.drawn_values import Draw, DrawnValue
 from app.course.sandbox.runner import Runner
 
@@ -198,6 +210,7 @@ def fastest_step(asked: RunRequest) -> float:
 
 _MOST = 1000  # ways to choose, of which lint tries every one
 BETTER = noted("This works, but another choice is even better.")
+_NO_CHOICE = noted("no choice is called {name!r}{near}")
 _HALF = 0.5  # the score of a design that works and is not the best
 Identifier = Annotated[str, Field(pattern="^[a-z][a-z0-9_]*$", max_length=30)]
 Chosen = Mapping[str, int]  # the place of each choice in its list
@@ -281,7 +294,7 @@ class Design(Base):
 
     def answer_in(self, form: Mapping[str, Sequence[str]]) -> Answer:
         """A field "answer.NAME" for each choice."""
-        return {n: form[f"answer.{n}"][0] for n in self.choose if form.get(f"answer.{n}")}
+        return posted_answers(form, self.choose)
 
     def texts(self) -> Iterator[tuple[Where, str]]:
         """The values to choose, too."""
@@ -420,16 +433,10 @@ class Design(Base):
         return {name: shown_value(self.choose[name].among[place]) for name, place in chosen.items()}
 
     def _read(self, answer: Answer) -> Chosen:
-        if not isinstance(answer, dict):
-            raise AnswerError(translate("the answer must be an object with {choose}", choose=", ".join(self.choose)))
-        for name in answer:
-            if name not in self.choose:
-                raise AnswerError(
-                    translate("no choice is called {name!r}{near}", name=name, near=nearest(name, self.choose))
-                )
-        if missing := [name for name in self.choose if not answer.get(name, "").strip()]:
+        chosen = named_answers(answer, self.choose, _NO_CHOICE)
+        if missing := [name for name in self.choose if name not in chosen]:
             raise AnswerError(translate("still to be chosen: {missing}", missing=", ".join(missing)))
-        return {name: self._place(name, text) for name, text in answer.items()}
+        return {name: self._place(name, text) for name, text in chosen.items()}
 
     def _place(self, name: str, text: str) -> int:
         knob = self.choose[name]

@@ -156,8 +156,8 @@ def _drawn(
                 names[name] = quantity
     shown = {name: _shown_drawn_values(value) for name, value in values.items()}
     for name, file in exhibits.items():
-        found = _quantities(_exhibit(fill(file, names, shown)))
-        names |= {f"{name}_{key}": quantity for key, quantity in found.items()}
+        found = _exhibit(fill(file, names, shown)).quantities
+        names |= {f"{name}_{key}": Quantity(v, scale_of(unit).unit.dimension) for key, (v, unit) in found.items()}
     for name, expression in let.items():
         with _placed("let", name):
             names[name] = evaluate(str(expression), names)
@@ -178,10 +178,6 @@ def _exhibit(name: str) -> Exhibit:
         return exhibit_called(name)
     except ValueError as error:
         raise ExpressionError(str(error)) from None
-
-
-def _quantities(found: Exhibit) -> dict[str, Quantity]:
-    return {key: Quantity(value, scale_of(unit).unit.dimension) for key, (value, unit) in found.quantities.items()}
 
 
 def shuffle_things(seed: int, things: Sequence[_Item]) -> list[_Item]:

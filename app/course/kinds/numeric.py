@@ -7,22 +7,21 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Literal, Self
+from typing import ClassVar, Literal, Self
 
 from pydantic import Field, PrivateAttr, model_validator
 
-from app.core.errors import AnswerError, nearest
+from app.core.errors import AnswerError
 from app.core.expressions import ExpressionError, Names, Quantity, evaluate, names_in, parse_expression, slots
 from app.core.translation import localize, noted, translate
 from app.core.units import RATIO, Dimension, Reading, check_clear, spelling
 from app.core.units.scales import SCALES
 from app.course.kinds.answer_key import (
     MISTAKES,
-    QUANTITY,
     AnswerKey,
     AskedQuantity,
     Mistake,
-    Sort,
+    QuantityForm,
     keys_of,
     part_sentences,
     telling_figures,
@@ -35,13 +34,16 @@ from app.course.kinds.base import (
     CountedParts,
     Finding,
     PartVerdict,
+    PlayedAnswer,
     ValueCache,
     Verdict,
     Where,
     first_mistake,
+    named_answers,
+    posted_answers,
 )
 from app.course.kinds.common_mistakes import QuestionNumbers
-from app.course.kinds.drawn_values import Draw, UnitName, redraw
+from app.course.kinds.drawn_values import Draw, redraw
 from app.course.sandbox.runner import Runner
 
 _LATER = {"says", "hints", "mistakes", "solution", "elsewhere", "bound", "cause"}  # after an answer
@@ -115,6 +117,7 @@ def _read_text(exercise: Base, text: str, drawn: Draw) -> str:
         return ""
 
 
+ONLY = "answer"  # the name of an answer that is the only one
 TELL = "remove one, tighten the tolerance, or draw values that tell them apart"
 
 
@@ -132,6 +135,7 @@ class QuantityExercise(Base):
     """An exercise that asks for one quantity or several."""
 
     asks_for_numbers = True
+    asked_under: ClassVar[str] = "answers"  # the key of the quantities in the file
 
     @property
     @abstractmethod
@@ -173,21 +177,64 @@ class QuantityExercise(Base):
         """The figures of the right values."""
         return telling_figures(self.keys(seed).values())
 
-    def texts_of(self, name: str) -> Iterator[tuple[Where, str]]:
-        """The prompt of a quantity and the sentences of its mistakes, with their place in it."""
-        asked = self.asked[name]
-        yield ("prompt",), asked.prompt
-        for expression, mistake in asked.mistakes.items():
-            yield ("mistakes", expression), mistake.says
+    def place_of(self, name: str, *more: str | int) -> Where:
+        """The place in the file of what is said of the quantity called *name*."""
+        return (self.asked_under, name, *more)
 
-    def clashes(self, keys: Mapping[str, AnswerKey], name: str) -> Iterator[Finding]:
-        """The mistakes of a quantity that cannot be told apart, with their place in it.
+    def texts(self) -> Iterator[tuple[Where, str]]:
+        """The prompts of the quantities and the sentences of their mistakes, too."""
+        yield from super().texts()
+        for name, asked in self.asked.items():
+            yield self.place_of(name, "prompt"), asked.prompt
+            for expression, mistake in asked.mistakes.items():
+                yield self.place_of(name, "mistakes", expression), mistake.says
+
+    @property
+    def worked_out(self) -> Sequence[str]:
+        """The answers, too, where they have names."""
+        return [*super().worked_out, *(name for name in self.asked if name != ONLY)]
+
+    def read_box(self, name: str, text: str) -> Reading:
+        """The quantity that a learner's *text* stands for, in the box called *name*.
+
+        Raises:
+            AnswerError: it is not one; the message has the name.
+        """
+        try:
+            return self.asked[name].read(text)
+        except AnswerError as error:
+            raise AnswerError(f"{name}: {error}") from error
+
+    def typed_answers(self, seed: int) -> dict[str, str]:
+        """The right value of each box, to twelve figures."""
+        return {name: key.asked.typed(key.right) for name, key in self.keys(seed).items()}
+
+    def mistyped_answers(self, seed: int, right: Mapping[str, str]) -> Iterator[tuple[dict[str, str], str]]:
+        """The answers *right* with each listed mistake in turn, and its feedback."""
+        for name, key in self.keys(seed).items():
+            for value, says in key.mistakes:
+                yield {**right, name: key.asked.typed(value)}, says
+
+    def clashes(self, keys: Mapping[str, AnswerKey]) -> list[Finding]:
+        """The mistakes that cannot be told apart from each other or from what is right.
 
         Raises:
             ExpressionError: a mistake has no value there.
         """
-        for expression, says in keys[name].clashes():
-            yield Finding(("mistakes", expression), says, TELL)
+        return [
+            Finding(self.place_of(name, "mistakes", expression), says, TELL)
+            for name, key in keys.items()
+            for expression, says in key.clashes()
+        ]
+
+    def verdict_on(self, seed: int, parts: Mapping[str, PartVerdict], played: PlayedAnswer | None = None) -> Verdict:
+        """The verdict on several answers, which count alike; those that are left empty are named."""
+        score = sum(part.share for part in parts.values()) / len(parts)
+        titles = {name: self.title_of(name, seed) for name in parts}
+        says = part_sentences(parts, titles)
+        if missing := [titles[name] for name, part in parts.items() if part.correct is None]:
+            says.append(translate("Still empty: {missing}.", missing="; ".join(missing)))
+        return Verdict(score == 1, score, tuple(says), parts, first_mistake(parts.values()), played)
 
     def keys(self, seed: int) -> Mapping[str, AnswerKey]:
         """The key of each box.
@@ -307,7 +354,6 @@ def _trouble_of(asked: AskedQuantity, expression: str, names: Names) -> str:
 
 
 _FARTHEST = 1e6  # steps; no figure has as many
-ONLY = "answer"  # the name of an answer that is the only one
 _FORESEEN = 2  # mistakes of an exercise, at least
 
 
@@ -318,7 +364,7 @@ class NumericQuestion:
     fields: tuple[Box, ...]
 
 
-class Numeric(QuantityExercise):
+class Numeric(QuantityExercise, QuantityForm):
     """One number with a unit, or several."""
 
     kind_title = noted("Number")
@@ -326,15 +372,7 @@ class Numeric(QuantityExercise):
     only_draws = True
     kind: Literal["numeric"]
     answer: str = Field(default="", description="a formula's name, or an expression")
-    unit: UnitName = Field(default="", description="of a number without a unit: ms, GB, %, or empty")
-    quantity: Sort = Field(default="", description=QUANTITY)
-    tolerance: str = Field(default="1 %", description="0.5 %, 0.3 points, or exact")
-    accept: str = Field(default="", description="a second value: anything between the two is right")
     wrong: dict[str, Mistake] = Field(default_factory=dict, alias="mistakes", description=MISTAKES)
-    parts: dict[str, str] = Field(default_factory=dict, description="what the answer adds up: name: expression")
-    part_names: dict[str, str] = Field(
-        default_factory=dict, description="in a translation: what a part is called there"
-    )
     answers: dict[str, AskedQuantity] = Field(
         default_factory=dict, description="name: one of several answers, instead of answer"
     )
@@ -344,18 +382,8 @@ class Numeric(QuantityExercise):
     def _asks_for_one_thing_or_several(self) -> Self:
         if bool(self.answer) == bool(self.answers):
             raise ValueError("give either one answer, or several under answers")
-        self._asked = self.answers or {
-            ONLY: AskedQuantity(
-                answer=self.answer,
-                unit=self.unit,
-                quantity=self.quantity,
-                tolerance=self.tolerance,
-                accept=self.accept,
-                mistakes=self.wrong,
-                parts=self.parts,
-                part_names=self.part_names,
-            )
-        }
+        form = {name: getattr(self, name) for name in QuantityForm.model_fields}
+        self._asked = self.answers or {ONLY: AskedQuantity(answer=self.answer, mistakes=self.wrong, **form)}
         return self
 
     @cached_property  # looked up twenty times as fast as a private attribute of Pydantic
@@ -374,7 +402,7 @@ class Numeric(QuantityExercise):
 
     def right_answer(self, seed: int) -> Answer:
         """The right value of each box, to twelve figures."""
-        texts = {name: key.asked.typed(key.right) for name, key in self.keys(seed).items()}
+        texts = self.typed_answers(seed)
         return texts if self.answers else texts[ONLY]
 
     def reveal(self, seed: int) -> str:
@@ -385,11 +413,8 @@ class Numeric(QuantityExercise):
 
     def mistakes(self, seed: int) -> Iterator[tuple[Answer, str]]:
         """Each listed mistake, as a learner would type it."""
-        right = self.right_answer(seed)
-        for name, key in self.keys(seed).items():
-            for value, says in key.mistakes:
-                text = key.asked.typed(value)
-                yield ({**right, name: text} if isinstance(right, dict) else text), says
+        for texts, says in self.mistyped_answers(seed, self.typed_answers(seed)):
+            yield texts if self.answers else texts[ONLY], says
 
     async def grade(self, seed: int, answer: Answer, runner: Runner, learner: str = "") -> Verdict:
         """Compare each box with its key; one that builds on another may build on the learner's."""
@@ -400,34 +425,21 @@ class Numeric(QuantityExercise):
             name: self._judge(seed, name, readings) if name in readings else PartVerdict(None, "")
             for name in self.asked
         }
-        score = sum(part.share for part in parts.values()) / len(parts)
-        if not self.answers:
-            only = parts[ONLY]
-            says = [only.says, worth_sentence(score)] if only.score else [only.says]
-            return Verdict(score == 1, score, tuple(says), mistake=only.mistake)
-        titles = {name: self.title_of(name, seed) for name in self.asked}
-        says = part_sentences(parts, titles)
-        if missing := [titles[name] for name, part in parts.items() if part.correct is None]:
-            says.append(translate("Still empty: {missing}.", missing="; ".join(missing)))
-        return Verdict(score == 1, score, tuple(says), parts, first_mistake(parts.values()))
+        if self.answers:
+            return self.verdict_on(seed, parts)
+        only = parts[ONLY]
+        says = [only.says, worth_sentence(only.score)] if only.score else [only.says]
+        return Verdict(only.share == 1, only.share, tuple(says), mistake=only.mistake)
 
     def answer_in(self, form: Mapping[str, Sequence[str]]) -> Answer:
         """One field "answer", or a field "answer.NAME" for each of several."""
-        if not self.answers:
-            return super().answer_in(form)
-        return {n: form[f"answer.{n}"][0] for n in self.answers if form.get(f"answer.{n}")}
-
-    def texts(self) -> Iterator[tuple[Where, str]]:
-        """The prompt of each box and the sentence of each mistake, too."""
-        yield from super().texts()
-        for name in self.asked:
-            yield from ((self._where(name, *where), text) for where, text in self.texts_of(name))
+        return posted_answers(form, self.answers) if self.answers else super().answer_in(form)
 
     def untold(self) -> Iterator[tuple[Where, str]]:
         """The names of the parts, which a figure shows."""
         for name, asked in self.asked.items():
             for part in asked.parts:
-                yield self._where(name, "part_names", part), asked.part_name(part)
+                yield self.place_of(name, "part_names", part), asked.part_name(part)
 
     @property
     def draws_mistakes(self) -> bool:
@@ -468,29 +480,22 @@ class Numeric(QuantityExercise):
                 return found
         return None
 
-    @property
-    def worked_out(self) -> Sequence[str]:
-        """The answers, too, where there are several."""
-        return [*super().worked_out, *self.answers]
-
     def prove(self, drawn: Draw) -> Iterator[Finding]:
         """Answers have the right unit, and mistakes are apart from them and from each other."""
         try:
             keys = self.keys(drawn.seed)
-            clashes = {name: list(self.clashes(keys, name)) for name in keys}
+            clashes = self.clashes(keys)
             parts = {name: trouble_of_parts(key) for name, key in keys.items()}
         except ExpressionError as error:
-            yield from self._unworkable(drawn) or [Finding(self._where(next(iter(self.asked)), "answer"), str(error))]
+            yield from self._unworkable(drawn) or [Finding(self.place_of(next(iter(self.asked)), "answer"), str(error))]
             return
         if sum(len(key.asked.mistakes) for key in keys.values()) < _FORESEEN:
-            where = self._where(next(iter(self.asked)), "answer")
+            where = self.place_of(next(iter(self.asked)), "answer")
             yield Finding(where, "fewer than two mistakes are listed", "add them under mistakes")
         for name, says in parts.items():
             if says:
-                yield Finding(self._where(name, "parts"), says, "list all that it adds up, once")
-        for name, found in clashes.items():
-            for one in found:
-                yield Finding(self._where(name, *one.where), one.says, one.cure)
+                yield Finding(self.place_of(name, "parts"), says, "list all that it adds up, once")
+        yield from clashes
 
     def _unworkable(self, drawn: Draw) -> list[Finding]:
         """Each expression that has no value in *drawn*, where it is written; what builds on it is not judged."""
@@ -506,7 +511,7 @@ class Numeric(QuantityExercise):
                 found = [(where, says) for where, text in more if (says := _trouble_of(asked, text, known))]
                 found += self._unfilled(asked, replace(drawn, names=known)) if not found else []
             if found:
-                return [Finding(self._where(name, *where), says) for where, says in found]
+                return [Finding(self.place_of(name, *where), says) for where, says in found]
         return []
 
     def _unfilled(self, asked: AskedQuantity, drawn: Draw) -> Iterator[tuple[Where, str]]:
@@ -517,23 +522,14 @@ class Numeric(QuantityExercise):
             except ExpressionError as error:
                 yield ("mistakes", expression), str(error)
 
-    def _where(self, name: str, *more: str | int) -> Where:
-        return ("answers", name, *more) if self.answers else more
+    def place_of(self, name: str, *more: str | int) -> Where:
+        """The place in the file of what is said of the quantity called *name*."""
+        return super().place_of(name, *more) if self.answers else more
 
     def _given(self, answer: Answer) -> dict[str, str]:
-        if isinstance(answer, str) and not self.answers:
-            answer = {ONLY: answer}
-        if not isinstance(answer, dict):
-            if not self.answers:
-                raise AnswerError(translate("the answer must be a string"))
-            names = ", ".join(self.answers)
-            raise AnswerError(translate("the answer must be an object with {names}", names=names))
-        for name in answer:
-            if name not in self.asked:
-                raise AnswerError(
-                    translate("no answer is called {name!r}{near}", name=name, near=nearest(name, self.asked))
-                )
-        filled = {name: text for name, text in answer.items() if text.strip()}
+        if not self.answers and isinstance(answer, list):
+            raise AnswerError(translate("the answer must be a string"))
+        filled = named_answers({ONLY: answer} if isinstance(answer, str) and not self.answers else answer, self.asked)
         if not filled:
             raise AnswerError(translate("the answer is empty: enter a number"))
         return filled

@@ -17,6 +17,7 @@ from app.course.kinds.base import (
     Base,
     Finding,
     Markdown,
+    Option,
     PartVerdict,
     Slug,
     Strict,
@@ -24,6 +25,7 @@ from app.course.kinds.base import (
     Where,
     first_mistake,
     mistake_key,
+    posted_answers,
 )
 from app.course.kinds.drawn_values import Draw, shuffle_things
 from app.course.sandbox.runner import Runner
@@ -32,18 +34,10 @@ _BEFORE = " before "
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
-    """One thing to put in its place."""
-
-    key: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class OrderQuestion:
     """The things, shuffled; *strangers* when some of them belong nowhere."""
 
-    items: tuple[Item, ...]
+    items: tuple[Option, ...]
     strangers: bool
 
 
@@ -114,10 +108,10 @@ class Order(Base):
         drawn = self.draw(seed)
         texts = {key: step.text for key, step in self.items.items()}
         texts |= {key: stranger.text for key, stranger in self.strangers.items()}
-        items = [Item(key, self.fill(text, drawn)) for key, text in texts.items()]
+        items = [Option(key, self.fill(text, drawn)) for key, text in texts.items()]
         return OrderQuestion(tuple(self._mixed(seed, items)), bool(self.strangers))
 
-    def _mixed(self, seed: int, items: list[Item]) -> list[Item]:
+    def _mixed(self, seed: int, items: list[Option]) -> list[Option]:
         """*items*, shuffled until their order is not a right one."""
         for turn in range(len(items) + 2):
             mixed = shuffle_things(seed + turn, items)
@@ -235,19 +229,11 @@ _FORESEEN = 2  # wrong pairs with a sentence, at least
 
 
 @dataclass(frozen=True, slots=True)
-class Side:
-    """A thing on one of the two sides."""
-
-    key: str
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
 class MatchQuestion:
     """The things, and what each may go with; both in the order that the seed shuffles them to."""
 
-    things: tuple[Side, ...]
-    partners: tuple[Side, ...]
+    things: tuple[Option, ...]
+    partners: tuple[Option, ...]
 
 
 class Thing(Strict):
@@ -297,8 +283,8 @@ class Match(Base):
     def question(self, seed: int) -> MatchQuestion:
         """Both sides, shuffled."""
         drawn = self.draw(seed)
-        things = [Side(key, self.fill(thing.text, drawn)) for key, thing in self.things.items()]
-        partners = [Side(key, self.fill(text, drawn)) for key, text in self.partners.items()]
+        things = [Option(key, self.fill(thing.text, drawn)) for key, thing in self.things.items()]
+        partners = [Option(key, self.fill(text, drawn)) for key, text in self.partners.items()]
         return MatchQuestion(tuple(shuffle_things(seed, things)), tuple(shuffle_things(seed + 1, partners)))
 
     def right_answer(self, seed: int) -> Answer:
@@ -352,7 +338,7 @@ class Match(Base):
 
     def answer_in(self, form: Mapping[str, Sequence[str]]) -> Answer:
         """A field "answer.KEY" for each thing."""
-        return {key: form[f"answer.{key}"][0] for key in self.things if form.get(f"answer.{key}")}
+        return posted_answers(form, self.things)
 
     def texts(self) -> Iterator[tuple[Where, str]]:
         """Both sides and the sentences of wrong pairs, too."""

@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from app.core.errors import nearest
+from app.core.errors import ContentError, nearest
 from app.core.quotation import plain
 from app.core.units.scales import SCALES
 from app.core.validation import (
@@ -20,6 +21,7 @@ from app.core.validation import (
     unknown_key,
     without_branches,
 )
+from app.core.yaml_file import YamlDocument
 from app.course.kinds import KINDS, Where
 
 _NOT_WRITTEN = {"id", "digest", "chapter_parameters"}
@@ -66,6 +68,25 @@ _CURES: Mapping[str, str] = {
     "literal_error": "write one of {expected}",
     "string_pattern_mismatch": "rename it, such as first-one",
 }
+
+
+@contextmanager
+def refuse_faults(
+    document: YamlDocument, values: object, model: type[BaseModel] | None = None, where: Where = ()
+) -> Iterator[None]:
+    """Say of a `ValidationError` in the block what is wrong with *values*, which stand at *where* in *document*.
+
+    They are the values of a *model*, or of an exercise.
+
+    Raises:
+        ContentError: with every problem.
+    """
+    try:
+        yield
+    except ValidationError as error:
+        given = values if isinstance(values, Mapping) else {}
+        found = faults(error, given, model)
+        raise ContentError([document.problem((*where, *inside), *fault) for inside, *fault in found]) from error
 
 
 def faults(

@@ -23,8 +23,8 @@ from app.core.simulators.sharding import (
     working_plans,
 )
 from app.core.translation import localize, noted, translate
-from app.core.units import BYTE, Reading, figures, show
-from app.course.kinds.answer_key import AskedQuantity, part_sentences
+from app.core.units import BYTE, figures, show
+from app.course.kinds.answer_key import AskedQuantity
 from app.course.kinds.base import (
     Answer,
     Finding,
@@ -33,8 +33,9 @@ from app.course.kinds.base import (
     ValueCache,
     Verdict,
     Where,
-    first_mistake,
     mistake_key,
+    named_answers,
+    posted_answers,
 )
 from app.course.kinds.drawn_values import Draw
 from app.course.kinds.numeric import Box, QuantityExercise, refuse_unclear_answers
@@ -151,11 +152,6 @@ def whole_count(where: str, value: str | int, drawn: Draw) -> int:
 
 THEN = "; "  # between two moves
 _SAME = 1 + 1e-9
-
-
-def written_plan(plan: Sequence[Move]) -> str:
-    """*plan* as a learner writes it."""
-    return THEN.join(map(str, plan))
 
 
 def read_plan(text: str, task: Resharding, most: int) -> tuple[Move, ...]:
@@ -355,10 +351,9 @@ class Sharding(QuantityExercise):
             fields=self.boxes(seed),
         )
 
-    def right_answer(self, seed: int) -> Answer:
+    def right_answer(self, seed: int) -> dict[str, str]:
         """The cheapest plan, and the numbers to twelve figures."""
-        numbers = {name: key.asked.typed(key.right) for name, key in self.keys(seed).items()}
-        return {PLAN: written_plan(self.plans(seed)[0].moves), **numbers}
+        return {PLAN: THEN.join(map(str, self.plans(seed)[0].moves)), **self.typed_answers(seed)}
 
     def reveal(self, seed: int) -> str:
         """The moves of the cheapest plan, and the numbers."""
@@ -368,31 +363,22 @@ class Sharding(QuantityExercise):
     def mistakes(self, seed: int) -> Iterator[tuple[Answer, str]]:
         """Each plan and each number that the author speaks of, the rest right."""
         right, drawn = self.right_answer(seed), self.draw(seed)
-        if not isinstance(right, dict):
-            raise TypeError("the answer has several parts")
         for plan, says in self.says.items():
             yield {**right, PLAN: plan}, self.fill(says, drawn)
-        for name, key in self.keys(seed).items():
-            for value, says in key.mistakes:
-                yield {**right, name: key.asked.typed(value)}, says
+        yield from self.mistyped_answers(seed, right)
 
     async def grade(self, seed: int, answer: Answer, runner: Runner, learner: str = "") -> Verdict:
         """Play the plan, and compare each number with its key."""
-        given = self._read(answer)
+        given = {PLAN: "", **named_answers(answer, [PLAN, *self.answers])}
         plan = read_plan(given[PLAN], self.task(seed), MOVES)
         played, keys = play_plan(self.task(seed), plan), self.keys(seed)
-        readings = {name: self._number(name, given[name]) for name in keys if given.get(name)}
+        readings = {name: self.read_box(name, given[name]) for name in keys if given.get(name)}
         refuse_unclear_answers(keys, readings, given)
         parts = {PLAN: self._judge(seed, plan, played)}
         parts |= {
             name: key.judge(readings[name]) if name in readings else PartVerdict(None, "") for name, key in keys.items()
         }
-        score = sum(part.share for part in parts.values()) / len(parts)
-        titles = {name: self.title_of(name, seed) for name in parts}
-        says = part_sentences(parts, titles)
-        if missing := [titles[name] for name, part in parts.items() if part.correct is None]:
-            says.append(translate("Still empty: {missing}.", missing="; ".join(missing)))
-        return Verdict(score == 1, score, tuple(says), parts, first_mistake(parts.values()), played)
+        return self.verdict_on(seed, parts, played)
 
     def _judge(self, seed: int, plan: Sequence[Move], played: PlayedPlan) -> PartVerdict:
         """The verdict on a plan; what it sends is left to the numbers."""
@@ -421,33 +407,26 @@ class Sharding(QuantityExercise):
 
     def answer_in(self, form: Mapping[str, Sequence[str]]) -> Answer:
         """A field "answer.NAME" for each number, and "move.1" and so on, or "answer.plan"."""
-        found = {n: form[f"answer.{n}"][0] for n in (PLAN, *self.answers) if form.get(f"answer.{n}")}
+        found = posted_answers(form, (PLAN, *self.answers))
         moves = [one for at in range(1, MOVES + 1) for one in form.get(f"move.{at}", [])[:1] if one]
         return {PLAN: THEN.join(moves), **found}
 
     def texts(self) -> Iterator[tuple[Where, str]]:
-        """The sentences about plans and numbers, too."""
+        """The sentences about plans, too."""
         yield from super().texts()
         for plan, says in self.says.items():
             yield ("says", plan), says
-        for name in self.answers:
-            yield from ((("answers", name, *where), text) for where, text in self.texts_of(name))
 
     def at_first(self, seed: int) -> PlayedPlan:
         """What the ranks hold before the first move, and the target."""
         return play_plan(self.task(seed), ())
-
-    @property
-    def worked_out(self) -> Sequence[str]:
-        """The numbers, too."""
-        return [*super().worked_out, *self.answers]
 
     def prove(self, drawn: Draw) -> Iterator[Finding]:
         """The cheapest plan sends the bytes of the answer, and what is called wrong is wrong."""
         try:
             best = self.plans(drawn.seed)[0].bytes(self.array_sizes(drawn.seed))
             keys = self.keys(drawn.seed)
-            clashes = {name: list(self.clashes(keys, name)) for name in keys}
+            clashes = self.clashes(keys)
         except ExpressionError as error:
             yield Finding(("answers",), str(error), "change the layouts, or the values")
             return
@@ -457,9 +436,7 @@ class Sharding(QuantityExercise):
         foreseen = len(self.says) + sum(len(key.asked.mistakes) for key in keys.values())
         if foreseen < _FORESEEN:
             yield Finding(("says",), "fewer than two mistakes are listed", "add wrong plans")
-        for name, found in clashes.items():
-            for one in found:
-                yield Finding(("answers", name, *one.where), one.says, one.cure)
+        yield from clashes
         yield from self._prove_plans(drawn.seed)
 
     def _prove_plans(self, seed: int) -> Iterator[Finding]:
@@ -472,18 +449,3 @@ class Sharding(QuantityExercise):
                 continue
             if self._judge(seed, plan, play_plan(task, plan)).correct:
                 yield Finding(("says", text), "counts as right", "remove it, or narrow `accept`")
-
-    def _read(self, answer: Answer) -> dict[str, str]:
-        names = [PLAN, *self.answers]
-        if not isinstance(answer, dict):
-            raise AnswerError(translate("the answer must be an object with {names}", names=", ".join(names)))
-        for name in answer:
-            if name not in names:
-                raise AnswerError(translate("no answer is called {name!r}{near}", name=name, near=nearest(name, names)))
-        return {PLAN: "", **{name: text for name, text in answer.items() if text.strip()}}
-
-    def _number(self, name: str, text: str) -> Reading:
-        try:
-            return self.answers[name].read(text)
-        except AnswerError as error:
-            raise AnswerError(f"{name}: {error}") from error

@@ -1,6 +1,7 @@
 """The cache of the compiled component, which is built once per version and machine."""
 
 import asyncio
+import fcntl
 import hashlib
 import importlib.metadata
 import importlib.util
@@ -11,18 +12,6 @@ from pathlib import Path
 
 from app.core.errors import UnavailableError
 from app.server.cache import check_owner
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _hold(handle: int) -> None:
-        msvcrt.locking(handle, msvcrt.LK_LOCK, 1)
-else:
-    import fcntl
-
-    def _hold(handle: int) -> None:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-
 
 _HERE = Path(__file__).resolve().parent
 _PACKAGES = ("wasmtime", "componentize_py")
@@ -104,7 +93,7 @@ class _Lock:
 
     def __init__(self, path: Path) -> None:
         self._handle = os.open(path, os.O_CREAT | os.O_RDWR, 0o600)
-        _hold(self._handle)
+        fcntl.flock(self._handle, fcntl.LOCK_EX)
 
     def __enter__(self) -> None:
         return None

@@ -93,7 +93,7 @@ _NAME, _MESSAGE = 80, 300
 _LINES = 64_000  # of a program
 # The only error the guest itself raises, and its message; a learner may define a class so named.
 _OWN, _OWN_WORDS = "Missing", re.compile(r"no function called \w+ is defined")
-_REASONS = ("time", "memory", "stack", "too large", "refused")  # that a worker may give
+_REASONS: tuple[Reason, ...] = ("time", "memory", "stack", "too large", "refused")  # that a worker may give
 
 
 def execution_of(answer: dict[str, object], calls: int) -> Execution:
@@ -105,25 +105,14 @@ def execution_of(answer: dict[str, object], calls: int) -> Execution:
         outcomes.pop()
     complete = bool(outcomes) and isinstance(outcomes[-1], StoppedRun)
     if isinstance(stopped, str) and not complete:
-        outcomes.append(_stopped(stopped))
-    elif not outcomes or (not complete and len(outcomes) <= calls and _ran(outcomes[0])):
+        outcomes.append(StoppedRun(next((known for known in _REASONS if known == stopped), "refused")))
+    elif not outcomes or (not complete and len(outcomes) <= calls and isinstance(outcomes[0], CallReturned)):
         outcomes.append(StoppedRun("refused"))  # forged replies
     body, *rest = outcomes
     took = float(seconds) if isinstance(seconds, int | float) else 0.0
     if isinstance(body, CallReturned):
         return Execution(None, body.printed, tuple(rest), took)
     return Execution(body, body.printed, (), took)
-
-
-def _ran(body: Outcome) -> bool:
-    return isinstance(body, CallReturned)
-
-
-def _stopped(reason: str) -> StoppedRun:
-    for known in _REASONS:
-        if reason == known:
-            return StoppedRun(known)  # type: ignore[arg-type]
-    return StoppedRun("refused")
 
 
 def _outcome(text: object, *, body: bool) -> Outcome:

@@ -109,6 +109,7 @@ _PAUSE = 0.1  # seconds between two looks for a server that is ready
 _TRIES = 4  # servers that may vanish while they run the same program
 _LARGE = 32 << 10  # bytes of a reply, from which on it is parsed in another thread
 _KINDS = {"died": DiedError, "busy": StarvedError, "lost": WorkerLostError}
+_WORDS: Mapping[type[WorkerLostError], str] = {kind: word for word, kind in _KINDS.items()}
 _LOST = "the server lost this run; please submit it again"
 _WRONG_TOKEN = "it refuses the token: WALLCLOCK_SANDBOX_TOKEN must have the same value there"
 
@@ -315,7 +316,6 @@ def _answer_of(reply: SandboxReply) -> dict[str, object]:
 
 
 _JSON = "application/json"
-_SERVICE_KINDS: Mapping[type[WorkerLostError], str] = {DiedError: "died", StarvedError: "busy"}
 
 
 def create_service(settings: Settings, state: Mapping[str, object]) -> Starlette:
@@ -416,7 +416,7 @@ class _Service:
             client = order.client.client
             answer = await self._pool.ask(client, program, order.wall, long=order.long)
         except WorkerLostError as error:
-            return json.dumps({"lost": _SERVICE_KINDS.get(type(error), "lost")}).encode()
+            return json.dumps({"lost": _WORDS.get(type(error), "lost")}).encode()
         except UnavailableError as error:
             kind = "full" if self._pool.health.state == "ready" else "off"
             return json.dumps({kind: str(error)}).encode()

@@ -30,17 +30,10 @@ from app.course.kinds.base import (
 )
 from app.course.kinds.code.adequacy import sensible
 from app.course.kinds.code.agreement import alike, combinations
-from app.course.kinds.code.calls import (
-    Argument,
-    CodeExercise,
-    TrialCall,
-    function_in,
-    refuse_absent_lines,
-    round_result,
-)
+from app.course.kinds.code.calls import Argument, CodeExercise, TrialCall, function_in, round_result
 from app.course.kinds.code.feedback import refuse_lost
 from app.course.kinds.code.interpreter import CompiledListing, ListingError
-from app.course.kinds.code.mutants import TreePlace
+from app.course.kinds.code.mutants import TreePlace, walk_places
 from app.course.kinds.code.mutation import (
     SAYS,
     Effect,
@@ -104,7 +97,7 @@ def _rewritten(listing: Listing, line: int) -> Iterator[tuple[int, str]]:
     for statement in walk_statements(function.body):
         if statement.lineno == line:
             continue
-        for place in list(_places(statement)):
+        for place in list(walk_places(statement, _NO_VALUES)):
             for value in _candidates(place, terms, alone=place.parent is statement):
                 place.put(value)
                 if listing.is_right_as(program):
@@ -146,18 +139,6 @@ def _candidates(place: TreePlace, terms: Sequence[ast.expr], *, alone: bool) -> 
 
 def _binary(left: ast.expr, sign: type[ast.operator], right: ast.expr) -> ast.BinOp:
     return ast.BinOp(left, sign(), right, **_PLACE)
-
-
-def _places(parent: ast.AST) -> Iterator[TreePlace]:
-    """The places of the values in *parent*, without those of statements inside it."""
-    for field, value in ast.iter_fields(parent):
-        if field in _NO_VALUES:
-            continue
-        for index, node in enumerate(value) if isinstance(value, list) else [(None, value)]:
-            if isinstance(node, ast.expr):
-                yield TreePlace(parent, field, index, node)
-            if isinstance(node, ast.AST):
-                yield from _places(node)
 
 
 def read_line(answer: Answer, count: int) -> int:
@@ -257,7 +238,10 @@ class BuggyLine(CodeExercise):
         lines = self.code.splitlines()
         named: dict[Where, int] = {("elsewhere", line): line for line in self.elsewhere}
         named |= {("bugs", place, "line"): bug.line for place, bug in enumerate(self.bugs)}
-        refuse_absent_lines(lines, named)
+        for where, line in named.items():
+            if not 1 <= line <= len(lines):
+                says = f"line {line} does not exist: the code has {len(lines)} lines"
+                raise PlacedError(says, where, f"write a number from 1 to {len(lines)}")
         for place, bug in enumerate(self.bugs):
             if lines[bug.line - 1].strip() == bug.shown.strip():
                 says = f"the wrong line {bug.line} is the same as the right one"

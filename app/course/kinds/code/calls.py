@@ -6,7 +6,7 @@ import random
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, ClassVar, Literal, TypeVar
 
 from pydantic import Field, PrivateAttr
 
@@ -15,8 +15,7 @@ from app.core.expressions import ExpressionError, Quantity, evaluate, holds
 from app.core.quotation import code_span
 from app.core.translation import noted, translate
 from app.core.units import scale_of
-from app.core.validation import PlacedError, Where
-from app.course.kinds.base import Answer, Base, Strict, ValueCache, single_text
+from app.course.kinds.base import Answer, Base, ValueCache, single_text
 from app.course.kinds.code.agreement import as_float
 from app.course.kinds.drawn_values import Draw, UnitName, draw
 from app.course.sandbox.process import CallRaised, CallReturned, Outcome, Plain, StoppedRun
@@ -145,18 +144,6 @@ def _is_quoted(value: object) -> bool:
     return isinstance(value, str) and value[:1] == value[-1:] == "'" and len(value) > 1
 
 
-def refuse_absent_lines(lines: Sequence[str], named: Mapping[Where, int]) -> None:
-    """Refuse a number under one of the keys *named* that is not the number of one of *lines*.
-
-    Raises:
-        PlacedError: it is not, with its place.
-    """
-    for where, line in named.items():
-        if not 1 <= line <= len(lines):
-            says = f"line {line} does not exist: the code has {len(lines)} lines"
-            raise PlacedError(says, where, f"write a number from 1 to {len(lines)}")
-
-
 _TENTH_PERCENT = 1e-3
 _STOPPED = {
     "time": noted("It did not finish within the time limit: is there a loop that never ends?"),
@@ -249,11 +236,6 @@ def _is_rounded(value: float, right: float) -> bool:
     return value == right or (value in few and abs(value - right) <= _TENTH_PERCENT * abs(right))
 
 
-def exception_kind(outcome: Outcome) -> str:
-    """The type of the exception raised instead of returning; "nothing" if it was stopped."""
-    return outcome.type if isinstance(outcome, CallRaised) else translate("nothing")
-
-
 def in_line(outcome: Outcome) -> int | None:
     """The line at fault in the learner's source, where there is one."""
     return outcome.line if isinstance(outcome, CallRaised) else None
@@ -279,14 +261,20 @@ def _raised(kind: str, message: str, line: int | None) -> str:
     return f"{where}{code_span(what)}"
 
 
-class _Calls(ValueCache[str, TrialCall]):
-    """Calls by their text: many, since the same rows come again at other seeds."""
+_V = TypeVar("_V")
+
+
+class CallCache(ValueCache[str, _V]):
+    """What is known of calls, by their text: many, since the same rows come again at other seeds."""
 
     most = 4096
 
 
-class Reference(Strict):
-    """The formula that results are compared with, and the arguments of the calls."""
+class CodeExercise(Base):
+    """A kind about a Python function; `where` is a condition on its arguments.
+
+    Results are compared with the *reference*.
+    """
 
     reference: str = Field(description="a formula's name, or an expression of the arguments")
     unit: UnitName = Field(default="", description="of the result: ms, GB; the base unit if empty")
@@ -294,12 +282,7 @@ class Reference(Strict):
     arguments: dict[str, Annotated[list[Argument], Field(min_length=1)]] = Field(
         min_length=1, description="values of each argument; every one occurs in a drawn call"
     )
-    _made: ValueCache[str, TrialCall] = PrivateAttr(default_factory=_Calls)
-
-
-class CodeExercise(Reference, Base):
-    """A kind about a Python function; `where` is a condition on its arguments."""
-
+    _made: ValueCache[str, TrialCall] = PrivateAttr(default_factory=CallCache)
     fewest_calls: ClassVar[int] = 10  # that are drawn, or as many as there are values of an argument
 
     def _draw(self, seed: int) -> Draw:

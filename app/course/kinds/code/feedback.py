@@ -1,30 +1,22 @@
 """A function to write: its right program, its examples, the calls that grade it, and feedback."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Self
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from pydantic import Field, PrivateAttr, model_validator
+from pydantic import Field
 
 from app.core.errors import UnavailableError
 from app.core.quotation import visible_lines
 from app.core.translation import noted, translate
 from app.core.units import Scale
-from app.core.validation import PlacedError
-from app.course.kinds.base import Markdown, Strict, ValueCache
+from app.course.kinds.base import Markdown, Strict
 from app.course.kinds.code.agreement import CLOSE, alike, as_float
-from app.course.kinds.code.argument_classes import ArgumentClasses, ArgumentKindError, read_kinds
 from app.course.kinds.code.calls import (
     Argument,
-    CodeExercise,
     Says,
     TrialCall,
-    exception_kind,
-    function_in,
     in_line,
-    plain_argument,
     returns_nothing,
     round_result,
     says_of_call,
@@ -33,8 +25,7 @@ from app.course.kinds.code.calls import (
     says_of_secret_nothing,
 )
 from app.course.kinds.common_mistakes import common_mistake
-from app.course.sandbox.process import CallRaised, CallReturned, Execution, Outcome, Plain, StoppedRun
-from app.course.sandbox.runner import Runner
+from app.course.sandbox.process import CallRaised, CallReturned, Execution, Outcome, StoppedRun
 
 _NOT_RUN = {
     "lost": noted("the server lost this run: please submit it again"),
@@ -118,12 +109,8 @@ class HiddenCalls:
         says = says_of_secret if secret else says_of_call
         if returns_nothing(self.calls, outcomes):
             says = says_of_secret_nothing if secret else says_of_nothing
-        return f"{call_place(index, len(self.calls))}: {says(call, outcome)}"
-
-
-def returned_value(example: WorkedCall) -> Plain:
-    """What *example* says that its call returns."""
-    return None if example.returns is None else plain_argument(example.returns)
+        place = translate("Call {place} of {count}", place=index + 1, count=len(self.calls))
+        return f"{place}: {says(call, outcome)}"
 
 
 def passes(call: TrialCall, outcome: Outcome) -> bool:
@@ -139,20 +126,16 @@ def trial_runs(calls: Sequence[TrialCall], outcomes: Sequence[Outcome]) -> tuple
 
 def _trial_run(call: TrialCall, outcome: Outcome, says: Says) -> TrialRun:
     passed = passes(call, outcome)
+    raised = outcome.type if isinstance(outcome, CallRaised) else translate("nothing")  # nothing: it was stopped
     return TrialRun(
         call=call.text,
         expected=round_result(call.expected),
-        got=round_result(outcome.value) if isinstance(outcome, CallReturned) else exception_kind(outcome),
+        got=round_result(outcome.value) if isinstance(outcome, CallReturned) else raised,
         printed=visible_lines(outcome.printed),
         passed=passed,
         says="" if passed else says(call, outcome),
         line=in_line(outcome),
     )
-
-
-def call_place(index: int, count: int) -> str:
-    """Which call of how many."""
-    return translate("Call {place} of {count}", place=index + 1, count=count)
 
 
 def same_results(some: Sequence[Outcome], others: Sequence[Outcome]) -> bool:
@@ -205,162 +188,6 @@ def _returned_number(outcome: Outcome) -> float | None:
         return None
     number = as_float(outcome.value)
     return number if math.isfinite(number) else None
-
-
-class _Results(ValueCache[str, tuple[Plain]]):
-    """What the right program returns, by the text of the call."""
-
-    most = 4096
-
-
-class CalledFunction(CodeExercise):
-    """An exercise that calls a function that learners write."""
-
-    fewest_calls = 6  # beside the examples and those of every seed
-
-    reference: str = Field(
-        default="",
-        description="a formula's name, or an expression of the arguments; without one, the right "
-        "program is the reference, and each example says what it returns",
-    )
-    starter: str = Field(min_length=1, description="the first line, a docstring, and ...")
-    right: str = Field(min_length=1, description="a whole right program")
-    examples: list[list[Argument] | WorkedCall] = Field(
-        min_length=1, max_length=6, description="visible calls: their arguments in order, or call and returns"
-    )
-    always: list[list[Argument]] = Field(
-        default_factory=list,
-        max_length=40,
-        description="hidden calls of every seed, which tell nearly right programs from right ones; "
-        "`wallclock lint` finds them",
-    )
-    takes: dict[str, str] = Field(
-        default_factory=dict,
-        description="what each argument is: degree, count, positive, amount, real, probability, choice, "
-        "list of one of these, rows, list; calls of every class of it are made at every seed",
-    )
-    without: dict[str, str] = Field(
-        default_factory=dict, description="a class of arguments that makes no sense here, and why: n is 1"
-    )
-    _entry: str = PrivateAttr(default="")
-    _results: ValueCache[str, tuple[Plain]] = PrivateAttr(default_factory=_Results)
-    _expected: ValueCache[int, HiddenCalls] = PrivateAttr(default_factory=ValueCache)
-
-    @model_validator(mode="after")
-    def _examples_fit(self) -> Self:
-        self._entry = function_in(self.starter)
-        for example in self.examples:
-            row = example.call if isinstance(example, WorkedCall) else example
-            if isinstance(example, WorkedCall) == bool(self.reference):
-                raise ValueError(
-                    f"the example {row} needs no `returns`: the reference says it"
-                    if self.reference
-                    else f"the example {row} needs `call` and `returns`: no reference is given"
-                )
-            self._fits("example", row)
-        for row in self.always:
-            self._fits("call", row)
-        for name in self.takes:
-            if name not in self.arguments:
-                raise PlacedError(f"{name} is not an argument", ("takes", name), f"name {', '.join(self.arguments)}")
-        try:
-            read_kinds(self.takes, self.arguments)
-        except ArgumentKindError as error:
-            raise PlacedError(str(error), ("takes",), "see `wallclock schema`") from None
-        return self
-
-    @cached_property
-    def classes(self) -> ArgumentClasses:
-        """The classes of the arguments."""
-        return ArgumentClasses(read_kinds(self.takes, self.arguments), self._meets_where)
-
-    @cached_property
-    def class_rows(self) -> list[list[Argument]]:
-        """Calls of every seed that meet the classes of arguments which the file's own leave out."""
-        return self.classes.choose_calls([*self._example_rows(), *self.always]) if self.takes else []
-
-    def _meets_where(self, row: Sequence[Argument]) -> bool:
-        return super().makes_sense(row)
-
-    def makes_sense(self, row: Sequence[Argument]) -> bool:
-        """Whether `where` allows the arguments *row*, and lists in it are as long as they must be."""
-        return self.classes.fits(row) and super().makes_sense(row)
-
-    def columns(self) -> Mapping[str, Sequence[Argument]]:
-        """The values of each argument with which programs are compared."""
-        return {one.name: one.column if self.takes else one.given for one in self.classes.arguments}
-
-    def _example_rows(self) -> list[list[Argument]]:
-        return [one.call if isinstance(one, WorkedCall) else one for one in self.examples]
-
-    def _fits(self, what: str, row: Sequence[Argument]) -> None:
-        if len(row) != len(self.arguments):
-            raise ValueError(f"the {what} {row} does not give {', '.join(self.arguments)}")
-
-    @property
-    def entry(self) -> str:
-        """The name of the function to write."""
-        return self._entry
-
-    def visible_calls(self) -> tuple[TrialCall, ...]:
-        """The calls of the examples."""
-        return tuple(
-            replace(self.call(self.entry, example.call), expected=returned_value(example))
-            if isinstance(example, WorkedCall)
-            else self.call(self.entry, example)
-            for example in self.examples
-        )
-
-    async def hidden_calls(self, seed: int, runner: Runner) -> HiddenCalls:
-        """The calls that grade, with what the reference or the right program returns.
-
-        Raises:
-            UnavailableError: the right program was stopped, or there is nothing to call.
-        """
-        known = self._expected.get(seed)
-        return known or self._expected.keep(seed, await self._worked_out(seed, runner))
-
-    async def _worked_out(self, seed: int, runner: Runner) -> HiddenCalls:
-        always = [self.call(self.entry, row) for row in (*self.always, *self.class_rows)]
-        secret = {call.text for call in always}
-        told = [*self.visible_calls(), *self.calls(self.entry, seed)]
-        told = list({call.text: call for call in told if call.text not in secret}.values())
-        calls = [*told, *always]
-        if not self.reference:
-            calls = await self._with_results(calls, runner)
-        return HiddenCalls(tuple(calls[: len(told)]), tuple(calls[len(told) :]))
-
-    async def _with_results(self, calls: Sequence[TrialCall], runner: Runner) -> list[TrialCall]:
-        """*calls* with what the right program returns, which is worked out once for each."""
-        new = [call for call in calls if call.text not in self._results]
-        report = await self.run_calls(self.right, new, runner, "") if new else None
-        found = {
-            call.text: (outcome.value,)
-            for call, outcome in (paired_outcomes(new, report) if report else ())
-            if isinstance(outcome, CallReturned)
-        }
-        if len(found) < len(new):  # never grade by some of them
-            raise UnavailableError(translate("the expected results could not be computed: please submit it again"))
-        known = {call.text: self._results.get(call.text) or found[call.text] for call in calls}
-        for text, value in found.items():
-            self._results.keep(text, value)
-        return [replace(call, expected=known[call.text][0]) for call in calls]
-
-    async def run_calls(self, source: str, calls: Sequence[TrialCall], runner: Runner, learner: str) -> Execution:
-        """What the function of *source* returns for each of *calls*.
-
-        Raises:
-            UnavailableError: the server lost the run, or was too busy for it.
-        """
-        report = await runner.run(source, self.entry, [c.arguments for c in calls], learner)
-        refuse_lost(report)
-        return report
-
-    def rows_of_every_seed(self) -> list[list[Argument]]:
-        """Calls that are made whatever the seed: of a single argument every value is drawn."""
-        columns = list(self.arguments.values())
-        alone = [[value] for value in columns[0]] if len(columns) == 1 else []
-        return [*self._example_rows(), *self.always, *self.class_rows, *(row for row in alone if self.makes_sense(row))]
 
 
 def paired_outcomes(calls: Sequence[TrialCall], report: Execution) -> Iterator[tuple[TrialCall, Outcome]]:

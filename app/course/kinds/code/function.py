@@ -1,29 +1,34 @@
 """Exercises whose answer is a Python function, called in the sandbox up to the boundaries of programs."""
 
-import ast
-import copy
-import inspect
-import json
 import random
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Literal, Self
 
-from pydantic import Field, PrivateAttr
+from pydantic import Field, PrivateAttr, model_validator
 
 from app.core.errors import UnavailableError
 from app.core.expressions import ExpressionError
 from app.core.quotation import visible_lines
 from app.core.translation import localize, noted, translate
 from app.core.units import scale_of
+from app.core.validation import PlacedError
 from app.course.kinds.base import Answer, Finding, ValueCache, Verdict, Where, mistake_key
-from app.course.kinds.code import agreement, boundaries
 from app.course.kinds.code.adequacy import Contest, sensible
-from app.course.kinds.code.argument_classes import find_unmet, guess_kind
+from app.course.kinds.code.argument_classes import (
+    ArgumentClasses,
+    ArgumentKindError,
+    find_unmet,
+    guess_kind,
+    read_kinds,
+)
 from app.course.kinds.code.calls import (
     Argument,
+    CallCache,
+    CodeExercise,
     TrialCall,
-    as_argument,
+    function_in,
     in_line,
     outcome_sentence,
     plain_argument,
@@ -31,11 +36,11 @@ from app.course.kinds.code.calls import (
     source_in,
 )
 from app.course.kinds.code.feedback import (
-    CalledFunction,
     Example,
     FunctionQuestion,
     HiddenCalls,
     Trial,
+    WorkedCall,
     WrongProgram,
     common_mistake_in,
     paired_outcomes,
@@ -48,115 +53,44 @@ from app.course.kinds.code.feedback import (
 from app.course.sandbox.process import CallReturned, Execution, Outcome, Plain
 from app.course.sandbox.runner import Runner
 
-_GLUE = """
-SEARCH = {search}({source!r}, {entry!r}, {count})
-def search(given):
-    return SEARCH.rows(given, alike)
-"""
-_SIGNS: dict[type[ast.cmpop], str] = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
-
-
-@dataclass(frozen=True, slots=True)
-class WatchedProgram:
-    """The *source* of a program, and the comparisons in it: each has a line and a text.
-
-    A comparison `a < b` is `_compared(number, "<", a, b)` in it, and `a // b` is
-    `_divided(number, a, b)`: see `app.course.kinds.code.boundaries`.
-    """
-
-    source: str
-    places: tuple[tuple[int, str], ...]
-
-
-def watched_program(source: str) -> WatchedProgram:
-    """*source*, with all that is compared or divided in it watched."""
-    watching = _TraceInserter()
-    tree = ast.fix_missing_locations(watching.visit(ast.parse(source)))
-    return WatchedProgram(ast.unparse(tree), tuple(watching.places))
-
-
-async def boundary_findings(
-    right: str,
-    entry: str,
-    always: Sequence[Sequence[Argument]],
-    makes_sense: Callable[[Sequence[Argument]], bool],
-    runner: Runner,
-) -> list[Finding]:
-    """A finding for each comparison of *right* that no call tells from its neighbor.
-
-    Raises:
-        UnavailableError: the sandbox did not search.
-    """
-    watched = watched_program(right)
-    if not watched.places:
-        return []
-    findings = []
-    for place, rows in await _searched(watched, entry, always, runner):
-        arguments = [[as_argument(value) for value in row] for row in rows]
-        row = next((one for one in arguments if makes_sense(one)), None)
-        if row is not None:
-            line, text = watched.places[place]
-            says = f"no call made at every seed is at the boundary of `{text}` in line {line}"
-            cure = f"add to always: {json.dumps(row, ensure_ascii=False)}"
-            findings.append(Finding(("always",), says, cure))
-    return findings
-
-
-async def _searched(
-    watched: WatchedProgram, entry: str, always: Sequence[Sequence[Argument]], runner: Runner
-) -> list[tuple[int, list[list[Plain]]]]:
-    """Rows of arguments at the boundaries that *always* does not meet, by comparison."""
-    glue = _GLUE.format(
-        search=boundaries.BoundarySearch.__name__, source=watched.source, entry=entry, count=len(watched.places)
-    )
-    source = "\n".join([*map(inspect.getsource, (agreement, boundaries)), glue])
-    given: list[Plain] = [[plain_argument(value) for value in row] for row in always]
-    report = await runner.run(source, "search", [(given,)])
-    refuse_lost(report)
-    outcome = report.outcomes[0] if report.outcomes else report.body
-    if not isinstance(outcome, CallReturned):
-        raise UnavailableError(f"the sandbox did not search for boundaries: {outcome}")
-    return outcome.value  # type: ignore[return-value]
-
-
-class _TraceInserter(ast.NodeTransformer):
-    def __init__(self) -> None:
-        self.places: list[tuple[int, str]] = []
-
-    def _call(self, name: str, node: ast.expr, *given: ast.expr) -> ast.expr:
-        place = ast.Constant(len(self.places))
-        self.places.append((node.lineno, ast.unparse(node)))
-        return ast.Call(ast.Name(name, ast.Load()), [place, *given], [])
-
-    def visit_Compare(self, node: ast.Compare) -> ast.expr:
-        written = copy.deepcopy(node)
-        self.generic_visit(node)
-        if len(node.ops) > 1 or type(node.ops[0]) not in _SIGNS:
-            return node
-        sign = ast.Constant(_SIGNS[type(node.ops[0])])
-        return self._call("_compared", written, sign, node.left, node.comparators[0])
-
-    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
-        written = copy.deepcopy(node)
-        self.generic_visit(node)
-        if not isinstance(node.op, ast.FloorDiv):
-            return node
-        return self._call("_divided", written, node.left, node.right)
-
-
 Foreseen = list[tuple[tuple[Outcome, ...], str]]  # results of a wrong program, its sentence
 _USUAL = 5  # solutions that are kept beside those with words
 _REVEAL = "add arguments for which it goes wrong"
 _ANY = -1  # in place of a seed, where all have the same
 
 
-class Function(CalledFunction):
+class Function(CodeExercise):
     """Write a function."""
 
     kind_title = noted("Write code")
     sample = "collectives/write-ring-time"
     pace = 5.0
     runs_code = True
+    fewest_calls = 6  # beside the examples and those of every seed
+    reference: str = Field(
+        default="",
+        description="a formula's name, or an expression of the arguments; without one, the right "
+        "program is the reference, and each example says what it returns",
+    )
+    starter: str = Field(min_length=1, description="the first line, a docstring, and ...")
+    right: str = Field(min_length=1, description="a whole right program")
+    examples: list[list[Argument] | WorkedCall] = Field(
+        min_length=1, max_length=6, description="visible calls: their arguments in order, or call and returns"
+    )
+    always: list[list[Argument]] = Field(
+        default_factory=list,
+        max_length=40,
+        description="hidden calls of every seed, which tell nearly right programs from right ones; "
+        "`wallclock lint` finds them",
+    )
+    takes: dict[str, str] = Field(
+        default_factory=dict,
+        description="what each argument is: degree, count, positive, amount, real, probability, choice, "
+        "list of one of these, rows, list; calls of every class of it are made at every seed",
+    )
+    without: dict[str, str] = Field(
+        default_factory=dict, description="a class of arguments that makes no sense here, and why: n is 1"
+    )
     kind: Literal["function"]
     wrong: list[WrongProgram] = Field(
         min_length=1, description="code and says of typical mistakes; each must fail a drawn call"
@@ -169,7 +103,126 @@ class Function(CalledFunction):
         description="wrong programs without words of their own: the usual off-by-one, shift or clip; "
         "each must fail at every seed",
     )
+    _entry: str = PrivateAttr(default="")
+    _results: ValueCache[str, tuple[Plain]] = PrivateAttr(default_factory=CallCache)
+    _expected: ValueCache[int, HiddenCalls] = PrivateAttr(default_factory=ValueCache)
     _foreseen: ValueCache[int, Foreseen] = PrivateAttr(default_factory=ValueCache)
+
+    @model_validator(mode="after")
+    def _examples_fit(self) -> Self:
+        self._entry = function_in(self.starter)
+        for example in self.examples:
+            row = example.call if isinstance(example, WorkedCall) else example
+            if isinstance(example, WorkedCall) == bool(self.reference):
+                raise ValueError(
+                    f"the example {row} needs no `returns`: the reference says it"
+                    if self.reference
+                    else f"the example {row} needs `call` and `returns`: no reference is given"
+                )
+            self._fits("example", row)
+        for row in self.always:
+            self._fits("call", row)
+        for name in self.takes:
+            if name not in self.arguments:
+                raise PlacedError(f"{name} is not an argument", ("takes", name), f"name {', '.join(self.arguments)}")
+        try:
+            read_kinds(self.takes, self.arguments)
+        except ArgumentKindError as error:
+            raise PlacedError(str(error), ("takes",), "see `wallclock schema`") from None
+        return self
+
+    @cached_property
+    def classes(self) -> ArgumentClasses:
+        """The classes of the arguments."""
+        return ArgumentClasses(read_kinds(self.takes, self.arguments), super().makes_sense)
+
+    @cached_property
+    def class_rows(self) -> list[list[Argument]]:
+        """Calls of every seed that meet the classes of arguments which the file's own leave out."""
+        return self.classes.choose_calls([*self._example_rows(), *self.always]) if self.takes else []
+
+    def makes_sense(self, row: Sequence[Argument]) -> bool:
+        """Whether `where` allows the arguments *row*, and lists in it are as long as they must be."""
+        return self.classes.fits(row) and super().makes_sense(row)
+
+    def columns(self) -> Mapping[str, Sequence[Argument]]:
+        """The values of each argument with which programs are compared."""
+        return {one.name: one.column if self.takes else one.given for one in self.classes.arguments}
+
+    def _example_rows(self) -> list[list[Argument]]:
+        return [one.call if isinstance(one, WorkedCall) else one for one in self.examples]
+
+    def _fits(self, what: str, row: Sequence[Argument]) -> None:
+        if len(row) != len(self.arguments):
+            raise ValueError(f"the {what} {row} does not give {', '.join(self.arguments)}")
+
+    @property
+    def entry(self) -> str:
+        """The name of the function to write."""
+        return self._entry
+
+    def visible_calls(self) -> tuple[TrialCall, ...]:
+        """The calls of the examples."""
+        return tuple(
+            replace(
+                self.call(self.entry, example.call),
+                expected=None if example.returns is None else plain_argument(example.returns),
+            )
+            if isinstance(example, WorkedCall)
+            else self.call(self.entry, example)
+            for example in self.examples
+        )
+
+    async def hidden_calls(self, seed: int, runner: Runner) -> HiddenCalls:
+        """The calls that grade, with what the reference or the right program returns.
+
+        Raises:
+            UnavailableError: the right program was stopped, or there is nothing to call.
+        """
+        known = self._expected.get(seed)
+        return known or self._expected.keep(seed, await self._worked_out(seed, runner))
+
+    async def _worked_out(self, seed: int, runner: Runner) -> HiddenCalls:
+        always = [self.call(self.entry, row) for row in (*self.always, *self.class_rows)]
+        secret = {call.text for call in always}
+        told = [*self.visible_calls(), *self.calls(self.entry, seed)]
+        told = list({call.text: call for call in told if call.text not in secret}.values())
+        calls = [*told, *always]
+        if not self.reference:
+            calls = await self._with_results(calls, runner)
+        return HiddenCalls(tuple(calls[: len(told)]), tuple(calls[len(told) :]))
+
+    async def _with_results(self, calls: Sequence[TrialCall], runner: Runner) -> list[TrialCall]:
+        """*calls* with what the right program returns, which is worked out once for each."""
+        new = [call for call in calls if call.text not in self._results]
+        report = await self.run_calls(self.right, new, runner, "") if new else None
+        found = {
+            call.text: (outcome.value,)
+            for call, outcome in (paired_outcomes(new, report) if report else ())
+            if isinstance(outcome, CallReturned)
+        }
+        if len(found) < len(new):  # never grade by some of them
+            raise UnavailableError(translate("the expected results could not be computed: please submit it again"))
+        known = {call.text: self._results.get(call.text) or found[call.text] for call in calls}
+        for text, value in found.items():
+            self._results.keep(text, value)
+        return [replace(call, expected=known[call.text][0]) for call in calls]
+
+    async def run_calls(self, source: str, calls: Sequence[TrialCall], runner: Runner, learner: str) -> Execution:
+        """What the function of *source* returns for each of *calls*.
+
+        Raises:
+            UnavailableError: the server lost the run, or was too busy for it.
+        """
+        report = await runner.run(source, self.entry, [c.arguments for c in calls], learner)
+        refuse_lost(report)
+        return report
+
+    def rows_of_every_seed(self) -> list[list[Argument]]:
+        """Calls that are made whatever the seed: of a single argument every value is drawn."""
+        columns = list(self.arguments.values())
+        alone = [[value] for value in columns[0]] if len(columns) == 1 else []
+        return [*self._example_rows(), *self.always, *self.class_rows, *(row for row in alone if self.makes_sense(row))]
 
     def question(self, seed: int) -> FunctionQuestion:
         """The function to write, and visible examples of it."""
@@ -271,8 +324,9 @@ class Function(CalledFunction):
         """The right program passes, wrong ones fail at any seed and get their sentences."""
         try:
             findings = await self._prove_right(runner)
-            findings = findings or await self.contest().findings(runner)
-            findings = findings or await self._prove_boundaries(runner)
+            contest = self.contest()
+            findings = findings or await contest.findings(runner)
+            findings = findings or await contest.boundary_findings(self.makes_sense, runner)
             for seed in seeds:
                 findings += [] if findings else await self._prove(seed, runner)
             findings = findings or self._prove_classes()
@@ -309,11 +363,6 @@ class Function(CalledFunction):
         if none := [*lacking, *senseless]:
             whole = len(self.classes.demanded())
             yield f"{len(none)} of {whole} classes of arguments make no sense: {'; '.join(none)}"
-
-    async def _prove_boundaries(self, runner: Runner) -> list[Finding]:
-        """Every boundary of the right program is met by a call of every seed."""
-        rows = self.rows_of_every_seed()
-        return await boundary_findings(self.right, self.entry, rows, self.makes_sense, runner)
 
     def contest(self) -> Contest:
         """The right program against nearly right ones."""

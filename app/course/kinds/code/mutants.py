@@ -1,7 +1,7 @@
 """Programs that are nearly right: every small change of one place in a right one."""
 
 import ast
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from app.course.sandbox.process import Plain
@@ -64,7 +64,7 @@ def alterations(source: str) -> list[AlteredProgram]:
     for function in tree.body:
         if isinstance(function, ast.FunctionDef):
             names, fields = _names(function), _fields(function)
-            for place in list(_places(function)):
+            for place in list(walk_places(function, ("annotation", "returns"))):
                 for new in (*_instead(place, names), *_compared_too(place.node, fields)):
                     place.put(new)
                     ast.fix_missing_locations(ast.copy_location(new, place.node))
@@ -126,15 +126,15 @@ def _names(function: ast.FunctionDef) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def _places(parent: ast.AST) -> Iterator[TreePlace]:
+def walk_places(parent: ast.AST, without: Collection[str]) -> Iterator[TreePlace]:
+    """The places of the expressions and statements in *parent*, except in the fields *without*."""
     for field, value in ast.iter_fields(parent):
-        if field in ("args", "annotation", "returns") and isinstance(parent, ast.FunctionDef):
-            continue
         for index, node in enumerate(value) if isinstance(value, list) else [(None, value)]:
+            if field in without or isinstance(node, ast.arguments) or not isinstance(node, ast.AST):
+                continue
             if isinstance(node, ast.expr | ast.stmt) and not _is_docstring(node):
                 yield TreePlace(parent, field, index, node)
-            if isinstance(node, ast.AST):
-                yield from _places(node)
+            yield from walk_places(node, without)
 
 
 def _is_docstring(node: ast.AST) -> bool:

@@ -14,9 +14,9 @@ from app.core.searching import LayoutCandidate, SearchResult, Space, search_in_t
 from app.core.translation import localize, noted, translate
 from app.core.units import BYTE, SECOND, figures, show
 from app.course.explorers import EXPLORERS, StateRow, StateTable, Values, read_controls
-from app.course.explorers.configured_states import ConfiguredState, configured_state
 from app.course.explorers.placements import named_cluster
 from app.course.explorers.run_fit import layout_words
+from app.course.explorers.states import ConfiguredState, configured_state
 from app.server.aside import aside
 from app.server.aside.child_process import read_apart
 from app.server.aside.jobs import BoundedJobs

@@ -33,7 +33,8 @@ from app.core.measurements.trace.report import TraceReport
 from app.core.measurements.trace.samples import SAMPLES, TraceSample
 from app.core.translation import language, localize, noted, translate
 from app.core.units import BYTE_PER_SECOND, in_english, show
-from app.course.explorers.configured_states import ConfiguredState, model_value
+from app.course.explorers.placements import model_value
+from app.course.explorers.states import ConfiguredState
 from app.labs.results.analysis import shipped_runs
 from app.server.aside import aside, current_payer, lift_ceiling
 from app.server.aside.jobs import BoundedJobs

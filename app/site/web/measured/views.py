@@ -24,7 +24,7 @@ from app.core.measurements.step_prediction import RECORDS, guesses_of, predicted
 from app.core.measurements.trace.report import TraceReport
 from app.core.translation import Numeral, localize, noted, plural, translate, translate_known
 from app.core.units import BYTE_PER_SECOND, FLOP_PER_SECOND, RATIO, SECOND, Bytes, show, show_size
-from app.course.explorers.records import state_of_records
+from app.course.explorers.states import state_of_records
 from app.labs.results.report import Report as LabReport
 from app.site.web.explore.figures import FigureView, figure_view
 from app.site.web.frame.renderer import Hyperlink

@@ -7,14 +7,15 @@ from typing import Any
 from markupsafe import Markup
 
 from app.core.translation import localize, translate, unit_word
-from app.course.kinds.choice import Choice, Option
+from app.course.kinds.base import Option
+from app.course.kinds.choice import Choice
 from app.course.kinds.code.buggy_line import BuggyLine
 from app.course.kinds.code.feedback import Example
 from app.course.kinds.code.function import Function
 from app.course.kinds.design import Design, KnobRow
 from app.course.kinds.expression import Expression, SymbolRow
 from app.course.kinds.numeric import ONLY, Box, Numeric
-from app.course.kinds.order import Item, Match, Order, Side
+from app.course.kinds.order import Match, Order
 from app.course.kinds.sharding import MOVES, PLAN, THEN, Sharding
 from app.course.sandbox.pool import SandboxHealth
 from app.course.sandbox.runner import Runner
@@ -183,7 +184,7 @@ class OrderView(KindView[Order]):
             yield typed_line(stored)
 
 
-def _items(items: Sequence[Item], given: Fields) -> tuple[ItemView, ...]:
+def _items(items: Sequence[Option], given: Fields) -> tuple[ItemView, ...]:
     """The things in the order given, then those left out."""
     order = list(given.get("answer", ()))
     views = [ItemView(item.key, inline(item.text), _place(item, order, given)) for item in items]
@@ -192,7 +193,7 @@ def _items(items: Sequence[Item], given: Fields) -> tuple[ItemView, ...]:
     return tuple(views)
 
 
-def _place(item: Item, order: Sequence[str], given: Fields) -> str:
+def _place(item: Option, order: Sequence[str], given: Fields) -> str:
     if item.key in order:
         return str(order.index(item.key) + 1)
     return first_value(given, f"place.{item.key}")
@@ -214,7 +215,7 @@ class MatchForm(Form):
     """The things, and the partners to choose from."""
 
     things: tuple[ListField, ...]
-    partners: tuple[Side, ...]
+    partners: tuple[Option, ...]
 
     @property
     def marks(self) -> Mapping[str, bool]:
@@ -243,7 +244,7 @@ class MatchView(KindView[Match]):
             yield typed_line(stored)
 
 
-def _thing(thing: Side, filled: FormInput) -> ListField:
+def _thing(thing: Option, filled: FormInput) -> ListField:
     field = f"answer.{thing.key}"
     return ListField(field, inline(thing.text), first_value(filled.given, field), filled.is_right(thing.key))
 

@@ -12,8 +12,8 @@ from app.core.errors import AnswerError
 from app.core.formulas import FORMULAS
 from app.core.translation import noted, translate
 from app.course.kinds.answer_key import AskedQuantity
-from app.course.kinds.base import Answer, PartVerdict, refuse_longer
-from app.course.kinds.choice import CAUSE, LabExercise, Option
+from app.course.kinds.base import Answer, Option, PartVerdict, refuse_longer
+from app.course.kinds.choice import CAUSE, LabExercise
 from app.course.kinds.numeric import refuse_unclear
 from app.labs.results.report import Report, ratio_shown
 from app.labs.spec import LabJob, lab_called, read_job

@@ -1,16 +1,83 @@
-"""The state of the layout explorer that shows a given model, cluster and layout."""
+"""States of the explorer of a run: what a pasted configuration says, and what shows given records."""
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
+from typing import NamedTuple
 
+from app.core.formulas.configurations import (
+    configuration_notes,
+    is_configuration,
+    layout_fields,
+    model_fields,
+    stack_doubt,
+)
 from app.core.formulas.presets import GPUS, MODELS, Cluster, Layout, ModelShape
 from app.core.formulas.records import Record
+from app.core.translation import say
 from app.core.units import BYTE_PER_SECOND, show
 from app.course.explorers.base import Values
 from app.course.explorers.controls import Select, read_controls
-from app.course.explorers.placements import exact_placement
+from app.course.explorers.placements import LAYOUT_CONTROLS, exact_placement, layout_state, model_value
 from app.course.explorers.run_fit import FIT
+
+
+class ConfiguredState(NamedTuple):
+    """What a configuration says of the controls, and its doubts, each in a sentence."""
+
+    controls: Mapping[str, str]
+    doubts: tuple[str, ...]
+
+
+def configured_state(text: str, gpus: int) -> ConfiguredState:
+    """What the configuration *text* says of the controls, on *gpus* GPUs unless it says how many.
+
+    Raises:
+        ValueError: it is not a configuration, or says neither a model nor a layout.
+    """
+    if not is_configuration(text):
+        raise ValueError(say("this is not a configuration: paste a config.json, a file of your trainer, or arguments"))
+    model, about_model = _said(_model_state, text)
+    layout, about_layout = _said(_layout_state, text, gpus)
+    if not model and not layout:
+        model_fields(text)  # says what is missing
+        layout_fields(text)
+    return ConfiguredState({**model, **layout}, (*about_model, *about_layout))
+
+
+_State = tuple[Mapping[str, str], list[str]]
+
+
+def _said(read: Callable[..., _State], *given: object) -> _State:
+    """What *read* says of the controls, and its doubts; nothing if it does not."""
+    try:
+        return read(*given)
+    except ValueError:
+        return {}, []
+
+
+def _model_state(text: str) -> _State:
+    source = ModelShape.read(text).source
+    return {"model": model_value(text)}, [f"The model: {note}." for note in configuration_notes(source)]
+
+
+def _layout_state(text: str, gpus: int) -> _State:
+    found = layout_fields(text)
+    if found is None:
+        return {}, []
+    said = {*found.fields, *(["batch"] if found.batch or "microbatches" in found.fields else [])}
+    doubts, state = [], {}
+    try:
+        layout = Layout.on(text, found.gpus or gpus)
+        doubts = [f"The layout: {note}." for note in configuration_notes(layout.source)]
+    except ValueError as error:  # such as a batch that the GPUs do not divide
+        return {}, [f"The layout: {error}."]
+    if found.gpus:
+        state["gpus"] = str(found.gpus)
+    own = layout_state(layout).items()
+    state |= {control: text for control, text in own if LAYOUT_CONTROLS.get(control, control) in said}
+    return state, [*doubts, *filter(None, [stack_doubt(found.stack)])]
+
 
 _NOT_COMPARED = {"name", "source"}
 _ALONE = {"context_by": "context", "virtual": "pipeline"}  # they matter with that degree alone
@@ -35,16 +102,7 @@ def state_of_records(model: ModelShape, cluster: Cluster, layout: Layout) -> Sta
         "gpu": gpu,
         "gpus": str(layout.gpus),
         "network": show(cluster.inter_bandwidth, BYTE_PER_SECOND, 9),
-        "tensor": str(layout.tensor),
-        "pipeline": str(layout.pipeline),
-        "virtual": str(layout.virtual),
-        "context": str(layout.context),
-        "expert": str(layout.expert),
-        "stage": str(layout.zero_stage),
-        "batch": str(layout.data * layout.microbatches * layout.micro_batch),
-        "micro": str(layout.micro_batch),
-        "sequence": str(layout.sequence),
-        "recompute": layout.recompute,
+        **layout_state(layout),
         "precision": layout.precision,
     }
     values, corrections = read_controls(FIT.controls, state)
