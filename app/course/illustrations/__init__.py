@@ -1,6 +1,7 @@
 """Figures that exercises show with their own numbers: what is given and its shape, no results."""
 
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from importlib import import_module
 from pkgutil import iter_modules
@@ -58,9 +59,11 @@ def illustrate(figure: ExerciseFigure, drawn: Draw) -> Sketch:
         raise ValueError(say("{formula} also needs {names}", formula=found.name, names=", ".join(missing)))
     given = {name: _value(found.inputs[name], value, drawn) for name, value in figure.given.items()}
     for name, value in given.items():
-        if found.inputs[name].unit is COUNT:
-            for one in cast(list[float], value if isinstance(value, list) else [value]):
-                whole(name, one, 0 if found.inputs[name].default == 0 else 1)
+        for one in cast(list[float], value if isinstance(value, list) else [value]):
+            if found.inputs[name].unit is COUNT and not whole(name, one, 0) and found.inputs[name].default != 0:
+                with suppress(ArithmeticError):
+                    found.draw(**given)  # which may say that it takes two
+                whole(name, one)
     return found.draw(**given)
 
 
