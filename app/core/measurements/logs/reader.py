@@ -4,11 +4,20 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import lru_cache
 from types import MappingProxyType
 
 from app.core.measurements.logs.families import LOG_FAMILIES, LogFamily
 from app.core.measurements.logs.runs import MOST_STEPS, LoggedStep, LogRun, StepCount
-from app.core.measurements.logs.settings import LineNumbers, LogSettings, line_numbers, read_settings, without_colors
+from app.core.measurements.logs.settings import (
+    REMEMBERED,
+    LineNumbers,
+    LogSettings,
+    line_numbers,
+    read_settings,
+    shape_of,
+    without_colors,
+)
 from app.core.measurements.number_checks import read_number
 
 
@@ -536,7 +545,12 @@ class LogReader:
 def _family_of(line: str) -> LogFamily | None:
     if not any(word in line for word in _STEP_WORDS):
         return None
-    return next((family for family in LOG_FAMILIES if family.step.search(line)), None)
+    return _family_of_shape(shape_of(line))
+
+
+@lru_cache(REMEMBERED)
+def _family_of_shape(shape: str) -> LogFamily | None:
+    return next((family for family in LOG_FAMILIES if family.step.search(shape)), None)
 
 
 def _key(family: LogFamily, total: str) -> str:
