@@ -33,7 +33,7 @@ _HALF = 0.5  # what a further line must leave of the error
 class Sums(NamedTuple):
     """Of points (size s, time t), each weighted by 1/t: all that a line through them needs."""
 
-    count: float = 0
+    number: float = 0  # of points
     aa: float = 0  # 1/t²
     ab: float = 0  # s/t²
     bb: float = 0  # s²/t²
@@ -64,11 +64,11 @@ class Sums(NamedTuple):
 
     def squares(self) -> float:
         """Sum of the squared relative errors of the line; infinite if there is none."""
-        if self.count < _FEWEST or not (line := self.line()):
+        if self.number < _FEWEST or not (line := self.line()):
             return math.inf
         alpha, slope = line
         crossed = alpha * (alpha * self.aa + 2 * slope * self.ab) + slope * slope * self.bb
-        return max(0.0, crossed - 2 * (alpha * self.a + slope * self.b) + self.count)
+        return max(0.0, crossed - 2 * (alpha * self.a + slope * self.b) + self.number)
 
 
 def pieces(points: Sequence[Point]) -> tuple[AlphaBetaPiece, ...]:
