@@ -13,7 +13,7 @@ from app.core.folders import ROOT
 from app.core.formulas.layout import fits, projected_utilization, total_step_time
 from app.core.formulas.memory import memory_budget
 from app.core.formulas.presets import Cluster, Layout, ModelShape, Recipe
-from app.core.predicting.estimate import Estimate, explain_estimate
+from app.core.predicting.estimate import Estimate, explain_estimate, figures_in_columns
 from app.core.predicting.lines import Predictor
 from app.core.predicting.reader import FIELDS, PredictionReader
 from tests.each import each
@@ -320,6 +320,16 @@ def assert_same(value: object, expected: object) -> None:
         assert value == expected
 
 
+@pytest.mark.parametrize(("alike", "computed"), [(7, 0), (8, 8)])
+def test_lines_are_computed_in_columns_where_enough_differ_in_their_layouts_alone(alike: int, computed: int) -> None:
+    reader = PredictionReader()
+    layouts = [{**LAYOUT, "microbatches": count} for count in range(4, 4 + alike)]
+    lines = [{**LINE, "layout": layout} for layout in layouts] + [{**LINE, "model": "Llama-3.1-8B"}]
+    figures = figures_in_columns([reader.asked(line) for line in lines])
+    assert sum(one is not None for one in figures) == computed
+    assert figures[-1] is None
+
+
 def test_layouts_that_columns_cannot_hold_are_predicted_beside_those_that_they_can() -> None:
     deep = {"tensor": 1, "pipeline": 64, "data": 1, "microbatches": 64, "sequence": 4096}
     deeper = {**deep, "pipeline": 80}
@@ -496,6 +506,12 @@ def test_an_adapter_trains_few_parameters_of_a_frozen_model() -> None:
     assert faster["products"] == pytest.approx(time["products"] * 2 / 3)
     assert slower["element_wise"] > faster["element_wise"]
     assert faster["optimizer"] < 0.02 * time["optimizer"]
+
+
+@pytest.mark.parametrize(("stage", "stays"), [(0, True), (1, True), (2, False), (3, False)])
+def test_gradients_leave_with_the_optimizer_where_zero_shards_them(stage: int, stays: bool) -> None:
+    row = result(stack="DeepSpeed", offload="optimizer", layout={**LAYOUT, "zero_stage": stage})
+    assert bool(row["memory"]["parts"]["gradients"]) is stays
 
 
 def test_what_is_offloaded_leaves_the_gpu_and_takes_the_wire() -> None:
