@@ -288,7 +288,7 @@ class Predictor:
     def results(self, lines: Iterable[bytes | None], at_once: int = 1) -> Iterator[bytes]:
         """A line of JSON for each of the next *lines* that is not blank; None is one too long.
 
-        So many lines are read *at once*, unless they are long.
+        *at_once* lines are read before the first is answered; fewer if they are long.
         """
         some: list[bytes | None] = []
         size = 0
