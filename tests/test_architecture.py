@@ -38,7 +38,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "formulas": {"translation", "units"},
         "simulators": {"quotation", "translation", "units"},
         "searching": {"formulas", "translation", "units"},
-        "predicting": {"errors", "formulas", "translation", "units"},
+        "predicting": {"errors", "formulas", "searching", "translation", "units"},
         "expressions": {"errors", "formulas", "translation", "units"},
         "measurements": {"errors", "formulas", "quotation", "translation", "units"},
         "published": {"errors", "formulas", "predicting", "units", "validation", "yaml_file"},

@@ -14,11 +14,11 @@ from app.core.errors import InputError, sentence
 from app.core.formulas.presets import Cluster
 from app.core.measurements.file_reader import Report
 from app.core.measurements.logs.families import family_title
+from app.core.measurements.logs.layout import RECORDS, guesses_of, predicted_step, records_of
 from app.core.measurements.memory_shortage import ShortageExplanation, explain_shortage, names_of
 from app.core.measurements.packed_files import UNPACKED_LIMIT
 from app.core.measurements.pieces import ABOVE_THE_WIRE, Comparison, compare_test
 from app.core.measurements.reports import CollectiveTest, Json, MemoryShortage, SizeRow, TrainingLog, UnreadFile
-from app.core.measurements.step_prediction import RECORDS, guesses_of, predicted_step, records_of
 from app.core.measurements.trace.report import KindOfCollective, TraceReport, levers
 from app.core.units import BYTE_PER_SECOND, FLOP_PER_SECOND, RATIO, SECOND, show, show_size
 from app.server.aside.measured_files import measured_apart

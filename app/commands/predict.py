@@ -17,6 +17,8 @@ from app.core.predicting.reader import OPTIONS, RECORDS, PredictionReader
 from app.core.units import BYTE, RATIO, SECOND, Unit, show
 from app.server.config import Settings
 
+_AT_ONCE = 2000  # lines of a file that are predicted in columns
+
 
 def add_options(parser: ArgumentParser) -> None:
     """The options of `wallclock predict`."""
@@ -54,7 +56,8 @@ def _predict_file(arguments: Namespace) -> int:
         bar: tqdm[NoReturn]
         total = line_count(source, arguments.file)
         with tqdm(total=total, unit=" lines", disable=None, leave=False) as bar:
-            for row in predictor.results(short_lines(source, limit)):
+            at_once = 1 if total is None else _AT_ONCE  # what another program writes is answered line by line
+            for row in predictor.results(short_lines(source, limit), at_once):
                 target.write(row)
                 bar.update()
     tally = predictor.tally

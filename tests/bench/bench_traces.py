@@ -9,10 +9,10 @@ import venv
 from collections.abc import Iterator
 from pathlib import Path
 
+from app.core.measurements.published import SAMPLES, TraceSample
+from app.core.measurements.trace.activity import Tolls
 from app.core.measurements.trace.communication import NCCL_ALONE
 from app.core.measurements.trace.reader import read_rank
-from app.core.measurements.trace.samples import SAMPLES, TraceSample
-from app.core.measurements.trace.tolls import Tolls
 from tests.bench.figures import Figure
 from tests.bench.made_trace import write_trace
 

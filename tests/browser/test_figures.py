@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, ViewportSize, expect
 
+from app.core.measurements.published import SAMPLES
 from app.core.measurements.trace.redaction import slim
-from app.core.measurements.trace.samples import SAMPLES
 from app.course.explorers import EXPLORERS, address_text, open_explorer
 from tests.browser.accessible import assert_good_on_every_screen
 from tests.browser.conftest import MakePage

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from app.__main__ import main
-from app.core.measurements.trace.samples import SAMPLES
+from app.core.measurements.published import SAMPLES
 from tests.measurements.trace.made import collective, flat, step, trace, work
 
 Capture = pytest.CaptureFixture[str]

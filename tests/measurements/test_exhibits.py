@@ -2,13 +2,13 @@
 
 import pytest
 
-from app.core.measurements.exhibit_file import exhibits_read
 from app.core.measurements.exhibits import exhibit_called, exhibits
 from app.core.measurements.published import text_of
 from app.course.kinds.drawn_values import draw
 from tests.measurements.slow_ranks import MADE
+from tools.exhibit_file import exhibits_read
 
-REWRITE = "the readers say something else now: python -m app.core.measurements.exhibit_file"
+REWRITE = "the readers say something else now: python -m tools.exhibit_file"
 
 
 def test_the_stored_exhibits_are_what_the_readers_say() -> None:

@@ -11,9 +11,8 @@ from hypothesis import strategies as st
 from app.core.formulas.memory import state_bytes
 from app.core.formulas.presets import ModelShape
 from app.core.formulas.transformer import model_parameters
-from app.core.measurements.file_reader import read_files
+from app.core.measurements.file_reader import read_files, read_stored, saved_report
 from app.core.measurements.memory_shortage import ShortageExplanation, explain_shortage
-from app.core.measurements.report_json import read_stored, saved_report
 from app.core.measurements.reports import MemoryShortage, TrainingLog, UnreadFile
 from app.core.measurements.tensor_sizes import (
     RequestRange,

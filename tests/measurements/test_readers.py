@@ -6,9 +6,8 @@ import pytest
 from fastapi.testclient import TestClient
 
 from app.__main__ import main
-from app.core.measurements.file_reader import read_files
+from app.core.measurements.file_reader import read_files, read_stored, saved_report
 from app.core.measurements.readers import TEXT_READERS, TextReader
-from app.core.measurements.report_json import read_stored, saved_report
 from app.core.measurements.reports import UnreadFile
 
 

@@ -143,6 +143,15 @@ def test_without_a_name_the_title_tells_an_old_all_to_all_from_an_all_gather(tmp
         check(test, collective, 8)
 
 
+@pytest.mark.parametrize(
+    "kind", ["float", "half", "double", "bfloat16", "bf16", "fp8_e4m3", "f8e5m2", "int", "uint8", "char"]
+)
+def test_a_row_of_every_type_is_read(tmp_path: Path, kind: str) -> None:
+    row = f"8388608 2097152 {kind} sum -1 301.7 27.80 48.65 0 300.1 27.95 48.91 0"
+    (test,) = read(tmp_path, f"{row}\n")
+    assert [one.size for one in test.rows] == [8388608]
+
+
 def test_bare_rows_tell_the_ranks(tmp_path: Path) -> None:
     lines = rows("all_reduce", 48, middle="     sum      -1 ")
     (test,) = read(tmp_path, "\n".join(lines))

@@ -3,7 +3,8 @@
 import json
 import random
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from itertools import accumulate
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from app.core.folders import ROOT
 from app.core.formulas.layout import fits, projected_utilization, total_step_time
 from app.core.formulas.memory import memory_budget
 from app.core.formulas.presets import Cluster, Layout, ModelShape, Recipe
-from app.core.predicting.estimate import Estimate, explain_estimate
+from app.core.predicting.estimate import Estimate, explain_estimate, figures_in_columns
 from app.core.predicting.lines import Predictor
 from app.core.predicting.reader import FIELDS, PredictionReader
 from tests.each import each
@@ -274,6 +275,99 @@ def test_errors_are_in_their_places_with_the_numbers_of_their_lines() -> None:
     assert b"line 6" in next(predictor.results([b"no"]))  # numbers go on
 
 
+STACKS = (
+    "Megatron",
+    "Megatron recompute_every=4",
+    "DeepSpeed offload=both offload_to=NVMe",
+    "FSDP2 compiled=no adapter=QLoRA",
+    "DeepSpeed adapter=LoRA offload=optimizer",
+)
+
+
+@pytest.mark.parametrize("model", ["Llama-3.1-70B", "DeepSeek-V3", "Mixtral-8x7B"])
+@pytest.mark.parametrize("stack", STACKS)
+def test_lines_that_are_read_at_once_get_what_each_gets_alone(model: str, stack: str) -> None:
+    source = random.Random(f"{model} {stack}")
+
+    def line(recompute: str) -> bytes:
+        tensor, pipeline, context = (source.choice(some) for some in ((1, 2, 8), (1, 2, 4), (1, 2)))
+        layout: dict[str, object] = {"tensor": tensor, "pipeline": pipeline, "context": context, "recompute": recompute}
+        layout |= {"data": 64 // (tensor * pipeline * context), "microbatches": source.choice((4, 8, 20))}
+        layout |= {"zero_stage": source.randrange(4), "micro_batch": source.choice((1, 3))}
+        layout |= {"first_layers": source.choice((0, 7)) if pipeline > 1 else 0, "shard_ranks": source.choice((0, 2))}
+        layout |= {"expert": 2} if model != "Llama-3.1-70B" and source.random() < 0.5 else {}
+        return json.dumps({**LINE, "model": model, "stack": stack, "layout": layout}).encode()
+
+    lines = [line(recompute) for recompute in ("none", "selective", "full", "operations") for _ in range(12)]
+    source.shuffle(lines)
+    lines[3] = b"no"
+    alone, together = (list(map(json.loads, Predictor(LIMIT).results(lines, size))) for size in (1, len(lines)))
+    assert sum("error" not in row for row in alone) > len(lines) / 2
+    assert_same(together, alone)
+
+
+def assert_same(value: object, expected: object) -> None:
+    """Both are the same JSON; numbers may differ in their last digits."""
+    if isinstance(value, dict) and isinstance(expected, dict):
+        assert list(value) == list(expected)
+        assert_same(list(value.values()), list(expected.values()))
+    elif isinstance(value, list) and isinstance(expected, list):
+        for one, other in zip(value, expected, strict=True):
+            assert_same(one, other)
+    elif isinstance(value, float):
+        assert value == pytest.approx(expected, rel=1e-12)
+    else:
+        assert value == expected
+
+
+@pytest.mark.parametrize(("alike", "computed"), [(7, 0), (8, 8)])
+def test_lines_are_computed_in_columns_where_enough_differ_in_their_layouts_alone(alike: int, computed: int) -> None:
+    reader = PredictionReader()
+    layouts = [{**LAYOUT, "microbatches": count} for count in range(4, 4 + alike)]
+    lines = [{**LINE, "layout": layout} for layout in layouts] + [{**LINE, "model": "Llama-3.1-8B"}]
+    figures = figures_in_columns([reader.asked(line) for line in lines])
+    assert sum(one is not None for one in figures) == computed
+    assert figures[-1] is None
+
+
+def test_layouts_that_columns_cannot_hold_are_predicted_beside_those_that_they_can() -> None:
+    deep = {"tensor": 1, "pipeline": 64, "data": 1, "microbatches": 64, "sequence": 4096}
+    deeper = {**deep, "pipeline": 80}
+    large = {**LAYOUT, "microbatches": 2**40}
+    lines = [{**LINE, "layout": {**LAYOUT, "microbatches": count}} for count in range(4, 20)]
+    lines += [{**LINE, "layout": deep}, {**LINE, "layout": deeper, "cluster": "80 H100"}, {**LINE, "layout": large}]
+    raw = [json.dumps(one).encode() for one in lines]
+    alone, together = (list(map(json.loads, Predictor(LIMIT).results(raw, size))) for size in (1, len(raw)))
+    assert [len(row["memory"]["stages"]) for row in together] == [4] * 16 + [64, 80, 4]
+    assert_same(together, alone)
+
+
+@pytest.mark.parametrize(("at_once", "sizes"), [(1, [1, 1, 1, 1, 1]), (2, [2, 2, 1]), (9, [5])])
+def test_so_many_lines_are_read_before_the_first_is_answered(at_once: int, sizes: list[int]) -> None:
+    read: list[int] = []
+
+    def lines() -> Iterator[bytes]:
+        for count in range(5):
+            read.append(count)
+            yield b"no"
+
+    waits = [len(read) for _ in Predictor(LIMIT).results(lines(), at_once)]
+    ends = list(accumulate(sizes))
+    assert waits == [end for end, size in zip(ends, sizes, strict=True) for _ in range(size)]
+
+
+def test_long_lines_are_read_in_fewer_at_once() -> None:
+    read: list[bytes] = []
+
+    def lines() -> Iterator[bytes]:
+        for _ in range(40):
+            read.append(b"x" * 1_000_000)
+            yield read[-1]
+
+    next(Predictor(2_000_000).results(lines(), 1000))
+    assert len(read) == 5
+
+
 def test_whatever_the_numbers_are_a_result_is_json_without_infinities() -> None:
     source = random.Random(17)
     extremes = (1, 2, 3, 1e-30, 1e15, 10**29, 1e30, 1e200, 10**400, -1, 0)
@@ -412,6 +506,12 @@ def test_an_adapter_trains_few_parameters_of_a_frozen_model() -> None:
     assert faster["products"] == pytest.approx(time["products"] * 2 / 3)
     assert slower["element_wise"] > faster["element_wise"]
     assert faster["optimizer"] < 0.02 * time["optimizer"]
+
+
+@pytest.mark.parametrize(("stage", "stays"), [(0, True), (1, True), (2, False), (3, False)])
+def test_gradients_leave_with_the_optimizer_where_zero_shards_them(stage: int, stays: bool) -> None:
+    row = result(stack="DeepSpeed", offload="optimizer", layout={**LAYOUT, "zero_stage": stage})
+    assert bool(row["memory"]["parts"]["gradients"]) is stays
 
 
 def test_what_is_offloaded_leaves_the_gpu_and_takes_the_wire() -> None:

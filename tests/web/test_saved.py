@@ -11,11 +11,9 @@ import pytest
 from fastapi.testclient import TestClient
 from sqlmodel import select
 
-from app.core.measurements.file_reader import read_files
-from app.core.measurements.published import text_of
-from app.core.measurements.report_json import read_stored, report_values, saved_report
+from app.core.measurements.file_reader import read_files, read_stored, report_values, saved_report
+from app.core.measurements.published import SAMPLES, text_of
 from app.core.measurements.trace.reader import read_trace
-from app.core.measurements.trace.samples import SAMPLES
 from app.server.db.learner_cookie import new_learner, sign
 from app.server.db.measurements import MOST, MeasurementRow, save_measurement
 from app.server.db.session import open_session

@@ -8,8 +8,8 @@ from fastapi.testclient import TestClient
 
 from app.core.formulas.layout import StepTime, step_time
 from app.core.formulas.presets import Cluster, Layout, ModelShape
+from app.core.measurements.published import SAMPLES
 from app.core.measurements.trace.reader import read_trace
-from app.core.measurements.trace.samples import SAMPLES
 from app.core.units import SECOND, show
 from app.site.web.measured.trace_view import predicted_tolls, tolls_of_step, tolls_per_step, trace_view
 from tests.measurements.trace.made import collective, flat, report_of_events, step, trace, work

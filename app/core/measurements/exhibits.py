@@ -1,7 +1,7 @@
 """Published measurements as exercises show them: a text, where it is from, and what readers say.
 
 `exhibits.json` beside the samples holds what the readers say, so that no exercise waits for a
-reader. `python -m app.core.measurements.exhibit_file` writes it, and a test compares the two.
+reader. `python -m tools.exhibit_file` writes it, and a test compares the two.
 """
 
 import json

@@ -1,10 +1,16 @@
-"""Files of any kind to reports: unpacked, told by what is in them, and read by the one that knows them."""
+"""Files of any kind to reports, told by what is in them; reports as JSON and back."""
 
+import json
+import math
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
 from enum import Enum
+from functools import cache
 from pathlib import Path
 from typing import TypeAlias
+
+from pydantic import TypeAdapter, ValidationError
 
 from app.core.errors import InputError
 from app.core.measurements.json_output import from_json
@@ -13,6 +19,7 @@ from app.core.measurements.readers import TEXT_READERS, TextReader
 from app.core.measurements.reports import CollectiveTest, MemoryShortage, TextReport, TrainingLog, UnreadFile
 from app.core.measurements.trace.reader import read_rank, reports
 from app.core.measurements.trace.report import RankTrace, TraceReport
+from app.core.quotation import visible_lines
 
 _SNIFFED = 1 << 18  # bytes at the beginning of a file that decide
 # A dictionary as Python prints it begins with another quote, and is a line of a log.
@@ -172,3 +179,69 @@ def _json_or_lines(path: Path) -> Iterable[Report]:
             return from_text(path)
         except InputError:
             raise error from None
+
+
+_LARGEST = 1e18  # of any number in a report
+_DEEPEST = 12
+_REPORT_KINDS: Mapping[str, type[Report]] = {kind.__name__: kind for kind in REPORTS}
+
+
+def report_values(report: Report) -> dict[str, object]:
+    """*report* and what kind it is, for JSON."""
+    return {"kind": type(report).__name__, "report": asdict(report)}
+
+
+def report_in(found: Mapping[str, object]) -> Report:
+    """The report that `plain` made, without signs that cannot be seen: a stranger wrote the file.
+
+    Raises:
+        ValidationError: it is not one.
+        KeyError: its kind is not known.
+    """
+    return _adapter(str(found["kind"])).validate_python(_seen(found["report"]))
+
+
+def _seen(found: object) -> object:
+    if isinstance(found, str):
+        return visible_lines(found)
+    if isinstance(found, dict):
+        return {_seen(name): _seen(one) for name, one in found.items()}
+    return [_seen(one) for one in found] if isinstance(found, list | tuple) else found
+
+
+@cache
+def _adapter(kind: str) -> TypeAdapter[Report]:
+    """Made when a report is first read: all of them would take a twelfth of a server's start."""
+    return TypeAdapter(_REPORT_KINDS[kind])
+
+
+def saved_report(report: Report) -> str:
+    """*report* as it is saved: a file's name, which may say whose it is, is left out."""
+    if isinstance(report, TraceReport):
+        report = replace(report, name="")
+    return json.dumps(report_values(report), allow_nan=False, separators=(",", ":"))
+
+
+def read_stored(text: str) -> Report:
+    """The report that `stored` wrote, or that someone wrote by hand.
+
+    Raises:
+        InputError: it is not one, or has a number that no measurement has.
+    """
+    try:
+        found = json.loads(text)
+        _refuse_wild(found)
+        return report_in(found)
+    except (ValidationError, ValueError, TypeError, KeyError, RecursionError) as error:
+        raise InputError("this is not a measurement that was saved") from error
+
+
+def _refuse_wild(found: object, depth: int = 0) -> None:
+    """Refuse numbers that are not finite or too large, and what is nested too deeply."""
+    if isinstance(found, float | int) and not abs(found) <= _LARGEST:
+        raise ValueError(f"{found} is not the result of a measurement")
+    if depth > _DEEPEST or (isinstance(found, float) and not math.isfinite(found)):
+        raise ValueError("nested too deeply")
+    if isinstance(found, dict | list):
+        for one in found.values() if isinstance(found, dict) else found:
+            _refuse_wild(one, depth + 1)

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
+from typing import BinaryIO
 
 from app.core.errors import InputError
 
@@ -105,3 +106,58 @@ def unwrapped_lines(path: Path) -> list[str]:
         if len(line) < width:
             found.append("")
     return found if len(found) < len(lines) else []
+
+
+BLOCK = 4 << 20  # bytes
+_PACKED = 256 << 10  # bytes read at once from a compressed file
+_WINDOW_BITS = 31  # zlib's window bits for a gzip header
+
+
+class CutOffError(Exception):
+    """A compressed file ends early or is damaged; the blocks before are good."""
+
+
+def blocks(file: BinaryIO, largest: int = UNPACKED_LIMIT) -> Iterator[bytes]:
+    """The contents of *file*, unpacked if it is gzip.
+
+    Raises:
+        InputError: it is larger than *largest* bytes.
+        CutOffError: the compressed data does not end, or is damaged.
+    """
+    total = 0
+    first = file.read(_PACKED)
+    source = _gzip_members(file, first) if first.startswith(_GZIP) else _plain_chunks(file, first)
+    for block in source:
+        total += len(block)
+        if total > largest:
+            raise InputError(f"the trace is larger than {largest / (1 << 30):g} GiB unpacked")
+        yield block
+
+
+def _plain_chunks(file: BinaryIO, first: bytes) -> Iterator[bytes]:
+    if first:
+        yield first
+    while block := file.read(BLOCK):
+        yield block
+
+
+def _gzip_members(file: BinaryIO, packed: bytes) -> Iterator[bytes]:
+    """The members of a gzip file, one after the other."""
+    engine = zlib.decompressobj(_WINDOW_BITS)
+    while packed or engine.unconsumed_tail:
+        try:
+            block = engine.decompress(engine.unconsumed_tail + packed, BLOCK)
+        except zlib.error:
+            raise CutOffError from None
+        packed = b""
+        if block:
+            yield block
+        if engine.eof:
+            packed = engine.unused_data or file.read(_PACKED)
+            if not packed.startswith(_GZIP):
+                return  # padding after the last member
+            engine = zlib.decompressobj(_WINDOW_BITS)
+        elif not engine.unconsumed_tail:
+            packed = file.read(_PACKED)
+    if not engine.eof:
+        raise CutOffError

@@ -5,7 +5,10 @@ import re
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
 from itertools import accumulate
+from operator import add, sub
+from typing import NamedTuple
 
 from app.core.formulas.collectives import (
     all_to_all_time,
@@ -27,26 +30,23 @@ _EXACT = 1e-3  # a relative error that comes from the digits that are printed
 _HALF = 0.5  # what a further line must leave of the error
 
 
-@dataclass(frozen=True, slots=True)
-class Sums:
+class Sums(NamedTuple):
     """Of points (size s, time t), each weighted by 1/t: all that a line through them needs."""
 
-    count: float
-    aa: float  # 1/t²
-    ab: float  # s/t²
-    bb: float  # s²/t²
-    a: float  # 1/t
-    b: float  # s/t
+    number: float = 0  # of points
+    aa: float = 0  # 1/t²
+    ab: float = 0  # s/t²
+    bb: float = 0  # s²/t²
+    a: float = 0  # 1/t
+    b: float = 0  # s/t
 
-    def __sub__(self, other: "Sums") -> "Sums":
-        return Sums(
-            self.count - other.count,
-            self.aa - other.aa,
-            self.ab - other.ab,
-            self.bb - other.bb,
-            self.a - other.a,
-            self.b - other.b,
-        )
+    def plus(self, other: "Sums") -> "Sums":
+        """Those of both."""
+        return Sums(*map(add, self, other))
+
+    def without(self, other: "Sums") -> "Sums":
+        """Those of this without the *other*, which is a part of it."""
+        return Sums(*map(sub, self, other))
 
     def line(self) -> tuple[Seconds, float] | None:
         """Alpha and seconds per byte with the least squares of relative errors; None if none rises.
@@ -64,11 +64,11 @@ class Sums:
 
     def squares(self) -> float:
         """Sum of the squared relative errors of the line; infinite if there is none."""
-        if self.count < _FEWEST or not (line := self.line()):
+        if self.number < _FEWEST or not (line := self.line()):
             return math.inf
         alpha, slope = line
         crossed = alpha * (alpha * self.aa + 2 * slope * self.ab) + slope * slope * self.bb
-        return max(0.0, crossed - 2 * (alpha * self.a + slope * self.b) + self.count)
+        return max(0.0, crossed - 2 * (alpha * self.a + slope * self.b) + self.number)
 
 
 def pieces(points: Sequence[Point]) -> tuple[AlphaBetaPiece, ...]:
@@ -95,9 +95,8 @@ def _cuts(count: int) -> list[int]:
 
 def _best(points: Sequence[Point], cuts: Sequence[int]) -> list[tuple[tuple[int, ...], float]]:
     """For one line, two lines, and so on: where they begin and end, and their squared errors."""
-    none = Sums(0, 0, 0, 0, 0, 0)
-    upto = list(accumulate(map(_sums, points), _added, initial=none))
-    cost = {(i, j): (upto[cuts[j]] - upto[cuts[i]]).squares() for j in range(len(cuts)) for i in range(j)}
+    upto = list(accumulate(map(_sums, points), Sums.plus, initial=Sums()))
+    cost = {(i, j): upto[cuts[j]].without(upto[cuts[i]]).squares() for j in range(len(cuts)) for i in range(j)}
     found = []
     best: list[tuple[float, tuple[int, ...]]] = [(0.0 if i == 0 else math.inf, (0,)) for i in range(len(cuts))]
     for _ in range(MOST):
@@ -117,16 +116,9 @@ def _sums(point: Point) -> Sums:
     return Sums(1, a * a, a * b, b * b, a, b)
 
 
-def _added(one: Sums, two: Sums) -> Sums:
-    return Sums(one.count + two.count, one.aa + two.aa, one.ab + two.ab, one.bb + two.bb, one.a + two.a, one.b + two.b)
-
-
 def _piece(points: Sequence[Point]) -> AlphaBetaPiece | None:
     """The line through *points*, from their own sums: differences of large ones lose digits."""
-    total = Sums(0, 0, 0, 0, 0, 0)
-    for point in points:
-        total = _added(total, _sums(point))
-    if not (line := total.line()):
+    if not (line := reduce(Sums.plus, map(_sums, points)).line()):
         return None
     return AlphaBetaPiece(points[0][0], points[-1][0], line[0], 1 / line[1])
 

@@ -1,15 +1,17 @@
 """From a line to a prediction, the formulas that make it, and what limits the step."""
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from math import isfinite
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import NamedTuple, cast, get_args
 
 from app.core.formulas.configurations import configuration_notes
 from app.core.formulas.layout import same_gpus
 from app.core.formulas.memory.budget import fits_together
-from app.core.formulas.parallelism import PLAIN, Degrees
+from app.core.formulas.parallelism import PLAIN, Degrees, Numbers, Value, Whole
 from app.core.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe, Shares
 from app.core.formulas.presets.stacks import LOGIT_BYTES, STACKS, Stack, stack_recipe
 from app.core.formulas.step.layer import counted_flops, one_by_one, sequence_share
@@ -23,6 +25,7 @@ from app.core.units import BYTE, SECOND, Bytes, PerSecond, Ratio, Seconds, show
 _MEGATRON = Recipe.named("Megatron")
 _HELD_BACK = 1.05  # as in card_memory
 _SURE = 0.9  # of the memory that is predicted
+_PLAIN = Layout()
 _MOST_STAGES = 1024  # of a pipeline: each is a number in the result
 
 
@@ -79,15 +82,26 @@ class Estimate:
         return _SURE * self.least <= self.room
 
 
-def estimate(asked: PredictionRequest) -> Estimate:
-    """The predicted step, and its memory.
+class StepFigures(NamedTuple):
+    """What formulas compute of a step: its parts on each side of what is usual, and the memory of each stage.
+
+    *lean* is that of the fullest stage if what nobody said is what needs the least: *leaner*, as a clause.
+    """
+
+    times: Mapping[Side, Mapping[str, Seconds]]
+    stages: Sequence[StageMemory]
+    lean: Bytes
+    leaner: str
+
+
+def estimate(asked: PredictionRequest, figures: StepFigures | None = None) -> Estimate:
+    """The predicted step, and its memory; *figures* of `figures_in_columns` where they are known.
 
     Raises:
         ValueError: the layout does not divide the model, or has another number of GPUs.
         ArithmeticError: a result is too large for a number.
     """
     layout, gpu = asked.layout, asked.cluster.gpu
-    peak = peak_of(gpu, layout.precision)
     if layout.pipeline > _MOST_STAGES:
         raise ValueError(
             say(
@@ -99,24 +113,24 @@ def estimate(asked: PredictionRequest) -> Estimate:
         )
     same_gpus(asked.cluster, layout)
     fits_together(asked.model, layout)
-    times = _times(asked, "middle")
+    figures = figures or _plain_figures(asked)
+    times, slow = figures.times["middle"], figures.times["slow"]
     total = sum(times.values())
-    slow = _times(asked, "slow")
-    low, high = _ends(asked, total, sum(slow.values()))
-    stages, lean = _stages(asked), _least(asked)
-    fullest = max(stages, key=sum)
+    low, high = _ends(asked, total, sum(figures.times["fast"].values()), sum(slow.values()))
+    stages = tuple(map(sum, figures.stages))
+    fullest = max(figures.stages, key=sum)
     found = Estimate(
         parts=times,
         total=total,
         low=low,
         high=high,
-        utilization=_flops(asked) / (layout.gpus * peak * total),
+        utilization=_flops(asked) / (layout.gpus * peak_of(gpu, layout.precision) * total),
         token_rate=layout.tokens / total / layout.gpus,
-        stages=tuple(map(sum, stages)),
-        memory=fullest._asdict(),
+        stages=stages,
+        memory={name: float(size) for name, size in fullest._asdict().items()},
         reserved=sum(fullest) * _HELD_BACK,
-        least=min(max(map(sum, stages)), lean.most),
-        leaner=lean.says,
+        least=min(max(stages), figures.lean),
+        leaner=figures.leaner,
         unsaid=_unsaid(asked),
         stack=asked.stack,
         room=gpu.memory,
@@ -127,6 +141,87 @@ def estimate(asked: PredictionRequest) -> Estimate:
     if not all(map(isfinite, (*times.values(), found.utilization, found.token_rate, found.reserved))):
         raise OverflowError
     return found
+
+
+class _Block(NamedTuple):
+    """A step, or those of layouts that are as that of *asked* but for *columns*, which have a place for each."""
+
+    asked: PredictionRequest
+    by: Numbers = PLAIN
+    columns: Mapping[str, Whole] = MappingProxyType({})
+
+    def on(self, fused: bool = True) -> Degrees:
+        """The layouts as numbers."""
+        return self.asked.layout.degrees(fused)._replace(**self.columns)
+
+    def without_recomputing(self) -> "_Block":
+        """The same where nothing is computed again."""
+        return self._replace(asked=replace(self.asked, layout=replace(self.asked.layout, recompute="none")))
+
+
+def _plain_figures(asked: PredictionRequest) -> StepFigures:
+    block, stages = _Block(asked), range(asked.layout.pipeline)
+    lean, leaner = _lean(asked)
+    fullest = max(map(sum, _stages(_Block(lean), stages)))
+    return StepFigures({side: _times(block, side) for side in _SIDES}, _stages(block, stages), fullest, leaner)
+
+
+_SIDES = get_args(Side)
+_FEWEST = 8  # layouts of a block: fewer are computed sooner one by one
+_DEEPEST = 64  # stages of a layout in columns, which have a place for each
+_LARGEST = 1 << 31  # degree in columns, whose numbers are floats
+_ALIKE = ("full", "selective", "operations")  # degrees that all layouts of a block have in common
+
+
+def figures_in_columns(requests: Sequence[PredictionRequest]) -> list[StepFigures | None]:
+    """The figures of those of *requests* that only differ in their layouts, computed at once; None for others."""
+    blocks: dict[object, list[int]] = {}
+    for place, asked in enumerate(requests):
+        layout = asked.layout
+        if layout.pipeline <= _DEEPEST and max(layout.degrees()) < _LARGEST:
+            key = replace(asked, layout=_PLAIN, assumed=""), layout.recompute, layout.precision
+            blocks.setdefault(key, []).append(place)
+    found: list[StepFigures | None] = [None] * len(requests)
+    for places in blocks.values():
+        if len(places) >= _FEWEST:
+            for place, figures in zip(places, _block_figures([requests[one] for one in places]), strict=True):
+                found[place] = figures
+    return found
+
+
+def _block_figures(requests: Sequence[PredictionRequest]) -> Iterator[StepFigures]:
+    import numpy
+    from numpy.typing import NDArray
+
+    from app.core.searching.columns import COLUMNS
+
+    def listed(values: Iterable[Value], size: int) -> list[tuple[float, ...]]:
+        return list(zip(*(numpy.broadcast_to(value, size).tolist() for value in values), strict=True))
+
+    def block(asked: PredictionRequest, columns: Mapping[str, NDArray[numpy.float64]]) -> _Block:
+        return _Block(asked, COLUMNS, cast(Mapping[str, Whole], columns))
+
+    asked = requests[0]
+    lean, leaner = _lean(asked)
+    rows = zip(*(one.layout.degrees() for one in requests), strict=True)
+    columns = {
+        name: numpy.array(row, dtype=float)
+        for name, row in zip(Degrees._fields, rows, strict=True)
+        if name not in _ALIKE and len(set(row)) > 1
+    }
+    depths = numpy.array([one.layout.pipeline for one in requests])
+    ends = depths.cumsum()
+    number = numpy.arange(ends[-1], dtype=float) - numpy.repeat(ends - depths, depths)  # of each stage
+    staged = {name: numpy.repeat(column, depths) for name, column in columns.items()}
+    with numpy.errstate(all="ignore"):
+        times = {side: _times(block(asked, columns), side) for side in _SIDES}
+        stages, least = (_stages(block(one, staged), [cast(Whole, number)])[0] for one in (asked, lean))
+        fullest = numpy.maximum.reduceat(numpy.broadcast_to(sum(least), len(number)), ends - depths)
+    parts = {side: listed(some.values(), len(requests)) for side, some in times.items()}
+    memory = list(map(StageMemory._make, listed(stages, len(number))))
+    for place, (end, depth, most) in enumerate(zip(ends, depths, fullest.tolist(), strict=True)):
+        each = {side: dict(zip(times[side], parts[side][place], strict=True)) for side in _SIDES}
+        yield StepFigures(each, memory[end - depth : end], most, leaner)
 
 
 _WAITING = 0.05  # of a step
@@ -163,44 +258,44 @@ def adapter_share(shape: ModelShape, stack: Stack) -> Ratio:
     return stack.adapter_rank * sum(sides) * shape.layers / model_parameters(shape)
 
 
-def _times(asked: PredictionRequest, side: Side) -> dict[str, Seconds]:
+def _times(block: _Block, side: Side) -> dict[str, Seconds]:
     """The parts of a step, on the *side* of what is usual where something is not known."""
-    found, every = _parts_with(asked, side), asked.stack.recompute_every
+    asked = block.asked
+    found, every = _parts_with(block, side), asked.stack.recompute_every
     if every > 1 and asked.layout.recompute == "full":
-        kept = _parts_with(replace(asked, layout=replace(asked.layout, recompute="none")), side)
+        kept = _parts_with(block.without_recomputing(), side)
         found = {name: part / every + (1 - 1 / every) * kept[name] for name, part in found.items()}
     if asked.stack.adapter != "none":
-        found = _adapted(asked, found)
+        found = _adapted(block, found)
     if asked.stack.offload == "none":
         return found
     if asked.stack.offload != "parameters":  # then the host has the optimizer
         found["optimizer"] = 0.0
-    return {**found, "offload": _offload_time(asked) * _OFFLOAD[side]}
+    return {**found, "offload": _offload_time(block) * _OFFLOAD[side]}
 
 
-def _parts_with(asked: PredictionRequest, side: Side) -> dict[str, Seconds]:
-    layout = asked.layout
-    speeds = stack_speeds(asked.model, asked.cluster, asked.shares, asked.stack, layout.precision, side)
-    sent = reduced_by(asked.recipe)
-    return step_parts(asked.model, speeds, layout.degrees(speeds.fused), PLAIN, sent)._asdict()
+def _parts_with(block: _Block, side: Side) -> dict[str, Seconds]:
+    asked = block.asked
+    speeds = _speeds(asked.model, asked.cluster, asked.shares, asked.stack, asked.layout.precision, side)
+    return step_parts(asked.model, speeds, block.on(speeds.fused), block.by, reduced_by(asked.recipe))._asdict()
 
 
+_speeds = lru_cache(512)(stack_speeds)
 _OFFLOAD = {"fast": 0.5, "middle": 1.0, "slow": 2.0}
 _OF_ADAPTED = 2 / 3  # of the products, without those for the gradients of weights
 _UNPACKED = 2.6  # bytes per weight of 4 bits that is read and written in 16, and 2 of each that are passed backward
 
 
-def _adapted(asked: PredictionRequest, parts: Mapping[str, Seconds]) -> dict[str, Seconds]:
+def _adapted(block: _Block, parts: Mapping[str, Seconds]) -> dict[str, Seconds]:
     """The *parts* where only an adapter is trained: without gradients of weights, and with a small optimizer."""
+    asked, on = block.asked, block.on()
     share = adapter_share(asked.model, asked.stack)
-    sharded = asked.layout.zero_stage >= _ALL
     found = {**parts, "products": parts["products"] * _OF_ADAPTED, "optimizer": parts["optimizer"] * share}
-    found["data"] = parts["data"] * (_OF_ADAPTED if sharded else share)
+    found["data"] = parts["data"] * block.by.where(on.zero_stage >= _ALL, _OF_ADAPTED, share)
     if asked.stack.adapter == "QLoRA":
-        layout = asked.layout
-        held = model_parameters(asked.model) / layout.tensor / layout.pipeline
-        passes = (3 if layout.recompute == "full" else 2) * layout.microbatches
-        found["element_wise"] += _UNPACKED * held * passes / asked.cluster.gpu.memory_bandwidth
+        held = model_parameters(asked.model) / on.tensor / on.pipeline
+        passes = (2 + on.full) * on.microbatches
+        found["element_wise"] = found["element_wise"] + _UNPACKED * held * passes / asked.cluster.gpu.memory_bandwidth
     return found
 
 
@@ -209,21 +304,22 @@ _PCIE, _PCIE_5, _SUPERCHIP, _HOST_MEMORY, _NVME = 25e9, 50e9, 400e9, 200e9, 6e9
 _ON_HOST, _STATES = 28, 24  # bytes per parameter that Adam moves there, and that NVMe reads and writes
 
 
-def _offload_time(asked: PredictionRequest) -> Seconds:
+def _offload_time(block: _Block) -> Value:
     """Exposed seconds of a step in which offloaded states pass the wire to the host, and the host works on them."""
-    stack, layout, cluster = asked.stack, asked.layout, asked.cluster
-    shards = layout.shards if layout.zero_stage else 1
-    held = model_parameters(asked.model) / layout.tensor / layout.pipeline / shards
+    stack, cluster, element = block.asked.stack, block.asked.cluster, block.asked.recipe.element_bytes
+    on = block.on()
+    shards = block.by.where(on.zero_stage > 0, on.context * on.data, 1)
+    held = model_parameters(block.asked.model) / on.tensor / on.pipeline / shards
     wire = _SUPERCHIP if cluster.gpu.name.startswith(("GH", "GB")) else _PCIE_5 if cluster.gpu.year > _YEAR else _PCIE
     node = min(cluster.gpus_per_node, cluster.gpus)
-    seconds = 0.0
+    seconds: Value = 0.0
     if stack.offload in ("optimizer", "both"):
-        seconds += held * (2 * asked.recipe.element_bytes / wire + _ON_HOST * node / _HOST_MEMORY)
-        seconds += held * _STATES * node / _NVME if stack.offload_to == "NVMe" else 0.0
+        seconds = held * (2 * element / wire + _ON_HOST * node / _HOST_MEMORY)
+        seconds = seconds + (held * _STATES * node / _NVME if stack.offload_to == "NVMe" else 0.0)
     if stack.offload in ("parameters", "both"):
-        passes = (3 if layout.recompute == "full" else 2) * layout.microbatches
+        passes = (2 + on.full) * on.microbatches
         rate = min(wire, _NVME / node) if stack.offload_to == "NVMe" else wire
-        seconds += passes * held * asked.recipe.element_bytes / rate / 2  # half is hidden behind computing: a prior
+        seconds = seconds + passes * held * element / rate / 2  # half is hidden behind computing: a prior
     return seconds
 
 
@@ -235,9 +331,9 @@ _FASTER, _SLOWER = 0.85, 1.22
 _WIDEST, _WIDEST_UNNAMED = 1.8, 2.2  # high over low
 
 
-def _ends(asked: PredictionRequest, total: Seconds, slow: Seconds) -> tuple[Seconds, Seconds]:
+def _ends(asked: PredictionRequest, total: Seconds, fast: Seconds, slow: Seconds) -> tuple[Seconds, Seconds]:
     """The shortest and the longest step that is plausible."""
-    low = min(sum(_times(asked, "fast").values()), _FASTER * total)
+    low = min(fast, _FASTER * total)
     high = max(slow, _SLOWER * total)
     most = _WIDEST if asked.is_named else _WIDEST_UNNAMED
     if high / low <= most:
@@ -264,15 +360,15 @@ def _is_fused(asked: PredictionRequest) -> bool:
     return asked.shares.kernels == "fused"
 
 
-def _stages(asked: PredictionRequest) -> list[StageMemory]:
-    """Bytes on a GPU of each stage; where only every k-th layer is computed again, between all and none."""
-    found, every = _stages_with(asked), asked.stack.recompute_every
+def _stages(block: _Block, stages: Iterable[Whole]) -> list[StageMemory]:
+    """Bytes on a GPU of each of *stages*; where only every k-th layer is computed again, between all and none."""
+    asked = block.asked
+    found, every = _stages_with(block, stages), asked.stack.recompute_every
     if every == 1 or asked.layout.recompute != "full":
         return found
-    kept = _stages_with(replace(asked, layout=replace(asked.layout, recompute="none")))
     return [
         one._replace(activations=one.activations / every + (1 - 1 / every) * other.activations)
-        for one, other in zip(found, kept, strict=True)
+        for one, other in zip(found, _stages_with(block.without_recomputing(), stages), strict=True)
     ]
 
 
@@ -280,12 +376,12 @@ _UNFUSED_NORM, _UNFUSED_GATE = 8, 2  # bytes of an element that eager RMSNorm an
 _BUCKETS = 8 * 500_000_000  # bytes of DeepSpeed: two buckets to reduce and two to gather, of 5e8 numbers each
 
 
-def _stages_with(asked: PredictionRequest) -> list[StageMemory]:
-    shape, stack = asked.model, asked.stack
-    on = asked.layout.degrees(_is_fused(asked))
-    rank = RankMemoryTerms.of(shape, LayerParts.of(shape), asked.recipe, on)
+def _stages_with(block: _Block, stages: Iterable[Whole]) -> list[StageMemory]:
+    asked, by = block.asked, block.by
+    shape, stack, on = asked.model, asked.stack, block.on(_is_fused(asked))
+    rank = RankMemoryTerms.of(shape, LayerParts.of(shape), asked.recipe, on, by)
     if stack.compiled == "no" and not on.operations:
-        more = on.tokens * _unfused_bytes(shape, on)
+        more = on.tokens * _unfused_bytes(shape, on, by)
         held = rank.held
         more_kept = 0 if on.full else more
         rank = rank._replace(
@@ -296,24 +392,23 @@ def _stages_with(asked: PredictionRequest) -> list[StageMemory]:
                 mixed_working=held.mixed_working + more,
             )
         )
-    return [_with_stack(asked, stage_bytes(shape, on, rank, stage)) for stage in range(asked.layout.pipeline)]
+    return [_with_stack(stack, on, by, stage_bytes(shape, on, rank, stage, by)) for stage in stages]
 
 
-def _unfused_bytes(shape: ModelShape, on: Degrees) -> Bytes:
+def _unfused_bytes(shape: ModelShape, on: Degrees, by: Numbers) -> Value:
     """Bytes of a token in a layer that eager kernels keep for the backward pass, beside what fused ones do."""
     inner = shape.feed_forward or shape.active_experts * shape.expert_feed_forward
     gate = _UNFUSED_GATE * inner / on.tensor if shape.gated else 0.0
-    return gate + (_UNFUSED_NORM * shape.hidden * sequence_share(on) if shape.norm == "rms" else 0.0)
+    return gate + (_UNFUSED_NORM * shape.hidden * sequence_share(on, by) if shape.norm == "rms" else 0.0)
 
 
-def _with_stack(asked: PredictionRequest, stage: StageMemory) -> StageMemory:
+def _with_stack(stack: Stack, on: Degrees, by: Numbers, stage: StageMemory) -> StageMemory:
     """*stage*, without what is offloaded, and with the buckets of DeepSpeed."""
-    stack, stages = asked.stack, asked.layout.zero_stage
     if stack.name == "DeepSpeed":
-        buckets = min(_BUCKETS, 4 * stage.weights * (asked.layout.shards if stages == _ALL else 1))
-        stage = stage._replace(workspace=stage.workspace + buckets)
+        spread = by.where(on.zero_stage >= _ALL, on.context * on.data, 1)
+        stage = stage._replace(workspace=stage.workspace + by.smaller(_BUCKETS, 4 * stage.weights * spread))
     if stack.offload in ("optimizer", "both"):
-        stage = stage._replace(optimizer=0.0, gradients=stage.gradients if stages < _REDUCED else 0.0)
+        stage = stage._replace(optimizer=0.0, gradients=by.where(on.zero_stage < _REDUCED, stage.gradients, 0.0))
     if stack.offload in ("parameters", "both"):
         stage = stage._replace(weights=0.0)
     return stage
@@ -325,15 +420,11 @@ _REDUCED, _ALL = 2, 3  # ZeRO stages that shard gradients, and weights
 _ELEMENT_IN_FEW_BITS = 1.25
 
 
-class LeanMemory(NamedTuple):
-    """The fewest bytes on the fullest GPU that what nobody said allows, and what that would be, as a clause."""
+def _lean(asked: PredictionRequest) -> tuple[PredictionRequest, str]:
+    """*asked* with a fused loss, fewer bits of what is stored, and compiled kernels, where nobody said otherwise.
 
-    most: Bytes
-    says: str
-
-
-def _least(asked: PredictionRequest) -> LeanMemory:
-    """The memory with a fused loss, fewer bits of what is stored, and compiled kernels, where nobody said otherwise."""
+    With a clause that says what that would be.
+    """
     stack, few, held = asked.stack, asked.layout.precision != "16-bit", not asked.has_recipe
     lean = {
         "loss": "fused" if stack.loss == "unknown" or not asked.is_named else "",
@@ -355,7 +446,7 @@ def _least(asked: PredictionRequest) -> LeanMemory:
     if layout.recompute == "selective" and stack.name == "Megatron":  # which modules it recomputes is a choice
         layout, lean = replace(layout, recompute="operations"), {**lean, "recompute": "operations"}
     says = ", ".join(f"{name}={value}" for name, value in lean.items())
-    return LeanMemory(max(map(sum, _stages(replace(asked, layout=layout, recipe=recipe, stack=changed)))), says)
+    return replace(asked, layout=layout, recipe=recipe, stack=changed), says
 
 
 def _unsaid(asked: PredictionRequest) -> str:
@@ -373,8 +464,10 @@ def listed_names(names: Sequence[str]) -> str:
 
 def _flops(asked: PredictionRequest) -> float:
     """FLOP of the model in a step, with a causal mask."""
-    shape, layout = asked.model, asked.layout
-    return counted_flops(shape, layout.sequence) * layout.tokens
+    return _token_flops(asked.model, asked.layout.sequence) * asked.layout.tokens
+
+
+_token_flops = lru_cache(512)(counted_flops)
 
 
 # Of those whose name says too little; every other part is called by its name.

@@ -3,16 +3,16 @@
 import json
 import math
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 from itertools import groupby
 from typing import NamedTuple
 
 from app.core.errors import InputError
 from app.core.formulas.presets import Cluster
 from app.core.formulas.presets.stacks import STACK_KEYS
-from app.core.predicting.estimate import Estimate, estimate, explain_estimate
+from app.core.predicting.estimate import Estimate, StepFigures, estimate, explain_estimate, figures_in_columns
 from app.core.predicting.reader import PredictionLine, PredictionReader, Reference, line_reference
 from app.core.units import Bytes, Seconds
 
@@ -258,6 +258,9 @@ def _percent(share: float) -> str:
 
 
 _LONGEST = 500  # characters of an error
+_MOST_BYTES = 1 << 22  # of lines that are read at once
+_REMEMBERED = 512  # clusters that are put into words once
+_TOO_LARGE = "the result is too large for a number"
 NumberedLine = tuple[int, bytes | None]
 
 
@@ -282,10 +285,20 @@ class Predictor:
         self._run = run or predict_lines
         self._number = 0
 
-    def results(self, lines: Iterable[bytes | None]) -> Iterator[bytes]:
-        """A line of JSON for each of the next *lines* that is not blank; None is one too long."""
+    def results(self, lines: Iterable[bytes | None], at_once: int = 1) -> Iterator[bytes]:
+        """A line of JSON for each of the next *lines* that is not blank; None is one too long.
+
+        *at_once* lines are read before the first is answered; fewer if they are long.
+        """
+        some: list[bytes | None] = []
+        size = 0
         for line in lines:
-            yield from self.batch([line])
+            some.append(line)
+            size += len(line or b"")
+            if len(some) >= at_once or size > _MOST_BYTES:
+                yield from self.batch(some)
+                some, size = [], 0
+        yield from self.batch(some)
 
     def batch(self, lines: Iterable[bytes | None]) -> Iterator[bytes]:
         """As `results`, for lines that are predicted at once."""
@@ -310,7 +323,13 @@ class Predictor:
 
 def predict_lines(lines: Sequence[NumberedLine], limit: int) -> list[PredictedLine]:
     """What is predicted for each of *lines*, which have at most *limit* bytes."""
-    return [_predicted_line(number, line, limit) for number, line in lines]
+    read = [_read_line(line, limit) for _, line in lines]
+    known = [one for one in read if isinstance(one, PredictionLine)]
+    figures = iter(figures_in_columns([one.asked for one in known]))
+    return [
+        _refused_line(number, line, one) if isinstance(one, str) else _predicted_line(number, line, one, next(figures))
+        for (number, line), one in zip(lines, read, strict=True)
+    ]
 
 
 @cache
@@ -318,16 +337,27 @@ def _reader() -> PredictionReader:
     return PredictionReader()  # it remembers records, of all batches
 
 
-def _predicted_line(number: int, line: bytes | None, limit: int) -> PredictedLine:
+def _read_line(line: bytes | None, limit: int) -> PredictionLine | str:
+    """What *line* says, or why it cannot be read."""
     if line is None:
-        return _refused_line(number, b"", f"too long: at most {limit:,} bytes are read")
+        return f"too long: at most {limit:,} bytes are read"
     try:
-        read = _reader().read(line)
-        found = estimate(read.asked)
+        return _reader().read(line)
+    except (InputError, ValueError, RecursionError) as error:
+        return str(error)
+    except ArithmeticError:
+        return _TOO_LARGE
+
+
+def _predicted_line(
+    number: int, line: bytes | None, read: PredictionLine, figures: StepFigures | None
+) -> PredictedLine:
+    try:
+        found = estimate(read.asked, figures)
     except (InputError, ValueError, RecursionError) as error:
         return _refused_line(number, line, str(error))
     except ArithmeticError:
-        return _refused_line(number, line, "the result is too large for a number")
+        return _refused_line(number, line, _TOO_LARGE)
     return PredictedLine(prediction_row(read.ref, found), TalliedLine.of(read, found))
 
 
@@ -362,7 +392,8 @@ def prediction_row(ref: Reference, found: Estimate) -> bytes:
     )
 
 
-def _cluster_fields(cluster: Cluster) -> dict[str, object]:
+@lru_cache(_REMEMBERED)
+def _cluster_fields(cluster: Cluster) -> Mapping[str, object]:
     """The cluster as it was understood."""
     node = min(cluster.gpus, cluster.gpus_per_node)
     return {

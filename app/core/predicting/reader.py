@@ -2,6 +2,7 @@
 
 import json
 import re
+from codecs import BOM_UTF8
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -76,8 +77,7 @@ class PredictionReader:
             raise InputError(f"{listed_names(missing)} must be given")
         model = self._record(ModelShape, "model", given["model"])
         cluster = self._record(Cluster, "cluster", given["cluster"])
-        layout = self._layout(given["layout"], model, cluster)
-        told = configured_stack(given["layout"]) if _is_configured(given["layout"]) else {}
+        layout, told = self._layout(given["layout"], model, cluster)
         given = {**told, **{name: value for name, value in given.items() if value is not None}}
         recipe = self._optional(Recipe, "recipe", given)
         named = self._optional(Stack, "stack", given)
@@ -88,7 +88,7 @@ class PredictionReader:
             model=model,
             cluster=cluster,
             layout=layout,
-            recipe=stack_recipe(stack, recipe, adapter_share(model, stack)),
+            recipe=stack_recipe(stack, recipe, adapter_share(model, stack) if stack.adapter != "none" else 1.0),
             shares=self._optional(Shares, "shares", given) or GIVEN,
             stack=stack,
             is_named=named is not None,
@@ -96,15 +96,16 @@ class PredictionReader:
             assumed=_assumed(given["layout"], layout),
         )
 
-    def _layout(self, given: object, model: ModelShape, cluster: Cluster) -> Layout:
-        """The layout; one in a configuration is for the GPUs of *cluster*."""
-        if _is_configured(given):
-            _check_length("layout", given)
-            try:
-                return Layout.on(given, cluster.gpus, model.layers)
-            except ValueError as error:
-                raise InputError(f"layout: {error}") from None
-        return self._record(Layout, "layout", given)
+    def _layout(self, given: object, model: ModelShape, cluster: Cluster) -> tuple[Layout, Mapping[str, object]]:
+        """The layout, and what it says of the stack; one in a configuration is for the GPUs of *cluster*."""
+        if not _is_configured(given):
+            return self._record(Layout, "layout", given), {}
+        _check_length("layout", given)
+        try:
+            layout = Layout.on(given, cluster.gpus, model.layers)
+        except ValueError as error:
+            raise InputError(f"layout: {error}") from None
+        return layout, configured_stack(given)
 
     def _stack(self, given: Mapping[str, object], stack: Stack) -> Stack:
         """The *stack*, with what the keys of a line say of it."""
@@ -176,7 +177,7 @@ def line_reference(line: bytes) -> Reference:
 
 def _object(line: bytes) -> Mapping[str, object]:
     try:
-        given = json.loads(line.decode("utf-8-sig"), object_pairs_hook=_once)
+        given = json.loads(line.removeprefix(BOM_UTF8).decode(), object_pairs_hook=_once)
     except UnicodeDecodeError as error:
         raise InputError(f"not UTF-8 at byte {error.start + 1}") from None
     except json.JSONDecodeError as error:

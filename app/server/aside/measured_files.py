@@ -5,8 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from app.core.errors import InputError
-from app.core.measurements.file_reader import Report, read_files
-from app.core.measurements.report_json import report_in, report_values
+from app.core.measurements.file_reader import Report, read_files, report_in, report_values
 from app.server.aside.child_process import ReadingChildren
 
 SECONDS = 60.0  # of processor time, for all files that are read at once

@@ -10,10 +10,10 @@ from dataclasses import replace
 import pytest
 
 from app.core.errors import InputError
-from app.core.measurements.trace.decompression import blocks
+from app.core.measurements.packed_files import blocks
+from app.core.measurements.published import SAMPLES
 from app.core.measurements.trace.events import EventFile
 from app.core.measurements.trace.reader import read_rank, reports
-from app.core.measurements.trace.samples import SAMPLES
 from tests.each import each
 from tests.measurements.trace.made import collective, flat, rank_of, report_of, step, trace, work
 
@@ -60,8 +60,8 @@ def test_names_that_hold_json_do_not_cut_an_event() -> None:
 
 def test_a_large_file_is_read_in_pieces_like_a_small_one(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = report_of(PLAIN)
-    monkeypatch.setattr("app.core.measurements.trace.decompression.BLOCK", 512)
-    monkeypatch.setattr("app.core.measurements.trace.decompression._PACKED", 100)
+    monkeypatch.setattr("app.core.measurements.packed_files.BLOCK", 512)
+    monkeypatch.setattr("app.core.measurements.packed_files._PACKED", 100)
     assert report_of(gzip.compress(PLAIN)) == whole
     assert report_of(PLAIN) == whole
 

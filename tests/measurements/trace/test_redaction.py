@@ -7,9 +7,9 @@ import json
 import pytest
 
 from app.core.errors import InputError
+from app.core.measurements.published import SAMPLES
 from app.core.measurements.trace.reader import read_rank, reports
 from app.core.measurements.trace.redaction import slim
-from app.core.measurements.trace.samples import SAMPLES
 from tests.each import each
 from tests.measurements.trace.made import Event, collective, flat, report_of, step, trace, work
 

@@ -6,11 +6,11 @@ from dataclasses import astuple, replace
 import pytest
 
 from app.commands.measured import trace_lines
+from app.core.measurements.published import SAMPLES, TraceSample
+from app.core.measurements.trace.activity import Tolls
 from app.core.measurements.trace.communication import NCCL_ALONE
 from app.core.measurements.trace.reader import read_rank
 from app.core.measurements.trace.report import levers
-from app.core.measurements.trace.samples import SAMPLES, TraceSample
-from app.core.measurements.trace.tolls import Tolls
 from tests.each import each
 from tests.measurements.trace.made import ALL_REDUCE, Event, flat, report_of, report_of_events, step, trace, work
 

@@ -4,28 +4,42 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import lru_cache
 from types import MappingProxyType
 
 from app.core.measurements.logs.families import LOG_FAMILIES, LogFamily
 from app.core.measurements.logs.runs import MOST_STEPS, LoggedStep, LogRun, StepCount
-from app.core.measurements.logs.settings import LineNumbers, LogSettings, line_numbers, read_settings, without_colors
+from app.core.measurements.logs.settings import (
+    REMEMBERED,
+    LineNumbers,
+    LogSettings,
+    line_numbers,
+    read_settings,
+    shape_of,
+    without_colors,
+)
 from app.core.measurements.number_checks import read_number
 
 
 @dataclass(frozen=True, slots=True)
-class ForeignFamily:
-    """How a line of a family looks that is not read, with a word of it and a *sample*."""
+class ForeignOutput:
+    """How a line looks that is known and not read, with one of its *words*; a *sample*, and what to do *instead*."""
 
-    word: str
+    words: tuple[str, ...]
     form: re.Pattern[str]
     sample: str
+    instead: str
+
+    def is_on(self, line: str) -> bool:
+        """Whether *line* is one."""
+        return any(word in line for word in self.words) and self.form.search(line) is not None
 
 
-def _foreign(word: str, form: str, sample: str) -> ForeignFamily:
-    return ForeignFamily(word, re.compile(form), sample)
+def _foreign(words: str, form: str, sample: str, instead: str = "") -> ForeignOutput:
+    return ForeignOutput(tuple(words.split(", ")), re.compile(form), sample, instead)
 
 
-FOREIGN_FAMILIES: Mapping[str, ForeignFamily] = MappingProxyType(
+FOREIGN_FAMILIES: Mapping[str, ForeignOutput] = MappingProxyType(
     {
         "MosaicML Composer": _foreign("batch=", r"\[batch=\d+/\d+\]", "[batch=20/4800]: Train time/batch: 19"),
         "Levanter": _foreign(
@@ -97,127 +111,102 @@ FOREIGN_FAMILIES: Mapping[str, ForeignFamily] = MappingProxyType(
 )
 
 
-def foreign_family(line: str) -> str:
-    """What *line* is of, if that is known and not read; empty otherwise."""
-    for name, family in FOREIGN_FAMILIES.items():
-        if family.word in line and family.form.search(line):
-            return f"a log of {name}, which is not read"
-    return ""
-
-
 _COLLECTIVES = "run nccl-tests for collectives"
 _TRACE = "export a trace of the PyTorch profiler with export_chrome_trace"
 _SERVING = "serving is not measured here"
 
 
-@dataclass(frozen=True, slots=True)
-class ForeignTool:
-    """How a line of a tool looks whose output is not read, with one of its *words* in it.
-
-    With a *sample*, and what to do *instead*.
-    """
-
-    words: tuple[str, ...]
-    form: re.Pattern[str]
-    sample: str
-    instead: str
-
-
-def _tool(words: str, form: str, sample: str, instead: str) -> ForeignTool:
-    return ForeignTool(tuple(words.split(", ")), re.compile(form), sample, instead)
-
-
-FOREIGN_TOOLS: Mapping[str, ForeignTool] = MappingProxyType(
+FOREIGN_TOOLS: Mapping[str, ForeignOutput] = MappingProxyType(
     {
-        "oneCCL's benchmark": _tool(
+        "oneCCL's benchmark": _foreign(
             "# Benchmarking, t_min[usec]",
             r"# Benchmarking: \w|#bytes +#repetitions +t_min\[usec\] +t_max\[usec\] +t_avg\[usec\] +stddev",
             "# Benchmarking: allreduce ",
             _COLLECTIVES,
         ),
-        "all_reduce_bench": _tool(
+        "all_reduce_bench": _foreign(
             "bandwidth of all_reduce, | payload",
             r"average bandwidth of all_reduce|^\| payload +\| +busbw",
             "The average bandwidth of all_reduce with a 4.0GB payload (5 trials, 4 ranks):",
             _COLLECTIVES,
         ),
-        "DeepSpeed's FLOPS profiler": _tool(
+        "DeepSpeed's FLOPS profiler": _foreign(
             "Flops Profiler", r"\bDeepSpeed Flops Profiler\b", "--- DeepSpeed Flops Profiler ---", _TRACE
         ),
-        "OSU micro-benchmarks": _tool(
+        "OSU micro-benchmarks": _foreign(
             "# OSU", r"^[^#]{0,80}# OSU \S.{0,80}\bTest\b", "# OSU MPI-CUDA Allreduce Latency Test v7.3", _COLLECTIVES
         ),
-        "Intel MPI Benchmarks": _tool(
+        "Intel MPI Benchmarks": _foreign(
             "MPI Benchmarks",
             r"\bIntel\(R\) MPI Benchmarks\b",
             "#    Intel(R) MPI Benchmarks 2021.7, MPI-1 part",
             _COLLECTIVES,
         ),
-        "perftest": _tool(
+        "perftest": _foreign(
             "#iterations, Test",
             r"#bytes +#iterations|\b(?:RDMA_\w+|Send) (?:BW|Latency|Bidirectional BW) Test\b",
             " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]",
             _COLLECTIVES,
         ),
-        "nvbandwidth": _tool(
+        "nvbandwidth": _foreign(
             "nvbandwidth, (row)",
             r"\bnvbandwidth Version\b|\bmemcpy [CS][EM] \w+\(row\)",
             "nvbandwidth Version: v0.8",
             _COLLECTIVES,
         ),
-        "p2pBandwidthLatencyTest or bandwidthTest": _tool(
+        "p2pBandwidthLatencyTest or bandwidthTest": _foreign(
             "P2P, [CUDA",
             r"P2P \(Peer-to-Peer\) GPU Bandwidth|\[CUDA Bandwidth Test\]",
             "[P2P (Peer-to-Peer) GPU Bandwidth Latency Test]",
             _COLLECTIVES,
         ),
-        "TransferBench": _tool("TransferBench", r"\bTransferBench v\d", "TransferBench v1.50", _COLLECTIVES),
-        "Nsight Systems (nsys stats)": _tool(
+        "TransferBench": _foreign("TransferBench", r"\bTransferBench v\d", "TransferBench v1.50", _COLLECTIVES),
+        "Nsight Systems (nsys stats)": _foreign(
             "Time (%), _sum, Summary",
             r"^\W*Time \(%\),? *Total Time \(\w+\)|\(cuda_\w+_sum\)|\bGPU Kernel Summary\b",
             "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),Name",
             _TRACE,
         ),
-        "Nsight Compute": _tool(
+        "Nsight Compute": _foreign(
             "==PROF==, Section:",
             r"==PROF== |\bSection: GPU Speed Of Light",
             "==PROF== Connected to process 4000",
             _TRACE,
         ),
-        "torch.profiler as a table": _tool(
+        "torch.profiler as a table": _foreign(
             "Self C", r"\bSelf (?:CPU|CUDA|XPU) (?:time total:|%)", "Self CPU time total: 11.100ms", _TRACE
         ),
-        "Holistic Trace Analysis": _tool(
+        "Holistic Trace Analysis": _foreign(
             "rank",
             r"^(?:,|\w+,)?rank,(?:idle_time|compute_time|\w+_pctg|comp_comm_overlap)",
             "rank,idle_time_ns,compute_time_ns,non_compute_time_ns,kernel_time_ns",
             "send the traces that it read",
         ),
-        "vLLM": _tool(
+        "vLLM": _foreign(
             "Benchmark, Throughput:, throughput:",
             r"\bServing Benchmark Result\b|^Throughput: \S+ requests/s|\bgeneration throughput:",
             "============ Serving Benchmark Result ============",
             _SERVING,
         ),
-        "SGLang": _tool(
+        "SGLang": _foreign(
             "batch, gen throughput",
             r"\b(?:Decode|Prefill) batch\W .*#(?:running|new|queue)|\bgen throughput \(token/s\)",
             "[2026-02-01 10:00:00 TP0] Decode batch. #running-req: 64, #token: 32768",
             _SERVING,
         ),
-        "TensorRT-LLM": _tool(
+        "TensorRT-LLM": _foreign(
             "PERFORMANCE, Throughput",
             r"^=* ?PERFORMANCE OVERVIEW\b|\bTotal Output Throughput \(tokens/sec\)",
             "= PERFORMANCE OVERVIEW ",
             _SERVING,
         ),
-        "llama.cpp": _tool(
+        "llama.cpp": _foreign(
             "eval time, | t/s |",
             r"\bllama_\w*print\w*: +(?:prompt )?eval time|\| test +\| +t/s \|",
             "llama_perf_context_print:        eval time =    1234.56 ms /   127 runs",
             _SERVING,
         ),
-        "nvidia-smi or rocm-smi": _tool(
+        "nvidia-smi or rocm-smi": _foreign(
             "NVIDIA-SMI, ROCm",
             r"\| NVIDIA-SMI \d|ROCm System Management Interface",
             "| NVIDIA-SMI 550.54.15    Driver Version: 550.54.15    CUDA Version: 12.4 |",
@@ -227,10 +216,13 @@ FOREIGN_TOOLS: Mapping[str, ForeignTool] = MappingProxyType(
 )
 
 
-def foreign_tool(line: str) -> str:
-    """What prints lines like *line*, and what to do instead; empty for what is not known."""
+def foreign_output(line: str) -> str:
+    """What prints lines like *line* that are not read, and what to do instead; empty for what is not known."""
+    for name, family in FOREIGN_FAMILIES.items():
+        if family.is_on(line):
+            return f"a log of {name}, which is not read"
     for name, tool in FOREIGN_TOOLS.items():
-        if any(word in line for word in tool.words) and tool.form.search(line):
+        if tool.is_on(line):
             return f"the output of {name}, which is not read ({tool.instead})"
     return ""
 
@@ -529,14 +521,19 @@ class LogReader:
             target = self._pending if self.runs[-1].counts else self.runs[-1].settings
             target.merge(found)
         if not self.foreign and not self.runs[-1].counts:
-            self.foreign = foreign_family(line) or foreign_tool(line)
+            self.foreign = foreign_output(line)
         return False
 
 
 def _family_of(line: str) -> LogFamily | None:
     if not any(word in line for word in _STEP_WORDS):
         return None
-    return next((family for family in LOG_FAMILIES if family.step.search(line)), None)
+    return _family_of_shape(shape_of(line))
+
+
+@lru_cache(REMEMBERED)
+def _family_of_shape(shape: str) -> LogFamily | None:
+    return next((family for family in LOG_FAMILIES if family.step.search(shape)), None)
 
 
 def _key(family: LogFamily, total: str) -> str:

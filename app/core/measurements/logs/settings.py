@@ -1,8 +1,9 @@
 """The numbers on a line of a step, and what a log prints once, before its steps."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from app.core.measurements.number_checks import (
     ReadsUnit,
@@ -15,8 +16,7 @@ from app.core.measurements.number_checks import (
 )
 
 _COLOR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-_JOINT = re.compile(r"(?:(?<!\s)\s++)?+[:=]++\s*+")
-_SPACE = re.compile(r"[\s_]+")
+_JOINT = re.compile(r"[:=]++ ?")
 _QUOTES = str.maketrans("", "", "\"'")
 _DIGITS = r"(\d[\d,]{0,20}(?:\.\d{0,20})?(?:[eE][+-]?\d{1,3}(?![\d.]))?|\.\d{1,20})"
 _BEHIND = (
@@ -124,8 +124,8 @@ def plain_line(line: str) -> str:
     >>> plain_line("'elapsed_time_per_iteration_ms' =  3415.3 |")
     'elapsed time per iteration ms:3415.3 |'
     """
-    joined = _JOINT.sub(":", _SPACE.sub(" ", without_colors(line).translate(_QUOTES)))
-    return joined.replace("( ", "(").replace(" )", ")")
+    spaced = " ".join(without_colors(line).translate(_QUOTES).replace("_", " ").split())
+    return _JOINT.sub(":", spaced).replace(" :", ":").replace("( ", "(").replace(" )", ")")
 
 
 def without_colors(line: str) -> str:
@@ -137,9 +137,9 @@ def line_numbers(line: str, mfu_scale: float = 0.0) -> LineNumbers:
     """The numbers on *line*; *mfu_scale* is that of an MFU without a percent sign, 0 if unknown."""
     plain = plain_line(line)
     found = LineNumbers({}, {})
-    for one, match in _matches(plain):
-        value = read_number(match[1])
-        behind = (match[2] or "").strip()
+    for one, number, unit in _field_places(shape_of(plain)):
+        value = read_number(plain[number])
+        behind = plain[unit].strip()
         if value is None or one.name in found.values:
             continue
         scale = one.scale if one.name != "mfu" else _share_scale(value, mfu_scale)
@@ -148,15 +148,25 @@ def line_numbers(line: str, mfu_scale: float = 0.0) -> LineNumbers:
             found.values[one.name] = read
             found.odd.pop(one.name, None)
         elif scale:
-            found.odd.setdefault(one.name, f"{match[1]}{behind}")
+            found.odd.setdefault(one.name, f"{plain[number]}{behind}")
     return found
 
 
-def _matches(plain: str) -> Iterator[tuple[LogField, re.Match[str]]]:
-    lowered = plain.lower()
-    for one in _FIELDS:
-        if one.word in lowered and (match := one.form.search(plain)):
-            yield one, match
+_ZEROS = str.maketrans("123456789", "0" * 9)
+REMEMBERED = 1024  # shapes of lines
+
+
+def shape_of(line: str) -> str:
+    """*line* with 0 for every digit: lines of one shape have the same numbers in the same places."""
+    return line.translate(_ZEROS)
+
+
+@lru_cache(REMEMBERED)
+def _field_places(shape: str) -> Sequence[tuple[LogField, slice, slice]]:
+    """The fields on lines of this *shape*, and where the number and its unit stand."""
+    lowered = shape.lower()
+    found = ((one, one.form.search(shape)) for one in _FIELDS if one.word in lowered)
+    return [(one, slice(*match.span(1)), slice(*match.span(2))) for one, match in found if match]
 
 
 def _share_scale(value: float, of_family: float) -> float:

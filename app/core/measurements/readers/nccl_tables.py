@@ -98,6 +98,7 @@ _WORDS = (
     "float", "half", "double", "int8", "int32", "int64", "int ", "char", "bf16", "f8", "fp8", "ank",
     "evice", "_perf", "_test", "#", "size", "bytes", "elements", "bandwidth", "bounds", "Test",
 )  # fmt: skip
+_OF_ROWS = ("float", "half", "double", "int", "char", "bf16", "f8", "fp8")
 _MOST_WORDS = 64  # of a row
 _VALUES = 4  # time, algorithm bandwidth, bus bandwidth, wrong values
 _MOST_GPUS = 8  # different names that are kept
@@ -126,7 +127,7 @@ class TableReader(CollectiveReader):
         if not (self._begun or self._wrapped or any(word in line for word in _WORDS)):
             return False
         line = _TAG.sub(" ", _COLOR.sub("", line)).replace("|", " ")
-        if row := _ROW.search(line):
+        if any(word in line for word in _OF_ROWS) and (row := _ROW.search(line)):
             self._take_row(row, row[4].replace(",", ".").split())  # a spreadsheet wrote commas
             return True
         if self._begun and self._goes_on(line):
@@ -181,7 +182,7 @@ class TableReader(CollectiveReader):
         return True
 
     def _take_header(self, line: str) -> bool:
-        if header := _HEADER.search(line):
+        if "type" in line and (header := _HEADER.search(line)):
             self._next()
             self._take_titles(line[header.end() :].split())
             return True
@@ -204,7 +205,7 @@ class TableReader(CollectiveReader):
         self._now.cpu_time = title.cpu_time if title else False
 
     def _take_rank(self, line: str) -> bool:
-        if not (found := _RANK.search(line)):
+        if not ("ank" in line or "evice" in line) or not (found := _RANK.search(line)):
             return False
         self._next()
         now, gpu = self._now, found["gpu"].strip()
@@ -238,7 +239,11 @@ class TableReader(CollectiveReader):
         if _OPTIONS.search(line):
             self._next()
             return True
-        if (program := _PROGRAM.search(line)) and (name := collective_named(program[1])):
+        if (
+            ("_perf" in line or "_test" in line)
+            and (program := _PROGRAM.search(line))
+            and (name := collective_named(program[1]))
+        ):
             if "concluded" not in line:
                 self._next()
                 called = _CALL.search(line)

@@ -14,7 +14,7 @@ from typing import BinaryIO
 import msgspec
 
 from app.core.errors import InputError
-from app.core.measurements.trace.decompression import CutOffError, blocks
+from app.core.measurements.packed_files import CutOffError, blocks
 
 _LONGEST = 16 << 20  # bytes of one event, and of what stands before the list
 _KEPT = 1 << 20  # bytes before and after the list that are looked at for the job's record

@@ -9,7 +9,17 @@ from pathlib import Path
 from typing import BinaryIO
 
 from app.core.errors import InputError
-from app.core.measurements.trace.activity import Activity, Collector
+from app.core.measurements.trace.activity import (
+    MICRO,
+    Activity,
+    Collector,
+    Window,
+    computing_intervals,
+    events_in_order,
+    exposed_waits,
+    tolls_of,
+    whole_steps,
+)
 from app.core.measurements.trace.communication import (
     CollectiveCall,
     collective_bytes,
@@ -30,15 +40,6 @@ from app.core.measurements.trace.report import (
     doubts_of_rank,
     doubts_of_ranks,
     straggler,
-)
-from app.core.measurements.trace.tolls import (
-    MICRO,
-    Window,
-    computing_intervals,
-    events_in_order,
-    exposed_waits,
-    tolls_of,
-    whole_steps,
 )
 
 _KERNELS = 20  # names in a report

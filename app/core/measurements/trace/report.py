@@ -10,10 +10,17 @@ from math import inf
 from statistics import median
 
 from app.core.measurements.reports import Json
-from app.core.measurements.trace.activity import COMPUTE, MOST, MOST_COLLECTIVES, Activity
+from app.core.measurements.trace.activity import (
+    COMPUTE,
+    MOST,
+    MOST_COLLECTIVES,
+    Activity,
+    Tolls,
+    Window,
+    find_unlaunched,
+)
 from app.core.measurements.trace.communication import CollectiveCall, Skew
 from app.core.measurements.trace.events import EventFile
-from app.core.measurements.trace.tolls import Tolls, Window, find_unlaunched
 from app.core.translation import noted, say
 from app.core.units import SECOND, BytesPerSecond, Seconds, show
 

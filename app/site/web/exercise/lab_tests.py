@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from app.core.errors import InputError
+from app.core.measurements.file_reader import read_stored
 from app.core.measurements.published import published_tests
-from app.core.measurements.report_json import read_stored
 from app.core.measurements.reports import CollectiveTest
 from app.core.translation import noted, translate
 from app.labs.results.report import Report

@@ -7,8 +7,7 @@ from fastapi import Response
 
 from app.core.errors import NotFoundError
 from app.core.formulas import FORMULAS
-from app.core.measurements.published import published_logs, published_tests
-from app.core.measurements.trace.samples import SAMPLES
+from app.core.measurements.published import SAMPLES, published_logs, published_tests
 from app.core.translation import translate
 from app.course.content.errata import errata
 from app.course.explorers import explorer_pages

@@ -26,11 +26,17 @@ from app.core.formulas.presets import Cluster
 from app.core.measurements.file_reader import Report
 from app.core.measurements.packed_files import PACKED_LIMIT
 from app.core.measurements.pieces import compare_test
-from app.core.measurements.published import PublishedMeasurement, published_logs, published_tests, text_of
+from app.core.measurements.published import (
+    SAMPLES,
+    PublishedMeasurement,
+    TraceSample,
+    published_logs,
+    published_tests,
+    text_of,
+)
 from app.core.measurements.reports import CollectiveTest, MemoryShortage, TrainingLog
 from app.core.measurements.trace.reader import read_trace
 from app.core.measurements.trace.report import TraceReport
-from app.core.measurements.trace.samples import SAMPLES, TraceSample
 from app.core.translation import language, localize, noted, translate
 from app.core.units import BYTE_PER_SECOND, in_english, show
 from app.course.explorers.placements import model_value

@@ -11,8 +11,7 @@ from itsdangerous import BadSignature, URLSafeTimedSerializer
 
 from app.core.errors import InputError, NotFoundError
 from app.core.formulas.presets import Cluster
-from app.core.measurements.file_reader import Report
-from app.core.measurements.report_json import read_stored, saved_report
+from app.core.measurements.file_reader import Report, read_stored, saved_report
 from app.core.measurements.reports import UnreadFile
 from app.core.translation import noted, translate
 from app.server.aside import aside

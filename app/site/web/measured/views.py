@@ -9,6 +9,7 @@ from app.core.errors import sentence
 from app.core.formulas.presets import Cluster, Gpu, Layout, ModelShape
 from app.core.measurements.file_reader import Report
 from app.core.measurements.logs.families import family_title
+from app.core.measurements.logs.layout import RECORDS, guesses_of, predicted_step, records_of
 from app.core.measurements.memory_shortage import ShortageExplanation, explain_shortage, names_of
 from app.core.measurements.pieces import ABOVE_THE_WIRE, Comparison, compare_test, median_error
 from app.core.measurements.published import PublishedMeasurement
@@ -20,7 +21,6 @@ from app.core.measurements.reports import (
     TrainingLog,
     UnreadFile,
 )
-from app.core.measurements.step_prediction import RECORDS, guesses_of, predicted_step, records_of
 from app.core.measurements.trace.report import TraceReport
 from app.core.translation import Numeral, localize, noted, plural, translate, translate_known
 from app.core.units import BYTE_PER_SECOND, FLOP_PER_SECOND, RATIO, SECOND, Bytes, show, show_size

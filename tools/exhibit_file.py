@@ -7,13 +7,19 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from app.core.measurements.exhibits import FILE, Exhibit, exhibits
 from app.core.measurements.pieces import compare_test
-from app.core.measurements.published import PublishedMeasurement, published_logs, published_tests, text_of
+from app.core.measurements.published import (
+    SAMPLES,
+    PublishedMeasurement,
+    TraceSample,
+    published_logs,
+    published_tests,
+    text_of,
+)
 from app.core.measurements.readers.nccl_tables import TableReader
 from app.core.measurements.reports import CollectiveTest, TrainingLog
 from app.core.measurements.table import CollectiveTable, factor_of
 from app.core.measurements.trace.reader import read_trace
 from app.core.measurements.trace.report import TraceReport
-from app.core.measurements.trace.samples import SAMPLES, TraceSample
 from app.core.units import scale_of, show_in
 
 Quantities = dict[str, tuple[float, str]]
