@@ -147,7 +147,8 @@ class Room:
         """Points by hand; or the last ones are taken back."""
         mine = select(OverrideRow).where(OverrideRow.assignment == self.assignment)
         last = session.exec(mine.order_by(col(OverrideRow.id).desc())).first()
-        person, name, points = self.draw.choice(self.persons), self.draw.choice(NAMES), self.draw.choice((0.0, 2.0))
+        points: float | None = self.draw.choice((0.0, 2.0))
+        person, name = self.draw.choice(self.persons), self.draw.choice(NAMES)
         if last and last.points is not None:
             person, name, points = last.person, last.exercise, None
         session.add(OverrideRow(assignment=self.assignment, person=person, exercise=name, points=points))

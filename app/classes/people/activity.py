@@ -174,7 +174,7 @@ def _facts_of(
     activity is the same if their number, the sum of their numbers, and the last one's number and time are: a
     number is used again only after it was deleted, at another time. The rest is compared as it is.
     """
-    judged: dict[str, list[object]] = {}
+    judged: dict[str, list[tuple[int, bool]]] = {}
     for number, one in again.items():
         judged.setdefault(one.learner, []).append((number, one.correct))
     found: dict[str, Sequence[object]] = {}

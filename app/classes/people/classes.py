@@ -314,7 +314,7 @@ def members_of(session: Session, class_id: int) -> Sequence[Member]:
             col(MemberRow.time_factor),
         )
         .join_from(MemberRow, PersonRow, col(PersonRow.id) == col(MemberRow.person))
-        .where(MemberRow.class_id == class_id, col(MemberRow.left).is_(None))
+        .where(col(MemberRow.class_id) == class_id, col(MemberRow.left).is_(None))
         .order_by(col(MemberRow.joined), col(MemberRow.person))
     )
     roles = {role.word: role for role in Role}
