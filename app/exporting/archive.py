@@ -1,4 +1,4 @@
-"""The archive that the desk in a browser runs from: modules, templates, and what was read."""
+"""The archives that the desk in a browser runs from: modules, templates, packages, and what was read."""
 
 import io
 import sys
@@ -19,9 +19,14 @@ from app.site.web.frame.renderer import templates
 _MADE = (1980, 1, 1, 0, 0, 0)  # the same course makes the same archive
 
 
-def course_archive(catalog: Catalog, pages: Collection[str], wheels: Mapping[str, bytes]) -> bytes:
+def course_archive(catalog: Catalog, pages: Collection[str]) -> bytes:
     """The archive of a course with these *pages*: a zip, which is compressed as a whole."""
-    return _packed(chain(_contents(catalog, pages), packages_of(wheels)))
+    return _packed(_contents(catalog, pages))
+
+
+def packages_archive(wheels: Mapping[str, bytes]) -> bytes:
+    """The archive of what others wrote, which is the same for each course: half of all."""
+    return _packed(chain(((place, path.read_bytes()) for place, path in packages()), packages_of(wheels)))
 
 
 def programs_archive() -> bytes:
@@ -47,8 +52,6 @@ def _contents(catalog: Catalog, pages: Collection[str]) -> Iterator[tuple[str, b
     for name, module in stand_ins().items():
         is_package = any(other.startswith(f"{name}.") for other in stand_ins())
         yield f"{name.replace('.', '/')}{'/__init__' * is_package}.py", f"from {module} import *\n".encode()
-    for place, path in packages():
-        yield place, path.read_bytes()
     yield f"app/core/measurements/published/{EXHIBITS.name}", EXHIBITS.read_bytes()
     for module in {module for module, _ in of_packs().values()}:
         yield f"{module.replace('.', '/')}.py", in_this_version(Path(str(sys.modules[module].__file__)).read_bytes())

@@ -15,7 +15,7 @@ from posixpath import relpath
 
 from app.core.translation import speaking
 from app.course.content.catalog import Catalog
-from app.exporting.archive import course_archive, programs_archive
+from app.exporting.archive import course_archive, packages_archive, programs_archive
 from app.exporting.pages import Page, as_file, crawl_pages
 from app.exporting.python import BROWSER, BrowserPython, licenses
 from app.exporting.site import exported_site
@@ -200,7 +200,7 @@ def _core(catalog: Catalog, python: BrowserPython, pages: frozenset[str]) -> tup
     compiler = python.compiler
 
     def packed_once(content: bytes) -> bytes:
-        """Python is the same in each export, and worth more effort."""
+        """Python and its packages are the same in each export, and worth more effort."""
         return compiler.once(f"packed-{EFFORT}-{digest(content)}.xz", lambda: _packed(content, lzma.PRESET_EXTREME))
 
     with ThreadPoolExecutor() as threads:
@@ -208,7 +208,8 @@ def _core(catalog: Catalog, python: BrowserPython, pages: frozenset[str]) -> tup
             "glue": threads.submit(packed_once, python.glue),
             "wasm": threads.submit(packed_once, python.wasm),
             "library": threads.submit(packed_once, python.library),
-            "course": threads.submit(_packed, compiler.compiled(course_archive(catalog, pages, python.wheels))),
+            "packages": threads.submit(packed_once, compiler.compiled(packages_archive(python.wheels))),
+            "course": threads.submit(_packed, compiler.compiled(course_archive(catalog, pages))),
             "program": threads.submit(_packed, compiler.compiled(programs_archive())),
         }
         packed = {what: future.result() for what, future in found.items()}

@@ -123,9 +123,9 @@ def written(
 
 def unpacked(files: Mapping[str, bytes], made: Path) -> Path:
     """What a browser unpacks of *files*, in the folder *made*."""
-    for name in ("course", "program"):
+    for name, folder in (("packages", "course"), ("course", "course"), ("program", "program")):
         (packed,) = (c for n, c in files.items() if re.fullmatch(rf"course/{name}\.\w+\.bin", n))
-        zipfile.ZipFile(io.BytesIO(lzma.decompress(packed))).extractall(made / name)
+        zipfile.ZipFile(io.BytesIO(lzma.decompress(packed))).extractall(made / folder)
     (made / "here").mkdir()
     for wheel in WHEELS:  # one of them is compiled for browsers
         installed = import_module(wheel.partition("-")[0])

@@ -1,6 +1,6 @@
 """/classes/ID/live: an assignment while the class works on it; who has which exercises, and wrong ideas."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Self
@@ -10,7 +10,7 @@ from markupsafe import Markup
 from starlette.datastructures import FormData
 
 from app.classes.pages.class_router import AssignmentVisit, ClassForm, ClassRouter, ClassVisit
-from app.classes.people.activity import STATES, ExerciseActivity, State, ideas_in, work_in
+from app.classes.people.activity import STATES, ExerciseActivity, State, group_by_exercise, ideas_in, work_in
 from app.classes.people.assignments import Assignment, AssignmentEntry, assignments_of, change_assignment, number_pools
 from app.classes.people.classes import Member, Role
 from app.classes.people.members import students_in
@@ -165,36 +165,41 @@ def _is_open(one: Assignment, now: datetime) -> bool:
 
 
 def _live_rows(
-    site: Site, assignment: Assignment, work: Sequence[ExerciseActivity], students: Sequence[Member], *, named: bool
+    site: Site, assignment: Assignment, work: Iterable[ExerciseActivity], students: Sequence[Member], *, named: bool
 ) -> tuple[LiveExercise, ...]:
     """A row for each exercise, about those who have it; *named*: with their names."""
-    ideas = ideas_in(work)
-    drawn = {one.person: assignment.drawn(one.learner) for one in students}
+    ideas, by_exercise = ideas_in(work), group_by_exercise(work)
+    having: dict[str, list[Member]] = {entry.exercise: [] for entry in assignment.entries}
+    if assignment.draws:
+        for student in students:
+            for exercise in assignment.drawn(student.learner):
+                having[exercise].append(student)
+    else:
+        having = dict.fromkeys(having, list(students))
     rows = []
-    for entry in assignment.entries:
-        having = {one.person: one.name for one in students if entry.exercise in drawn[one.person]}
-        those = [one for one in work if one.exercise == entry.exercise]
+    for exercise, those in having.items():
+        names = {one.person: one.name for one in those} if named else {}
+        own = by_exercise.get(exercise, ())
         rows.append(
             LiveExercise(
-                link=link_to(site, entry.exercise),
-                counts=_counts(site, those, having if named else {}, len(having)),
-                ideas=_ideas(site, entry, ideas.get(entry.exercise, {}), work),
+                link=link_to(site, exercise),
+                counts=_counts(site.clock(), own, names, len(those)),
+                ideas=_ideas(site, exercise, ideas.get(exercise, {}), sum(one.tries > 0 for one in own)),
             )
         )
     return tuple(rows)
 
 
 def _counts(
-    site: Site, work: Sequence[ExerciseActivity], names: Mapping[int, str], students: int
+    now: datetime, work: Sequence[ExerciseActivity], names: Mapping[int, str], students: int
 ) -> tuple[StateCount, ...]:
-    now = site.clock()
     those: dict[State, list[int]] = {state: [] for state in STATES}
     for one in work:
         those[one.state(now)].append(one.person)
-    begun = {one.person for one in work}
-    those["new"] = [person for person in names if person not in begun]
     sizes = {state: len(persons) for state, persons in those.items()}
-    sizes["new"] = students - len(begun)
+    begun = {one.person for one in work} if names else ()
+    those["new"] = [person for person in names if person not in begun]
+    sizes["new"] = students - len(work)
     counts, start = [], 0.0
     for state in reversed(STATES):
         width = 100 * sizes[state] / students if students else 0.0
@@ -214,13 +219,10 @@ def _counts(
     return tuple(counts)
 
 
-def _ideas(
-    site: Site, entry: AssignmentEntry, counts: Mapping[str, int], work: Sequence[ExerciseActivity]
-) -> tuple[Idea, ...]:
-    exercise = site.catalog.by_id.get(entry.exercise)
-    begun = sum(one.exercise == entry.exercise and one.tries > 0 for one in work)
+def _ideas(site: Site, exercise: str, counts: Mapping[str, int], begun: int) -> tuple[Idea, ...]:
+    known = site.catalog.by_id.get(exercise)
     return tuple(
-        Idea(idea_html(exercise, key), persons, persons / begun) for key, persons in list(counts.items())[:_IDEAS]
+        Idea(idea_html(known, key), persons, persons / begun) for key, persons in list(counts.items())[:_IDEAS]
     )
 
 

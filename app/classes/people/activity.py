@@ -1,21 +1,23 @@
 """What a class does: who has begun, tries, is stuck or has solved it, which ideas are wrong, how far all are."""
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from itertools import chain
+from functools import lru_cache
+from itertools import chain, islice
 from statistics import median
 from typing import Any, Literal
 
-from sqlalchemy import Select, case, func
+from sqlalchemy import URL, ColumnElement, case, func
 from sqlalchemy import select as columns
+from sqlalchemy.types import NullType
 from sqlmodel import Session, col
 
 from app.classes.people.assignments import Assignment
 from app.classes.people.cells import Cell, JudgedAgain, Key, judged_again
 from app.classes.people.classes import Member, Role
-from app.classes.people.counted_answers import Drawings, former_learners, since_joined
+from app.classes.people.counted_answers import Drawings, Former, former_learners, since_joined
 from app.classes.people.gradebook import cells_of, cells_of_person, points_by_hand, possible_in, total
 from app.server.db.tables import AttemptRow
 
@@ -25,6 +27,7 @@ _IN_A_ROW = 3  # wrong answers
 _PAUSE = timedelta(minutes=10)  # since the last wrong answer
 _DRAWING = (col(AttemptRow.learner), col(AttemptRow.exercise), col(AttemptRow.seed))
 _AT_ONCE = 1_000  # learners of a query: databases limit its parameters
+_KEPT, _MOST_KEPT = 8, 16_384  # assignments, and exercises of learners in each, of which is kept what was found
 
 
 @dataclass(slots=True, kw_only=True)
@@ -75,45 +78,52 @@ class ExerciseFigures:
 def work_in(
     session: Session, secret: str, assignment: Assignment, members: Iterable[Member]
 ) -> Sequence[ExerciseActivity]:
-    """What *members* did for each exercise of *assignment* that they have begun.
+    """What *members* did for each exercise of *assignment* that they have begun, for reading.
 
     What counts is the latest verdict: a regrade, or points that were given by hand. With all of the
     points given by hand, an exercise is solved also without an answer.
+
+    The screen of a class asks every few seconds. The answers of those of whom all is as it was the
+    last time are not read again: see `_facts_of`.
     """
     persons = {member.learner: member.person for member in members}
-    drawings = Drawings(secret, assignment, former_learners(session))
-    found: dict[Key, ExerciseActivity] = {}
-    again = judged_again(session, assignment)
-    single = persons.keys() & {one.learner for one in again.values()}
-    rows = chain(
-        _counted_mistakes(session, assignment, persons.keys() - single), _rows_again(session, assignment, single, again)
-    )
-    for learner, exercise, seed, *answers in rows:
-        if drawings.counts(learner, exercise, seed):
-            key = persons[learner], exercise
-            if key not in found:
-                found[key] = ExerciseActivity(person=key[0], exercise=exercise)
-            _add(found[key], *answers)
-    _give(found, session, assignment, set(persons.values()))
-    whose = {person: learner for learner, person in persons.items()}
-    return [one for one in found.values() if drawings.has(whose[one.person], one.exercise)]
+    former, again = former_learners(session), judged_again(session, assignment)
+    drawings = Drawings(secret, assignment, former)
+    known = _known(session.connection().engine.url, secret, assignment)
+    facts = _facts_of(session, assignment, persons, former, again)  # before the answers: these are not older
+    work = {learner: own for learner, all_of in facts.items() if (own := known.get(learner)) and own.facts == all_of}
+    changed = facts.keys() - work.keys()
+    read = _answered(session, assignment, drawings, {one: persons[one] for one in changed}, again)
+    work |= {learner: _LearnerActivity(facts[learner], read.get(learner, ())) for learner in changed}
+    _keep(known, work, assignment)
+    found = {(one.person, one.exercise): one for own in work.values() for one in own.activities}
+    _give(found, session, assignment, drawings, {person: learner for learner, person in persons.items()})
+    return list(found.values())
 
 
 def exercise_figures(work: Iterable[ExerciseActivity]) -> Mapping[str, ExerciseFigures]:
     """The figures of each exercise that anyone has begun."""
-    by_exercise: dict[str, list[ExerciseActivity]] = {}
+    return {exercise: _figures(those) for exercise, those in group_by_exercise(work).items()}
+
+
+def group_by_exercise(work: Iterable[ExerciseActivity]) -> Mapping[str, Sequence[ExerciseActivity]]:
+    """The *work* on each exercise that anyone has begun."""
+    found: defaultdict[str, list[ExerciseActivity]] = defaultdict(list)
     for one in work:
-        by_exercise.setdefault(one.exercise, []).append(one)
-    return {exercise: _figures(those) for exercise, those in by_exercise.items()}
+        found[one.exercise].append(one)
+    return found
 
 
 def ideas_in(work: Iterable[ExerciseActivity]) -> Mapping[str, Mapping[str, int]]:
     """How many persons had each wrong idea, by exercise and key; the most frequent first."""
-    found: dict[str, Counter[str]] = {}
+    found: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for one in work:
-        if one.mistakes:
-            found.setdefault(one.exercise, Counter()).update(one.mistakes.keys())
-    return {exercise: dict(counts.most_common()) for exercise, counts in found.items()}
+        for mistake in one.mistakes:
+            found[one.exercise][mistake] += 1
+    return {
+        exercise: dict(sorted(counts.items(), key=lambda item: (-item[1], item[0])))
+        for exercise, counts in found.items()
+    }
 
 
 def _figures(those: Sequence[ExerciseActivity]) -> ExerciseFigures:
@@ -129,6 +139,91 @@ def _figures(those: Sequence[ExerciseActivity]) -> ExerciseFigures:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _LearnerActivity:
+    """What a learner did in an assignment, and the *facts* that it follows from."""
+
+    facts: Sequence[object]
+    activities: Sequence[ExerciseActivity]
+
+
+@lru_cache(_KEPT)
+def _known(database: URL, secret: str, assignment: Assignment) -> dict[str, _LearnerActivity]:
+    """What was found last of each learner in *assignment* with all of its rules; `work_in` fills it."""
+    return {}
+
+
+def _keep(known: dict[str, _LearnerActivity], found: Mapping[str, _LearnerActivity], assignment: Assignment) -> None:
+    """Keep as much in *known* of what was *found* as there is room for."""
+    room = max(1, _MOST_KEPT // len(assignment.entries))
+    if len(known.keys() | found.keys()) > room:
+        known.clear()
+    known.update(islice(found.items(), room))
+
+
+def _facts_of(
+    session: Session,
+    assignment: Assignment,
+    persons: Mapping[str, int],
+    former: Former,
+    again: Mapping[int, JudgedAgain],
+) -> Mapping[str, Sequence[object]]:
+    """Of each learner with answers that may count: what their activity follows from, in an assignment as it is.
+
+    Answers are added, deleted, and given to another learner, by whichever server, but never changed. So the
+    activity is the same if their number, the sum of their numbers, and the last one's number and time are: a
+    number is used again only after it was deleted, at another time. The rest is compared as it is.
+    """
+    judged: dict[str, list[tuple[int, bool]]] = {}
+    for number, one in again.items():
+        judged.setdefault(one.learner, []).append((number, one.correct))
+    found: dict[str, Sequence[object]] = {}
+    for these in _countable(assignment, persons):
+        each = (
+            columns(  # in the order of an index that has all of this
+                col(AttemptRow.learner),
+                func.count().label("count"),
+                func.sum(col(AttemptRow.id)).label("sum"),
+                func.max(col(AttemptRow.id)).label("last"),
+                func.max(col(AttemptRow.at), type_=NullType()).label("at"),
+            )
+            .where(*these)
+            .group_by(col(AttemptRow.exercise), col(AttemptRow.learner))
+            .subquery()
+        )
+        sums = [func.sum(each.c.count), func.sum(each.c.sum), func.max(each.c.last), func.max(each.c.at)]
+        rows = session.connection().execute(columns(each.c.learner, *sums).group_by(each.c.learner))
+        for learner, *numbers in rows:
+            own = (frozenset(former.get(learner, ())), sorted(judged.get(learner, ())))
+            found[learner] = (persons[learner], *numbers, *own)
+    return found
+
+
+def _answered(
+    session: Session,
+    assignment: Assignment,
+    drawings: Drawings,
+    persons: Mapping[str, int],
+    again: Mapping[int, JudgedAgain],
+) -> Mapping[str, Sequence[ExerciseActivity]]:
+    """What *persons* did, by learner, according to their answers."""
+    single = persons.keys() & {one.learner for one in again.values()}
+    found: dict[tuple[str, str], ExerciseActivity] = {}
+    rows = chain(
+        _counted_mistakes(session, assignment, persons.keys() - single), _rows_again(session, assignment, single, again)
+    )
+    for learner, exercise, seed, *answers in rows:
+        if drawings.counts(learner, exercise, seed):
+            key = learner, exercise
+            if key not in found:
+                found[key] = ExerciseActivity(person=persons[learner], exercise=exercise)
+            _add(found[key], *answers)
+    by_learner: dict[str, list[ExerciseActivity]] = {}
+    for (learner, _), one in found.items():
+        by_learner.setdefault(learner, []).append(one)
+    return by_learner
+
+
 def _counted_mistakes(session: Session, assignment: Assignment, learners: Collection[str]) -> Iterator[Sequence[Any]]:
     """The answers to each drawing that were told the same mistake, counted."""
     own = col(AttemptRow.correct) & ~col(AttemptRow.revealed)
@@ -141,7 +236,8 @@ def _counted_mistakes(session: Session, assignment: Assignment, learners: Collec
         func.max(col(AttemptRow.seconds)),
         func.max(col(AttemptRow.at)),
     ).group_by(*_DRAWING, col(AttemptRow.mistake))
-    yield from _mistake_rows(session, assignment, learners, counted)
+    for these in _countable(assignment, learners):
+        yield from session.connection().execute(counted.where(*these)).all()
 
 
 def _rows_again(
@@ -150,40 +246,43 @@ def _rows_again(
     """The answers of those who had one judged *again*, each by its latest verdict."""
     names = ("mistake", "id", "correct", "revealed", "seconds", "at")
     each = columns(*_DRAWING, *(getattr(AttemptRow, name) for name in names))
-    for row in _mistake_rows(session, assignment, learners, each):
-        *drawing, mistake, number, correct, revealed, seconds, at = row
-        right = again[number].correct if number in again else correct
-        own = number if right and not revealed else None
-        yield *drawing, None if right else mistake, 1, number, own, seconds, at
+    for these in _countable(assignment, learners):
+        for row in session.connection().execute(each.where(*these)).all():
+            *drawing, mistake, number, correct, revealed, seconds, at = row
+            right = again[number].correct if number in again else correct
+            own = number if right and not revealed else None
+            yield *drawing, None if right else mistake, 1, number, own, seconds, at
 
 
-def _mistake_rows(
-    session: Session, assignment: Assignment, learners: Collection[str], statement: Select[*tuple[Any, ...]]
-) -> Iterator[Sequence[Any]]:
+def _countable(assignment: Assignment, learners: Collection[str]) -> Iterator[Sequence[ColumnElement[bool]]]:
+    """Which answers may count, for some of *learners* at a time."""
     wanted, exercises = sorted(learners), [entry.exercise for entry in assignment.entries]
     for start in range(0, len(wanted), _AT_ONCE):
-        these = statement.where(
+        yield (
             col(AttemptRow.exercise).in_(exercises),
             col(AttemptRow.learner).in_(wanted[start : start + _AT_ONCE]),
             ~col(AttemptRow.carried),
             *since_joined(assignment),
         )
-        yield from session.connection().execute(these).all()
 
 
 def _give(
-    found: dict[Key, ExerciseActivity], session: Session, assignment: Assignment, persons: Collection[int]
+    found: dict[Key, ExerciseActivity],
+    session: Session,
+    assignment: Assignment,
+    drawings: Drawings,
+    learners: Mapping[int, str],
 ) -> None:
-    """Add to the work *found* the points of *persons* that were given by hand."""
+    """Add to the work *found* the points of persons that were given by hand, by the *learners* of these."""
     most = {entry.exercise: entry.points for entry in assignment.entries}
     for key, points in points_by_hand(session, assignment).items():
         person, exercise = key
-        if person not in persons or exercise not in most:
+        if person not in learners or exercise not in most or not drawings.has(learners[person], exercise):
             continue
         given = points >= most[exercise]
         if given or key in found:
-            work = found.setdefault(key, ExerciseActivity(person=person, exercise=exercise))
-            work.by_hand = given
+            work = found.get(key) or ExerciseActivity(person=person, exercise=exercise)
+            found[key] = replace(work, by_hand=given)  # what is kept stays as it is
 
 
 def _add(

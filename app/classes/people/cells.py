@@ -264,7 +264,8 @@ def judged_again(session: Session, assignment: Assignment) -> Mapping[int, Judge
             col(RegradeRow.score),
             col(RegradeRow.correct),
         )
-        .join_from(RegradeRow, AttemptRow, col(AttemptRow.id) == col(RegradeRow.attempt))
+        # + 0: from the few regrades to their answers; never from all answers to their regrades
+        .join_from(RegradeRow, AttemptRow, col(AttemptRow.id) == col(RegradeRow.attempt) + 0)
         .where(col(AttemptRow.exercise).in_([entry.exercise for entry in assignment.entries]))
         .order_by(col(RegradeRow.at))
     )

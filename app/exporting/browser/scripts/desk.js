@@ -35,7 +35,7 @@ function run(wish) {
 }
 
 async function start(message) {
-  const [started, database] = await Promise.all([python(message.files, "course"), store(message.base)]);
+  const [started, database] = await Promise.all([python(message.files, "packages", "course"), store(message.base)]);
   const keep = (kind, text) => database && rows(database, "readwrite").add([kind, text]);
   const clear = () => database && rows(database, "readwrite").clear();
   const make = started.runPython("from app.desk import Desk; Desk");

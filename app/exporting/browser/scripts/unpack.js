@@ -14,13 +14,13 @@ const address = (content, type) => URL.createObjectURL(new Blob([content], { typ
 
 const bytes = async (name) => new Uint8Array(await (await unpacked(name)).arrayBuffer());
 
-// Python, with the standard library that the course needs, and the archive *name* on its path; *files* names what it
+// Python, with the standard library that the course needs, and the archives *names* on its path; *files* names what it
 // consists of.
-export async function python(files, name) {
+export async function python(files, ...names) {
   const parts = Promise.all([bytes(files.glue), bytes(files.library)]);
   const compiled = WebAssembly.compileStreaming(compiledLater(files.wasm));
-  // The archive arrives while Python starts.
-  const archive = compiled.then(() => bytes(files[name]));
+  // The archives arrive while Python starts.
+  const archives = compiled.then(() => Promise.all(names.map((name) => bytes(files[name]))));
   const [glue, library] = await parts;
   const outside = globalThis.fetch;
   const { loadPyodide } = await import(here(files.loader));
@@ -44,7 +44,8 @@ export async function python(files, name) {
   });
   globalThis.fetch = outside;
   WebAssembly.instantiateStreaming = streaming;
-  extract(started, await archive);
+  for (const archive of await archives) extract(started, archive);
+  started.runPython('import sys; sys.path.insert(0, "/course")');
   return started;
 }
 
@@ -56,9 +57,8 @@ async function compiledLater(name) {
 function extract(started, content) {
   started.FS.writeFile("/course.zip", content);
   started.runPython(`
-import sys, zipfile
+import zipfile
 zipfile.ZipFile("/course.zip").extractall("/course")
-sys.path.insert(0, "/course")
 `);
   started.FS.unlink("/course.zip");
 }
