@@ -7,6 +7,7 @@ from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 from starlette.datastructures import FormData, UploadFile
 
+from app.classes.pages import ROSTER_LIMIT
 from app.classes.pages.class_router import ClassHead, Membership, class_head, class_url, in_class
 from app.classes.people.assignments import assignments_of
 from app.classes.people.classes import Role
@@ -40,8 +41,6 @@ from app.site.web.frame.renderer import Hyperlink, frame, render
 from app.site.web.frame.visitor import FromHere, Visiting, spend_storage
 
 router = Router(prefix="/classes/{class_id:int}/people/roster")
-PATHS = ("/classes/*/people/roster", "/classes/*/people/roster/apply")
-BODY_LIMIT = 4 << 20  # bytes: 10,000 lines of 400 bytes
 _SHOWN = 50  # of a group
 _FIRST = 8  # lines that show how a file is read
 _COLUMNS = 100  # that are offered
@@ -131,7 +130,7 @@ async def show_roster_form(request: Request, site: Here, visiting: Visiting, cla
 async def compare_roster(request: Request, site: Here, visiting: Visiting, class_id: int) -> Response:
     """What a roster would change, or which of its columns a person has to name; nothing is changed yet."""
     member = await in_class(request, site, visiting, class_id, Role.TEACHER)
-    async with request.form(max_files=1, max_fields=_FIELDS, max_part_size=BODY_LIMIT) as form:
+    async with request.form(max_files=1, max_fields=_FIELDS, max_part_size=ROSTER_LIMIT) as form:
         file = form.get("file")
         content = await file.read() if isinstance(file, UploadFile) else b""
         sent = _sent(form)
@@ -142,7 +141,7 @@ async def compare_roster(request: Request, site: Here, visiting: Visiting, class
 async def apply_roster(request: Request, site: Here, visiting: Visiting, class_id: int) -> Response:
     """Change the class as was shown; if the difference is another by now, it is shown again."""
     member = await in_class(request, site, visiting, class_id, Role.TEACHER)
-    async with request.form(max_files=0, max_fields=_FIELDS, max_part_size=BODY_LIMIT) as form:
+    async with request.form(max_files=0, max_fields=_FIELDS, max_part_size=ROSTER_LIMIT) as form:
         sent = _sent(form)
     spend_storage(site, len(sent.text))
     if not await aside(_taken, site, class_id, sent):

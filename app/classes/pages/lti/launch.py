@@ -1,9 +1,6 @@
 """/lti/login, /lti/launch and /lti/open: a platform opens an assignment, in its own window."""
 
 import asyncio
-import logging
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated
 
@@ -30,14 +27,12 @@ from app.classes.federation.lti.platforms import (
     platform_with,
     read_login_state,
 )
-from app.classes.federation.outbox import linked_assignments
 from app.classes.pages.class_router import ask_database, change_database
 from app.classes.pages.lti.deep_link import refused_launch, show_exercise_choice, tool_for, tool_in
 from app.classes.pages.lti.launch_entry import TeacherChoice, answer_launch
 from app.classes.people.assignment_copies import MOST_WEEKS
-from app.core.errors import AppError, RefusedError, UnavailableError
+from app.core.errors import AppError, RefusedError
 from app.core.translation import noted, translate
-from app.server.db.session import open_session
 from app.server.network.response_policy import (
     keep_opener,
     let_anyone_frame,
@@ -56,7 +51,6 @@ if TYPE_CHECKING:
     from app.classes.federation.delivery import Courier
 
 router = Router(prefix="/lti")
-KEYS = "/lti/jwks"
 _MOST_FIELDS = 50
 _COOKIE = "lti_"
 _NOTHING = ("", "-")  # of what the platform's page is asked for: it stores nothing
@@ -278,40 +272,9 @@ async def _answer(request: Request, site: Site, visiting: Visiting, found: Launc
     return render("lti/open.html", frame(request, page.title), page)
 
 
-_PAUSE = 5.0  # seconds between two looks whether there is a link
-_log = logging.getLogger(__name__)
-
-
-@asynccontextmanager
-async def deliver_scores(app: FastAPI) -> AsyncIterator[None]:
-    """Send scores while the server runs."""
-    task = asyncio.create_task(_deliver(app, app.state.site))
-    yield
-    task.cancel()
-    with suppress(asyncio.CancelledError):
-        await task
-
-
-async def _deliver(app: FastAPI, site: Site) -> None:
-    while True:
-        await asyncio.sleep(_PAUSE)
-        try:
-            if await asyncio.to_thread(_is_linked, site):
-                courier = courier_for(app, site)
-                break
-        except UnavailableError as error:
-            _log.warning("scores wait: %s (%s)", error, error.cause)
-    await courier.run()
-
-
 def courier_for(app: FastAPI, site: Site) -> "Courier":
     """The courier of the server, which sends scores by way of its tool."""
     services = tool_for(app.state, site).services
     from app.classes.federation.delivery import Courier  # needs the same packages, which are there
 
     return Courier(site.engine, site.secret, services)
-
-
-def _is_linked(site: Site) -> bool:
-    with open_session(site.engine) as session:
-        return bool(linked_assignments(session))

@@ -219,6 +219,7 @@ FORMER = {
     "/exercises/{topic}/{slug}/board": "/exercises/{topic}/{slug}",
     "/pictures/{path:path}": asset_url("social.png"),
 }
+FORMER_HEADS = tuple(sorted({path.split("/")[1] for path in FORMER}))
 
 
 async def show_former(request: Request) -> RedirectResponse:
