@@ -76,7 +76,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "members": {"federation", "people"},
         "api": {"members", "people"},
         "pages": {"federation", "members", "people"},
-        "part": {"api", "members", "pages"},
+        "part": {"api", "federation", "members", "pages"},
     },
 }
 BROWSER = APP / "exporting" / "browser"  # stands in for rooms and packages, in a browser

@@ -13,6 +13,7 @@ from app.core.measurements.packed_files import PACKED_LIMIT
 from app.server.network.routes import LateModule
 from app.site import Site
 from app.site.web.explore.layout_searches import layout_searches
+from app.site.web.frame.renderer import compile_templates
 from app.site.web.frame.static import FORMER_HEADS, page_for
 from app.site.web.frame.visitor import payer_of
 from app.site.web.progress import FILE_LIMIT
@@ -98,6 +99,8 @@ async def build_index(app: FastAPI) -> AsyncIterator[None]:
 
 def install_pages(app: FastAPI) -> None:
     """Give the *app* what pages work with."""
+    settings = app.state.site.settings
+    compile_templates(settings.cache / "course", settings.language)
     app.state.layout_searches = layout_searches()
     app.add_middleware(CompressedAnswers, minimum_size=1000, compresslevel=3)
 
