@@ -110,8 +110,8 @@ class Settings(VisitSettings):
     slurm_patience: float = Field(default=3600, gt=0, description="maximum seconds in Slurm's queue")
     cache: WholePath = Field(
         default_factory=lambda: user_cache_path("wallclock", appauthor=False),
-        description="cache folder for the sandbox's interpreter, which is built once, and for the course as it was "
-        "read; it may be deleted at any time",
+        description="cache folder for the sandbox's interpreter, which is built once, for the course as it was "
+        "read, and for compiled templates; it may be deleted at any time",
     )
     patience: float = Field(
         default=15.0, gt=0, description="seconds for the head of a request to arrive, and for a body that stalls"

@@ -265,6 +265,8 @@ class CompiledTemplates(BytecodeCache):
 def compile_templates(folder: Path, code: str) -> None:
     """Take the templates in the language *code* from *folder*, or compile all of them and keep them there."""
     with speaking(code):
+        if templates().bytecode_cache:
+            return  # of an earlier app of this process
         files = (path.stat() for path in sorted((ROOT / "templates").rglob("*.*")))
         times = (f"{one.st_size} {one.st_mtime_ns}" for one in files)
         named = (asset.hashed for asset in assets().values())
