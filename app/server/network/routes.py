@@ -59,7 +59,10 @@ class LateRoute(APIRoute):
 
     async def handle(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on."""
-        await (self._plain or super()).handle(scope, receive, send)
+        if self._plain:
+            await self._plain.handle(scope, receive, send)
+        else:
+            await super().handle(scope, receive, send)
 
     def __getattr__(self, name: str) -> Any:
         """What only the analysis knows."""

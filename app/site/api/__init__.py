@@ -16,7 +16,7 @@ PARTS = (
     LateModule("app.site.api.health", ("livez", "readyz", "healthz", "metrics")),
 )
 DIRECT = {checks.ONE: Route(checks.ONE, checks.check_one, methods=["POST"])}  # what is called most
-STREAMED = frozenset({checks.BATCH, "/api/v1/predict"})  # paths whose bodies are unlimited
+STREAMED = frozenset({checks.BATCH, checks.PREDICT})  # paths whose bodies are unlimited
 HEALTH = health.PATHS
 
 __all__ = [
