@@ -14,7 +14,7 @@ from app.core.templating import template_environment
 from app.core.translation import SOURCE, speaking
 from app.core.translation.catalog import SentenceCatalog
 from app.server.cache import CacheFile
-from app.site.web.frame.renderer import CompiledTemplates
+from app.site.web.cache_files import CompiledTemplates
 from tests.each import each
 
 KNOWN = SentenceCatalog(

@@ -12,12 +12,11 @@ from starlette.types import Receive, Scope, Send
 from app.core.measurements.packed_files import PACKED_LIMIT
 from app.server.network.routes import LateModule
 from app.site import Site
+from app.site.web.cache_files import compile_templates, index_file
 from app.site.web.explore.layout_searches import layout_searches
-from app.site.web.frame.renderer import compile_templates
 from app.site.web.frame.static import FORMER_HEADS, page_for
 from app.site.web.frame.visitor import payer_of
 from app.site.web.progress import FILE_LIMIT
-from app.site.web.search import index_file
 
 # In this order: an address that more than one could answer goes to the first.
 PARTS = (

@@ -1,29 +1,23 @@
 """Render a typed page as HTML."""
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache, lru_cache
-from pathlib import Path
 
 from fastapi import Request
 from fastapi.responses import HTMLResponse
-from jinja2 import BytecodeCache, Environment
-from jinja2 import __version__ as jinja_version
-from jinja2.bccache import Bucket
+from jinja2 import Environment
 from markupsafe import Markup
 
-from app.core.charts.svg import figure_templates
 from app.core.errors import UnavailableError
-from app.core.folders import ROOT
 from app.core.templating import template_environment
-from app.core.translation import LANGUAGES, language, list_untranslated, of_scripts, speaking, tag, translate
-from app.server.cache import CacheFile, joint_digest, version_digest
+from app.core.translation import LANGUAGES, language, list_untranslated, of_scripts, tag, translate
 from app.server.config import Settings
 from app.server.network.prefix import prefix_addresses
 from app.site import Site
 from app.site.markdown import html, inline_html
-from app.site.web.frame.assets import asset_url, assets
+from app.site.web.frame.assets import asset_url
 from app.site.web.frame.visitor import COOKIE, SESSION, THEME, Theme
 from app.site.web.frame.visitor import signed_in as known
 
@@ -232,47 +226,6 @@ def _templates(code: str) -> Environment:
     made.filters["markdown"] = html
     made.filters["inline"] = inline_html
     return made
-
-
-class CompiledTemplates(BytecodeCache):
-    """The templates of one language, compiled once and not again at the next start."""
-
-    def __init__(self, file: CacheFile, key: str) -> None:
-        self._file = file
-        self._key = key
-        self._known: dict[str, bytes] = file.load(key) or {}
-
-    def load_bytecode(self, bucket: Bucket) -> None:
-        """Jinja compares the digest of the template itself."""
-        if known := self._known.get(bucket.key):
-            bucket.bytecode_from_string(known)
-
-    def dump_bytecode(self, bucket: Bucket) -> None:
-        """Remember a template."""
-        self._known[bucket.key] = bucket.bytecode_to_string()
-
-    def serve(self, environments: Mapping[str, Environment]) -> None:
-        """Be what *environments* ask; compile their templates, by ending, unless an earlier start has done so."""
-        is_empty = not self._known
-        for ending, made in environments.items():
-            made.bytecode_cache = self
-            for name in made.list_templates(extensions=[ending]) if is_empty else ():
-                made.get_template(name)
-        if is_empty:
-            self._file.store(self._key, self._known)
-
-
-def compile_templates(folder: Path, code: str) -> None:
-    """Take the templates in the language *code* from *folder*, or compile all of them and keep them there."""
-    with speaking(code):
-        if templates().bytecode_cache:
-            return  # of an earlier app of this process
-        files = (path.stat() for path in sorted((ROOT / "templates").rglob("*.*")))
-        times = (f"{one.st_size} {one.st_mtime_ns}" for one in files)
-        named = (asset.hashed for asset in assets().values())
-        key = joint_digest(version_digest(), jinja_version, code, *named, *times)
-        kept = CompiledTemplates(CacheFile(folder, f"templates-{key[:16]}"), key)
-        kept.serve({"html": templates(), "svg": figure_templates()})
 
 
 def frame(

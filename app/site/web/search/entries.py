@@ -12,9 +12,9 @@ from app.course.content.errata import errata, meaning, question_file, questions_
 from app.course.explorers import explorer_pages
 from app.labs.spec import known_labs
 from app.server.config import Settings
+from app.site.web.cache_files import index_file
 from app.site.web.reference.docs import SITE_PAGES, documentation
 from app.site.web.reference.formulas import TABLES, anchor_of, equation_lines
-from app.site.web.search import index_file
 from app.site.web.search.index import Index, SearchEntry
 from app.site.web.urls import chapter_url, erratum_url, exercise_url, explorer_url, formula_url, lab_url
 
