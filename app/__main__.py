@@ -112,7 +112,7 @@ def _failed(says: str) -> int:
 
 def _one_line(error: Exception) -> str:
     if hasattr(error, "errors"):  # pydantic's, of a setting; to import it takes a while
-        return "; ".join(import_module("app.server.config.problems").setting_problems(error))
+        return "; ".join(import_module("app.server.config").setting_problems(error))
     cause = f" ({error.cause})" if isinstance(error, UnavailableError) and error.cause else ""
     return " ".join(str(error).split()) + cause
 

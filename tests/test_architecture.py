@@ -76,7 +76,7 @@ ROOMS: dict[str, dict[str, set[str]]] = {
         "members": {"federation", "people"},
         "api": {"members", "people"},
         "pages": {"federation", "members", "people"},
-        "part": {"api", "members", "pages"},
+        "part": {"api", "federation", "members", "pages"},
     },
 }
 BROWSER = APP / "exporting" / "browser"  # stands in for rooms and packages, in a browser
@@ -254,4 +254,6 @@ def modules(path: Path, known: set[str]) -> set[str]:
             found |= {name if name in known else node.module for name in inside}
         elif isinstance(node, ast.Import):
             found |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "LateModule":
+            found.add(ast.unparse(node.args[0]).strip("'"))
     return found & known

@@ -10,8 +10,8 @@ from sqlmodel import col, select
 from app.core.folders import ROOT
 from app.course.kinds.base import common_diagnosis
 from app.server.db.migrations import _heads, _revisions, alembic_configuration, exclusive, migrate
-from app.server.db.queries import latest_attempts
 from app.server.db.session import connect, open_session
+from app.server.db.stored_records import StoredRecords
 from app.server.db.tables import AttemptRow
 from app.server.db.writer import store
 from tests.db.test_rows import attempt
@@ -83,7 +83,7 @@ def test_migrating_twice_changes_nothing_and_keeps_rows(tmp_path: Path) -> None:
     store(engine, [attempt(answer="kept")])
     migrate(database)
     with open_session(engine) as session:
-        assert [row.answer for row in latest_attempts(session, "l")] == ["kept"]
+        assert [row.answer for row in StoredRecords(session, "l").latest_attempts()] == ["kept"]
     engine.dispose()
 
 

@@ -22,8 +22,7 @@ from app.course.content.course import read_course
 from app.course.sandbox.component import component_file
 from app.course.sandbox.remote import RemotePool
 from app.course.sandbox.runner import Runner
-from app.server.config import Settings
-from app.server.config.problems import setting_problems
+from app.server.config import Settings, setting_problems
 from app.server.db.migrations import pending_migrations
 from app.server.db.session import database_file
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
 from app.core.errors import InputError, sentence
-from app.core.formulas.configurations import CONFIGURATION_LIMIT
 from app.core.line_reader import short_lines
 
 STANDARD = "-"
@@ -82,6 +81,8 @@ def record_text(text: str) -> str:
 
 
 def _read_configuration(path: Path) -> str:
+    from app.core.formulas.configurations import CONFIGURATION_LIMIT  # here: few commands need formulas
+
     try:
         with path.open("rb") as file:
             found = file.read(CONFIGURATION_LIMIT + 1)

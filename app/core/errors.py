@@ -2,8 +2,8 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 from app.core.translation import language, offer, translate
 
@@ -12,8 +12,7 @@ class AppError(Exception):
     """Base class of every error below; any other exception is a bug."""
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """One problem of a content file: where it is, what is wrong, and the cure."""
 
     path: Path

@@ -3,21 +3,16 @@
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from markdown_it import MarkdownIt
 from markupsafe import Markup, escape
 from math_core import LatexError, LatexToMathML
 from mdit_py_plugins.anchors import anchors_plugin
 from mdit_py_plugins.dollarmath import dollarmath_plugin
-from pygments import highlight
-from pygments.formatters import HtmlFormatter
-from pygments.lexers import PythonLexer
 
 _CACHED = 4096  # texts
 MATHEMATICS = LatexToMathML(fancy_error=False)
-_PYTHON = PythonLexer(stripnl=False, ensurenl=False)
-_BARE = HtmlFormatter(nowrap=True, classprefix="h-")
 _MAY_LEAD = re.compile(r"\]\(|\]\[|\]:|<\w+:")
 # Chinese has no spaces between words, so a line may end anywhere in a file; a block may begin so.
 _HAN = "\u3000-\u303f\u3400-\u9fff\uff00-\uffef"
@@ -68,7 +63,17 @@ def mathml(latex: str, *, display: bool = False) -> Markup:
 
 def python_html(source: str) -> Markup:
     """Python *source* as HTML, highlighted with classes that begin with h-."""
-    return Markup(highlight(source, _PYTHON, _BARE))
+    return Markup(_highlighter()(source))
+
+
+@cache
+def _highlighter() -> Callable[[str], str]:
+    from pygments import highlight  # here: its lexer takes 30 ms, and the first page has no code
+    from pygments.formatters import HtmlFormatter
+    from pygments.lexers import PythonLexer
+
+    lexer, formatter = PythonLexer(stripnl=False, ensurenl=False), HtmlFormatter(nowrap=True, classprefix="h-")
+    return lambda source: str(highlight(source, lexer, formatter))
 
 
 @lru_cache(maxsize=_CACHED)

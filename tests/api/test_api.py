@@ -130,11 +130,11 @@ def test_numbers_lists_and_objects_are_answers_too(client: Client, bearer: Beare
 
 
 def test_an_attempt_of_a_grader_is_stored_under_the_token(client: Client, bearer: Bearer, site: Site) -> None:
-    from app.server.db.queries import latest_attempts
+    from app.server.db.stored_records import StoredRecords
 
     check(client, bearer, answer="70.3 ms")
     with open_session(site.engine) as session:
-        assert latest_attempts(session, "token:tests", limit=1)[0].answer == "70.3 ms"
+        assert StoredRecords(session, "token:tests").latest_attempts(limit=1)[0].answer == "70.3 ms"
 
 
 @pytest.mark.parametrize("header", [{}, {"Authorization": "Bearer x"}, {"Authorization": "Basic eA=="}])

@@ -17,8 +17,8 @@ from app.course.content.catalog import Catalog
 from app.server.db.learner_cookie import create_token
 from app.server.db.session import open_session
 from app.site import Site
-from app.site.api.checks import BATCH, ONE
-from app.site.api.formulas import PREDICT, result_of
+from app.site.api.checks import BATCH, ONE, PREDICT
+from app.site.api.formulas import result_of
 from tests.api.test_openapi import operations
 from tests.formulas.samples import legal
 from tests.people.school import School

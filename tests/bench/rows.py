@@ -179,7 +179,7 @@ ROWS = (
         260,
         *(f"/explore/pipeline?stages=16&microbatches=64&forward={10 + n / 10}" for n in range(200)),
     ),
-    Row("start to first page", _to_first_page, "import of its libraries", 4),
+    Row("start to first page", _to_first_page, "import of its libraries", 2),
     Row("wallclock --help", _command("--help"), "import of argparse, json, decimal", 3),
     Row("wallclock formula", _command("formula"), "import of argparse, json, decimal", 7),
     Row("grade, one line", _command("grade", "{}/one.jsonl", "-o", "{}/out.jsonl"), "import of its libraries", 2.5),

@@ -20,6 +20,7 @@ from app.course.content.catalog import Catalog
 from app.server.config import Settings
 from app.server.db.migrations import migrate
 from tests.each import each
+from tests.pages import EVERY, PAGES
 from tests.waiting import HANGS, wait_until
 
 pytestmark = pytest.mark.slow(60)
@@ -393,23 +394,52 @@ def test_the_app_needs_neither_torch_nor_a_browser() -> None:
     assert done.stdout == "[]\n"
 
 
-def test_the_first_page_imports_nothing_that_it_does_not_need(tmp_path: Path) -> None:
-    """They take a tenth of a second and 15 MB; a database of this version needs no Alembic."""
-    migrate(f"sqlite:///{tmp_path / 'w.db'}")
-    unneeded = ("alembic", "mako", "pygments.lexers.web", "httpx2", "joserfc", "psycopg", "tqdm")
-    code = (
-        "import asyncio, sys\n"
-        "from app.main import create_app\n"
-        "async def receive(): return {'type': 'http.request'}\n"
-        "async def send(message): print(message.get('status', ''))\n"
-        "scope = {'type': 'http', 'method': 'GET', 'path': '/', 'raw_path': b'/',"
-        " 'query_string': b'', 'headers': [(b'host', b'localhost')]}\n"
-        "asyncio.run(create_app()(scope, receive, send))\n"
-        f"print([m for m in {unneeded} if m in sys.modules])"
+FIRST_REQUESTS = """
+import asyncio, json, sys
+from app.commands.server import create_app
+
+app = create_app()
+async def receive(): return {"type": "http.request"}
+async def status(method, path):
+    found = []
+    async def send(message): found.append(message.get("status"))
+    path, _, query = path.partition("?")
+    await app({"type": "http", "method": method, "path": path, "raw_path": path.encode(),
+        "query_string": query.encode(), "headers": [(b"host", b"localhost")]}, receive, send)
+    return found[0]
+async def statuses(): return [await status(*one) for one in json.load(sys.stdin)]
+print(json.dumps([asyncio.run(statuses()), [*sys.modules]]))
+"""
+MOST_MODULES = 350  # of ours, with 3 % of room; of 570 that a server has in the end
+
+
+def first_requests(folder: Path, *requests: tuple[str, str]) -> tuple[list[int], list[str]]:
+    """The statuses of the first *requests* to a server that has just started, and the modules that it has then."""
+    migrate(f"sqlite:///{folder / 'w.db'}")
+    environment = {**os.environ, "WALLCLOCK_DATABASE": f"sqlite:///{folder / 'w.db'}"}
+    command = [sys.executable, "-c", FIRST_REQUESTS]
+    done = subprocess.run(
+        command, env=environment, input=json.dumps(requests), capture_output=True, text=True, check=True
     )
-    environment = {**os.environ, "WALLCLOCK_DATABASE": f"sqlite:///{tmp_path / 'w.db'}"}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout.split() == ["200", "[]"]
+    statuses, modules = json.loads(done.stdout)
+    return statuses, modules
+
+
+def test_the_first_page_imports_nothing_that_it_does_not_need(tmp_path: Path) -> None:
+    """Each module takes a millisecond; a database of this version needs no Alembic."""
+    unneeded = ("alembic", "mako", "pygments.lexers.web", "httpx2", "joserfc", "psycopg", "tqdm")
+    statuses, modules = first_requests(tmp_path, ("GET", "/"))
+    assert statuses == [200]
+    assert not {*unneeded, "app.core.measurements.logs.settings", "app.classes.pages.classes"} & set(modules)
+    assert len([name for name in modules if name.startswith("app.")]) <= MOST_MODULES
+
+
+def test_every_page_answers_its_first_request(tmp_path: Path) -> None:
+    others = {("DELETE", "/map"): 405, ("GET", "/nowhere"): 404, ("GET", "/map/"): 307, ("GET", "/api/v1/none"): 404}
+    statuses, _ = first_requests(tmp_path, *others, ("HEAD", "/trust"), *(("GET", address) for address in EVERY))
+    assert statuses[: len(others)] == [*others.values()]
+    wrong = {page for page, status in zip(EVERY, statuses[-len(EVERY) :], strict=True) if status != 200}
+    assert wrong == {PAGES["not found"]}
 
 
 @contextmanager

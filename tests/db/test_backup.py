@@ -17,8 +17,8 @@ from app.core.errors import InputError, UnavailableError
 from app.server.db.backup import TableContent, backup, contents, move, restore, snapshot
 from app.server.db.learner_cookie import create_token, new_learner, revoke_token, sign, signing_secret, unsign
 from app.server.db.migrations import alembic_configuration, exclusive, migrate, probe
-from app.server.db.queries import latest_attempts
 from app.server.db.session import connect, open_session
+from app.server.db.stored_records import StoredRecords
 from app.server.db.tables import Prediction, Reveal
 from app.server.db.writer import store
 from tests.db.test_rows import attempt
@@ -233,7 +233,7 @@ def test_a_database_is_copied_before_it_is_migrated(
     restore(copy, restored, "")  # which migrates it
     engine = connect(restored)
     with open_session(engine) as session:
-        assert len(latest_attempts(session, "l", 10)) == 10
+        assert len(StoredRecords(session, "l").latest_attempts(10)) == 10
     engine.dispose()
 
 

@@ -6,9 +6,9 @@ from datetime import date, timedelta, timezone
 from sqlalchemy import Engine
 
 from app.server.db.personal import collect_everything, merge
-from app.server.db.queries import answers
 from app.server.db.records import MergeResult, PersonalRows
 from app.server.db.session import open_session
+from app.server.db.stored_records import StoredRecords
 from app.server.db.tables import Attempt, DailyGuess, Prediction, Reveal
 from app.server.db.writer import store
 from tests.db.test_rows import NOON, attempt
@@ -39,7 +39,7 @@ def test_what_comes_later_is_not_taken_for_the_latest(engine: Engine) -> None:
     store(engine, [attempt(exercise="a/new", at=NOON)])
     merge(engine, "l", personal(attempt(exercise="a/old", at=NOON - timedelta(days=1))))
     with open_session(engine) as session:
-        assert [one.exercise for one in answers(session, "l")] == ["a/old", "a/new"]
+        assert [one.exercise for one in StoredRecords(session, "l").answers()] == ["a/old", "a/new"]
 
 
 def test_the_same_file_sent_by_several_at_once_is_taken_once(engine: Engine) -> None:

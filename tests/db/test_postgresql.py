@@ -25,9 +25,9 @@ from app.server.db.history import RevealedParts
 from app.server.db.learner_cookie import Grant, Tokens, create_token
 from app.server.db.migrations import alembic_configuration, exclusive, migrate, probe
 from app.server.db.personal import collect_everything, delete_everything, merge
-from app.server.db.queries import attempts_by_day, latest_attempts, standings
 from app.server.db.records import MergeResult
 from app.server.db.session import connect, open_session
+from app.server.db.stored_records import StoredRecords
 from app.server.db.tables import LabRunRow, ReplayRow, Reveal, now
 from app.server.db.writer import Writer, store
 from tests.api import test_retries as retries
@@ -121,7 +121,7 @@ def test_rows_are_stored_in_order(server: Engine) -> None:
 
     asyncio.run(write())
     with open_session(server) as session:
-        rows = latest_attempts(session, "l", limit=1000)
+        rows = StoredRecords(session, "l").latest_attempts(limit=1000)
     assert [row.answer for row in rows] == [str(n) for n in range(300)][::-1]
     assert rows[0].at == NOON
 
@@ -140,7 +140,7 @@ def test_queries_give_the_same_results(server: Engine) -> None:
     for number in (1, 1, 0):
         store(server, [Reveal(learner="l", exercise="a/b", seed=7, number=number)])
     with open_session(server) as session:
-        known = standings(session, "l")
+        known = StoredRecords(session, "l").standings()
         assert {n: (s.tried, s.solved, s.unaided) for n, s in known.items()} == {
             "a/b": (2, True, False),
             "c": (1, True, True),
@@ -148,7 +148,7 @@ def test_queries_give_the_same_results(server: Engine) -> None:
         assert known["c"].last == NOON
         seen = reveals_of(session.connection(), ["l"], ["a/b"], [7])
         assert seen == {("l", "a/b", 7): RevealedParts(1, True)}
-        assert attempts_by_day(session, "l", date(2026, 3, 1)) == {date(2026, 3, 1): 3}
+        assert StoredRecords(session, "l").attempts_by_day(date(2026, 3, 1)) == {date(2026, 3, 1): 3}
         assert len(collect_everything(session, "l")["attempts"]) == 3
         secret = create_token(session, "marie")
     assert Tokens(server).grant(secret) == Grant("marie")
@@ -202,7 +202,7 @@ def test_rows_move_to_it_and_back_with_a_backup_between(tmp_path: Path) -> None:
         backup(url, tmp_path / "copy.db")
         store(engine, [attempt(answer="after the move", at=now())])  # its number is not taken
         with open_session(engine) as session:
-            assert latest_attempts(session, "l", 1)[0].answer == "after the move"
+            assert StoredRecords(session, "l").latest_attempts(1)[0].answer == "after the move"
             with pytest.raises(UnavailableError, match="a server is using the database"):
                 move(url, back, "")
         engine.dispose()

@@ -18,8 +18,8 @@ from app.server.db.learner_cookie import (
     unsign,
 )
 from app.server.db.personal import collect_everything, delete_everything
-from app.server.db.queries import attempts_by_day, latest_attempts, standings
 from app.server.db.session import open_session
+from app.server.db.stored_records import StoredRecords
 from app.server.db.tables import Attempt, Prediction, Reveal
 from app.server.db.writer import store
 from tests.db.queue import run
@@ -65,7 +65,7 @@ def test_a_standing_tells_tried_solved_and_unaided(engine: Engine) -> None:
         ],
     )
     with open_session(engine) as session:
-        known = standings(session, "l")
+        known = StoredRecords(session, "l").standings()
     assert {n: (s.tried, s.solved, s.unaided) for n, s in known.items()} == {
         "a/tried": (1, False, False),
         "a/helped": (1, True, False),
@@ -87,7 +87,7 @@ def test_a_reveal_is_stored_once(engine: Engine) -> None:
 def test_attempts_come_newest_first(engine: Engine) -> None:
     store(engine, [attempt(answer=str(n), exercise=f"a/{n % 2}") for n in range(9)])
     with open_session(engine) as session:
-        assert [a.answer for a in latest_attempts(session, "l", limit=3, skip=1)] == list("765")
+        assert [a.answer for a in StoredRecords(session, "l").latest_attempts(limit=3, skip=1)] == list("765")
         last = last_answers(session.connection(), ["l"], ["a/0", "a/2"])
     assert [one.answer for one in last["l", "a/0"].shown] == list("86420")
     assert list(last) == [("l", "a/0")]
@@ -97,7 +97,7 @@ def test_a_day_ends_at_midnight_utc(engine: Engine) -> None:
     late = datetime(2026, 3, 1, 23, 30, tzinfo=UTC)
     store(engine, [attempt(at=late), attempt(at=late + timedelta(hours=1)), attempt(at=NOON)])
     with open_session(engine) as session:
-        days = attempts_by_day(session, "l", date(2026, 3, 1))
+        days = StoredRecords(session, "l").attempts_by_day(date(2026, 3, 1))
     assert days == {date(2026, 3, 1): 2, date(2026, 3, 2): 1}
 
 

@@ -14,8 +14,8 @@ from sqlalchemy import Engine, event
 from app.core.errors import InputError, UnavailableError
 from app.server.db.backup import backup
 from app.server.db.migrations import migrate, probe
-from app.server.db.queries import latest_attempts
 from app.server.db.session import open_session
+from app.server.db.stored_records import StoredRecords
 from app.server.db.tables import Attempt
 from app.server.db.writer import Writer
 from tests.db.test_rows import attempt
@@ -24,7 +24,7 @@ from tests.waiting import HANGS
 
 def answers(engine: Engine) -> list[str]:
     with open_session(engine) as session:
-        return [row.answer for row in latest_attempts(session, "l", limit=1_000_000)][::-1]
+        return [row.answer for row in StoredRecords(session, "l").latest_attempts(limit=1_000_000)][::-1]
 
 
 def written(engine: Engine, rows: list[Attempt]) -> list[BaseException | None]:

@@ -6,6 +6,7 @@ from itertools import chain
 from typing import Any
 
 from fastapi.routing import APIRoute
+from starlette.routing import Route
 
 from app.site.web.frame.assets import asset_url
 from tests.pages import RUN
@@ -16,6 +17,7 @@ ROUTES = {
     (method, route.path): route
     for part in (*PAGES, *CALLS)
     for route in part.router.routes
+    if isinstance(route, Route)
     for method in sorted(route.methods or ())
 }
 # What is at a place of an address, by how the address begins.

@@ -115,6 +115,7 @@ def aim(app: FastAPI, visitor: TestClient, bearer: str) -> Aim:
 
 
 def test_all_routes_are_known_here(app: FastAPI) -> None:
+    app.state.routes.install_all()
     served = {
         (method, route.path) for route in app.routes if isinstance(route, Route) for method in route.methods or ()
     }

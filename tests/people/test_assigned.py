@@ -16,8 +16,8 @@ from app.core.errors import UnavailableError
 from app.server.db.exercise_histories import histories
 from app.server.db.history import LearnerDrawing
 from app.server.db.people import AssignmentRow, RegradeRow
-from app.server.db.queries import latest_attempts
 from app.server.db.session import open_session, open_writing_session
+from app.server.db.stored_records import StoredRecords
 from app.server.db.tables import AttemptRow, now
 from app.site import Site
 from app.site.members import SignedIn
@@ -364,7 +364,7 @@ def test_what_a_regrade_changed_is_told(client: TestClient, site: Site, school: 
     person = school.student(client)
     post(client, school.address(assignment, person), "1 s")
     with open_writing_session(site.engine) as session:
-        (row,) = latest_attempts(session, person.learner)
+        (row,) = StoredRecords(session, person.learner).latest_attempts()
         assert isinstance(row, AttemptRow)
         mended = RegradeRow(attempt=row.id or 0, digest="new", score=1.0, correct=True)
         session.add(mended)

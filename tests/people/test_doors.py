@@ -106,6 +106,7 @@ def test_a_page_that_others_can_write_is_not_ours(url: str, host: str, scheme: s
 def test_every_form_of_another_site_is_refused(client: TestClient, school: School) -> None:
     _, cookie, _ = school.member("Grace")
     assert isinstance(client.app, FastAPI)
+    client.app.state.routes.install_all()
     routes = [r for r in client.app.routes if isinstance(r, Route) and "POST" in (r.methods or ())]
     paths = sorted({r.path for r in routes if not r.path.startswith("/api/")} - {*OF_PLATFORMS})
     assert len(paths) > 50

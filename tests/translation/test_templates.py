@@ -2,15 +2,19 @@
 
 import re
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 
 import pytest
-from jinja2 import Environment, TemplateRuntimeError, UndefinedError, nodes
+from jinja2 import DictLoader, Environment, TemplateRuntimeError, UndefinedError, nodes
 
 from app.core import translation
 from app.core.folders import ROOT
 from app.core.templating import template_environment
 from app.core.translation import SOURCE, speaking
 from app.core.translation.catalog import SentenceCatalog
+from app.server.cache import CacheFile
+from app.site.web.cache_files import CompiledTemplates
 from tests.each import each
 
 KNOWN = SentenceCatalog(
@@ -108,3 +112,26 @@ def test_a_day_and_a_moment_are_in_the_language() -> None:
         with speaking(code):
             source = "{{ at|short_day }} {{ at|short_moment }}"
             assert template_environment(code).from_string(source).render(at=at) == expected
+
+
+def test_templates_are_compiled_once_and_one_that_has_changed_again(tmp_path: Path) -> None:
+    compiled = []
+
+    class Counting(Environment):
+        def compile(self, source: Any, name: str | None = None, *given: Any, **named: Any) -> Any:
+            compiled.append(name)
+            return super().compile(source, name, *given, **named)
+
+    def shown(key: str = "now", **texts: str) -> str:
+        made = Counting(loader=DictLoader({f"{name}.html": text for name, text in texts.items()}))
+        CompiledTemplates(CacheFile(tmp_path, "templates-1"), key).serve({"html": made})
+        return made.get_template("a.html").render()
+
+    assert shown(a="one", b="two") == "one"
+    assert compiled == ["a.html", "b.html"]
+    assert shown(a="one", b="two") == "one"
+    assert compiled == ["a.html", "b.html"], "not again"
+    assert shown(a="three", b="two") == "three", "whatever the key says"
+    assert compiled == ["a.html", "b.html", "a.html"]
+    assert shown("then", a="one", b="two") == "one"
+    assert len(compiled) == 5

@@ -5,8 +5,8 @@ from fastapi.testclient import TestClient
 
 from app.course.kinds.base import EmbeddedFigures
 from app.server.db.learner_cookie import unsign
-from app.server.db.queries import efforts, latest_attempts
 from app.server.db.session import open_session
+from app.server.db.stored_records import StoredRecords
 from app.site import Site
 from app.site.web.explore.figures import embedded_view
 from app.site.web.frame.visitor import COOKIE
@@ -79,8 +79,8 @@ def test_time_counts_once_for_each_drawing(client: TestClient, site: Site) -> No
     client.post(f"{RING}?seed=4", data={"answer": "2 GB", "begun": "1"})  # open for decades
     learner = unsign(client.cookies[COOKIE], site.secret)
     with open_session(site.engine) as session:
-        took = efforts(session, learner or "")["collectives/bytes-sent-by-a-ring"]
-        assert len(latest_attempts(session, learner or "")) == 4
+        took = StoredRecords(session, learner or "").efforts()["collectives/bytes-sent-by-a-ring"]
+        assert len(StoredRecords(session, learner or "").latest_attempts()) == 4
     assert took.answers == 4
     assert took.seconds is not None
     assert 160 <= took.seconds < 170

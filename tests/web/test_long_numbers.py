@@ -47,6 +47,7 @@ def test_a_number_of_any_length_is_an_answer_of_every_route(client: TestClient, 
         token = create_token(session, f"numbers {number[:9]} {len(number)}", "admin")
     headers = {"Authorization": f"Bearer {token}", "Origin": "http://testserver"}
     asked = 0
+    client.app.state.routes.install_all()  # type: ignore[attr-defined]
     for route in routes(client.app.routes):  # type: ignore[attr-defined]
         for address in addresses(route, class_id, number):
             for method in sorted(set(route.methods or ()) - {"HEAD"}):

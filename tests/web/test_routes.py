@@ -37,7 +37,7 @@ OF_ASSESSMENTS = tuple(
 def test_every_module_with_a_router_is_a_part_of_the_site_once() -> None:
     modules = (import_module(found.name) for found in walk_packages(web.__path__, "app.site.web."))
     written = sorted(module.__name__ for module in modules if hasattr(module, "router"))
-    assert sorted(part.__name__ for part in PARTS) == written
+    assert sorted(part.name for part in PARTS) == written
 
 
 def test_no_address_is_registered_twice() -> None:

@@ -19,8 +19,9 @@ from app.course.explorers import explorer_pages
 from app.labs.spec import known_labs
 from app.main import create_app
 from app.server.config import Settings
+from app.site.web.cache_files import index_file
 from app.site.web.reference.docs import documentation
-from app.site.web.search.entries import entries, index_file, index_of
+from app.site.web.search.entries import entries, index_of
 from app.site.web.search.index import Index, Kind, SearchEntry, kind_asked
 from app.site.web.search.shapes import query_shape
 from tests.client import Client

@@ -21,7 +21,7 @@ from app.server.db.tables import Attempt, LabRunRow, Prediction
 from app.server.db.writer import store
 from app.site import Site
 from app.site.web.frame.visitor import COOKIE
-from app.site.web.progress.file import FILE_LIMIT
+from app.site.web.progress import FILE_LIMIT
 from tests.each import each
 from tests.web.test_faults import failing
 

@@ -33,7 +33,7 @@ def sent(asker: Asker, address: str, content: str = TABLE, *, ends: bool = True)
 
 async def has_arrived(app: FastAPI, address: str, size: int) -> None:
     """Wait until *size* bytes of an address are on the disk."""
-    await until(lambda: app.state.upload_reader._arriving[address] >= size)
+    await until(lambda: hasattr(app.state, "upload_reader") and app.state.upload_reader._arriving[address] >= size)
 
 
 async def canceled(tasks: "list[asyncio.Task[Cost]]") -> None:

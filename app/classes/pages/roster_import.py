@@ -28,8 +28,6 @@ from app.site.web.frame.renderer import Hyperlink
 from app.site.web.frame.visitor import spend_storage
 
 router = ClassRouter("/classes/{class_id:int}/people/roster", "People")
-PATHS = ("/classes/*/people/roster", "/classes/*/people/roster/apply")
-BODY_LIMIT = 4 << 20  # bytes: 10,000 lines of 400 bytes
 _SHOWN = 50  # of a group
 _FIRST = 8  # lines that show how a file is read
 _COLUMNS = 100  # that are offered

@@ -34,7 +34,7 @@ def to_svg(figure: Figure, *, alone: bool, paper: Paper = WIDE) -> str:
 
 
 def _filled(name: str, **given: object) -> str:
-    return _templates().get_template(f"figures/{name}.svg").render(**given)
+    return figure_templates().get_template(f"figures/{name}.svg").render(**given)
 
 
-_templates = cache(template_environment)
+figure_templates = cache(template_environment)

@@ -2,14 +2,16 @@
 
 import os
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Annotated, Literal, Self
 
 from platformdirs import user_cache_path, user_data_path
-from pydantic import AfterValidator, Field, field_validator, model_validator
+from pydantic import AfterValidator, Field, ValidationError, field_validator, model_validator
 from pydantic_settings import NoDecode, SettingsConfigDict
 
 from app.core.errors import nearest
+from app.core.validation import problem_text, problems_of
 from app.server.config.checks import OptionalPath, WholePath, are_networks, is_of_a_service, networks, shell_words
 from app.server.config.visits import VisitSettings, path_prefix, prefix_of, public_url
 
@@ -110,8 +112,8 @@ class Settings(VisitSettings):
     slurm_patience: float = Field(default=3600, gt=0, description="maximum seconds in Slurm's queue")
     cache: WholePath = Field(
         default_factory=lambda: user_cache_path("wallclock", appauthor=False),
-        description="cache folder for the sandbox's interpreter, which is built once, and for the course as it was "
-        "read; it may be deleted at any time",
+        description="cache folder for the sandbox's interpreter, which is built once, for the course as it was "
+        "read, and for compiled templates; it may be deleted at any time",
     )
     patience: float = Field(
         default=15.0, gt=0, description="seconds for the head of a request to arrive, and for a body that stalls"
@@ -244,3 +246,10 @@ class Settings(VisitSettings):
         if isinstance(value, str):
             return tuple(Path(folder) for folder in value.split(os.pathsep) if folder)
         return value
+
+
+def setting_problems(error: ValidationError) -> Iterator[str]:
+    """Each problem of settings that were refused, with the name of the variable."""
+    for where, says in problems_of(error.errors(include_url=False), Settings):
+        name = "_".join(map(str, where)).upper()
+        yield problem_text((f"{_PREFIX}{name}",), says) if name else says

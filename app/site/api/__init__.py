@@ -1,32 +1,22 @@
 """The JSON API for graders and scripts, under /api/v1, and the health checks."""
 
-from collections.abc import Sequence
-from types import ModuleType
-
-from fastapi import FastAPI
 from starlette.routing import Route
 
-from app.site.api import checks, documents, exercises, formulas, health
+from app.server.network.routes import LateModule
+from app.site.api import checks, health
 from app.site.api.documents import OWNED, describe_api, problem_for
 from app.site.api.headers import token_name
 from app.site.api.health import sample_queues
 
-PARTS = (checks, exercises, formulas, documents, health)
-
-
-def install_api(app: FastAPI, further: Sequence[ModuleType] = ()) -> None:
-    """Install the routes and those of *further* modules, and the description.
-
-    They are installed as they are: including a router builds each of its routes again, and FastAPI
-    searches nested routers for as long as it takes to grade an answer.
-    """
-    for part in (*PARTS, *further):
-        app.router.routes.extend(part.router.routes)
-    app.openapi = describe_api(app)  # type: ignore[method-assign]
-
-
+PARTS = (
+    LateModule("app.site.api.checks", ("api",)),
+    LateModule("app.site.api.exercises", ("api",)),
+    LateModule("app.site.api.formulas", ("api",)),
+    LateModule("app.site.api.documents", ("api",)),
+    LateModule("app.site.api.health", ("livez", "readyz", "healthz", "metrics")),
+)
 DIRECT = {checks.ONE: Route(checks.ONE, checks.check_one, methods=["POST"])}  # what is called most
-STREAMED = frozenset({checks.BATCH, formulas.PREDICT})  # paths whose bodies are unlimited
+STREAMED = frozenset({checks.BATCH, checks.PREDICT})  # paths whose bodies are unlimited
 HEALTH = health.PATHS
 
 __all__ = [
@@ -35,7 +25,7 @@ __all__ = [
     "OWNED",
     "PARTS",
     "STREAMED",
-    "install_api",
+    "describe_api",
     "problem_for",
     "sample_queues",
     "token_name",

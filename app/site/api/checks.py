@@ -134,7 +134,7 @@ class Turns:
 
 
 MakeReplay = Callable[[CheckResult], Replay]
-ONE, BATCH = "/api/v1/check", "/api/v1/check/batch"
+ONE, BATCH, PREDICT = "/api/v1/check", "/api/v1/check/batch", "/api/v1/predict"
 _JSON = re.compile(r"application/[\w.-]+\+json")
 _WINDOW = 64  # lines of a batch in flight: the rest stays unread (backpressure)
 _TYPE = "application/x-ndjson"

@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 
 from app.core.quotation import shorten
 from app.core.validation import model_in, problem_text, problems_of
-from app.server.network.routes import Router
+from app.server.network.routes import Router, RouteTable
 from app.server.network.watch import request_id
 from app.site import site_in, status_of
 from app.site.grading.offline import Submission
@@ -154,12 +154,13 @@ def openapi(request: Request) -> Response:
     return Response(state.openapi, media_type="application/json")
 
 
-def describe_api(app: FastAPI) -> Callable[[], dict[str, Any]]:
-    """A function for `app.openapi`: FastAPI's description of *app*, corrected."""
+def describe_api(app: FastAPI, table: RouteTable) -> Callable[[], dict[str, Any]]:
+    """A function for `app.openapi`: FastAPI's description of *app* with all routes of *table*, corrected."""
     described = app.openapi
 
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
+            table.install_all()
             app.openapi_schema = _corrected(described())
         return app.openapi_schema
 

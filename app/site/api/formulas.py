@@ -109,7 +109,6 @@ def result_of(name: str, arguments: Mapping[str, Any]) -> FormulaResult:
     return FormulaResult.model_validate(result)
 
 
-PREDICT = "/api/v1/predict"
 _AT_ONCE = 128  # lines of a stream that are predicted before those of other streams
 # One thread for all streams waits for the processes that read: some are left to pages.
 _THREAD = ThreadPoolExecutor(1, "predict")

@@ -11,8 +11,8 @@ from app.course.kinds import Exercise
 from app.course.learning import PLACEMENT_QUESTIONS, final_questions, placement_question
 from app.server.db.assessments import AssessedAnswer, assessed_in
 from app.server.db.learner_cookie import new_learner, sign
-from app.server.db.queries import latest_attempts
 from app.server.db.session import open_session
+from app.server.db.stored_records import StoredRecords
 from app.server.db.tables import Reveal, now
 from app.server.db.writer import store
 from app.site import Site
@@ -100,7 +100,7 @@ def test_the_first_answer_counts_and_an_unreadable_one_is_none(
         assert client.post(address, data={"action": action}).status_code == 403
     assert outcomes(site, learner, "final", 42) == ["wrong"]
     with open_session(site.engine) as session:  # it is an answer like others
-        assert [a.exercise for a in latest_attempts(session, learner)] == [one.exercise.id]
+        assert [a.exercise for a in StoredRecords(session, learner).latest_attempts()] == [one.exercise.id]
 
 
 def test_an_answer_after_its_solution_was_shown_is_not_right(

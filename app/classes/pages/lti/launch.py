@@ -1,13 +1,9 @@
 """/lti/login, /lti/launch and /lti/open: a platform opens an assignment, in its own window."""
 
-import asyncio
-import logging
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Annotated
 
-from fastapi import FastAPI, Form, Request, Response
+from fastapi import Form, Request, Response
 from fastapi.responses import JSONResponse
 
 from app.classes.federation.lti.launch_message import (
@@ -30,8 +26,6 @@ from app.classes.federation.lti.platforms import (
     platform_with,
     read_login_state,
 )
-from app.classes.federation.outbox import linked_assignments
-from app.classes.members import site_members
 from app.classes.pages.class_router import ask_database, change_database
 from app.classes.pages.lti.launch_entry import (
     TeacherChoice,
@@ -41,9 +35,8 @@ from app.classes.pages.lti.launch_entry import (
     tool_in,
 )
 from app.classes.people.assignment_copies import MOST_WEEKS
-from app.core.errors import AppError, RefusedError, UnavailableError
+from app.core.errors import AppError, RefusedError
 from app.core.translation import noted, translate
-from app.server.db.session import open_session
 from app.server.network.response_policy import (
     keep_opener,
     let_anyone_frame,
@@ -58,7 +51,6 @@ from app.site.web.frame.renderer import frame, render
 from app.site.web.frame.visitor import FromHere, Visiting, is_from_here
 
 router = Router(prefix="/lti")
-KEYS = "/lti/jwks"
 _MOST_FIELDS = 50
 _COOKIE = "lti_"
 _NOTHING = ("", "-")  # of what the platform's page is asked for: it stores nothing
@@ -262,36 +254,3 @@ async def _answer(request: Request, site: Site, visiting: Visiting, found: Launc
         fields=(("ticket", seal_ticket(site.secret, found)),),
     )
     return render("lti/open.html", frame(request, page.title), page)
-
-
-_PAUSE = 5.0  # seconds between two looks whether there is a link
-_log = logging.getLogger(__name__)
-
-
-@asynccontextmanager
-async def deliver_scores(app: FastAPI) -> AsyncIterator[None]:
-    """Send scores while the server runs."""
-    task = asyncio.create_task(_deliver(app.state.site))
-    yield
-    task.cancel()
-    with suppress(asyncio.CancelledError):
-        await task
-
-
-async def _deliver(site: Site) -> None:
-    while True:
-        await asyncio.sleep(_PAUSE)
-        try:
-            if await asyncio.to_thread(_is_linked, site):
-                services = site_members(site).federation.tool.services
-                break
-        except UnavailableError as error:
-            _log.warning("scores wait: %s (%s)", error, error.cause)
-    from app.classes.federation.delivery import Courier  # needs the same packages, which are there
-
-    await Courier(site.engine, site.secret, services).run()
-
-
-def _is_linked(site: Site) -> bool:
-    with open_session(site.engine) as session:
-        return bool(linked_assignments(session))

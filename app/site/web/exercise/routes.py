@@ -140,7 +140,6 @@ class ServerTools:
 
 
 router = Router(prefix="/exercises")
-ANSWERS = "/exercises/{topic}/{slug}"
 PART = 1000  # characters of a form that count as one more answer
 _NEW_SEEDS = 1_000_000  # short enough to read out
 

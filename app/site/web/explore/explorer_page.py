@@ -1,7 +1,8 @@
 """/explore: the explorers. The URL holds the state; the output is computed here."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
@@ -10,6 +11,7 @@ from starlette.exceptions import HTTPException
 from app.core.charts.axes import PAPERS, Paper
 from app.core.errors import InputError
 from app.core.translation import language, translate
+from app.course.content.catalog import Catalog
 from app.course.explorers import EXPLORERS, Explorer
 from app.server.aside import aside
 from app.server.network.routes import Router
@@ -20,6 +22,7 @@ from app.site.web.explore.layouts import (
     LayoutSearches,
     choose_layout,
     drop_layout,
+    layout_searches,
     layout_tables,
     open_plan,
     plan_query,
@@ -27,7 +30,7 @@ from app.site.web.explore.layouts import (
     space_of,
 )
 from app.site.web.explore.state import control_values, explore_values, explorer_called, page_url
-from app.site.web.explore.view import explorer_cards, explorer_page
+from app.site.web.explore.view import ExplorerInState, explorer_cards, explorer_page
 from app.site.web.frame.renderer import frame, render, wants_fragment
 from app.site.web.frame.visitor import spend
 from app.site.web.urls import explorer_url
@@ -38,6 +41,7 @@ _COST = 20  # of an answer: most searches take a tenth of a second
 _AGE = 400 * 24 * 3600  # seconds
 _BETWEEN = "."
 _MOVED = 308
+_OPENED = 64  # pages as they are opened that are cached: most visitors look at these
 
 
 def query_as_wanted(request: Request, explorer: Explorer) -> Mapping[str, str]:
@@ -80,13 +84,22 @@ async def show_run(request: Request, site: Here) -> Response:
     return await render_run(request, site, request.query_params)
 
 
+def _layout_searches(request: Request) -> LayoutSearches:
+    """What runs the searches of this server."""
+    state = request.app.state
+    if not hasattr(state, "layout_searches"):
+        state.layout_searches = layout_searches()
+    searches: LayoutSearches = state.layout_searches
+    return searches
+
+
 async def render_run(request: Request, site: Site, given: Mapping[str, str], doubts: tuple[str, ...] = ()) -> Response:
     """Whether a run fits: what *given* leaves open is searched, or follows from the model.
 
     *doubts* are of a file that was read, in sentences.
     """
     plan = await aside(open_plan, given)
-    searches: LayoutSearches = request.app.state.layout_searches
+    searches = _layout_searches(request)
     key = (*plan.state.values(), *sorted(plan.told))
     try:
         found = await searches.result(
@@ -121,13 +134,37 @@ async def show_moved_better(request: Request) -> RedirectResponse:
     return RedirectResponse(explorer_url(FIT.name, drop_layout(given, request.query_params.getlist("hold"))), _MOVED)
 
 
+@dataclass(frozen=True, slots=True)
+class OpenedExplorer:
+    """An explorer as it is opened, in the *course* with that *digest*."""
+
+    digest: str
+    language: str
+    name: str
+    query: tuple[tuple[str, str], ...]
+    course: Catalog = field(compare=False)
+    papers: Sequence[Paper]
+
+
+def _explored_page(opened: OpenedExplorer) -> ExplorerInState:
+    return explorer_page(opened.course, EXPLORERS[opened.name], dict(opened.query), opened.papers)
+
+
+_opened_page = lru_cache(_OPENED)(_explored_page)
+
+
 @router.get("/{name}")
 def explore(request: Request, site: Here, name: str) -> Response:
     """One explorer, in the state given by the URL."""
     explorer = explorer_called(name)
     if explorer.part_of:
         return RedirectResponse(page_url(explorer, request.query_params), _MOVED)
-    found = explorer_page(site.catalog, explorer, query_as_wanted(request, explorer), _papers(request))
+    query = query_as_wanted(request, explorer)
+    opened = OpenedExplorer(
+        site.catalog.digest, language(), explorer.name, tuple(query.items()), site.catalog, _papers(request)
+    )
+    is_kept = bool(opened.digest) and set(query) <= {"show"}
+    found = _opened_page(opened) if is_kept else _explored_page(opened)
     page = found.page
     fragment = wants_fragment(request)
     around = frame(

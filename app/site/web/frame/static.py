@@ -212,6 +212,7 @@ FORMER = {
     "/labs/{name}/board/{number}.{form}": "/labs/{name}",
     "/pictures/{path:path}": asset_url("social.png"),
 }
+FORMER_HEADS = tuple(sorted({path.split("/")[1] for path in FORMER}))
 
 
 async def show_former(request: Request) -> RedirectResponse:

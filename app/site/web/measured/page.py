@@ -70,7 +70,6 @@ from app.site.web.measured.views import (
 )
 from app.site.web.urls import explorer_url
 
-BODY_LIMIT = PACKED_LIMIT + 64 * 1024  # bytes: the files, and the form around them
 _AT_ONCE = 2
 _WAITING = 5  # requests of one payer
 _MOST_OF_ONE, _MOST_NEARBY, _MOST_OF_ALL = 256 << 20, 1 << 30, 2 << 30  # bytes on the disk: of a payer, a site, all
@@ -142,6 +141,15 @@ class UploadReader:
             self._arriving[site] -= arrived
             self._of_one[lane] -= arrived
             self._arriving, self._of_one = +self._arriving, +self._of_one
+
+
+def _upload_reader(request: Request) -> UploadReader:
+    """What reads the uploads of this server."""
+    state = request.app.state
+    if not hasattr(state, "upload_reader"):
+        state.upload_reader = UploadReader()
+    reader: UploadReader = state.upload_reader
+    return reader
 
 
 async def _received(request: Request, folder: Path) -> tuple[list[Path], dict[str, str]]:
@@ -380,7 +388,7 @@ async def show_measured(request: Request, site: Here, visiting: Visiting, hardwa
 async def compare_files(request: Request, site: Here) -> Response:
     """Read what was sent; nothing of it is kept. What came from the page of a *run* leads back to it, if it can."""
     spend(site.allowances.sent_runs, "files")
-    reader: UploadReader = request.app.state.upload_reader
+    reader = _upload_reader(request)
     try:
         sent = await reader.read(request)
         if "run" in sent.fields and (run := await aside(_run_state, sent)).controls:

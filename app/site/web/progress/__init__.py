@@ -1,1 +1,3 @@
 """A learner's progress."""
+
+FILE_LIMIT = 8 << 20  # bytes of a file of progress

@@ -23,6 +23,7 @@ from app.server.db.run_state import RunState
 from app.server.db.tables import NAME_LIMIT, Attempt, DailyGuess, LabRunRow, Prediction, Reveal, now
 from app.site.labs.upload import read_sent
 from app.site.web.measured.saved_measurement import view_of_row
+from app.site.web.progress import FILE_LIMIT
 
 _FIRST = datetime(2020, 1, 1, tzinfo=UTC)  # there was nothing to answer before
 _AHEAD = timedelta(days=1)  # that another clock may be
@@ -72,7 +73,6 @@ def parse_moment(text: object) -> datetime:
     return at.astimezone(UTC)
 
 
-FILE_LIMIT = 8 << 20  # bytes
 FORMAT, VERSION = "wallclock progress", 1
 # At most this number of rows each.
 _LISTS = {

@@ -29,7 +29,8 @@ from app.site.web.frame.database_copies import copies_until
 from app.site.web.frame.renderer import Hyperlink, frame, render
 from app.site.web.frame.visitor import COOKIE, FromHere, Visiting, remember, spend, spend_storage, visitor_learner
 from app.site.web.labs.results import list_finished_runs
-from app.site.web.progress.file import FILE_LIMIT, FileError, imported_run_name, progress_file, read_file, without_runs
+from app.site.web.progress import FILE_LIMIT
+from app.site.web.progress.file import FileError, imported_run_name, progress_file, read_file, without_runs
 from app.site.web.standing.history import read_learner_history
 from app.site.web.standing.next_steps import (
     NextSteps,
@@ -314,8 +315,6 @@ def _day(day: date, counts: Mapping[date, int]) -> CalendarDay:
 
 
 router = Router(prefix="/progress")
-IMPORT = "/progress/import"
-BODY_LIMIT = FILE_LIMIT + 64 * 1024  # bytes: the file, and the form around it
 _PART = 16_384  # bytes of a file that count as one answer
 _MARK = 200  # bytes of a chapter that is marked
 

@@ -3,7 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from app.core.formulas import FORMULAS
 from app.core.translation import language, translate_known
@@ -11,36 +11,14 @@ from app.course.content.catalog import Catalog, Topic
 from app.course.content.errata import errata, meaning, question_file, questions_of, terms
 from app.course.explorers import explorer_pages
 from app.labs.spec import known_labs
-from app.server.cache import CacheFile, joint_digest, version_digest
 from app.server.config import Settings
+from app.site.web.cache_files import index_file
 from app.site.web.reference.docs import SITE_PAGES, documentation
 from app.site.web.reference.formulas import TABLES, anchor_of, equation_lines
 from app.site.web.search.index import Index, SearchEntry
 from app.site.web.urls import chapter_url, erratum_url, exercise_url, explorer_url, formula_url, lab_url
 
 _MARKUP = re.compile(r"\$[^$]*\$|\{[^}]*\}|\]\([^)]*\)|[*`|#>\[]")
-
-
-_NAMED = 16  # digits of the name of a file
-
-
-@dataclass(frozen=True, slots=True)
-class IndexFile:
-    """Where an index is stored between two starts, and what it belongs to."""
-
-    file: CacheFile
-    key: str
-
-    @property
-    def is_there(self) -> bool:
-        """Whether the index is there."""
-        return self.file.has(self.key)
-
-
-def index_file(catalog: Catalog, settings: Settings) -> IndexFile:
-    """Where the index of *catalog* in the current language is stored."""
-    key = joint_digest(version_digest(), catalog.digest, language())
-    return IndexFile(CacheFile(settings.cache / "course", f"index-{key[:_NAMED]}"), key)
 
 
 def index_of(catalog: Catalog, settings: Settings | None = None) -> Index:

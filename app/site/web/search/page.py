@@ -2,20 +2,18 @@
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from fastapi import FastAPI, Request, Response
 
 from app.core.quotation import visible
-from app.core.translation import SOURCE, language, translate
+from app.core.translation import language, translate
 from app.server.aside import aside
 from app.server.network.routes import Router
-from app.site import Here, Site, site_in
+from app.site import Here, Site
 from app.site.web.frame.renderer import Hyperlink, ListFilter, frame, render, wants_fragment
-from app.site.web.search.entries import index_file, index_of
+from app.site.web.search.entries import index_of
 from app.site.web.search.index import KINDS, Index, Kind, SearchEntry
 
 _TRY = ("ring all-reduce", "bubble fraction", "ZeRO stage 3", "checkpoint interval", "375 %")
@@ -68,36 +66,21 @@ _LISTED = 40  # hits on the page
 _SUGGESTED = 8  # hits while one types
 
 
-@asynccontextmanager
-async def build_index(app: FastAPI) -> AsyncIterator[None]:
-    """While the app runs, each index is built or read at the first search in its language.
-
-    That of English is built before the first request, not beside it, unless an earlier start left it in the cache.
-    """
-    site: Site = app.state.site
-    app.state.indexes = {}
-    if site.course.digest and not index_file(site.course, site.settings).is_there:
-        app.state.indexes[SOURCE] = asyncio.create_task(aside(index_of, site.course, site.settings))
-        await app.state.indexes[SOURCE]
-    yield
-    await asyncio.gather(*app.state.indexes.values())
-
-
 @router.get("/search")
 async def show_search(request: Request, site: Here, q: str = "", kind: str = "") -> Response:
     """What is found for a query; only its list for a script."""
     query = visible(" ".join(q.split())[:_LONGEST])
     fragment = wants_fragment(request)
-    page = search_page(await _index(request), query, kind, _SUGGESTED if fragment else _LISTED)
+    page = search_page(await build_current_index(request.app), query, kind, _SUGGESTED if fragment else _LISTED)
     title = translate("{query}: search", query=query) if query else translate("Search")
     around = frame(request, title, translate("A search over the whole site."), "search")
     return render("search/hits.html" if fragment else "search/search.html", around, page)
 
 
-async def _index(request: Request) -> Index:
-    """The index in the language of the request."""
-    site = site_in(request)
-    building: dict[str, asyncio.Task[Index]] | None = getattr(request.app.state, "indexes", None)
+async def build_current_index(app: FastAPI) -> Index:
+    """The index in the language of the request, built once."""
+    site: Site = app.state.site
+    building: dict[str, asyncio.Task[Index]] | None = getattr(app.state, "indexes", None)
     if building is None:
         return await aside(index_of, site.course, site.settings)
     if language() not in building:

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from app.server.db.history import Drawing
-from app.server.db.queries import VEIL
 from app.server.db.records import LearnerRecords
 from app.server.db.session import open_session
 from app.server.db.stored_records import StoredRecords
@@ -21,5 +20,4 @@ def open_records(site: Site, learner: str) -> Iterator[LearnerRecords]:
     """The records of *learner*; what is read leaves out the answers whose verdicts are hidden."""
     veil = veil_of(site, learner)
     with open_session(site.engine) as session:
-        session.info[VEIL] = veil
-        yield StoredRecords(site.engine, session, learner)
+        yield StoredRecords(session, learner, veil)

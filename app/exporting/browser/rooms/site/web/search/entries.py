@@ -8,6 +8,3 @@ from app.site.web.search.index import Index
 def index_of(_: object, __: object = None) -> Index:
     """The index of the site."""
     return Index(*resolved("entries"))
-
-
-index_file = index_of  # what a start without a cache would ask
