@@ -12,7 +12,7 @@ from app.core.folders import ROOT
 FILES = [path for path in sorted((ROOT / "app").rglob("*.py")) if "bundle" not in path.parts]
 # SQLAlchemy, io, uvicorn, logging, pickle, Jinja, Starlette, the script of an exported course
 BY_OTHERS = {
-    "make_globals",  # Jinja calls it
+    "make_globals", "load_bytecode", "dump_bytecode",  # Jinja calls them
     "process_bind_param", "process_result_value", "writable", "readable", "send_400_response", "Lines",
     "reducer_override", "find_class", "visit_Compare", "visit_BinOp", "filter_stream", "convert", "Desk",
 }  # fmt: skip
