@@ -18,7 +18,7 @@ SQLite runs in WAL mode with `synchronous=FULL`, PostgreSQL with `synchronous_co
 | store an attempt or a reveal | `writer.Writer` |
 | recognize a check that is repeated | `replays` |
 | wait for a database that is away for a moment | `outage` |
-| query | `queries` (what a learner did), `personal`, `tokens`, `lab_runs`, `measurements` |
+| query | `stored_records` (what a learner did), `personal`, `tokens`, `lab_runs`, `measurements` |
 | know a learner by a signed cookie | `signing` |
 | copy it while it serves | `backup.backup` |
 """

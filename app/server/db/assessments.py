@@ -5,11 +5,10 @@ from typing import Literal
 
 from pydantic import AwareDatetime
 from sqlalchemy import BigInteger, UniqueConstraint, delete
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlmodel import Field, Session, SQLModel, col, select
 
-from app.server.db.session import RowNumber, UtcDateTime
-from app.server.db.tables import EXERCISE_LIMIT, LEARNER_LIMIT, NAME_LIMIT, SEED_LIMIT, KeptText, now
+from app.server.db.session import RowNumber, UtcDateTime, insert_missing
+from app.server.db.tables import EXERCISE_LIMIT, LEARNER_LIMIT, NAME_LIMIT, SEED_LIMIT, FrozenRow, KeptText, now
 
 Assessment = Literal["placement", "final"]
 Outcome = Literal["right", "wrong", "skipped"]
@@ -19,11 +18,7 @@ _LATEST = 2_000  # answers that are looked at: a hundred finals
 _WORD = 9  # letters of the longest outcome and assessment
 
 
-class _FrozenAssessment(SQLModel):
-    model_config = {"frozen": True, "strict": True, "extra": "forbid"}
-
-
-class AssessedAnswer(_FrozenAssessment):
+class AssessedAnswer(FrozenRow):
     """A learner's answer to a question of an assessment: the first one stays.
 
     The questions of an assessment follow from *draw*, its random number.
@@ -59,7 +54,7 @@ class AssessedRow(SQLModel, table=True):
     at: AwareDatetime = Field(sa_type=UtcDateTime)
 
 
-class KnownChapter(_FrozenAssessment):
+class KnownChapter(FrozenRow):
     """A chapter that a learner says they know.
 
     Raises:
@@ -109,7 +104,6 @@ def mark_known(session: Session, learner: str, chapters: Collection[str]) -> Non
     session.connection().execute(delete(KnownChapterRow).where(mine, others))
     rows = [{"learner": learner, "chapter": name, "at": now()} for name in sorted(chapters)]
     if rows:
-        is_sqlite = session.connection().dialect.name == "sqlite"
-        new = (sqlite if is_sqlite else postgresql).insert(KnownChapterRow)
-        session.connection().execute(new.on_conflict_do_nothing(), rows)
+        connection = session.connection()
+        connection.execute(insert_missing(connection, KnownChapterRow), rows)
     session.commit()

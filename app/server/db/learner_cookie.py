@@ -12,12 +12,11 @@ from itsdangerous import BadSignature, Signer
 from platformdirs import user_data_path
 from sqlalchemy import Connection, Engine, bindparam
 from sqlalchemy import select as columns
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col, select
 
 from app.core.errors import InputError, NotFoundError, UnavailableError, nearest
-from app.server.db.session import BEGIN, connect, database_file, open_connection
+from app.server.db.session import BEGIN, connect, database_file, insert_missing, open_connection
 from app.server.db.tables import NAME_LIMIT, SecretRow, TokenRow, now
 
 _LEARNER_BYTES = 16
@@ -121,10 +120,7 @@ def _stored(connection: Connection) -> tuple[str, str] | None:
 
 def _store(connection: Connection, given: str, secret: str) -> None:
     values = {"id": _ONLY, "value": "" if given else secret, "digest": _digest(secret)}
-    if connection.dialect.name == "sqlite":
-        connection.execute(sqlite.insert(SecretRow).on_conflict_do_nothing(), values)
-    else:
-        connection.execute(postgresql.insert(SecretRow).on_conflict_do_nothing(), values)
+    connection.execute(insert_missing(connection, SecretRow), values)
 
 
 def _digest(secret: str) -> str:

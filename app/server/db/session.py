@@ -21,17 +21,19 @@ from sqlalchemy import (
     DateTime,
     Dialect,
     Engine,
+    Insert,
     Integer,
     String,
     create_engine,
     event,
     make_url,
 )
+from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.engine.interfaces import DBAPIConnection
 from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError, TimeoutError
 from sqlalchemy.pool import ConnectionPoolEntry
 from sqlalchemy.types import TypeDecorator
-from sqlmodel import Session
+from sqlmodel import Session, SQLModel
 
 from app.core.errors import InputError, UnavailableError
 from app.server.db.run_state import RunState
@@ -136,6 +138,13 @@ def open_connection(engine: Engine) -> Iterator[Connection]:
         except DBAPIError:
             connection.invalidate()
             raise
+
+
+def insert_missing(connection: Connection, table: type[SQLModel]) -> Insert:
+    """An insertion into *table* that leaves out what is stored already."""
+    if connection.dialect.name == "sqlite":
+        return sqlite.insert(table).on_conflict_do_nothing()
+    return postgresql.insert(table).on_conflict_do_nothing()
 
 
 T = TypeVar("T")

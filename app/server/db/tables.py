@@ -48,11 +48,13 @@ def now() -> datetime:
     return datetime.now(UTC)
 
 
-class _FrozenRow(SQLModel):
+class FrozenRow(SQLModel):
+    """What is validated when it is created, and frozen from then on."""
+
     model_config = {"frozen": True, "strict": True, "extra": "forbid"}
 
 
-class Attempt(_FrozenRow):
+class Attempt(FrozenRow):
     """One submitted answer: written once, never changed.
 
     Raises:
@@ -96,7 +98,7 @@ class AttemptRow(Attempt, table=True):
     id: int | None = Field(default=None, primary_key=True, sa_type=RowNumber)
 
 
-class Reveal(_FrozenRow):
+class Reveal(FrozenRow):
     """A hint that a learner has been shown, or with number 0 the worked solution.
 
     Raises:
@@ -150,7 +152,7 @@ class SecretRow(SQLModel, table=True):
     digest: str = Field(max_length=64, description="SHA-256 of the secret, in hexadecimal")
 
 
-class Prediction(_FrozenRow):
+class Prediction(FrozenRow):
     """A learner's prediction, made before anything was measured: the first one stays.
 
     Raises:
@@ -175,7 +177,7 @@ class PredictionRow(Prediction, table=True):
     id: int | None = Field(default=None, primary_key=True, sa_type=RowNumber)
 
 
-class DailyGuess(_FrozenRow):
+class DailyGuess(FrozenRow):
     """A learner's guess on the question of a day of an earlier version: stored, exported and deleted.
 
     Raises:
@@ -222,7 +224,7 @@ class BoardRow(SQLModel, table=True):
     at: datetime = Field(default_factory=now, sa_type=UtcDateTime)
 
 
-class Replay(_FrozenRow):
+class Replay(FrozenRow):
     """The verdict on a check that had an Idempotency-Key, to be sent again if it is repeated.
 
     Raises:

@@ -10,15 +10,14 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 
-from sqlalchemy import Connection, Engine, Insert, exists, insert, select
-from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy import Connection, Engine, exists, insert, select
 from sqlalchemy.exc import DataError, IntegrityError
 from sqlmodel import col
 
 from app.core.errors import UnavailableError
 from app.server.db.assessments import AssessedAnswer, AssessedRow
 from app.server.db.replays import KeyTakenError, ReplayedAttempt, insert_once, is_replayed
-from app.server.db.session import ConnectionLostError, open_connection
+from app.server.db.session import ConnectionLostError, insert_missing, open_connection
 from app.server.db.tables import Attempt, AttemptRow, Prediction, PredictionRow, Reveal, RevealRow
 from app.server.metrics import WRITER_ROWS, WRITER_SECONDS
 
@@ -186,12 +185,6 @@ def _insert(connection: Connection, rows: Sequence[NewRow]) -> None:
         connection.execute(_ADD_ATTEMPTS, attempts)
     for kind, table in _FIRST_STAYS:
         if found := [vars(row) for row in rows if isinstance(row, kind)]:
-            connection.execute(_unless_stored(connection, table), found)
+            connection.execute(insert_missing(connection, table), found)
     if once:
         insert_once(connection, once)
-
-
-def _unless_stored(connection: Connection, table: _First) -> Insert:
-    if connection.dialect.name == "sqlite":
-        return sqlite.insert(table).on_conflict_do_nothing()
-    return postgresql.insert(table).on_conflict_do_nothing()
