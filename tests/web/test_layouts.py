@@ -129,7 +129,9 @@ def test_the_fastest_layouts_are_links_to_themselves(client: Client) -> None:
     ("query", "says"),
     [
         ("gpus=8&tensor=16", "ensor is fixed at 16, which does not divide the 8 GPUs"),
-        ("gpus=many", "annot read &#39;many&#39;: write a number, such as 12.5; using 16384"),
+        ("gpus=many", "annot read &#39;many&#39;: write a number, such as 12.5; using 8"),
+        ("model=nobodys-model", "is not an option; using Llama-3.1-8B"),
+        ("gpu=H1000", "is not an option; using H100"),
         ("precision=3", "is not an option; using"),
         ("model=Mixtral-8x7B&gpus=27720&batch=55440", "and a search takes at most 2,000,000; fix"),
     ],

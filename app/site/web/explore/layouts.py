@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import log2
 
 from app.core.charts.axes import percent_text
@@ -14,6 +14,7 @@ from app.core.searching import LayoutCandidate, SearchResult, Space, search_in_t
 from app.core.translation import localize, noted, translate
 from app.core.units import BYTE, SECOND, figures, show
 from app.course.explorers import EXPLORERS, StateRow, StateTable, Values, read_controls
+from app.course.explorers.controls import Control, Slider
 from app.course.explorers.placements import named_cluster
 from app.course.explorers.run_fit import layout_words
 from app.course.explorers.states import ConfiguredState, configured_state
@@ -87,11 +88,21 @@ def open_plan(query: Mapping[str, str]) -> RunPlan:
             notes = (localize(str(error)),)
         except InputError as error:  # it takes too much
             notes = (translate("the pasted configuration was not read: {problem}", problem=str(error)),)
-    values, corrections = read_controls(FIT.controls, {**_START, **told})
+    values, corrections = read_controls(tuple(map(_as_opened, FIT.controls)), {**_START, **told})
     read = {name: text for name, text in url_state(FIT, Values(values)).items() if name in told}
     return RunPlan(
         state={**_START, **_usual_state(Values(values)), **read}, told=frozenset(told), notes=(*notes, *corrections)
     )
+
+
+def _as_opened(control: Control) -> Control:
+    """*control*, which stands at what the page opens with where an address says something that it is not."""
+    start = _START.get(control.name)
+    if start is None:
+        return control
+    if isinstance(control, Slider):
+        return replace(control, default=int(start))
+    return replace(control, options={start: control.options[start], **control.options})
 
 
 def read_pasted(text: str, gpus: str = "") -> ConfiguredState:
