@@ -94,8 +94,9 @@ _NEAR_A_MISTAKE = 0.1  # of its value: an answer farther off is another mistake
 
 
 class QuantityForm(Strict):
-    """How a quantity is given: its unit and kind, how exact, and what it adds up."""
+    """A quantity and how it is given: its unit and kind, how exact, and what it adds up."""
 
+    answer: str = Field(default="", description="a formula's name, or an expression of the drawn values")
     unit: UnitName = Field(default="", description="of a number without a unit: ms, GB, %, or empty")
     quantity: Sort = Field(default="", description=QUANTITY)
     tolerance: str = Field(default="1 %", description="0.5 %, 0.3 points, or exact")

@@ -371,7 +371,6 @@ class Numeric(QuantityExercise, QuantityForm):
     sample = "collectives/bytes-sent-by-a-ring"
     only_draws = True
     kind: Literal["numeric"]
-    answer: str = Field(default="", description="a formula's name, or an expression")
     wrong: dict[str, Mistake] = Field(default_factory=dict, alias="mistakes", description=MISTAKES)
     answers: dict[str, AskedQuantity] = Field(
         default_factory=dict, description="name: one of several answers, instead of answer"
@@ -383,7 +382,7 @@ class Numeric(QuantityExercise, QuantityForm):
         if bool(self.answer) == bool(self.answers):
             raise ValueError("give either one answer, or several under answers")
         form = {name: getattr(self, name) for name in QuantityForm.model_fields}
-        self._asked = self.answers or {ONLY: AskedQuantity(answer=self.answer, mistakes=self.wrong, **form)}
+        self._asked = self.answers or {ONLY: AskedQuantity(mistakes=self.wrong, **form)}
         return self
 
     @cached_property  # looked up twenty times as fast as a private attribute of Pydantic
