@@ -92,8 +92,6 @@ def _troubles_of_docstring(formula: Formula) -> Iterator[tuple[str, str]]:
         yield "has no line of mathematics", cure
     if missing := [name for name in formula.inputs if name not in doc.arguments]:
         yield f"does not describe {', '.join(missing)}", "add a line for each below `Args:`"
-    if formula.inputs and not doc.raises:
-        yield "does not say what it refuses", "add `Raises:` with a line `ValueError: ...`"
     if not doc.source:
         yield ("has no source", "add `Source:` with a paper, a manual or a derivation")
 

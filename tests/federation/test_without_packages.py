@@ -1,6 +1,7 @@
 """A server without the extra `people`: classes work, and a page says what to install."""
 
 import ast
+import re
 from pathlib import Path
 
 from app.core.folders import ROOT
@@ -10,9 +11,10 @@ PACKAGES = {"httpx2", "joserfc", "cryptography"}
 
 
 def imported(path: Path) -> set[str]:
-    """The modules that are imported as soon as *path* is: not those within functions."""
-    found = set()
-    for node in ast.parse(path.read_text(encoding="utf-8")).body:
+    """The modules that are imported as soon as *path* is, or soon after the start: not those within functions."""
+    text = path.read_text(encoding="utf-8")
+    found = set(re.findall(r'LateModule\("([\w.]+)"', text))
+    for node in ast.parse(text).body:
         if isinstance(node, ast.ImportFrom) and node.module:
             found |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
         elif isinstance(node, ast.Import):

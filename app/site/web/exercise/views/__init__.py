@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeVar, get_args
 
 from markupsafe import Markup, escape
 
@@ -243,11 +243,18 @@ def inline(text: str) -> Markup:
     return inline_html(text.strip())
 
 
+def _kind_of(view: KindView[Any]) -> str:
+    """The kind that the class of *view* names: KindView[Numeric]."""
+    (kind,) = get_args(vars(type(view))["__orig_bases__"][0])
+    name: str = kind.name()
+    return name
+
+
 # Any: mypy cannot know that the view found by a kind's name takes exercises of that kind.
 _VIEWS: Mapping[str, KindView[Any]] = {
-    kind: view
-    for name in ("forms", "lab", "schedule")
-    for kind, view in import_module(f"{__name__}.{name}").VIEWS.items()
+    _kind_of(view): view
+    for module in ("forms", "lab", "schedule")
+    for view in import_module(f"{__name__}.{module}").VIEWS
 }
 
 

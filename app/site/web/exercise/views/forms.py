@@ -403,14 +403,14 @@ class FunctionView(CodeView[Function]):
         return ActionResult(trial=await exercise.try_out(posted.seed, source, runner, posted.learner))
 
 
-VIEWS: Mapping[str, KindView[Any]] = {
-    "buggy_line": BuggyLineView(),
-    "choice": ChoiceView(),
-    "design": DesignView(),
-    "expression": ExpressionView(),
-    "function": FunctionView(),
-    "match": MatchView(),
-    "numeric": NumericView(),
-    "order": OrderView(),
-    "sharding": ShardingView(),
-}
+VIEWS: Sequence[KindView[Any]] = (
+    BuggyLineView(),
+    ChoiceView(),
+    DesignView(),
+    ExpressionView(),
+    FunctionView(),
+    MatchView(),
+    NumericView(),
+    OrderView(),
+    ShardingView(),
+)

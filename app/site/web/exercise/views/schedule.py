@@ -120,4 +120,4 @@ def _example(machine: TargetMachine) -> tuple[str, str]:
     return next(found, ("", ""))
 
 
-VIEWS = {"schedule": ScheduleView()}
+VIEWS = (ScheduleView(),)
