@@ -60,8 +60,8 @@ NETWORK_PER_GPU = log_slider("network", noted("Network per GPU"), (1, 400), 50, 
 
 BATCH_CONTROLS = in_group(
     noted("Batch and recomputation"),
-    Slider("batch", noted("Sequences per step"), (1, MOST_SEQUENCES), default=2048, doubles=True),
     Slider("micro", noted("Sequences per micro-batch"), (1, 64), default=1, doubles=True),
+    Slider("batch", noted("Sequences per step"), (1, MOST_SEQUENCES), default=2048, doubles=True),
     Slider("sequence", noted("Tokens per sequence"), (512, 131072), default=8192, doubles=True),
     Select("recompute", noted("Recomputation"), dict(RECOMPUTE)),
     Select("precision", noted("Products in"), {name: name for name in PRECISIONS}),
