@@ -209,6 +209,10 @@ def test_runs_are_listed_and_counted_once_they_are_done(engine: Engine) -> None:
         assert counted_runs(session, "m") == {"ring-bytes": 1}
 
 
+def test_a_state_is_stored_as_it_was_at_first_and_spelled_as_people_do() -> None:
+    assert [RunState.CANCELED.value, RunState.CANCELED.word, RunState.DONE.word] == ["cancelled", "canceled", "done"]
+
+
 def test_a_report_of_the_largest_length_is_read(engine: Engine) -> None:
     longest, longer = run(report="x" * REPORT_LIMIT), run(report="x" * (REPORT_LIMIT + 1))
     names = [longest.name, longer.name]
