@@ -25,6 +25,11 @@ def test_a_choice_is_carried_by_links_and_kept(client: TestClient, catalog: Cata
     assert f'href="{FIRST}?seed={seed}"' in client.get(CHAPTER).text
     kept = client.get(FIRST)
     assert (kept.status_code, kept.headers["location"]) == (303, f"{FIRST}?seed={seed}")
+    other = (
+        client.get(CHAPTER, params={**OWN, "gpus": "64"}).headers["location"].partition("seed=")[2].partition("#")[0]
+    )
+    assert f'href="{FIRST}?seed={seed}"' in client.get(f"{CHAPTER}?seed={seed}").text, "the address goes first"
+    assert f'href="{FIRST}?seed={other}"' in client.get(CHAPTER).text
     exercise = client.get(f"{FIRST}?seed={seed}").text
     assert "128 H200 SXM" in exercise
     assert f"/exercises/your-cluster/derive-the-size?seed={seed}" in exercise
