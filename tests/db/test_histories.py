@@ -131,7 +131,7 @@ def test_the_past_after_several_answers_and_reveals() -> None:
     assert past.after_reveal(0).after_reveal(3).seen == RevealedParts(3, solution=True)
     for number in range(7):
         past = past.after_answer(attempt(answer=str(number), seed=number, correct=number == 1))
-    assert ([one.answer for one in past.last.shown], past.last.right) == (list("65432"), {1})
+    assert ([one.answer for one in past.last.shown], past.last.right) == (list("65432"), frozenset({1}))
     assert (past.has_solved("a/b", 1), past.has_solved("a/b", 2)) == (True, False)
     hidden = replace(past, veil=frozenset({("a/b", None)}))
     assert not hidden.has_solved("a/b", 1)

@@ -160,7 +160,7 @@ def test_attempts_come_newest_first(engine: Engine) -> None:
     assert [one.answer for one in last["l", "a/0"].shown] == list("86420")
     store(engine, [attempt(answer=text, exercise="a/solved", correct=text == "first") for text in ("first", *"23456")])
     (history,) = histories(engine, [LearnerDrawing("l", "a/solved", 0)])
-    assert ([one.answer for one in history.last.shown], history.last.right) == (list("65432"), {0})
+    assert ([one.answer for one in history.last.shown], history.last.right) == (list("65432"), frozenset({0}))
     assert list(last) == [("l", "a/0")]
 
 
