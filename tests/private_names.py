@@ -26,7 +26,7 @@ DOCUMENTED = {
     "fastapi": "concurrency exceptions responses routing security testclient",
     "fontTools": "ttLib",
     "hypothesis": "stateful strategies",
-    "jinja2": "nodes",
+    "jinja2": "bccache nodes",
     "joserfc": "errors jwk jws jwt",
     "mdit_py_plugins": "anchors dollarmath",
     "msgspec": "json",
