@@ -23,6 +23,7 @@ from collections.abc import Callable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import CodeType, FrameType, FunctionType
@@ -214,6 +215,7 @@ class Run:
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Try each mutant."""
         self._look(session)
+        import_module(".".join(self.path.with_suffix("").parts).removesuffix(".__init__"))
         source = self.path.read_text(encoding="utf-8")
         found = list(mutants(ast.parse(source)))
         chosen = list(range(len(found)))
@@ -236,14 +238,15 @@ class Run:
         read, write = os.pipe()
 
         def run() -> int:
+            calls: list[set[str]] = [set()]
+            _trace(self.path, calls)
             for item, following in zip(session.items, [*session.items[1:], None], strict=True):
-                calls: set[str] = set()
-                _trace(self.path, calls)
+                calls.append(set())
                 failed, begin = session.testsfailed, time.perf_counter()
                 item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
                 took = time.perf_counter() - begin
                 if session.testsfailed == failed:
-                    line = json.dumps([item.nodeid, took, sorted(calls)])
+                    line = json.dumps([item.nodeid, took, sorted(calls[-1])])
                     os.write(write, f"{line}\n".encode())
             return 0
 
@@ -279,12 +282,13 @@ class Run:
         return {0: "survived", 1: "caught", 2: "no program"}.get(_ended(_forked(run), limit), "caught by time")
 
 
-def _trace(path: Path, calls: set[str]) -> None:
+def _trace(path: Path, calls: list[set[str]]) -> None:
+    """Note in the last one of *calls* what is called, also by threads that an earlier test has started."""
     file = str(path.resolve())
 
     def note(frame: FrameType, event: str, _: object) -> None:
         if event == "call" and frame.f_code.co_filename == file:
-            calls.add(frame.f_code.co_qualname.partition(".<locals>")[0])
+            calls[-1].add(frame.f_code.co_qualname.partition(".<locals>")[0])
 
     threading.setprofile(note)
     sys.setprofile(note)

@@ -21,7 +21,7 @@ from sqlalchemy import Engine
 from sqlmodel import select
 
 from app.server.db.learner_cookie import create_token
-from app.server.db.replays import REMEMBERED, KeyTakenError, ReplayedAttempt, find_replay
+from app.server.db.replays import REMEMBERED, KeyTakenError, ReplayedAttempt, find_replay, is_replayed
 from app.server.db.session import connect, open_session
 from app.server.db.tables import AttemptRow, Replay, ReplayRow, now
 from app.server.db.writer import Writer, store
@@ -192,9 +192,29 @@ def test_a_taken_key_does_not_sink_its_neighbors(engine: Engine) -> None:
     assert stored(engine, "after") == 1
 
 
+def test_the_same_key_of_another_learner_is_another_key(engine: Engine) -> None:
+    store(engine, [once("shared", "mine"), once("shared", "theirs", learner="m")])
+    for learner, verdict in (("l", "mine"), ("m", "theirs")):
+        found = find_replay(engine, learner, "shared")
+        assert found is not None
+        assert found.verdict == verdict
+    assert find_replay(engine, "n", "shared") is None
+
+
+def test_only_the_very_replay_is_known_again(engine: Engine) -> None:
+    first = once("again", "1")
+    store(engine, [first])
+    others = [once("again", "1"), once("again", "1", digest="e", at=first.replay.at), once("other", "1")]
+    others += [once("again", "1", learner="m", at=first.replay.at)]
+    with engine.connect() as connection:
+        assert [is_replayed(connection, one) for one in (first, *others)] == [True, *[False] * len(others)]
+
+
 def test_a_key_is_forgotten_after_a_day(engine: Engine) -> None:
     old = now() - REMEMBERED - timedelta(seconds=1)
     store(engine, [once("old", "1", at=old)])
+    with open_session(engine) as session:  # it waits for the next one to be deleted
+        assert len(session.exec(select(ReplayRow).where(ReplayRow.key == "old")).all()) == 1
     assert find_replay(engine, "l", "old") is None
     assert store(engine, [once("old", "2")]) == [None]
     found = find_replay(engine, "l", "old")

@@ -2,6 +2,7 @@
 
 import asyncio
 import threading
+import time
 from collections import Counter
 
 import pytest
@@ -98,6 +99,26 @@ def test_work_that_fails_frees_its_seat_and_is_charged() -> None:
                 await on_account(account, aside(fails))
         assert await on_account(account, aside(str, 7)) == "7"
         assert account.spent > 0
+
+    asyncio.run(tried())
+
+
+def test_work_is_paid_by_its_account_and_its_lane_in_processor_time() -> None:
+    def busy() -> None:
+        begin = time.thread_time()
+        while time.thread_time() < begin + 0.1:
+            pass
+
+    async def tried() -> None:
+        seats = Seats()
+        account = RequestAccount(GREEDY, seats)
+        await on_account(account, aside(busy))
+        assert account.spent == pytest.approx(0.1, abs=0.05)
+        waiting = RequestAccount(OTHER, seats)
+        await on_account(waiting, aside(time.sleep, 0.2))
+        assert waiting.spent < 0.1
+        used = [seats._queue._usage.of(f" {payer.lane.name}") for payer in (GREEDY, OTHER)]
+        assert used == pytest.approx([0.1, 0.0], abs=0.05), "a turn is not lost by waiting"
 
     asyncio.run(tried())
 

@@ -33,11 +33,12 @@ def assessed(**changes: object) -> AssessedAnswer:
 
 def test_the_first_answer_to_a_question_stays(engine: Engine) -> None:
     store(engine, [assessed(number=2), assessed(outcome="wrong"), assessed(outcome="right")])
-    store(engine, [assessed(draw=8), assessed(assessment="placement"), assessed(learner="m")])
+    store(engine, [assessed(draw=8), assessed(assessment="placement"), assessed(learner="m", number=3)])
     with open_session(engine) as session:
         found = assessed_in(session, "l", "final", 7)
         assert [(one.number, one.outcome) for one in found] == [(1, "wrong"), (2, "right")]
         assert [one.draw for one in assessed_by(session, "l", "final")] == [8, 7, 7]
+        assert [one.draw for one in assessed_by(session, "l", "placement")] == [7]
 
 
 @each("wrong", [{"number": 0}, {"number": 101}, {"outcome": "half"}, {"draw": -1}, {"learner": ""}])
@@ -55,6 +56,14 @@ def test_known_chapters_are_replaced_as_a_whole(engine: Engine) -> None:
         mark_known(session, "l", [])
         assert known_chapters(session, "l") == frozenset()
         assert known_chapters(session, "m") == {"a"}
+
+
+def test_known_chapters_are_there_for_the_next_request(engine: Engine) -> None:
+    for chapters in (["a"], ["a", "b"]):
+        with open_session(engine) as session:
+            mark_known(session, "l", chapters)
+        with open_session(engine) as session:
+            assert known_chapters(session, "l") == set(chapters)
 
 
 def enter_schedule(session: Session, learner: str) -> None:
@@ -86,11 +95,11 @@ def test_a_file_is_merged_once_and_brings_no_place_on_a_board(engine: Engine) ->
 
 def test_a_person_claims_what_a_browser_did(engine: Engine) -> None:
     store(engine, [assessed(learner="browser"), assessed(learner="browser", number=2)])
-    store(engine, [assessed(outcome="wrong")])
+    store(engine, [assessed(outcome="wrong"), assessed(draw=8, number=2), assessed(assessment="placement", number=2)])
     with open_session(engine) as session:
         mark_known(session, "browser", ["memory"])
         enter_schedule(session, "browser")
         assert claim_rows(session, "browser", "l") == 3
         own = collect_everything(session, "l")
-        assert [len(own[name]) for name in LISTS] == [2, 1, 1]
+        assert [len(own[name]) for name in LISTS] == [4, 1, 1]
         assert [one.outcome for one in assessed_in(session, "l", "final", 7)] == ["wrong", "right"]

@@ -125,6 +125,22 @@ def test_the_past_after_an_answer_is_what_is_read_after_it(engine: Engine, *, co
             after = shown
 
 
+def test_the_past_after_several_answers_and_reveals() -> None:
+    past = ExerciseHistory(seen=RevealedParts(2, solution=False))
+    assert past.after_reveal(1).seen == RevealedParts(2, solution=False), "an earlier hint again"
+    assert past.after_reveal(0).after_reveal(3).seen == RevealedParts(3, solution=True)
+    for number in range(7):
+        past = past.after_answer(attempt(answer=str(number), seed=number, correct=number == 1))
+    assert ([one.answer for one in past.last.shown], past.last.right) == (list("65432"), frozenset({1}))
+    assert (past.has_solved("a/b", 1), past.has_solved("a/b", 2)) == (True, False)
+    hidden = replace(past, veil=frozenset({("a/b", None)}))
+    assert not hidden.has_solved("a/b", 1)
+    assert hidden.after_answer(attempt(correct=True)).known == past.known
+    for given, solved, unaided in (({}, True, True), ({"hints": 1}, True, False), ({"revealed": True}, False, False)):
+        after = ExerciseHistory().after_answer(attempt(correct=True, **given)).known["a/b"]
+        assert (after.tried, after.solved, after.unaided) == (1, solved, unaided)
+
+
 def test_a_class_that_asks_at_once_is_read_by_as_many_queries_as_one_student(engine: Engine) -> None:
     those, asked = two_at(engine), []
     event.listen(engine, "before_cursor_execute", lambda *call: asked.append(call[2]))

@@ -7,14 +7,17 @@ from sqlmodel import col, select
 
 from app.classes.people.classes import number_of
 from app.classes.people.persons import new_person
+from app.server.db.assessments import mark_known
 from app.server.db.idle import delete_idle, tidy_idle_learners
 from app.server.db.learner_cookie import new_learner
 from app.server.db.measurements import MeasurementRow, save_measurement
 from app.server.db.people import SessionRow
 from app.server.db.session import open_session, open_writing_session
-from app.server.db.tables import AttemptRow, RevealRow, now
+from app.server.db.tables import AttemptRow, BoardRow, LabRunRow, RevealRow, now
 from app.server.db.writer import store
-from tests.db.test_persons import work_of
+from tests.db.queue import run
+from tests.db.test_assessments import assessed
+from tests.db.test_persons import store_guess, work_of
 from tests.db.test_rows import NOON, attempt
 
 DAYS = timedelta(days=1)
@@ -64,6 +67,26 @@ def test_every_table_of_a_learner_is_looked_at(engine: Engine) -> None:
     assert delete_idle(engine, NOON - DAYS) == 0
     assert delete_idle(engine, later) == 1
     assert left(engine) == set()
+
+
+def test_whatever_was_stored_last_keeps_the_rest(engine: Engine) -> None:
+    old = NOON - 400 * DAYS
+    each_one = [new_learner() for _ in range(8)]
+    store(engine, [attempt(learner=one, at=old) for one in each_one])
+    shows, predicts, guesses, measures, saves, is_placed, knows, plays = each_one
+    _, reveal, _ = work_of(shows, "1")
+    _, _, prediction = work_of(predicts, "1")
+    store(engine, [reveal, prediction, assessed(learner=is_placed)])
+    store_guess(engine, guesses, "1")
+    assert save_measurement(engine, measured(saves, 0))
+    with open_session(engine) as session:
+        mark_known(session, knows, ["memory"])
+        session.add_all([run(learner=measures), BoardRow(learner=plays, exercise="p/e", time=1, memory=1)])
+        session.commit()
+    assert delete_idle(engine, NOON - DAYS) == 0
+    assert delete_idle(engine, now() + DAYS) == len(each_one)
+    with open_session(engine) as session:
+        assert not session.exec(select(LabRunRow)).all()
 
 
 def test_thousands_leave_in_parts(engine: Engine) -> None:

@@ -3,15 +3,22 @@
 from concurrent.futures import ThreadPoolExecutor
 from datetime import date, timedelta, timezone
 
+import pytest
 from sqlalchemy import Engine
 
-from app.server.db.personal import collect_everything, merge
+from app.core.errors import InputError
+from app.server.db.lab_runs import SENT, SENT_LIMIT, keep_sent
+from app.server.db.measurements import MOST as MOST_MEASUREMENTS
+from app.server.db.measurements import MeasurementRow
+from app.server.db.personal import MOST, collect_everything, merge
 from app.server.db.records import MergeResult, PersonalRows
+from app.server.db.run_state import RunState
 from app.server.db.session import open_session
 from app.server.db.stored_records import StoredRecords
 from app.server.db.tables import Attempt, DailyGuess, Prediction, Reveal
 from app.server.db.writer import store
-from tests.db.test_rows import NOON, attempt
+from tests.db.queue import run
+from tests.db.test_rows import NOON, attempt, saved
 
 THREADS = 4
 
@@ -50,3 +57,43 @@ def test_the_same_file_sent_by_several_at_once_is_taken_once(engine: Engine) -> 
     with open_session(engine) as session:
         stored = collect_everything(session, "l")
     assert [len(stored[name]) for name in ("attempts", "reveals", "predictions", "guesses")] == [300, 1, 1, 1]
+
+
+def only(**rows: object) -> PersonalRows:
+    nothing: dict[str, object] = dict.fromkeys(("attempts", "reveals", "predictions", "guesses", "runs"), [])
+    return PersonalRows(**{**nothing, **rows})  # type: ignore[arg-type]
+
+
+def test_a_file_may_fill_each_limit_and_no_more(engine: Engine) -> None:
+    with open_session(engine) as session:
+        session.add_all(run(state="done") for _ in range(3))  # measured here: they do not count
+        session.commit()
+    keep_sent(engine, run(host=SENT, state="done"))
+    sent = [run(host=SENT, state=RunState.DONE) for _ in range(SENT_LIMIT)]
+    measured = [saved("l", str(number)) for number in range(MOST_MEASUREMENTS + 1)]
+    with pytest.raises(InputError, match="sent runs"):
+        merge(engine, "l", only(runs=sent))
+    with pytest.raises(InputError, match="saved measurements"):
+        merge(engine, "l", only(measurements=measured))
+    with pytest.raises(InputError, match="answers"):
+        merge(engine, "l", only(attempts=many(MOST + 1)))
+    full = only(runs=sent[1:], measurements=measured[1:], attempts=many(MOST))
+    assert merge(engine, "l", full) == MergeResult(SENT_LIMIT - 1 + MOST_MEASUREMENTS + MOST, 0)
+    assert merge(engine, "l", only(attempts=many(2), runs=sent[2:], measurements=measured[2:])).added == 0
+    assert merge(engine, "l", personal()).added == 3, "what has no limit, where there is no room for answers"
+
+
+def test_a_name_that_is_someone_elses_is_left_to_them(engine: Engine) -> None:
+    mine = MeasurementRow(name="n", learner="l", title="mine", report="{}")
+    assert merge(engine, "m", only(measurements=[saved("m", "n")])) == MergeResult(1, 0)
+    assert merge(engine, "l", only(measurements=[mine])) == MergeResult(0, 1)
+
+
+def test_an_export_has_neither_places_nor_names_of_learners(engine: Engine) -> None:
+    store(engine, [attempt()])
+    with open_session(engine) as session:
+        found = collect_everything(session, "l")["attempts"]
+    assert not isinstance(found, str)
+    (row,) = found
+    assert not {"id", "learner", "carried"} & row.keys()
+    assert row["at"] == "2026-03-01T12:00:00Z"

@@ -39,27 +39,40 @@ def work_of(learner: str, answer: str) -> list[NewRow]:
 
 
 def store_guess(engine: Engine, learner: str, answer: str) -> None:
-    guess = DailyGuess(learner=learner, day=NOON.date(), question="q", answer=answer, value=1.0)
+    guess = DailyGuess(learner=learner, day=NOON.date(), question="q", answer=answer, value=1.0, at=NOON)
     assert merge(engine, learner, guesses_alone([guess])).added == 1
 
 
 def test_a_claim_moves_what_the_person_does_not_have(engine: Engine) -> None:
     anonymous, person = new_learner(), new_learner()
     other: NewRow = Reveal(learner=anonymous, exercise="t/e", seed=0, number=2)
-    rows = [*work_of(anonymous, "theirs"), other, *work_of(person, "mine")]
+    late = NOON + timedelta(days=400)
+    rows = [*work_of(anonymous, "theirs"), other, *work_of(person, "mine"), attempt(learner=anonymous, at=late)]
     assert store(engine, rows) == [None] * len(rows)
     store_guess(engine, anonymous, "theirs")
     store_guess(engine, person, "mine")
     with open_writing_session(engine) as session:
         found = find_unclaimed(session, anonymous)
         assert found is not None
-        assert (found.answers, found.guesses) == (1, 1)
-        assert claim_rows(session, anonymous, person) == 2
+        assert (found.answers, found.guesses, found.last) == (2, 1, late)
+        assert claim_rows(session, anonymous, person) == 3
+        again = find_unclaimed(session, anonymous)
+        assert again is not None
+        assert (again.answers, again.guesses, again.last) == (0, 1, NOON)
+        assert (find_unclaimed(session, ""), find_unclaimed(session, new_learner())) == (None, None)
     with open_session(engine) as session:
         own, left = collect_everything(session, person), collect_everything(session, anonymous)
-        assert [len(own[name]) for name in PERSONAL] == [2, 2, 1, 1, 0, 0]
+        assert [len(own[name]) for name in PERSONAL] == [3, 2, 1, 1, 0, 0]
         assert [len(left[name]) for name in PERSONAL] == [0, 1, 1, 1, 0, 0]
         assert "theirs" not in str(own["predictions"]) + str(own["guesses"])
+
+
+def test_a_claim_of_more_rows_than_a_statement_takes_moves_each(engine: Engine) -> None:
+    rows = [attempt(learner="browser", seed=seed) for seed in range(1_001)]
+    store(engine, rows)
+    with open_writing_session(engine) as session:
+        assert claim_rows(session, "browser", "person") == len(rows)
+        assert find_unclaimed(session, "browser") is None
 
 
 def test_many_join_at_once_and_every_code_is_of_one(engine: Engine) -> None:

@@ -7,16 +7,20 @@ from sqlalchemy import Engine, func, select, update
 from sqlmodel import col
 
 from app.server.db.lab_runs import (
+    REPORT_LIMIT,
     Progress,
     QueueFullError,
     adopt,
     ahead_of,
     claim_run,
+    counted_runs,
     enqueue,
     finished_runs,
     keep_sent,
     lab_run,
+    queue_share,
     record_progress,
+    report_text,
     request_cancel,
 )
 from app.server.db.run_state import RunState
@@ -150,3 +154,70 @@ def test_runs_that_are_sent_in_are_limited(engine: Engine) -> None:
         keep_sent(engine, run(host="sent in", state="done"))
     with open_session(engine) as session:
         assert len(finished_runs(session, "ring-bytes")) == 50
+    keep_sent(engine, run(host="sent in", state="done", learner="other"))
+
+
+def test_what_was_measured_here_takes_no_place_of_what_is_sent_in(engine: Engine) -> None:
+    with open_session(engine) as session:
+        session.add_all(run(state="done") for _ in range(50))
+        session.commit()
+    keep_sent(engine, run(host="sent in", state="done"))
+
+
+def test_the_queue_of_another_machine_is_another_queue(engine: Engine) -> None:
+    for n in range(2):
+        enqueue(engine, run(learner=f"l{n}", host="there", pool="there:cpu"), most=2)
+    assert claim_run(engine, "here", "a") is None
+    enqueue(engine, run(), most=1)
+    assert claim_run(engine, "here", "a")
+
+
+def test_a_queue_of_one_has_a_place_for_every_address() -> None:
+    assert [queue_share(most) for most in (1, 2, 3, 4)] == [1, 1, 1, 2]
+
+
+def test_no_server_adopts_its_own_run_or_one_with_news(engine: Engine) -> None:
+    row = run()
+    name = row.name
+    enqueue(engine, row, most=9)
+    claim_run(engine, "here", "a")
+
+    def grow_silent() -> None:
+        with engine.begin() as connection:
+            connection.execute(update(LabRunRow).values(beat=now() - timedelta(seconds=11)))
+
+    grow_silent()
+    assert not adopt(engine, "here", "a", silent=10), "it would follow it twice"
+    for news in (None, Progress(says="halfway")):
+        grow_silent()
+        record_progress(engine, name, "a", news)
+        assert not adopt(engine, "here", "b", silent=10)
+
+
+def test_runs_are_listed_and_counted_once_they_are_done(engine: Engine) -> None:
+    rows = [
+        run(host="sent in", state="done"), run(state="done", learner="m"), run(state="failed"), run(), run(state="done"),
+        run(lab="alpha-beta", state="done"),
+    ]  # fmt: skip
+    names = [row.name for row in rows]
+    with open_session(engine) as session:
+        session.add_all(rows)
+        session.commit()
+        listed = [row.name for row in finished_runs(session, "ring-bytes")]
+        assert listed == [names[4], names[1], names[0]], "the newest first, and those of other machines last"
+        assert counted_runs(session) == {"ring-bytes": 3, "alpha-beta": 1}
+        assert counted_runs(session, "m") == {"ring-bytes": 1}
+
+
+def test_a_state_is_stored_as_it_was_at_first_and_spelled_as_people_do() -> None:
+    assert [RunState.CANCELED.value, RunState.CANCELED.word, RunState.DONE.word] == ["cancelled", "canceled", "done"]
+
+
+def test_a_report_of_the_largest_length_is_read(engine: Engine) -> None:
+    longest, longer = run(report="x" * REPORT_LIMIT), run(report="x" * (REPORT_LIMIT + 1))
+    names = [longest.name, longer.name]
+    with open_session(engine) as session:
+        session.add_all([longest, longer])
+        session.commit()
+    assert [len(report_text(engine, name)) for name in names] == [REPORT_LIMIT, 0]
+    assert report_text(engine, "no run") == ""

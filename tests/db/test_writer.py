@@ -44,6 +44,13 @@ def test_rows_are_stored_in_order(engine: Engine) -> None:
     assert answers(engine) == texts
 
 
+def test_a_commit_is_on_the_disk_and_the_file_is_its_owners(engine: Engine, tmp_path: Path) -> None:
+    with engine.connect() as connection:
+        found = [connection.exec_driver_sql(f"PRAGMA {name}").scalar() for name in ("synchronous", "foreign_keys")]
+    assert found == [2, 1]
+    assert (tmp_path / "wallclock.db").stat().st_mode & 0o777 == 0o600
+
+
 def test_rows_that_arrive_together_share_a_commit(engine: Engine) -> None:
     async def put(writer: Writer, turns: int) -> None:
         for _ in range(turns):

@@ -17,8 +17,10 @@ from fastapi.testclient import TestClient
 
 from app.__main__ import main
 from app.client import CheckError, check
+from app.core.errors import InputError
 from app.core.folders import ROOT
 from app.course.content.catalog import Catalog
+from app.site.grading.kits import ANSWERS_LIMIT, GradedQuestion, QuestionSheet, gradescope, prairielearn, sheet_lines
 from tests.each import each
 
 RING, SENT = "collectives/ring-all-reduce-time", "collectives/bytes-sent-by-a-ring"
@@ -117,6 +119,22 @@ def test_a_wrong_sheet_is_refused(sheet: Path, text: str, says: str, capsys: pyt
     sheet.with_name("answers.json").write_text("{}", encoding="utf-8")
     assert main(["grade", str(sheet.with_name("answers.json")), "--sheet", str(sheet)]) != 0
     assert says in capsys.readouterr().err
+
+
+def test_a_share_of_the_points_is_no_pass() -> None:
+    graded = [GradedQuestion(name="a", points=1.5, of=3.0, says=""), GradedQuestion(name="b", points=2, of=2, says="")]
+    tests = gradescope(graded)["tests"]
+    assert isinstance(tests, list)
+    half, whole = tests
+    assert (half["status"], whole["status"]) == ("failed", "passed")
+    assert prairielearn(graded)["score"] == pytest.approx(0.7)
+
+
+def test_the_largest_file_of_a_student_is_read(sheet: Path, catalog: Catalog) -> None:
+    asked = QuestionSheet.read(sheet, catalog)
+    assert list(sheet_lines(asked, b" " * (ANSWERS_LIMIT - 2) + b"{}", "a.json")) == []
+    with pytest.raises(InputError, match="more than 1 MiB"):
+        list(sheet_lines(asked, b" " * (ANSWERS_LIMIT - 1) + b"{}", "a.json"))
 
 
 def test_lines_without_a_sheet_are_worth_a_point_each(tmp_path: Path, catalog: Catalog) -> None:

@@ -11,7 +11,7 @@ from app.labs.machines.machine import MachineFacts, describe_machine
 from app.labs.results.analysis import shipped_runs
 from app.labs.results.report import Report
 from app.labs.spec import lab_called, read_job
-from app.site.labs.upload import read_sent
+from app.site.labs.upload import FILE_LIMIT, MOST_RUNS, read_sent, read_sent_file
 from app.site.web.labs.predictions import machine_of
 from tests.each import each
 from tests.labs.gpus import H100, TOPOLOGY, machine
@@ -122,3 +122,30 @@ def test_one_impossible_sample_is_enough() -> None:
 def test_every_recorded_run_is_possible() -> None:
     for report in shipped_runs():
         assert read_sent(report.as_json()).measures
+
+
+def test_a_file_has_runs_up_to_its_limits_and_names_the_one_that_is_wrong() -> None:
+    line = json.dumps(json.loads(quiet_run("all-reduce").as_json()))
+    assert len(read_sent_file("\n\n".join([line] * MOST_RUNS))) == MOST_RUNS
+    with pytest.raises(InputError, match="has 21 runs, but 20 are the limit"):
+        read_sent_file("\n".join([line] * (MOST_RUNS + 1)))
+    with pytest.raises(InputError, match="run 2 of 3: this is not a run"):
+        read_sent_file(f"{line}\n{{}}\n{line}")
+    room = " " * (FILE_LIMIT - len(line))
+    assert read_sent_file(f"{line[:-1]}{room}}}")
+    with pytest.raises(InputError, match="larger than 256 KiB"):
+        read_sent_file(f"{line[:-1]}{room} }}")
+
+
+def test_a_run_is_of_its_own_command() -> None:
+    plain = json.loads(quiet_run("all-reduce").as_json())
+    ranks = plain["ranks"]
+    for change, says in (
+        ({"ranks": ranks - 1}, f"had {ranks - 1} ranks, but its command has {ranks}"),
+        ({"ranks": ranks + 1}, f"had {ranks + 1} ranks, but its command has {ranks}"),
+        ({"command": f"{plain['command']} --sizes 1MB"}, "does not run"),
+        ({"measures": [{**plain["measures"][0], "name": "speed"}]}, "no measure called 'speed'"),
+        ({"measures": [{**plain["measures"][0], "where": {}}]}, "lacks its size"),
+    ):
+        with pytest.raises(InputError, match=says):
+            read_sent(json.dumps({**plain, **change}))

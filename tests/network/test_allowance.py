@@ -2,6 +2,7 @@ import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -188,6 +189,22 @@ def test_each_allowance_counts_apart(clock: Clock) -> None:
     one, other = (Allowance(1, 60, clock, table=table, name=name) for name in ("one", "other"))
     assert (one.wait("a"), other.wait("a")) == (0, 0)
     assert one.wait("a") > 0
+
+
+def test_every_limit_is_of_its_own_setting_and_period() -> None:
+    settings = Settings(answers_allowed=2, runs_allowed=3, sent_runs_allowed=4, processor_allowed=5, storage_allowed=6)
+    minute, hour, day = 60, 3_600, 86_400
+    limits = {
+        "answers": (2, minute), "runs": (3, hour), "sent_runs": (4, hour), "processor": (5, minute),
+        "ways_in": (5, minute), "files": (5, minute), "storage": (6, day), "wrong_codes": (10, minute),
+        "wrong_codes_of_class": (100, hour), "own_wrong_codes": (2_000, 30 * day), "sign_ins": (1_000, minute),
+    }  # fmt: skip
+    made = Allowances.of(settings)
+    assert limits.keys() == {one.name for one in fields(made)}
+    for name, (most, period) in limits.items():
+        allowance: Allowance = getattr(made, name)
+        assert allowance.wait("a", most) == 0, name
+        assert allowance.blocked("a", 1) == pytest.approx(period / most, rel=0.01, abs=0.05), name
 
 
 def test_an_allowance_costs_next_to_nothing() -> None:

@@ -17,10 +17,13 @@ from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import Scope
 
 from app.main import create_app
+from app.server.aside.payer import Payer
 from app.server.config import Settings
 from app.server.db.session import unavailable_error
+from app.server.network.allowance import Allowance, Budget
 from app.server.network.door import Door, LimitedBody, Rules, _inside
 from app.server.network.response_policy import MOST, PageLimit, keep_opener, let_frame, let_post, redirect_beyond
 from app.server.network.watch import Lines
@@ -241,6 +244,32 @@ def test_a_name_that_is_not_the_server_s_is_refused_before_anything_is_done() ->
     assert (answer.status_code, "WALLCLOCK_HOSTS" in answer.text) == (421, True)
 
 
+def test_what_is_free_is_handled_whatever_the_budget_and_the_database_say() -> None:
+    inside = Starlette(routes=[Route("/", lambda request: Response("page"))])
+
+    async def ruin(_: Scope) -> Payer:
+        raise HTTPException(429)
+
+    async def outage() -> None:
+        raise HTTPException(503)
+
+    for status, rules in ((429, {"budget": Budget(Allowance(1, 60), ruin)}), (503, {"ready": outage})):
+        assert through(inside, **rules).status_code == status
+        assert through(inside, free=("/other",), **rules).status_code == status
+        assert through(inside, free=("/",), **rules).text == "page"
+
+
+def test_the_page_that_refuses_a_head_reads_none_of_its_cookies() -> None:
+    async def cookies(request: Request, error: Exception) -> Response:
+        return Response(request.headers.get("cookie", "none"), getattr(error, "status_code", 500))
+
+    inside = Starlette(routes=[Route("/", lambda request: Response("page"))])
+    made = Rules(owns=bool, respond=cookies, body_limit=1, streamed=())
+    with TestClient(Door(inside, made)) as client:
+        answers = [client.get("/", headers={"cookie": "a" * size}) for size in (4_096, 4_097)]
+    assert [(answer.status_code, answer.text) for answer in answers] == [(200, "page"), (431, "none")]
+
+
 def test_pages_may_be_in_frames_of_ours_where_they_are() -> None:
     inside = Starlette(routes=[Route("/", lambda request: Response("page"))])
     for framed, frames in ((True, "'self'"), (False, "'none'")):
@@ -251,8 +280,10 @@ def test_pages_may_be_in_frames_of_ours_where_they_are() -> None:
         let_frame(request, ["https://lms.example/course", "https://LMS.example:8443"])
         return Response()
 
-    policy = through(Starlette(routes=[Route("/", framed_elsewhere)]), framed=True).headers["content-security-policy"]
+    shown = through(Starlette(routes=[Route("/", framed_elsewhere)]), framed=True).headers
+    policy = shown["content-security-policy"]
     assert "; frame-src 'self'; frame-ancestors https://lms.example https://lms.example:8443; " in policy
+    assert shown["cross-origin-opener-policy"] == "same-origin", "to be in a frame is not to reach an opener"
     program = through(inside, owns=lambda path: True).headers["content-security-policy"]
     assert program == "default-src 'none'; frame-ancestors 'none'; base-uri 'none'"
 

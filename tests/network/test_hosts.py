@@ -1,4 +1,4 @@
-"""The names by which a browser may ask for a server: none that another site can have."""
+"""The head of a request: the names by which a browser may ask, and its size."""
 
 import socket
 from collections.abc import Iterator
@@ -6,10 +6,11 @@ from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
+from starlette.exceptions import HTTPException
 
 from app.main import create_app
 from app.server.config import Settings
-from app.server.network.head import Hosts
+from app.server.network.head import HEADERS, Hosts, check_head
 from tests.client import Client
 from tests.each import each
 
@@ -89,3 +90,23 @@ def test_a_page_that_rebinds_its_name_reads_nothing_and_starts_nothing(laptop: T
         assert "WALLCLOCK_HOSTS" in answer.text
     assert laptop.get("/readyz", headers=evil).status_code == 200
     assert laptop.get("/", headers={"Host": "127.0.0.1:8000"}).status_code == 200
+
+
+def refusal(path: str = "/", query: bytes = b"", **headers: str) -> int:
+    """The status with which a head is refused; 0 if it is not."""
+    raw = [(name.replace("_", "-").encode(), value.encode()) for name, value in headers.items()]
+    try:
+        check_head({"path": path, "query_string": query, "headers": raw})
+    except HTTPException as error:
+        return error.status_code
+    return 0
+
+
+def test_a_head_is_read_up_to_its_limits() -> None:
+    assert [refusal("/" + "a" * 5_000, b"b" * size) for size in (3_191, 3_192)] == [0, 414]
+    assert [refusal(cookie="a" * size) for size in (4_096, 4_097)] == [0, 431]
+    assert [refusal(x="a" * size) for size in (HEADERS - 1, HEADERS)] == [0, 431]
+    assert [refusal(x="a" * 9_000, y="a" * size) for size in (HEADERS - 9_002, HEADERS - 9_001)] == [0, 431]
+    assert [refusal("/\0"), refusal(query=b"a=%00"), refusal(query=b"a=%01")] == [404, 400, 0]
+    kinds = ("text/plain; charset=hex", "multipart/form-data; charset='UTF-8'", "Multipart/form-data; charset=hex")
+    assert [refusal(content_type=kind) for kind in kinds] == [0, 0, 415]

@@ -1,10 +1,15 @@
 """The form of a chapter's numbers, how a choice is kept, and what the links carry."""
 
 import re
+from datetime import timedelta
 
 from fastapi.testclient import TestClient
 
 from app.course.content.catalog import Catalog
+from app.server.db.history import Effort, Standing
+from app.site.web.course.chapter import ChapterWork, chapter_page, opening_views, unplaced_figures
+from app.site.web.standing.view import LearnerHistory
+from tests.db.test_rows import NOON, attempt
 
 CHAPTER = "/chapters/your-cluster"
 FIRST = "/exercises/your-cluster/flops-that-it-buys"
@@ -25,6 +30,11 @@ def test_a_choice_is_carried_by_links_and_kept(client: TestClient, catalog: Cata
     assert f'href="{FIRST}?seed={seed}"' in client.get(CHAPTER).text
     kept = client.get(FIRST)
     assert (kept.status_code, kept.headers["location"]) == (303, f"{FIRST}?seed={seed}")
+    other = (
+        client.get(CHAPTER, params={**OWN, "gpus": "64"}).headers["location"].partition("seed=")[2].partition("#")[0]
+    )
+    assert f'href="{FIRST}?seed={seed}"' in client.get(f"{CHAPTER}?seed={seed}").text, "the address goes first"
+    assert f'href="{FIRST}?seed={other}"' in client.get(CHAPTER).text
     exercise = client.get(f"{FIRST}?seed={seed}").text
     assert "128 H200 SXM" in exercise
     assert f"/exercises/your-cluster/derive-the-size?seed={seed}" in exercise
@@ -69,3 +79,27 @@ def test_programs_ask_for_the_seed_of_a_choice(client: TestClient, token: str, c
     assert checked.get("verdict") == "correct", checked
     assert client.get(address, params={"gpus": "9"}).status_code == 422
     assert client.get("/api/v1/chapters/nothing/parameters").status_code == 404
+
+
+def test_the_last_right_answer_knows_the_choice() -> None:
+    answers = {f"a/{seed}": attempt(seed=seed, at=NOON + timedelta(hours=at)) for seed, at in ((1, 2), (2, 3), (3, 1))}
+    assert (ChapterWork(answers).last_seed, ChapterWork().last_seed) == (2, 0)
+
+
+def test_what_one_has_computed_is_told_once_the_path_is_finished(catalog: Catalog) -> None:
+    topic = catalog.topic("your-cluster")
+    first, last = topic.path[0], topic.path[-1]
+    work = ChapterWork({first.id: attempt(exercise=first.id, seed=3, at=NOON)}, {first.id: Effort(4, 2, 130.0)})
+    solved = {one.id: Standing(1, True) for one in topic.path}
+    for known, count in ((solved, 1), ({**solved, last.id: Standing(1)}, 0)):
+        page = chapter_page(catalog, topic, LearnerHistory(known), work, NOON.date(), choice=None, seed=3, typed={})
+        assert len(page.results) == count
+        for one in page.results:
+            assert (one.href, one.answers, one.right, one.time) == (f"{FIRST}?seed=3", 4, 2, "2 min")
+
+
+def test_every_figure_of_a_chapter_has_one_place(catalog: Catalog) -> None:
+    for topic in catalog.topics:
+        inside = [part for part in opening_views(topic, {}) if part.figure]
+        page = chapter_page(catalog, topic, LearnerHistory(), ChapterWork(), NOON.date(), choice=None, seed=0, typed={})
+        assert len(inside) + len(unplaced_figures(topic)) + (page.side is not None) == len(topic.figures), topic.id

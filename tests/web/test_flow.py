@@ -11,6 +11,9 @@ from fastapi.testclient import TestClient
 from app.course.content.catalog import Catalog, Topic
 from app.course.kinds import Exercise
 from app.server.db.learner_cookie import new_learner, sign
+from app.server.db.personal import collect_everything
+from app.server.db.session import open_session
+from app.server.db.stored_records import StoredRecords
 from app.server.db.tables import Attempt, now
 from app.server.db.writer import store
 from app.site import Site
@@ -261,6 +264,23 @@ def test_a_right_answer_after_the_solution_says_that_it_does_not_count(client: T
     other = client.post(f"/exercises/{RING}?seed=5", data=answer).text
     assert "does not count" not in words(other).partition("Your last answers")[0]
     assert buttons(other)[0].startswith("Continue")
+
+
+def test_an_answer_is_stored_with_the_hints_that_were_seen_before(
+    client: TestClient, site: Site, catalog: Catalog
+) -> None:
+    learner = new_learner()
+    client.cookies.set(COOKIE, sign(learner, site.secret))
+    hints = len(catalog.exercise(RING).hints)
+    for _ in range(hints + 1):
+        client.post(f"/exercises/{RING}", data={"action": "hint"})
+    for action in ("check", "solution", "check"):
+        client.post(f"/exercises/{RING}", data={"action": action, "answer": "70 ms"})
+    with open_session(site.engine) as session:
+        stored = StoredRecords(session, learner).latest_attempts()
+        shown = collect_everything(session, learner)["reveals"]
+    assert [(one.hints, one.revealed) for one in stored] == [(hints, True), (hints, False)]
+    assert [row["number"] for row in shown if isinstance(row, dict)] == [*range(1, hints + 1), 0]
 
 
 def test_two_wrong_answers_without_a_diagnosis_offer_a_hint(client: TestClient) -> None:

@@ -2,6 +2,7 @@
 
 from fastapi.testclient import TestClient
 
+from app.course.content.catalog import Catalog
 from app.site.web.frame.assets import asset_url
 from app.site.web.frame.static import FORMER
 from tests.each import each
@@ -30,6 +31,14 @@ def test_an_address_that_is_gone_leads_to_a_page(client: TestClient, address: st
     answer = client.get(address, follow_redirects=False)
     assert (answer.status_code, answer.headers["location"]) == (308, LED[address])
     assert client.get(LED[address], follow_redirects=False).status_code == 200
+
+
+def test_a_chapter_that_has_become_part_of_another_leads_there(client: TestClient, catalog: Catalog) -> None:
+    joined = {name: topic.id for topic in catalog.topics for name in topic.folders if name != topic.id}
+    assert joined["kernels"] == "hardware"
+    for name, topic in joined.items():
+        answer = client.get(f"/chapters/{name}", follow_redirects=False)
+        assert (answer.status_code, answer.headers["location"]) == (308, f"/chapters/{topic}")
 
 
 def test_every_address_that_is_gone_is_tried(client: TestClient) -> None:

@@ -79,6 +79,12 @@ def test_a_choice_is_kept_and_goes_first(client: TestClient) -> None:
     assert lang(client.get("/", headers=GERMAN).text) == "en"
 
 
+def test_a_choice_is_known_in_whichever_header_of_cookies_it_is(client: TestClient) -> None:
+    chosen, other = ("Cookie", "language=de"), ("Cookie", "a=b")
+    for cookies in ([chosen, other], [other, chosen], [chosen, ("Cookie", "language=zh")]):
+        assert client.get("/", headers=cookies).headers["content-language"] == "de"
+
+
 def test_a_language_in_the_address_stays_for_the_visit(client: TestClient) -> None:
     page = client.get("/?lang=de", headers={"Accept-Language": "en"})
     assert "max-age" not in page.headers["set-cookie"].lower()

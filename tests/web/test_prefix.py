@@ -7,12 +7,16 @@ from urllib.parse import urljoin, urlsplit
 
 import pytest
 from fastapi.testclient import TestClient
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
 
 from app.classes.federation.lti.tool import _description, tool_address
 from app.main import create_app
 from app.server.config import Settings
 from app.server.config.visits import prefix_of
-from app.server.network.prefix import prefix_addresses
+from app.server.network.prefix import Prefix, prefix_addresses
 from app.site.web.frame.assets import assets
 from tests.client import Client
 from tests.pages import EVERY, PAGES
@@ -185,3 +189,15 @@ def test_search_engines_find_the_public_addresses(client: TestClient) -> None:
     page = client.get(f"{PREFIX}{EXERCISE}?seed=7").text
     assert f'rel="canonical" href="{URL}{EXERCISE}"' in page
     assert f'itemprop="url" href="{URL}{EXERCISE}"' in page
+
+
+def test_a_whole_prefix_is_taken_off_and_put_on_addresses_of_this_site_alone() -> None:
+    async def page(request: Request) -> Response:
+        return Response(request.url.path, headers={"location": request.query_params.get("to", "/labs")})
+
+    inside = Starlette(routes=[Route("/{rest:path}", page)])
+    with TestClient(Prefix(inside, "/wallclock"), follow_redirects=False) as client:
+        asked = ("/wallclock/labs", "/labs", "/wallclocks/a", "/wallclock/wallclock/a")
+        assert [client.get(path).text for path in asked] == ["/labs", "/labs", "/wallclocks/a", "/wallclock/a"]
+        assert client.get("/wallclock/").headers["location"] == "/wallclock/labs"
+        assert client.get("/?to=https://idp.example/a").headers["location"] == "https://idp.example/a"

@@ -5,22 +5,30 @@ import json
 import re
 from collections.abc import Callable
 from contextlib import suppress
-from datetime import UTC, datetime, timedelta
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
 from html import unescape
 
 import pytest
 from fastapi.testclient import TestClient
 
+from app.classes.people.policy import Policy
 from app.core.errors import AnswerError
 from app.course.content.catalog import Catalog
 from app.course.kinds import Answer, Exercise
+from app.course.learning import Memory
+from app.server.db.history import Effort, PastAnswer, Standing
 from app.server.db.learner_cookie import new_learner, sign
 from app.server.db.tables import Attempt, now
 from app.server.db.writer import store
 from app.site import Site
 from app.site.web.exercise.views import view_of
 from app.site.web.frame.visitor import COOKIE
+from app.site.web.progress.page import ProgressRecord, progress_page, wrong_ideas
+from app.site.web.standing.records import open_records, veil_of
+from app.site.web.standing.view import LearnerHistory
 from tests.each import each
+from tests.people.school import School
 
 RING = "collectives/ring-all-reduce-time"
 Stored = Callable[..., None]
@@ -125,6 +133,82 @@ def test_answers_to_what_is_no_longer_in_the_course_stay_listed(client: TestClie
     page = client.get("/progress").text
     assert "gone/for-good: 42" in words(page)
     assert "/exercises/gone" not in page
+
+
+def test_nothing_is_told_of_a_verdict_that_an_assignment_hides(client: TestClient, site: Site) -> None:
+    school = School(site)
+    person = school.student(client)
+    school.assign(Policy(due=now() + timedelta(days=1), show_points=False), [RING])
+    assert "Wrong ideas" not in client.get("/progress").text  # from now on, this browser is known
+    ((_, seed),) = veil_of(site, person.learner)
+    row = Attempt(
+        learner=person.learner, exercise=RING, seed=seed or 0, answer="70 ms", correct=True, score=1.0,
+        digest="", drawn="{}",
+    )  # fmt: skip
+    store(site.engine, [row])
+    with open_records(site, person.learner) as records:
+        assert not records.standings()
+    page = words(client.get("/progress").text)
+    assert "70 ms" not in page
+
+
+UNTRIED = ProgressRecord()
+TODAY = date(2026, 3, 4)  # a Wednesday
+
+
+def test_the_calendar_has_whole_weeks_and_a_shade_for_each_day(catalog: Catalog) -> None:
+    counts = (0, 1, 3, 4, 9, 10)
+    days = {TODAY - timedelta(days=n): count for n, count in enumerate(counts)}
+    page = progress_page(catalog, replace(UNTRIED, days=days), TODAY)
+    shown = [day for week in page.weeks for day in week]
+    assert [day.shade for day in shown[-len(counts) :]] == [3, 2, 2, 1, 1, 0]
+    assert [len(week) for week in page.weeks] == [7] * 25 + [3]
+    assert [shown[0].date.weekday(), shown[-1].date] == [0, TODAY]
+    assert [day.count for day in page.days] == [1, 3, 4, 9, 10], "the latest first, without the empty ones"
+
+
+def test_progress_counts_the_paths_and_the_exercises_beside_them_apart(catalog: Catalog) -> None:
+    topic = catalog.topic("collectives")
+    alone, solved, tried = Standing(1, True, True), Standing(2, True), Standing(1)
+    on = dict(zip((one.id for one in topic.path), (alone, solved, tried, solved), strict=False))
+    beside = dict(zip((one.id for one in topic.extras), (alone, solved, tried), strict=False))
+    page = progress_page(catalog, replace(UNTRIED, past=LearnerHistory({**on, **beside})), TODAY)
+    assert (page.solved, page.unaided, page.tried, page.bonus) == (3, 1, 4, 2)
+    assert page.total == sum(len(topic.path) for topic in catalog.topics)
+    efforts = {RING: Effort(3, 1, 100.0), "memory/stage-1": Effort(2, 2, None)}
+    page = progress_page(catalog, replace(UNTRIED, efforts=efforts), TODAY)
+    assert (page.answers, page.right, page.time) == (5, 3, "1 min")
+
+
+def test_a_review_is_due_from_its_day_on_and_the_next_eight_are_listed(catalog: Catalog) -> None:
+    names = [one.id for one in catalog.exercises[:10]]
+    dates = [TODAY + timedelta(days=n) for n in (5, 0, 1, -1, 9, 8, 7, 6, 4, 3)]
+    memories = {name: Memory(due, TODAY, 0.9) for name, due in zip(names, dates, strict=True)}
+    page = progress_page(catalog, replace(UNTRIED, past=LearnerHistory(memories=memories)), TODAY)
+    assert page.due == 2
+    assert [place.review for place in page.reviews] == sorted(dates)[:8]
+    assert [place.is_due for place in page.reviews] == [True, True] + [False] * 6
+
+
+@each(
+    ("right", "fate"),
+    [((), "open"), ((0,), "open"), ((-1,), "open"), ((1,), "corrected"), ((1, 24), "gone"), ((12,), "gone")],
+)
+def test_an_idea_is_gone_with_a_right_answer_of_a_later_day(
+    catalog: Catalog, right: tuple[int, ...], fate: str
+) -> None:
+    noon = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    exercise = catalog.exercise(RING)
+    mistake = asyncio.run(exercise.grade(0, "35 ms", None)).mistake  # type: ignore[arg-type]
+    wrong = Attempt(
+        learner="l", exercise=RING, seed=0, answer="35 ms", correct=False, score=0.0, digest="",
+        drawn=exercise.draw(0).as_json, at=noon, mistake=mistake,
+    )  # fmt: skip
+    answers = [PastAnswer(RING, noon + timedelta(hours=hours), own=True, unaided=True) for hours in right]
+    (idea,) = wrong_ideas(catalog, [wrong], [*answers, PastAnswer("memory/stage-1", noon + timedelta(9), True, True)])
+    assert (idea.fate, idea.times) == (fate, 1)
+    changed = Attempt.model_validate({**wrong.model_dump(), "drawn": "{}"})
+    assert wrong_ideas(catalog, [changed], []) == ()
 
 
 def test_a_wrong_idea_is_named_until_it_is_gone(client: TestClient, answered: Stored) -> None:

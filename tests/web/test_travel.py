@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from html import unescape
 from typing import Any
@@ -12,16 +13,19 @@ from fastapi.testclient import TestClient
 from httpx2 import Response
 
 from app.labs.results.analysis import shipped_runs
+from app.server.db.assessments import MOST_CHAPTERS
 from app.server.db.lab_runs import SENT
 from app.server.db.learner_cookie import new_learner, sign
+from app.server.db.measurements import REPORT_LIMIT
 from app.server.db.personal import MOST
 from app.server.db.run_state import RunState
 from app.server.db.session import open_writing_session
-from app.server.db.tables import Attempt, LabRunRow, Prediction
+from app.server.db.tables import Attempt, LabRunRow, Prediction, now
 from app.server.db.writer import store
 from app.site import Site
 from app.site.web.frame.visitor import COOKIE
 from app.site.web.progress import FILE_LIMIT
+from app.site.web.progress.file import FileError, ReadFile, day_of, imported_run_name, parse_moment, read_file
 from tests.each import each
 from tests.web.test_faults import failing
 
@@ -207,6 +211,55 @@ def test_a_row_that_is_not_valid_is_named_and_nothing_is_taken(
     assert says in unescape(" ".join(answer.text.split()))
     assert "<script>" not in answer.text
     assert exported(client)["attempts"] == []
+
+
+def of_file(**lists: object) -> ReadFile:
+    return read_file(json.dumps(lists).encode(), "me")
+
+
+def test_a_row_of_a_file_is_its_readers_and_counts_in_no_class() -> None:
+    (row,) = of_file(attempts=[{**ROW, "id": 9, "learner": "another", "carried": False}]).rows.attempts
+    assert (row.learner, row.carried, row.at) == ("me", True, NOON)
+
+
+def test_a_moment_is_between_2020_and_tomorrow() -> None:
+    first, soon = datetime(2020, 1, 1, tzinfo=UTC), now() + timedelta(hours=23)
+    assert [parse_moment(at.isoformat()) for at in (first, soon)] == [first, soon]
+    assert [day_of(at.date().isoformat()) for at in (first, soon)] == [first.date(), soon.date()]
+    for at in (first - timedelta(seconds=1), soon + timedelta(hours=25)):
+        with pytest.raises(ValueError, match=r"\.at is"):
+            parse_moment(at.isoformat())
+        with pytest.raises(ValueError, match=r"\.day is"):
+            day_of(at.date().isoformat())
+
+
+def test_a_file_may_be_as_large_and_have_as_many_rows_as_its_limits_say() -> None:
+    chapters = [{"chapter": f"c{number}", "at": ROW["at"]} for number in range(MOST_CHAPTERS + 1)]
+    assert of_file(known_chapters=chapters[1:]).rows.count == MOST_CHAPTERS
+    with pytest.raises(FileError, match="at most 500 are read"):
+        of_file(known_chapters=chapters)
+    content = b'{"attempts": []}'
+    assert read_file(content.ljust(FILE_LIMIT), "me").rows.count == 0
+    with pytest.raises(FileError, match="larger than 8 MiB"):
+        read_file(content.ljust(FILE_LIMIT + 1), "me")
+
+
+def test_what_cannot_be_shown_here_is_left_and_counted() -> None:
+    wrong = {"name": "0" * 32, "title": "t", "report": "{}", "at": ROW["at"]}
+    others = [{**wrong, "name": "no name"}, {**wrong, "report": " " * (REPORT_LIMIT + 1)}, 3]
+    found = of_file(attempts=[ROW], measurements=[wrong, *others], runs=[{"report": "{}"}, {}])
+    assert (found.rows.count, found.left) == (1, 6)
+
+
+def test_a_run_is_known_again_by_when_and_how_it_was_made() -> None:
+    report = shipped_runs()[0]
+    others = [
+        replace(report, at="2026-01-01T00:00:00+00:00"),
+        replace(report, seconds=1.25),
+        replace(report, backend="x"),
+    ]
+    assert imported_run_name(replace(report, id="another")) == imported_run_name(report)
+    assert len({imported_run_name(one) for one in (report, *others)}) == 4
 
 
 def test_a_missing_field_is_named(client: TestClient) -> None:

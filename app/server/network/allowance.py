@@ -186,8 +186,8 @@ class Allowance:
 
 
 def _owed(full_at: float, now: float, due: float, most: float) -> float:
-    """When a purse is full again that *due* is taken from: not later than *most*, unless it was already."""
-    return min(max(full_at, now) + due, max(full_at, most))
+    """When a purse is full again that *due* is taken from: not later than *most*."""
+    return min(max(full_at, now) + due, most)
 
 
 @dataclass(frozen=True, slots=True)

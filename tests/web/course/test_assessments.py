@@ -113,6 +113,78 @@ def test_an_answer_after_its_solution_was_shown_is_not_right(
     assert outcomes(site, learner, "final", 43) == ["wrong"]
 
 
+def answer_questions(site: Site, learner: str, draw: int, **outcomes: str) -> None:
+    """Answers to a final: by number, an exercise and how it was answered."""
+    rows = [
+        AssessedAnswer(
+            learner=learner, assessment="final", draw=draw, number=int(number[1:]), seed=5,
+            exercise=text.split()[0], outcome=text.split()[1],  # type: ignore[arg-type]
+        )
+        for number, text in outcomes.items()
+    ]  # fmt: skip
+    store(site.engine, rows)
+
+
+def test_a_chapter_is_strong_where_nothing_of_it_was_missed(
+    client: TestClient, site: Site, catalog: Catalog, learner: str
+) -> None:
+    """The questions stay as they were answered, though the course would draw others today."""
+    first, second, third = (f"collectives/{name}" for name in ("ring-all-reduce-time", "bus-bandwidth", "ring-or-tree"))
+    one = catalog.topic("hardware").path[0].id
+    answered = {"q1": f"{first} right", "q2": f"{second} skipped", "q3": f"{one} right"}
+    answer_questions(site, learner, 51, **answered)
+    page = client.get("/final/51").text
+    strong, repeat = page.index("<h2>Strong"), page.index("<h2>To repeat")
+    assert re.findall(r'href="(/chapters/[^"]+)"', page[strong:repeat]) == ["/chapters/hardware"]
+    repeated = page[repeat : page.index("<h2>By kind")]
+    assert f"/exercises/{second}?seed=5" in repeated
+    assert "/chapters/hardware" not in repeated
+    assert "/final/51/next" in page
+    assert "Not asked about" not in page
+    answer_questions(site, learner, 51, **{f"q{number}": f"{third} right" for number in range(4, 21)})
+    over = client.get("/final/51").text
+    assert "/final/51/next" not in over
+    untold = over[over.index("Not asked about") : over.index("All questions")]
+    assert "/chapters/memory" in untold
+    assert "/chapters/hardware" not in untold
+
+
+def test_the_finals_that_were_begun_are_listed_with_what_is_right_the_latest_ten(
+    client: TestClient, site: Site, learner: str
+) -> None:
+    for draw in range(61, 72):
+        answer_questions(site, learner, draw, q1="a/b right", q2="a/c skipped", q3="a/d wrong")
+    page = client.get("/final").text
+    assert re.findall(r'href="/final/(\d+)"', page) == [str(draw) for draw in range(71, 61, -1)]
+    assert words(page).count("1 of 20 right, 17 left to answer") == 10
+
+
+def test_a_placement_of_no_known_route_is_about_all_chapters(client: TestClient, catalog: Catalog) -> None:
+    for draw in (0, 4 * 10**6, 2**31 - 1):
+        first = placement_question(catalog, [], draw)
+        assert first is not None
+        assert first.exercise.title in client.get(f"/placement/{draw}/1").text
+
+
+def test_a_placement_ticks_what_was_known_before_and_says_what_it_does_not_decide(
+    client: TestClient, site: Site, catalog: Catalog, learner: str
+) -> None:
+    client.post("/progress/known", data={"chapter": ["rates"]})
+    question = placement_question(catalog, [], 8)
+    assert question is not None
+    client.post("/placement/8/1", data=right(question.exercise, question.seed))
+    after = placement_question(catalog, [(catalog.topic_of(question.exercise).id, True)], 8)
+    assert after is not None
+    client.post("/placement/8/2", data={"action": "skip"})
+    page = client.get("/placement/8").text
+    known = catalog.topic_of(question.exercise).id
+    assert {known, "rates"} <= set(re.findall(r'value="([^"]+)" checked', page))
+    undecided = page[page.index("Not decided") : page.index("Mark what you know")]
+    for decided in (known, catalog.topic_of(after.exercise).id):
+        assert f"/chapters/{decided}" not in undecided
+    assert "/chapters/rates" in undecided, "the placement itself has said nothing about it"
+
+
 def test_a_placement_leads_to_chapters_that_can_be_marked(
     client: TestClient, site: Site, catalog: Catalog, learner: str
 ) -> None:

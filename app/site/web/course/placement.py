@@ -87,7 +87,7 @@ def show_placement_result(request: Request, site: Here, visiting: Visiting, draw
 def _sitting(site: Site, learner: str, draw: str) -> Sitting:
     """The placement with the number *draw*, as far as *learner* has come."""
     found = answers_in(site, learner, "placement", seed_of(draw))
-    rows = [found[number] for number in sorted(found)]
+    rows = tuple(found.values())
     asked = tuple(_stored(site, rows))
     topics = _topics(site, seed_of(draw))
     after = placement_question(site.catalog, _evidence(site, rows), seed_of(draw), topics)
@@ -127,7 +127,7 @@ def _evidence(site: Site, rows: Sequence[AssessedRow]) -> list[tuple[str, bool]]
 
 
 def _placed(site: Site, learner: str, sitting: Sitting) -> PlacedPage:
-    rows = [sitting.answers[number] for number in sorted(sitting.answers)]
+    rows = tuple(sitting.answers.values())
     found = place_learner(Prerequisites(site.catalog.topics), _evidence(site, rows))
     mine = read_learner_history(site, learner).chapters
     topics = _topics(site, sitting.draw)

@@ -86,7 +86,7 @@ class Sitting:
 
 
 def answers_in(site: Site, learner: str, sort: Assessment, draw: int) -> Mapping[int, AssessedRow]:
-    """What *learner* has answered, by the number of the question; a stranger has none."""
+    """What *learner* has answered, by the number of the question, in this order; a stranger has none."""
     if not learner:
         return {}
     with open_session(site.engine) as session:

@@ -17,10 +17,10 @@ def read_learner_history(site: Site, learner: str, route: str = "") -> LearnerHi
     with open_records(site, learner) as records:
         known, given = records.standings(), records.answers()
         chapters = records.known_chapters()
-    return LearnerHistory(known, given, memories(_days(given), site.clock()), chapters, route)
+    return LearnerHistory(known, given, memories(reviews_of(given), site.clock()), chapters, route)
 
 
-def _days(given: Iterable[PastAnswer]) -> Iterator[Review]:
+def reviews_of(given: Iterable[PastAnswer]) -> Iterator[Review]:
     """The result of each exercise on each day, in UTC."""
     days: dict[tuple[date, str], list[PastAnswer]] = {}
     for answer in given:
