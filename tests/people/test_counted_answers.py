@@ -266,8 +266,8 @@ def test_the_answers_of_a_member_are_judged_by_the_latest_regrade_and_told_in_or
     assert len(told) == 200, "the last ones"
     assert (told[0].at, told[-1].at) == (DUE + SECOND, DUE + 200 * SECOND)
     assert [answer.earned for answer in told[:2]] == [0.25, 0.0], "two count"
-    for row in session.exec(select(AttemptRow).where(AttemptRow.learner == member.learner, AttemptRow.at > DUE)):
-        session.delete(row)
+    for later in session.exec(select(AttemptRow).where(AttemptRow.learner == member.learner, AttemptRow.at > DUE)):
+        session.delete(later)
     session.flush()
     (answer,) = given_in(session, SECRET, one, member)[RING]
     assert (answer.score, answer.before, answer.correct, answer.earned) == (1.0, 0.25, True, 1.0)
