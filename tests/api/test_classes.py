@@ -451,3 +451,62 @@ def test_the_interface_excuses_and_takes_it_back(made: Callable[[], Api]) -> Non
     assert (ada["points"], ada["excused"], ada["overall_percent"]) == ({str(one): None}, [one], None)
     api.send("DELETE", f"{place}/{ada['number']}", 204)
     assert api.send("GET", "/grades")["people"][0]["excused"] == []
+
+
+def test_nothing_of_another_class_is_reached_by_its_number(made: Callable[[], Api]) -> None:
+    one, other = made(), made()
+    for api in (one, other):
+        api.send("PUT", "/roster", json=[{"id": "1", "name": "Ada"}, {"id": "2", "name": "Ada again"}])
+    week = other.send("POST", "/assignments", 201, json=assignment(due="2097-05-07T21:59:00Z"))["id"]
+    ada = next(row["number"] for row in other.send("GET", "/roster") if row["id"] == "1")
+    merge = other.send("POST", "/merges", 201, json={"kept": "1", "gone": "2"})["id"]
+    until = {"people": ["1"], "until": "2097-06-07T21:59:00Z"}
+    points = {"people": ["1"], "points": 1.0, "why": "oral"}
+    other.send("POST", f"/assignments/{week}/extensions", json=until)
+    other.send("POST", f"/assignments/{week}/overrides", json=points)
+    for method, path, body in (
+        ("GET", f"/assignments/{week}/variants", None),
+        ("GET", f"/assignments/{week}/extensions", None),
+        ("POST", f"/assignments/{week}/extensions", until),
+        ("DELETE", f"/assignments/{week}/extensions/{ada}", None),
+        ("GET", f"/assignments/{week}/overrides", None),
+        ("POST", f"/assignments/{week}/overrides", points),
+        ("DELETE", f"/assignments/{week}/overrides/{ada}", None),
+        ("GET", f"/roster/{ada}", None),
+        ("DELETE", f"/roster/{ada}", None),
+        ("DELETE", f"/merges/{merge}", None),
+        ("POST", "/copies", {"source": other.class_id}),
+    ):
+        one.send(method, path, 404, **({} if body is None else {"json": body}))
+    assert [row["number"] for row in other.send("GET", f"/assignments/{week}/extensions")] == [ada]
+    assert [row["points"] for row in other.send("GET", f"/assignments/{week}/overrides")] == [1.0]
+    assert [row["id"] for row in other.send("GET", "/merges")] == [merge]
+    assert one.send("GET", "/merges") == []
+    mine = one.send("POST", "/assignments", 201, json=assignment(due="2097-05-07T21:59:00Z"))["id"]
+    for path, body in (("extensions", until), ("overrides", points)):
+        said = one.send("POST", f"/assignments/{mine}/{path}", 422, json={**body, "people": [str(ada)]})["detail"]
+        assert "nobody in this class is called" in said
+
+
+def test_an_id_names_its_member_before_a_number_does(made: Callable[[], Api]) -> None:
+    api = made()
+    api.send("PUT", "/roster", json=[{"id": "1", "name": "Ada"}])
+    ada = next(row["number"] for row in api.send("GET", "/roster") if row["id"] == "1")
+    api.send("PUT", "/roster", json=[{"id": str(ada), "name": "Bo"}])
+    week = api.send("POST", "/assignments", 201, json=assignment())["id"]
+    given = {"people": [str(ada)], "points": 1.0, "why": "oral"}
+    assert [row["name"] for row in api.send("POST", f"/assignments/{week}/overrides", json=given)] == ["Bo"]
+
+
+def test_a_page_of_a_list_links_to_the_next_only_if_there_is_one(made: Callable[[], Api]) -> None:
+    api = made()
+    api.send("PUT", "/roster", json=[{"id": str(place), "name": f"S{place}"} for place in range(3)])
+    numbers = [row["number"] for row in api.send("GET", "/roster")]
+    for limit, after, expected in ((3, 0, numbers[:3]), (4, 0, numbers), (3, numbers[0], numbers[1:])):
+        answer = api.client.get(
+            f"{CLASSES}/{api.class_id}/roster",
+            params={"limit": limit, "after": after},
+            headers={"Authorization": f"Bearer {api.token}"},
+        )
+        assert [row["number"] for row in answer.json()] == expected
+        assert ("link" in answer.headers) is (expected[-1] != numbers[-1])

@@ -74,7 +74,7 @@ def store(session: Session, learner: str, exercise: str, one: CountableAnswer) -
     row = AttemptRow(
         learner=learner,
         exercise=exercise,
-        seed=1,
+        seed=int(one.at.timestamp()) % 3,  # any drawing counts
         answer="1",
         correct=one.score == 1,
         score=one.score,

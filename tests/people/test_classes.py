@@ -1,13 +1,23 @@
 """Classes, codes, variants and members."""
 
 import re
+from collections.abc import Callable
+from datetime import timedelta
 
 import pytest
 from sqlmodel import Session, select
 
+from app.classes.people.assignments import (
+    AssignmentEntry,
+    assignment_with,
+    change_assignment,
+    change_groups,
+    create_assignment,
+)
 from app.classes.people.classes import (
     Role,
     class_of_code,
+    class_with,
     classes_of,
     create_class,
     enroll,
@@ -19,14 +29,31 @@ from app.classes.people.classes import (
     renew_join_link,
     renew_seat_code,
     role_in,
+    set_archived,
+    take_out_of_archive,
     zone_named,
 )
 from app.classes.people.counted_answers import ExerciseSeeds, variant_seed
-from app.classes.people.members import change_role, new_seat_codes, remove_members, rename_member
+from app.classes.people.erasure import forget_member
+from app.classes.people.members import (
+    INVENTED,
+    change_role,
+    dissolve_group,
+    new_seat_codes,
+    put_into_group,
+    remove_members,
+    rename_group,
+    rename_member,
+    set_time_factor,
+    taught_by,
+    with_own_way_in,
+)
+from app.classes.people.merges import merge_persons
 from app.classes.people.persons import group_code, new_person, random_code, read_code
+from app.classes.people.policy import GroupDates, Policy
 from app.core.errors import InputError, NotFoundError
 from app.course.kinds import SEEDS
-from app.server.db.people import IdentityRow, MemberRow, PersonRow
+from app.server.db.people import AssignmentRow, IdentityRow, MemberRow, PersonRow
 from app.server.db.tables import now
 
 SECRET = "a secret of tests"
@@ -197,6 +224,110 @@ def test_a_form_that_is_sent_twice_makes_one_person_unless_the_first_is_deleted(
     made.deleted = now()
     session.add(made)
     join_as_new(session, SECRET, row, "Ada", "form")
-    names = [one.name for one in session.exec(select(PersonRow)).all() if one.deleted is None]
+    made_since = [one for one in session.exec(select(PersonRow)).all() if number_of(one) not in people]
+    names = [one.name for one in made_since if one.deleted is None]
     assert names == ["Ada"]
     assert len(session.exec(select(PersonRow)).all()) == len(people) + 2
+
+
+def test_a_role_that_a_teacher_gives_is_not_lowered_by_the_list_of_a_platform(session: Session) -> None:
+    class_id = a_class(session)
+    ada = member(session, class_id, "Ada")
+    change_role(session, class_id, ada, Role.ASSISTANT)
+    assert session.get_one(MemberRow, (class_id, ada)).launched == "assistant"
+
+
+def test_a_member_keeps_their_id_under_another_name(session: Session) -> None:
+    class_id = a_class(session)
+    ada = member(session, class_id, "Ada")
+    for name in ("Ada L.", "Ada K."):
+        rename_member(session, class_id, ada, name, "4711")
+    assert [(one.name, one.outside_id) for one in members_of(session, class_id)] == [("Ada K.", "4711")]
+
+
+def test_one_who_is_removed_has_neither_role_nor_code_anymore(session: Session) -> None:
+    class_id = a_class(session)
+    grace, ada = member(session, class_id, "Grace", Role.TEACHER), member(session, class_id, "Ada", Role.TEACHER)
+    row = session.get_one(MemberRow, (class_id, ada))
+    code = renew_seat_code(session, row)
+    assert remove_members(session, class_id, [ada, ada]) == 1
+    assert (row.role, row.code_digest, row.left is not None) == ("student", None, True)
+    row.left = None
+    assert member_of_seat_code(session, code) is None
+    row.left, row.role = now(), "teacher"
+    assert taught_by(session, ada) == set(), "she has left"
+    assert taught_by(session, grace) == {class_id}
+    assistant = member(session, class_id, "Tom", Role.ASSISTANT)
+    assert taught_by(session, assistant) == set()
+
+
+def test_only_classes_that_one_has_not_left_are_others(session: Session) -> None:
+    mine, other = a_class(session), a_class(session, "Tree")
+    grace, ada = member(session, mine, "Grace", Role.TEACHER), member(session, mine, "Ada")
+    member(session, other, "Barbara", Role.TEACHER)
+    enroll(session, other, ada)
+    enroll(session, other, grace)
+    assert with_own_way_in(session, [grace, ada], grace) == {ada}, "a teacher gets a code of their own"
+    remove_members(session, other, [ada])
+    assert with_own_way_in(session, [ada], grace) == set()
+    session.add(IdentityRow(issuer=INVENTED, subject=f"{ada}", person=ada))
+    session.flush()
+    assert with_own_way_in(session, [ada], grace) == set()
+
+
+def test_a_group_and_its_end_are_of_one_class(session: Session) -> None:
+    rooms = [a_class(session), a_class(session, "Tree")]
+    ada, weeks = member(session, rooms[0], "Ada"), []
+    enroll(session, rooms[1], ada)
+    for class_id in rooms:
+        put_into_group(session, class_id, [ada], "Mon")
+        groups = [GroupDates(group="Mon", due=now())]
+        weeks.append(create_assignment(session, class_id, "Week", Policy(), [AssignmentEntry("a/b", 1.0)], groups))
+    dissolve_group(session, rooms[0], "Mon")
+    assert [session.get_one(MemberRow, (class_id, ada)).group_name for class_id in rooms] == ["", "Mon"]
+    assert [len(assignment_with(session, number).groups) for number in weeks] == [0, 1]
+    put_into_group(session, rooms[0], [ada], "Tue")
+    rename_group(session, rooms[0], "Tue", "Mon")
+    rename_group(session, rooms[0], "Mon", "Wed")
+    assert [session.get_one(MemberRow, (class_id, ada)).group_name for class_id in rooms] == ["Wed", "Mon"]
+    assert [len(assignment_with(session, number).groups) for number in weeks] == [0, 1]
+
+
+CHANGES: dict[str, Callable[[Session, int, int, int], object]] = {
+    "a group": lambda session, class_id, ada, _: put_into_group(session, class_id, [ada], "Tue"),
+    "the end of a group": lambda session, class_id, *_: dissolve_group(session, class_id, "Mon"),
+    "more time": lambda session, class_id, ada, _: set_time_factor(
+        session, session.get_one(MemberRow, (class_id, ada)), 1.5
+    ),
+    "the archive": lambda session, class_id, *_: set_archived(session, class_with(session, class_id)),
+    "its end": lambda session, class_id, *_: take_out_of_archive(session, class_with(session, class_id)),
+    "dates of groups": lambda session, _class, _ada, week: change_groups(session, assignment_with(session, week), []),
+    "other rules": lambda session, _class, _ada, week: change_assignment(
+        session, week, "Week", Policy(late=0.5), [AssignmentEntry("a/b", 1.0)]
+    ),
+    "a merge": lambda session, class_id, ada, _: merge_persons(session, ada, member(session, class_id, "Bo"), "T"),
+    "a student who is forgotten": lambda session, class_id, ada, _: forget_member(
+        session, SECRET, session.get_one(MemberRow, (class_id, ada))
+    ),
+}
+
+
+@pytest.mark.parametrize("change", CHANGES.values(), ids=CHANGES)
+def test_what_may_change_points_is_noted_at_the_assignments_of_its_class_alone(
+    session: Session, change: Callable[[Session, int, int, int], object]
+) -> None:
+    long_ago, weeks = now() - timedelta(days=9), []
+    for name in ("Ring", "Tree"):
+        class_id = a_class(session, name)
+        ada = member(session, class_id, "Ada")
+        put_into_group(session, class_id, [ada], "Mon")
+        weeks.append(create_assignment(session, class_id, "Week", Policy(), [AssignmentEntry("a/b", 1.0)]))
+        if name == "Ring":
+            mine = class_id, ada, weeks[0]
+    for number in weeks:
+        session.get_one(AssignmentRow, number).changed = long_ago
+    session.flush()
+    change(session, *mine)
+    session.flush()
+    session.expire_all()
+    assert [session.get_one(AssignmentRow, number).changed != long_ago for number in weeks] == [True, False]

@@ -6,27 +6,40 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from sqlmodel import Session
+from sqlmodel import Session, select
 
 from app.classes.federation.outbox import shares_of
-from app.classes.people.assignments import Assignment, AssignmentEntry, assignment_with, create_assignment
+from app.classes.people.assignments import (
+    Assignment,
+    AssignmentEntry,
+    assignment_with,
+    change_groups,
+    create_assignment,
+)
 from app.classes.people.classes import create_class, enroll, members_of, number_of
 from app.classes.people.counted_answers import (
     Drawings,
     EarlyExtensionError,
     ExerciseSeeds,
     _part,
+    begin_sitting,
+    dates_for,
+    dates_of_everyone,
     drop_extension,
+    extend,
     extensions_of,
     first_end,
+    former_learners,
     give_extension,
+    given_in,
     variant_seed,
 )
 from app.classes.people.gradebook import WHOLE, Override, override
+from app.classes.people.members import put_into_group, set_time_factor
 from app.classes.people.persons import new_person
-from app.classes.people.policy import CountableAnswer, Policy, dates_of
+from app.classes.people.policy import CountableAnswer, GroupDates, Policy, dates_of
 from app.core.errors import InputError
-from app.server.db.people import ExtensionRow
+from app.server.db.people import ExtensionRow, MergeRow, RegradeRow, SittingRow
 from app.server.db.tables import AttemptRow
 from tests.each import each
 
@@ -181,3 +194,106 @@ def test_platforms_get_a_share_from_nothing_to_all_of_those_who_answered(session
     for person, points in ((ada, 9.0), (bo, -1.0)):
         override(session, assignment, [Override(person, WHOLE, points)], "Grace", "asked")
     assert shares() == {ada: (1.0, DUE), alan: (0.0, DUE), bo: (0.0, None)}
+
+
+def test_an_extension_is_later_than_the_first_end_of_those_who_get_it(session: Session) -> None:
+    one, (ada, bo) = week(session, Policy(due=DUE, closes=DUE + DAY))
+    put_into_group(session, one.class_id, [bo], "Mon")
+    change_groups(session, one, [GroupDates(group="Mon", due=DUE - DAY)])
+    one = assignment_with(session, one.id)
+    assert [first_end(session, one, those, DUE) for those in ([ada], [bo], [ada, bo])] == [DUE, DUE - DAY, DUE - DAY]
+
+
+def test_an_exam_ends_for_who_has_not_begun_it_as_if_they_did_now_and_with_its_window(session: Session) -> None:
+    minutes = timedelta(minutes=60)
+    exam, (ada, bo) = week(session, Policy(opens=DUE - DAY, due=DUE, closes=DUE, sitting=60))
+    set_time_factor(session, enroll(session, exam.class_id, bo), 1.5)
+    begin_sitting(session, exam.id, ada)
+    began = session.get_one(SittingRow, (exam.id, ada))
+    began.began = DUE - 3 * minutes
+    session.flush()
+    begin_sitting(session, exam.id, ada)
+    assert session.get_one(SittingRow, (exam.id, ada)).began == DUE - 3 * minutes, "the first start stays"
+
+    def end(person: int, now: datetime) -> datetime | None:
+        return first_end(session, exam, [person], now)
+
+    assert end(ada, DUE - DAY) == DUE - 2 * minutes
+    assert [end(bo, at) for at in (DUE - 2 * DAY, DUE - DAY / 2)] == [
+        DUE - DAY + 1.5 * minutes,
+        DUE - DAY / 2 + 1.5 * minutes,
+    ]
+    assert end(bo, DUE - minutes / 2) == DUE
+
+
+def test_dates_of_everyone_are_those_of_each_who_has_others(session: Session) -> None:
+    one, (ada, bo, cy, dan) = week(session, Policy(due=DUE), people=4)
+    put_into_group(session, one.class_id, [bo, cy], "Mon")
+    change_groups(session, one, [GroupDates(group="Mon", due=DUE - DAY)])
+    extend(session, one.id, [ada, cy], DUE + DAY)
+    session.flush()
+    one = assignment_with(session, one.id)
+    found = dates_of_everyone(session, one)
+    assert {person: dates.due for person, dates in found.items()} == {ada: DUE + DAY, bo: DUE - DAY, cy: DUE + DAY}
+    assert all(dates_for(session, one, person) == dates for person, dates in found.items())
+    assert dates_for(session, one, dan).due == DUE
+
+
+def store(session: Session, learner: str, seed: int, at: datetime, **other: object) -> AttemptRow:
+    row = AttemptRow(
+        learner=learner, exercise=RING, seed=seed, answer="1", correct=False, score=0.25, digest="d", drawn="{}", at=at
+    )
+    for name, value in other.items():
+        setattr(row, name, value)
+    session.add(row)
+    session.flush()
+    return row
+
+
+def test_the_answers_of_a_member_are_judged_by_the_latest_regrade_and_told_in_order(session: Session) -> None:
+    one, (ada, _) = week(session, Policy(due=DUE, attempts=2))
+    member = next(each for each in members_of(session, one.class_id) if each.person == ada)
+    seed = variant_seed(SECRET, one.id, RING, member.learner)
+    store(session, member.learner, seed, DUE, carried=True)
+    store(session, member.learner, seed + 1, DUE)
+    first, *_ = (store(session, member.learner, seed, DUE + place * SECOND) for place in range(201))
+    for place, (score, correct) in enumerate(((1.0, True), (0.75, True), (0.5, False))):
+        at = DUE + (3 - place) * DAY
+        row = RegradeRow(attempt=first.id or 0, digest=f"d{place}", score=score, correct=correct, at=at)
+        session.add(row)
+    session.flush()
+    told = given_in(session, SECRET, one, member)[RING]
+    assert len(told) == 200, "the last ones"
+    assert (told[0].at, told[-1].at) == (DUE + SECOND, DUE + 200 * SECOND)
+    assert [answer.earned for answer in told[:2]] == [0.25, 0.0], "two count"
+    for later in session.exec(select(AttemptRow).where(AttemptRow.learner == member.learner, AttemptRow.at > DUE)):
+        session.delete(later)
+    session.flush()
+    (answer,) = given_in(session, SECRET, one, member)[RING]
+    assert (answer.score, answer.before, answer.correct, answer.earned) == (1.0, 0.25, True, 1.0)
+
+
+def test_where_any_drawing_counts_answers_do_since_the_student_is_in_this_class(session: Session) -> None:
+    one, (ada, _) = week(session, Policy(variants="many"))
+    earlier, _ = week(session, Policy())
+    enroll(session, earlier.class_id, ada).joined = DUE - 9 * DAY
+    enroll(session, one.class_id, ada).joined = DUE
+    session.flush()
+    member = next(each for each in members_of(session, one.class_id) if each.person == ada)
+    for at in (DUE - SECOND, DUE):
+        store(session, member.learner, 7, at)
+    assert [answer.at for answer in given_in(session, SECRET, one, member)[RING]] == [DUE]
+
+
+def test_whose_answers_became_those_of_another_goes_on_until_it_is_undone(session: Session) -> None:
+    ada, bo, cy = (new_person(session, name) for name in ("Ada", "Bo", "Cy"))
+    for kept, gone, moved in ((bo, cy, "{}"), (ada, bo, "{}"), (cy, ada, "")):
+        session.add(MergeRow(kept=number_of(kept), gone=number_of(gone), moved=moved))
+        session.flush()
+    found = former_learners(session)
+    assert {one.name: found.get(one.learner) for one in (ada, bo, cy)} == {
+        "Ada": {bo.learner, cy.learner}, "Bo": {cy.learner}, "Cy": None,
+    }  # fmt: skip
+    session.exec(select(MergeRow).where(MergeRow.kept == number_of(ada))).one().undone = DUE
+    session.flush()
+    assert ada.learner not in former_learners(session)

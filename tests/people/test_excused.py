@@ -18,6 +18,7 @@ from app.classes.people.gradebook import (
     cells_of,
     grades_of,
     override,
+    overrides_in_force,
     possible_in,
 )
 from app.classes.people.persons import new_person
@@ -172,7 +173,8 @@ def test_only_what_a_student_has_is_excused(session: Session) -> None:
     other = next(name for name in NAMES if name != drawn)
     with pytest.raises(InputError, match="was not drawn for this student"):
         override(session, one, [Override(member.person, other, None, excused=True)], "Grace", "ill")
-    override(session, one, [Override(member.person, drawn, None, excused=True)], "Grace", "ill")
+    override(session, one, [Override(member.person, drawn, 1.0, excused=True)], "Grace", "ill")
+    assert [row.points for row in overrides_in_force(session, one.id)] == [None], "what is excused has no points"
     assert possible_in(cells_of(session, "secret", one, [member]), member.person, one) == 0.0
 
 

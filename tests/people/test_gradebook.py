@@ -11,7 +11,18 @@ from app.classes.people.assignments import Assignment, AssignmentEntry, assignme
 from app.classes.people.cells import Cell
 from app.classes.people.classes import Member, members_of
 from app.classes.people.counted_answers import begin_sitting, dates_for, extend, variant_seed
-from app.classes.people.gradebook import best_answer_times, cells_of, total
+from app.classes.people.gradebook import (
+    WHOLE,
+    GradeRule,
+    Override,
+    best_answer_times,
+    cells_of,
+    change_grade_rule,
+    grades_of,
+    override,
+    total,
+)
+from app.classes.people.members import put_into_group
 from app.classes.people.policy import CountableAnswer, Policy, best_share
 from app.server.db.people import ClassRow, MemberRow, OverrideRow, PersonRow, RegradeRow
 from app.server.db.tables import AttemptRow
@@ -159,3 +170,26 @@ def test_points_by_hand(session: Session) -> None:
     by_hand(None)
     cells = cells_of(session, SECRET, assignment, [member, other])
     assert cells[member.person, "b/three"] == Cell(3.0, 1)
+
+
+def test_grades_are_described_with_the_group_and_without_the_lowest(session: Session) -> None:
+    class_id, (member, other) = room(session, 2)
+    weeks = [assigned(session, class_id, Policy()) for _ in range(2)]
+    put_into_group(session, class_id, [member.person], "Mon")
+    override(session, weeks[0], [Override(member.person, WHOLE, 3.5)], "Grace", "oral")
+    change_grade_rule(session, session.get_one(ClassRow, class_id), GradeRule(1, {}))
+    described = {one["number"]: one for one in grades_of(session, SECRET, class_id).described()["people"]}  # type: ignore[attr-defined]
+    assert [described[one.person]["group"] for one in (member, other)] == ["Mon", ""]
+    assert [described[one.person]["overall_percent"] for one in (member, other)] == [50.0, 0.0]
+    assert [one.person for one in grades_of(session, SECRET, class_id, "Mon").members] == [member.person]
+
+
+def test_points_by_hand_for_what_was_not_drawn_are_none(session: Session) -> None:
+    class_id, (member, _) = room(session, 2)
+    entries = [AssignmentEntry(name, 1.0, pool=1) for name in NAMES]
+    one = assignment_with(session, create_assignment(session, class_id, "Pool", Policy(), entries, draws=[1]))
+    for name in (*NAMES, WHOLE):
+        session.add(OverrideRow(assignment=one.id, person=member.person, exercise=name, points=1.0))
+    session.flush()
+    cells = cells_of(session, SECRET, one, [member])
+    assert {exercise for _, exercise in cells} == {*one.drawn(member.learner), WHOLE}

@@ -4,7 +4,7 @@ import re
 from datetime import timedelta
 
 import pytest
-from sqlmodel import Session
+from sqlmodel import Session, select
 
 from app.classes.people.classes import (
     NewMember,
@@ -29,9 +29,19 @@ from app.classes.people.classes import (
     set_archived,
     take_out_of_archive,
 )
-from app.classes.people.persons import new_person
+from app.classes.people.persons import (
+    WayIn,
+    browsers_of,
+    code_digest,
+    identity_of_browser,
+    is_own_browser,
+    new_person,
+    open_browser,
+    show_identity,
+    speaks_for,
+)
 from app.core.errors import InputError, NotFoundError
-from app.server.db.people import ClassRow, PersonRow
+from app.server.db.people import ClassRow, IdentityRow, MemberRow, PersonRow, SessionRow
 from app.server.db.tables import now
 from app.site.members import SignedIn
 from tests.each import each
@@ -191,3 +201,64 @@ def test_an_invented_name_has_two_words_and_two_digits() -> None:
     names = {invented_name() for _ in range(2_000)}
     assert all(re.fullmatch(r"[A-Z][a-z]+ [A-Z][a-z]+ [1-9][0-9]", name) for name in names)
     assert {int(name[-2:]) for name in names} == set(range(10, 100))
+
+
+def test_who_enters_another_class_keeps_own_accounts_and_the_way_that_led_there(
+    session: Session, a_class: ClassRow
+) -> None:
+    ada, other = number_of(new_person(session, "Ada")), create_class(session, SECRET, "Networks")
+    enroll(session, number_of(other), ada)
+    accounts = {"own": True, "of a teacher": False, "of this launch": False}
+    for subject, own in accounts.items():
+        session.add(IdentityRow(issuer="i", subject=f"{subject} {ada}", person=ada, own=own))
+    browsers = [code_digest(open_browser(session, ada)) for _ in range(2)]
+    session.flush()
+
+    def doubted() -> set[str]:
+        rows = session.exec(
+            select(IdentityRow).where(IdentityRow.person == ada).execution_options(populate_existing=True)
+        )
+        return {row.subject.removesuffix(f" {ada}") for row in rows if row.doubted}
+
+    enroll(session, number_of(a_class), ada, way=WayIn(trusts=True, browser=browsers[1]))
+    assert doubted() == set()
+    assert [session.get(SessionRow, one) is not None for one in browsers] == [False, True]
+    session.get_one(MemberRow, (number_of(a_class), ada)).left = now()
+    row = enroll(session, number_of(a_class), ada, way=WayIn(issuer="i", subject=f"of this launch {ada}"))
+    assert row.left is None
+    assert doubted() == {"of a teacher"}, "one who comes back enters, too"
+    assert browsers_of(session, ada) == 0
+
+
+def test_a_browser_speaks_for_a_person_by_an_own_account_if_there_is_one(session: Session) -> None:
+    ada, bo = (number_of(new_person(session, name)) for name in ("Ada", "Bo"))
+
+    def signed_in(person: int, subject: str = "") -> SignedIn:
+        cookie = open_browser(session, person, "i" if subject else "", subject)
+        session.flush()
+        return SignedIn(person, "", "", browser=code_digest(cookie))
+
+    assert speaks_for(session, signed_in(ada)), "she has no account"
+    session.add(IdentityRow(issuer="i", subject=f"theirs {ada}", person=ada, own=False))
+    here = signed_in(ada, f"theirs {ada}")
+    assert [speaks_for(session, one) for one in (signed_in(ada), here)] == [False, True]
+    session.add(IdentityRow(issuer="i", subject=f"own {ada}", person=ada))
+    own = signed_in(ada, f"own {ada}")
+    assert [speaks_for(session, one) for one in (here, own)] == [False, True]
+    assert [is_own_browser(session, one.browser) for one in (here, own)] == [False, True]
+    other = signed_in(bo, f"own {ada}")
+    assert identity_of_browser(session, other.browser) is None, "the identity is that of another"
+    assert not show_identity(session, own.browser, bo, "i", f"theirs {ada}")
+    assert show_identity(session, own.browser, ada, "i", f"theirs {ada}")
+    assert not is_own_browser(session, own.browser)
+
+
+def test_a_class_that_is_archived_again_keeps_its_day_and_nobody_joins_what_is_archived(
+    session: Session, a_class: ClassRow
+) -> None:
+    set_archived(session, a_class)
+    first = a_class.archived
+    set_archived(session, a_class)
+    assert a_class.archived == first
+    a_class.joining = "open"
+    assert not may_join(a_class)

@@ -8,10 +8,20 @@ from typing import Any
 
 import pytest
 from fastapi.testclient import TestClient
-from sqlmodel import select
+from sqlmodel import Session, select
 
 from app.__main__ import main
-from app.classes.people.classes import Role, create_class, enroll, members_of, number_of, renew_seat_code, role_in
+from app.classes.people.assignments import AssignmentEntry, create_assignment
+from app.classes.people.classes import (
+    Role,
+    create_class,
+    enroll,
+    member_of_seat_code,
+    members_of,
+    number_of,
+    renew_seat_code,
+    role_in,
+)
 from app.classes.people.counted_answers import extend
 from app.classes.people.erasure import delete_person, forget_member, results_of_class
 from app.classes.people.gradebook import Override, cells_of, override, total
@@ -20,14 +30,27 @@ from app.classes.people.merges import (
     answer_merge,
     merge_members,
     merge_persons,
+    merged_into,
     merges_in,
     undo_merge,
     undo_or_ask,
     waiting_merges,
 )
-from app.classes.people.persons import close_every_browser, code_digest, new_person, open_browser
+from app.classes.people.persons import WayIn, close_every_browser, code_digest, new_person, open_browser
+from app.classes.people.policy import Policy
 from app.core.errors import InputError, NotFoundError
-from app.server.db.people import ExtensionRow, IdentityRow, MemberRow, OverrideRow, PersonRow, SessionRow
+from app.server.db.people import (
+    ExtensionRow,
+    IdentityRow,
+    LinkRow,
+    MemberRow,
+    MergeRow,
+    OutboxRow,
+    OverrideRow,
+    PersonRow,
+    PlatformRow,
+    SessionRow,
+)
 from app.server.db.personal import collect_everything
 from app.server.db.session import open_session, open_writing_session
 from app.server.db.tables import AttemptRow, now
@@ -363,3 +386,117 @@ def test_results_are_answers_to_what_the_class_assigned_since_the_student_joined
         assert [(one["exercise"], one["learner"]) for one in found] == [(RING, "id-2"), (STAGE, "id-3")]
         limited = results_of_class(session, site.secret, crowd.class_id, int(str(found[0]["number"])), 5)
         assert [one["exercise"] for one in limited] == [STAGE]
+
+
+def two_students(session: Session, *, elsewhere: str = "") -> tuple[int, int, int]:
+    """A class and two students of it; the name *elsewhere* makes the second one a student of another."""
+    class_id = number_of(create_class(session, "secret", "Systems"))
+    kept, gone = (number_of(new_person(session, name)) for name in ("Ada", "Ada again"))
+    for person in (kept, gone):
+        enroll(session, class_id, person)
+    if elsewhere:
+        enroll(session, number_of(create_class(session, "secret", elsewhere)), gone)
+    return class_id, kept, gone
+
+
+def test_who_stays_has_what_is_better_of_both_and_who_goes_has_no_way_in(session: Session) -> None:
+    class_id, kept, gone = two_students(session)
+    stays, goes = (session.get_one(MemberRow, (class_id, person)) for person in (kept, gone))
+    stays.joined, goes.joined = now(), now() - timedelta(days=9)
+    stays.time_factor, goes.time_factor, goes.outside_id, goes.group_name = 1.25, 1.5, "4711", "Mon"
+    codes = [renew_seat_code(session, row) for row in (stays, goes)]
+    first = goes.joined
+    number = merge_persons(session, kept, gone, "T", class_id=class_id)
+    found = stays.joined, stays.time_factor, stays.outside_id, stays.group_name
+    assert found == (first, 1.5, "4711", "Mon")
+    assert (goes.outside_id, goes.left is not None) == ("", True)
+    assert [member_of_seat_code(session, code) for code in codes] == [None, None]
+    undo_merge(session, number)
+    assert (stays.joined > first, stays.time_factor, stays.outside_id) == (True, 1.25, "")
+    assert (goes.joined, goes.time_factor, goes.outside_id, goes.left) == (first, 1.5, "4711", None)
+
+
+def test_one_who_is_merged_has_entered_where_either_has_and_scores_of_who_goes_are_not_sent(session: Session) -> None:
+    class_id, kept, gone = two_students(session)
+    fresh = number_of(new_person(session, "Ada at home"))
+    platform = PlatformRow(issuer="https://merges.example", client_id="c", auth_url="a", token_url="t", jwks_url="j")
+    session.add(platform)
+    week = create_assignment(session, class_id, "Week", Policy(), [AssignmentEntry(RING, 1.0)])
+    session.flush()
+    link = LinkRow(platform=platform.id or 0, resource_link="r", assignment=week)
+    session.add(link)
+    session.flush()
+    for person in (kept, gone):
+        session.add(OutboxRow(link=link.id or 0, person=person, subject=str(person), points=0.5))
+    session.flush()
+    merge_persons(session, kept, gone, "T")
+    assert session.exec(select(OutboxRow.person).where(OutboxRow.link == link.id)).all() == [kept]
+    merge_persons(session, fresh, kept, "T")
+    assert session.get_one(PersonRow, fresh).entered
+    assert merged_into(session, fresh) == {kept, gone}
+
+
+def test_dates_that_who_stays_has_are_kept_and_the_others_given(session: Session) -> None:
+    class_id, kept, gone = two_students(session)
+    entries = [AssignmentEntry(RING, 1.0)]
+    weeks = [create_assignment(session, class_id, f"Week {n}", Policy(due=now()), entries) for n in range(2)]
+    for week, person, days in ((weeks[0], kept, 1), (weeks[0], gone, 2), (weeks[1], gone, 3)):
+        extend(session, week, [person], now() + timedelta(days=days), why=str(days))
+    session.flush()
+    merge_persons(session, kept, gone, "T")
+    assert [session.get_one(ExtensionRow, (week, kept)).why for week in weeks] == ["1", "3"]
+    assert session.get_one(ExtensionRow, (weeks[0], gone)).why == "2"
+
+
+def test_only_those_whose_number_is_named_are_asked_while_both_are_students(session: Session) -> None:
+    class_id, kept, gone = two_students(session, elsewhere="Of somebody else")
+    number = merge_members(session, class_id, kept, gone, own=[class_id], by="T")
+    assert merge_members(session, class_id, kept, gone, own=[class_id], by="T") == number, "asked once"
+    row = session.get_one(MergeRow, number)
+    assert row.waits == str(gone)
+    assert [len(waiting_merges(session, person)) for person in (kept, gone)] == [0, 1]
+    row.waits = f"{kept}{gone}"
+    assert waiting_merges(session, gone) == [], "that is another number"
+    row.waits = str(gone)
+    session.get_one(MemberRow, (class_id, kept)).role = "assistant"
+    assert waiting_merges(session, gone) == []
+    for person in ((kept, gone), (gone, kept)):
+        with pytest.raises(InputError, match="only students"):
+            merge_members(session, class_id, *person, own=[class_id], by="T")
+
+
+def test_one_who_does_not_agree_to_be_two_again_stays_one(session: Session) -> None:
+    class_id, kept, gone = two_students(session)
+    number = merge_members(session, class_id, kept, gone, own=[class_id], by="T")
+    session.add(IdentityRow(issuer="https://a", subject=f"ada {kept}", person=kept))
+    session.flush()
+    assert not undo_or_ask(session, class_id, number, [class_id])
+    answer_merge(session, number, SignedIn(kept, "", "Ada"), agrees=False)
+    row = session.get_one(MergeRow, number)
+    assert (row.undone, row.waits, bool(row.moved)) == (None, "", True)
+    assert [one.id for one in merges_in(session, class_id)] == [number]
+
+
+def test_a_later_question_or_one_that_was_undone_does_not_hold_up_an_undo(session: Session) -> None:
+    class_id, kept, gone = two_students(session)
+    other = number_of(new_person(session, "Bo"))
+    enroll(session, class_id, other)
+    number = merge_persons(session, kept, gone, "T", class_id=class_id)
+    session.add(MergeRow(kept=kept, gone=other, moved="", class_id=class_id, waits=str(other)))
+    undo_merge(session, merge_persons(session, kept, other, "T", class_id=class_id))
+    assert number in {row.id for row in merges_in(session, class_id)}
+    undo_merge(session, number)
+    assert number not in {row.id for row in merges_in(session, class_id)}
+
+
+def test_the_browser_of_who_undoes_is_that_of_whose_account_it_is(session: Session) -> None:
+    class_id, kept, gone = two_students(session)
+    session.add(IdentityRow(issuer="https://a", subject=f"again {gone}", person=gone))
+    session.flush()
+    number = merge_persons(session, kept, gone, "T", class_id=class_id)
+    for issuer, subject, person in (("https://a", f"again {gone}", gone), ("", "", kept)):
+        browser = code_digest(open_browser(session, kept, issuer, subject))
+        session.flush()
+        undo_merge(session, number, way=WayIn(browser=browser))
+        assert session.get_one(SessionRow, browser).person == person
+        number = merge_persons(session, kept, gone, "T", class_id=class_id)

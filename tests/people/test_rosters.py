@@ -3,20 +3,32 @@
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from datetime import timedelta
 from threading import Barrier, BrokenBarrierError
 
 import pytest
 from sqlalchemy import Engine
 from sqlmodel import Session, select
 
+from app.classes.people.assignments import AssignmentEntry, create_assignment
 from app.classes.people.classes import Member, Role, class_with, create_class, enroll, members_of, number_of
 from app.classes.people.csv_rosters import RosterEntry, read_roster
 from app.classes.people.members import hold, remove_members
 from app.classes.people.persons import new_person
-from app.classes.people.rosters import apply, import_roster, namesakes, roster_changes, roster_difference
+from app.classes.people.policy import Policy
+from app.classes.people.rosters import (
+    apply,
+    claimable_member,
+    import_roster,
+    known_students,
+    namesakes,
+    roster_changes,
+    roster_difference,
+)
 from app.core.errors import InputError
-from app.server.db.people import MemberRow, PersonRow
+from app.server.db.people import AssignmentRow, IdentityRow, MemberRow, PersonRow
 from app.server.db.session import open_session, open_writing_session
+from app.server.db.tables import now
 
 
 def listed(*rows: tuple[str, str], role: Role | None = None) -> list[RosterEntry]:
@@ -235,3 +247,52 @@ def test_namesakes_are_shown_if_one_has_no_id(session: Session, class_id: int) -
         ("ada", "1", "Ada", ""),
         ("Cy", "", "Cy", ""),
     ]
+
+
+def test_a_platform_may_not_say_who_teaches_or_has_another_way_in_or_is_in_a_class_of_others(session: Session) -> None:
+    grace, alan = (number_of(new_person(session, name)) for name in ("Grace", "Alan"))
+    one, shared, others = a_class(session, grace), a_class(session, grace, alan), a_class(session, alan)
+    persons = [number_of(new_person(session, name)) for name in ("Ada", "Tom", "Bo", "Cy", "Di")]
+    for place, person in enumerate(persons):
+        enroll(session, one, person, Role.ASSISTANT if place == 1 else Role.STUDENT, outside_id=str(place))
+    session.add(IdentityRow(issuer="https://a", subject=f"bo {persons[2]}", person=persons[2]))
+    enroll(session, others, persons[3])
+    enroll(session, shared, persons[4])
+    found = [claimable_member(session, one, str(place)) for place in range(6)]
+    assert found == [persons[0], None, None, None, None, None]
+    enroll(session, a_class(session, grace), persons[0])
+    assert claimable_member(session, one, "0") == persons[0], "the other class is hers"
+
+
+def test_who_assisted_before_is_known_and_who_is_here_under_another_id_is_not(session: Session) -> None:
+    grace = number_of(new_person(session, "Grace"))
+    before, this = a_class(session, grace), a_class(session, grace)
+    tom, ada = number_of(new_person(session, "Tom")), number_of(new_person(session, "Ada"))
+    enroll(session, before, tom, Role.ASSISTANT, outside_id="7")
+    enroll(session, before, ada, outside_id="8")
+    enroll(session, this, ada, outside_id="9")
+    found = known_students(session, this, ["7", "8"])
+    assert {outside: row.person for outside, row in found.items()} == {"7": tom}
+
+
+def test_a_roster_changes_time_and_group_where_it_has_them_and_then_points_are_computed_again(
+    session: Session, class_id: int
+) -> None:
+    ada = number_of(new_person(session, "Ada"))
+    row = enroll(session, class_id, ada, name="Ada", outside_id="1")
+    row.time_factor, row.group_name = 1.5, "Mon"
+    week = create_assignment(session, class_id, "Week", Policy(), [AssignmentEntry("a/b", 1.0)])
+    long_ago = now() - timedelta(days=9)
+    for listing, found in (
+        (RosterEntry(line=2, name="Ada K.", outside_id="1"), (1.5, "Mon", False)),
+        (RosterEntry(line=2, name="Ada L.", outside_id="1", time=2.0), (2.0, "Mon", True)),
+        (RosterEntry(line=2, name="Ada M.", outside_id="1", group=""), (2.0, "", True)),
+    ):
+        session.get_one(AssignmentRow, week).changed = long_ago
+        imported(session, class_id, [listing])
+        session.expire_all()
+        changed = session.get_one(AssignmentRow, week).changed != long_ago
+        assert (row.time_factor, row.group_name, changed) == found
+    class_with(session, class_id).joining = "closed"
+    import_roster(session, class_id, roster_changes(session, class_id, listed(("Bo", "2"))))
+    assert class_with(session, class_id).joining == "closed"

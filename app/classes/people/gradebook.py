@@ -212,7 +212,7 @@ def is_excused(cells: Cells, person: int, assignment: Assignment) -> bool:
     if whole := cells.get((person, WHOLE)):
         return whole.excused
     found = cells_of_person(cells, person, assignment)
-    return len(found) >= assignment.length > 0 and all(cell.excused for cell in found)
+    return len(found) >= assignment.length and all(cell.excused for cell in found)
 
 
 def cells_of_person(cells: Cells, person: int, assignment: Assignment) -> Sequence[Cell]:
