@@ -330,6 +330,11 @@ CUT = r"(?<=float     sum      -1 ) .*$"  # a row without its values
         (f"{FULL}\nnode1: Test NCCL failure all_reduce.cu:53\n", 16, "the test ended with an error"),
         (without(CUT, FULL, 1), 16, "1 row does not fit the title"),
         (without(CUT, FULL, 2), 16, "2 rows do not fit the title"),
+        (
+            "\n".join(line for line in FULL.splitlines() for _ in range(2) if not re.match(r" +\d{5}", line)),
+            16,
+            "too few sizes",
+        ),
         (of_parts(today("all_gather", 16)), 16, "they are multiplied by 16 here"),
     ],
 )
