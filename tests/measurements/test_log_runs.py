@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from app.core.measurements.file_reader import read_files
+from app.core.measurements.logs.runs import is_warm_up
 from app.core.measurements.reports import TrainingLog
 from tests.each import each
 
@@ -326,3 +327,11 @@ def test_a_log_that_says_its_peak_needs_no_gpu_for_its_mfu(tmp_path: Path) -> No
     text = line.format(n=100) + line.format(n=110)
     (log,) = read(tmp_path, f"Peak FLOPS used for computing MFU: 9.890e+14\n{text}")
     assert log.mfu == pytest.approx(0.6102)
+
+
+@each(
+    ("values", "warms"),
+    [([2.0], False), ([1.5, 1.0], False), ([1.6, 1.0], True), ([1.6, 1.0, 1.0], True), ([1.6, 1.0, 1.0, 1.0], False)],
+)
+def test_up_to_three_steps_far_apart_may_warm_up(values: list[float], warms: bool) -> None:
+    assert is_warm_up(values) is warms
