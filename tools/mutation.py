@@ -193,7 +193,8 @@ def nearest_tests(path: Path) -> list[str]:
     imports = re.compile(rf"^(from {dotted} import|import {dotted}\b|from {of} import )", re.MULTILINE)
     files = sorted((ROOT / "tests").rglob("test_*.py"))
     found = [file for file in files if imports.search(file.read_text(encoding="utf-8"))]
-    mirror = ROOT.joinpath("tests", *path.parent.parts[2:])
+    mirrors = (ROOT.joinpath("tests", *path.parent.parts[2:depth]) for depth in range(len(path.parent.parts), 1, -1))
+    mirror = next(folder for folder in mirrors if folder.is_dir())
     names = (f"test_{stem}", f"test_{path.parent.name}")
     near = [file for file in files if file.is_relative_to(mirror) and (file in found or file.stem in names)]
     chosen = [*near, *(file for file in found if file.stem in names and file not in near)] or found

@@ -115,6 +115,8 @@ def test_a_log_alone_is_not_a_failure(tmp_path: Path) -> None:
     log(tmp_path, 0, "CUDA error: uncorrectable ECC error encountered")
     assert blame(tmp_path, {}) == ""
     assert blame(tmp_path, {0: 0}) == ""
+    (tmp_path / "quiet").mkdir()
+    assert blame(tmp_path / "quiet", {0: 0, 1: -signal.SIGTERM}) == ""  # rank 0 is done, and nobody missed it
 
 
 SRUN = {
@@ -275,6 +277,8 @@ MEASURED = '{"kind": "measure", "at": 1090.0}'
         ([timing(1080.0, 5, 47.0)], True),
         ([MEASURED, timing(1095.0, 5, 9.0)], True),
         ([timing(1080.0, 5, 1.0)], False),
+        ([timing(1080.0, 5, 7.3)], True),  # 36.5 s of the 40 s that are left: more than nine tenths
+        ([timing(1080.0, 5, 7.1)], False),
         ([timing(1010.0, 9, 47.0), MEASURED], False),
         ([], False),
     ],

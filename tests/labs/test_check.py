@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -23,12 +24,14 @@ from app.labs.check.world import (
     What,
     World,
     _table,
+    compare_expected,
     expectation,
     status,
     unknown,
 )
 from app.labs.machines.devices import Devices, join_sources, promised_gpus
 from app.labs.machines.vendor import Output
+from app.labs.run import LabRun
 from app.site.labs.upload import read_sent_file
 from tests.each import each
 from tests.labs.gpus import H100, faulty, listing, machine, seen
@@ -323,6 +326,37 @@ def test_a_single_gpu_needs_no_nccl() -> None:
     assert "copy of 4GiB: 0.5 TB/s" in told(only(world, 9), PASSED)
 
 
+def test_of_three_gpus_the_last_skips_a_collective() -> None:
+    found = told(only(dgx(gpus=machine(3)), 10), PASSED)
+    assert "rank 2 skips a collective" in found
+    assert "rank 2 is killed" in found
+
+
+@each(
+    "world",
+    [
+        dgx({LOG: Output(smi_log(last={"utilization/gpu_util": "20 %"}))}),
+        dgx({LOG: Output(smi_log(last={"fb_memory_usage/used": "1024 MiB"}))}),
+        dgx({LOG: Output(smi_log(every={"gpu_power_readings/current_power_limit": "N/A"}))}),
+        dgx(shared_memory=2.0**30),
+    ],
+)
+def test_what_is_just_enough_is_not_odd(world: FakeWorld) -> None:
+    assert {one.verdict for number in (1, 4) for one in only(world, number)} == {PASSED}
+
+
+def test_little_shared_memory_fails_where_several_gpus_need_it() -> None:
+    for gpus, verdict in ((1, ODD), (2, FAILED)):
+        assert "/dev/shm: 67.11 MB" in told(only(dgx(gpus=machine(gpus), shared_memory=64 * 2.0**20), 4), verdict)
+
+
+def test_what_a_failed_run_leaves_is_alive_or_holds_a_gpu(tmp_path: Path) -> None:
+    world = FakeWorld(said={"nvidia-smi": Output("999999998\n")})
+    for place, pid in enumerate((os.getpid(), 999_999_998, 999_999_999)):
+        (tmp_path / f"pid{place}").write_text(str(pid))
+    assert list(world._left(LabRun(tmp_path))) == [os.getpid(), 999_999_998]
+
+
 def test_gpus_of_amd_are_known_by_what_torch_says() -> None:
     mi300x = changed(replace(machine(8), kind="rocm", hip="7.0", cuda=""), name="AMD Instinct MI300X")
     speeds = Speeds(bus=315e9, copy=4e12)
@@ -359,9 +393,11 @@ def test_two_nodes_are_measured_and_their_network_is_named() -> None:
 
 
 def test_what_belongs_to_the_nodes_of_a_cluster_is_left_to_them() -> None:
-    world, steps = cluster(), steps_of(cluster())
-    for number in (1, 2, 4, 12):
-        assert "WALLCLOCK_LAB_LAUNCHER=local" in told(list(steps[number].findings), UNKNOWN)
+    world, small = cluster(), cluster()
+    small.nodes = 1
+    for steps in (steps_of(cluster()), steps_of(small)):
+        for number in (1, 2, 4, 12):
+            assert "WALLCLOCK_LAB_LAUNCHER=local" in told(list(steps[number].findings), UNKNOWN)
     assert "each rank imports torch" in told(only(world, 3), UNKNOWN)
     world.transport = "NVLS, P2P/CUMEM"
     assert {finding.verdict for number in (5, 6) for finding in only(world, number)} == {PASSED}
@@ -441,8 +477,26 @@ def test_what_is_expected_is_a_range_with_a_source_and_cures(one: Expectation) -
     assert one.verdict_on(one.least) is one.verdict_on(min(one.most, 1e9)) is PASSED
     assert one.verdict_on(0.999 * one.least) is ODD
     assert bool(one.impossible) <= (one.fails_above < math.inf)
+    assert one.verdict_on(one.fails_below) is ODD
     if one.most < one.fails_above < math.inf:
+        assert one.verdict_on(one.fails_above) is ODD
         assert one.verdict_on(1.001 * one.fails_above) is FAILED
+
+
+@each("one", [one for one in _table().numbers if one.gpu.search(H100)], ids=lambda one: one.what)
+def test_a_number_outside_of_its_range_has_the_cure_of_its_side(one: Expectation) -> None:
+    ranks, factor = one.ranks or 5, scale_of(one.unit).factor  # without a number, it holds for every one
+    cures = {0.99 * one.least: one.low, one.most: one.high, 1.01 * one.most: one.high}
+    if one.fails_above < math.inf:
+        cures |= {one.fails_above: one.high, 1.01 * one.fails_above: one.impossible or one.high}
+    for number, cure in cures.items():
+        found = compare_expected("it", number * factor, one.unit, one.what, H100, ranks)
+        assert (found.cure, found.verdict) == (cure, one.verdict_on(number)), number
+    assert one.ranks == 0 or expectation(one.what, H100, one.ranks + 1) is not one
+
+
+def test_a_number_may_be_in_another_unit_than_what_is_expected() -> None:
+    assert compare_expected("it", 3e12, "GB/s", "copy", H100).verdict is PASSED
 
 
 def test_every_kind_of_number_is_expected_of_some_gpu_and_none_of_an_unknown_one() -> None:

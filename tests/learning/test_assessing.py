@@ -114,5 +114,6 @@ def test_a_small_course_has_a_final_of_what_there_is(catalog: Catalog) -> None:
 
 
 def test_a_tally_is_best_first() -> None:
-    pairs = [("a", True), ("b", False), ("a", False), ("c", True), ("c", True)]
-    assert tally_answers(pairs) == (FinalTally("c", 2, 2), FinalTally("a", 1, 2), FinalTally("b", 0, 1))
+    pairs = [("a", True), ("b", False), ("a", False), ("d", True), ("c", True), ("c", True)]
+    best = (FinalTally("c", 2, 2), FinalTally("d", 1, 1))
+    assert tally_answers(pairs) == (*best, FinalTally("a", 1, 2), FinalTally("b", 0, 1))

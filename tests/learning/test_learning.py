@@ -4,6 +4,7 @@ import pytest
 from fsrs import Card, Rating, Scheduler
 
 from app.course.content.catalog import Catalog
+from app.course.kinds import Exercise
 from app.course.learning import (
     Memory,
     Review,
@@ -12,6 +13,7 @@ from app.course.learning import (
     mastery_of,
     memories,
     next_exercise,
+    practice_exercises,
     review_session,
 )
 
@@ -56,8 +58,14 @@ def test_a_failed_review_comes_again_soon() -> None:
     later = NOON + timedelta(days=31)
     kept = memories([day(0), day(10), day(30)], later)[RING]
     failed = memories([day(0), day(10), day(30, solved=False)], later)[RING]
-    assert failed.due < kept.due
+    assert later.date() <= failed.due < kept.due  # on a later day, not within minutes
     assert failed.chance < kept.chance
+
+
+def test_no_review_is_more_than_a_year_away() -> None:
+    days = [day(after) for after in (0, 10, 60, 400, 1500)]
+    memory = memories(days, days[-1].at)[RING]
+    assert memory.due - memory.last == timedelta(days=365)
 
 
 def test_mastery_is_the_mean_chance_of_solving(catalog: Catalog) -> None:
@@ -90,7 +98,8 @@ def test_a_session_has_so_many_reviews_and_counts_those_of_today(catalog: Catalo
     today = date(2026, 5, 1)
     kept = {name: Memory(today, date(2026, 3, 1), 0.5, date(2026, 3, 1)) for name in names}
     kept |= {name: Memory(date(2026, 9, 1), today, 1.0, date(2026, 3, 1)) for name in names[:3]}
-    new = {"memory/stage-1": Memory(date(2026, 5, 3), today, 1.0, today)}  # no review
+    new = {"memory/does-it-load": Memory(date(2026, 5, 3), today, 1.0, today)}  # no review
+    new |= {"gone/away": Memory(date(2026, 9, 1), today, 1.0, date(2026, 3, 1))}  # no longer in the course
     session = review_session(catalog, kept | new, today, most=7)
     assert (session.done, len(session.left), session.total, session.later) == (3, 4, 7, 5)
     assert session.minutes == sum(one.exercise.minutes for one in session.left)
@@ -158,6 +167,22 @@ def test_a_known_chapter_comes_after_the_extras_of_all_others(catalog: Catalog) 
     known = next_exercise(catalog, open_path, "collectives", known={"collectives"})
     assert known
     assert known.exercise in catalog.topics[1].extras
-    last = next_exercise(catalog, set(catalog.by_id) - {BYTES}, "memory", known={"collectives"})
+    extra = catalog.topic("collectives").extras[-1].id
+    last = next_exercise(catalog, set(catalog.by_id) - {BYTES, extra}, "memory", known={"collectives"})
     assert last
     assert last.exercise.id == BYTES
+
+
+def test_practice_is_new_beside_the_path_and_near_what_was_missed(catalog: Catalog) -> None:
+    for topic in catalog.topics:
+        missed, bank = topic.path[0], [one for one in topic.extras if not one.runs_lab]
+        new = bank[1::2]
+        if not new:
+            continue
+
+        def distance(one: Exercise, missed: Exercise = missed) -> tuple[int, int]:
+            return -len(set(one.skills) & set(missed.skills)), abs(one.level - missed.level)
+
+        found = practice_exercises(topic, {one.id for one in bank[::2]}, missed)
+        assert found == [one for one in new if distance(one) == min(map(distance, new))]
+        assert all(one not in practice_exercises(topic, (), one) for one in bank)

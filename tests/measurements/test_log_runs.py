@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from app.core.measurements.file_reader import read_files
+from app.core.measurements.logs.runs import is_warm_up
 from app.core.measurements.reports import TrainingLog
 from tests.each import each
 
@@ -287,3 +288,50 @@ def test_a_line_that_counts_steps_is_no_part_of_the_step_before(tmp_path: Path) 
     other = "Step 1 | loss:1.5\ntokens_per_second_per_gpu:5120.4\n"
     (found,) = read(tmp_path, verl.format(n=1) + verl.format(n=2) + other)
     assert found.tokens_per_second_per_gpu == pytest.approx(3257.33)
+
+
+def timed(n: int, at: int, seconds: float) -> str:
+    clock = f"2024-04-{6 + at // 86400:02} {at // 3600 % 24:02}:{at // 60 % 60:02}:{at % 60:02}"
+    return f" [{clock}] {megatron(n, 1000 * seconds).strip()}\n"
+
+
+@each(("apart", "are_several"), [(20, False), (31, True)])
+def test_a_step_that_ranks_print_within_its_time_is_one_step(apart: int, are_several: bool, tmp_path: Path) -> None:
+    lines = [timed(n, 100 * n + later, 30.0) for n in range(1, 5) for later in (0, apart)]
+    assert (len(read(tmp_path, "".join(lines))) > 1) is are_several
+
+
+@each(("hours", "runs"), [(2, 1), (3, 2)])
+def test_a_pause_of_less_than_ten_steps_is_within_a_run(hours: int, runs: int, tmp_path: Path) -> None:
+    before = [timed(n, 1000 * n, 1000.0) for n in range(1, 5)]
+    after = [timed(n, 1000 * n + 3600 * hours, 2000.0) for n in range(5, 9)]
+    assert len(read(tmp_path, "".join(before + after))) == runs
+
+
+@each(("printed", "clock", "time"), [(4.0, 8, 8.0), (1.2, 2, 1.2), (30.0, 35, 30.0), (30.0, 39, 39.0)])
+def test_a_clock_of_whole_seconds_counts_where_it_is_far_from_what_is_printed(
+    printed: float, clock: int, time: float, tmp_path: Path
+) -> None:
+    (log,) = read(tmp_path, "".join(timed(n, clock * n, printed) for n in range(1, 10)))
+    assert log.step_time == pytest.approx(time)
+
+
+def test_two_steps_of_eleven_warm_up(tmp_path: Path) -> None:
+    seconds = [9.0, 9.0, *[4.0] * 5, *[5.0] * 4]
+    (log,) = read(tmp_path, "".join(megatron(n, 1000 * one) for n, one in enumerate(seconds, 1)))
+    assert log.step_time == 4.0
+
+
+def test_a_log_that_says_its_peak_needs_no_gpu_for_its_mfu(tmp_path: Path) -> None:
+    line = "iter {n}: loss 4.2, time 88.12ms, mfu 61.02%\n"
+    text = line.format(n=100) + line.format(n=110)
+    (log,) = read(tmp_path, f"Peak FLOPS used for computing MFU: 9.890e+14\n{text}")
+    assert log.mfu == pytest.approx(0.6102)
+
+
+@each(
+    ("values", "warms"),
+    [([2.0], False), ([1.5, 1.0], False), ([1.6, 1.0], True), ([1.6, 1.0, 1.0], True), ([1.6, 1.0, 1.0, 1.0], False)],
+)
+def test_up_to_three_steps_far_apart_may_warm_up(values: list[float], warms: bool) -> None:
+    assert is_warm_up(values) is warms

@@ -173,6 +173,58 @@ def test_the_mfu_of_a_gpu_that_is_named_is_computed(tmp_path: Path) -> None:
     assert "divides by 624 TFLOP/s; the peak of NVIDIA H100 80GB HBM3 is 989" in log.doubts[0]
 
 
+TFLOPS = "step: {{n}}  loss:  6.1  memory: 49GiB(52%)  tps: 5,000  tflops: {flops:.2f}"
+CARD = "CUDA capacity: NVIDIA {gpu} with 79.10GiB memory"
+
+
+@each(
+    ("gpu", "flops", "shown", "says"),
+    [
+        ("B200", 2_200, 2_200, ""),
+        ("B200", 6_000, 6_000, "is more than 2.25 PFLOP/s, the dense peak of NVIDIA B200 in 16 bits"),
+        ("B200", 9_300, None, "is more than 9 PFLOP/s, the highest peak of NVIDIA B200"),
+        ("H100 80GB HBM3", 1_900, 1_900, "is more than 989 TFLOP/s, the dense peak"),
+        ("H100 80GB HBM3", 2_100, None, "the highest peak of NVIDIA H100 80GB HBM3"),
+    ],
+)
+def test_flops_above_the_dense_peak_have_no_mfu_and_above_every_peak_they_are_left_out(
+    tmp_path: Path, gpu: str, flops: float, shown: float | None, says: str
+) -> None:
+    line = TFLOPS.format(flops=flops)
+    log = read(tmp_path, CARD.format(gpu=gpu), *(line.format(n=n) for n in range(4)))
+    assert log.flops_per_gpu == (shown and pytest.approx(shown * 1e12))
+    assert (log.mfu is None) is bool(says)
+    assert [says in doubt for doubt in log.doubts] == [True] * bool(says)
+
+
+@each(
+    ("gpu", "mfu", "says"),
+    [
+        ("H100 80GB HBM3", 20.6, "the peak with sparsity"),  # 1.96 times the dense peak
+        ("H100 80GB HBM3", 20.9, "the peak of NVIDIA H100 80GB HBM3 is 989 TFLOP/s"),  # 1.94 times
+        ("A100X", 128.0, "an MFU above 100 % is not one; the peak of NVIDIA A100X is not known here"),
+        ("A100X", 101.0, ""),  # which may be rounding
+        ("A100 80GB PCIe", 128.0, "is more than 312 TFLOP/s"),
+        ("New 1", 101.0, "the peak of an A100"),  # by which the log divides for a GPU that it does not know
+    ],
+)
+def test_what_an_mfu_divides_by_is_told(tmp_path: Path, gpu: str, mfu: float, says: str) -> None:
+    line = TFLOPS.format(flops=400 if gpu.startswith("H") else 312 * mfu / 100) + f"  mfu: {mfu:.2f}%"
+    log = read(tmp_path, CARD.format(gpu=gpu), *(line.format(n=n) for n in range(4)))
+    assert [says in doubt for doubt in log.doubts] == [True] * bool(says)
+
+
+@each(("printed", "doubted"), [(2048 * 1.04, False), (2048 * 1.06, True), (2048 * 0.94, True)])
+def test_printed_tokens_are_doubted_where_batch_and_time_say_others(
+    tmp_path: Path, printed: float, doubted: bool
+) -> None:
+    line = str(LINES["Megatron-DeepSpeed"][0]).replace("2048.500", f"{printed:.3f}")
+    settings = "  seq_length ................ 1024", "  world_size ................ 64"
+    log = read(tmp_path, *settings, *(line.format(n=n) for n in range(5)))
+    assert log.tokens_per_second_per_gpu == pytest.approx(printed, rel=1e-4)
+    assert [doubt.endswith("are 2,048") for doubt in log.doubts] == [True] * doubted
+
+
 def test_a_log_and_a_test_in_one_paste_are_both_read(tmp_path: Path) -> None:
     path = tmp_path / "pasted"
     path.write_text(
@@ -297,8 +349,8 @@ def test_the_mfu_of_a_phase_is_not_that_of_the_step(tmp_path: Path) -> None:
     log = read(tmp_path, line.format(n=1), line.format(n=2))
     assert log.mfu == pytest.approx(0.4 * 20 / 80)
     assert any("is that of the update of the actor alone" in doubt for doubt in log.doubts)
-    log = read(tmp_path, line.replace("update_actor", "other").format(n=1))
-    assert log.mfu is None
+    for other in (line.replace("update_actor", "other"), line.replace("actor:20.0", "actor:81.0")):
+        assert read(tmp_path, other.format(n=1)).mfu is None  # without its time, or with an impossible one
 
 
 def test_an_mfu_on_a_fixed_peak_asks_for_the_gpu(tmp_path: Path) -> None:

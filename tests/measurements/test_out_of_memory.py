@@ -400,13 +400,47 @@ def test_the_account_adds_up_to_what_is_in_use(tmp_path: Path) -> None:
     assert account["CUDA, NCCL and libraries of this process"] == pytest.approx(0.6 * GIBI)
 
 
+@each("name", MESSAGES)
+def test_an_account_lists_what_was_printed_and_no_cure_is_told_twice(name: str, tmp_path: Path) -> None:
+    said = explained(tmp_path, MESSAGES[name][0])
+    assert all(size > 0 for _, size in said.account)
+    assert len({one.says for one in said.cures}) == len(said.cures)
+
+
+@each(("layout", "scores"), [
+    ("sequence=8192", "8,192 tokens × 32 heads × 8,192 keys × 2 bytes = 4 GiB"),
+    ("sequence=8192 context=2", "4,096 tokens × 32 heads × 8,192 keys × 4 bytes = 4 GiB"),
+    ("sequence=2048 micro_batch=4", ""),
+    ("micro_batch=4", ""),
+])  # fmt: skip
+def test_a_layout_that_says_its_sequences_tells_the_scores_of_attention(
+    layout: str, scores: str, tmp_path: Path
+) -> None:
+    error = "CUDA out of memory. Tried to allocate 4.00 GiB"
+    said = explained(tmp_path, error, model="Llama-2-7B", layout=layout)
+    assert [one.arithmetic for one in said.candidates if one.role is TensorRole.SCORES] == [scores] * bool(scores)
+
+
+@each(("gpus", "too_much"), [("", True), ("DGX-H100 gpus=8", False)])
+def test_states_that_no_gpu_has_room_for_are_told_unless_enough_share_them(
+    gpus: str, too_much: bool, tmp_path: Path
+) -> None:
+    error = FRAGMENTED.format(free="12.73", reserved="1.50")
+    note = explained(tmp_path, error, model="Llama-3-8B", cluster=gpus).notes[-1]
+    assert "takes 128 GB of weights, gradients and optimizer states" in note
+    assert note.endswith("more than the GPU has.") is too_much
+    assert ("or 16.1 GB on each of 8 GPUs" in note) is not too_much
+
+
 GPUS_OF = {
     "79.15": {"A100 SXM 80GB", "H100 SXM"},
     "39.39": {"A100 SXM 40GB"},
     "139.81": {"H200 SXM"},
     "31.75": {"V100 SXM2"},
     "191.98": {"MI300X"},
+    "60.00": set[str](),
 }
+OTHERS = {"H100 NVL", "GH200 144GB"}  # of 94 and 144 GB, which report more
 
 
 @each("total", GPUS_OF)
@@ -416,7 +450,9 @@ def test_the_gpu_follows_from_the_memory_that_it_reports(total: str, tmp_path: P
     )
     names = {gpu.name for gpu in explained(tmp_path, text).gpus}
     assert names >= GPUS_OF[total]
+    assert bool(names) is bool(GPUS_OF[total])
     assert not any(name.startswith("TPU") for name in names)
+    assert not names & OTHERS
 
 
 def test_a_model_that_is_unknown_is_an_error_that_offers_the_nearest(tmp_path: Path) -> None:

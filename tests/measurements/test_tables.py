@@ -3,12 +3,17 @@
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from app.core.measurements.file_reader import read_files
-from app.core.measurements.reports import CollectiveTest, UnreadFile
+from app.core.measurements.number_checks import Counter, highest_peak
+from app.core.measurements.plausibility import checked_rows
+from app.core.measurements.reports import CollectiveTest, SizeRow, UnreadFile
+from app.core.measurements.table import CollectiveTable
+from tests.each import each
 from tests.measurements.printing import ALPHA, BANDWIDTH, FACTORS, SIZES, in_2016, in_2020, rows, time_of, today
 
 
@@ -267,3 +272,94 @@ def test_a_call_tells_the_ranks_where_nothing_else_does(tmp_path: Path, call: st
     text = "\n".join([f"$ {call}", *rows("broadcast", 32, middle="  none  0 ")])
     (test,) = read(tmp_path, text)
     assert (test.collective, test.ranks) == ("broadcast", ranks)
+
+
+SOUND = [SizeRow(2.0**power, 2.0**power / 100e9, 100e9, 175e9, 0.0) for power in range(20, 30)]
+
+
+@each(("bad", "left"), [(1, 9), (2, 8), (3, 0)])
+@each(
+    ("hardware", "algbw", "busbw", "says"),
+    [
+        ("NVIDIA H100 80GB HBM3", 130e9, 175e9, "1048576 bytes in 10.49 us are 100 GB/s, not 130 GB/s"),
+        ("NVIDIA H100 80GB HBM3", 100e9, 950e9, "more than the links of NVIDIA H100 80GB HBM3 carry, 900 GB/s"),
+        ("GPU of tomorrow", 100e9, 9e12, "more than any link that is known here carries"),
+    ],
+)
+def test_wrong_rows_are_left_out_and_with_more_than_a_fifth_all_of_them(
+    bad: int, left: int, hardware: str, algbw: float, busbw: float, says: str
+) -> None:
+    rows = [replace(row, algbw=algbw, busbw=busbw) if place < bad else row for place, row in enumerate(SOUND)]
+    found = checked_rows(CollectiveTable(), rows, 8, hardware)
+    assert len(found.rows) == left
+    (doubt,) = found.doubts
+    assert doubt.startswith("1 row is left out: " if bad == 1 else f"{bad} rows are left out: ") or not left
+    assert says in doubt.replace("\N{MICRO SIGN}", "u")
+
+
+def named(collective: str, of: str) -> str:
+    """The table of one collective under the name of another."""
+    return today(of, 16).replace(f"{of}_perf", f"{collective}_perf")
+
+
+def of_parts(text: str) -> str:
+    """With the size of one rank's part, as some tools print it."""
+    return re.sub(r"^ +(\d+)", lambda size: f"  {int(size[1]) // 16}", text, flags=re.MULTILINE)
+
+
+def without(pattern: str, text: str, count: int = 0) -> str:
+    return re.sub(pattern, "", text, count=count, flags=re.MULTILINE)
+
+
+FULL = today("all_reduce", 16)
+CUT = r"(?<=float     sum      -1 ) .*$"  # a row without its values
+
+
+@each(
+    ("text", "ranks", "doubt"),
+    [
+        (without(r"^#  Rank (?: [89]|1\d).*\n", FULL), 16, "said to be 8 ranks, but the bandwidths say 16"),
+        (named("all_reduce", "all_gather"), 16, "below the algorithm bandwidth, which no all-reduce has"),
+        (named("all_reduce", "all_gather"), 16, "named all_reduce, but the rows reduce by none"),
+        (named("all_gather", "all_reduce"), 16, "named all_gather, but the rows reduce by sum"),
+        (named("all_gather", "all_reduce"), 16, "is higher than all_gather can have on any number of ranks"),
+        (named("sendrecv", "all_gather"), 16, "differ, which they do not in a sendrecv"),
+        (f"{FULL}\n# Avg bus bandwidth    : 40.0\n", 16, "is printed as 40 GB/s, and that of these rows is"),
+        (f"{FULL}\n# Avg bus bandwidth    : 300.0\n", 16, "is printed as 300 GB/s, and that of these rows is"),
+        (f"{FULL}\n# Out of bounds values : 3 FAILED\n", 16, "3 values arrived wrong (#wrong)"),
+        (f"{FULL}\nnode1: Test NCCL failure all_reduce.cu:53\n", 16, "the test ended with an error"),
+        (without(CUT, FULL, 1), 16, "1 row does not fit the title"),
+        (without(CUT, FULL, 2), 16, "2 rows do not fit the title"),
+        (
+            "\n".join(line for line in FULL.splitlines() for _ in range(2) if not re.match(r" +\d{5}", line)),
+            16,
+            "too few sizes",
+        ),
+        (of_parts(today("all_gather", 16)), 16, "they are multiplied by 16 here"),
+    ],
+)
+def test_what_does_not_agree_is_doubted(tmp_path: Path, text: str, ranks: int, doubt: str) -> None:
+    (test,) = read(tmp_path, text)
+    assert test.ranks == ranks
+    assert any(doubt in one for one in test.doubts), test.doubts
+    if "multiplied" in doubt:
+        assert [row.size for row in test.rows] == list(SIZES)
+
+
+@each(("slower", "at", "count"), [(4.0, 1 << 28, 1), (2.0, 1 << 28, 0), (4.0, 1 << 20, 0)])
+def test_a_time_that_jumps_is_doubted_unless_it_is_short(tmp_path: Path, slower: float, at: int, count: int) -> None:
+    lines = ["# collective: all_reduce", "# ranks: 16", "# hardware: NVIDIA H100 80GB HBM3"]
+    for size in SIZES:
+        time = time_of(size) * (slower if size >= at else 1.0)
+        bandwidth = size / time / 1e9
+        lines.append(f"{size} {size // 4} float sum -1 {1e6 * time:.3f} {bandwidth:.3f} {1.875 * bandwidth:.3f} 0")
+    (test,) = read(tmp_path, "\n".join(lines))
+    assert sum("another algorithm, protocol or path" in doubt for doubt in test.doubts) == count
+
+
+def test_a_rank_that_is_one_step_late_does_not_begin_again() -> None:
+    for number, known, again in ((8, True, False), (7, True, True), (8, False, True), (9, False, False)):
+        counter = Counter()
+        assert not counter.began_again("", 9, known=False)
+        assert counter.began_again("", number, known=known) is again
+    assert highest_peak() > 1.9e15  # of an H100 in 8 bits: not of 16

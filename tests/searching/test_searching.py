@@ -20,7 +20,7 @@ from app.core.formulas.step.speeds import reduced_by, speeds_of
 from app.core.predicting.estimate import PredictionRequest, estimate
 from app.core.searching import SearchResult, Space, find_layouts, fixed_fields
 from app.core.searching.columns import search_columns
-from app.core.searching.ranking import Ranking
+from app.core.searching.ranking import LayoutKey, RankedLayout, Ranking
 from app.core.searching.space import SEARCHED, Terms
 from tests.each import each
 
@@ -128,11 +128,30 @@ def test_what_fits_is_counted_and_the_front_has_what_nothing_beats() -> None:
         (step_time(*given, one).total, memory_budget(space.model, one).total) for one in layouts if fits(*given, one)
     ]
     assert found.fit == len(good) > 50
+    assert found.least is None
     assert found.rejected["memory"] == len(layouts) - len(good) > 50
     assert [one.step_time for one in found.top] == pytest.approx(sorted(t for t, _ in good)[:1000])
     best = sorted((m, t) for t, m in good if not any((a <= t and b < m) or (a < t and b <= m) for a, b in good))
     front = [(one.memory, one.step_time) for one in found.front]
     assert [sum(one) for one in front] == pytest.approx([sum(one) for one in dict.fromkeys(best)])
+
+
+def test_of_layouts_with_as_much_memory_the_fastest_is_on_the_front_and_of_slow_ones_the_smallest_is_told() -> None:
+    ranking = Ranking(2, room=10.0)
+    keys = [LayoutKey(t, 1, 1, 1, 1, 1, 1, 1, "none", False, 0) for t in range(1, 6)]
+    rows = zip((5.0, 3.0, 3.0, 4.0, 1.0), (2.0, 2.0, 4.0, 1.0, 6.0), keys, strict=True)
+    some = [RankedLayout(*row) for row in rows]
+    ranking.extend_front(some)
+    assert [(one.time, one.memory) for one in ranking.front] == [(4.0, 1.0), (3.0, 2.0), (1.0, 6.0)]
+    assert ranking.needed == [1.0, 2.0, 6.0]
+    for one in (some[0], some[1], some[4]):
+        ranking.offer_least(one)
+    assert ranking.least == some[1]
+    ranking.add(some[:3])
+    assert ranking.slowest == math.inf
+    ranking.add(some[3:])
+    assert ranking.slowest == 3.0
+    assert ranking.top == (some[4], some[1])
 
 
 def test_fewer_are_kept_than_are_found() -> None:

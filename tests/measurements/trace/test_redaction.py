@@ -78,6 +78,11 @@ def test_an_empty_list_stays_a_trace() -> None:
     assert json.loads(found)["traceEvents"] == []
 
 
+def test_a_trace_of_several_blocks_stays_one_list() -> None:
+    file = trace([{**step(n, n, 1), "args": {"note": "x" * 1000}} for n in range(1, 20_001)])
+    assert len(json.loads(slimmed(file))["traceEvents"]) == 20_000
+
+
 def test_what_is_not_a_trace_is_refused() -> None:
     with pytest.raises(InputError, match="not a trace"):
         slimmed(b"hello")

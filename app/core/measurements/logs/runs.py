@@ -3,6 +3,7 @@
 import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from app.core.measurements.logs.families import LogFamily
 from app.core.measurements.logs.settings import LogSettings
@@ -225,8 +226,7 @@ def _whole_steps(count: StepCount) -> Sequence[LoggedStep]:
 
 def _by_clock(steps: Sequence[LoggedStep], *, coarse: bool) -> Seconds | None:
     timed = [step for step in steps if step.at is not None]
-    pairs = [(a, b) for a, b in zip(timed, timed[1:], strict=False) if b.number > a.number]
-    gaps = [((b.at or 0) - (a.at or 0), b.number - a.number) for a, b in pairs]
+    gaps = [((b.at or 0) - (a.at or 0), b.number - a.number) for a, b in pairwise(timed)]
     if not gaps or sum(gap for gap, _ in gaps) <= 0:
         return None
     if coarse and statistics.median(gap for gap, _ in gaps) < _SHARP:

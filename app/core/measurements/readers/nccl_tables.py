@@ -128,6 +128,7 @@ class TableReader(CollectiveReader):
             return False
         line = _TAG.sub(" ", _COLOR.sub("", line)).replace("|", " ")
         if any(word in line for word in _OF_ROWS) and (row := _ROW.search(line)):
+            self._drop_begun()
             self._take_row(row, row[4].replace(",", ".").split())  # a spreadsheet wrote commas
             return True
         if self._begun and self._goes_on(line):
