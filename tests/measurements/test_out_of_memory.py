@@ -438,7 +438,7 @@ GPUS_OF = {
     "139.81": {"H200 SXM"},
     "31.75": {"V100 SXM2"},
     "191.98": {"MI300X"},
-    "60.00": set[str](),
+    "56.00": set[str](),
 }
 OTHERS = {"H100 NVL", "GH200 144GB"}  # of 94 and 144 GB, which report more
 
