@@ -87,6 +87,11 @@ def test_where_any_drawing_counts_results_begin_when_the_assignment_opens(sessio
     for text, at in (("early", JOINED + DAY - SECOND), ("at once", JOINED + DAY)):
         answer(session, one, ada, at, text)
     assert results(session, class_id) == ["at once"]
+    own = week(session, class_id, Policy(opens=JOINED + DAY), exercise="a/own")
+    answer(session, own, ada, JOINED, "of an own drawing")
+    assert results(session, class_id) == ["at once", "of an own drawing"]
+    (called, _) = (row["learner"] for row in results_of_class(session, SECRET, class_id))
+    assert called == f"id {ada.id}"
 
 
 def two_classes(session: Session) -> tuple[PersonRow, list[Assignment]]:

@@ -33,14 +33,17 @@ from app.classes.people.persons import (
     WayIn,
     browsers_of,
     code_digest,
+    confirm_identities,
+    has_doubted,
     identity_of_browser,
     is_own_browser,
+    known_person,
     new_person,
     open_browser,
     show_identity,
     speaks_for,
 )
-from app.core.errors import InputError, NotFoundError
+from app.core.errors import InputError, NotFoundError, RefusedError
 from app.server.db.people import ClassRow, IdentityRow, MemberRow, PersonRow, SessionRow
 from app.server.db.tables import now
 from app.site.members import SignedIn
@@ -262,3 +265,19 @@ def test_a_class_that_is_archived_again_keeps_its_day_and_nobody_joins_what_is_a
     assert a_class.archived == first
     a_class.joining = "open"
     assert not may_join(a_class)
+
+
+def test_a_doubted_account_signs_nobody_in_until_its_own_person_confirms_it(session: Session) -> None:
+    ada, bo = (number_of(new_person(session, name)) for name in ("Ada", "Bo"))
+    for person in (ada, bo):
+        session.add(IdentityRow(issuer="i", subject=f"doubted {person}", person=person, own=False, doubted=True))
+    session.flush()
+    confirm_identities(session, ada)
+    session.expire_all()
+    found = known_person(session, "i", f"doubted {ada}")
+    assert found is not None
+    assert found.id == ada
+    assert [has_doubted(session, person) for person in (ada, bo)] == [False, True]
+    with pytest.raises(RefusedError, match="confirm the account"):
+        known_person(session, "i", f"doubted {bo}")
+    assert known_person(session, "i", "nobody") is None

@@ -21,6 +21,7 @@ from app.classes.people.rosters import (
     claimable_member,
     import_roster,
     known_students,
+    learner_called,
     namesakes,
     roster_changes,
     roster_difference,
@@ -296,3 +297,24 @@ def test_a_roster_changes_time_and_group_where_it_has_them_and_then_points_are_c
     class_with(session, class_id).joining = "closed"
     import_roster(session, class_id, roster_changes(session, class_id, listed(("Bo", "2"))))
     assert class_with(session, class_id).joining == "closed"
+
+
+def test_a_learner_is_called_by_id_or_by_number_in_a_class_or_in_all(session: Session) -> None:
+    one, other = a_class(session), a_class(session)
+    persons = [new_person(session, name) for name in ("Ada", "Bo", "Cy")]
+    ada, bo, cy = persons
+    for class_id, person, outside in ((one, ada, "twice 1"), (other, bo, "twice 1"), (other, cy, "")):
+        enroll(session, class_id, number_of(person), outside_id=outside)
+    assert learner_called(session, "twice 1", one) == ada.learner
+    assert learner_called(session, str(cy.id), other) == learner_called(session, str(cy.id), None) == cy.learner
+    for text, place, says in (
+        ("twice 1", None, "several people are called 'twice 1'"),
+        (str(cy.id), one, "nobody in this class is called"),
+        ("twice 2", one, "did you mean 'twice 1'"),
+        ("9" * 19, one, "nobody in this class is called"),
+    ):
+        with pytest.raises(InputError, match=says):
+            learner_called(session, text, place)
+    remove_members(session, one, [number_of(ada)])
+    with pytest.raises(InputError, match="nobody in this class"):
+        learner_called(session, "twice 1", one)
