@@ -31,7 +31,7 @@ _RING = "collectives/ring-all-reduce-time"
 _CONNECTIONS, _OF_PAGES = 16, 1
 _SECONDS = 0.8  # of a load
 _SUBREAPER = 36  # PR_SET_CHILD_SUBREAPER: orphans of our children become ours
-_EVENTS, _STEPS, _LAYOUTS = 40_000, 2_000, 2_000
+_EVENTS, _STEPS, _SIZES, _LAYOUTS = 40_000, 2_000, 5_000, 2_000
 
 
 @dataclass
@@ -207,7 +207,7 @@ ROWS = (
         3,
     ),
     Row("log, each step", _each(_STEPS, "measured", "{}/many.log", start=_ONE), "loop of Python", 0.01),
-    Row("nccl-tests, 200 rows", _each(1, "measured", "{}/nccl", start=_ONE), "loop of Python", 2),
+    Row("nccl-tests, each row", _each(_SIZES, "measured", "{}/nccl", start=_ONE), "loop of Python", 0.003),
     Row("trace of 40,000 events", _each(1, "measured", "{}/trace.json", start=_ONE), "json.loads of the same", 2),
 )
 
@@ -250,7 +250,7 @@ def prepared(root: Path, folder: Path, rows: Sequence[Row]) -> Iterator[Version]
 
 
 def _write_files(folder: Path) -> None:
-    sizes = [(n + 1) << 20 for n in range(200)]
+    sizes = [(n + 1) << 18 for n in range(_SIZES)]
     (folder / "nccl").write_text("\n".join(test_rows("all_reduce", 16, middle="  sum  -1 ", sizes=sizes)))
     line = text_of("megatron-mixtral-16-h100").splitlines()[3]
     log = [re.sub(r"iteration +\d+", f"iteration {n}", line) for n in range(_STEPS)]
