@@ -1,4 +1,7 @@
 import sys
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from threading import current_thread
 from types import SimpleNamespace
 
@@ -81,3 +84,19 @@ def test_a_table_takes_the_route_that_comes_first_in_the_list(
     table.install_all()
     _, scope = table.matches({"type": "http", "method": method, "path": path})
     assert getattr(scope.get("route"), "name", "") == taken
+
+
+def test_two_threads_that_ask_for_every_module_install_each_route_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    class SlowRoutes(list[Route]):
+        def __iter__(self) -> Iterator[Route]:
+            time.sleep(0.05)
+            return super().__iter__()
+
+    routes = SlowRoutes([Route("/one", PlainTextResponse)])
+    monkeypatch.setitem(sys.modules, "listed", SimpleNamespace(router=SimpleNamespace(routes=routes)))
+    app = FastAPI()
+    table = RouteTable(app, [LateModule("listed", ("one",))])
+    with ThreadPoolExecutor(2) as threads:
+        both = [threads.submit(table.install_all) for _ in range(2)]
+    assert [one.exception() for one in both] == [None, None]
+    assert [route.path for route in app.router.routes if isinstance(route, Route)].count("/one") == 1

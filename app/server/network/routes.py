@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from functools import wraps
 from importlib import import_module
+from threading import Lock
 from typing import Any
 
 from fastapi import APIRouter, FastAPI, Request, Response
@@ -130,6 +131,7 @@ class RouteTable(BaseRoute):
         self._modules = modules
         self._late = {head for module in modules for head in module.heads}
         self._by_head: dict[str, list[Route]] = {}
+        self._installing = Lock()
         app.router.routes.insert(0, self)
 
     def matches(self, scope: Scope) -> tuple[Match, Scope]:
@@ -185,12 +187,13 @@ class RouteTable(BaseRoute):
         return (module for module in self._modules if head in module.heads)
 
     def _install(self, head: str) -> None:
-        if head not in self._late:
-            return  # another request was faster
-        routes = [route for module in self._of(head) for route in module.router.routes if isinstance(route, Route)]
-        self._by_head[head] = [route for route in routes if _head(route.path) == head]
-        self._app.router.routes.extend(self._by_head[head])
-        self._late.remove(head)
+        with self._installing:  # the document of all calls asks for every module, in a thread of its own
+            if head not in self._late:
+                return  # another request was faster
+            routes = [route for module in self._of(head) for route in module.router.routes if isinstance(route, Route)]
+            self._by_head[head] = [route for route in routes if _head(route.path) == head]
+            self._app.router.routes.extend(self._by_head[head])
+            self._late.remove(head)
 
 
 def _head(path: str) -> str:
