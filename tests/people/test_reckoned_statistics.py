@@ -82,6 +82,8 @@ def _reckoned(session: Session, assignment: Assignment, members: Sequence[Member
     found = {}
     for name in NAMES:
         begun = {one: those for (one, exercise), those in answers.items() if exercise == name}
+        if not begun:
+            continue  # a pool may give it to nobody who answers
         hand = {one: points[one, name][0] == _POINTS for one in begun if points[one, name][2]}
         counted = [one for one in begun if points[one, name][1]]
         here = [points[one, name][0] for one in counted]
