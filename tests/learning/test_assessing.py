@@ -25,6 +25,8 @@ def play(catalog: Catalog, knows: frozenset[str], draw: int = 7) -> list[tuple[s
         chapter = catalog.topic_of(question.exercise)
         assert question.exercise.id == chapter.placement
         assert question.exercise.minutes <= 5
+        found = place_learner(Prerequisites(catalog.topics), answers)
+        assert chapter.id not in found.known | found.unknown
         answers.append((chapter.id, chapter.id in knows))
     return answers
 

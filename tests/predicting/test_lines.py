@@ -523,17 +523,23 @@ def test_what_is_offloaded_leaves_the_gpu_and_takes_the_wire() -> None:
     shard = 8.03e9 / 8  # to PCIe 5 and back in 16 bits; Adam in a share of 200 GB/s
     assert away["offload"] == pytest.approx(shard * (4 / 50e9 + 28 * 8 / 200e9), rel=1e-3)
     assert parts_of(stack="DeepSpeed", offload="both")[1]["weights"] == 0
+    old = parts_of(stack="DeepSpeed", offload="optimizer", cluster="4 A10", layout="data=4 zero_stage=3")[0]  # PCIe 4
+    assert old["offload"] == pytest.approx(2 * shard * (4 / 25e9 + 28 * 4 / 200e9), rel=1e-3)
+    again = [f"{EIGHT['layout']} recompute={one}" for one in ("none", "full")]
+    once, twice = (parts_of(stack="DeepSpeed", offload="parameters", layout=one)[0]["offload"] for one in again)
+    assert twice == pytest.approx(1.5 * once)
     disk = parts_of(stack="DeepSpeed", offload="optimizer", offload_to="NVMe")[0]
     assert disk["offload"] - away["offload"] == pytest.approx(shard * 24 * 8 / 6e9, rel=1e-3)
 
 
-def test_gradient_checkpointing_recomputes_all_layers_or_every_second_one() -> None:
+def test_gradient_checkpointing_recomputes_all_layers_or_every_so_many() -> None:
     whole, held = parts_of(gradient_checkpointing=True)
     assert (whole, held) == parts_of(layout=f"{EIGHT['layout']} recompute=full")
     none, kept = parts_of(gradient_checkpointing=False)
-    half, some = parts_of(gradient_checkpointing=True, recompute_every=2)
-    assert half["recompute"] == pytest.approx((whole["recompute"] + none["recompute"]) / 2)
-    assert some["activations"] == pytest.approx((held["activations"] + kept["activations"]) / 2)
+    for every in (2, 3):
+        third, some = parts_of(gradient_checkpointing=True, recompute_every=every)
+        assert third["recompute"] == pytest.approx((whole["recompute"] + (every - 1) * none["recompute"]) / every)
+        assert some["activations"] == pytest.approx((held["activations"] + (every - 1) * kept["activations"]) / every)
 
 
 def test_the_range_is_narrower_where_the_line_says_more() -> None:
