@@ -164,7 +164,7 @@ _TOP = 10
 
 
 def search_in_time(space: Callable[[], Space], seconds: float, clock: Callable[[], float]) -> SearchResult | str:
-    """What a search of *space* found in *seconds* of the *clock*, or why there is no result."""
+    """The result of a search of *space* within *seconds* of the *clock*, or a sentence that says why there is none."""
     end = clock() + seconds
 
     def hurry(seen: int, size: int) -> None:

@@ -4,8 +4,9 @@ Only the fields listed here are read, each within a limit; whatever follows from
 computed again. The same limits apply to runs that are already in the database.
 """
 
+import json
 from collections.abc import Iterable, Iterator
-from dataclasses import fields
+from dataclasses import fields, replace
 from datetime import datetime
 from typing import Annotated, Any, Literal
 
@@ -32,7 +33,9 @@ from app.labs.machines.machine import MachineFacts
 from app.labs.results.analysis import analyze_report
 from app.labs.results.report import WHAT_TO_DO, Measure, Report
 from app.labs.spec import MOST_RANKS, LabJob, lab_called, parameters_in, read_job
+from app.server.db.lab_runs import SENT
 from app.server.db.run_state import RunState
+from app.server.db.tables import LabRunRow
 from app.site.labs.words import localized_note
 
 FILE_LIMIT = 256 * 1024  # bytes of a run: four times what the longest run of ours prints
@@ -201,6 +204,21 @@ _PLAINLY = {
     "checks": "the run did not find its data right, so its times do not count",
     "samples": "these are not measurements",
 }
+
+
+def sent_row(report: Report, name: str, learner: str) -> LabRunRow:
+    """The row of a run of *learner* on another machine, called *name* here."""
+    return LabRunRow(
+        name=name,
+        lab=report.lab,
+        given=json.dumps(dict(report.given)),
+        backend=report.backend,
+        host=SENT,
+        pool=name,
+        learner=learner,
+        state=RunState.DONE,
+        report=replace(report, id=name).as_json(),
+    )
 
 
 def _first_problem(error: ValidationError) -> str:

@@ -201,7 +201,7 @@ def _mixture(kind: str, given: Mapping[str, object]) -> Mapping[str, object]:
 
 
 def _mixture_fields(experts: int, active: int, size: int, shared: int, dense: int, bias: bool) -> Mapping[str, object]:
-    """The fields of a mixture; without *dense* layers, there is no other feed-forward network."""
+    """The fields of a mixture of experts; if *dense* is 0, every feed-forward network is made of experts."""
     found = {
         "experts": experts,
         "active_experts": active,

@@ -226,5 +226,5 @@ def layout_searches() -> LayoutSearches:
 
 
 async def search_layouts(space: Callable[[], Space], seconds: float = _SECONDS) -> SearchResult | str:
-    """What a search of *space* found, or why there is no result."""
+    """The result of a search of *space*, or a sentence that says why there is none."""
     return await aside(search_in_time, space, seconds, time.thread_time)

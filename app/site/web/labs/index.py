@@ -13,18 +13,16 @@ from app.core.translation import Numeral, foreign, noted, translate, translate_k
 from app.course.content.errata import mark
 from app.labs.launch.base import plan_job, ranks_on
 from app.labs.machines.devices import Devices
-from app.labs.results.report import Report
 from app.labs.run import new_name
 from app.labs.spec import NODES, RANKS, Lab, Parameter, lab_called
 from app.server.aside import aside, current_payer
-from app.server.db.lab_runs import SENT, enqueue, keep_sent
-from app.server.db.run_state import RunState
+from app.server.db.lab_runs import enqueue, keep_sent
 from app.server.db.tables import LabRunRow
 from app.server.network.door import note_trouble
 from app.server.network.routes import Router
 from app.site import Here, Site
 from app.site.labs.match import BORROWING
-from app.site.labs.upload import FILE_LIMIT, read_sent_file
+from app.site.labs.upload import FILE_LIMIT, read_sent_file, sent_row
 from app.site.labs.words import localized_note, translate_lab
 from app.site.markdown import html
 from app.site.web.frame.renderer import Frame, Hyperlink, frame, render
@@ -390,22 +388,7 @@ def _sent_rows(lab: Lab, text: str, learner: str) -> Sequence[LabRunRow]:
         raise InputError(
             translate("this is a run of {lab}, but this is the page of {name}", lab=reports[0].lab, name=lab.name)
         )
-    return [_sent_row(report, learner) for report in reports]
-
-
-def _sent_row(report: Report, learner: str) -> LabRunRow:
-    name = new_name(report.lab)
-    return LabRunRow(
-        name=name,
-        lab=report.lab,
-        given=json.dumps(dict(report.given)),
-        backend=report.backend,
-        host=SENT,
-        pool=name,
-        learner=learner,
-        state=RunState.DONE,
-        report=replace(report, id=name).as_json(),
-    )
+    return [sent_row(report, new_name(report.lab), learner) for report in reports]
 
 
 def _not_taken(request: Request, site: Site, lab: Lab, error: AppError) -> Response:

@@ -16,12 +16,10 @@ from app.core.translation import noted, translate
 from app.core.validation import SENTENCES, problems_of
 from app.labs.results.report import Report
 from app.server.db.assessments import MOST_CHAPTERS, AssessedAnswer, KnownChapter
-from app.server.db.lab_runs import SENT
 from app.server.db.measurements import REPORT_LIMIT, MeasurementRow, is_measurement_name
 from app.server.db.records import PersonalRows
-from app.server.db.run_state import RunState
 from app.server.db.tables import NAME_LIMIT, Attempt, DailyGuess, LabRunRow, Prediction, Reveal, now
-from app.site.labs.upload import read_sent
+from app.site.labs.upload import read_sent, sent_row
 from app.site.web.measured.saved_measurement import view_of_row
 from app.site.web.progress import FILE_LIMIT
 
@@ -254,18 +252,7 @@ def _run(text: str, learner: str) -> LabRunRow | None:
         report = read_sent(text)
     except InputError:
         return None
-    name = imported_run_name(report)
-    return LabRunRow(
-        name=name,
-        lab=report.lab,
-        given=json.dumps(dict(report.given)),
-        backend=report.backend,
-        host=SENT,
-        pool=name,
-        learner=learner,
-        state=RunState.DONE,
-        report=replace(report, id=name).as_json(),
-    )
+    return sent_row(report, imported_run_name(report), learner)
 
 
 def imported_run_name(report: Report) -> str:
