@@ -293,8 +293,22 @@ def test_wrong_rows_are_left_out_and_with_more_than_a_fifth_all_of_them(
     found = checked_rows(CollectiveTable(), rows, 8, hardware)
     assert len(found.rows) == left
     (doubt,) = found.doubts
-    assert doubt.startswith("1 row is left out: " if bad == 1 else f"{bad} rows are left out: ") or not left
+    assert doubt.startswith(
+        {1: "1 row is left out: ", 2: "2 rows are left out: ", 3: "3 of 10 rows are wrong, so all are left out: "}[bad]
+    )
     assert says in doubt.replace("\N{MICRO SIGN}", "u")
+
+
+def test_rows_that_contradict_themselves_and_rows_that_are_too_fast_are_counted_apart() -> None:
+    bad = [replace(row, algbw=130e9) for row in SOUND[:2]] + [replace(row, busbw=950e9) for row in SOUND[2:3]]
+    for these, begins in (
+        ([*bad, *SOUND[3:]], ("2 of 10 rows are wrong, so all", "1 of 10 rows is wrong, so all")),
+        ([replace(row, busbw=950e9) for row in SOUND], ("10 rows are left out: ",)),
+    ):
+        found = checked_rows(CollectiveTable(), these, 8, "NVIDIA H100 80GB HBM3")
+        assert not found.rows
+        for doubt, begin in zip(found.doubts, begins, strict=True):
+            assert doubt.startswith(begin)
 
 
 def named(collective: str, of: str) -> str:
