@@ -17,7 +17,7 @@ from app.course.kinds import Exercise
 from app.course.learning import Mastery, Memory, mastery_by_skill, mastery_of
 from app.server.aside import aside
 from app.server.db.assessments import MOST_CHAPTERS
-from app.server.db.history import Effort, PastAnswer, streak
+from app.server.db.history import Effort, PastAnswer
 from app.server.db.records import MergeResult, PersonalRows
 from app.server.db.tables import Attempt
 from app.server.network.door import note_trouble
@@ -75,16 +75,11 @@ def wrong_ideas(course: Catalog, wrong: Sequence[Attempt], answers: Sequence[Pas
     found: dict[tuple[str, str], list[Attempt]] = {}
     for attempt in wrong:
         exercise = course.by_id.get(attempt.exercise)
-        if exercise and attempt.mistake and _is_unchanged(exercise, attempt):
+        if exercise and attempt.mistake and exercise.draw(attempt.seed).as_json == attempt.drawn:
             found.setdefault((exercise.id, attempt.mistake), []).append(attempt)
     told = (_idea(course.exercise(name), those, answers) for (name, _), those in found.items())
     ideas = sorted(filter(None, told), key=lambda idea: (idea.fate == "gone", -idea.last.timestamp()))
     return tuple(ideas[:_LISTED])
-
-
-def _is_unchanged(exercise: Exercise, attempt: Attempt) -> bool:
-    """Whether *exercise* still draws what *attempt* answered."""
-    return exercise.draw(attempt.seed).as_json == attempt.drawn
 
 
 def _idea(exercise: Exercise, those: Sequence[Attempt], answers: Sequence[PastAnswer]) -> WrongIdea | None:
@@ -95,7 +90,7 @@ def _idea(exercise: Exercise, those: Sequence[Attempt], answers: Sequence[PastAn
         return None
     right = [one.at for one in answers if one.exercise == exercise.id and one.own]
     since = [at for at in right if at > last.at]
-    later = any(_ideas_day(at) > _ideas_day(last.at) for at in since)
+    later = any(at.astimezone(UTC).date() > last.at.astimezone(UTC).date() for at in since)
     return WrongIdea(
         link=Hyperlink(exercise_url(exercise.id, last.seed), exercise.title),
         diagnosis=inline_html(says),
@@ -103,10 +98,6 @@ def _idea(exercise: Exercise, those: Sequence[Attempt], answers: Sequence[PastAn
         last=last.at,
         fate="gone" if later else "corrected" if since else "open",
     )
-
-
-def _ideas_day(at: datetime) -> date:
-    return at.astimezone(UTC).date()
 
 
 _WEEKS = 26
@@ -176,14 +167,13 @@ class ProgressPage:
     """The progress of a learner."""
 
     any: bool
-    guesses: int
+    is_stored: bool
     onward: NextSteps
     solved: int
     unaided: int
     tried: int
     total: int
     bonus: int
-    streak: int
     weeks: tuple[tuple[CalendarDay, ...], ...]
     days: tuple[CalendarDay, ...]
     chapters: tuple[ProgressChapter, ...]
@@ -200,10 +190,10 @@ class ProgressPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgressRecord:
-    """What is stored of a learner: answers by day, the effort on each exercise, the latest."""
+    """What is stored of a learner, if anything *is_stored*: answers by day, the effort on each exercise, the latest."""
 
     past: LearnerHistory = field(default_factory=LearnerHistory)
-    guesses: int = 0
+    is_stored: bool = False
     days: Mapping[date, int] = field(default_factory=dict)
     efforts: Mapping[str, Effort] = field(default_factory=dict)
     latest: Sequence[Attempt] = ()
@@ -225,14 +215,13 @@ def progress_page(course: Catalog, record: ProgressRecord, today: date) -> Progr
     chapters = tuple(_chapters(course, past, took, today))
     return ProgressPage(
         any=bool(past.known),
-        guesses=record.guesses,
+        is_stored=record.is_stored,
         onward=next_steps(course, past, chapter_on_route(course, past), today),
         solved=sum(mark in ("solved", "unaided") for mark in marks),
         unaided=marks.count("unaided"),
         tried=len(marks) - marks.count("new"),
         total=len(marks),
         bonus=sum(chapter.card.extras.solved for chapter in chapters),
-        streak=streak(record.days.keys(), today),
         weeks=tuple(tuple(days[n : n + 7]) for n in range(0, len(days), 7)),
         days=tuple(d for d in reversed(days) if d.count),
         chapters=chapters,
@@ -434,7 +423,7 @@ def _read_progress(site: Site, learner: str, today: date, route: str) -> Progres
         wrong = records.wrong_attempts(LOOKED_AT)
         return ProgressRecord(
             past=past,
-            guesses=records.count_of_guesses(),
+            is_stored=True,
             days=records.attempts_by_day(first_day(today)),
             efforts=records.efforts(),
             latest=records.latest_attempts(),
