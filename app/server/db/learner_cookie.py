@@ -97,7 +97,8 @@ def _stored_or_made(connection: Connection, given: str) -> str:
     stored = _stored(connection)
     if stored is None:
         made = given or _secret_in_file(connection.engine) or secrets.token_urlsafe(_SECRET_BYTES)
-        _store(connection, given, made)
+        values = {"id": _ONLY, "value": "" if given else made, "digest": _digest(made)}
+        connection.execute(insert_missing(connection, SecretRow), values)
         stored = _stored(connection)  # if another server was faster, its secret holds
     if stored is None:
         raise UnavailableError("the secret that signs cookies could not be stored; try again")
@@ -116,15 +117,6 @@ def _agreed(stored: tuple[str, str], given: str) -> str:
 def _stored(connection: Connection) -> tuple[str, str] | None:
     row = connection.execute(columns(col(SecretRow.value), col(SecretRow.digest))).first()
     return (row[0], row[1]) if row else None
-
-
-def _store(connection: Connection, given: str, secret: str) -> None:
-    values = {"id": _ONLY, "value": "" if given else secret, "digest": _digest(secret)}
-    connection.execute(insert_missing(connection, SecretRow), values)
-
-
-def _digest(secret: str) -> str:
-    return hashlib.sha256(secret.encode()).hexdigest()
 
 
 def _secret_in_file(engine: Engine) -> str:
@@ -190,7 +182,7 @@ def create_token(
             f"either end, not {name[:40]!r}"
         )
     secret = _PREFIX + secrets.token_urlsafe(_BYTES)
-    row = TokenRow(name=name, digest=_tokens_digest(secret), scope=scope, class_id=class_id, until=until)
+    row = TokenRow(name=name, digest=_digest(secret), scope=scope, class_id=class_id, until=until)
     session.add(row)
     try:
         session.commit()
@@ -238,7 +230,7 @@ class Tokens:
         Raises:
             UnavailableError: the database cannot be read.
         """
-        digest, moment = _tokens_digest(secret), self._clock()
+        digest, moment = _digest(secret), self._clock()
         known = self._known.get(digest)
         if known and moment < known[1]:
             return known[0]
@@ -259,5 +251,5 @@ def grant_of_digest(engine: Engine, digest: str) -> Grant | None:
     return Grant(row.name, row.scope, row.class_id)
 
 
-def _tokens_digest(secret: str) -> str:
+def _digest(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 BEFORE = ".before-"  # between the name of the database and why it was copied
 _MODE = 0o600  # a copy contains the answers of learners
-_Publish = Callable[[Path, Path], None]
 
 
 def copy_beside(database: str, why: str) -> Path | None:
@@ -73,7 +72,7 @@ def copy_sqlite(source: Path, target: Path, address: str = "") -> None:
 
 
 @contextmanager
-def publish_whole(target: Path, publish: _Publish) -> Iterator[Path]:
+def publish_whole(target: Path, publish: Callable[[Path, Path], None]) -> Iterator[Path]:
     """A file that becomes *target* when the block ends without an error; *publish* renames it.
 
     Raises:
@@ -163,19 +162,11 @@ def migrate(database: str) -> None:
             copied.
     """
     if not _is_current(database):
-        _upgrade(database, copied=True)
+        upgrade(database, copied=True)
 
 
-def upgrade(database: str) -> None:
-    """The same without a copy: *database* is one itself.
-
-    Raises:
-        UnavailableError: as above.
-    """
-    _upgrade(database, copied=False)
-
-
-def _upgrade(database: str, *, copied: bool) -> None:
+def upgrade(database: str, *, copied: bool = False) -> None:
+    """The same, where a lock shows what is to do; without a copy, *database* is one itself."""
     with exclusive(database) as connection:
         applied = _applied(connection)
         _refuse_foreign(connection, applied)
@@ -263,26 +254,20 @@ def exclusive(database: str) -> Iterator[Connection]:
     try:
         immediate = {BEGIN: "BEGIN IMMEDIATE"}
         with translated_errors(), engine.connect().execution_options(**immediate) as connection:
-            lock = _lock_sqlite if engine.dialect.name == "sqlite" else _lock_postgresql
-            lock(connection)
+            if engine.dialect.name == "sqlite":
+                # On the driver's cursor: SQLAlchemy's first statement opens a transaction, in which neither
+                # has an effect. With foreign keys on, copying a table that others refer to deletes their rows.
+                for pragma in ("PRAGMA journal_mode = WAL", "PRAGMA foreign_keys = OFF"):
+                    connection.connection.cursor().execute(pragma)
+                connection.begin()
+            else:
+                connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
             yield connection
             if engine.dialect.name == "sqlite":
                 _refuse_orphans(connection)
             connection.commit()
     finally:
         engine.dispose()
-
-
-def _lock_sqlite(connection: Connection) -> None:
-    # On the driver's cursor: SQLAlchemy's first statement opens a transaction, in which neither
-    # has an effect. With foreign keys on, copying a table that others refer to deletes their rows.
-    for pragma in ("PRAGMA journal_mode = WAL", "PRAGMA foreign_keys = OFF"):
-        connection.connection.cursor().execute(pragma)
-    connection.begin()
-
-
-def _lock_postgresql(connection: Connection) -> None:
-    connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
 
 
 def _refuse_orphans(connection: Connection) -> None:

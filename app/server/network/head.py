@@ -112,16 +112,13 @@ class Hosts:
         if found is None:
             return False
         name = found[1].removesuffix(".")
-        ours = name in self._names or "." not in name or name.endswith(_OF_THIS_MACHINE)
-        return ours or _is_address(name)
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ip_address(name.strip("[]"))
-    except ValueError:
-        return False
-    return True
+        if name in self._names or "." not in name or name.endswith(_OF_THIS_MACHINE):
+            return True
+        try:
+            ip_address(name.strip("[]"))
+        except ValueError:
+            return False
+        return True
 
 
 COOKIE = "language"

@@ -26,7 +26,7 @@ from app.site.markdown import html, inline_html
 from app.site.web.exercise.views import view_of
 from app.site.web.explore.figures import EmbeddedView, embedded_view, illustrated_view
 from app.site.web.explore.prediction_check import read_prediction
-from app.site.web.frame.renderer import Hyperlink, LearningResource, frame, render
+from app.site.web.frame.renderer import Hyperlink, frame, render
 from app.site.web.frame.visitor import Visiting
 from app.site.web.standing.chapter_choice import ChapterChoiceForm, choice_form, chosen_here, seed_here
 from app.site.web.standing.history import read_learner_history
@@ -262,14 +262,7 @@ async def chapter(request: Request, site: Here, visiting: Visiting, name: str) -
     choice = choice_form(topic, request, seed)
     today = site.clock().date()
     page = chapter_page(site.catalog, topic, past, work, today, choice=choice, seed=seed, typed=request.query_params)
-    resource = LearningResource(
-        sort="chapter",
-        name=topic.title,
-        says=topic.summary,
-        path=chapter_url(topic.id),
-        parts=tuple((exercise_url(one.id), one.title) for one in topic.exercises),
-    )
-    around = frame(request, topic.title, topic.summary, "exercises", resource=resource)
+    around = frame(request, topic.title, topic.summary, "exercises")
     return render("course/chapter.html", around, page, 422 if choice and choice.faults else 200)
 
 

@@ -41,7 +41,7 @@ from app.site.web.exercise.page_context import (
 )
 from app.site.web.exercise.view import ExercisePage, exercise_page, is_finished
 from app.site.web.exercise.views import view_of
-from app.site.web.frame.renderer import LearningResource, frame, render, render_part, wants_fragment
+from app.site.web.frame.renderer import frame, render, render_part, wants_fragment
 from app.site.web.frame.visitor import (
     Visiting,
     Visitor,
@@ -346,9 +346,5 @@ def _response(request: Request, page: ExercisePage, status: int = 200) -> Respon
     title = f"{page.title} · {page.around.topic.text}"
     exercise = site_in(request).catalog.exercise(page.id)
     says = plain_words(exercise.variant(page.seed).prompt) or page.description
-    topic = page.around.topic
-    resource = LearningResource(
-        sort="exercise", name=page.title, says=says, path=exercise_url(page.id), part_of=(topic.href, topic.text)
-    )
-    around = frame(request, title, says, "exercises", exercise_url(page.id, page.seed), resource=resource)
+    around = frame(request, title, says, "exercises", exercise_url(page.id, page.seed))
     return render("exercise/exercise.html", around, page, status)

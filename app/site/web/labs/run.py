@@ -45,9 +45,7 @@ from app.site.web.labs.tables import (
     lab_figures,
     lab_table,
     line_in_words,
-    listings,
     more_tables,
-    the_rest,
     underway_view,
     what_matters,
 )
@@ -86,8 +84,6 @@ class RunPage:
     notes: tuple[str, ...]
     compared: GuessTable | None
     machine: tuple[tuple[str, str], ...]
-    rest: tuple[tuple[str, str], ...]
-    listings: tuple[tuple[str, str], ...]
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     tables: tuple[MeasuredTable, ...]
@@ -180,8 +176,6 @@ def _labs_run_page(site: Site, of: Lab, result: RunResult, name: str, learner: s
         notes=tuple(map(localized_note, report.notes if report else row.sentences if row else ())),
         compared=guess_beside_run(lab, result),
         machine=tuple(what_matters(report)) if report else (),
-        rest=tuple(the_rest(report)) if report else (),
-        listings=tuple(listings(report)) if report else (),
         header=header,
         rows=tuple(rows),
         tables=tuple(more_tables(report)) if report else (),

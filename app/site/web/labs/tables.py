@@ -9,7 +9,7 @@ from app.core.charts.plot import LabeledPoint, Plot, Series
 from app.core.charts.svg import Figure
 from app.core.errors import capitalize
 from app.core.translation import Numeral, noted, translate
-from app.core.units import BYTE, RATIO, scale_of, show
+from app.core.units import RATIO, scale_of
 from app.labs.machines.machine import Fact
 from app.labs.results.notes import gpu_table, pair_table, pair_title, range_in_words
 from app.labs.results.report import Measure, Report, held_in, ratio_shown, show_measure
@@ -206,36 +206,6 @@ def what_matters(report: Report) -> Iterator[Row]:
         (translate("others on the GPUs"), machine.others),
         (translate("load before the run"), machine.load and Numeral(machine.load)),
     )
-
-
-def the_rest(report: Report) -> Iterator[Row]:
-    """What else is known about the machine."""
-    machine = report.machine
-    memory = machine.memory_bytes
-    yield from _known(
-        (translate("processor"), machine.processor),
-        (translate("cores"), machine.cores),
-        (translate("memory"), show(memory, BYTE) if isinstance(memory, int | float) else memory),
-        ("Python", machine.python),
-        (translate("memory of a GPU"), machine.gpu_memory),
-        ("ECC", machine.ecc),
-        ("MIG", machine.mig),
-        (translate("persistence mode"), machine.persistence),
-        (translate("compute mode"), machine.compute_mode),
-        ("PCIe", machine.pcie),
-        (translate("GPUs that reach each other's memory"), machine.peers),
-    )
-
-
-def listings(report: Report) -> Iterator[Row]:
-    """What is known of the machine in lines: variables, UUIDs and the links between GPUs."""
-    machine = report.machine
-    lines = (
-        (translate("Variables that change what is measured"), "\n".join(map(str, machine.variables))),
-        (translate("UUIDs of the GPUs"), "\n".join(map(str, machine.uuids))),
-        (translate("Links between the GPUs, as the vendor's tool prints them"), machine.topology or ""),
-    )
-    yield from ((name, str(text)) for name, text in lines if text)
 
 
 def _known(*rows: tuple[str, Fact | None]) -> Iterator[Row]:

@@ -41,20 +41,18 @@ from app.core.translation import language, localize, noted, translate
 from app.core.units import BYTE_PER_SECOND, in_english, show
 from app.course.explorers.placements import model_value
 from app.course.explorers.states import ConfiguredState
-from app.labs.results.analysis import shipped_runs
 from app.server.aside import aside, current_payer, lift_ceiling
 from app.server.aside.jobs import BoundedJobs
 from app.server.aside.measured_files import measured_apart
 from app.server.db.measurements import is_measurement_name
 from app.server.network.routes import Router
 from app.site import Here, Site
-from app.site.labs.match import own_runs
 from app.site.web.explore.explorer_page import render_run
 from app.site.web.explore.figures import BOTH, drawn_on, figure_file
 from app.site.web.explore.layouts import read_pasted
 from app.site.web.frame.renderer import Hyperlink, frame, render
 from app.site.web.frame.visitor import FromHere, Visiting, spend
-from app.site.web.measured.figures import FAMILIES, SIZE, bandwidth_points, family, figures_of_test, neighbors
+from app.site.web.measured.figures import SIZE, bandwidth_points, family, figures_of_test, neighbors
 from app.site.web.measured.saved_measurement import SaveOffer, save_offer, saved_links, saved_page
 from app.site.web.measured.trace_view import TraceView, predicted_tolls, trace_view
 from app.site.web.measured.views import (
@@ -260,7 +258,7 @@ class PublishedTestRow:
     doubtful: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class PublishedGroup:
     """The published tests of a collective, and a figure of the best one on each GPU."""
 
@@ -271,55 +269,34 @@ class PublishedGroup:
 
 
 @cache
-def published_hardware() -> tuple[str, ...]:
-    """The GPUs of the published tests, the newest first."""
-    found = {family(one.hardware) for one in published_tests().values()}
-    return tuple(name for name in FAMILIES if name in found)
-
-
-def published_groups(hardware: str = "") -> tuple[PublishedGroup, ...]:
-    """The published tests by collective, or those on *hardware*; the fastest come first."""
-    return _listed(language(), hardware if hardware in published_hardware() else "")
-
-
-@cache
-def _listed(spoken: str, hardware: str) -> tuple[PublishedGroup, ...]:
-    return tuple(_groups(hardware))
-
-
-def _groups(hardware: str) -> Iterator[PublishedGroup]:
+def published_groups(spoken: str) -> tuple[PublishedGroup, ...]:
+    """The published tests by collective, in the language *spoken*; the fastest come first."""
+    groups = []
     for collective, title in NAMES.items():
         found = [
             (one, one.report)
             for one in published_tests().values()
-            if isinstance(one.report, CollectiveTest)
-            and one.report.collective == collective
-            and hardware in {"", family(one.hardware)}
+            if isinstance(one.report, CollectiveTest) and one.report.collective == collective
         ]
         found.sort(key=lambda pair: -_best(pair[1]))
         if found:
-            figure = _figure(title, found, hardware)
-            yield PublishedGroup(
-                title=title,
-                figure_title=figure.title,
-                figure=drawn_on(BOTH, figure),
-                rows=tuple(_test_list_row(one, test) for one, test in found),
-            )
+            figure = _figure(title, found)
+            rows = tuple(_test_list_row(one, test) for one, test in found)
+            groups.append(PublishedGroup(title, figure.title, drawn_on(BOTH, figure), rows))
+    return tuple(groups)
 
 
-def _figure(title: str, found: Found, hardware: str) -> Plot:
-    """The bus bandwidth by size, of the fastest on each GPU; on one GPU, of the fastest."""
+def _figure(title: str, found: Found) -> Plot:
+    """The bus bandwidth by size, of the fastest on each GPU."""
     fastest: dict[str, Series] = {}
     for one, test in found:
-        gpu = one.name if hardware else family(one.hardware)
+        gpu = family(one.hardware)
         if gpu in fastest or len(test.rows) < _FEWEST or len(fastest) == len(_COLORS):
             continue
         color = _COLORS[len(fastest)]
         fastest[gpu] = Series(color, one.name, bandwidth_points(test))
     return Plot(
-        title=translate("{title}: the fastest on {hardware}", title=title, hardware=hardware)
-        if hardware
-        else translate("{title}: the fastest on each GPU", title=title),
+        title=translate("{title}: the fastest on each GPU", title=title),
         summary=translate("Bus bandwidth over the size of the array"),
         x=SIZE,
         y=Axis(translate("bus bandwidth"), BYTE_PER_SECOND, log=True),
@@ -358,8 +335,6 @@ class MeasuredPage:
     traces: tuple[SaveOffer, ...] = ()
     problem: str = ""
     fields: dict[str, str]
-    hardware: str = ""
-    known: tuple[str, ...] = ()
     limit: str = f"{PACKED_LIMIT >> 20} MiB"
     groups: tuple[PublishedGroup, ...] = ()
     logs: tuple[tuple[Hyperlink, str], ...] = ()
@@ -377,10 +352,10 @@ class PublishedPage:
 
 
 @router.get("")
-async def show_measured(request: Request, site: Here, visiting: Visiting, hardware: str = "") -> Response:
+async def show_measured(request: Request, site: Here, visiting: Visiting) -> Response:
     """The form, and the lists of saved and of published measurements."""
     saved = await aside(saved_links, site, visiting.learner) if visiting.learner else ()
-    return await aside(_measured_page, request, MeasuredPage(fields={}, saved=saved, hardware=hardware))
+    return await aside(_measured_page, request, MeasuredPage(fields={}, saved=saved))
 
 
 @router.post("", dependencies=[FromHere])
@@ -453,8 +428,7 @@ def _state_of_report(report: Report) -> Mapping[str, str]:
 
 
 def _offered(site: Site, report: Report, fields: dict[str, str], cluster: Cluster | None) -> SaveOffer:
-    runs = [*own_runs(site.settings.runs), *shipped_runs()]
-    return save_offer(site, report, report_view(report, fields, cluster, runs), fields)
+    return save_offer(site, report, report_view(report, fields, cluster), fields)
 
 
 def _said(reports: Sequence[Report]) -> dict[str, str]:
@@ -480,8 +454,7 @@ def _measured_page(request: Request, page: MeasuredPage, status: int = 200) -> R
     page = replace(
         page,
         fields={name: page.fields.get(name, "") for name in RECORDS},
-        groups=published_groups(page.hardware),
-        known=published_hardware(),
+        groups=published_groups(language()),
         logs=tuple((Hyperlink(f"{ADDRESS}/{one.name}", one.name), one.hardware) for one in published_logs().values()),
     )
     return render("measured/measured.html", frame(request, translate(_TITLE), translate(_LEAD), "labs"), page, status)

@@ -25,10 +25,9 @@ from app.core.measurements.trace.report import TraceReport
 from app.core.translation import Numeral, localize, noted, plural, translate, translate_known
 from app.core.units import BYTE_PER_SECOND, FLOP_PER_SECOND, RATIO, SECOND, Bytes, show, show_size
 from app.course.explorers.states import state_of_records
-from app.labs.results.report import Report as LabReport
 from app.site.web.explore.figures import FigureView, figure_view
 from app.site.web.frame.renderer import Hyperlink
-from app.site.web.measured.figures import SizesView, family, figures_of_test, neighbors, view_beside_run
+from app.site.web.measured.figures import family, figures_of_test, neighbors
 from app.site.web.measured.trace_view import TraceView, predicted_tolls, trace_view
 from app.site.web.urls import erratum_url, explorer_url, formula_url
 
@@ -205,24 +204,17 @@ class ReportView:
     pieces: tuple[tuple[str, ...], ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
     beside: tuple[tuple[Hyperlink, str], ...] = ()
-    lab_run: SizesView | None = None
     prediction: StepComparison | None = None
     onward: Hyperlink | None = None  # to what it should be
     memory: MemoryView | None = None
     problem: str = ""
 
 
-def report_view(
-    report: Report, fields: dict[str, str], cluster: Cluster | None, runs: Sequence[LabReport] = ()
-) -> ReportView | TraceView:
-    """The view of a report of a visitor, who may have named a cluster and a layout.
-
-    A test is put beside the first of *runs* that did the same on the same GPUs.
-    """
+def report_view(report: Report, fields: dict[str, str], cluster: Cluster | None) -> ReportView | TraceView:
+    """The view of a report of a visitor, who may have named a cluster and a layout."""
     match report:
         case CollectiveTest():
-            view = view_of_test(report, cluster)
-            return replace(view, lab_run=view_beside_run(report, runs))
+            return view_of_test(report, cluster)
         case TrainingLog():
             return view_of_log(report, fields)
         case MemoryShortage():
