@@ -169,11 +169,12 @@ async def check_one(request: Request) -> Response:
     site = site_in(request)
     grant, key = grant_of(request, site), idempotency_key(request)
     submission = await _submission(request)
-    if not key:
-        result = await _judge(site, grant, submission)
-        return _json_response(result.model_dump_json(exclude_none=True))
-    text, is_replay = await _judge_once(site, grant, key, submission)
-    return _json_response(text, {"Idempotent-Replayed": "true"} if is_replay else None)
+    if key:
+        text, is_replay = await _judge_once(site, grant, key, submission)
+    else:
+        text, is_replay = (await _judge(site, grant, submission)).model_dump_json(exclude_none=True), False
+    headers = {"Idempotent-Replayed": "true"} if is_replay else None
+    return Response(text, headers=headers, media_type="application/json")
 
 
 async def _judge_once(
@@ -190,10 +191,6 @@ async def _judge_once(
     except KeyTakenError:  # by the same request, sent to this or another server meanwhile
         return sent_first(site, learner, key, submission), True
     return result.model_dump_json(exclude_none=True), False
-
-
-def _json_response(text: str, headers: dict[str, str] | None = None) -> Response:
-    return Response(text, headers=headers, media_type="application/json")
 
 
 async def _submission(request: Request) -> Submission:

@@ -85,7 +85,8 @@ async def build_index(app: FastAPI) -> AsyncIterator[None]:
     """
     site: Site = app.state.site
     app.state.indexes = {}
-    if site.course.digest and not index_file(site.course, site.settings).is_there:
+    file, key = index_file(site.course, site.settings)
+    if site.course.digest and not file.has(key):
         from app.site.web.search.page import build_current_index  # here: a start that finds the index needs none of it
 
         await build_current_index(app)

@@ -67,7 +67,8 @@ class OpeningView:
 
 def opening_views(topic: Topic, typed: Mapping[str, str]) -> Iterator[OpeningView]:
     """The opening of *topic*, where *typed* has the predictions by the fields `q1`, `q2`, ..."""
-    given = {name: typed[name] for name in _fields(topic) if name in typed}
+    names = [f"q{number}" for number in range(1, len(topic.questions) + 1)]
+    given = {name: typed[name] for name in names if name in typed}
     beside = figure_beside(topic)
     for part in opening_parts(topic.opening):
         if part.figure is not None:
@@ -96,10 +97,6 @@ def fixed_figure(figure: EmbeddedFigures | ExerciseFigure) -> EmbeddedView:
     if isinstance(figure, ExerciseFigure):
         return illustrated_view(figure)
     return embedded_view(figure, {name: str(text) for name, text in figure.state.items()})
-
-
-def _fields(topic: Topic) -> Iterator[str]:
-    return (f"q{number}" for number in range(1, len(topic.questions) + 1))
 
 
 def _question(asked: ReadingQuestion, number: int, given: Mapping[str, str]) -> QuestionView:

@@ -270,7 +270,11 @@ def page_context(course: Catalog, asked: ExerciseRequest, topic: Topic, rules: A
     )
     if asked.fragment:
         return found
-    whole = replace(found, place=_place(exercise, topic))
+    place = translate("practice")
+    if exercise in topic.path:
+        number = topic.path.index(exercise) + 1
+        place = translate("{place} of {count}", place=number, count=len(topic.path))
+    whole = replace(found, place=place)
     return whole if rules.exam else _with_explanations(whole, asked, topic)
 
 
@@ -278,14 +282,6 @@ def describe_page(exercise: Exercise, topic: Topic) -> str:
     """The page of *exercise* in a sentence, for search engines."""
     form = noted("{title}: an exercise of the chapter {chapter}.")
     return translate(form, title=exercise.title, chapter=topic.title)
-
-
-def _place(exercise: Exercise, topic: Topic) -> str:
-    """Where *exercise* stands on the path of *topic*, or that it stands beside it."""
-    if exercise not in topic.path:
-        return translate("practice")
-    place, count = topic.path.index(exercise) + 1, len(topic.path)
-    return translate("{place} of {count}", place=place, count=count)
 
 
 def _with_explanations(whole: PageContext, asked: ExerciseRequest, topic: Topic) -> PageContext:

@@ -202,7 +202,12 @@ def exercise_page(
     if result.verdict and rules.verdict:
         result = hide_verdict(rules.verdict)
     verdict = result.verdict
-    state = result.state if verdict is None else _state(verdict)
+    state = result.state
+    if verdict is not None:
+        state = "correct" if verdict.correct else "partial" if verdict.score > 0 else "incorrect"
+    played = verdict.played if verdict else result.played
+    # An error quotes what was typed, so it is not Markdown.
+    told = (Markup("<p>{}</p>").format(result.says),) if result.says else ()
     finished = is_finished(history, exercise, seed) and not rules.solution
     reached = _reached(asked, verdict) if not rules.exam else None
     form = view_of(exercise).form(exercise, _form_input(asked, verdict, context, finished=finished))
@@ -229,9 +234,9 @@ def exercise_page(
         offers_hint=not (finished or rules.hints) and _misses_twice(asked, state),
         heading=_heading(state, result),
         insight=_insight(exercise, seed) if state == "correct" else Markup(),
-        feedback=_feedback(result),
+        feedback=told if verdict is None else tuple(map(html, verdict.feedback)),
         counted=_counted(asked, verdict, finished=finished) if not rules.exam else None,
-        played=_played(result),
+        played=played_view(played) if played else None,
         trial=result.trial,
         help=_help(exercise, seed, history.seen.hints, finished=finished),
         onward=None,
@@ -323,11 +328,6 @@ def _insight(exercise: Exercise, seed: int) -> Markup:
     )
 
 
-def _played(result: ActionResult) -> IllustrationView | None:
-    played = result.verdict.played if result.verdict else result.played
-    return played_view(played) if played else None
-
-
 def _help(exercise: Exercise, seed: int, hints: int, *, finished: bool) -> Help:
     shown = exercise.variant(seed).hints[:hints] if hints else ()
     figures = (embedded_view(one, exercise.state_of(one, seed)) for one in exercise.figures)
@@ -345,16 +345,3 @@ def _finish(topic: Topic, asked: ExerciseRequest) -> Hyperlink | None:
     if not has_finished(topic, asked.exercise, asked.history_before.known, asked.history.known):
         return None
     return Hyperlink(f"{chapter_url(topic.id, asked.seed if topic.parameters else 0)}#finished", topic.title)
-
-
-def _state(verdict: Verdict) -> AnswerState:
-    if verdict.correct:
-        return "correct"
-    return "partial" if verdict.score > 0 else "incorrect"
-
-
-def _feedback(result: ActionResult) -> tuple[Markup, ...]:
-    if result.verdict is not None:
-        return tuple(html(sentence) for sentence in result.verdict.feedback)
-    # An error quotes what was typed, so it is not Markdown.
-    return (Markup("<p>{}</p>").format(result.says),) if result.says else ()

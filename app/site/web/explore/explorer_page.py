@@ -30,7 +30,7 @@ from app.site.web.explore.layouts import (
     space_of,
 )
 from app.site.web.explore.state import control_values, explore_values, explorer_called, page_url
-from app.site.web.explore.view import ExplorerInState, explorer_cards, explorer_page
+from app.site.web.explore.view import ExplorePage, explorer_cards, explorer_page
 from app.site.web.frame.renderer import frame, render, wants_fragment
 from app.site.web.frame.visitor import spend
 from app.site.web.urls import explorer_url
@@ -112,7 +112,7 @@ async def render_run(request: Request, site: Site, given: Mapping[str, str], dou
     plan = await aside(choose_layout, plan, found)
     query = plan_query(plan, given)
     shown = await aside(explorer_page, site.catalog, FIT, query, _papers(request), tuple(layout_tables(plan)))
-    page = replace(shown.page, plan=plan, corrections=(*doubts, *plan.notes, *shown.page.corrections))
+    page = replace(shown, plan=plan, corrections=(*doubts, *plan.notes, *shown.corrections))
     is_fragment = wants_fragment(request)
     around = frame(request, page.title, translate(FIT.summary), "explore", page.address)
     return render("explore/run_and_more.html" if is_fragment else "explore/fit.html", around, page)
@@ -146,7 +146,7 @@ class OpenedExplorer:
     papers: Sequence[Paper]
 
 
-def _explored_page(opened: OpenedExplorer) -> ExplorerInState:
+def _explored_page(opened: OpenedExplorer) -> ExplorePage:
     return explorer_page(opened.course, EXPLORERS[opened.name], dict(opened.query), opened.papers)
 
 
@@ -164,13 +164,12 @@ def explore(request: Request, site: Here, name: str) -> Response:
         site.catalog.digest, language(), explorer.name, tuple(query.items()), site.catalog, _papers(request)
     )
     is_kept = bool(opened.digest) and set(query) <= {"show"}
-    found = _opened_page(opened) if is_kept else _explored_page(opened)
-    page = found.page
+    page = _opened_page(opened) if is_kept else _explored_page(opened)
     fragment = wants_fragment(request)
     around = frame(
         request,
         page.full_title,
-        found.says or translate(explorer.summary),
+        page.description or translate(explorer.summary),
         "explore",
         f"{page.address}&predict=1" if page.hidden else page.address,
     )

@@ -72,17 +72,14 @@ def page_for(request: Request, error: Exception) -> Response:
     says = shorten(_says(request, error, status))
     lines = error.lines if isinstance(error, ReplacedHostError) else ""
     title = translate(_TITLES.get(status) or HTTPStatus(status).phrase)
-    page = TroublePage(status, title, says, lines, _words(request) if status == HTTPStatus.NOT_FOUND else "")
+    last = request.url.path.rstrip("/").rpartition("/")[2]
+    is_sought = status == HTTPStatus.NOT_FOUND and not last.isdigit()  # a number alone is an id, which no search finds
+    words = " ".join(_WORD.findall(last))[:_MOST_WORDS] if is_sought else ""
+    page = TroublePage(status, title, says, lines, words)
     response = render("frame/trouble.html", frame(request, page.heading), page, status)
     if isinstance(error, HTTPException) and error.headers:
         response.headers.update(error.headers)
     return response
-
-
-def _words(request: Request) -> str:
-    """The words of the last part of the address; a number alone is an id, which no search finds."""
-    last = request.url.path.rstrip("/").rpartition("/")[2]
-    return "" if last.isdigit() else " ".join(_WORD.findall(last))[:_MOST_WORDS]
 
 
 def _kept(request: Request) -> str:

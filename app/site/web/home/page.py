@@ -7,7 +7,7 @@ from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 from markupsafe import Markup
 
-from app.core.translation import noted, translate
+from app.core.translation import language, noted, translate
 from app.course.content.catalog import Catalog
 from app.server.network.routes import Router
 from app.site import Here
@@ -62,7 +62,7 @@ def home_page(course: Catalog, past: LearnerHistory, today: date) -> HomePage:
         first=Hyperlink(chapter_url(topics[0].id), topics[0].title) if topics else None,
         reading=topics[0].reading if topics else 0,
         sections=tuple(section_cards(course, past)),
-        figure=None if past.answers else opening_figure(),
+        figure=None if past.answers else opening_figure(language()),
         sample=_SAMPLE,
         heading=heading,
         opening=html(opening),

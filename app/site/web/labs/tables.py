@@ -43,6 +43,8 @@ def lab_table(lab: Lab, report: Report) -> Iterator[tuple[str, ...]]:
         *map(translate, report.derivations),
     )
     for one in report.measures:
+        # Where rows compare different numbers, each says which.
+        compared = f" ({held_in(lab, one.name)})" if mixed and one.ratio is not None else ""
         yield (
             *(lab.shown_at(key, one.where.get(key, "")) for key in report.places),
             lab.measures[one.name].says,
@@ -51,7 +53,7 @@ def lab_table(lab: Lab, report: Report) -> Iterator[tuple[str, ...]]:
             show_measure(lab, one.name, one.p90),
             str(one.count),
             "" if one.predicted is None else show_measure(lab, one.name, one.predicted),
-            *([_ratio(lab, one, mixed=mixed)] if over else ()),
+            *([ratio_shown(one.ratio) + compared] if over else ()),
             *(one.derived[key].shown if key in one.derived else "" for key in report.derivations),
         )
 
@@ -64,12 +66,6 @@ def more_tables(report: Report) -> Iterator[MeasuredTable]:
     if report.each_gpu:
         header, *rows = gpu_table(report.each_gpu)
         yield MeasuredTable(translate("The GPU of each rank"), header, tuple(rows))
-
-
-def _ratio(lab: Lab, one: Measure, *, mixed: bool) -> str:
-    """Measured over predicted; where rows compare different numbers, each says which."""
-    which = f" ({held_in(lab, one.name)})" if mixed and one.ratio is not None else ""
-    return ratio_shown(one.ratio) + which
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,6 +201,7 @@ def what_matters(report: Report) -> Iterator[Row]:
         (translate("sharing"), machine.sharing),
         (translate("others on the GPUs"), machine.others),
         (translate("load before the run"), machine.load and Numeral(machine.load)),
+        (translate("Variables that change what is measured"), ", ".join(map(str, machine.variables)) or None),
     )
 
 

@@ -20,7 +20,7 @@ from starlette.types import Message
 
 from app.core.charts.axes import Axis, Color
 from app.core.charts.plot import Plot, Series
-from app.core.errors import AppError, InputError, NotFoundError, nearest, sentence
+from app.core.errors import InputError, NotFoundError, nearest, sentence
 from app.core.formulas.configurations import CONFIGURATION_LIMIT, is_configuration
 from app.core.formulas.presets import Cluster
 from app.core.measurements.file_reader import Report
@@ -161,7 +161,8 @@ async def _received(request: Request, folder: Path) -> tuple[list[Path], dict[st
                 if value.filename or value.size:
                     paths.append(await _spooled(value, folder / str(len(paths))))
             elif name == "text" and value.strip():
-                paths.append(await aside(_written, folder / str(len(paths)), _PASTED, value))
+                paths.append(_path(folder / str(len(paths)), _PASTED))
+                await aside(paths[-1].write_text, value, encoding="utf-8", errors="replace")
             elif name != "text":
                 fields[name] = _typed(value[:200])
     return paths, fields
@@ -191,12 +192,6 @@ async def _spooled(file: UploadFile, folder: Path) -> Path:
     with path.open("wb") as target:
         while piece := await file.read(_PIECE):
             await aside(target.write, piece)
-    return path
-
-
-def _written(folder: Path, name: str, text: str) -> Path:
-    path = _path(folder, name)
-    path.write_text(text, encoding="utf-8", errors="replace")
     return path
 
 
@@ -373,7 +368,7 @@ async def compare_files(request: Request, site: Here) -> Response:
         cluster = await aside(_cluster, sent.fields)
         views = [await aside(_offered, site, one, sent.fields, cluster) for one in sent.reports]
     except InputError as error:
-        return await aside(_measured_page, request, MeasuredPage(fields={}, problem=_says(error)), 422)
+        return await aside(_measured_page, request, MeasuredPage(fields={}, problem=sentence(str(error))), 422)
     found = MeasuredPage(
         reports=tuple(one for one in views if isinstance(one.view, ReportView)),
         traces=tuple(one for one in views if isinstance(one.view, TraceView)),
@@ -444,10 +439,6 @@ def _cluster(fields: dict[str, str]) -> Cluster | None:
         return Cluster.read(given) if given else None
     except ValueError as error:
         raise InputError(localize(str(error))) from error
-
-
-def _says(error: AppError) -> str:
-    return sentence(str(error))
 
 
 def _measured_page(request: Request, page: MeasuredPage, status: int = 200) -> Response:

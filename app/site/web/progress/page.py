@@ -1,9 +1,9 @@
 """/progress: what a learner has done; it can be exported, imported and deleted."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from fastapi import Form, Request, Response
 from fastapi.responses import RedirectResponse
@@ -18,7 +18,7 @@ from app.course.learning import Mastery, Memory, mastery_by_skill, mastery_of
 from app.server.aside import aside
 from app.server.db.assessments import MOST_CHAPTERS
 from app.server.db.history import Effort, PastAnswer
-from app.server.db.records import MergeResult, PersonalRows
+from app.server.db.records import LearnerRecords, MergeResult, PersonalRows
 from app.server.db.tables import Attempt
 from app.server.network.door import note_trouble
 from app.server.network.routes import Router
@@ -44,6 +44,7 @@ from app.site.web.standing.records import open_records
 from app.site.web.standing.view import ChapterCard, ExerciseRow, LearnerHistory, card_of, clock, mark_of, row_of
 from app.site.web.urls import exercise_url
 
+T = TypeVar("T")
 Fate = Literal["open", "corrected", "gone"]
 _SAYS: Mapping[Fate, str] = {
     "open": noted("no right answer since"),
@@ -343,7 +344,7 @@ async def export_progress_file(site: Here, visiting: Visiting) -> Response:
     """Everything that is stored about the learner, as JSON."""
     if visiting.person:
         return RedirectResponse("/me/export", 303)
-    content = await aside(_exported, site, visiting.learner)
+    content = await aside(_with_records, site, visiting.learner, lambda records: progress_file(records.everything()))
     name = 'attachment; filename="wallclock.json"'
     return Response(content, media_type="application/json", headers={"Content-Disposition": name})
 
@@ -360,14 +361,12 @@ async def import_progress_file(request: Request, site: Here, visiting: Visiting)
         if found.rows.runs:
             spend(site.allowances.sent_runs, "sent runs", len(found.rows.runs))
         merged = await aside(_merge, site, learner, found.rows)
-    except FileError as error:
-        notice = Notice(problems=tuple(sentence(one) for one in error.problems))
-        return await aside(_shown_progress, request, site, visiting.learner, notice, 422)
     except (InputError, UnavailableError) as error:
         if isinstance(error, UnavailableError):
             note_trouble(request, error, error.cause)
         status = 422 if isinstance(error, InputError) else 503
-        notice = Notice(problems=(sentence(str(error)),))
+        problems = error.problems if isinstance(error, FileError) else (str(error),)
+        notice = Notice(problems=tuple(map(sentence, problems)))
         return await aside(_shown_progress, request, site, visiting.learner, notice, status)
     counts = f"added={merged.added}&known={merged.known}&left={found.left}"
     response = RedirectResponse(f"/progress?{counts}#notice", 303)
@@ -387,7 +386,7 @@ async def know(request: Request, site: Here, visiting: Visiting) -> Response:
         return response  # nothing was ticked, and nothing is stored
     spend_storage(site, len(chosen) * _MARK)
     learner = visitor_learner(visiting)
-    await aside(_mark, site, learner, chosen)
+    await aside(_with_records, site, learner, lambda records: records.mark_known(chosen))
     remember(request, response, learner, site.secret)
     return response
 
@@ -400,7 +399,7 @@ async def delete_progress(site: Here, visiting: Visiting, sure: Annotated[str, F
     if visiting.person:
         raise InputError(translate("you are signed in: on your page you can delete yourself, and all of this"))
     if visiting.learner:
-        await aside(_delete, site, visiting.learner)
+        await aside(_with_records, site, visiting.learner, lambda records: records.delete_everything())
     response = RedirectResponse("/progress?deleted=1", 303)
     response.delete_cookie(COOKIE)
     return response
@@ -431,19 +430,9 @@ def _read_progress(site: Site, learner: str, today: date, route: str) -> Progres
         )
 
 
-def _mark(site: Site, learner: str, chapters: list[str]) -> None:
+def _with_records(site: Site, learner: str, use: Callable[[LearnerRecords], T]) -> T:
     with open_records(site, learner) as records:
-        records.mark_known(chapters)
-
-
-def _delete(site: Site, learner: str) -> None:
-    with open_records(site, learner) as records:
-        records.delete_everything()
-
-
-def _exported(site: Site, learner: str) -> str:
-    with open_records(site, learner) as records:
-        return progress_file(records.everything())
+        return use(records)
 
 
 async def _content(request: Request) -> bytes:
@@ -456,8 +445,7 @@ def _merge(site: Site, learner: str, rows: PersonalRows) -> MergeResult:
     """Merge *rows*; a lab run that its lab lists already is known, of any learner."""
     labs = {row.lab for row in rows.runs}
     here = {imported_run_name(run.report) for lab in labs for run in list_finished_runs(site, lab) if run.report}
-    with open_records(site, learner) as records:
-        merged = records.merge(without_runs(rows, here))
+    merged = _with_records(site, learner, lambda records: records.merge(without_runs(rows, here)))
     return MergeResult(merged.added, rows.count - merged.added)
 
 

@@ -167,14 +167,13 @@ def show_reference(request: Request) -> Response:
     """Every page beside the course."""
     says = translate("Everything beside the course: to look up, to find your way, to teach with.")
     around = frame(request, translate("Reference"), says, "reference")
-    return render("reference/overview.html", around, tuple(_groups()))
-
-
-def _groups() -> Iterator[ReferenceGroup]:
-    known = {href: (title, says) for title, href, says in SITE_PAGES}
-    for title, addresses in _GROUPS:
-        links = tuple((Hyperlink(href, translate(known[href][0])), translate(known[href][1])) for href in addresses)
-        yield ReferenceGroup(translate(title), links)
+    known = {href: Hyperlink(href, translate(title)) for title, href, _ in SITE_PAGES}
+    sentences = {href: translate(says) for _, href, says in SITE_PAGES}
+    groups = tuple(
+        ReferenceGroup(translate(title), tuple((known[href], sentences[href]) for href in addresses))
+        for title, addresses in _GROUPS
+    )
+    return render("reference/overview.html", around, groups)
 
 
 _DIGITS = 12

@@ -1,6 +1,5 @@
 """/errata: wrong claims with corrections; /glossary, the terms of the field; /trust, the published runs."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -68,15 +67,23 @@ class ErratumPage:
 
 def view_of_erratum(course: Catalog, erratum: Erratum) -> ErratumPage:
     """The page of *erratum*."""
-    every = errata()
+    every, by_id = errata(), course.by_id
     place = every.index(erratum)
     group = next(translate(title) for severity, title, _ in _GROUPS if severity == erratum.severity)
     return ErratumPage(
         erratum=erratum,
         group=Hyperlink(f"/errata#group-{erratum.severity}", group),
-        rows=tuple(DerivationRow(row, tuple(_links(row))) for row in erratum.worked),
-        exercises=tuple(_exercises(course, erratum)),
-        chapters=_chapters(course, erratum),
+        rows=tuple(
+            DerivationRow(
+                row,
+                tuple(Hyperlink(formula_url(one), one.partition(".")[2]) for one in row.formulas if one in FORMULAS),
+            )
+            for row in erratum.worked
+        ),
+        exercises=tuple(
+            Hyperlink(exercise_url(name), by_id[name].title) for name in erratum.exercises if name in by_id
+        ),
+        chapters=tuple(Hyperlink(chapter_url(one.id), one.title) for one in _topics(course, erratum)),
         earlier=_erratum_link(every[place - 1]) if place else None,
         later=_erratum_link(every[place + 1]) if place + 1 < len(every) else None,
     )
@@ -86,26 +93,11 @@ def _erratum_link(erratum: Erratum) -> Hyperlink:
     return Hyperlink(erratum_url(erratum.id), erratum.title)
 
 
-def _exercises(course: Catalog, erratum: Erratum) -> Iterator[Hyperlink]:
-    by_id = course.by_id
-    for name in erratum.exercises:
-        if name in by_id:
-            yield Hyperlink(exercise_url(name), by_id[name].title)
-
-
 def _topics(course: Catalog, erratum: Erratum) -> list[Topic]:
     """The chapters of the exercises that *erratum* concerns."""
     by_id = course.by_id
     known = (by_id[name] for name in erratum.exercises if name in by_id)
     return list({topic.id: topic for topic in map(course.topic_of, known)}.values())
-
-
-def _chapters(course: Catalog, erratum: Erratum) -> tuple[Hyperlink, ...]:
-    return tuple(Hyperlink(chapter_url(one.id), one.title) for one in _topics(course, erratum))
-
-
-def _links(row: DerivationLine) -> list[Hyperlink]:
-    return [Hyperlink(formula_url(name), name.partition(".")[2]) for name in row.formulas if name in FORMULAS]
 
 
 def view_of_errata(course: Catalog, topic: Topic | None) -> ErrataPage:

@@ -53,7 +53,13 @@ class _DocstringParts:
 def document_formula(formula: Formula) -> FormulaDocumentation:
     """The docstring of *formula*, with its mathematics as MathML."""
     parts = _split(formula.doc)
-    blocks = [(_block(block, formula), _is_mathematics(block)) for block in parts.body[1:]]
+    blocks = []
+    for lines in parts.body[1:]:
+        if is_mathematics := _is_mathematics(lines):
+            block = Markup("").join(_equation(line.strip(), formula) for line in lines)
+        else:
+            block = Markup("<p>{}</p>").format(" ".join(line.strip() for line in lines))
+        blocks.append((block, is_mathematics))
     return FormulaDocumentation(
         summary=" ".join(parts.body[0]),
         body=tuple(block for block, _ in blocks),
@@ -63,12 +69,6 @@ def document_formula(formula: Formula) -> FormulaDocumentation:
         raises=" ".join(parts.sections.get("Raises", [])).removeprefix("ValueError: ").capitalize(),
         source=" ".join(parts.sections.get("Source", [])),
     )
-
-
-def equation_lines(formula: Formula) -> tuple[str, ...]:
-    """The equations in the docstring of *formula*, as they are written there."""
-    blocks = filter(_is_mathematics, _split(formula.doc).body[1:])
-    return tuple(line.strip() for block in blocks for line in block)
 
 
 def _split(doc: str) -> _DocstringParts:
@@ -93,26 +93,16 @@ def _is_mathematics(lines: list[str]) -> bool:
     return all(line.startswith(_INDENTED) for line in lines)
 
 
-def _block(lines: list[str], formula: Formula) -> Markup:
-    if not _is_mathematics(lines):
-        return Markup("<p>{}</p>").format(" ".join(line.strip() for line in lines))
-    return Markup("").join(_equation(line.strip(), formula) for line in lines)
-
-
 def _equation(line: str, formula: Formula) -> Markup:
     """One line of mathematics as MathML, or as plain text if it cannot be parsed."""
     left, equals, right = line.partition(" = ")
     try:
         written = latex(parse_expression(right, list(formula.inputs)))
-        if not equals:
-            return _plain(line)
-        shown = mathml(f"{symbol(left)} = {written}", display=True)
-        return Markup('<div class="math block">{}</div>').format(shown)
+        if equals:
+            shown = mathml(f"{symbol(left)} = {written}", display=True)
+            return Markup('<div class="math block">{}</div>').format(shown)
     except (ExpressionError, MathematicsError):
-        return _plain(line)
-
-
-def _plain(line: str) -> Markup:
+        pass
     return Markup("<pre>{}</pre>").format(escape(line))
 
 
@@ -288,7 +278,10 @@ def _worked_out(formula: Formula, given: Mapping[str, str]) -> tuple[dict[str, A
     for name, typed in given.items():
         taken = formula.inputs[name]
         try:
-            arguments[name] = text = _in_english(taken, typed)
+            is_whole = taken.unit is not None and taken.unit.whole
+            in_words = list_in_english if taken.many else in_english
+            # Its numbers as an English page has them.
+            arguments[name] = text = typed if taken.choices else in_words(typed, whole=is_whole)
             found = read_argument(taken, text)
         except ValueError as error:
             raise ValueError(say("{name}: {problem}", name=name, problem=error)) from None
@@ -297,14 +290,6 @@ def _worked_out(formula: Formula, given: Mapping[str, str]) -> tuple[dict[str, A
             arguments[name] = int(value) if taken.unit.whole and value == int(value) else value
             worked.append((name, show(value, taken.unit)))
     return arguments, tuple(worked)
-
-
-def _in_english(taken: Input, typed: str) -> str:
-    """What was *typed* for an argument, its numbers as an English page has them."""
-    if taken.choices:
-        return typed
-    is_whole = taken.unit is not None and taken.unit.whole
-    return (list_in_english if taken.many else in_english)(typed, whole=is_whole)
 
 
 def _argument(taken: Input, says: Mapping[str, str], given: Mapping[str, str]) -> ArgumentView:

@@ -1,6 +1,6 @@
 """The page about the trust in predictions as plain values."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -61,26 +61,21 @@ def _accuracy_row(link: Hyperlink, found: Sequence[Outcome]) -> AccuracyRow:
     near = accuracy(found)
     memory = [abs(one.memory_error) for one in found if one.memory_error is not None]
     rows = translate("{predicted} of {rows}", predicted=near.predicted, rows=near.rows)
+    factor = "" if near.width is None else f"× {figures(near.width, 3)}"
     return AccuracyRow(
         link=link,
         rows=str(near.rows) if near.rows == near.predicted else rows,
         error="–" if near.error is None else percent_text(float(f"{near.error:.3g}")),
         bias="–" if near.bias is None else change_words(1 + near.bias, 1),
-        held=translate(
-            "{held} of {intervals}, {factor} wide", held=near.held, intervals=near.predicted, factor=_factor(near.width)
-        ),
+        held=translate("{held} of {intervals}, {factor} wide", held=near.held, intervals=near.predicted, factor=factor),
         memory=percent_text(sum(memory) / len(memory)) if memory else "–",
     )
-
-
-def _factor(width: float | None) -> str:
-    return "" if width is None else f"× {figures(width, 3)}"
 
 
 def run_rows(found: Sequence[Outcome]) -> Iterator[RunRow]:
     """Every run of *found*, and what is predicted of it."""
     for one in found:
-        run = one.run
+        run, found, printed = one.run, one.prediction, one.run.printed.memory
         yield RunRow(
             name=describe_run(run),
             layout=_layout(run),
@@ -88,7 +83,7 @@ def run_rows(found: Sequence[Outcome]) -> Iterator[RunRow]:
             measured=show(run.step_time, SECOND, 3),
             predicted=predicted_text(one),
             error=error_text(one),
-            memory=_memory(one),
+            memory=f"{show(printed, BYTE, 3)}, {change_words(found.memory, printed)}" if printed and found else "",
             reason=one.reason or (translate("not predicted: {why}", why=one.why) if one.why else ""),
             place=Hyperlink(run.table.address, run.place),
         )
@@ -142,13 +137,6 @@ def predicted_text(one: Outcome) -> str:
 def error_text(one: Outcome) -> str:
     """How far the prediction is off."""
     return "–" if one.prediction is None else change_words(one.prediction.time, one.run.step_time)
-
-
-def _memory(one: Outcome) -> str:
-    found, measured = one.prediction, one.run.printed.memory
-    if not measured or found is None:
-        return ""
-    return f"{show(measured, BYTE, 3)}, {change_words(found.memory, measured)}"
 
 
 TITLE = noted("How far to trust this")
@@ -237,7 +225,8 @@ def trust_page(spoken: str, chosen: str) -> TrustPage:
 
 def scatter_of(chosen: str) -> Scatter:
     """The predicted steps over the measured ones."""
-    groups = tuple(group for group in _groups(language()) if group.dots and chosen in ("", _ids()[group.name]))
+    ids = {source.title: source.id for source in sources()}
+    groups = tuple(group for group in _groups(language()) if group.dots and chosen in ("", ids[group.name]))
     near = sum(one.is_near for one in _of(chosen))
     total = sum(len(group.dots) for group in groups)
     return Scatter(
@@ -254,10 +243,6 @@ def scatter_of(chosen: str) -> Scatter:
         groups=groups,
         band=NEAR,
     )
-
-
-def _ids() -> Mapping[str, str]:
-    return {source.title: source.id for source in sources()}
 
 
 @cache

@@ -11,7 +11,6 @@ from markupsafe import Markup
 from app.core.errors import AnswerError
 from app.core.formulas import FORMULAS
 from app.core.translation import noted, translate
-from app.course.kinds.answer_key import AskedQuantity
 from app.course.kinds.base import Answer, Option, PartVerdict, refuse_longer
 from app.course.kinds.choice import CAUSE, LabExercise
 from app.course.kinds.numeric import refuse_unclear
@@ -111,12 +110,15 @@ def runs_of(exercise: LabExercise, filled: FormInput, job: LabJob, locked: Mappi
 
 
 def _of_the_lab(exercise: LabExercise, filled: FormInput, job: LabJob, locked: Mapping[str, str]) -> Iterator[RunView]:
-    fitting = [run for run in filled.context.lab.runs if run.report and _is_of(run.report, job, exercise)]
+    on_gpus = exercise.backend != "gloo"
+    runs = [run for run in filled.context.lab.runs if run.report and is_of(run.report, job)]
+    fitting = [run for run in runs if run.report and (not on_gpus or run.report.backend == "nccl")]
     fitting.sort(key=lambda kept: not _is_own(kept, filled.learner))
     seen: set[tuple[str, str]] = set()
     for kept in fitting:
         report = kept.report
-        if report is None or (where := (_origin(kept, filled.learner), machine_of(report))) in seen:
+        origin = translate("yours") if _is_own(kept, filled.learner) else kept.origin
+        if report is None or (where := (origin, machine_of(report))) in seen:
             continue
         seen.add(where)
         measured = tuple(
@@ -124,14 +126,10 @@ def _of_the_lab(exercise: LabExercise, filled: FormInput, job: LabJob, locked: M
         )
         if any(one.value for one in measured):
             link = Hyperlink(run_url(report.lab, report.id), machine_of(report))
-            origin = f"{where[0]}, {report.backend}, {report.at[:10]}"
+            origin = f"{origin}, {report.backend}, {report.at[:10]}"
             if report.doubts:
                 origin = translate("{origin}, disturbed", origin=origin)
             yield RunView(link, origin, measured)
-
-
-def _is_of(report: Report, job: LabJob, exercise: LabExercise) -> bool:
-    return is_of(report, job) and (exercise.backend == "gloo" or report.backend == "nccl")
 
 
 def _found(exercise: LabExercise, name: str, seed: int, report: Report) -> MatchedResult | None:
@@ -155,10 +153,6 @@ def _measured(exercise: LabExercise, name: str, seed: int, report: Report, typed
     compared = () if report.doubts else others
     ratios = (f"{ratio_shown(found.value / value)} × {word}" for word, value in compared if value)
     return MeasuredView(asked.shown(found.value), spread, ", ".join(ratios))
-
-
-def _origin(kept: RunResult, learner: str) -> str:
-    return translate("yours") if _is_own(kept, learner) else kept.origin
 
 
 def _is_own(kept: RunResult, learner: str) -> bool:
@@ -231,11 +225,12 @@ class LabView(KindView[LabExercise]):
         shown = bool(locked) or filled.graded
         predictions = tuple(_predictions(exercise, seed, locked, shown=shown))
         is_wrong = any(one.correct is False for one in predictions)
+        right = sum(part.correct is True for part in filled.parts.values())
         hidden = tuple(_hidden(exercise, seed, job, locked)) if locked else ()
         links = _REAL if exercise.backend == "nccl" else LINKS_SAY[job.lab.links]
         return LabForm(
             whole_page=True,
-            score=_score(filled.parts),
+            score=translate("{right} of {count} right", right=right, count=len(filled.parts)) if filled.parts else "",
             retry=translate("Predict again with new numbers") if is_wrong else "",
             other=OtherForm(id="lab-run", action=f"/labs/{job.lab.name}", hidden=hidden) if locked else None,
             lab=Hyperlink(f"/labs/{job.lab.name}", job.lab.title),
@@ -304,21 +299,16 @@ def _trouble(record: LabRecord, job: LabJob, exercise: LabExercise) -> str:
     return translate("it takes {ranks} GPUs, and this server has {usable}", ranks=job.ranks, usable=record.gpus)
 
 
-def _score(parts: Mapping[str, PartVerdict]) -> str:
-    right = sum(part.correct is True for part in parts.values())
-    return translate("{right} of {count} right", right=right, count=len(parts)) if parts else ""
-
-
 def _predictions(
     exercise: LabExercise, seed: int, locked: Mapping[str, str], *, shown: bool
 ) -> Iterator[PredictedView]:
     drawn, keys = exercise.draw(seed), exercise.keys(seed)
     judged = exercise.judged(seed, exercise.read(dict(locked))) if locked else {}
     for name, asked in exercise.predict.items():
-        part = judged.get(name, PartVerdict(None, ""))
+        part, typed = judged.get(name, PartVerdict(None, "")), locked.get(name, "")
         yield PredictedView(
             what=inline_html(exercise.fill(asked.prompt, drawn)),
-            yours=_typed(asked, locked.get(name, "")),
+            yours=asked.shown(asked.read(typed).value) if typed else "",
             correct=part.correct,
             says=inline_html(part.says),
             formula=asked.shown(keys[name].right) if shown else "",
@@ -331,10 +321,6 @@ def _how(expression: str) -> Markup:
     parts = _DOTTED.split(expression)
     link = Markup('<a href="/formulas/{0}">{0}</a>')
     return Markup().join(link.format(part) if part in FORMULAS else part for part in parts)
-
-
-def _typed(asked: AskedQuantity, text: str) -> str:
-    return asked.shown(asked.read(text).value) if text else ""
 
 
 def _hidden(exercise: LabExercise, seed: int, job: LabJob, locked: Mapping[str, str]) -> Iterator[tuple[str, str]]:
