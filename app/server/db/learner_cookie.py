@@ -16,7 +16,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col, select
 
 from app.core.errors import InputError, NotFoundError, UnavailableError, nearest
-from app.server.db.session import BEGIN, connect, database_file, insert_missing, open_connection
+from app.server.db.session import BEGIN, database_file, insert_missing, open_connection, open_database
 from app.server.db.tables import NAME_LIMIT, SecretRow, TokenRow, now
 
 _LEARNER_BYTES = 16
@@ -84,13 +84,9 @@ def secret_of(session: Session) -> str:
 
 def refuse_other_secret(database: str, given: str) -> None:
     """Raise an `UnavailableError` if *database* has a secret that is not the one *given*."""
-    engine = connect(database)
-    try:
-        with open_connection(engine) as connection:
-            if (stored := _stored(connection)) is not None:
-                _agreed(stored, given)
-    finally:
-        engine.dispose()
+    with open_database(database) as connection:
+        if (stored := _stored(connection)) is not None:
+            _agreed(stored, given)
 
 
 def _stored_or_made(connection: Connection, given: str) -> str:
@@ -234,21 +230,14 @@ class Tokens:
         known = self._known.get(digest)
         if known and moment < known[1]:
             return known[0]
-        found = grant_of_digest(self._engine, digest)
-        if found is None:
+        with open_connection(self._engine) as connection:
+            row = connection.execute(_FIND, {"digest": digest}).first()
+        if row is None or (row.until is not None and row.until <= now()):
             self._known.pop(digest, None)
-        else:
-            self._known[digest] = found, moment + _FRESH
+            return None
+        found = Grant(row.name, row.scope, row.class_id)
+        self._known[digest] = found, moment + _FRESH
         return found
-
-
-def grant_of_digest(engine: Engine, digest: str) -> Grant | None:
-    """What the token that has *digest* allows; None if there is none that is valid."""
-    with open_connection(engine) as connection:
-        row = connection.execute(_FIND, {"digest": digest}).first()
-    if row is None or (row.until is not None and row.until <= now()):
-        return None
-    return Grant(row.name, row.scope, row.class_id)
 
 
 def _digest(secret: str) -> str:

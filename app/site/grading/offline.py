@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from io import BytesIO
+from itertools import chain
 from typing import Annotated, BinaryIO, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictInt, StrictStr, ValidationError
@@ -312,7 +313,9 @@ def gradable_lines(source: BinaryIO, catalog: Catalog, limit: int) -> Iterator[b
     first = source.readline(_LARGEST + 1)
     if first.strip() != b"{":
         attempts = _attempts(first)
-        rest = _lines_from(first, source, limit)
+        rest: Iterator[bytes | None] = chain(
+            [short_line(first, source, limit)] if first else [], short_lines(source, limit)
+        )
     else:  # an object that goes on, as no line of answers does
         content = first + source.read(_LARGEST + 1)
         if len(content) > _LARGEST:
@@ -321,13 +324,6 @@ def gradable_lines(source: BinaryIO, catalog: Catalog, limit: int) -> Iterator[b
     if attempts is None:
         return rest
     return (_exports_line(place, row, catalog) for place, row in enumerate(attempts, 1))
-
-
-def _lines_from(first: bytes, source: BinaryIO, limit: int) -> Iterator[bytes | None]:
-    """The *first* line, of which at least the beginning was read, and those after it."""
-    if first:
-        yield short_line(first, source, limit)
-    yield from short_lines(source, limit)
 
 
 def _attempts(content: bytes) -> list[object] | None:

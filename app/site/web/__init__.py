@@ -13,8 +13,9 @@ from app.core.measurements.packed_files import PACKED_LIMIT
 from app.server.network.routes import LateModule
 from app.site import Site
 from app.site.web.cache_files import compile_templates, index_file
-from app.site.web.frame.static import FORMER_HEADS, page_for
-from app.site.web.frame.visitor import payer_of
+from app.site.web.frame.static import FORMER_HEADS
+from app.site.web.frame.static import page_for as page_for
+from app.site.web.frame.visitor import payer_of as payer_of
 from app.site.web.progress import FILE_LIMIT
 
 # In this order: an address that more than one could answer goes to the first.
@@ -99,16 +100,3 @@ def install_pages(app: FastAPI) -> None:
     settings = app.state.site.settings
     compile_templates(settings.cache / "course", settings.language)
     app.add_middleware(CompressedAnswers, minimum_size=1000, compresslevel=3)
-
-
-__all__ = [
-    "FILES",
-    "PARTS",
-    "PRIVATE",
-    "STATIC",
-    "fixed_addresses",
-    "build_index",
-    "install_pages",
-    "page_for",
-    "payer_of",
-]

@@ -37,14 +37,6 @@ class EarlierFinal:
     total: int
 
 
-@dataclass(frozen=True, slots=True)
-class FinalsPage:
-    """What a final is, and those that the learner has begun, the latest first."""
-
-    most: int
-    earlier: tuple[EarlierFinal, ...]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinalPage:
     """The result of a final, as far as it is answered."""
@@ -64,8 +56,8 @@ class FinalPage:
 def introduce_final(request: Request, site: Here, visiting: Visiting) -> Response:
     """What a final is, and those that were begun."""
     earlier = tuple(_earlier(site, visiting.learner))
-    page = FinalsPage(len(final_questions(site.catalog, 0)), earlier)
-    return render("course/finals.html", frame(request, translate("Final"), translate(_SAYS), "exercises"), page)
+    around = frame(request, translate("Final"), translate(_SAYS), "exercises")
+    return render("course/finals.html", around, earlier, most=len(final_questions(site.catalog, 0)))
 
 
 @router.get("/begin")

@@ -32,14 +32,6 @@ _DRAWS = 1_000_000  # of each route: the first are about all chapters
 _ROUTES = ("", *ROUTES)
 
 
-@dataclass(frozen=True, slots=True)
-class PlacementPage:
-    """What the placement is, and the routes that it can be about."""
-
-    most: int
-    routes: tuple[Hyperlink, ...]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedPage:
     """What the answers say."""
@@ -56,8 +48,8 @@ class PlacedPage:
 def introduce_placement(request: Request, site: Here) -> Response:
     """What the placement is, and its beginning."""
     around = frame(request, translate("Placement"), translate(_SAYS), "exercises")
-    page = PlacementPage(PLACEMENT_QUESTIONS, route_links(site.catalog, "/placement/begin"))
-    return render("course/placement.html", around, page)
+    routes = route_links(site.catalog, "/placement/begin")
+    return render("course/placement.html", around, routes, most=PLACEMENT_QUESTIONS)
 
 
 @router.get("/begin")

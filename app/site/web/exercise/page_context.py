@@ -184,17 +184,8 @@ def seconds_on(given: Fields, now: datetime) -> float | None:
 _NUMBER = re.compile(r"\d[\d.,]*")
 
 
-@dataclass(frozen=True, slots=True)
-class FactView:
-    """A fact, and the page that explains it."""
-
-    name: str
-    says: str
-    href: str
-
-
-def facts_beside(exercise: Exercise, topic: Topic, seed: int) -> Iterator[FactView]:
-    """The facts of *topic* that do not give *exercise* away, as *seed* draws it.
+def facts_beside(exercise: Exercise, topic: Topic, seed: int) -> Iterator[tuple[str, str, str]]:
+    """The facts of *topic* that do not give *exercise* away, as *seed* draws it: names, sentences, addresses.
 
     A formula is left out if the exercise builds on it or on one of the same module, or if it asks
     for anything but numbers; a constant, if it is an answer.
@@ -205,7 +196,7 @@ def facts_beside(exercise: Exercise, topic: Topic, seed: int) -> Iterator[FactVi
         if fact.formula and (not exercise.asks_for_numbers or _module(fact.formula) in used):
             continue
         if telling.isdisjoint(_NUMBER.findall(fact.says)):
-            yield FactView(fact.name, fact.says, formula_url(fact.formula) if fact.formula else fact.see)
+            yield fact.name, fact.says, formula_url(fact.formula) if fact.formula else fact.see
 
 
 def _module(formula: str) -> str:
@@ -249,7 +240,7 @@ class PageContext:
     practice: str = ""
     place: str = ""
     primer: int = 0
-    facts: tuple[FactView, ...] = ()
+    facts: tuple[tuple[str, str, str], ...] = ()
     sources: tuple[Hyperlink, ...] = ()
     errata: tuple[Hyperlink, ...] = ()
 

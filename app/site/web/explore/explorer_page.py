@@ -1,8 +1,7 @@
 """/explore: the explorers. The URL holds the state; the output is computed here."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from dataclasses import replace
 
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
@@ -11,8 +10,8 @@ from starlette.exceptions import HTTPException
 from app.core.charts.axes import PAPERS, Paper
 from app.core.errors import InputError
 from app.core.translation import language, translate
-from app.course.content.catalog import Catalog
 from app.course.explorers import EXPLORERS, Explorer
+from app.course.kinds.base import ValueCache
 from app.server.aside import aside
 from app.server.network.routes import Router
 from app.site import Here, Site
@@ -134,23 +133,13 @@ async def show_moved_better(request: Request) -> RedirectResponse:
     return RedirectResponse(explorer_url(FIT.name, drop_layout(given, request.query_params.getlist("hold"))), _MOVED)
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedExplorer:
-    """An explorer as it is opened, in the *course* with that *digest*."""
+class _OpenedPages(ValueCache[tuple[object, ...], ExplorePage]):
+    """Explorers as they are opened."""
 
-    digest: str
-    language: str
-    name: str
-    query: tuple[tuple[str, str], ...]
-    course: Catalog = field(compare=False)
-    papers: Sequence[Paper]
+    most = _OPENED
 
 
-def _explored_page(opened: OpenedExplorer) -> ExplorePage:
-    return explorer_page(opened.course, EXPLORERS[opened.name], dict(opened.query), opened.papers)
-
-
-_opened_page = lru_cache(_OPENED)(_explored_page)
+_opened_pages = _OpenedPages()
 
 
 @router.get("/{name}")
@@ -160,11 +149,13 @@ def explore(request: Request, site: Here, name: str) -> Response:
     if explorer.part_of:
         return RedirectResponse(page_url(explorer, request.query_params), _MOVED)
     query = query_as_wanted(request, explorer)
-    opened = OpenedExplorer(
-        site.catalog.digest, language(), explorer.name, tuple(query.items()), site.catalog, _papers(request)
-    )
-    is_kept = bool(opened.digest) and set(query) <= {"show"}
-    page = _opened_page(opened) if is_kept else _explored_page(opened)
+    course, papers = site.catalog, _papers(request)
+
+    def explored() -> ExplorePage:
+        return explorer_page(course, explorer, query, papers)
+
+    key = (course.digest, language(), explorer.name, *query.items(), *papers)
+    page = _opened_pages.of(key, explored) if course.digest and set(query) <= {"show"} else explored()
     fragment = wants_fragment(request)
     around = frame(
         request,

@@ -45,16 +45,7 @@ class ListFilter:
     is_on: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Language:
-    """A language to choose: its *code*, its *tag* in HTML, and its *name* for itself."""
-
-    code: str
-    tag: str
-    name: str
-
-
-_LANGUAGES = tuple(Language(code, tag(code), name) for code, name in LANGUAGES.items())
+_LANGUAGES = tuple((code, tag(code), name) for code, name in LANGUAGES.items())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -71,7 +62,7 @@ class Frame:
     title: str
     description: str
     language: str
-    languages: tuple[Language, ...]
+    languages: tuple[tuple[str, str, str], ...]  # codes, tags in HTML, and names for themselves
     sentences: str
     theme: Theme
     here: str

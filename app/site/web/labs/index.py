@@ -58,15 +58,6 @@ class LabParameterField:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BackendChoice:
-    """A link to the form for one backend."""
-
-    href: str
-    text: str
-    is_chosen: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RunForm:
     """A *lab* as it would run over *backend*, which is empty where there is no choice of one.
 
@@ -75,7 +66,7 @@ class RunForm:
 
     lab: Lab
     backend: str
-    choices: tuple[BackendChoice, ...]
+    choices: tuple[tuple[Hyperlink, bool], ...]  # a form for each backend, and whether it is chosen
     notes: tuple[str, ...]
     fields: tuple[LabParameterField, ...]
 
@@ -99,17 +90,14 @@ def run_form(site: Site, lab: Lab, values: Mapping[str, str]) -> RunForm:
     )
 
 
-def _choices(lab: Lab, form: Lab, devices: Devices, *, on_gpus: bool) -> tuple[BackendChoice, ...]:
+def _choices(lab: Lab, form: Lab, devices: Devices, *, on_gpus: bool) -> tuple[tuple[Hyperlink, bool], ...]:
     most = min(form.ranks[1], devices.usable)
     gpus = gpus_in_words(most)
     if most != form.ranks[0]:
         gpus = translate("Up to {gpus}", gpus=gpus)
-    return tuple(
-        BackendChoice(
-            href=f"{lab_url(lab.name)}?{BACKEND}={backend}", text=text, is_chosen=on_gpus == (backend == "nccl")
-        )
-        for backend, text in (("nccl", translate("{gpus}, over NCCL", gpus=gpus)), ("gloo", translate(_PROCESSORS)))
-    )
+    nccl = Hyperlink(f"{lab_url(lab.name)}?{BACKEND}=nccl", translate("{gpus}, over NCCL", gpus=gpus))
+    gloo = Hyperlink(f"{lab_url(lab.name)}?{BACKEND}=gloo", translate(_PROCESSORS))
+    return (nccl, on_gpus), (gloo, not on_gpus)
 
 
 def _fields(

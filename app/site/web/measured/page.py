@@ -206,15 +206,6 @@ _BY_NAME = {sample.name: sample for sample in SAMPLES}
 router = Router(prefix=ADDRESS)
 
 
-@dataclass(frozen=True, slots=True)
-class TraceSamplePage:
-    """A published trace, and the layout that it is put beside."""
-
-    sample: TraceSample
-    view: TraceView
-    given: Mapping[str, str]
-
-
 @router.get("/traces/{name}")
 async def show_published_trace(request: Request, name: str) -> Response:
     """A published trace."""
@@ -226,8 +217,8 @@ async def show_published_trace(request: Request, name: str) -> Response:
     beside = await aside(predicted_tolls, request.query_params)
     report = await aside(_report_of, sample)
     view = await aside(trace_view, report, sample.title, beside)
-    page = TraceSamplePage(sample, view, beside.given if beside else dict.fromkeys(RECORDS, ""))
-    return render("measured/published_trace.html", frame(request, sample.title), page)
+    given = beside.given if beside else dict.fromkeys(RECORDS, "")
+    return render("measured/published_trace.html", frame(request, sample.title), sample, view=view, given=given)
 
 
 @lru_cache(maxsize=len(SAMPLES))
@@ -335,15 +326,6 @@ class MeasuredPage:
     logs: tuple[tuple[Hyperlink, str], ...] = ()
     samples: tuple[TraceSample, ...] = SAMPLES
     saved: tuple[tuple[Hyperlink, str], ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PublishedPage:
-    """A published measurement."""
-
-    one: PublishedMeasurement
-    view: ReportView
-    text: str
 
 
 @router.get("")
@@ -469,9 +451,8 @@ def _published(request: Request, name: str) -> Response:
             view = view_of_log(one.report, {})
         case _:
             raise NotFoundError(translate("{name} has nothing to show", name=name))
-    page = PublishedPage(one=one, view=view, text=text_of(name))
     around = frame(request, f"{view.title}: {name}", f"{view.title}, {one.hardware}", "labs")
-    return render("measured/published.html", around, page)
+    return render("measured/published.html", around, one, view=view, text=text_of(name))
 
 
 def _file(name: str, number: int, form: str) -> Response:

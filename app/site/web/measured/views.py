@@ -126,7 +126,10 @@ def _size(value: Bytes) -> str:
 
 def _with_way_to_fit(view: MemoryView, found: MemoryShortage, told: ShortageExplanation) -> MemoryView:
     """*view* with the address of the layout explorer, in the state that is known of the run."""
-    link, layout = translate("Will my run fit?"), told.layout or _usual_layout(found)
+    link, stage = translate("Will my run fit?"), 3 if found.zero_stage is None else found.zero_stage
+    # By default, data parallelism over the ranks that were named, sharded as the traceback says, else over all.
+    usual = Layout.of({"data": found.ranks, "zero_stage": stage if found.ranks > 1 else 1})
+    layout = told.layout or usual
     if told.model is None:
         missing = translate("Name the model under “What it ran on”, and compare again, to have it filled in.")
         return replace(view, onward=Hyperlink(explorer_url("fit", {}), link), assumed=missing)
@@ -141,12 +144,6 @@ def _with_way_to_fit(view: MemoryView, found: MemoryShortage, told: ShortageExpl
         **values,
     )
     return replace(view, onward=Hyperlink(explorer_url("fit", there.state), link), assumed=text)
-
-
-def _usual_layout(found: MemoryShortage) -> Layout:
-    """Data parallelism over the ranks that were named, sharded as the traceback says, else over all."""
-    stage = 3 if found.zero_stage is None else found.zero_stage
-    return Layout.of({"data": found.ranks, "zero_stage": stage if found.ranks > 1 else 1})
 
 
 def _machine(gpu: Gpu, gpus: int) -> Cluster:
@@ -250,7 +247,18 @@ def view_of_test(test: CollectiveTest, cluster: Cluster | None, name: str = "") 
         downloads=bool(name),
         pieces=(tuple(map(translate, _PIECES)), *pieces),
         rows=(tuple(map(translate, _TABLE)), *rows),
-        beside=tuple((Hyperlink(f"{ADDRESS}/{one.name}", one.name), _summary(one)) for one in beside),
+        beside=tuple(
+            (
+                Hyperlink(f"{ADDRESS}/{one.name}", one.name),
+                translate(
+                    "{hardware}: up to {speed}",
+                    hardware=one.hardware,
+                    speed=_speed(max(row.busbw for row in one.report.rows)),
+                ),
+            )
+            for one in beside
+            if isinstance(one.report, CollectiveTest)
+        ),
     )
 
 
@@ -315,13 +323,6 @@ def _facts(test: CollectiveTest, comparison: Comparison | None) -> tuple[tuple[s
 
 def _speed(value: float) -> str:
     return show(value, BYTE_PER_SECOND, 3)
-
-
-def _summary(one: PublishedMeasurement) -> str:
-    if not isinstance(one.report, CollectiveTest) or not one.report.rows:
-        return one.hardware
-    best = max(row.busbw for row in one.report.rows)
-    return translate("{hardware}: up to {speed}", hardware=one.hardware, speed=_speed(best))
 
 
 def view_of_log(log: TrainingLog, fields: dict[str, str]) -> ReportView:

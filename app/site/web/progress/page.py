@@ -1,6 +1,6 @@
 """/progress: what a learner has done; it can be exported, imported and deleted."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Annotated, Literal, TypeVar
@@ -213,7 +213,14 @@ def progress_page(course: Catalog, record: ProgressRecord, today: date) -> Progr
     marks = [mark_of(past.known.get(one.id)) for one in path]
     first = first_day(today)
     days = [_day(first + timedelta(n), record.days) for n in range((today - first).days + 1)]
-    chapters = tuple(_chapters(course, past, took, today))
+    chapters = tuple(
+        ProgressChapter(
+            card_of(topic, past),
+            mastery_of(topic.path, past.memories),
+            tuple(_place(one, past, took.get(one.id), today) for one in topic.exercises),
+        )
+        for topic in course.topics
+    )
     return ProgressPage(
         any=bool(past.known),
         is_stored=record.is_stored,
@@ -236,15 +243,6 @@ def progress_page(course: Catalog, record: ProgressRecord, today: date) -> Progr
         recent=tuple(_recent(course, row) for row in record.latest),
         sections=tuple(chapter_ticks(course, past.chapters)),
     )
-
-
-def _chapters(
-    course: Catalog, past: LearnerHistory, took: Mapping[str, Effort], today: date
-) -> Iterator[ProgressChapter]:
-    for topic in course.topics:
-        places = tuple(_place(one, past, took.get(one.id), today) for one in topic.exercises)
-        card, mastery = card_of(topic, past), mastery_of(topic.path, past.memories)
-        yield ProgressChapter(card, mastery, places)
 
 
 def _next_reviews(chapters: Sequence[ProgressChapter]) -> tuple[MapPlace, ...]:
@@ -277,16 +275,11 @@ def _skills(course: Catalog, kept: Mapping[str, Memory], took: Mapping[str, Effo
     ]
     known = mastery_by_skill(exercises, kept)
     tried = {skill for e in exercises if e.id in took for skill in e.skills}
-    for skill in sorted(tried - set(known)):
+    for skill in (*sorted(tried - set(known)), *known):
         those = [e for e in exercises if skill in e.skills]
-        yield _skill(skill, mastery_of(those, kept), those, took)
-    for skill, mastery in known.items():
-        yield _skill(skill, mastery, [e for e in exercises if skill in e.skills], took)
-
-
-def _skill(name: str, mastery: Mastery, those: Iterable[Exercise], took: Mapping[str, Effort]) -> Skill:
-    efforts_of = [took[e.id] for e in those if e.id in took]
-    return Skill(name, mastery, sum(e.answers for e in efforts_of), sum(e.right for e in efforts_of))
+        efforts = [took[e.id] for e in those if e.id in took]
+        mastery = known[skill] if skill in known else mastery_of(those, kept)
+        yield Skill(skill, mastery, sum(e.answers for e in efforts), sum(e.right for e in efforts))
 
 
 def _recent(course: Catalog, row: Attempt) -> Recent:

@@ -26,14 +26,6 @@ _GROUPS = (
 
 
 @dataclass(frozen=True, slots=True)
-class DerivationRow:
-    """One line of a derivation, with the formulas that it calls."""
-
-    worked: DerivationLine
-    formulas: tuple[Hyperlink, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class ErrataGroup:
     """The errata of one severity."""
 
@@ -43,22 +35,13 @@ class ErrataGroup:
     entries: tuple[Hyperlink, ...]  # an address ends with the name of its erratum
 
 
-@dataclass(frozen=True, slots=True)
-class ErrataPage:
-    """The errata, of one chapter if one is chosen."""
-
-    groups: tuple[ErrataGroup, ...]
-    chapter: str
-    count: int
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ErratumPage:
     """One erratum: its derivation, its exercises, and its neighbors."""
 
     erratum: Erratum
     group: Hyperlink
-    rows: tuple[DerivationRow, ...]
+    rows: tuple[tuple[DerivationLine, tuple[Hyperlink, ...]], ...]  # each with the formulas that it calls
     exercises: tuple[Hyperlink, ...]
     chapters: tuple[Hyperlink, ...]
     earlier: Hyperlink | None
@@ -74,10 +57,7 @@ def view_of_erratum(course: Catalog, erratum: Erratum) -> ErratumPage:
         erratum=erratum,
         group=Hyperlink(f"/errata#group-{erratum.severity}", group),
         rows=tuple(
-            DerivationRow(
-                row,
-                tuple(Hyperlink(formula_url(one), one.partition(".")[2]) for one in row.formulas if one in FORMULAS),
-            )
+            (row, tuple(Hyperlink(formula_url(one), one.partition(".")[2]) for one in row.formulas if one in FORMULAS))
             for row in erratum.worked
         ),
         exercises=tuple(
@@ -100,18 +80,6 @@ def _topics(course: Catalog, erratum: Erratum) -> list[Topic]:
     return list({topic.id: topic for topic in map(course.topic_of, known)}.values())
 
 
-def view_of_errata(course: Catalog, topic: Topic | None) -> ErrataPage:
-    """The list of errata, of one chapter if *topic* is given."""
-    shown = [one for one in errata() if topic is None or topic in _topics(course, one)]
-    groups = (
-        ErrataGroup(
-            id, translate(title), translate(says), tuple(_erratum_link(one) for one in shown if one.severity == id)
-        )
-        for id, title, says in _GROUPS
-    )
-    return ErrataPage(tuple(group for group in groups if group.entries), topic.title if topic else "", len(shown))
-
-
 router = Router()
 
 
@@ -119,9 +87,15 @@ router = Router()
 def errata_list(request: Request, site: Here, chapter: str = "") -> Response:
     """Every erratum, or those of one chapter."""
     topic = site.catalog.topic(chapter) if chapter else None
-    page = view_of_errata(site.catalog, topic)
+    shown = [one for one in errata() if topic is None or topic in _topics(site.catalog, one)]
+    groups = [
+        ErrataGroup(id, translate(title), translate(says), tuple(map(_erratum_link, those)))
+        for id, title, says in _GROUPS
+        if (those := [one for one in shown if one.severity == id])
+    ]
     says = translate("Where well-known teaching material is wrong, and what is right, computed on this site.")
-    return render("reference/errata.html", frame(request, translate("Errata"), says, "errata"), page)
+    around, of = frame(request, translate("Errata"), says, "errata"), topic.title if topic else ""
+    return render("reference/errata.html", around, groups, chapter=of, count=len(shown))
 
 
 @router.get("/errata/{name}")
@@ -137,17 +111,6 @@ def erratum_page(request: Request, site: Here, name: str) -> Response:
     return render("reference/erratum.html", around, view_of_erratum(site.catalog, erratum))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GlossaryEntry:
-    """One term."""
-
-    key: str
-    term: str
-    also: tuple[str, ...]
-    says: Markup
-    chapter: Hyperlink | None
-
-
 @router.get("/glossary")
 async def glossary(request: Request, site: Here) -> Response:
     """Every term."""
@@ -156,12 +119,9 @@ async def glossary(request: Request, site: Here) -> Response:
         for topic in site.catalog.topics
         for folder in topic.folders
     }
-    entries = tuple(
-        GlossaryEntry(
-            key=key, term=term.term, also=term.also, says=inline_html(meaning(term)), chapter=chapters.get(term.chapter)
-        )
-        for key, term in terms().items()
-    )
+    entries = [
+        (key, term.term, inline_html(meaning(term)), chapters.get(term.chapter)) for key, term in terms().items()
+    ]
     says = translate("The terms of distributed training, each in a sentence or two.")
     return render("reference/glossary.html", frame(request, translate("Glossary"), says), entries)
 

@@ -156,19 +156,6 @@ _STYLES: tuple[tuple[Color, Mark], ...] = (  # of the sources, those with the mo
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SourceSection:
-    """A source with its rows."""
-
-    source: Source
-    rows: tuple[RunRow, ...]
-
-    @property
-    def has_memory(self) -> bool:
-        """Whether memory was published, too."""
-        return any(row.memory for row in self.rows)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrustPage:
     """The published runs, of one source if one is chosen."""
@@ -182,7 +169,8 @@ class TrustPage:
     figure: FigureView
     stacks: tuple[AccuracyRow, ...]
     sources: tuple[AccuracyRow, ...]
-    sections: tuple[SourceSection, ...]
+    source: Source | None
+    rows: tuple[RunRow, ...]
 
 
 def known_source(name: str) -> str:
@@ -208,9 +196,9 @@ def trust_page(spoken: str, chosen: str) -> TrustPage:
     """The page of the source with the id *chosen*, or of all of them."""
     found = _of(chosen)
     drawn = scatter_of(chosen)
-    shown = [source for source in sources() if chosen in ("", source.id)]
+    source = next((one for one in sources() if one.id == chosen), None)
     return TrustPage(
-        title=shown[0].title if chosen else "",
+        title=source.title if source else "",
         chosen=chosen,
         count=len(found),
         predicted=sum(one.prediction is not None for one in found),
@@ -219,7 +207,8 @@ def trust_page(spoken: str, chosen: str) -> TrustPage:
         figure=figure_view(drawn, ADDRESS, 0, f"?source={chosen}" if chosen else "", name="trust"),
         stacks=tuple(stack_rows(found)),
         sources=() if chosen else tuple(source_rows(found)),
-        sections=tuple(SourceSection(source, tuple(run_rows(found))) for source in shown if chosen),
+        source=source,
+        rows=tuple(run_rows(found)) if source else (),
     )
 
 

@@ -51,20 +51,11 @@ def section_cards(course: Catalog, past: LearnerHistory) -> Iterator[SectionCard
 
 
 @dataclass(frozen=True, slots=True)
-class ChapterTick:
-    """A chapter in the form of those that one knows."""
-
-    id: str
-    title: str
-    is_known: bool
-
-
-@dataclass(frozen=True, slots=True)
 class TickSection:
-    """A part of the course in that form."""
+    """A part of the course in the form of the chapters that one knows: of each, its id, its title, and whether."""
 
     title: str
-    ticks: tuple[ChapterTick, ...]
+    ticks: tuple[tuple[str, str, bool], ...]
 
 
 def chapter_ticks(course: Catalog, known: Collection[str]) -> Iterator[TickSection]:
@@ -72,7 +63,7 @@ def chapter_ticks(course: Catalog, known: Collection[str]) -> Iterator[TickSecti
     sections = tuple(sections_of(course))
     for section in sections:
         title, _ = _section_words(section.part, is_only=len(sections) == 1)
-        yield TickSection(title, tuple(ChapterTick(one.id, one.title, one.id in known) for one in section.topics))
+        yield TickSection(title, tuple((one.id, one.title, one.id in known) for one in section.topics))
 
 
 def _section_words(part: CoursePart | None, *, is_only: bool) -> tuple[str, str]:
