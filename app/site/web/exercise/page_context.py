@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from fastapi import Request
 from markupsafe import Markup
@@ -184,8 +184,16 @@ def seconds_on(given: Fields, now: datetime) -> float | None:
 _NUMBER = re.compile(r"\d[\d.,]*")
 
 
-def facts_beside(exercise: Exercise, topic: Topic, seed: int) -> Iterator[tuple[str, str, str]]:
-    """The facts of *topic* that do not give *exercise* away, as *seed* draws it: names, sentences, addresses.
+class FactView(NamedTuple):
+    """A fact, and the page that explains it."""
+
+    name: str
+    says: str
+    href: str
+
+
+def facts_beside(exercise: Exercise, topic: Topic, seed: int) -> Iterator[FactView]:
+    """The facts of *topic* that do not give *exercise* away, as *seed* draws it.
 
     A formula is left out if the exercise builds on it or on one of the same module, or if it asks
     for anything but numbers; a constant, if it is an answer.
@@ -196,7 +204,7 @@ def facts_beside(exercise: Exercise, topic: Topic, seed: int) -> Iterator[tuple[
         if fact.formula and (not exercise.asks_for_numbers or _module(fact.formula) in used):
             continue
         if telling.isdisjoint(_NUMBER.findall(fact.says)):
-            yield fact.name, fact.says, formula_url(fact.formula) if fact.formula else fact.see
+            yield FactView(fact.name, fact.says, formula_url(fact.formula) if fact.formula else fact.see)
 
 
 def _module(formula: str) -> str:
@@ -240,7 +248,7 @@ class PageContext:
     practice: str = ""
     place: str = ""
     primer: int = 0
-    facts: tuple[tuple[str, str, str], ...] = ()
+    facts: tuple[FactView, ...] = ()
     sources: tuple[Hyperlink, ...] = ()
     errata: tuple[Hyperlink, ...] = ()
 

@@ -123,10 +123,11 @@ def _fields(
         )
     for name, one in lab.parameters.items():
         bounds = "" if one.one_of else translate("{least} to {most}", least=one.least, most=one.most)
-        start = str(one.start) if one.several or one.one_of else Numeral(str(one.start))  # as the page writes numbers
+        text = str(one.start)
+        first = text if one.several or one.one_of else Numeral(text)  # as the page writes numbers
         several = translate("; several with commas, or a range as in A..B") if one.several else ""
         yield LabParameterField(
-            name=name, says=one.says, value=values.get(name, start), bounds=f"{bounds}{several}", options=one.one_of
+            name=name, says=one.says, value=values.get(name, first), bounds=f"{bounds}{several}", options=one.one_of
         )
 
 

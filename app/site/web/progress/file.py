@@ -240,7 +240,7 @@ def _measurements(rows: Sequence[object], learner: str) -> Iterator[MeasurementR
     """The measurements that a page of this version can show."""
     for row in rows:
         match row:
-            case {"name": str(name), "title": str(title), "report": str(report)}:
+            case {"name": str(name), "title": str(title), "report": str(report), **rest}:
                 if not is_measurement_name(name) or len(report) > REPORT_LIMIT:
                     continue
                 made = MeasurementRow(
@@ -248,9 +248,9 @@ def _measurements(rows: Sequence[object], learner: str) -> Iterator[MeasurementR
                     learner=learner,
                     title="".join(filter(str.isprintable, title))[:NAME_LIMIT] or "A measurement",
                     report=report,
-                    given=str(row.get("given", "{}"))[:_LONGEST_GIVEN],
+                    given=str(rest.get("given", "{}"))[:_LONGEST_GIVEN],
                 )
                 with suppress(ValueError, NotFoundError):
-                    made.at = parse_moment(row.get("at"))
+                    made.at = parse_moment(rest.get("at"))
                     view_of_row(made)
                     yield made

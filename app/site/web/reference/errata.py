@@ -9,7 +9,7 @@ from markupsafe import Markup
 from app.core.formulas import FORMULAS
 from app.core.translation import language, noted, translate
 from app.course.content.catalog import Catalog, Topic
-from app.course.content.errata import DerivationLine, Erratum, errata, erratum_called, meaning, terms
+from app.course.content.errata import Erratum, errata, erratum_called, meaning, terms
 from app.server.network.routes import Router
 from app.site import Here
 from app.site.markdown import inline_html
@@ -33,40 +33,6 @@ class ErrataGroup:
     title: str
     says: str
     entries: tuple[Hyperlink, ...]  # an address ends with the name of its erratum
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ErratumPage:
-    """One erratum: its derivation, its exercises, and its neighbors."""
-
-    erratum: Erratum
-    group: Hyperlink
-    rows: tuple[tuple[DerivationLine, tuple[Hyperlink, ...]], ...]  # each with the formulas that it calls
-    exercises: tuple[Hyperlink, ...]
-    chapters: tuple[Hyperlink, ...]
-    earlier: Hyperlink | None
-    later: Hyperlink | None
-
-
-def view_of_erratum(course: Catalog, erratum: Erratum) -> ErratumPage:
-    """The page of *erratum*."""
-    every, by_id = errata(), course.by_id
-    place = every.index(erratum)
-    group = next(translate(title) for severity, title, _ in _GROUPS if severity == erratum.severity)
-    return ErratumPage(
-        erratum=erratum,
-        group=Hyperlink(f"/errata#group-{erratum.severity}", group),
-        rows=tuple(
-            (row, tuple(Hyperlink(formula_url(one), one.partition(".")[2]) for one in row.formulas if one in FORMULAS))
-            for row in erratum.worked
-        ),
-        exercises=tuple(
-            Hyperlink(exercise_url(name), by_id[name].title) for name in erratum.exercises if name in by_id
-        ),
-        chapters=tuple(Hyperlink(chapter_url(one.id), one.title) for one in _topics(course, erratum)),
-        earlier=_erratum_link(every[place - 1]) if place else None,
-        later=_erratum_link(every[place + 1]) if place + 1 < len(every) else None,
-    )
 
 
 def _erratum_link(erratum: Erratum) -> Hyperlink:
@@ -101,14 +67,30 @@ def errata_list(request: Request, site: Here, chapter: str = "") -> Response:
 @router.get("/errata/{name}")
 def erratum_page(request: Request, site: Here, name: str) -> Response:
     """One erratum, under an address of its own."""
-    erratum = erratum_called(name)
+    erratum, every, by_id = erratum_called(name), errata(), site.catalog.by_id
+    place = every.index(erratum)
+    group = next(translate(title) for severity, title, _ in _GROUPS if severity == erratum.severity)
+    rows = [
+        (row, [Hyperlink(formula_url(one), one.partition(".")[2]) for one in row.formulas if one in FORMULAS])
+        for row in erratum.worked
+    ]
     around = frame(
         request,
         translate("Your source says “{said}”: here is why", said=erratum.said),
         f"{erratum.title}. {erratum.right}",
         "errata",
     )
-    return render("reference/erratum.html", around, view_of_erratum(site.catalog, erratum))
+    return render(
+        "reference/erratum.html",
+        around,
+        erratum,
+        group=Hyperlink(f"/errata#group-{erratum.severity}", group),
+        rows=rows,  # each with the formulas that it calls
+        exercises=[Hyperlink(exercise_url(one), by_id[one].title) for one in erratum.exercises if one in by_id],
+        chapters=[Hyperlink(chapter_url(one.id), one.title) for one in _topics(site.catalog, erratum)],
+        earlier=_erratum_link(every[place - 1]) if place else None,
+        later=_erratum_link(every[place + 1]) if place + 1 < len(every) else None,
+    )
 
 
 @router.get("/glossary")

@@ -65,6 +65,12 @@ def document_formula(formula: Formula) -> FormulaDocumentation:
     )
 
 
+def equation_lines(formula: Formula) -> tuple[str, ...]:
+    """The equations in the docstring of *formula*, as they are written there."""
+    body, _ = _split(formula.doc)
+    return tuple(line.strip() for block in filter(_is_mathematics, body[1:]) for line in block)
+
+
 def _split(doc: str) -> tuple[list[list[str]], dict[str, list[str]]]:
     """The blocks of lines of a docstring, and the lines of its sections by their headings."""
     body: list[list[str]] = [[]]

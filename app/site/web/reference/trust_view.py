@@ -50,13 +50,6 @@ def stack_rows(found: Sequence[Outcome]) -> Iterator[AccuracyRow]:
     yield _accuracy_row(Hyperlink("", translate("All")), tests)
 
 
-def source_rows(found: Sequence[Outcome]) -> Iterator[AccuracyRow]:
-    """How near the predictions of each source are."""
-    for source in sources():
-        if mine := [one for one in found if one.run.source is source]:
-            yield _accuracy_row(Hyperlink(f"{ADDRESS}?source={source.id}", source.title), mine)
-
-
 def _accuracy_row(link: Hyperlink, found: Sequence[Outcome]) -> AccuracyRow:
     near = accuracy(found)
     memory = [abs(one.memory_error) for one in found if one.memory_error is not None]
@@ -75,7 +68,7 @@ def _accuracy_row(link: Hyperlink, found: Sequence[Outcome]) -> AccuracyRow:
 def run_rows(found: Sequence[Outcome]) -> Iterator[RunRow]:
     """Every run of *found*, and what is predicted of it."""
     for one in found:
-        run, found, printed = one.run, one.prediction, one.run.printed.memory
+        run, foreseen, printed = one.run, one.prediction, one.run.printed.memory
         yield RunRow(
             name=describe_run(run),
             layout=_layout(run),
@@ -83,7 +76,9 @@ def run_rows(found: Sequence[Outcome]) -> Iterator[RunRow]:
             measured=show(run.step_time, SECOND, 3),
             predicted=predicted_text(one),
             error=error_text(one),
-            memory=f"{show(printed, BYTE, 3)}, {change_words(found.memory, printed)}" if printed and found else "",
+            memory=f"{show(printed, BYTE, 3)}, {change_words(foreseen.memory, printed)}"
+            if printed and foreseen
+            else "",
             reason=one.reason or (translate("not predicted: {why}", why=one.why) if one.why else ""),
             place=Hyperlink(run.table.address, run.place),
         )
@@ -206,7 +201,11 @@ def trust_page(spoken: str, chosen: str) -> TrustPage:
         near=percent_text(NEAR),
         figure=figure_view(drawn, ADDRESS, 0, f"?source={chosen}" if chosen else "", name="trust"),
         stacks=tuple(stack_rows(found)),
-        sources=() if chosen else tuple(source_rows(found)),
+        sources=tuple(
+            _accuracy_row(Hyperlink(f"{ADDRESS}?source={one.id}", one.title), mine)
+            for one in sources()
+            if not chosen and (mine := [row for row in found if row.run.source is one])
+        ),
         source=source,
         rows=tuple(run_rows(found)) if source else (),
     )

@@ -248,21 +248,11 @@ class MatchView(KindView[Match]):
             yield typed_line(stored)
 
 
-@dataclass(frozen=True, slots=True)
-class LineView:
-    """One line of a listing."""
-
-    number: int
-    html: Markup
-    text: str
-    chosen: bool
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuggyLineForm(Form):
     """The lines to choose from."""
 
-    lines: tuple[LineView, ...]
+    lines: tuple[tuple[int, Markup, str, bool], ...]  # numbers, as HTML and as text, and whether they are chosen
     has_code: bool = True
 
 
@@ -271,22 +261,16 @@ class BuggyLineView(KindView[BuggyLine]):
 
     def form(self, exercise: BuggyLine, filled: FormInput) -> BuggyLineForm:
         """The listing, and the line that was chosen."""
-        lines = exercise.question(filled.seed).lines
-        return BuggyLineForm(lines=_lines(lines, first_value(filled.given, "answer")))
+        lines, chosen = exercise.question(filled.seed).lines, first_value(filled.given, "answer").strip()
+        highlighted = python_html("\n".join(lines)).split("\n")
+        both = enumerate(zip(highlighted, lines, strict=False), 1)
+        return BuggyLineForm(lines=tuple((number, html, text, str(number) == chosen) for number, (html, text) in both))
 
     def told(self, exercise: BuggyLine, seed: int, stored: str) -> Iterator[Markup]:
         """The line that was chosen, with its number."""
         lines = dict(enumerate(exercise.question(seed).lines, 1))
         known = next((text for n, text in lines.items() if str(n) == stored.strip()), None)
         yield typed_line(stored) if known is None else Markup(f"line {stored.strip()}: ") + typed_line(known)
-
-
-def _lines(lines: Sequence[str], chosen: str) -> tuple[LineView, ...]:
-    highlighted = str(python_html("\n".join(lines))).split("\n")
-    return tuple(
-        LineView(number, Markup(html), text, str(number) == chosen.strip())
-        for number, (html, text) in enumerate(zip(highlighted, lines, strict=False), 1)
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -27,7 +27,6 @@ from app.site.web.exercise.views import (
     FormInput,
     KindTools,
     KindView,
-    LabRecord,
     OtherForm,
     answer_line,
     inline,
@@ -82,7 +81,7 @@ def borrowables(exercise: LabExercise, filled: FormInput, job: LabJob) -> Iterat
     if job.lab.name != BORROWING:
         return
     chosen = first_value(filled.given, TAKEN)
-    for name, (report, says, whose) in filled.context.lab.tests.items():
+    for name, (report, says, whose) in filled.context.tests.items():
         if is_same_job(report, job, any_ranks=exercise.any_ranks) and all(
             _found(exercise, one, filled.seed, report) for one in exercise.predict
         ):
@@ -111,7 +110,7 @@ def runs_of(exercise: LabExercise, filled: FormInput, job: LabJob, locked: Mappi
 
 def _of_the_lab(exercise: LabExercise, filled: FormInput, job: LabJob, locked: Mapping[str, str]) -> Iterator[RunView]:
     on_gpus = exercise.backend != "gloo"
-    runs = [run for run in filled.context.lab.runs if run.report and is_of(run.report, job)]
+    runs = [run for run in filled.context.runs if run.report and is_of(run.report, job)]
     fitting = [run for run in runs if run.report and (not on_gpus or run.report.backend == "nccl")]
     fitting.sort(key=lambda kept: not _is_own(kept, filled.learner))
     seen: set[tuple[str, str]] = set()
@@ -206,22 +205,20 @@ class LabView(KindView[LabExercise]):
         locked = _locked_in(tools, exercise, seed)
         shown = graded or bool(locked)
         is_enough = bool(tools.lab_trouble) or exercise.backend == "gloo"
-        record = LabRecord(
+        return FormContext(
             locked=locked,
             runs=tools.runs(exercise.lab) if shown else (),
             tests=tools.tests() if shown and exercise.lab == BORROWING else {},
             trouble=tools.lab_trouble,
             gpus=0 if is_enough else tools.gpus,
         )
-        return FormContext(lab=record)
 
     def form(self, exercise: LabExercise, filled: FormInput) -> LabForm:
         """The prediction; with what the formula says once it is locked in, or graded."""
         seed, question = filled.seed, exercise.question(filled.seed)
         lab = translate_lab(lab_called(exercise.lab)).on(exercise.backend)
         job = read_job(lab, exercise.parameters(seed))
-        record = filled.context.lab
-        locked = record.locked
+        locked = filled.context.locked
         shown = bool(locked) or filled.graded
         predictions = tuple(_predictions(exercise, seed, locked, shown=shown))
         is_wrong = any(one.correct is False for one in predictions)
@@ -244,7 +241,7 @@ class LabView(KindView[LabExercise]):
             predictions=predictions,
             runs=tuple(runs_of(exercise, filled, job, locked)) if shown else (),
             others=tuple(borrowables(exercise, filled, job)) if locked else (),
-            trouble=_trouble(record, job, exercise),
+            trouble=_trouble(filled.context, job, exercise),
             command=f"{job.command} --backend nccl" if exercise.backend == "nccl" else job.command,
             cause=inline_html(question.cause.prompt),
         )
@@ -292,11 +289,11 @@ class LabView(KindView[LabExercise]):
             yield typed_line(stored)
 
 
-def _trouble(record: LabRecord, job: LabJob, exercise: LabExercise) -> str:
+def _trouble(found: FormContext, job: LabJob, exercise: LabExercise) -> str:
     """Why this server cannot run *job*; empty if it can."""
-    if record.trouble or exercise.backend == "gloo" or record.gpus >= job.ranks:
-        return record.trouble
-    return translate("it takes {ranks} GPUs, and this server has {usable}", ranks=job.ranks, usable=record.gpus)
+    if found.trouble or exercise.backend == "gloo" or found.gpus >= job.ranks:
+        return found.trouble
+    return translate("it takes {ranks} GPUs, and this server has {usable}", ranks=job.ranks, usable=found.gpus)
 
 
 def _predictions(
