@@ -30,7 +30,7 @@ from app.server.db.migrations import (
     unused_file_uri,
     upgrade,
 )
-from app.server.db.session import BEGIN, database_file, open_database
+from app.server.db.session import BEGIN, connect_once, database_file
 
 FILES = "sqlar"
 _LARGEST = 512 << 20  # bytes of a file; it is compressed in memory
@@ -186,7 +186,7 @@ def copy_rows(source: Connection, target: Connection) -> list[TableContent]:
 @contextmanager
 def snapshot(database: str) -> Iterator[Connection]:
     """A connection that sees *database* as it was at one moment, while others write to it."""
-    with open_database(database) as connection:
+    with connect_once(database) as connection:
         if connection.dialect.name == "postgresql":
             connection.execution_options(isolation_level="REPEATABLE READ")
         yield connection
@@ -200,7 +200,7 @@ def alone_with(database: str) -> Iterator[Connection]:
         UnavailableError: a server is using it.
     """
     immediate = {BEGIN: "BEGIN IMMEDIATE"}
-    with open_database(database) as connection:
+    with connect_once(database) as connection:
         refuse_in_use(connection)
         connection.execution_options(**immediate)
         if connection.dialect.name == "postgresql":

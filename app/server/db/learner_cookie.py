@@ -16,7 +16,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col, select
 
 from app.core.errors import InputError, NotFoundError, UnavailableError, nearest
-from app.server.db.session import BEGIN, database_file, insert_missing, open_connection, open_database
+from app.server.db.session import BEGIN, connect_once, database_file, insert_missing, open_connection
 from app.server.db.tables import NAME_LIMIT, SecretRow, TokenRow, now
 
 _LEARNER_BYTES = 16
@@ -84,7 +84,7 @@ def secret_of(session: Session) -> str:
 
 def refuse_other_secret(database: str, given: str) -> None:
     """Raise an `UnavailableError` if *database* has a secret that is not the one *given*."""
-    with open_database(database) as connection:
+    with connect_once(database) as connection:
         if (stored := _stored(connection)) is not None:
             _agreed(stored, given)
 

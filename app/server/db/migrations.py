@@ -18,7 +18,7 @@ from sqlalchemy import Connection, Engine, inspect, text
 
 from app.core.errors import InputError, UnavailableError
 from app.core.folders import ROOT
-from app.server.db.session import BEGIN, connect, database_file, open_connection, open_database, translated_errors
+from app.server.db.session import BEGIN, connect, connect_once, database_file, open_connection, translated_errors
 from app.server.db.tables import now
 
 if TYPE_CHECKING:
@@ -204,7 +204,7 @@ def pending_migrations(database: str) -> int:
     """
     from alembic.script import ScriptDirectory
 
-    with open_database(database) as connection:
+    with connect_once(database) as connection:
         applied = _applied(connection)
         _refuse_foreign(connection, applied)
     scripts = ScriptDirectory.from_config(alembic_configuration())
@@ -213,7 +213,7 @@ def pending_migrations(database: str) -> int:
 
 def _is_current(database: str) -> bool:
     """Whether there is nothing to do, which the processes of one server need no lock to see."""
-    with open_database(database, _LOCK_WAIT) as connection:
+    with connect_once(database, _LOCK_WAIT) as connection:
         if connection.dialect.name == "sqlite":
             mode = connection.exec_driver_sql("PRAGMA journal_mode").scalar()
             return mode == "wal" and _applied(connection) == _heads()

@@ -112,7 +112,7 @@ def _missing(connection: Connection, name: str, rows: Sequence[SQLModel], learne
     """Those of *rows* that are neither stored nor the same as an earlier one."""
     table: Any = _TABLES[name]
     fields = _SAME[name]
-    # A run and a measurement have the name of their page, whoever they are of.
+    # A run and a measurement have the name of their page, and may be of another learner.
     which = table.name.in_([_key(row, fields)[0] for row in rows]) if fields == ("name",) else table.learner == learner
     stored = columns(*(getattr(table, field) for field in fields)).where(which)
     known = {_key(row, fields) for row in connection.execute(stored, execution_options={"yield_per": 1000})}

@@ -141,7 +141,7 @@ def open_connection(engine: Engine) -> Iterator[Connection]:
 
 
 @contextmanager
-def open_database(database: str, patience: float | None = None) -> Iterator[Connection]:
+def connect_once(database: str, patience: float | None = None) -> Iterator[Connection]:
     """A connection to the SQLAlchemy URL *database* alone; see `connect`."""
     engine = connect(database, patience)
     try:
