@@ -18,7 +18,6 @@ _COMMANDS = {
     "new": "write a starter file for an exercise, or a course pack",
     "preview": "show an exercise as students see it, updated live",
     "grade": "grade a file of answers offline",
-    "merge": "merge the shards that `grade --shard` wrote, if none is missing",
     "answers": "write right answers and known mistakes, to test grading",
     "predict": "predict the time and memory of training steps",
     "measured": "read what your own job printed or recorded",

@@ -1,4 +1,4 @@
-"""`wallclock grade` and `merge`: grade a file of answers offline, and put graded shards together."""
+"""`wallclock grade`: grade a file of answers offline."""
 
 import json
 import os
@@ -9,49 +9,37 @@ from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, NoReturn
 
-from app.commands.files import STANDARD, Commands, add_output, line_count, output, source_of
+from app.commands.files import add_output, line_count, output, source_of
 from app.core.errors import InputError
 from app.course.content.catalog import Catalog
 from app.course.content.course import read_course
 from app.server.config import Settings
 from app.site.grading.offline import VerdictTally, gradable_lines
-from app.site.grading.parallel import FileShard, grade_on, merge_shards, seal_shard, shard_lines, span_of
+from app.site.grading.parallel import grade_on
 
 
-def add_grade_options(parser: ArgumentParser) -> None:
+def add_options(parser: ArgumentParser) -> None:
     """The options of `wallclock grade`."""
-    from app.site.grading.kits import FORMATS  # shards are merged without
+    from app.site.grading.kits import FORMATS
 
     parser.add_argument("file", metavar="FILE.jsonl", help="one JSON object per line; -: standard input")
-    parser.add_argument("--shard", metavar="I/N", help="only the shard I of N, counted from 1, such as 3/8")
     parser.add_argument("--processes", type=_positive, metavar="P", help="default: one per core")
     parser.add_argument("--sheet", metavar="SHEET.yaml", help="questions and points; FILE answers them by name")
     parser.add_argument("--format", choices=FORMATS, help="write the results of this grader instead of lines")
     add_output(parser, "OUT.jsonl")
 
 
-def run_grade(arguments: Namespace) -> int:
+def run(arguments: Namespace) -> int:
     """Grade each line in order; 1 if a line cannot be graded or has an unexpected verdict."""
     settings = Settings()
     processes = arguments.processes or _cores()
-    shard = FileShard.read(arguments.shard) if arguments.shard else None
-    if shard and arguments.file == STANDARD:
-        raise InputError("--shard needs a file; standard input cannot be read from the middle")
     catalog, tally = read_course(settings), VerdictTally()
     if arguments.sheet or arguments.format:
-        if shard:
-            raise InputError("a shard has no results of its own: leave out --shard, or --sheet and --format")
         return _grade_kit(arguments, catalog, settings)
     with source_of(arguments.file) as source, output(arguments.output) as target:
-        if shard:
-            span = span_of(source, shard)
-            lines = shard_lines(source, span, settings.body_limit)
-            graded = grade_on(processes, lines, catalog, settings, tally)
-            _write(seal_shard(graded, shard, span, tally), target, span.lines)
-        else:
-            total = line_count(source, arguments.file)
-            lines = enumerate(gradable_lines(source, catalog, settings.body_limit), 1)
-            _write(grade_on(processes, lines, catalog, settings, tally), target, total)
+        total = line_count(source, arguments.file)
+        lines = enumerate(gradable_lines(source, catalog, settings.body_limit), 1)
+        _write(grade_on(processes, lines, catalog, settings, tally), target, total)
     sys.stderr.write(f"{tally}\n")
     return 0 if tally.is_clean else 1
 
@@ -115,22 +103,3 @@ def _write(pieces: Iterable[list[bytes]], target: BinaryIO, total: int | None) -
         for rows in pieces:
             target.writelines(rows)
             bar.update(len(rows))
-
-
-def add_merge_options(parser: ArgumentParser) -> None:
-    """The options of `wallclock merge`."""
-    parser.add_argument("part", nargs="+", metavar="PART.jsonl", help="a graded shard")
-    add_output(parser, "OUT.jsonl")
-
-
-def run_merge(arguments: Namespace) -> int:
-    """Write the rows of all shards in order; 1 as `wallclock grade` would for the whole file."""
-    tally = VerdictTally()
-    with output(arguments.output) as target:
-        for row in merge_shards(arguments.part, tally):
-            target.write(row)
-    sys.stderr.write(f"{tally}\n")
-    return 0 if tally.is_clean else 1
-
-
-COMMANDS: Commands = {"grade": (add_grade_options, run_grade), "merge": (add_merge_options, run_merge)}

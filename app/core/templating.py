@@ -16,7 +16,7 @@ from markupsafe import Markup
 
 from app.core.errors import capitalize, sentence
 from app.core.folders import ROOT
-from app.core.translation import SOURCE, Numeral, form_of, form_of_number, known_form, translate
+from app.core.translation import SOURCE, Numeral, form_of, form_of_number, translate
 from app.core.translation.dates import short_day, short_moment
 
 _VALUE = re.compile(r"%\((\w+)\)s|(%%)")  # of the form of a sentence in a template
@@ -33,8 +33,6 @@ def folded(node: nodes.Node, names: Mapping[str, Any]) -> nodes.Node:
     if called is None or not isinstance(node, nodes.Call) or len(node.args) > 1 or node.kwargs:
         return node
     name, text = called
-    if name == "_" and known_form(text) is None:
-        return node
     return nodes.Const(str(names[name](text)), lineno=node.lineno)
 
 
@@ -42,7 +40,7 @@ def _pieces(parent: nodes.Node, child: object, names: Mapping[str, Any]) -> Iter
     """What stands for *child* of *parent*: of a sentence that is shown, its text, and its values in between."""
     found = folded(child, names) if isinstance(child, nodes.Node) else child
     called = _called(found, "gettext") if isinstance(parent, nodes.Output) else None
-    if not isinstance(found, nodes.Call) or called is None or known_form(called[1]) is None:
+    if not isinstance(found, nodes.Call) or called is None:
         yield found
         return
     values = {one.key: one.value for one in found.kwargs}

@@ -361,7 +361,7 @@ def test_every_command_that_is_listed_has_options(capsys: pytest.CaptureFixture[
     with pytest.raises(SystemExit):
         main(["--help"])
     listed = re.findall(r"^    (\w+)", capsys.readouterr().out, re.MULTILINE)
-    assert {"serve", "class", "qti", "labs", "merge", "person", "schema", "move"} <= set(listed)
+    assert {"serve", "class", "qti", "labs", "person", "schema", "move"} <= set(listed)
     for command in listed:
         with pytest.raises(SystemExit) as exit_of:
             main([command, "--help"])

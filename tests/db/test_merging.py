@@ -5,8 +5,10 @@ from datetime import date, timedelta, timezone
 
 import pytest
 from sqlalchemy import Engine
+from sqlmodel import SQLModel
 
 from app.core.errors import InputError
+from app.server.db.assessments import AssessedAnswer, KnownChapter
 from app.server.db.lab_runs import SENT, SENT_LIMIT, keep_sent
 from app.server.db.measurements import MOST as MOST_MEASUREMENTS
 from app.server.db.measurements import MeasurementRow
@@ -40,6 +42,23 @@ def test_rows_are_merged_by_what_they_say(engine: Engine) -> None:
     rows = personal(attempt(), attempt(at=elsewhere), attempt(seed=1), attempt(answer="2"))
     assert merge(engine, "l", rows) == MergeResult(added=5, known=2)
     assert merge(engine, "l", rows) == MergeResult(added=0, known=7)
+
+
+def test_rows_that_differ_in_one_field_that_names_them_are_others(engine: Engine) -> None:
+    reveal = Reveal(learner="l", exercise="a/b", seed=0, number=1)
+    prediction = Prediction(learner="l", exercise="a/b", seed=0, answer="{}")
+    answer = AssessedAnswer(learner="l", assessment="final", draw=1, number=1, exercise="a/b", seed=0, outcome="right")
+    changes: dict[str, tuple[SQLModel, list[dict[str, object]]]] = {
+        "attempts": (attempt(), [{"exercise": "c/d"}, {"seed": 9}, {"answer": "9"}, {"at": NOON + timedelta(1)}]),
+        "reveals": (reveal, [{"exercise": "c/d"}, {"seed": 9}, {"number": 2}]),
+        "predictions": (prediction, [{"exercise": "c/d"}, {"seed": 9}]),
+        "assessed": (answer, [{"assessment": "placement"}, {"draw": 2}, {"number": 2}]),
+        "known_chapters": (KnownChapter(learner="l", chapter="a"), [{"chapter": "b"}]),
+    }
+    for name, (row, others) in changes.items():
+        rows = [row, row.model_copy(), *(row.model_copy(update=change) for change in others)]
+        for expected in (MergeResult(1 + len(others), 1), MergeResult(0, 2 + len(others))):
+            assert merge(engine, "l", only(**{name: rows})) == expected, name
 
 
 def test_what_comes_later_is_not_taken_for_the_latest(engine: Engine) -> None:

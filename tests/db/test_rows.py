@@ -5,7 +5,7 @@ from sqlalchemy import Engine
 
 from app.core.errors import InputError, NotFoundError
 from app.server.db.exercise_histories import histories, last_answers, reveals_of, standings_by
-from app.server.db.history import Effort, LearnerDrawing, RevealedParts, streak
+from app.server.db.history import Effort, LearnerDrawing, RevealedParts
 from app.server.db.lab_runs import enqueue
 from app.server.db.learner_cookie import (
     Grant,
@@ -172,19 +172,6 @@ def test_a_day_ends_at_midnight_utc(engine: Engine) -> None:
     with open_session(engine) as session:
         days = StoredRecords(session, "l").attempts_by_day(date(2026, 3, 1))
     assert days == {date(2026, 3, 1): 2, date(2026, 3, 2): 1}
-
-
-@each(
-    ("ago", "length"),
-    [
-        ((), 0), ((0,), 1), ((1,), 1), ((2,), 1), ((3,), 0), ((1, 2, 3), 3),
-        ((0, 1, 2, 4), 4), ((0, 1, 2, 5), 3), ((0, 2, 4), 2), ((0, 2, 3, 4, 5, 6, 7, 9), 8),
-        ((0, 2, 3, 4, 5, 6, 8), 6),
-    ],
-)  # fmt: skip
-def test_a_streak_forgives_one_missed_day_in_seven(ago: tuple[int, ...], length: int) -> None:
-    today = date(2026, 3, 10)
-    assert streak({today - timedelta(days=n) for n in ago}, today) == length
 
 
 def test_everything_is_exported_and_deleted(engine: Engine) -> None:

@@ -5,15 +5,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from fastapi.testclient import TestClient
 
 from app.__main__ import main
 from app.labs.launch.base import write_run
 from app.labs.run import LabRun, RunOutcome
 from app.labs.runner.events import CheckEvent, MeasureEvent, RankEvent, ReadyEvent, as_line
 from app.labs.spec import lab_called, read_job
-from app.main import create_app
-from app.server.config import Settings
 from app.server.db.run_state import RunState
 from tests.labs.gpus import machine
 from tests.measurements.printing import FACTORS, SIZES, time_of, today
@@ -114,21 +111,3 @@ def test_what_cannot_be_compared_is_refused(text: str, says: str, shown: Shown, 
     code, _, errors = shown(ran(tmp_path / "runs"), text)
     assert code == 1
     assert says in errors
-
-
-def test_the_page_draws_both_for_the_newest_run_that_did_the_same(tmp_path: Path) -> None:
-    folder = tmp_path / "runs"
-    run = ran(folder, slower=1.3)
-    ran(folder, "all_gather")
-    ran(folder, backend="gloo")
-    app = create_app(Settings(database=f"sqlite:///{tmp_path}/w.db", runs=folder, sandbox_workers=1))
-    with TestClient(app) as client:
-        text = today("all_reduce", RANKS)
-        page = client.post("/measured", data={"text": text}, files=[("file", ("", b""))]).text
-        other = today("reduce_scatter", RANKS)
-        none = client.post("/measured", data={"text": other}, files=[("file", ("", b""))]).text
-    assert "Beside a run of the lab" in page
-    assert f'href="/labs/all-reduce/{run.id}"' in page
-    assert "Bus bandwidth by size: the lab and nccl-tests" in page
-    assert "1.3 times at the median" in page
-    assert "Beside a run of the lab" not in none

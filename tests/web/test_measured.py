@@ -99,21 +99,14 @@ def test_a_low_bandwidth_is_no_success(client: TestClient) -> None:
     assert "no algorithm of this collective sends less than the wire carries" in too_much
 
 
-def test_published_tests_are_filtered_by_hardware_and_each_row_leads_to_its_source(client: TestClient) -> None:
-    page = client.get("/measured?hardware=GB200").text
+def test_published_tests_are_listed_by_collective_and_each_row_leads_to_its_source(client: TestClient) -> None:
+    page = client.get("/measured").text
     rows = re.findall(r'<th scope="row"><a href="(/measured/[^"]+)"', page)
-    assert len(rows) == 3
-    for row in rows:
-        assert 'href="https://github.com/coreweave/nccl-tests' in client.get(row).text
-    assert "All-reduce: the fastest on GB200" in page
-    assert "<option selected>GB200</option>" in page
-    assert client.get("/measured?hardware=T4").text.count("T4, EFA") == 3
-    other = client.get("/measured?hardware=<b>")
-    assert other.status_code == 200
-    assert "<b>" not in other.text.partition("<main")[2].partition("<form")[0]
-    everything = client.get("/measured").text
-    assert "All-reduce: the fastest on each GPU" in everything
-    assert everything.count('<th scope="row"><a href="/measured/') == 29
+    assert len(rows) == 29
+    for row in rows[:3]:
+        assert 'href="https://github.com/' in client.get(row).text
+    assert "All-reduce: the fastest on each GPU" in page
+    assert client.get("/measured?hardware=GB200").text.count('<th scope="row"><a href="/measured/') == 29
 
 
 def test_a_log_that_describes_its_run_is_predicted_and_opens_in_the_explorer(client: TestClient) -> None:

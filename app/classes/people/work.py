@@ -22,7 +22,7 @@ from app.classes.people.classes import Role
 from app.classes.people.counted_answers import dates_of_everyone, variant_seed
 from app.classes.people.policy import DATES, Dates, GroupDates, Phase, Policy, counts, dates_of, last_exam_end
 from app.server.db.exercise_histories import read_histories
-from app.server.db.history import Drawing, ExerciseHistory, LearnerDrawing, StoredAnswer
+from app.server.db.history import Drawing, ExerciseHistory, LearnerDrawing
 from app.server.db.people import (
     AssignedRow,
     AssignmentRow,
@@ -33,7 +33,7 @@ from app.server.db.people import (
     SittingRow,
 )
 from app.server.db.session import open_session
-from app.server.db.tables import AttemptRow
+from app.server.db.tables import Attempt, AttemptRow
 from app.site.members import SignedIn
 
 if TYPE_CHECKING:
@@ -298,7 +298,7 @@ class StudentHistory(ExerciseHistory):
 
     works: Sequence[StudentWork] = ()
 
-    def after_answer(self, attempt: StoredAnswer) -> Self:
+    def after_answer(self, attempt: Attempt) -> Self:
         """The history after one more answer."""
         after = ExerciseHistory.after_answer(self, attempt)
         return replace(after, works=[work.answered(attempt.seed) for work in self.works])

@@ -1,8 +1,7 @@
 """The languages of the interface.
 
 Sentences are written in English where they are used and serve as the keys of one catalog for each
-other language (`catalogs/LANGUAGE.po`, GNU gettext). A sentence that a catalog lacks stays English,
-and is noted as `list_untranslated`, so that a page can say so where it says it.
+other language (`catalogs/LANGUAGE.po`, GNU gettext). A sentence that a catalog lacks stays English.
 """
 
 import json
@@ -32,9 +31,6 @@ from app.core.translation.sentence import short_value as short_value
 from app.core.translation.sentence import value_error as value_error
 
 _TAGS = {"zh": "zh-Hans"}  # in HTML and headers, where the code says too little
-_MOST_UNTRANSLATED = 5_000  # sentences that are noted; more than there are
-
-_untranslated: dict[str, set[str]] = {code: set() for code in LANGUAGES}
 
 
 def language() -> str:
@@ -81,15 +77,9 @@ def translate(sentence: str, /, **values: object) -> str:
 
 
 def form_of(english: str) -> str:
-    """The form of a sentence in the current language, with the names of its values."""
-    found = known_form(english)
-    return _left_in_english(SPOKEN.get(), english) if found is None else found
-
-
-def known_form(english: str) -> str | None:
-    """The same; None if the catalog of the language lacks the sentence."""
+    """The form of a sentence in the current language, with the names of its values; English where there is none."""
     code = SPOKEN.get()
-    return english if code == SOURCE else catalog(code).sentence(english)
+    return english if code == SOURCE else catalog(code).sentence(english) or english
 
 
 def localize(text: str) -> str:
@@ -123,19 +113,7 @@ def form_of_number(one: str, many: str, number: int) -> str:
     if code == SOURCE:
         return english
     found = catalog(code).counted(one, number)
-    return _left_in_english(code, english) if found is None else found
-
-
-def list_untranslated() -> frozenset[str]:
-    """The sentences without a translation that were said in the current language so far."""
-    return frozenset(_untranslated.get(SPOKEN.get(), ()))
-
-
-def _left_in_english(code: str, sentence: str) -> str:
-    missing = _untranslated[code]
-    if len(missing) < _MOST_UNTRANSLATED:
-        missing.add(sentence)
-    return sentence
+    return english if found is None else found
 
 
 def unit_word(symbol: str) -> str:

@@ -45,7 +45,9 @@ def run_within(seconds: float, work: Callable[[], T]) -> T:
     """
     if seconds <= 0:
         raise _overtime_refusal()
-    thread, clock = get_ident(), _clock_of_thread()
+    thread = get_ident()
+    clock_of = getattr(time, "pthread_getcpuclockid", None)
+    clock = clock_of(thread) if clock_of else time.CLOCK_MONOTONIC  # where threads have none, one that always runs
     try:
         try:
             with _LOCK:
@@ -66,7 +68,8 @@ def end_overtime() -> None:
         for thread, work in _AT_WORK.items():
             if not work.is_told and time.clock_gettime(work.clock) > work.end:
                 work.is_told = True
-                _interrupt(thread)
+                error = ctypes.py_object(OvertimeError)
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), error)
 
 
 def _overtime_refusal() -> HTTPException:
@@ -86,13 +89,3 @@ def _leave(thread: int) -> None:
         _AT_WORK.pop(thread, None)
     for _ in range(2):  # Python looks for errors where a loop turns back
         pass
-
-
-def _interrupt(thread: int) -> None:
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(OvertimeError))
-
-
-def _clock_of_thread() -> int:
-    """The clock of the processor time of this thread; where there is none, one that always runs."""
-    of_thread = getattr(time, "pthread_getcpuclockid", None)
-    return of_thread(get_ident()) if of_thread else time.CLOCK_MONOTONIC

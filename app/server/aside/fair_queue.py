@@ -97,10 +97,7 @@ class Usage:
         """Add *seconds* to the usage of *name*."""
         self._used[name] = (self.of(name) + seconds, self._clock())
         if len(self._used) > _REMEMBERED:
-            self._forget()
-
-    def _forget(self) -> None:
-        self._used = {name: self._used[name] for name in self._used if self.of(name) > _ALMOST_NOTHING}
+            self._used = {name: self._used[name] for name in self._used if self.of(name) > _ALMOST_NOTHING}
 
 
 class FairQueue(Generic[Resource]):
@@ -167,7 +164,9 @@ class FairQueue(Generic[Resource]):
         self._waiting.setdefault(lane, deque()).append(waiting)
         self._limited += lane.client.limit is not None
         self._dispatch()
-        if not waiting.done() and self._is_full_for(lane):
+        limit = lane.client.limit
+        is_full = limit is not None and (self._limited > TOTAL_LIMIT or len(self._waiting.get(lane, ())) > limit)
+        if is_full and not waiting.done():
             self._forget(lane, waiting)
             raise UnavailableError(_FULL)
         try:
@@ -178,12 +177,6 @@ class FairQueue(Generic[Resource]):
             elif waiting.exception() is None:
                 self._release(lane, Lease(waiting.result()))  # granted in the same moment
             raise
-
-    def _is_full_for(self, lane: ClientQueue) -> bool:
-        limit = lane.client.limit
-        if limit is None:
-            return False
-        return len(self._waiting[lane]) > limit or self._limited > TOTAL_LIMIT
 
     def _dispatch(self) -> None:
         """Grant free slots to the runs that may go now."""
@@ -217,8 +210,7 @@ class FairQueue(Generic[Resource]):
         return min(further, key=lambda lane: (lane.long, self._running[lane]), default=None)
 
     def _rank(self, lane: ClientQueue) -> tuple[bool, int]:
-        used = self._usage.of(lane.client.name)
-        return lane.long, min(int(used / _STEP), _STEPS)
+        return lane.long, min(int(self._usage.of(lane.client.name) / _STEP), _STEPS)
 
     def _release(self, lane: ClientQueue, lease: Lease[Resource]) -> None:
         self._taken -= 1

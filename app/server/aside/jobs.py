@@ -51,10 +51,7 @@ class BoundedJobs(Generic[Key, Result]):
             result = await self.run(job)
         finally:
             del self._running[key]
-        self._remember(key, result)
-        return result
-
-    def _remember(self, key: Key, result: Result) -> None:
         self._results[key] = result
         while len(self._results) > self._room:
             self._results.popitem(last=False)
+        return result

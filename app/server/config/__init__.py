@@ -23,10 +23,6 @@ _PORT = 8000
 _CONSENT = re.compile(r"[a-z0-9][a-z0-9-]*@[0-9a-f]{32}")
 
 
-def _default_database() -> str:
-    return f"sqlite:///{user_data_path('wallclock', appauthor=False) / 'wallclock.db'}"
-
-
 class Settings(VisitSettings):
     """Every setting; each has a default that works on a laptop."""
 
@@ -44,7 +40,10 @@ class Settings(VisitSettings):
     root_path: Annotated[str, AfterValidator(path_prefix)] = Field(
         default="", description="path prefix, such as /wallclock, if WALLCLOCK_URL is not set"
     )
-    database: str = Field(default_factory=_default_database, description="SQLAlchemy URL of the database")
+    database: str = Field(
+        default_factory=lambda: f"sqlite:///{user_data_path('wallclock', appauthor=False) / 'wallclock.db'}",
+        description="SQLAlchemy URL of the database",
+    )
     exercises: Annotated[tuple[Path, ...], NoDecode] = Field(
         default=(), description="additional folders of exercises, separated as in PATH"
     )

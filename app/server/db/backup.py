@@ -30,7 +30,7 @@ from app.server.db.migrations import (
     unused_file_uri,
     upgrade,
 )
-from app.server.db.session import BEGIN, connect, database_file, open_connection
+from app.server.db.session import BEGIN, connect_once, database_file
 
 FILES = "sqlar"
 _LARGEST = 512 << 20  # bytes of a file; it is compressed in memory
@@ -76,7 +76,10 @@ def unpack_files(database: Path, folder: Path) -> int:
         found = archive.execute("SELECT 1 FROM sqlite_master WHERE name = ?", (FILES,)).fetchone()
         rows = archive.execute(f"SELECT name, sz, data FROM {FILES}") if found else ()
         for name, size, content in rows:
-            path = folder / _safe(name)
+            inside = PurePosixPath(str(name))
+            if inside.is_absolute() or not inside.parts or ".." in inside.parts or "\0" in str(name):
+                raise InputError(f"the backup contains a file with the unsafe name {str(name)[:80]!r}")
+            path = folder / inside
             if not path.exists():
                 _write(path, _archive_content(name, size, content))
                 count += 1
@@ -99,13 +102,6 @@ def _archive_row(name: str, path: Path) -> tuple[str, int, int, int, bytes]:
     # The format stores a file as it is where compression does not make it smaller.
     smaller = packed if len(packed) < len(content) else content
     return name, status.st_mode, int(status.st_mtime), len(content), smaller
-
-
-def _safe(name: object) -> PurePosixPath:
-    path = PurePosixPath(str(name))
-    if path.is_absolute() or not path.parts or ".." in path.parts or "\0" in str(name):
-        raise InputError(f"the backup contains a file with the unsafe name {str(name)[:80]!r}")
-    return path
 
 
 def _archive_content(name: str, size: object, content: object) -> bytes:
@@ -164,12 +160,6 @@ def row_count(connection: Connection) -> int:
     return sum(connection.execute(select(func.count()).select_from(table)).scalar_one() for table in counted)
 
 
-def delete_rows(connection: Connection) -> None:
-    """Delete every row."""
-    for table in reversed(every_table()):
-        connection.execute(delete(table))
-
-
 def copy_rows(source: Connection, target: Connection) -> list[TableContent]:
     """Copy every row of *source* to the empty tables of *target*, and return what is there then.
 
@@ -196,14 +186,10 @@ def copy_rows(source: Connection, target: Connection) -> list[TableContent]:
 @contextmanager
 def snapshot(database: str) -> Iterator[Connection]:
     """A connection that sees *database* as it was at one moment, while others write to it."""
-    engine = connect(database)
-    try:
-        with open_connection(engine) as connection:
-            if engine.dialect.name == "postgresql":
-                connection.execution_options(isolation_level="REPEATABLE READ")
-            yield connection
-    finally:
-        engine.dispose()
+    with connect_once(database) as connection:
+        if connection.dialect.name == "postgresql":
+            connection.execution_options(isolation_level="REPEATABLE READ")
+        yield connection
 
 
 @contextmanager
@@ -213,18 +199,14 @@ def alone_with(database: str) -> Iterator[Connection]:
     Raises:
         UnavailableError: a server is using it.
     """
-    engine = connect(database)
     immediate = {BEGIN: "BEGIN IMMEDIATE"}
-    try:
-        with open_connection(engine) as connection:
-            refuse_in_use(connection)
-            connection.execution_options(**immediate)
-            if engine.dialect.name == "postgresql":
-                names = map(connection.dialect.identifier_preparer.format_table, every_table())
-                connection.execute(text(f"LOCK TABLE {', '.join(names)} IN EXCLUSIVE MODE"))
-            yield connection
-    finally:
-        engine.dispose()
+    with connect_once(database) as connection:
+        refuse_in_use(connection)
+        connection.execution_options(**immediate)
+        if connection.dialect.name == "postgresql":
+            names = map(connection.dialect.identifier_preparer.format_table, every_table())
+            connection.execute(text(f"LOCK TABLE {', '.join(names)} IN EXCLUSIVE MODE"))
+        yield connection
 
 
 def refuse_in_use(connection: Connection) -> None:
@@ -359,7 +341,8 @@ def restore(file: Path, database: str, secret: str, *, replace: bool = False, si
                 )
             if count:
                 copy_beside(database, f"restore-{datetime.now(UTC):%Y%m%dT%H%M%S}")
-            delete_rows(target)
+            for table in reversed(every_table()):
+                target.execute(delete(table))
             rows = sum(content.rows for content in copy_rows(source, target))
             target.commit()
     return rows

@@ -1,14 +1,16 @@
 """What learners have done, as queries return it: plain values, and what they are after one more."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from datetime import date, datetime, timedelta
-from typing import Protocol, Self
+from datetime import datetime
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from app.server.db.tables import Attempt
 
 Drawing = tuple[str, int | None]  # an exercise, and its seed; None: any
 SOLUTION = 0  # the number of a reveal that is the worked solution
 SHOWN = 5  # answers at an exercise that its page lists
-_DAY, _WEEK = timedelta(days=1), timedelta(days=7)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +72,7 @@ class LastAnswer:
     mistake: str = ""
 
     @classmethod
-    def of(cls, attempt: "StoredAnswer") -> Self:
+    def of(cls, attempt: "Attempt") -> Self:
         """A stored answer, as its page lists it."""
         return cls(attempt.seed, attempt.at, attempt.answer, attempt.correct, attempt.revealed, attempt.mistake or "")
 
@@ -90,42 +92,6 @@ class LearnerDrawing:
     learner: str
     exercise: str
     seed: int
-
-
-class StoredAnswer(Protocol):
-    """What a history takes from an answer that was stored."""
-
-    @property
-    def exercise(self) -> str:
-        """The id of the exercise."""
-
-    @property
-    def seed(self) -> int:
-        """The seed of its drawing."""
-
-    @property
-    def at(self) -> datetime:
-        """When it was given."""
-
-    @property
-    def answer(self) -> str:
-        """What was answered."""
-
-    @property
-    def correct(self) -> bool:
-        """Whether it is right."""
-
-    @property
-    def hints(self) -> int:
-        """The hints that were shown before."""
-
-    @property
-    def revealed(self) -> bool:
-        """Whether the solution was shown before."""
-
-    @property
-    def mistake(self) -> str | None:
-        """The known mistake that it was."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,7 +121,7 @@ class ExerciseHistory:
             return replace(self, seen=RevealedParts(max(number, self.seen.hints), self.seen.solution))
         return replace(self, seen=RevealedParts(self.seen.hints, solution=True))
 
-    def after_answer(self, attempt: StoredAnswer) -> Self:
+    def after_answer(self, attempt: "Attempt") -> Self:
         """The history after one more answer."""
         one = LastAnswer.of(attempt)
         right = self.last.right | {attempt.seed} if attempt.correct else self.last.right
@@ -166,24 +132,3 @@ class ExerciseHistory:
         standing = Standing(1, own, own and not attempt.hints)
         standing = join_histories(self.known.get(attempt.exercise), standing)
         return replace(self, last=last, known={**self.known, attempt.exercise: standing})
-
-
-def streak(days: Collection[date], today: date) -> int:
-    """The number of days up to *today* on which a learner worked without a break.
-
-    One missed day in seven is forgiven, two in a row are a break; today is not missed yet.
-
-    >>> streak({date(2026, 3, 1), date(2026, 2, 28)}, today=date(2026, 3, 2))
-    2
-    >>> streak({date(2026, 3, 2), date(2026, 2, 28)}, today=date(2026, 3, 2))
-    2
-    """
-    day = today if today in days else today - _DAY
-    length, forgiven = 0, today + _WEEK
-    while day in days or (day - _DAY in days and forgiven - day >= _WEEK):
-        if day in days:
-            length += 1
-        else:
-            forgiven = day
-        day -= _DAY
-    return length

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import random
-from collections.abc import AsyncIterator, Iterator, Sequence
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, suppress
 from datetime import datetime, timedelta
 from typing import Any
@@ -68,7 +68,8 @@ def delete_idle(engine: Engine, before: datetime) -> int:
     with open_connection(engine) as connection:
         found = connection.execute(_idle(before)).scalars().all()
     count = 0
-    for some in _parts(found):
+    for at in range(0, len(found), _AT_ONCE):
+        some = found[at : at + _AT_ONCE]
         with open_writing_session(engine) as session:
             still = session.connection().execute(_idle(before, some)).scalars().all()
             delete_learners(session, still)
@@ -97,10 +98,6 @@ def _latest(table: Any, at: Any, among: Sequence[str] | None) -> Select[Any]:
         ours.append(table.learner.in_(among))
     moment = func.max(at).label("latest")
     return columns(table.learner.label("learner"), moment).where(*ours).group_by(table.learner)
-
-
-def _parts(learners: Sequence[str]) -> Iterator[Sequence[str]]:
-    return (learners[at : at + _AT_ONCE] for at in range(0, len(learners), _AT_ONCE))
 
 
 async def _tidy_daily(engine: Engine, days: int) -> None:

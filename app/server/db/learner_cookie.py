@@ -16,7 +16,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlmodel import Session, col, select
 
 from app.core.errors import InputError, NotFoundError, UnavailableError, nearest
-from app.server.db.session import BEGIN, connect, database_file, insert_missing, open_connection
+from app.server.db.session import BEGIN, connect_once, database_file, insert_missing, open_connection
 from app.server.db.tables import NAME_LIMIT, SecretRow, TokenRow, now
 
 _LEARNER_BYTES = 16
@@ -84,20 +84,17 @@ def secret_of(session: Session) -> str:
 
 def refuse_other_secret(database: str, given: str) -> None:
     """Raise an `UnavailableError` if *database* has a secret that is not the one *given*."""
-    engine = connect(database)
-    try:
-        with open_connection(engine) as connection:
-            if (stored := _stored(connection)) is not None:
-                _agreed(stored, given)
-    finally:
-        engine.dispose()
+    with connect_once(database) as connection:
+        if (stored := _stored(connection)) is not None:
+            _agreed(stored, given)
 
 
 def _stored_or_made(connection: Connection, given: str) -> str:
     stored = _stored(connection)
     if stored is None:
         made = given or _secret_in_file(connection.engine) or secrets.token_urlsafe(_SECRET_BYTES)
-        _store(connection, given, made)
+        values = {"id": _ONLY, "value": "" if given else made, "digest": _digest(made)}
+        connection.execute(insert_missing(connection, SecretRow), values)
         stored = _stored(connection)  # if another server was faster, its secret holds
     if stored is None:
         raise UnavailableError("the secret that signs cookies could not be stored; try again")
@@ -116,15 +113,6 @@ def _agreed(stored: tuple[str, str], given: str) -> str:
 def _stored(connection: Connection) -> tuple[str, str] | None:
     row = connection.execute(columns(col(SecretRow.value), col(SecretRow.digest))).first()
     return (row[0], row[1]) if row else None
-
-
-def _store(connection: Connection, given: str, secret: str) -> None:
-    values = {"id": _ONLY, "value": "" if given else secret, "digest": _digest(secret)}
-    connection.execute(insert_missing(connection, SecretRow), values)
-
-
-def _digest(secret: str) -> str:
-    return hashlib.sha256(secret.encode()).hexdigest()
 
 
 def _secret_in_file(engine: Engine) -> str:
@@ -190,7 +178,7 @@ def create_token(
             f"either end, not {name[:40]!r}"
         )
     secret = _PREFIX + secrets.token_urlsafe(_BYTES)
-    row = TokenRow(name=name, digest=_tokens_digest(secret), scope=scope, class_id=class_id, until=until)
+    row = TokenRow(name=name, digest=_digest(secret), scope=scope, class_id=class_id, until=until)
     session.add(row)
     try:
         session.commit()
@@ -238,26 +226,19 @@ class Tokens:
         Raises:
             UnavailableError: the database cannot be read.
         """
-        digest, moment = _tokens_digest(secret), self._clock()
+        digest, moment = _digest(secret), self._clock()
         known = self._known.get(digest)
         if known and moment < known[1]:
             return known[0]
-        found = grant_of_digest(self._engine, digest)
-        if found is None:
+        with open_connection(self._engine) as connection:
+            row = connection.execute(_FIND, {"digest": digest}).first()
+        if row is None or (row.until is not None and row.until <= now()):
             self._known.pop(digest, None)
-        else:
-            self._known[digest] = found, moment + _FRESH
+            return None
+        found = Grant(row.name, row.scope, row.class_id)
+        self._known[digest] = found, moment + _FRESH
         return found
 
 
-def grant_of_digest(engine: Engine, digest: str) -> Grant | None:
-    """What the token that has *digest* allows; None if there is none that is valid."""
-    with open_connection(engine) as connection:
-        row = connection.execute(_FIND, {"digest": digest}).first()
-    if row is None or (row.until is not None and row.until <= now()):
-        return None
-    return Grant(row.name, row.scope, row.class_id)
-
-
-def _tokens_digest(secret: str) -> str:
+def _digest(secret: str) -> str:
     return hashlib.sha256(secret.encode("utf-8", "surrogatepass")).hexdigest()

@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlalchemy import Engine, Index, Text, UniqueConstraint, delete, func, update
 from sqlalchemy import select as columns
 from sqlalchemy.orm import defer
-from sqlmodel import Field, Session, SQLModel, col, select
+from sqlmodel import Field, SQLModel, col, select
 
 from app.core.errors import InputError
 from app.server.db.session import RowNumber, UtcDateTime, open_connection, open_session, open_writing_session
@@ -57,7 +57,8 @@ def save_measurement(engine: Engine, row: MeasurementRow) -> bool:
     with open_writing_session(engine) as session:
         if session.exec(select(MeasurementRow.id).where(MeasurementRow.name == row.name)).first():
             return False
-        if count_of_measurements(session, row.learner) >= MOST:
+        own = columns(func.count()).where(col(MeasurementRow.learner) == row.learner)
+        if int(session.scalar(own) or 0) >= MOST:
             raise InputError(f"you have saved {MOST} measurements, the limit: delete one first")
         session.add(row)
         session.commit()
@@ -70,12 +71,6 @@ def rename_measurement(engine: Engine, name: str, learner: str, title: str) -> N
     with open_writing_session(engine) as session:
         session.connection().execute(update(MeasurementRow).where(*own).values(title=title))
         session.commit()
-
-
-def count_of_measurements(session: Session, learner: str) -> int:
-    """The number of measurements that *learner* has saved."""
-    own = columns(func.count()).where(col(MeasurementRow.learner) == learner)
-    return int(session.scalar(own) or 0)
 
 
 def saved_measurement(engine: Engine, name: str) -> MeasurementRow | None:

@@ -18,7 +18,7 @@ from sqlalchemy import Connection, Engine, inspect, text
 
 from app.core.errors import InputError, UnavailableError
 from app.core.folders import ROOT
-from app.server.db.session import BEGIN, connect, database_file, open_connection, translated_errors
+from app.server.db.session import BEGIN, connect, connect_once, database_file, open_connection, translated_errors
 from app.server.db.tables import now
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 BEFORE = ".before-"  # between the name of the database and why it was copied
 _MODE = 0o600  # a copy contains the answers of learners
-_Publish = Callable[[Path, Path], None]
 
 
 def copy_beside(database: str, why: str) -> Path | None:
@@ -73,7 +72,7 @@ def copy_sqlite(source: Path, target: Path, address: str = "") -> None:
 
 
 @contextmanager
-def publish_whole(target: Path, publish: _Publish) -> Iterator[Path]:
+def publish_whole(target: Path, publish: Callable[[Path, Path], None]) -> Iterator[Path]:
     """A file that becomes *target* when the block ends without an error; *publish* renames it.
 
     Raises:
@@ -163,19 +162,11 @@ def migrate(database: str) -> None:
             copied.
     """
     if not _is_current(database):
-        _upgrade(database, copied=True)
+        upgrade(database, copied=True)
 
 
-def upgrade(database: str) -> None:
-    """The same without a copy: *database* is one itself.
-
-    Raises:
-        UnavailableError: as above.
-    """
-    _upgrade(database, copied=False)
-
-
-def _upgrade(database: str, *, copied: bool) -> None:
+def upgrade(database: str, *, copied: bool = False) -> None:
+    """The same, where a lock shows what is to do; without a copy, *database* is one itself."""
     with exclusive(database) as connection:
         applied = _applied(connection)
         _refuse_foreign(connection, applied)
@@ -213,28 +204,20 @@ def pending_migrations(database: str) -> int:
     """
     from alembic.script import ScriptDirectory
 
-    engine = connect(database)
-    try:
-        with open_connection(engine) as connection:
-            applied = _applied(connection)
-            _refuse_foreign(connection, applied)
-    finally:
-        engine.dispose()
+    with connect_once(database) as connection:
+        applied = _applied(connection)
+        _refuse_foreign(connection, applied)
     scripts = ScriptDirectory.from_config(alembic_configuration())
     return len(list(scripts.iterate_revisions("heads", tuple(applied) or "base")))
 
 
 def _is_current(database: str) -> bool:
     """Whether there is nothing to do, which the processes of one server need no lock to see."""
-    engine = connect(database, _LOCK_WAIT)
-    try:
-        with open_connection(engine) as connection:
-            if engine.dialect.name == "sqlite":
-                mode = connection.exec_driver_sql("PRAGMA journal_mode").scalar()
-                return mode == "wal" and _applied(connection) == _heads()
-            return _applied(connection) == _heads()
-    finally:
-        engine.dispose()
+    with connect_once(database, _LOCK_WAIT) as connection:
+        if connection.dialect.name == "sqlite":
+            mode = connection.exec_driver_sql("PRAGMA journal_mode").scalar()
+            return mode == "wal" and _applied(connection) == _heads()
+        return _applied(connection) == _heads()
 
 
 def _copy_first(database: str, applied: frozenset[str]) -> None:
@@ -263,26 +246,20 @@ def exclusive(database: str) -> Iterator[Connection]:
     try:
         immediate = {BEGIN: "BEGIN IMMEDIATE"}
         with translated_errors(), engine.connect().execution_options(**immediate) as connection:
-            lock = _lock_sqlite if engine.dialect.name == "sqlite" else _lock_postgresql
-            lock(connection)
+            if engine.dialect.name == "sqlite":
+                # On the driver's cursor: SQLAlchemy's first statement opens a transaction, in which neither
+                # has an effect. With foreign keys on, copying a table that others refer to deletes their rows.
+                for pragma in ("PRAGMA journal_mode = WAL", "PRAGMA foreign_keys = OFF"):
+                    connection.connection.cursor().execute(pragma)
+                connection.begin()
+            else:
+                connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
             yield connection
             if engine.dialect.name == "sqlite":
                 _refuse_orphans(connection)
             connection.commit()
     finally:
         engine.dispose()
-
-
-def _lock_sqlite(connection: Connection) -> None:
-    # On the driver's cursor: SQLAlchemy's first statement opens a transaction, in which neither
-    # has an effect. With foreign keys on, copying a table that others refer to deletes their rows.
-    for pragma in ("PRAGMA journal_mode = WAL", "PRAGMA foreign_keys = OFF"):
-        connection.connection.cursor().execute(pragma)
-    connection.begin()
-
-
-def _lock_postgresql(connection: Connection) -> None:
-    connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
 
 
 def _refuse_orphans(connection: Connection) -> None:

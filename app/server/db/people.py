@@ -243,7 +243,6 @@ class MergeRow(SQLModel, table=True):
 
 ADDRESS_LIMIT = 2_000
 
-_PLATFORMS_PERSON, _PLATFORMS_CLASS, _PLATFORMS_ASSIGNMENT = "person.id", "class.id", "assignment.id"
 _PLATFORM, _LINK = "platform.id", "link.id"
 
 
@@ -283,7 +282,7 @@ class ContextRow(SQLModel, table=True):
     platform: int = Field(primary_key=True, foreign_key=_PLATFORM, ondelete="CASCADE", sa_type=BigInteger)
     deployment: str = Field(primary_key=True, max_length=SUBJECT_LIMIT)
     context: str = Field(primary_key=True, max_length=SUBJECT_LIMIT)
-    class_id: int = Field(foreign_key=_PLATFORMS_CLASS, ondelete="CASCADE", sa_type=BigInteger)
+    class_id: int = Field(foreign_key=_CLASS, ondelete="CASCADE", sa_type=BigInteger)
     title: str = Field(default="", max_length=NAME_LIMIT, description="as the platform calls it")
     memberships_url: str = Field(default="", max_length=ADDRESS_LIMIT)
 
@@ -301,7 +300,7 @@ class LinkRow(SQLModel, table=True):
     platform: int = Field(foreign_key=_PLATFORM, ondelete="CASCADE", sa_type=BigInteger)
     deployment: str = Field(default="", max_length=SUBJECT_LIMIT)
     resource_link: str = Field(max_length=SUBJECT_LIMIT)
-    assignment: int = Field(foreign_key=_PLATFORMS_ASSIGNMENT, ondelete="CASCADE", sa_type=BigInteger)
+    assignment: int = Field(foreign_key=_ASSIGNMENT, ondelete="CASCADE", sa_type=BigInteger)
     lineitem_url: str = Field(default="", max_length=ADDRESS_LIMIT)
     lineitems_url: str = Field(default="", max_length=ADDRESS_LIMIT)
     item_digest: str = Field(default="", max_length=DIGEST_LENGTH, description="of what its line item was last told")
@@ -327,7 +326,7 @@ class OutboxRow(SQLModel, table=True):
     __table_args__ = (CheckConstraint("tries >= 0", name="ck_outbox_tries"), Index("ix_outbox_next", "next"))
 
     link: int = Field(primary_key=True, foreign_key=_LINK, ondelete="CASCADE", sa_type=BigInteger)
-    person: int = Field(primary_key=True, foreign_key=_PLATFORMS_PERSON, ondelete="CASCADE", sa_type=BigInteger)
+    person: int = Field(primary_key=True, foreign_key=_PERSON, ondelete="CASCADE", sa_type=BigInteger)
     subject: str = Field(max_length=SUBJECT_LIMIT, description="the person's name there")
     points: float = Field(description="share of the assignment's points, 0 to 1")
     answered: datetime | None = Field(

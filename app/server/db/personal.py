@@ -1,38 +1,25 @@
 """Everything stored about one learner: to export, to merge with what is imported, or to delete."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
-from typing import TypeVar
+from typing import Any
 
 from sqlalchemy import Connection, CursorResult, Engine, delete, func, insert, text
 from sqlalchemy import select as columns
 from sqlmodel import Session, SQLModel, col, select
 
 from app.core.errors import InputError
-from app.server.db.assessments import AssessedAnswer, AssessedRow, KnownChapter, KnownChapterRow
+from app.server.db.assessments import AssessedRow, KnownChapterRow
 from app.server.db.lab_runs import SENT, SENT_LIMIT
 from app.server.db.measurements import MOST as MOST_MEASUREMENTS
 from app.server.db.measurements import MeasurementRow
 from app.server.db.records import MergeResult, PersonalRows
 from app.server.db.session import BEGIN, open_connection
-from app.server.db.tables import (
-    Attempt,
-    AttemptRow,
-    BoardRow,
-    DailyGuess,
-    DailyGuessRow,
-    LabRunRow,
-    Prediction,
-    PredictionRow,
-    Reveal,
-    RevealRow,
-)
+from app.server.db.tables import AttemptRow, BoardRow, DailyGuessRow, LabRunRow, PredictionRow, RevealRow
 
 MOST = 20_000  # answers of one learner after an import: every page of theirs looks at all of them
 # Where a row is stored, and where it came from.
 _NOT_OF_A_FILE = {"id", "learner", "carried"}
-T = TypeVar("T")
-Key = tuple[object, ...]
 _PersonalTable = type[
     AttemptRow
     | RevealRow
@@ -54,6 +41,22 @@ _TABLES: Mapping[str, _PersonalTable] = {
     "assessed": AssessedRow,
     "known_chapters": KnownChapterRow,
     "boards": BoardRow,
+}
+# What is imported, and the fields that make two rows the same.
+_SAME: Mapping[str, tuple[str, ...]] = {
+    "attempts": ("exercise", "seed", "at", "answer"),
+    "reveals": ("exercise", "seed", "number"),
+    "predictions": ("exercise", "seed"),
+    "guesses": ("day",),
+    "runs": ("name",),
+    "measurements": ("name",),
+    "assessed": ("assessment", "draw", "number"),
+    "known_chapters": ("chapter",),
+}
+_LIMITS = {
+    "attempts": (MOST, "answers"),
+    "runs": (SENT_LIMIT, "sent runs"),
+    "measurements": (MOST_MEASUREMENTS, "saved measurements"),
 }
 
 
@@ -93,126 +96,44 @@ def merge(engine: Engine, learner: str, rows: PersonalRows) -> MergeResult:
     """
     immediate = engine.execution_options(**{BEGIN: "BEGIN IMMEDIATE"})
     with open_connection(immediate) as connection, connection.begin():
-        _lock(connection, learner)
-        attempts = _new(rows.attempts, _of_attempt, _stored(connection, AttemptRow, learner))
-        reveals = _new(rows.reveals, _of_reveal, _stored(connection, RevealRow, learner))
-        predictions = _new(rows.predictions, _of_prediction, _stored(connection, PredictionRow, learner))
-        guesses = _new(rows.guesses, _of_guess, _guessed(connection, learner))
-        runs = _new(rows.runs, _row_key, _names(connection, LabRunRow, rows.runs))
-        saved = _new(rows.measurements, _row_key, _names(connection, MeasurementRow, rows.measurements))
-        assessed = _new(rows.assessed, _of_question, _keys(connection, AssessedRow, learner))
-        chapters = _new(rows.known_chapters, _of_chapter, _keys(connection, KnownChapterRow, learner))
-        _refuse_too_many(connection, learner, len(attempts), len(runs))
-        _refuse_measurements(connection, learner, len(saved))
-        _insert(connection, AttemptRow, attempts)
-        _insert(connection, RevealRow, reveals)
-        _insert(connection, PredictionRow, predictions)
-        _insert(connection, DailyGuessRow, guesses)
-        _insert(connection, LabRunRow, runs)
-        _insert(connection, MeasurementRow, saved)
-        _insert(connection, AssessedRow, assessed)
-        _insert(connection, KnownChapterRow, chapters)
-    lists: Sequence[Sequence[SQLModel]] = (attempts, reveals, predictions, guesses, runs, saved)
-    lists = (*lists, assessed, chapters)
-    added = sum(map(len, lists))
+        if connection.dialect.name == "postgresql":  # on SQLite no other writer runs meanwhile
+            number = int.from_bytes(sha256(learner.encode()).digest()[:8], signed=True)
+            connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": number})
+        fresh = {name: _missing(connection, name, getattr(rows, name), learner) for name in _SAME}
+        _refuse_too_many(connection, fresh, learner)
+        for name, some in fresh.items():
+            if some:
+                connection.execute(insert(_TABLES[name]), [row.model_dump(exclude={"id"}) for row in some])
+    added = sum(map(len, fresh.values()))
     return MergeResult(added, rows.count - added)
 
 
-def _lock(connection: Connection, learner: str) -> None:
-    """Let no other merge of *learner* run meanwhile; on SQLite no other writer does anyway."""
-    if connection.dialect.name == "postgresql":
-        number = int.from_bytes(sha256(learner.encode()).digest()[:8], signed=True)
-        connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": number})
-
-
-def _insert(connection: Connection, table: _PersonalTable, rows: Sequence[SQLModel]) -> None:
-    if rows:
-        connection.execute(insert(table), [row.model_dump(exclude={"id"}) for row in rows])
-
-
-def _new(rows: Sequence[T], key: Callable[[T], Key], stored: Iterable[Key]) -> list[T]:
-    """Those of *rows* whose key is neither *stored* nor that of an earlier one."""
-    known, found = set(stored), []
+def _missing(connection: Connection, name: str, rows: Sequence[SQLModel], learner: str) -> list[SQLModel]:
+    """Those of *rows* that are neither stored nor the same as an earlier one."""
+    table: Any = _TABLES[name]
+    fields = _SAME[name]
+    # A run and a measurement have the name of their page, and may be of another learner.
+    which = table.name.in_([_key(row, fields)[0] for row in rows]) if fields == ("name",) else table.learner == learner
+    stored = columns(*(getattr(table, field) for field in fields)).where(which)
+    known = {_key(row, fields) for row in connection.execute(stored, execution_options={"yield_per": 1000})}
+    found = []
     for row in rows:
-        if (own := key(row)) not in known:
+        if (own := _key(row, fields)) not in known:
             known.add(own)
             found.append(row)
     return found
 
 
-def _of_attempt(row: Attempt) -> Key:
-    """What makes an answer the same: when it was given to which drawing, and its text."""
-    # Not the text itself: thousands of programs would fill the memory.
-    answer = sha256(row.answer.encode()).digest()
-    return row.exercise, row.seed, row.at, answer
+def _key(row: object, fields: Sequence[str]) -> tuple[object, ...]:
+    """What makes *row* the same as another: not the text of an answer, of which thousands would fill the memory."""
+    values = ((field, getattr(row, field)) for field in fields)
+    return tuple(sha256(one.encode()).digest() if field == "answer" else one for field, one in values)
 
 
-def _of_reveal(row: Reveal) -> Key:
-    return row.exercise, row.seed, row.number
-
-
-def _of_prediction(row: Prediction) -> Key:
-    return row.exercise, row.seed
-
-
-def _of_guess(row: DailyGuess) -> Key:
-    return (row.day,)
-
-
-def _of_question(row: AssessedAnswer) -> Key:
-    return row.assessment, row.draw, row.number
-
-
-def _of_chapter(row: KnownChapter) -> Key:
-    return (row.chapter,)
-
-
-def _keys(connection: Connection, table: type[AssessedRow | KnownChapterRow], learner: str) -> Iterator[Key]:
-    """The keys of the rows of *learner* in *table*."""
-    names = ("assessment", "draw", "number") if table is AssessedRow else ("chapter",)
-    own = columns(*(getattr(table, name) for name in names)).where(col(table.learner) == learner)
-    return (tuple(row) for row in connection.execute(own))
-
-
-def _row_key(row: LabRunRow | MeasurementRow) -> Key:
-    return (row.name,)
-
-
-def _stored(connection: Connection, table: type[AttemptRow | RevealRow | PredictionRow], learner: str) -> Iterator[Key]:
-    """The keys of the rows of *learner* in *table*."""
-    what = {AttemptRow: ("at", "answer"), RevealRow: ("number",), PredictionRow: ()}[table]
-    fields = [getattr(table, name) for name in ("exercise", "seed", *what)]
-    rows = columns(*fields).where(col(table.learner) == learner)
-    for exercise, seed, *more in connection.execute(rows, execution_options={"yield_per": 1000}):
-        if table is AttemptRow:
-            more[1] = sha256(more[1].encode()).digest()
-        yield exercise, seed, *more
-
-
-def _guessed(connection: Connection, learner: str) -> Iterator[Key]:
-    """The days on which *learner* has guessed."""
-    days = columns(col(DailyGuessRow.day)).where(col(DailyGuessRow.learner) == learner)
-    return ((day,) for (day,) in connection.execute(days))
-
-
-def _names(
-    connection: Connection, table: type[LabRunRow | MeasurementRow], rows: Sequence[LabRunRow | MeasurementRow]
-) -> Iterator[Key]:
-    """The names of those of *rows* that are stored in *table*, of any learner."""
-    names = columns(col(table.name)).where(col(table.name).in_([row.name for row in rows]))
-    return ((name,) for (name,) in connection.execute(names))
-
-
-def _refuse_too_many(connection: Connection, learner: str, answers: int, runs: int) -> None:
-    own = columns(func.count()).where(col(AttemptRow.learner) == learner)
-    if answers and answers + int(connection.scalar(own) or 0) > MOST:
-        raise InputError(f"with this file there would be more than {MOST:,} answers, the limit")
-    sent = columns(func.count()).where(col(LabRunRow.learner) == learner, col(LabRunRow.host) == SENT)
-    if runs and runs + int(connection.scalar(sent) or 0) > SENT_LIMIT:
-        raise InputError(f"with this file there would be more than {SENT_LIMIT} sent runs, the limit")
-
-
-def _refuse_measurements(connection: Connection, learner: str, count: int) -> None:
-    own = columns(func.count()).where(col(MeasurementRow.learner) == learner)
-    if count and count + int(connection.scalar(own) or 0) > MOST_MEASUREMENTS:
-        raise InputError(f"with this file there would be more than {MOST_MEASUREMENTS} saved measurements, the limit")
+def _refuse_too_many(connection: Connection, fresh: Mapping[str, Sequence[SQLModel]], learner: str) -> None:
+    for name, (most, noun) in _LIMITS.items():
+        own = columns(func.count()).where(col(_TABLES[name].learner) == learner)
+        if name == "runs":
+            own = own.where(col(LabRunRow.host) == SENT)
+        if fresh[name] and len(fresh[name]) + int(connection.scalar(own) or 0) > most:
+            raise InputError(f"with this file there would be more than {most:,} {noun}, the limit")

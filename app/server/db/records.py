@@ -1,7 +1,7 @@
 """What is stored about one learner, as pages read and change it: in a database, or in a browser."""
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from datetime import date
 from typing import Protocol
 
@@ -27,10 +27,7 @@ class PersonalRows:
     @property
     def count(self) -> int:
         """The number of rows."""
-        learned = len(self.attempts) + len(self.reveals)
-        measured = len(self.runs) + len(self.measurements)
-        placed = len(self.assessed) + len(self.known_chapters)
-        return learned + len(self.predictions) + len(self.guesses) + measured + placed
+        return sum(len(getattr(self, one.name)) for one in fields(self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +67,6 @@ class LearnerRecords(Protocol):
 
     def last_right_answers(self, exercises: Collection[str]) -> Mapping[str, Attempt]:
         """The last right answer to each of *exercises*, by id, before any solution."""
-
-    def count_of_guesses(self) -> int:
-        """The number of guesses on questions of a day, which earlier versions asked."""
 
     def prediction(self, exercise: str, seed: int) -> str | None:
         """The prediction for a drawing, as JSON."""

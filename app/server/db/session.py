@@ -140,6 +140,17 @@ def open_connection(engine: Engine) -> Iterator[Connection]:
             raise
 
 
+@contextmanager
+def connect_once(database: str, patience: float | None = None) -> Iterator[Connection]:
+    """A connection to the SQLAlchemy URL *database* alone; see `connect`."""
+    engine = connect(database, patience)
+    try:
+        with open_connection(engine) as connection:
+            yield connection
+    finally:
+        engine.dispose()
+
+
 def insert_missing(connection: Connection, table: type[SQLModel]) -> Insert:
     """An insertion into *table* that leaves out what is stored already."""
     if connection.dialect.name == "sqlite":

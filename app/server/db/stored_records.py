@@ -12,7 +12,7 @@ from sqlmodel import Session, col, select
 from app.server.db import assessments, personal
 from app.server.db.history import Drawing, Effort, PastAnswer, Standing
 from app.server.db.records import MergeResult, PersonalRows
-from app.server.db.tables import Attempt, AttemptRow, DailyGuessRow, PredictionRow
+from app.server.db.tables import Attempt, AttemptRow, PredictionRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,11 +143,6 @@ class StoredRecords:
         moment = datetime.combine(since, time(), UTC)
         statement = select(AttemptRow.at).where(AttemptRow.learner == self.learner, col(AttemptRow.at) >= moment)
         return Counter(at.astimezone(UTC).date() for at in self.session.exec(statement))
-
-    def count_of_guesses(self) -> int:
-        """The number of guesses of the learner on questions of a day, which earlier versions asked."""
-        own = columns(func.count()).where(col(DailyGuessRow.learner) == self.learner)
-        return int(self.session.connection().scalar(own) or 0)
 
     def known_chapters(self) -> frozenset[str]:
         """As `assessments.known_chapters`."""

@@ -156,8 +156,12 @@ class Allowance:
         """
         now = self._clock()
         most = now + (1 + _DEBT) * self._period
+
+        def owed(full_at: float, due: float) -> float:
+            return min(max(full_at, now) + due, most)
+
         for number, (name, times) in enumerate(self._purses(payer)):
-            full_at = self._full_at(name, partial(_owed, now=now, due=cost / times * self._each, most=most))
+            full_at = self._full_at(name, partial(owed, due=cost / times * self._each))
             if number == 0:
                 left = (self._period - max(0.0, full_at - now)) / self._each * times
                 cost = min(cost, max(0.0, left))
@@ -183,11 +187,6 @@ class Allowance:
 
     def _due(self, cost: float) -> float:
         return min(cost * self._each, self._period)
-
-
-def _owed(full_at: float, now: float, due: float, most: float) -> float:
-    """When a purse is full again that *due* is taken from: not later than *most*."""
-    return min(max(full_at, now) + due, most)
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,7 +271,12 @@ class Budget:
         else:
             item, payer = self._pages, await self._find_payer(scope)
         if wait := item.allowance.wait(payer, ADVANCE):
-            raise _refusal(wait)
+            seconds = math.ceil(wait)
+            says = translate(
+                "your requests have used more processor time than the server gives to one visitor; try again {when}",
+                when=plural("in a second", "in {number:,} seconds", seconds),
+            )
+            raise HTTPException(429, says, {"Retry-After": str(seconds)})
         account = RequestAccount(payer, self._seats, item.purpose)
         try:
             return await on_account(account, work())
@@ -285,12 +289,3 @@ def address_of(scope: Scope) -> Payer:
     """The stranger who has sent a request."""
     client = scope.get("client")
     return Payer(network(client[0]) if client else "")
-
-
-def _refusal(wait: float) -> HTTPException:
-    seconds = math.ceil(wait)
-    says = translate(
-        "your requests have used more processor time than the server gives to one visitor; try again {when}",
-        when=plural("in a second", "in {number:,} seconds", seconds),
-    )
-    return HTTPException(429, says, {"Retry-After": str(seconds)})

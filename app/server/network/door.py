@@ -66,18 +66,16 @@ class LimitedBody:
         if self._received > self._limit:
             raise self._too_large()
         if self._encoded:
-            self._count(body)
+            self._coded += body.count(b"%")
+            self._fields += body.count(b"&")
+            if self._coded > _MOST_CODED or self._fields > _MOST_FIELDS:
+                says = "the form is too large: it has too many fields, or too many special characters"
+                raise HTTPException(413, says)
         if self._nul:
             if self._nul in self._last + body:
                 raise HTTPException(422, "the form contains the character NUL; remove it")
             self._last = (self._last + body)[-_NUL_OVERLAP:]
         return message
-
-    def _count(self, body: bytes) -> None:
-        self._coded += body.count(b"%")
-        self._fields += body.count(b"&")
-        if self._coded > _MOST_CODED or self._fields > _MOST_FIELDS:
-            raise HTTPException(413, "the form is too large: it has too many fields, or too many special characters")
 
     def _too_large(self) -> HTTPException:
         return HTTPException(413, f"the body is too large: at most {self._limit:,} bytes are read")
@@ -163,12 +161,15 @@ class _ResponseSender:
             if self.status == HTTPStatus.TOO_MANY_REQUESTS:
                 await asyncio.sleep(_PAUSE)
             inside = message["headers"]
-            if _moves(message):
-                beyond: ForeignOrigins | None = self._scope.get("state", {}).get(BEYOND)
-                inside = _inside(inside, beyond.location if beyond else "")
+            state = self._scope.get("state", {})
+            if HTTPStatus.MULTIPLE_CHOICES <= self.status < HTTPStatus.BAD_REQUEST:
+                beyond: ForeignOrigins | None = state.get(BEYOND)
+                inside = _inside(inside, beyond.location.encode() if beyond else b"")
             if self._private:
                 inside = [*(one for one in inside if one[0] != _CACHING), (_CACHING, b"no-store")]
-            message = {**message, "headers": [*inside, *self._headers(), *_identified(self._scope)]}
+            known = str(state.get(REQUEST_ID, ""))
+            identified = [(b"x-request-id", known.encode())] if known else []
+            message = {**message, "headers": [*inside, *self._headers(), *identified]}
         elif self.bodiless:
             message = {**message, "body": b""}
         await self._send(message)
@@ -238,18 +239,15 @@ class Door:
         if self._rules.ready and scope["path"] not in self._rules.free:
             await self._rules.ready()
         if scope["path"] not in self._rules.streamed:
-            receive = self._limited(scope, receive)
+            path = scope["path"]
+            file = self._rules.files.get(_NUMBER.sub("/*", path) if _DIGIT.search(path) else path)
+            receive = LimitedBody(scope, receive, file or self._rules.body_limit, file=bool(file))
         route = self._rules.direct.get(scope["path"])
         if route and scope["method"] in (route.methods or ()):
             scope["route"] = route
             await route.app(scope, receive, send)
         else:
             await self._app(scope, receive, send)
-
-    def _limited(self, scope: Scope, receive: Receive) -> Receive:
-        path = scope["path"]
-        file = self._rules.files.get(_NUMBER.sub("/*", path) if _DIGIT.search(path) else path)
-        return LimitedBody(scope, receive, file or self._rules.body_limit, file=bool(file))
 
     def _headers(self, scope: Scope) -> Callable[[], _Headers]:
         if self._rules.owns(scope["path"]):
@@ -290,31 +288,16 @@ def note_trouble(request: Request, error: Exception, cause: str) -> None:
     _log.warning("%s %s refused: %s%s", request.method, where, error, because)
 
 
-def _identified(scope: Scope) -> _Headers:
-    known = str(scope.get("state", {}).get(REQUEST_ID, ""))
-    return [(b"x-request-id", known.encode())] if known else []
-
-
-def _moves(message: Message) -> bool:
-    status: int = message["status"]
-    return 300 <= status < 400  # noqa: PLR2004
-
-
-def _inside(headers: _Headers, allowed: str = "") -> _Headers:
-    """*headers* with a relative Location: its host came from the client, and is not trusted.
-
-    The address that is *allowed* was chosen by the handler.
-    """
-    return [
-        (name, _path_of(value) if name == b"location" and value != allowed.encode() else value)
-        for name, value in headers
-    ]
-
-
-def _path_of(location: bytes) -> bytes:
-    path = location.decode("latin-1")
-    if not path.startswith("/"):
-        parts = urlsplit(path)
-        path = f"{parts.path}?{parts.query}" if parts.query else parts.path
-    # Two slashes, or a slash and a backslash, would name another host.
-    return f"/{path.lstrip('/' + chr(92))}".encode("latin-1")
+def _inside(headers: _Headers, allowed: bytes = b"") -> _Headers:
+    """*headers* with a Location on this host, whose name came from the client, or the one that is *allowed*."""
+    found = []
+    for name, value in headers:
+        if name == b"location" and value != allowed:
+            path = value.decode("latin-1")
+            if not path.startswith("/"):
+                parts = urlsplit(path)
+                path = f"{parts.path}?{parts.query}" if parts.query else parts.path
+            # Two slashes, or a slash and a backslash, would name another host.
+            value = f"/{path.lstrip('/' + chr(92))}".encode("latin-1")
+        found.append((name, value))
+    return found

@@ -46,21 +46,20 @@ def check_head(scope: Scope) -> None:
 
 def announced_length(scope: Scope) -> int:
     """The Content-Length; 0 if there is none."""
-    for name, value in scope["headers"]:
-        if name == b"content-length":
-            return int(value) if value.isdigit() else 0
-    return 0
+    value = _header(scope, b"content-length")
+    return int(value) if value.isdigit() else 0
 
 
 def form_in(scope: Scope) -> Literal["", "encoded", "parts"]:
     """How the form that is sent is written; empty if it is not a form."""
-    for name, value in scope["headers"]:
-        if name == b"content-type":
-            kind = value.lower()
-            if kind.startswith(_ENCODED):
-                return "encoded"
-            return "parts" if kind.startswith(_PARTS) else ""
-    return ""
+    kind = _header(scope, b"content-type").lower()
+    if kind.startswith(_ENCODED):
+        return "encoded"
+    return "parts" if kind.startswith(_PARTS) else ""
+
+
+def _header(scope: Scope, name: bytes) -> bytes:
+    return next((value for known, value in scope["headers"] if known == name), b"")
 
 
 def without_cookies(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
@@ -112,16 +111,13 @@ class Hosts:
         if found is None:
             return False
         name = found[1].removesuffix(".")
-        ours = name in self._names or "." not in name or name.endswith(_OF_THIS_MACHINE)
-        return ours or _is_address(name)
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ip_address(name.strip("[]"))
-    except ValueError:
-        return False
-    return True
+        if name in self._names or "." not in name or name.endswith(_OF_THIS_MACHINE):
+            return True
+        try:
+            ip_address(name.strip("[]"))
+        except ValueError:
+            return False
+        return True
 
 
 COOKIE = "language"

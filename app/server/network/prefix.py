@@ -7,13 +7,11 @@ HTML. What is absolute begins with `Settings.url`, which ends with the prefix.
 """
 
 import re
-from collections.abc import Iterable
 from typing import AnyStr
 
 from starlette.responses import RedirectResponse
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-_Headers = list[tuple[bytes, bytes]]
 # Attributes that hold an address; in text, quotation marks are escaped.
 _ADDRESSES = re.compile(r'(\s(?:href|src|srcset|action|formaction|poster|data-[a-z-]+)=")/(?![/\\])')
 _COOKIE_PATH = re.compile(rb"(;\s*path=)/", re.IGNORECASE)
@@ -54,7 +52,8 @@ class Prefix:
 
     def _inner(self, scope: Scope) -> Scope:
         # The server needs the original: it logs the address that was requested.
-        inner = {**scope, "root_path": "", "headers": _first_cookies(scope["headers"])}
+        headers = [(name, _first(value) if name == b"cookie" else value) for name, value in scope["headers"]]
+        inner = {**scope, "root_path": "", "headers": headers}
         inner["path"] = _without(scope["path"], self._prefix, "/")
         if isinstance(raw := scope.get("raw_path"), bytes):
             inner["raw_path"] = _without(raw, self._raw, b"/")
@@ -83,16 +82,12 @@ def _without(path: AnyStr, prefix: AnyStr, slash: AnyStr) -> AnyStr:
     return path[len(prefix) :] if path.startswith(prefix + slash) else path
 
 
-def _first_cookies(headers: Iterable[tuple[bytes, bytes]]) -> _Headers:
-    """*headers* in which each cookie is once.
+def _first(cookies: bytes) -> bytes:
+    """*cookies*, of each name the first.
 
     Browsers send the one with the longest path first: ours, where a site at the root of the same
     host sets one of the same name.
     """
-    return [(name, _first(value)) if name == b"cookie" else (name, value) for name, value in headers]
-
-
-def _first(cookies: bytes) -> bytes:
     found: dict[bytes, bytes] = {}
     for cookie in cookies.split(b";"):
         found.setdefault(cookie.partition(b"=")[0].strip(), cookie.strip())

@@ -130,24 +130,16 @@ class _LimitedResponse:
         self.size = 0  # bytes of a page that was too large
 
     async def __call__(self, message: Message) -> None:
-        if message["type"] == "http.response.start" and _is_page(message):
+        headers = dict(message.get("headers", ()))
+        is_too_large = not message.get("more_body", False) and len(message.get("body", b"")) > self._most
+        if headers.get(b"content-type", b"").startswith(_KINDS) and b"content-disposition" not in headers:
             self._start = message
         elif self._start is None:
             if not self.size:
                 await self._send(message)
-        elif self._is_too_large(message):
+        elif is_too_large and not current_payer().is_known:
             self.size, self._start = len(message["body"]), None
         else:
             start, self._start = self._start, None
             await self._send(start)
             await self._send(message)
-
-    def _is_too_large(self, message: Message) -> bool:
-        whole = not message.get("more_body", False)
-        return whole and len(message.get("body", b"")) > self._most and not current_payer().is_known
-
-
-def _is_page(message: Message) -> bool:
-    headers = dict(message["headers"])
-    kind = headers.get(b"content-type", b"")
-    return kind.startswith(_KINDS) and b"content-disposition" not in headers

@@ -85,17 +85,13 @@ class Router(APIRouter):
 
     def add_api_route(self, path: str, endpoint: Callable[..., Any], **options: Any) -> None:
         """Add a route, as the decorators of a router do."""
-        if not inspect.iscoroutinefunction(endpoint):
-            endpoint = _called_aside(endpoint)
-        super().add_api_route(path, endpoint, **options)
 
+        @wraps(endpoint)
+        async def called_aside(*given: Any, **named: Any) -> Any:
+            return await aside(endpoint, *given, **named)
 
-def _called_aside(endpoint: Callable[..., Any]) -> Callable[..., Any]:
-    @wraps(endpoint)
-    async def called(*given: Any, **named: Any) -> Any:
-        return await aside(endpoint, *given, **named)
-
-    return called
+        is_plain = not inspect.iscoroutinefunction(endpoint)
+        super().add_api_route(path, called_aside if is_plain else endpoint, **options)
 
 
 def methods_at(routes: Iterable[BaseRoute], scope: Scope) -> list[str]:

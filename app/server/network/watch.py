@@ -2,7 +2,6 @@
 
 import asyncio
 import faulthandler
-import hashlib
 import json
 import logging
 import math
@@ -10,6 +9,7 @@ import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from hashlib import blake2b, sha256
 from pathlib import Path
 from secrets import token_hex
 from tempfile import TemporaryFile
@@ -43,7 +43,7 @@ class Watch:
 
     def __init__(self, *, logs: bool, secret: str) -> None:
         self.logs = logs
-        self._key = hashlib.sha256(f"access log {secret}".encode()).digest()
+        self._key = sha256(f"access log {secret}".encode()).digest()
         # To look a series up takes longer than to count in it.
         self._counters: dict[tuple[str, str, int], Counter] = {}
         self._timers: dict[str, Histogram] = {}
@@ -70,7 +70,7 @@ class Watch:
         timer.observe(seconds)
 
     def _write(self, scope: Scope, method: str, status: int, seconds: float) -> None:
-        client = scope.get("client")
+        client, learner = scope.get("client"), scope.get("state", {}).get(LEARNER, "").encode()
         fields = {
             "request": request_id(scope),
             "client": client[0] if client else "",
@@ -78,15 +78,10 @@ class Watch:
             "path": public_path(scope),
             "status": status,
             "milliseconds": round(seconds * 1e3, 1),
-            "learner": self._digest(scope.get("state", {}).get(LEARNER, "")),
+            "learner": blake2b(learner, key=self._key, digest_size=_DIGEST).hexdigest() if learner else "",
         }
         said = " ".join(f"{name}={value}" for name, value in fields.items() if value != "")
         _log.info(said, extra={"fields": fields})
-
-    def _digest(self, learner: str) -> str:
-        if not learner:
-            return ""
-        return hashlib.blake2b(learner.encode(), key=self._key, digest_size=_DIGEST).hexdigest()
 
 
 def request_id(scope: Scope) -> str:
@@ -280,12 +275,9 @@ def calls_of_threads(loop: int) -> list[str]:
     found: list[str] = []
     for number, text in zip(parts[::2], parts[1::2], strict=True):
         calls = [call for call in _CALL.findall(text) if call[0] != __file__]
+        listed = " < ".join(f"{Path(file).name}:{line} {name}" for file, line, name in calls[:_SHOWN])
         if int(number, 16) == loop:
-            found.insert(0, f"event loop: {_shown_calls(calls)}")
+            found.insert(0, f"event loop: {listed}")
         elif any(file.startswith(_OURS) for file, _, _ in calls) and Path(calls[0][0]).name not in _WAITING:
-            found.append(f"beside it: {_shown_calls(calls)}")
+            found.append(f"beside it: {listed}")
     return found
-
-
-def _shown_calls(calls: list[tuple[str, str, str]]) -> str:
-    return " < ".join(f"{Path(file).name}:{line} {name}" for file, line, name in calls[:_SHOWN])

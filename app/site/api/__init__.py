@@ -4,9 +4,11 @@ from starlette.routing import Route
 
 from app.server.network.routes import LateModule
 from app.site.api import checks, health
-from app.site.api.documents import OWNED, describe_api, problem_for
-from app.site.api.headers import token_name
-from app.site.api.health import sample_queues
+from app.site.api.documents import OWNED as OWNED
+from app.site.api.documents import describe_api as describe_api
+from app.site.api.documents import problem_for as problem_for
+from app.site.api.headers import token_name as token_name
+from app.site.api.health import sample_queues as sample_queues
 
 PARTS = (
     LateModule("app.site.api.checks", ("api",)),
@@ -18,15 +20,3 @@ PARTS = (
 DIRECT = {checks.ONE: Route(checks.ONE, checks.check_one, methods=["POST"])}  # what is called most
 STREAMED = frozenset({checks.BATCH, checks.PREDICT})  # paths whose bodies are unlimited
 HEALTH = health.PATHS
-
-__all__ = [
-    "DIRECT",
-    "HEALTH",
-    "OWNED",
-    "PARTS",
-    "STREAMED",
-    "describe_api",
-    "problem_for",
-    "sample_queues",
-    "token_name",
-]

@@ -111,28 +111,6 @@ class Turn:
         self.passed.set()
 
 
-class Turns:
-    """The order in which the answers of each learner were sent."""
-
-    def __init__(self) -> None:
-        self._last: dict[str, Turn] = {}
-
-    @asynccontextmanager
-    async def next(self, learner: str) -> AsyncGenerator[Turn]:
-        """The turn of the next answer of *learner*; it passes at the end even if nothing was stored."""
-        before = self._last.get(learner)
-        turn = self._last[learner] = Turn(before.passed if before else None)
-        try:
-            yield turn
-        finally:
-            try:
-                await turn.wait()
-            finally:  # also if it is canceled here, or the next ones would wait for ever
-                turn.passed.set()
-                if self._last.get(learner) is turn:
-                    del self._last[learner]
-
-
 MakeReplay = Callable[[CheckResult], Replay]
 ONE, BATCH, PREDICT = "/api/v1/check", "/api/v1/check/batch", "/api/v1/predict"
 _JSON = re.compile(r"application/[\w.-]+\+json")
@@ -169,15 +147,16 @@ async def check_one(request: Request) -> Response:
     site = site_in(request)
     grant, key = grant_of(request, site), idempotency_key(request)
     submission = await _submission(request)
-    if not key:
-        result = await _judge(site, grant, submission)
-        return _json_response(result.model_dump_json(exclude_none=True))
-    text, is_replay = await _judge_once(site, grant, key, submission)
-    return _json_response(text, {"Idempotent-Replayed": "true"} if is_replay else None)
+    if key:
+        text, is_replay = await _judge_once(site, grant, key, submission)
+    else:
+        text, is_replay = (await _judge(site, grant, submission)).model_dump_json(exclude_none=True), False
+    headers = {"Idempotent-Replayed": "true"} if is_replay else None
+    return Response(text, headers=headers, media_type="application/json")
 
 
 async def _judge_once(
-    site: Site, grant: Grant, key: str, submission: Submission, turns: Turns | None = None
+    site: Site, grant: Grant, key: str, submission: Submission, batch: "Batch | None" = None
 ) -> tuple[str, bool]:
     """The result as JSON, and whether it is that of the same request, sent with this *key* before."""
     learner = grader_of(grant)
@@ -186,14 +165,10 @@ async def _judge_once(
         return before, True
     once = partial(replay_of, learner, key, submission)
     try:
-        result = await _judge(site, grant, submission, once, turns)
+        result = await _judge(site, grant, submission, once, batch)
     except KeyTakenError:  # by the same request, sent to this or another server meanwhile
         return sent_first(site, learner, key, submission), True
     return result.model_dump_json(exclude_none=True), False
-
-
-def _json_response(text: str, headers: dict[str, str] | None = None) -> Response:
-    return Response(text, headers=headers, media_type="application/json")
 
 
 async def _submission(request: Request) -> Submission:
@@ -229,7 +204,7 @@ async def check_many(site: Here, grant: Granted, request: Request) -> Response:
 
 
 async def _judge(
-    site: Site, grant: Grant, submission: Submission, once: MakeReplay | None = None, turns: Turns | None = None
+    site: Site, grant: Grant, submission: Submission, once: MakeReplay | None = None, batch: "Batch | None" = None
 ) -> CheckResult:
     exercise = site.catalog.exercise(submission.exercise)
     try:
@@ -239,10 +214,10 @@ async def _judge(
     learner = answer_learner(site, grant, submission)
     as_sent = partial(check_result, submission)
     try:
-        async with turns.next(learner) if turns else nullcontext() as turn:
+        async with batch.next_turn(learner) if batch else nullcontext() as turn:
             if not exercise.is_drawn(submission.seed):
                 await aside(exercise.prepare, submission.seed)
-            checked = await check(
+            verdict, _ = await check(
                 site,
                 exercise,
                 submission.seed,
@@ -257,7 +232,7 @@ async def _judge(
         if once:
             await site.writer.put(ReplayedAttempt(None, once(result)))
         return result
-    return as_sent(checked.verdict)
+    return as_sent(verdict)
 
 
 async def _verdicts(site: Site, grant: Grant, key: str, request: Request) -> AsyncGenerator[bytes]:
@@ -285,9 +260,24 @@ class Batch:
     """What the lines of a batch share: their order, and the keys by which they are known if it is sent again."""
 
     def __init__(self, key: str) -> None:
-        self.turns = Turns()
         self._key = key
+        self._last: dict[str, Turn] = {}
         self._counts: Counter[str | int] = Counter()
+
+    @asynccontextmanager
+    async def next_turn(self, learner: str) -> AsyncGenerator[Turn]:
+        """The turn of the next answer of *learner*; it passes at the end even if nothing was stored."""
+        before = self._last.get(learner)
+        turn = self._last[learner] = Turn(before.passed if before else None)
+        try:
+            yield turn
+        finally:
+            try:
+                await turn.wait()
+            finally:  # also if it is canceled here, or the next ones would wait for ever
+                turn.passed.set()
+                if self._last.get(learner) is turn:
+                    del self._last[learner]
 
     def line_key(self, number: int, submission: Submission) -> str:
         """The key of a line, by its ref or its number; lines with the same ref are told apart by their order."""
@@ -305,9 +295,9 @@ async def _answer(site: Site, grant: Grant, batch: Batch, number: int, line: byt
     try:
         submission = read_submission(line, site.settings.body_limit)
         if key := batch.line_key(number, submission):
-            text, _ = await _judge_once(site, grant, key, submission, batch.turns)
+            text, _ = await _judge_once(site, grant, key, submission, batch)
             return text.encode() + b"\n"
-        return verdict_row(await _judge(site, grant, submission, turns=batch.turns))
+        return verdict_row(await _judge(site, grant, submission, batch=batch))
     except HTTPException as error:
         return error_row(number, line, str(error.detail))
     except AppError as error:

@@ -10,7 +10,7 @@ from fastapi import Body, Query, Request, Response
 from pydantic import BaseModel, StrictBool, StrictFloat, StrictInt, StrictStr
 
 from app.core.errors import InputError, NotFoundError
-from app.core.formulas import FORMULAS, MOST_PARTS, Formula, Single, formula_value, lookup
+from app.core.formulas import FORMULAS, MOST_PARTS, Single, formula_value, lookup
 from app.core.predicting.lines import Predictor, predict_lines
 from app.server.aside.child_process import read_apart
 from app.server.network.routes import Router
@@ -59,7 +59,25 @@ class FormulaResult(BaseModel):
 @router.get("/formulas", summary="List all formulas")
 async def list_formulas() -> list[FormulaSummary]:
     """Returns every formula with its arguments."""
-    return [formula_summary(formula) for formula in FORMULAS.values()]
+    return [
+        FormulaSummary(
+            name=formula.name,
+            says=formula.says,
+            unit=formula.result.symbol,
+            arguments=[
+                FormulaArgument(
+                    name=argument.name,
+                    unit=argument.unit.symbol if argument.unit else None,
+                    choices=[str(choice).lower() for choice in argument.choices],
+                    many=argument.many,
+                    required=argument.required,
+                    default=argument.default if isinstance(argument.default, Single) else None,
+                )
+                for argument in formula.inputs.values()
+            ],
+        )
+        for formula in FORMULAS.values()
+    ]
 
 
 @router.post("/formulas/{name}", summary="Evaluate a formula", responses=responses(404, 422))
@@ -68,26 +86,6 @@ def evaluate_formula(
 ) -> FormulaResult:
     """Returns the value for arguments in base units, or as text with units."""
     return result_of(name, arguments)
-
-
-def formula_summary(formula: Formula) -> FormulaSummary:
-    """*formula* as the list describes it."""
-    return FormulaSummary(
-        name=formula.name,
-        says=formula.says,
-        unit=formula.result.symbol,
-        arguments=[
-            FormulaArgument(
-                name=argument.name,
-                unit=argument.unit.symbol if argument.unit else None,
-                choices=[str(choice).lower() for choice in argument.choices],
-                many=argument.many,
-                required=argument.required,
-                default=argument.default if isinstance(argument.default, Single) else None,
-            )
-            for argument in formula.inputs.values()
-        ],
-    )
 
 
 def result_of(name: str, arguments: Mapping[str, Any]) -> FormulaResult:

@@ -11,7 +11,7 @@ from fastapi.security import HTTPBearer
 
 from app.core.errors import UnavailableError
 from app.server.db.learner_cookie import Grant
-from app.server.db.replays import StoredReplay, find_replay
+from app.server.db.replays import find_replay
 from app.server.db.tables import KEY_LIMIT, LEARNER_LIMIT, Replay
 from app.site import Here, Site
 from app.site.grading.offline import CheckResult, Submission
@@ -82,18 +82,13 @@ def _grant(request: Request, site: Site) -> Grant | None:
     """What the token allows, which a request asks for twice: when it arrives, and when it is handled."""
     state = request.scope.setdefault("state", {})
     if _GRANT not in state:
-        state[_GRANT] = _find_grant(request, site)
+        scheme, _, secret = request.headers.get("authorization", "").partition(" ")
+        secret = secret.strip()
+        is_token = scheme.lower() == "bearer" and 0 < len(secret) <= _TOKEN_LENGTH
+        # A lookup by index takes less time here than a trip to another thread.
+        state[_GRANT] = site.tokens.grant(secret) if is_token else None
     found: Grant | None = state[_GRANT]
     return found
-
-
-def _find_grant(request: Request, site: Site) -> Grant | None:
-    scheme, _, secret = request.headers.get("authorization", "").partition(" ")
-    secret = secret.strip()
-    if scheme.lower() == "bearer" and 0 < len(secret) <= _TOKEN_LENGTH:
-        # A lookup by index takes less time here than a trip to another thread.
-        return site.tokens.grant(secret)
-    return None
 
 
 def grader_of(grant: Grant) -> str:
@@ -146,7 +141,9 @@ def sent_before(site: Site, learner: str, key: str, submission: Submission) -> s
         HTTPException: 422, the key was used for a different answer.
     """
     found = find_replay(site.engine, learner, key)
-    return _same(found, submission) if found else None
+    if found and found.digest != _digest(submission):
+        raise HTTPException(422, f"this {IDEMPOTENCY} was used for a different answer; use a new one")
+    return found.verdict if found else None
 
 
 def sent_first(site: Site, learner: str, key: str, submission: Submission) -> str:
@@ -161,12 +158,6 @@ def replay_of(learner: str, key: str, submission: Submission, result: CheckResul
     """The replay to store, so that *result* can be sent again."""
     text = result.model_dump_json(exclude_none=True)
     return Replay(learner=learner, key=key, digest=_digest(submission), verdict=text)
-
-
-def _same(found: StoredReplay, submission: Submission) -> str:
-    if found.digest != _digest(submission):
-        raise HTTPException(422, f"this {IDEMPOTENCY} was used for a different answer; use a new one")
-    return found.verdict
 
 
 def _digest(submission: Submission) -> str:

@@ -3,7 +3,6 @@
 import json
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager, nullcontext
-from dataclasses import dataclass
 
 from app.core.errors import AnswerError
 from app.course.kinds import Answer, Exercise, Verdict
@@ -13,14 +12,6 @@ from app.server.db.replays import ReplayedAttempt
 from app.server.db.tables import Attempt, Replay
 from app.server.metrics import verdicts
 from app.site import Site
-
-
-@dataclass(frozen=True, slots=True)
-class StoredVerdict:
-    """An answer that was graded and stored."""
-
-    verdict: Verdict
-    attempt: Attempt
 
 
 async def check(
@@ -36,8 +27,8 @@ async def check(
     seconds: float | None = None,
     once: Callable[[Verdict], Replay] | None = None,
     turn: AbstractAsyncContextManager[object] | None = None,
-) -> StoredVerdict:
-    """The verdict on *answer*, stored durably when this returns, with the replay *once* makes.
+) -> tuple[Verdict, Attempt]:
+    """The verdict on *answer*, and the attempt: stored durably when this returns, with the replay *once* makes.
 
     Programs are scheduled as those of *client*. Where answers have an order, it is stored in its *turn*.
 
@@ -55,38 +46,24 @@ async def check(
         verdicts(exercise.kind, "unreadable").inc()
         raise
     async with turn or nullcontext():
-        attempt = _attempt(exercise, seed, answer, learner, verdict, hints=hints, revealed=revealed, seconds=seconds)
+        try:
+            attempt = Attempt(
+                learner=learner,
+                exercise=exercise.id,
+                seed=seed,
+                answer=answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False),
+                correct=verdict.correct,
+                score=verdict.score,
+                hints=hints,
+                revealed=revealed,
+                digest=exercise.digest,
+                drawn=exercise.draw(seed).as_json,
+                seconds=seconds,
+                mistake=exercise.kept_key(verdict.mistake) if verdict.mistake else None,
+            )
+        except ValueError as error:
+            raise AnswerError(f"this answer cannot be stored: {error}") from error
         stored = site.writer.enqueue(ReplayedAttempt(attempt, once(verdict)) if once else attempt)
     await stored
     verdicts(exercise.kind, "correct" if verdict.correct else "incorrect").inc()
-    return StoredVerdict(verdict, attempt)
-
-
-def _attempt(
-    exercise: Exercise,
-    seed: int,
-    answer: Answer,
-    learner: str,
-    verdict: Verdict,
-    *,
-    hints: int,
-    revealed: bool,
-    seconds: float | None,
-) -> Attempt:
-    try:
-        return Attempt(
-            learner=learner,
-            exercise=exercise.id,
-            seed=seed,
-            answer=answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False),
-            correct=verdict.correct,
-            score=verdict.score,
-            hints=hints,
-            revealed=revealed,
-            digest=exercise.digest,
-            drawn=exercise.draw(seed).as_json,
-            seconds=seconds,
-            mistake=exercise.kept_key(verdict.mistake) if verdict.mistake else None,
-        )
-    except ValueError as error:
-        raise AnswerError(f"this answer cannot be stored: {error}") from error
+    return verdict, attempt

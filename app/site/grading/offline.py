@@ -9,6 +9,7 @@ from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from io import BytesIO
+from itertools import chain
 from typing import Annotated, BinaryIO, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictInt, StrictStr, ValidationError
@@ -37,6 +38,7 @@ def _digits(value: object) -> object:
 # A person as programs call them: by the id in other systems, or by number.
 PersonKey = Annotated[StrictStr, Field(max_length=255), BeforeValidator(_digits)]
 Expectation = Literal["correct", "incorrect"]
+VerdictWord = Literal["correct", "incorrect", "unreadable"]
 FiniteNumber = Annotated[float, Field(strict=True, allow_inf_nan=False)]
 
 
@@ -86,7 +88,7 @@ class CheckResult(BaseModel):
 
     exercise: str
     seed: int
-    verdict: Literal["correct", "incorrect", "unreadable"]
+    verdict: VerdictWord
     score: float = Field(ge=0, le=1)
     feedback: list[str]
     ref: str | int | None = None
@@ -110,26 +112,21 @@ def read_submission(line: bytes | None, limit: int) -> Submission:
 
 def check_result(submission: Submission, verdict: Verdict) -> CheckResult:
     """The result for *submission*."""
-    return CheckResult(
-        exercise=submission.exercise,
-        seed=submission.seed,
-        verdict="correct" if verdict.correct else "incorrect",
-        score=verdict.score,
-        feedback=list(verdict.feedback),
-        ref=submission.ref,
-        learner=submission.learner,
-        expect=submission.expect,
-    )
+    return _result_of(submission, "correct" if verdict.correct else "incorrect", verdict.score, verdict.feedback)
 
 
 def unreadable_result(submission: Submission, error: AnswerError) -> CheckResult:
     """The result for an answer that cannot be parsed."""
+    return _result_of(submission, "unreadable", 0.0, [escape_markdown(str(error))])  # it quotes the answer
+
+
+def _result_of(submission: Submission, verdict: VerdictWord, score: float, feedback: Iterable[str]) -> CheckResult:
     return CheckResult(
         exercise=submission.exercise,
         seed=submission.seed,
-        verdict="unreadable",
-        score=0.0,
-        feedback=[escape_markdown(str(error))],  # it quotes the answer
+        verdict=verdict,
+        score=score,
+        feedback=list(feedback),
         ref=submission.ref,
         learner=submission.learner,
         expect=submission.expect,
@@ -167,42 +164,34 @@ _BREATH = 2  # answers after which the event loop may serve the sandbox
 _RUNS = 64  # programs that run, or wait for a slot, at once
 _NAMED = 5  # disagreements that are printed
 _LISTED = 1_000  # disagreements that are remembered
-VerdictCount = Annotated[int, Field(ge=0)]
 _COUNTS = ("correct", "incorrect", "unreadable", "errors", "expected", "unsaid", "disagreeing")
 
 
 @dataclass(slots=True, kw_only=True)
 class VerdictTally:
-    """Counts of each verdict, and the lines where a different one was expected; stored in the seal of a shard."""
+    """Counts of each verdict, and the lines where a different one was expected."""
 
-    __pydantic_config__ = ConfigDict(extra="forbid", strict=True)
-
-    correct: VerdictCount = 0
-    incorrect: VerdictCount = 0
-    unreadable: VerdictCount = 0
-    errors: VerdictCount = 0
-    expected: VerdictCount = 0
-    unsaid: VerdictCount = 0
-    disagreeing: VerdictCount = 0
+    correct: int = 0
+    incorrect: int = 0
+    unreadable: int = 0
+    errors: int = 0
+    expected: int = 0
+    unsaid: int = 0
+    disagreeing: int = 0
     disagreements: list[int] = field(default_factory=list)  # the first ones, by line
 
     def __str__(self) -> str:
-        return "\n".join([self._verdicts(), *self._expectations()])
-
-    def _verdicts(self) -> str:
-        return (
-            f"{self.correct} correct, {self.incorrect} incorrect, {self.unreadable} unreadable, "
-            f"{self.errors} {'line' if self.errors == 1 else 'lines'} with an error"
-        )
-
-    def _expectations(self) -> Iterator[str]:
+        lines = "line" if self.errors == 1 else "lines"
+        says = f"{self.correct} correct, {self.incorrect} incorrect, {self.unreadable} unreadable, "
+        says += f"{self.errors} {lines} with an error"
         if self.expected:
             named = ", ".join(map(str, sorted(self.disagreements)[:_NAMED]))
             more = ", ..." if self.disagreeing > _NAMED else ""
             where = f" (lines {named}{more})" if named else ""
-            yield f"{self.expected} expected, {self.disagreeing} disagree{where}"
+            says += f"\n{self.expected} expected, {self.disagreeing} disagree{where}"
         if self.unsaid:
-            yield f"{self.unsaid} as expected, but without the sentence that was foreseen"
+            says += f"\n{self.unsaid} as expected, but without the sentence that was foreseen"
+        return says
 
     @property
     def is_clean(self) -> bool:
@@ -227,10 +216,6 @@ class VerdictTally:
                 self.disagreements.append(number)
         elif submission.says and not any(submission.says in says for says in row.feedback):
             self.unsaid += 1
-
-
-def _is_done(row: asyncio.Task[bytes] | bytes) -> bool:
-    return isinstance(row, bytes) or row.done()
 
 
 async def _result(row: asyncio.Task[bytes] | bytes) -> bytes:
@@ -259,7 +244,7 @@ class FileGrader:
             if number % _BREATH == 0:
                 await asyncio.sleep(0)
             running.append(await self._begin(number, line))
-            while running and (len(running) >= _WINDOW or _is_done(running[0])):
+            while running and (len(running) >= _WINDOW or isinstance(running[0], bytes) or running[0].done()):
                 yield await _result(running.popleft())
         while running:
             yield await _result(running.popleft())
@@ -328,7 +313,9 @@ def gradable_lines(source: BinaryIO, catalog: Catalog, limit: int) -> Iterator[b
     first = source.readline(_LARGEST + 1)
     if first.strip() != b"{":
         attempts = _attempts(first)
-        rest = _lines_from(first, source, limit)
+        rest: Iterator[bytes | None] = chain(
+            [short_line(first, source, limit)] if first else [], short_lines(source, limit)
+        )
     else:  # an object that goes on, as no line of answers does
         content = first + source.read(_LARGEST + 1)
         if len(content) > _LARGEST:
@@ -337,13 +324,6 @@ def gradable_lines(source: BinaryIO, catalog: Catalog, limit: int) -> Iterator[b
     if attempts is None:
         return rest
     return (_exports_line(place, row, catalog) for place, row in enumerate(attempts, 1))
-
-
-def _lines_from(first: bytes, source: BinaryIO, limit: int) -> Iterator[bytes | None]:
-    """The *first* line, of which at least the beginning was read, and those after it."""
-    if first:
-        yield short_line(first, source, limit)
-    yield from short_lines(source, limit)
 
 
 def _attempts(content: bytes) -> list[object] | None:

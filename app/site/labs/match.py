@@ -8,7 +8,7 @@ from pathlib import Path
 
 from app.core.errors import InputError
 from app.labs.results.analysis import report_of
-from app.labs.results.report import Held, Measure, Report, held_in
+from app.labs.results.report import Held, Report, held_in
 from app.labs.run import LabRun
 from app.labs.spec import LabJob, known_labs, lab_called
 from app.server.db.run_state import RunState
@@ -88,7 +88,18 @@ def _at(report: Report, measured: str, at: Mapping[str, str]) -> MatchedResult |
     ]
     if not fitting or (derived and derived not in fitting[-1].derived):
         return None
-    return _derived(fitting[-1], derived) if derived else _plain(report, fitting[-1])
+    one = fitting[-1]
+    if derived:
+        value = one.derived[derived].value
+        return MatchedResult(value=value, least=value, p90=value, count=one.count, predicted=None, held="median")
+    return MatchedResult(
+        value=one.held,
+        least=one.least,
+        p90=one.p90,
+        count=one.count,
+        predicted=one.predicted,
+        held=held_in(lab, one.name),
+    )
 
 
 def _fitted(report: Report, name: str) -> MatchedResult | None:
@@ -101,18 +112,6 @@ def _fitted(report: Report, name: str) -> MatchedResult | None:
     return MatchedResult(value=value, least=value, p90=value, count=count, predicted=None, held="median")
 
 
-def _derived(one: Measure, name: str) -> MatchedResult:
-    value = one.derived[name].value
-    return MatchedResult(value=value, least=value, p90=value, count=one.count, predicted=None, held="median")
-
-
-def _plain(report: Report, one: Measure) -> MatchedResult:
-    which = held_in(lab_called(report.lab).run_over(report.backend), one.name)
-    return MatchedResult(
-        value=one.held, least=one.least, p90=one.p90, count=one.count, predicted=one.predicted, held=which
-    )
-
-
 _RUN = re.compile(r"\d{8}-\d{6}-(?P<lab>.+)-[0-9a-f]+")  # as `new_name` has it
 _NEWEST = 200  # runs of a folder that are read
 
@@ -120,15 +119,11 @@ _NEWEST = 200  # runs of a folder that are read
 def own_runs(folder: Path) -> Sequence[Report]:
     """The finished runs in *folder*, the newest first."""
     found = sorted((path.parent for path in folder.glob("*/outcome.json")), reverse=True)
-    reports = (_finished(path) for path in found[:_NEWEST] if _is_known(path))
+    known = [path for path in found[:_NEWEST] if (run := _RUN.fullmatch(path.name)) and run["lab"] in known_labs()]
+    reports = map(_finished, known)
     return [report for report in reports if report.state is RunState.DONE]
 
 
 @lru_cache(maxsize=2 * _NEWEST)
 def _finished(folder: Path) -> Report:
     return report_of(LabRun(folder)).without_samples()  # a finished run does not change
-
-
-def _is_known(folder: Path) -> bool:
-    found = _RUN.fullmatch(folder.name)
-    return found is not None and found["lab"] in known_labs()

@@ -3,7 +3,7 @@
 As runs, published tests and one's own are found, compared and judged by the rules that hold for runs of labs.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from statistics import median
@@ -122,15 +122,6 @@ def is_same_test(report: Report, test: CollectiveTest) -> bool:
     return report.lab == BORROWING and theirs is not None and _what(report) == _what(theirs)
 
 
-def latest_of_test(test: CollectiveTest, runs: Iterable[Report]) -> Report | None:
-    """The first of *runs* that can be put beside *test*, over NCCL and on the same GPU."""
-    for report in runs:
-        is_near = any(_is_named(test, str(name)) for name in report.machine.gpus)
-        if report.backend == "nccl" and is_near and is_same_test(report, test):
-            return report
-    return None
-
-
 def difference_text(pairs: Sequence[SizePair]) -> str:
     """How far the two are from each other, and where most."""
     ratios = [one.ratio for one in pairs]
@@ -162,8 +153,3 @@ def _pairs(ours: Sequence[Measure], theirs: Sequence[Measure]) -> Iterator[SizeP
         near = [other for other in theirs if abs(float(other.where["size"]) / size - 1) < _SAME]
         if near:
             yield SizePair(size, one, min(near, key=lambda other: other.median))
-
-
-def _is_named(test: CollectiveTest, gpu: str) -> bool:
-    """Whether *gpu* may be that of *test*; nccl-tests prints names as the driver does."""
-    return not test.hardware or gpu in test.hardware or test.hardware in gpu

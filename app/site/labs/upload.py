@@ -180,7 +180,10 @@ def _read_small(text: str) -> Report:
             translate("this file is larger than {file_limit} KiB, the limit for a run", file_limit=FILE_LIMIT // 1024)
         )
     report = read_sent(text)
-    refuse_disturbed(report)
+    if report.doubts:  # something disturbed it
+        seen = " ".join(map(localized_note, report.doubts))
+        what_to_do = translate(WHAT_TO_DO)
+        raise InputError(translate("this run was disturbed. {seen} {what_to_do}", seen=seen, what_to_do=what_to_do))
     return report
 
 
@@ -282,7 +285,11 @@ def refuse_impossible(report: Report) -> None:
 
     The rates are those that the lab derives, at the fastest sample.
     """
-    known = list(_gpus_of(report)) or list(GPUS.values())
+    # Those with the model's name in theirs: the H100 as a card and as a module are both.
+    words = (
+        " ".join(map(str, report.machine.gpus)).replace("-", " ").upper().split() if report.backend == "nccl" else ()
+    )
+    known = [gpu for name, gpu in GPUS.items() if name.split()[0].upper() in words] or list(GPUS.values())
     is_alone = report.ranks == 1 or lab_called(report.lab).run_over(report.backend).alone
     for one in report.measures:
         if not one.least and one.derived:
@@ -298,21 +305,6 @@ def refuse_impossible(report: Report) -> None:
                         most=show(most, unit),
                     )
                 )
-
-
-def refuse_disturbed(report: Report) -> None:
-    """Refuse a run that something disturbed."""
-    if report.doubts:
-        seen = " ".join(map(localized_note, report.doubts))
-        what_to_do = translate(WHAT_TO_DO)
-        raise InputError(translate("this run was disturbed. {seen} {what_to_do}", seen=seen, what_to_do=what_to_do))
-
-
-def _gpus_of(report: Report) -> Iterator[Gpu]:
-    """The GPUs with the model's name in theirs: the H100 as a card and as a module are both."""
-    words = " ".join(map(str, report.machine.gpus)).replace("-", " ").upper().split()
-    if report.backend == "nccl":
-        yield from (gpu for name, gpu in GPUS.items() if name.split()[0].upper() in words)
 
 
 def _rates(one: Measure) -> Iterator[tuple[str, float, Unit]]:

@@ -13,8 +13,9 @@ from app.core.measurements.packed_files import PACKED_LIMIT
 from app.server.network.routes import LateModule
 from app.site import Site
 from app.site.web.cache_files import compile_templates, index_file
-from app.site.web.frame.static import FORMER_HEADS, page_for
-from app.site.web.frame.visitor import payer_of
+from app.site.web.frame.static import FORMER_HEADS
+from app.site.web.frame.static import page_for as page_for
+from app.site.web.frame.visitor import payer_of as payer_of
 from app.site.web.progress import FILE_LIMIT
 
 # In this order: an address that more than one could answer goes to the first.
@@ -85,7 +86,8 @@ async def build_index(app: FastAPI) -> AsyncIterator[None]:
     """
     site: Site = app.state.site
     app.state.indexes = {}
-    if site.course.digest and not index_file(site.course, site.settings).is_there:
+    file, key = index_file(site.course, site.settings)
+    if site.course.digest and not file.has(key):
         from app.site.web.search.page import build_current_index  # here: a start that finds the index needs none of it
 
         await build_current_index(app)
@@ -98,16 +100,3 @@ def install_pages(app: FastAPI) -> None:
     settings = app.state.site.settings
     compile_templates(settings.cache / "course", settings.language)
     app.add_middleware(CompressedAnswers, minimum_size=1000, compresslevel=3)
-
-
-__all__ = [
-    "FILES",
-    "PARTS",
-    "PRIVATE",
-    "STATIC",
-    "fixed_addresses",
-    "build_index",
-    "install_pages",
-    "page_for",
-    "payer_of",
-]

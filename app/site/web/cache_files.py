@@ -1,7 +1,6 @@
 """What pages keep in the cache folder between two starts: compiled templates, and the index of the search."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 from jinja2 import BytecodeCache, Environment
@@ -20,23 +19,10 @@ from app.site.web.frame.renderer import templates
 _NAMED = 16  # digits of the name of a file
 
 
-@dataclass(frozen=True, slots=True)
-class IndexFile:
-    """Where an index is stored between two starts, and what it belongs to."""
-
-    file: CacheFile
-    key: str
-
-    @property
-    def is_there(self) -> bool:
-        """Whether the index is there."""
-        return self.file.has(self.key)
-
-
-def index_file(catalog: Catalog, settings: Settings) -> IndexFile:
-    """Where the index of *catalog* in the current language is stored."""
+def index_file(catalog: Catalog, settings: Settings) -> tuple[CacheFile, str]:
+    """Where the index of *catalog* in the current language is stored between two starts, and its key."""
     key = joint_digest(version_digest(), catalog.digest, language())
-    return IndexFile(CacheFile(settings.cache / "course", f"index-{key[:_NAMED]}"), key)
+    return CacheFile(settings.cache / "course", f"index-{key[:_NAMED]}"), key
 
 
 class CompiledTemplates(BytecodeCache):

@@ -26,7 +26,7 @@ from app.site.markdown import html, inline_html
 from app.site.web.exercise.views import view_of
 from app.site.web.explore.figures import EmbeddedView, embedded_view, illustrated_view
 from app.site.web.explore.prediction_check import read_prediction
-from app.site.web.frame.renderer import Hyperlink, LearningResource, frame, render
+from app.site.web.frame.renderer import Hyperlink, frame, render
 from app.site.web.frame.visitor import Visiting
 from app.site.web.standing.chapter_choice import ChapterChoiceForm, choice_form, chosen_here, seed_here
 from app.site.web.standing.history import read_learner_history
@@ -67,7 +67,8 @@ class OpeningView:
 
 def opening_views(topic: Topic, typed: Mapping[str, str]) -> Iterator[OpeningView]:
     """The opening of *topic*, where *typed* has the predictions by the fields `q1`, `q2`, ..."""
-    given = {name: typed[name] for name in _fields(topic) if name in typed}
+    names = [f"q{number}" for number in range(1, len(topic.questions) + 1)]
+    given = {name: typed[name] for name in names if name in typed}
     beside = figure_beside(topic)
     for part in opening_parts(topic.opening):
         if part.figure is not None:
@@ -96,10 +97,6 @@ def fixed_figure(figure: EmbeddedFigures | ExerciseFigure) -> EmbeddedView:
     if isinstance(figure, ExerciseFigure):
         return illustrated_view(figure)
     return embedded_view(figure, {name: str(text) for name, text in figure.state.items()})
-
-
-def _fields(topic: Topic) -> Iterator[str]:
-    return (f"q{number}" for number in range(1, len(topic.questions) + 1))
 
 
 def _question(asked: ReadingQuestion, number: int, given: Mapping[str, str]) -> QuestionView:
@@ -262,14 +259,7 @@ async def chapter(request: Request, site: Here, visiting: Visiting, name: str) -
     choice = choice_form(topic, request, seed)
     today = site.clock().date()
     page = chapter_page(site.catalog, topic, past, work, today, choice=choice, seed=seed, typed=request.query_params)
-    resource = LearningResource(
-        sort="chapter",
-        name=topic.title,
-        says=topic.summary,
-        path=chapter_url(topic.id),
-        parts=tuple((exercise_url(one.id), one.title) for one in topic.exercises),
-    )
-    around = frame(request, topic.title, topic.summary, "exercises", resource=resource)
+    around = frame(request, topic.title, topic.summary, "exercises")
     return render("course/chapter.html", around, page, 422 if choice and choice.faults else 200)
 
 

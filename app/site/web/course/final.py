@@ -1,7 +1,7 @@
 """/final: twenty drawn questions from the whole course, and what is strong and what to repeat."""
 
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -37,14 +37,6 @@ class EarlierFinal:
     total: int
 
 
-@dataclass(frozen=True, slots=True)
-class FinalsPage:
-    """What a final is, and those that the learner has begun, the latest first."""
-
-    most: int
-    earlier: tuple[EarlierFinal, ...]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FinalPage:
     """The result of a final, as far as it is answered."""
@@ -64,8 +56,8 @@ class FinalPage:
 def introduce_final(request: Request, site: Here, visiting: Visiting) -> Response:
     """What a final is, and those that were begun."""
     earlier = tuple(_earlier(site, visiting.learner))
-    page = FinalsPage(len(final_questions(site.catalog, 0)), earlier)
-    return render("course/finals.html", frame(request, translate("Final"), translate(_SAYS), "exercises"), page)
+    around = frame(request, translate("Final"), translate(_SAYS), "exercises")
+    return render("course/finals.html", around, earlier, most=len(final_questions(site.catalog, 0)))
 
 
 @router.get("/begin")
@@ -90,22 +82,20 @@ def _sitting(site: Site, learner: str, draw: str) -> Sitting:
     A question that was answered stays as it was, should the course have changed since.
     """
     answers = answers_in(site, learner, "final", seed_of(draw))
-    questions = final_questions(site.catalog, seed_of(draw))
+    questions = []
+    for one in final_questions(site.catalog, seed_of(draw)):
+        row = answers.get(one.number)
+        exercise = site.catalog.by_id.get(row.exercise) if row else None
+        questions.append(AssessmentQuestion(one.number, exercise, row.seed) if row and exercise else one)
     return Sitting(
         sort="final",
         title=translate("the final"),
         draw=seed_of(draw),
-        questions=tuple(_as_answered(site, one, answers) for one in questions),
+        questions=questions,
         answers=answers,
         total=str(len(questions)),
         about=translate(_ABOUT),
     )
-
-
-def _as_answered(site: Site, one: AssessmentQuestion, answers: Mapping[int, AssessedRow]) -> AssessmentQuestion:
-    row = answers.get(one.number)
-    exercise = site.catalog.by_id.get(row.exercise) if row else None
-    return AssessmentQuestion(one.number, exercise, row.seed) if row and exercise else one
 
 
 def _earlier(site: Site, learner: str) -> Iterator[EarlierFinal]:
@@ -143,13 +133,14 @@ def _final(site: Site, sitting: Sitting) -> FinalPage:
         strong=tuple(sound),
         repeat=repeat,
         untold=tuple(link for link in topics if link.href not in told),
-        kinds=tally_answers(_by_kind(sitting)),
+        kinds=tally_answers(
+            [
+                (translate(one.exercise.kind_title), row.outcome == "right")
+                for one in sitting.questions
+                if (row := sitting.answers.get(one.number))
+            ]
+        ),
     )
-
-
-def _by_kind(sitting: Sitting) -> Sequence[tuple[str, bool]]:
-    found = ((one, sitting.answers.get(one.number)) for one in sitting.questions)
-    return [(translate(one.exercise.kind_title), row.outcome == "right") for one, row in found if row]
 
 
 add_question_routes(router, _sitting)

@@ -1,14 +1,13 @@
 """/placement: up to six questions that say which chapters a learner can skip."""
 
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 
 from app.core.translation import noted, translate
-from app.course.content.catalog import Topic
 from app.course.learning import (
     PLACEMENT_QUESTIONS,
     AssessmentQuestion,
@@ -33,14 +32,6 @@ _DRAWS = 1_000_000  # of each route: the first are about all chapters
 _ROUTES = ("", *ROUTES)
 
 
-@dataclass(frozen=True, slots=True)
-class PlacementPage:
-    """What the placement is, and the routes that it can be about."""
-
-    most: int
-    routes: tuple[Hyperlink, ...]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PlacedPage:
     """What the answers say."""
@@ -57,8 +48,8 @@ class PlacedPage:
 def introduce_placement(request: Request, site: Here) -> Response:
     """What the placement is, and its beginning."""
     around = frame(request, translate("Placement"), translate(_SAYS), "exercises")
-    page = PlacementPage(PLACEMENT_QUESTIONS, route_links(site.catalog, "/placement/begin"))
-    return render("course/placement.html", around, page)
+    routes = route_links(site.catalog, "/placement/begin")
+    return render("course/placement.html", around, routes, most=PLACEMENT_QUESTIONS)
 
 
 @router.get("/begin")
@@ -88,8 +79,9 @@ def _sitting(site: Site, learner: str, draw: str) -> Sitting:
     """The placement with the number *draw*, as far as *learner* has come."""
     found = answers_in(site, learner, "placement", seed_of(draw))
     rows = tuple(found.values())
-    asked = tuple(_stored(site, rows))
-    topics = _topics(site, seed_of(draw))
+    known = site.catalog.by_id  # the course may no longer have a question
+    asked = tuple(AssessmentQuestion(r.number, known[r.exercise], r.seed) for r in rows if r.exercise in known)
+    topics = topics_on(site.catalog, _route_of(seed_of(draw)))
     after = placement_question(site.catalog, _evidence(site, rows), seed_of(draw), topics)
     return Sitting(
         sort="placement",
@@ -102,22 +94,10 @@ def _sitting(site: Site, learner: str, draw: str) -> Sitting:
     )
 
 
-def _topics(site: Site, draw: int) -> tuple[Topic, ...]:
-    """The chapters that the placement with the number *draw* is about."""
-    return topics_on(site.catalog, _route_of(draw))
-
-
 def _route_of(draw: int) -> str:
     """The route of the placement with the number *draw*; empty: all chapters."""
     place = draw // _DRAWS
     return _ROUTES[place] if place < len(_ROUTES) else ""
-
-
-def _stored(site: Site, rows: Sequence[AssessedRow]) -> Iterator[AssessmentQuestion]:
-    """The questions that were answered, as far as the course still has them."""
-    for row in rows:
-        if exercise := site.catalog.by_id.get(row.exercise):
-            yield AssessmentQuestion(row.number, exercise, row.seed)
 
 
 def _evidence(site: Site, rows: Sequence[AssessedRow]) -> list[tuple[str, bool]]:
@@ -130,9 +110,8 @@ def _placed(site: Site, learner: str, sitting: Sitting) -> PlacedPage:
     rows = tuple(sitting.answers.values())
     found = place_learner(Prerequisites(site.catalog.topics), _evidence(site, rows))
     mine = read_learner_history(site, learner).chapters
-    topics = _topics(site, sitting.draw)
-    names = frozenset(topic.id for topic in topics)
     route = _route_of(sitting.draw)
+    names = frozenset(topic.id for topic in topics_on(site.catalog, route))
     return PlacedPage(
         asked=tuple(asked_questions(site, sitting)),
         known=_links(site, found.known),

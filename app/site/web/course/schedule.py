@@ -1,6 +1,6 @@
 """Schedules: what they cost beside each other, and one that an address carries, as a picture."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from fastapi import Request, Response
@@ -26,28 +26,21 @@ from app.site.web.urls import exercise_url, schedule_url
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ScheduleMeasures:
-    """Units of time and memory, and sends; None: not known."""
+class NamedMeasures:
+    """What a schedule called *name* takes: units of time and memory, and sends; None: not known."""
 
+    name: str
     time: float
     memory: float | None
     sends: float | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class NamedMeasures:
-    """The measures of a schedule under its name."""
-
-    name: str
-    measures: ScheduleMeasures
-
-
-def measures_of(played: PlayedSchedule) -> ScheduleMeasures:
+def measures_of(name: str, played: PlayedSchedule) -> NamedMeasures:
     """What *played* costs."""
-    return ScheduleMeasures(time=played.time, memory=max(played.peaks), sends=played.sends)
+    return NamedMeasures(name=name, time=played.time, memory=max(played.peaks), sends=played.sends)
 
 
-_known: ValueCache[tuple[str, str], Mapping[str, ScheduleMeasures]] = ValueCache()
+_known: ValueCache[tuple[str, str], Sequence[NamedMeasures]] = ValueCache()
 
 
 def known_measures(exercise: Schedule) -> Sequence[NamedMeasures]:
@@ -57,48 +50,35 @@ def known_measures(exercise: Schedule) -> Sequence[NamedMeasures]:
         return ()
     found = _known.of(
         (exercise.id, exercise.digest),
-        lambda: {
-            name: measures_of(played) for name, played in known_schedules(machine.built(None), machine.batches).items()
-        },
+        lambda: [
+            measures_of(SCHEDULE_NAMES[name], played)
+            for name, played in known_schedules(machine.built(None), machine.batches).items()
+        ],
     )
-    return [
-        NamedMeasures(capitalize(translate_known(SCHEDULE_NAMES[name])), measures) for name, measures in found.items()
-    ]
-
-
-def target_measures(exercise: Schedule) -> NamedMeasures:
-    """What a schedule of *exercise* must reach, which its page says."""
-    targets = exercise.targets
-    measures = ScheduleMeasures(time=targets.time, memory=targets.memory)
-    return NamedMeasures(translate("Target"), measures)
+    return [replace(one, name=capitalize(translate_known(one.name))) for one in found]
 
 
 def measures_table(machine: TargetMachine, rows: Sequence[NamedMeasures]) -> tuple[tuple[str, ...], ...]:
     """The *rows* beside each other, by what schedules of *machine* differ in, below a header."""
-    costs = [row.measures for row in rows]
-    columns = [(translate("Time, in units"), [_whole(one.time) for one in costs])]
+    columns = [(translate("Time, in units"), [_whole(one.time) for one in rows])]
     if machine.work:
         label = translate("Bubble: share of time without new work")
-        columns.append((label, [_percent(_bubble(machine, one.time)) for one in costs]))
+        columns.append((label, [_bubble(machine, one.time) for one in rows]))
     if machine.size:
-        columns.append((translate("Memory of the fullest rank, in units"), [_whole(one.memory) for one in costs]))
+        columns.append((translate("Memory of the fullest rank, in units"), [_whole(one.memory) for one in rows]))
     if set(machine.cost) - COMPUTE:
-        columns.append((translate("Sends of all ranks"), [_whole(one.sends) for one in costs]))
+        columns.append((translate("Sends of all ranks"), [_whole(one.sends) for one in rows]))
     names = (translate("Schedule"), *(row.name for row in rows))
     return tuple(zip(names, *((label, *texts) for label, texts in columns), strict=True))
 
 
-def _bubble(machine: TargetMachine, time: float) -> float:
+def _bubble(machine: TargetMachine, time: float) -> str:
     """The share of the time of all ranks that no needed pass fills; repeated passes are not."""
-    return max(0.0, 1 - machine.work / (machine.ranks * time)) if time else 0.0
+    return show_in(max(0.0, 1 - machine.work / (machine.ranks * time)) if time else 0.0, scale_of("%"), 3)
 
 
 def _whole(value: float | None) -> str:
     return "–" if value is None else f"{value:g}"
-
-
-def _percent(share: float) -> str:
-    return show_in(share, scale_of("%"), 3)
 
 
 def schedule_exercise(catalog: Catalog, exercise: str) -> Schedule:
@@ -191,14 +171,15 @@ def _page(exercise: Schedule, played: PlayedSchedule, code: str) -> SchedulePage
     misses, _ = exercise.judge(played)
     address = schedule_url(exercise.id, code)
     published = () if misses else known_measures(exercise)  # they would give a hint
-    this = NamedMeasures(translate("This schedule"), measures_of(played))
+    this, targets = measures_of(translate("This schedule"), played), exercise.targets
+    target = NamedMeasures(name=translate("Target"), time=targets.time, memory=targets.memory)
     path, _, query = address.partition("?")
     return SchedulePage(
         title=drawing.title,
         exercise=Hyperlink(exercise_url(exercise.id), exercise.title),
         svg=drawn_on(BOTH, drawing),
         heading=translate("What schedules for “{exercise}” cost", exercise=exercise.title),
-        measures=measures_table(exercise.machine, (this, target_measures(exercise), *published)),
+        measures=measures_table(exercise.machine, (this, target, *published)),
         is_right=not misses,
         misses=misses,
         address=address,

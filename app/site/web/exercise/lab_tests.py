@@ -1,6 +1,7 @@
 """Tests that a learner may take for the measurement of a lab: their own, and published ones."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 
 from app.core.errors import InputError
 from app.core.measurements.file_reader import read_stored
@@ -19,9 +20,10 @@ def tests_to_take(site: Site, learner: str) -> Mapping[str, tuple[Report, str, s
     """Tests as runs, what they are, and whose: the learner's own come first."""
     found = {}
     for row in saved_measurements(site.engine, learner):
-        report = _own(row.name, row.report)
-        if report:
-            found[row.name] = (report, row.title, translate(OWN))
+        with suppress(InputError):
+            test = read_stored(row.report)
+            if isinstance(test, CollectiveTest) and (report := borrow_run(test, row.name)):
+                found[row.name] = (report, row.title, translate(OWN))
     return {**found, **nccl_tests_on_file()}
 
 
@@ -33,11 +35,3 @@ def nccl_tests_on_file() -> Mapping[str, tuple[Report, str, str]]:
         whose = "/".join(one.address.split("/")[2:5])
         found[name] = (report, f"{one.hardware}: {report.ranks:,} ranks", f"published: {whose}")
     return found
-
-
-def _own(name: str, text: str) -> Report | None:
-    try:
-        test = read_stored(text)
-    except InputError:
-        return None
-    return borrow_run(test, name) if isinstance(test, CollectiveTest) else None

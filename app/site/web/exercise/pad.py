@@ -1,11 +1,10 @@
 """/scratch: a scratch pad that calculates with units; what is typed is not stored."""
 
-from dataclasses import dataclass
 from typing import Annotated
 
 from fastapi import Form, Request, Response
 
-from app.core.expressions import PAD_LIMIT, PadLine, worked_pad
+from app.core.expressions import PAD_LIMIT, worked_pad
 from app.core.translation import translate
 from app.server.network.routes import Router
 from app.site import Here
@@ -14,15 +13,6 @@ from app.site.web.frame.visitor import FromHere, spend
 
 router = Router(prefix="/scratch")
 _COST = 0.2  # of an answer: it is worked out again while one types
-
-
-@dataclass(frozen=True, slots=True)
-class PadPage:
-    """What was typed, and its lines with their results."""
-
-    text: str
-    lines: tuple[PadLine, ...]
-    limit: int = PAD_LIMIT
 
 
 @router.get("")
@@ -40,6 +30,6 @@ async def show_worked_pad(request: Request, site: Here, text: Annotated[str, For
 
 def _shown_pad(request: Request, text: str) -> Response:
     fragment = wants_fragment(request)
-    page = PadPage(text, worked_pad(text))
     around = frame(request, translate("Scratch pad"), translate("Arithmetic with units, line by line."), "exercises")
-    return render("exercise/worked.html" if fragment else "exercise/scratch.html", around, page)
+    template = "exercise/worked.html" if fragment else "exercise/scratch.html"
+    return render(template, around, worked_pad(text), text=text, limit=PAD_LIMIT)

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from fastapi import Request
 from markupsafe import Markup
@@ -184,8 +184,7 @@ def seconds_on(given: Fields, now: datetime) -> float | None:
 _NUMBER = re.compile(r"\d[\d.,]*")
 
 
-@dataclass(frozen=True, slots=True)
-class FactView:
+class FactView(NamedTuple):
     """A fact, and the page that explains it."""
 
     name: str
@@ -270,7 +269,11 @@ def page_context(course: Catalog, asked: ExerciseRequest, topic: Topic, rules: A
     )
     if asked.fragment:
         return found
-    whole = replace(found, place=_place(exercise, topic))
+    place = translate("practice")
+    if exercise in topic.path:
+        number = topic.path.index(exercise) + 1
+        place = translate("{place} of {count}", place=number, count=len(topic.path))
+    whole = replace(found, place=place)
     return whole if rules.exam else _with_explanations(whole, asked, topic)
 
 
@@ -278,14 +281,6 @@ def describe_page(exercise: Exercise, topic: Topic) -> str:
     """The page of *exercise* in a sentence, for search engines."""
     form = noted("{title}: an exercise of the chapter {chapter}.")
     return translate(form, title=exercise.title, chapter=topic.title)
-
-
-def _place(exercise: Exercise, topic: Topic) -> str:
-    """Where *exercise* stands on the path of *topic*, or that it stands beside it."""
-    if exercise not in topic.path:
-        return translate("practice")
-    place, count = topic.path.index(exercise) + 1, len(topic.path)
-    return translate("{place} of {count}", place=place, count=count)
 
 
 def _with_explanations(whole: PageContext, asked: ExerciseRequest, topic: Topic) -> PageContext:

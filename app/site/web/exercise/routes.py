@@ -41,7 +41,7 @@ from app.site.web.exercise.page_context import (
 )
 from app.site.web.exercise.view import ExercisePage, exercise_page, is_finished
 from app.site.web.exercise.views import view_of
-from app.site.web.frame.renderer import LearningResource, frame, render, render_part, wants_fragment
+from app.site.web.frame.renderer import frame, render, render_part, wants_fragment
 from app.site.web.frame.visitor import (
     Visiting,
     Visitor,
@@ -58,21 +58,6 @@ from app.site.web.standing.history import read_learner_history
 from app.site.web.standing.next_steps import ROUTE_COOKIE, known_route, next_steps, review_place
 from app.site.web.standing.records import open_records
 from app.site.web.urls import exercise_url, seed_of
-
-
-def with_ways_on(site: Site, asked: ExerciseRequest, page: ExercisePage) -> ExercisePage:
-    """*page* with its place among the reviews of the day, and with the ways on once it is over."""
-    exercise, day = asked.exercise, site.clock().date()
-    topic = site.catalog.topic_of(exercise)
-    past = read_learner_history(site, asked.learner, known_route(asked.route)).within(topic.id)
-    if asked.reviewing:
-        page = replace(page, review=review_place(site.catalog, past, exercise.id, day))
-    if not page.is_over:
-        return page
-    steps = next_steps(
-        site.catalog, past, topic.id, day, current=exercise.id, seed=asked.seed, reviewing=asked.reviewing
-    )
-    return replace(page, onward=steps)
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,7 +228,15 @@ def _exercise_page(site: Site, asked: ExerciseRequest, result: ActionResult, rul
     page = exercise_page(site.catalog, asked, result, rules, context)
     if rules.banners or not (page.is_over or asked.reviewing):  # the banner has the next exercise
         return page
-    return with_ways_on(site, asked, page)
+    topic, day = site.catalog.topic_of(exercise), site.clock().date()
+    past = read_learner_history(site, asked.learner, known_route(asked.route)).within(topic.id)
+    if asked.reviewing:
+        page = replace(page, review=review_place(site.catalog, past, exercise.id, day))
+    if not page.is_over:
+        return page
+    reviewing = asked.reviewing
+    steps = next_steps(site.catalog, past, topic.id, day, current=exercise.id, seed=seed, reviewing=reviewing)
+    return replace(page, onward=steps)
 
 
 def _rules(request: Request, site: Site, visiting: Visitor, history: ExerciseHistory, seed: int) -> AssignmentRules:
@@ -297,7 +290,7 @@ async def grade(
     site: Site, exercise: Exercise, posted: PostedForm, history: ExerciseHistory
 ) -> tuple[ActionResult, Attempt]:
     """The verdict on a posted answer, and the attempt that was stored. Raises as `check` does."""
-    checked = await check(
+    verdict, attempt = await check(
         site,
         exercise,
         posted.seed,
@@ -308,7 +301,7 @@ async def grade(
         revealed=history.seen.solution,
         seconds=seconds_on(posted.given, now()),
     )
-    return ActionResult(verdict=checked.verdict), checked.attempt
+    return ActionResult(verdict=verdict), attempt
 
 
 async def press(site: Site, exercise: Exercise, posted: PostedForm) -> ActionResult | None:
@@ -346,9 +339,5 @@ def _response(request: Request, page: ExercisePage, status: int = 200) -> Respon
     title = f"{page.title} · {page.around.topic.text}"
     exercise = site_in(request).catalog.exercise(page.id)
     says = plain_words(exercise.variant(page.seed).prompt) or page.description
-    topic = page.around.topic
-    resource = LearningResource(
-        sort="exercise", name=page.title, says=says, path=exercise_url(page.id), part_of=(topic.href, topic.text)
-    )
-    around = frame(request, title, says, "exercises", exercise_url(page.id, page.seed), resource=resource)
+    around = frame(request, title, says, "exercises", exercise_url(page.id, page.seed))
     return render("exercise/exercise.html", around, page, status)

@@ -202,9 +202,16 @@ def exercise_page(
     if result.verdict and rules.verdict:
         result = hide_verdict(rules.verdict)
     verdict = result.verdict
-    state = result.state if verdict is None else _state(verdict)
+    state = result.state
+    if verdict is not None:
+        state = "correct" if verdict.correct else "partial" if verdict.score > 0 else "incorrect"
+    played = verdict.played if verdict else result.played
+    # An error quotes what was typed, so it is not Markdown.
+    told = (Markup("<p>{}</p>").format(result.says),) if result.says else ()
     finished = is_finished(history, exercise, seed) and not rules.solution
-    reached = _reached(asked, verdict) if not rules.exam else None
+    is_played = verdict is not None and not rules.exam
+    reached = exercise.reached(seed, exercise.answer_in(asked.given)) if is_played else None
+    insight = exercise.insight if state == "correct" else ""
     form = view_of(exercise).form(exercise, _form_input(asked, verdict, context, finished=finished))
     return ExercisePage(
         id=exercise.id,
@@ -228,10 +235,10 @@ def exercise_page(
         is_uncounted=state == "correct" and _is_after_solution(asked),
         offers_hint=not (finished or rules.hints) and _misses_twice(asked, state),
         heading=_heading(state, result),
-        insight=_insight(exercise, seed) if state == "correct" else Markup(),
-        feedback=_feedback(result),
+        insight=inline_html(exercise.fill(insight, exercise.solved(exercise.draw(seed)))) if insight else Markup(),
+        feedback=told if verdict is None else tuple(map(html, verdict.feedback)),
         counted=_counted(asked, verdict, finished=finished) if not rules.exam else None,
-        played=_played(result),
+        played=played_view(played) if played else None,
         trial=result.trial,
         help=_help(exercise, seed, history.seen.hints, finished=finished),
         onward=None,
@@ -300,32 +307,11 @@ def _counted(asked: ExerciseRequest, verdict: Verdict | None, *, finished: bool)
     return _drawn(counted_sketch(counted, finished=finished)) if counted else None
 
 
-def _reached(asked: ExerciseRequest, verdict: Verdict | None) -> int | None:
-    """The step that the figure plays to for a graded answer."""
-    if verdict is None:
-        return None
-    return asked.exercise.reached(asked.seed, asked.exercise.answer_in(asked.given))
-
-
 def _heading(state: AnswerState, result: ActionResult) -> str:
     """The word above the feedback, unless that begins with it."""
     heading = translate(_HEADINGS[state]) if _HEADINGS[state] else ""
     said = result.verdict.feedback[0] if result.verdict and result.verdict.feedback else ""
     return "" if said.startswith(heading) else heading
-
-
-def _insight(exercise: Exercise, seed: int) -> Markup:
-    """What a right answer shows, in a line; empty if nothing is said of it."""
-    return (
-        inline_html(exercise.fill(exercise.insight, exercise.solved(exercise.draw(seed))))
-        if exercise.insight
-        else Markup()
-    )
-
-
-def _played(result: ActionResult) -> IllustrationView | None:
-    played = result.verdict.played if result.verdict else result.played
-    return played_view(played) if played else None
 
 
 def _help(exercise: Exercise, seed: int, hints: int, *, finished: bool) -> Help:
@@ -345,16 +331,3 @@ def _finish(topic: Topic, asked: ExerciseRequest) -> Hyperlink | None:
     if not has_finished(topic, asked.exercise, asked.history_before.known, asked.history.known):
         return None
     return Hyperlink(f"{chapter_url(topic.id, asked.seed if topic.parameters else 0)}#finished", topic.title)
-
-
-def _state(verdict: Verdict) -> AnswerState:
-    if verdict.correct:
-        return "correct"
-    return "partial" if verdict.score > 0 else "incorrect"
-
-
-def _feedback(result: ActionResult) -> tuple[Markup, ...]:
-    if result.verdict is not None:
-        return tuple(html(sentence) for sentence in result.verdict.feedback)
-    # An error quotes what was typed, so it is not Markdown.
-    return (Markup("<p>{}</p>").format(result.says),) if result.says else ()

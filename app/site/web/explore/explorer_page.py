@@ -1,8 +1,7 @@
 """/explore: the explorers. The URL holds the state; the output is computed here."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from dataclasses import replace
 
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
@@ -11,8 +10,8 @@ from starlette.exceptions import HTTPException
 from app.core.charts.axes import PAPERS, Paper
 from app.core.errors import InputError
 from app.core.translation import language, translate
-from app.course.content.catalog import Catalog
 from app.course.explorers import EXPLORERS, Explorer
+from app.course.kinds.base import ValueCache
 from app.server.aside import aside
 from app.server.network.routes import Router
 from app.site import Here, Site
@@ -30,7 +29,7 @@ from app.site.web.explore.layouts import (
     space_of,
 )
 from app.site.web.explore.state import control_values, explore_values, explorer_called, page_url
-from app.site.web.explore.view import ExplorerInState, explorer_cards, explorer_page
+from app.site.web.explore.view import ExplorePage, explorer_cards, explorer_page
 from app.site.web.frame.renderer import frame, render, wants_fragment
 from app.site.web.frame.visitor import spend
 from app.site.web.urls import explorer_url
@@ -112,7 +111,7 @@ async def render_run(request: Request, site: Site, given: Mapping[str, str], dou
     plan = await aside(choose_layout, plan, found)
     query = plan_query(plan, given)
     shown = await aside(explorer_page, site.catalog, FIT, query, _papers(request), tuple(layout_tables(plan)))
-    page = replace(shown.page, plan=plan, corrections=(*doubts, *plan.notes, *shown.page.corrections))
+    page = replace(shown, plan=plan, corrections=(*doubts, *plan.notes, *shown.corrections))
     is_fragment = wants_fragment(request)
     around = frame(request, page.title, translate(FIT.summary), "explore", page.address)
     return render("explore/run_and_more.html" if is_fragment else "explore/fit.html", around, page)
@@ -134,23 +133,13 @@ async def show_moved_better(request: Request) -> RedirectResponse:
     return RedirectResponse(explorer_url(FIT.name, drop_layout(given, request.query_params.getlist("hold"))), _MOVED)
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedExplorer:
-    """An explorer as it is opened, in the *course* with that *digest*."""
+class _OpenedPages(ValueCache[tuple[object, ...], ExplorePage]):
+    """Explorers as they are opened."""
 
-    digest: str
-    language: str
-    name: str
-    query: tuple[tuple[str, str], ...]
-    course: Catalog = field(compare=False)
-    papers: Sequence[Paper]
+    most = _OPENED
 
 
-def _explored_page(opened: OpenedExplorer) -> ExplorerInState:
-    return explorer_page(opened.course, EXPLORERS[opened.name], dict(opened.query), opened.papers)
-
-
-_opened_page = lru_cache(_OPENED)(_explored_page)
+_opened_pages = _OpenedPages()
 
 
 @router.get("/{name}")
@@ -160,17 +149,18 @@ def explore(request: Request, site: Here, name: str) -> Response:
     if explorer.part_of:
         return RedirectResponse(page_url(explorer, request.query_params), _MOVED)
     query = query_as_wanted(request, explorer)
-    opened = OpenedExplorer(
-        site.catalog.digest, language(), explorer.name, tuple(query.items()), site.catalog, _papers(request)
-    )
-    is_kept = bool(opened.digest) and set(query) <= {"show"}
-    found = _opened_page(opened) if is_kept else _explored_page(opened)
-    page = found.page
+    course, papers = site.catalog, _papers(request)
+
+    def explored() -> ExplorePage:
+        return explorer_page(course, explorer, query, papers)
+
+    key = (course.digest, language(), explorer.name, *query.items(), *papers)
+    page = _opened_pages.of(key, explored) if course.digest and set(query) <= {"show"} else explored()
     fragment = wants_fragment(request)
     around = frame(
         request,
         page.full_title,
-        found.says or translate(explorer.summary),
+        page.description or translate(explorer.summary),
         "explore",
         f"{page.address}&predict=1" if page.hidden else page.address,
     )

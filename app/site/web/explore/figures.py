@@ -25,7 +25,6 @@ from app.course.explorers import (
     Explorer,
     ExplorerOutput,
     Figure,
-    OpenExplorer,
     Values,
     cover,
     guess_question,
@@ -109,12 +108,14 @@ def _embedded(
 ) -> EmbeddedView:
     found = open_explorer(EXPLORERS, name, dict(state))
     explorer = found.explorer
-    guess = guess_form(explorer, found.values, found.shown) if predict else None
+    fact = predicted_figure(explorer, found.shown) if predict else None
+    shown = cover(found.shown, fact) if fact else found.shown
+    views = figure_views(explorer, found.values, shown.figures, covered=fact.value if fact else "")
     return EmbeddedView(
         translate(explorer.title),
         page_url(explorer, url_state(explorer, found.values)),
-        _chosen(number, found, covered=predict),
-        guess,
+        views if number is None else views[number : number + 1],
+        guess_form(explorer, found.values, found.shown) if predict else None,
     )
 
 
@@ -131,21 +132,10 @@ def _illustrated(spoken: str, figure: str) -> EmbeddedView:
     return EmbeddedView(found.title, "", (view,), None)
 
 
-def opening_figure() -> FigureView:
-    """The ring of the front page, which plays as it is opened."""
-    return _opening_figure(language())
-
-
 @cache
-def _opening_figure(spoken: str) -> FigureView:
+def opening_figure(spoken: str) -> FigureView:
+    """The ring of the front page in the language *spoken*, which plays as it is opened."""
     return replace(figure_view(ring_motion(_RANKS, runs=True), "", 0, name="ring"), svg_href="", csv_href="")
-
-
-def _chosen(number: int | None, found: OpenExplorer, *, covered: bool) -> tuple[FigureView, ...]:
-    fact = predicted_figure(found.explorer, found.shown)
-    shown = cover(found.shown, fact) if covered and fact else found.shown
-    views = figure_views(found.explorer, found.values, shown.figures, covered=fact.value if covered and fact else "")
-    return views if number is None else views[number : number + 1]
 
 
 def figure_views(

@@ -203,13 +203,10 @@ def _layout_table(title: str, says: str, some: Sequence[LayoutCandidate], plan: 
         state = {**plan.state, **_layout_state(one.layout)}
         values, corrections = read_controls(FIT.controls, state)
         if not corrections:
-            rows.append(StateRow(layout_words(one.layout), url_state(FIT, Values(values)), _candidate_cells(one)))
+            limits = [f"{percent_text(round(share, 2))} {name}" for name, share in list(one.limits.items())[:2]]
+            cells = (show(one.step_time, SECOND), percent_text(one.mfu), show(one.memory, BYTE, 3), ", ".join(limits))
+            rows.append(StateRow(layout_words(one.layout), url_state(FIT, Values(values)), cells))
     return StateTable(title=title, says=says, header=_HEADER, rows=tuple(rows), folded=True)
-
-
-def _candidate_cells(one: LayoutCandidate) -> tuple[str, ...]:
-    limits = ", ".join(f"{percent_text(round(share, 2))} {name}" for name, share in list(one.limits.items())[:2])
-    return show(one.step_time, SECOND), percent_text(one.mfu), show(one.memory, BYTE, 3), limits
 
 
 _SECONDS = 6.0  # of processor time, for one search

@@ -59,17 +59,19 @@ def judge_prediction(
     mistakes += explorer.foreseen.others(values)
     why = key.asked.foreseen(reading.value, mistakes) or key.diagnosis(reading)
     says = translate("You predicted {typed}; {label} is {value}.", **told)
+    exercise = _exercise(catalog, explorer)
     return PredictionVerdict(
         near=False,
         says=f"{says}{_apart(reading.value, fact.exact)}" if not why else says,
         why=mark(inline_html(why)),
-        practice=_practice(catalog, explorer),
+        practice=Hyperlink(exercise_url(exercise.id), exercise.title) if exercise else None,
     )
 
 
 def _key(fact: KeyFigure, right: float) -> AnswerKey:
     """The range that counts as right."""
-    asked = AskedQuantity(answer=fact.label, unit=_unit_of(fact), tolerance=_NEAR)
+    unit = fact.value.rpartition(" ")[2]
+    asked = AskedQuantity(answer=fact.label, unit="" if unit[:1].isdigit() else unit, tolerance=_NEAR)
     slack = asked.slack(right)
     return AnswerKey(
         asked=asked,
@@ -80,12 +82,6 @@ def _key(fact: KeyFigure, right: float) -> AnswerKey:
         names={},
         fill=lambda says, _: says,
     )
-
-
-def _unit_of(fact: KeyFigure) -> str:
-    """The unit that *fact* is shown in."""
-    unit = fact.value.rpartition(" ")[2]
-    return unit if unit and not unit[0].isdigit() else ""
 
 
 def read_prediction(asked: AskedQuantity, text: str) -> Reading:
@@ -119,11 +115,6 @@ def _of_the_exercise(catalog: Catalog, explorer: Explorer, values: Values, right
             yield from key.mistakes
     except (ExpressionError, ValueError):
         return  # the exercise has no answer there: its formulas are defined for fewer numbers
-
-
-def _practice(catalog: Catalog, explorer: Explorer) -> Hyperlink | None:
-    exercise = _exercise(catalog, explorer)
-    return Hyperlink(exercise_url(exercise.id), exercise.title) if exercise else None
 
 
 def _apart(value: float, exact: float) -> str:

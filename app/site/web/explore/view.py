@@ -1,6 +1,6 @@
 """The pages of explorers as plain values."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import takewhile
@@ -20,7 +20,6 @@ from app.course.explorers import (
     Select,
     Slider,
     StateTable,
-    Values,
     YesOrNo,
     address_text,
     cover,
@@ -107,6 +106,7 @@ class ExplorePage:
     address: str
     tables: tuple[TableView, ...]
     packed: str  # the state as one text, where it is compared with the next
+    description: str  # what it shows, in plain words
     plan: RunPlan | None = None
 
     @property
@@ -142,11 +142,6 @@ def explorer_cards(spoken: str, chapters: tuple[str, ...]) -> tuple[ExploreCard,
     )
 
 
-def _groups(explorer: Explorer, values: Values) -> Iterator[tuple[str, tuple[ControlView, ...]]]:
-    for name, controls in group_controls(explorer.controls).items():
-        yield (name and translate(name), tuple(_control(control, values[control.name]) for control in controls))
-
-
 def _control(control: Control, value: ControlValue) -> ControlView:
     if isinstance(control, Select):
         options = tuple((one, translate_known(text)) for one, text in control.options.items())
@@ -171,21 +166,13 @@ def _slider(control: Slider, value: float) -> ControlView:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class ExplorerInState:
-    """The page of an explorer in a state, and in plain words what it shows."""
-
-    page: ExplorePage
-    says: str
-
-
 def explorer_page(
     course: Catalog,
     explorer: Explorer,
     query: Mapping[str, str],
     papers: Sequence[Paper],
     more: Sequence[StateTable] = (),
-) -> ExplorerInState:
+) -> ExplorePage:
     """The page of *explorer* in the state that *query* gives, its figures on *papers*; *more* tables come first."""
     values, corrections = control_values(explorer, query)
     shown, problem = explore_values(explorer, values)
@@ -204,7 +191,7 @@ def explorer_page(
         shown, before = cover(shown, fact), None
     figures = with_ghosts(shown, before) if before else shown.figures
     title = translate(explorer.title)
-    page = ExplorePage(
+    return ExplorePage(
         name=explorer.name,
         title=title,
         full_title=" · ".join(filter(None, (title, settings_text(explorer, values)))),
@@ -218,7 +205,10 @@ def explorer_page(
         chapter=Hyperlink(chapter_url(topic.id), topic.title),
         chapter_language=foreign(topic.language),
         formulas=tuple(Hyperlink(formula_url(formula), formula) for formula in explorer.formulas),
-        groups=tuple(_groups(explorer, values)),
+        groups=tuple(
+            (name and translate(name), tuple(_control(control, values[control.name]) for control in controls))
+            for name, controls in group_controls(explorer.controls).items()
+        ),
         stated=" · ".join(f"{translate(c.label)} {shown_text(c, values[c.name])}" for c in explorer.controls),
         corrections=(*corrections, *filter(None, (shown.notice, unread))),
         problem=problem,
@@ -229,7 +219,5 @@ def explorer_page(
         address=explorer_url(explorer.name, url_state(explorer, values)),
         tables=() if hidden else tuple(table_view(explorer, values, one) for one in (*more, *shown.tables)),
         packed=pack_state(explorer, values) if explorer.compares else "",
+        description=plain_words(guess_question(explorer, values)) if hidden else first_sentence(shown.says),
     )
-    if hidden:
-        return ExplorerInState(page, plain_words(guess_question(explorer, values)))
-    return ExplorerInState(page, first_sentence(shown.says))

@@ -2,7 +2,6 @@
 
 import hashlib
 import re
-from dataclasses import dataclass
 from functools import lru_cache
 from http import HTTPStatus
 from pathlib import Path
@@ -51,38 +50,21 @@ _LOST_NOTHING = noted("Nothing was lost.")
 _PERHAPS_LOST = noted("What you sent may not have been stored: look at Progress, and send it again if it is missing.")
 
 
-@dataclass(frozen=True, slots=True)
-class TroublePage:
-    """An error page: what went wrong, and what to do.
-
-    *lines* are for the proxy's operator; *words* are those of an address that does not exist, to
-    search for.
-    """
-
-    status: int
-    heading: str
-    says: str
-    lines: str
-    words: str
-
-
 def page_for(request: Request, error: Exception) -> Response:
     """The page for a request that failed with *error*."""
     status = status_of(error)
     says = shorten(_says(request, error, status))
-    lines = error.lines if isinstance(error, ReplacedHostError) else ""
+    lines = error.lines if isinstance(error, ReplacedHostError) else ""  # for the proxy's operator
     title = translate(_TITLES.get(status) or HTTPStatus(status).phrase)
-    page = TroublePage(status, title, says, lines, _words(request) if status == HTTPStatus.NOT_FOUND else "")
-    response = render("frame/trouble.html", frame(request, page.heading), page, status)
+    last = request.url.path.rstrip("/").rpartition("/")[2]
+    is_sought = status == HTTPStatus.NOT_FOUND and not last.isdigit()  # a number alone is an id, which no search finds
+    words = " ".join(_WORD.findall(last))[:_MOST_WORDS] if is_sought else ""
+    response = render(
+        "frame/trouble.html", frame(request, title), says, status, number=status, lines=lines, words=words
+    )
     if isinstance(error, HTTPException) and error.headers:
         response.headers.update(error.headers)
     return response
-
-
-def _words(request: Request) -> str:
-    """The words of the last part of the address; a number alone is an id, which no search finds."""
-    last = request.url.path.rstrip("/").rpartition("/")[2]
-    return "" if last.isdigit() else " ".join(_WORD.findall(last))[:_MOST_WORDS]
 
 
 def _kept(request: Request) -> str:

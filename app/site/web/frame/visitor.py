@@ -181,7 +181,6 @@ _NOUNS = (
     noted("imports"),
     noted("lab runs"),
     noted("new classes"),
-    noted("pictures"),
     noted("searches"),
     noted("sent runs"),
     noted("sign-ins"),
@@ -194,13 +193,8 @@ def spend(allowance: Allowance, what: str, cost: float = 1.0) -> None:
     Raises:
         HTTPException: 429, if the allowance is used up.
     """
-    if wait := math.ceil(allowance.wait(current_payer(), cost)):
-        says = translate(
-            "too many {what} came from your network address in a short time; try again {when}",
-            what=translate(what),
-            when=plural("in a second", "in {number:,} seconds", wait),
-        )
-        raise HTTPException(429, says, {"Retry-After": str(wait)})
+    form = noted("too many {what} came from your network address in a short time; try again {when}")
+    _take(allowance, cost, form, what=translate(what))
 
 
 def spend_storage(site: Site, size: int) -> None:
@@ -209,11 +203,13 @@ def spend_storage(site: Site, size: int) -> None:
     Raises:
         HTTPException: 429, if they are used up.
     """
-    if wait := math.ceil(site.allowances.storage.wait(current_payer(), _ROW + size)):
-        says = translate(
-            "too much was stored from your network address in a day; try again {when}",
-            when=plural("in a second", "in {number:,} seconds", wait),
-        )
+    form = noted("too much was stored from your network address in a day; try again {when}")
+    _take(site.allowances.storage, _ROW + size, form)
+
+
+def _take(allowance: Allowance, cost: float, form: str, **values: str) -> None:
+    if wait := math.ceil(allowance.wait(current_payer(), cost)):
+        says = translate(form, when=plural("in a second", "in {number:,} seconds", wait), **values)
         raise HTTPException(429, says, {"Retry-After": str(wait)})
 
 

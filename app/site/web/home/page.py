@@ -1,6 +1,5 @@
 """The home page: what the site is, the way on, and the chapters."""
 
-from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import date
 
@@ -8,11 +7,10 @@ from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 from markupsafe import Markup
 
-from app.core.translation import noted, translate
+from app.core.translation import language, noted, translate
 from app.course.content.catalog import Catalog
-from app.server.db.history import streak
 from app.server.network.routes import Router
-from app.site import Here, Site
+from app.site import Here
 from app.site.markdown import html
 from app.site.web.explore.figures import FigureView, opening_figure
 from app.site.web.frame.renderer import Hyperlink, frame, render
@@ -31,7 +29,6 @@ from app.site.web.standing.next_steps import (
     route_progress,
     section_cards,
 )
-from app.site.web.standing.records import open_records
 from app.site.web.standing.view import LearnerHistory
 from app.site.web.urls import chapter_url
 
@@ -49,14 +46,13 @@ class HomePage:
     reading: int
     sections: tuple[SectionCards, ...]
     figure: FigureView | None
-    streak: int
     sample: str  # the page of measurements of others, as one's own would be shown
     heading: str  # of a course pack, with its opening; empty: Wallclock's own
     opening: Markup
 
 
-def home_page(course: Catalog, past: LearnerHistory, worked: Collection[date], today: date) -> HomePage:
-    """The home page of a learner with that *past*, who *worked* on those days."""
+def home_page(course: Catalog, past: LearnerHistory, today: date) -> HomePage:
+    """The home page of a learner with that *past*."""
     heading, opening = course.front or ("", "")
     topics = course.topics
     return HomePage(
@@ -66,8 +62,7 @@ def home_page(course: Catalog, past: LearnerHistory, worked: Collection[date], t
         first=Hyperlink(chapter_url(topics[0].id), topics[0].title) if topics else None,
         reading=topics[0].reading if topics else 0,
         sections=tuple(section_cards(course, past)),
-        figure=None if past.answers else opening_figure(),
-        streak=streak(worked, today),
+        figure=None if past.answers else opening_figure(language()),
         sample=_SAMPLE,
         heading=heading,
         opening=html(opening),
@@ -75,30 +70,15 @@ def home_page(course: Catalog, past: LearnerHistory, worked: Collection[date], t
 
 
 router = Router()
-_STREAK_BACK = 400  # days that are searched
 _SAYS = noted("Exercises in the arithmetic of distributed training: predict the training step, then time it.")
 
 
 @router.get("/")
 async def home(request: Request, site: Here, visiting: Visiting) -> Response:
     """All chapters."""
-    today, learner = site.clock().date(), visiting.learner
-    page = home_page(
-        site.catalog,
-        read_learner_history(site, learner, chosen_route(request)),
-        _days_worked(site, learner, today),
-        today,
-    )
+    past = read_learner_history(site, visiting.learner, chosen_route(request))
+    page = home_page(site.catalog, past, site.clock().date())
     return render("home.html", frame(request, "Wallclock", translate(_SAYS), "exercises"), page)
-
-
-def _days_worked(site: Site, learner: str, today: date) -> Collection[date]:
-    """The days on which *learner* has worked."""
-    if not learner:
-        return ()
-    since = date.fromordinal(today.toordinal() - _STREAK_BACK)
-    with open_records(site, learner) as records:
-        return records.attempts_by_day(since).keys()
 
 
 @router.get("/route")

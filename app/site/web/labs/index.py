@@ -2,19 +2,19 @@
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from fastapi import Request, Response
 from markupsafe import Markup
 from starlette.datastructures import UploadFile
 
-from app.core.errors import AppError, InputError, UnavailableError, sentence
+from app.core.errors import InputError, UnavailableError, sentence
 from app.core.translation import Numeral, foreign, noted, translate, translate_known
 from app.course.content.errata import mark
 from app.labs.launch.base import plan_job, ranks_on
 from app.labs.machines.devices import Devices
 from app.labs.run import new_name
-from app.labs.spec import NODES, RANKS, Lab, Parameter, lab_called
+from app.labs.spec import NODES, RANKS, Lab, lab_called
 from app.server.aside import aside, current_payer
 from app.server.db.lab_runs import enqueue, keep_sent
 from app.server.db.tables import LabRunRow
@@ -58,15 +58,6 @@ class LabParameterField:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BackendChoice:
-    """A link to the form for one backend."""
-
-    href: str
-    text: str
-    is_chosen: bool
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class RunForm:
     """A *lab* as it would run over *backend*, which is empty where there is no choice of one.
 
@@ -75,7 +66,7 @@ class RunForm:
 
     lab: Lab
     backend: str
-    choices: tuple[BackendChoice, ...]
+    choices: tuple[tuple[Hyperlink, bool], ...]  # a form for each backend, and whether it is chosen
     notes: tuple[str, ...]
     fields: tuple[LabParameterField, ...]
 
@@ -99,23 +90,14 @@ def run_form(site: Site, lab: Lab, values: Mapping[str, str]) -> RunForm:
     )
 
 
-def _choices(lab: Lab, form: Lab, devices: Devices, *, on_gpus: bool) -> tuple[BackendChoice, ...]:
+def _choices(lab: Lab, form: Lab, devices: Devices, *, on_gpus: bool) -> tuple[tuple[Hyperlink, bool], ...]:
     most = min(form.ranks[1], devices.usable)
     gpus = gpus_in_words(most)
     if most != form.ranks[0]:
         gpus = translate("Up to {gpus}", gpus=gpus)
-    return tuple(
-        BackendChoice(
-            href=f"{lab_url(lab.name)}?{BACKEND}={backend}", text=text, is_chosen=on_gpus == (backend == "nccl")
-        )
-        for backend, text in (("nccl", translate("{gpus}, over NCCL", gpus=gpus)), ("gloo", translate(_PROCESSORS)))
-    )
-
-
-def _start(parameter: Parameter) -> str:
-    """What a parameter starts with, as its page writes numbers."""
-    text = str(parameter.start)
-    return text if parameter.several or parameter.one_of else Numeral(text)
+    nccl = Hyperlink(f"{lab_url(lab.name)}?{BACKEND}=nccl", translate("{gpus}, over NCCL", gpus=gpus))
+    gloo = Hyperlink(f"{lab_url(lab.name)}?{BACKEND}=gloo", translate(_PROCESSORS))
+    return (nccl, on_gpus), (gloo, not on_gpus)
 
 
 def _fields(
@@ -141,13 +123,11 @@ def _fields(
         )
     for name, one in lab.parameters.items():
         bounds = "" if one.one_of else translate("{least} to {most}", least=one.least, most=one.most)
+        text = str(one.start)
+        first = text if one.several or one.one_of else Numeral(text)  # as the page writes numbers
         several = translate("; several with commas, or a range as in A..B") if one.several else ""
         yield LabParameterField(
-            name=name,
-            says=one.says,
-            value=values.get(name, _start(one)),
-            bounds=f"{bounds}{several}",
-            options=one.one_of,
+            name=name, says=one.says, value=values.get(name, first), bounds=f"{bounds}{several}", options=one.one_of
         )
 
 
@@ -217,17 +197,17 @@ async def start(request: Request, site: Here, visiting: Visiting, name: str) -> 
         nearby.append(row.name)
         await aside(enqueue, site.engine, row, site.labs.most, tuple(nearby))
     except (InputError, UnavailableError) as error:
-        if isinstance(error, UnavailableError):
-            note_trouble(request, error, error.cause)
-        return await aside(_refused, request, site, lab, fields, error)
+        values = {key.removeprefix(_PARAMETER): text for key, text in fields.items()}
+        page = await aside(lab_view, site, lab, values, problem=sentence(str(error)))
+        return _refused(request, lab, page, error)
     site.labs.wake()
     response = Response(status_code=303, headers={"Location": run_url(lab.name, row.name)})
     remember(request, response, learner, site.secret)
     return response
 
 
-def lab_view(site: Site, lab: Lab, values: Mapping[str, str], problem: str = "") -> LabPage:
-    """The page of *lab*, with the *values* in its form and the *problem* with them."""
+def lab_view(site: Site, lab: Lab, values: Mapping[str, str], *, problem: str = "", refused: str = "") -> LabPage:
+    """The page of *lab*, with the *values* in its form and the *problem* with them; why a file was *refused*."""
     form = run_form(site, lab, {} if site.labs.trouble else values)  # then it lists the defaults
     shown = form.lab
     asked = shown.asked_of(shown.starts)
@@ -249,17 +229,15 @@ def lab_view(site: Site, lab: Lab, values: Mapping[str, str], problem: str = "")
         runs=tuple(_run_items(lab, results)),
         recorded=recorded_run(lab, reports) if site.labs.trouble else None,
         limit=f"{FILE_LIMIT // 1024} KiB",
-        refused="",
+        refused=refused,
         sources=tuple(Hyperlink(url, url.split("//", 1)[1]) for url in shown.sources),
-        exercises=tuple(_exercises(site)) if lab.name == BORROWING else (),
+        # Those for which tests of others can be taken.
+        exercises=tuple(
+            Hyperlink(exercise_url(one.id), one.title, foreign(one.language))
+            for one in site.catalog.exercises
+            if lab.name == one.runs_lab == BORROWING
+        ),
     )
-
-
-def _exercises(site: Site) -> Iterator[Hyperlink]:
-    """The exercises of the lab for which tests of others can be taken."""
-    for one in site.catalog.exercises:
-        if one.runs_lab == BORROWING:
-            yield Hyperlink(exercise_url(one.id), one.title, foreign(one.language))
 
 
 def _run_items(lab: Lab, runs: Sequence[RunResult]) -> Iterator[RunItem]:
@@ -334,16 +312,15 @@ def _origin(site: Site, text: str) -> str:
     return text if known and (seed.isdigit() or not seed) else ""
 
 
+def _refused(request: Request, lab: Lab, page: LabPage, error: InputError | UnavailableError) -> Response:
+    """The *page* of the lab, which says what the *error* is, and has everything that was typed."""
+    if isinstance(error, UnavailableError):
+        note_trouble(request, error, error.cause)
+    return render("labs/lab.html", _framed(request, lab), page, 422 if isinstance(error, InputError) else 503)
+
+
 def _framed(request: Request, lab: Lab) -> Frame:
     return frame(request, lab.title, lab.summary, "labs", lab_url(lab.name))
-
-
-def _refused(request: Request, site: Site, lab: Lab, fields: dict[str, str], error: Exception) -> Response:
-    """The page of the lab with the *error*, and with everything that was typed."""
-    values = {key.removeprefix(_PARAMETER): text for key, text in fields.items()}
-    page = lab_view(site, lab, values, sentence(str(error)))
-    status = 422 if isinstance(error, InputError) else 503
-    return render("labs/lab.html", _framed(request, lab), page, status)
 
 
 @router.post("/{name}/board", dependencies=[FromHere])
@@ -360,9 +337,8 @@ async def take_run(request: Request, site: Here, visiting: Visiting, name: str) 
         for row in rows:
             await aside(keep_sent, site.engine, row)
     except (InputError, UnavailableError) as error:
-        if isinstance(error, UnavailableError):
-            note_trouble(request, error, error.cause)
-        return await aside(_not_taken, request, site, lab, error)
+        page = await aside(lab_view, site, lab, {}, refused=sentence(str(error)))
+        return _refused(request, lab, page, error)
     response = Response(status_code=303, headers={"Location": run_url(lab.name, rows[0].name)})
     remember(request, response, learner, site.secret)
     return response
@@ -389,9 +365,3 @@ def _sent_rows(lab: Lab, text: str, learner: str) -> Sequence[LabRunRow]:
             translate("this is a run of {lab}, but this is the page of {name}", lab=reports[0].lab, name=lab.name)
         )
     return [sent_row(report, new_name(report.lab), learner) for report in reports]
-
-
-def _not_taken(request: Request, site: Site, lab: Lab, error: AppError) -> Response:
-    """The page of the lab with the *error* beside the form for a file."""
-    page = replace(lab_view(site, lab, {}), refused=sentence(str(error)))
-    return render("labs/lab.html", _framed(request, lab), page, 422 if isinstance(error, InputError) else 503)

@@ -41,19 +41,12 @@ class LabCard:
     done: bool
 
 
-@dataclass(frozen=True, slots=True)
-class LabList:
-    """All labs, in the order of the chapters that use them."""
-
-    cards: tuple[LabCard, ...]
-
-
 @router.get("")
 async def lab_list(request: Request, site: Here, visiting: Visiting) -> Response:
     """List the labs."""
     cards = await aside(_cards, site, visiting.learner)
     says = translate("Predict a number of distributed training, then measure it with PyTorch.")
-    return render("labs/labs.html", frame(request, translate("Labs"), says, "labs"), LabList(tuple(cards)))
+    return render("labs/labs.html", frame(request, translate("Labs"), says, "labs"), cards)
 
 
 def _cards(site: Site, learner: str) -> Sequence[LabCard]:

@@ -1,7 +1,6 @@
 """/labs/LAB/RUN: one run, in the queue, running or finished; and its cancellation."""
 
 import time
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from fastapi import Request, Response
@@ -45,9 +44,7 @@ from app.site.web.labs.tables import (
     lab_figures,
     lab_table,
     line_in_words,
-    listings,
     more_tables,
-    the_rest,
     underway_view,
     what_matters,
 )
@@ -86,8 +83,6 @@ class RunPage:
     notes: tuple[str, ...]
     compared: GuessTable | None
     machine: tuple[tuple[str, str], ...]
-    rest: tuple[tuple[str, str], ...]
-    listings: tuple[tuple[str, str], ...]
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     tables: tuple[MeasuredTable, ...]
@@ -155,19 +150,22 @@ def _labs_run_page(site: Site, of: Lab, result: RunResult, name: str, learner: s
     measured = report is not None and bool(report.measures)
     header, *rows = lab_table(lab, report) if report and measured and not report.pairs else ((),)
     address = run_url(lab.name, name)
+    given = row.parameters if row else report.given if report else lab.starts
     return RunPage(
         lab=Hyperlink(lab_url(lab.name), lab.title),
         address=address,
         title=f"{lab.title}, {machine_of(report).replace(' ×', _TIMES)}" if report else lab.title,
         kind=translate(KINDS[lab.links]),
         links=translate(LINKS_SAY[lab.links]),
-        measures=measured_in_words(lab, _given(lab, result)),
+        measures=measured_in_words(lab, given),
         question=mark(html(lab.question)),
         explains=mark(html(lab.explains)),
         state=result.state,
-        says=_says(result),
+        says=translate(STATES[result.state]) + (f": {result.cause}." if result.cause else "."),
         cure=translate(CURES[result.state]) if result.state in CURES else "",
-        underway=_underway(lab, result) if result.state is RunState.RUNNING else None,
+        underway=underway_view(read_job(lab, given), report, time.time())
+        if row and result.state is RunState.RUNNING
+        else None,
         ahead=_ahead(site, row),
         waits=result.state in UNFINISHED,
         own=bool(row and learner and row.learner == learner),
@@ -180,8 +178,6 @@ def _labs_run_page(site: Site, of: Lab, result: RunResult, name: str, learner: s
         notes=tuple(map(localized_note, report.notes if report else row.sentences if row else ())),
         compared=guess_beside_run(lab, result),
         machine=tuple(what_matters(report)) if report else (),
-        rest=tuple(the_rest(report)) if report else (),
-        listings=tuple(listings(report)) if report else (),
         header=header,
         rows=tuple(rows),
         tables=tuple(more_tables(report)) if report else (),
@@ -195,30 +191,10 @@ def _labs_run_page(site: Site, of: Lab, result: RunResult, name: str, learner: s
     )
 
 
-def _given(lab: Lab, result: RunResult) -> Mapping[str, str]:
-    """The parameters of a run."""
-    report, row = result.report, result.row
-    return row.parameters if row else report.given if report else lab.starts
-
-
 def _again(lab: Lab, row: LabRunRow) -> str:
     """The address of the form with the parameters of *row*."""
     backend = {BACKEND: row.backend} if known_labs()[lab.name].gpu else {}
     return f"{lab_url(lab.name)}?{query_of({**row.parameters, **backend})}"
-
-
-def _says(result: RunResult) -> str:
-    """The state of a run, in a sentence or two."""
-    cause = result.cause
-    words = translate(STATES[result.state])
-    return f"{words}: {cause}." if cause else f"{words}."
-
-
-def _underway(lab: Lab, result: RunResult) -> UnderwayView | None:
-    """How far a run through the queue is."""
-    if not result.row:
-        return None
-    return underway_view(read_job(lab, result.row.parameters), result.report, time.time())
 
 
 def _guess(lab: Lab, row: LabRunRow | None) -> LabGuess | None:

@@ -9,7 +9,7 @@ from app.core.charts.plot import LabeledPoint, Plot, Series
 from app.core.charts.svg import Figure
 from app.core.errors import capitalize
 from app.core.translation import Numeral, noted, translate
-from app.core.units import BYTE, RATIO, scale_of, show
+from app.core.units import RATIO, scale_of
 from app.labs.machines.machine import Fact
 from app.labs.results.notes import gpu_table, pair_table, pair_title, range_in_words
 from app.labs.results.report import Measure, Report, held_in, ratio_shown, show_measure
@@ -43,6 +43,8 @@ def lab_table(lab: Lab, report: Report) -> Iterator[tuple[str, ...]]:
         *map(translate, report.derivations),
     )
     for one in report.measures:
+        # Where rows compare different numbers, each says which.
+        compared = f" ({held_in(lab, one.name)})" if mixed and one.ratio is not None else ""
         yield (
             *(lab.shown_at(key, one.where.get(key, "")) for key in report.places),
             lab.measures[one.name].says,
@@ -51,7 +53,7 @@ def lab_table(lab: Lab, report: Report) -> Iterator[tuple[str, ...]]:
             show_measure(lab, one.name, one.p90),
             str(one.count),
             "" if one.predicted is None else show_measure(lab, one.name, one.predicted),
-            *([_ratio(lab, one, mixed=mixed)] if over else ()),
+            *([ratio_shown(one.ratio) + compared] if over else ()),
             *(one.derived[key].shown if key in one.derived else "" for key in report.derivations),
         )
 
@@ -64,12 +66,6 @@ def more_tables(report: Report) -> Iterator[MeasuredTable]:
     if report.each_gpu:
         header, *rows = gpu_table(report.each_gpu)
         yield MeasuredTable(translate("The GPU of each rank"), header, tuple(rows))
-
-
-def _ratio(lab: Lab, one: Measure, *, mixed: bool) -> str:
-    """Measured over predicted; where rows compare different numbers, each says which."""
-    which = f" ({held_in(lab, one.name)})" if mixed and one.ratio is not None else ""
-    return ratio_shown(one.ratio) + which
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,37 +201,8 @@ def what_matters(report: Report) -> Iterator[Row]:
         (translate("sharing"), machine.sharing),
         (translate("others on the GPUs"), machine.others),
         (translate("load before the run"), machine.load and Numeral(machine.load)),
+        (translate("Variables that change what is measured"), ", ".join(map(str, machine.variables)) or None),
     )
-
-
-def the_rest(report: Report) -> Iterator[Row]:
-    """What else is known about the machine."""
-    machine = report.machine
-    memory = machine.memory_bytes
-    yield from _known(
-        (translate("processor"), machine.processor),
-        (translate("cores"), machine.cores),
-        (translate("memory"), show(memory, BYTE) if isinstance(memory, int | float) else memory),
-        ("Python", machine.python),
-        (translate("memory of a GPU"), machine.gpu_memory),
-        ("ECC", machine.ecc),
-        ("MIG", machine.mig),
-        (translate("persistence mode"), machine.persistence),
-        (translate("compute mode"), machine.compute_mode),
-        ("PCIe", machine.pcie),
-        (translate("GPUs that reach each other's memory"), machine.peers),
-    )
-
-
-def listings(report: Report) -> Iterator[Row]:
-    """What is known of the machine in lines: variables, UUIDs and the links between GPUs."""
-    machine = report.machine
-    lines = (
-        (translate("Variables that change what is measured"), "\n".join(map(str, machine.variables))),
-        (translate("UUIDs of the GPUs"), "\n".join(map(str, machine.uuids))),
-        (translate("Links between the GPUs, as the vendor's tool prints them"), machine.topology or ""),
-    )
-    yield from ((name, str(text)) for name, text in lines if text)
 
 
 def _known(*rows: tuple[str, Fact | None]) -> Iterator[Row]:

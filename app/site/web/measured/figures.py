@@ -2,21 +2,14 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from app.core.charts.axes import Axis, Color
 from app.core.charts.plot import Plot, Series
-from app.core.errors import InputError
 from app.core.measurements.pieces import Comparison
 from app.core.measurements.published import PublishedMeasurement, published_tests
 from app.core.measurements.reports import CollectiveTest, SizeRow
 from app.core.translation import translate
 from app.core.units import BYTE, BYTE_PER_SECOND, SECOND
-from app.labs.results.report import Report
-from app.site.labs.nccl_tests import SIZE_COLUMNS, SizePair, bus_of, compare_sizes, difference_text, latest_of_test
-from app.site.web.explore.figures import FigureView, figure_view
-from app.site.web.frame.renderer import Hyperlink
-from app.site.web.urls import run_url
 
 _POINTS = 40  # of a curve whose points are drawn
 _BESIDE = 3  # published runs in a figure
@@ -57,26 +50,13 @@ def _bandwidths(
     )
 
 
-def sizes_figure(pairs: Sequence[SizePair]) -> Plot:
-    """The bus bandwidth of a run of the lab and of nccl-tests, by size."""
-    series = (
-        Series(Color.BLUE, translate("lab"), tuple((one.size, bus_of(one.ours)) for one in pairs)),
-        Series(Color.ORANGE, "nccl-tests", tuple((one.size, bus_of(one.theirs)) for one in pairs)),
-    )
-    return Plot(
-        title=translate("Bus bandwidth by size: the lab and nccl-tests"),
-        summary=translate("Bus bandwidth over the size of the array"),
-        x=SIZE,
-        y=Axis(translate("bus bandwidth"), BYTE_PER_SECOND, log=True),
-        series=series,
-    )
-
-
 def _times(test: CollectiveTest) -> Plot:
     rows = thin_rows(test.rows)
     series = [Series(Color.BLUE, translate("measured"), tuple((row.size, row.time) for row in rows))]
     for color, piece in zip((Color.ORANGE, Color.GREEN, Color.PURPLE), test.pieces, strict=False):
-        sizes = _between(piece.first, piece.last)
+        # A power of two apart: a line is bent on log axes.
+        count = max(1, min(_POINTS - 1, round(math.log2(piece.last / piece.first))))
+        sizes = [*(piece.first * (piece.last / piece.first) ** (n / count) for n in range(count)), piece.last]
         name = translate("line {series}", series=len(series)) if len(test.pieces) > 1 else translate("line")
         series.append(Series(color, name, tuple((size, piece.time(size)) for size in sizes)))
     return Plot(
@@ -86,12 +66,6 @@ def _times(test: CollectiveTest) -> Plot:
         y=Axis(translate("time"), SECOND, log=True),
         series=tuple(series),
     )
-
-
-def _between(first: float, last: float) -> list[float]:
-    """Sizes from *first* to *last*, a power of two apart: a line is bent on log axes."""
-    count = max(1, min(_POINTS - 1, round(math.log2(last / first))))
-    return [first * (last / first) ** (step / count) for step in range(count)] + [last]
 
 
 def thin_rows(rows: Sequence[SizeRow]) -> list[SizeRow]:
@@ -131,30 +105,3 @@ def neighbors(test: CollectiveTest, name: str = "") -> list[PublishedMeasurement
 def family(hardware: str) -> str:
     """The name of the GPU in *hardware*; empty if it names none that is known."""
     return next((family for family in FAMILIES if family in hardware), "")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SizesView:
-    """A run of the lab beside the test, size by size."""
-
-    run: Hyperlink
-    says: str
-    figure: FigureView
-    rows: tuple[tuple[str, ...], ...]
-
-
-def view_beside_run(test: CollectiveTest, runs: Sequence[Report]) -> SizesView | None:
-    """*test* beside the first of *runs* that did the same on the same GPUs; None without one."""
-    run = latest_of_test(test, runs)
-    if run is None:
-        return None
-    try:
-        pairs = compare_sizes(run, test)
-    except InputError:  # they have no size in common
-        return None
-    return SizesView(
-        run=Hyperlink(run_url(run.lab, run.id), run.id),
-        says=difference_text(pairs),
-        figure=figure_view(sizes_figure(pairs), "", 0),
-        rows=(tuple(map(translate, SIZE_COLUMNS)), *(one.cells() for one in pairs)),
-    )

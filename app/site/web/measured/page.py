@@ -20,7 +20,7 @@ from starlette.types import Message
 
 from app.core.charts.axes import Axis, Color
 from app.core.charts.plot import Plot, Series
-from app.core.errors import AppError, InputError, NotFoundError, nearest, sentence
+from app.core.errors import InputError, NotFoundError, nearest, sentence
 from app.core.formulas.configurations import CONFIGURATION_LIMIT, is_configuration
 from app.core.formulas.presets import Cluster
 from app.core.measurements.file_reader import Report
@@ -41,20 +41,18 @@ from app.core.translation import language, localize, noted, translate
 from app.core.units import BYTE_PER_SECOND, in_english, show
 from app.course.explorers.placements import model_value
 from app.course.explorers.states import ConfiguredState
-from app.labs.results.analysis import shipped_runs
 from app.server.aside import aside, current_payer, lift_ceiling
 from app.server.aside.jobs import BoundedJobs
 from app.server.aside.measured_files import measured_apart
 from app.server.db.measurements import is_measurement_name
 from app.server.network.routes import Router
 from app.site import Here, Site
-from app.site.labs.match import own_runs
 from app.site.web.explore.explorer_page import render_run
 from app.site.web.explore.figures import BOTH, drawn_on, figure_file
 from app.site.web.explore.layouts import read_pasted
 from app.site.web.frame.renderer import Hyperlink, frame, render
 from app.site.web.frame.visitor import FromHere, Visiting, spend
-from app.site.web.measured.figures import FAMILIES, SIZE, bandwidth_points, family, figures_of_test, neighbors
+from app.site.web.measured.figures import SIZE, bandwidth_points, family, figures_of_test, neighbors
 from app.site.web.measured.saved_measurement import SaveOffer, save_offer, saved_links, saved_page
 from app.site.web.measured.trace_view import TraceView, predicted_tolls, trace_view
 from app.site.web.measured.views import (
@@ -163,7 +161,8 @@ async def _received(request: Request, folder: Path) -> tuple[list[Path], dict[st
                 if value.filename or value.size:
                     paths.append(await _spooled(value, folder / str(len(paths))))
             elif name == "text" and value.strip():
-                paths.append(await aside(_written, folder / str(len(paths)), _PASTED, value))
+                paths.append(_path(folder / str(len(paths)), _PASTED))
+                await aside(paths[-1].write_text, value, encoding="utf-8", errors="replace")
             elif name != "text":
                 fields[name] = _typed(value[:200])
     return paths, fields
@@ -196,12 +195,6 @@ async def _spooled(file: UploadFile, folder: Path) -> Path:
     return path
 
 
-def _written(folder: Path, name: str, text: str) -> Path:
-    path = _path(folder, name)
-    path.write_text(text, encoding="utf-8", errors="replace")
-    return path
-
-
 def _path(folder: Path, name: str) -> Path:
     """A path in *folder*, which is made, for a file that the visitor calls *name*."""
     folder.mkdir()
@@ -211,15 +204,6 @@ def _path(folder: Path, name: str) -> Path:
 TRACES = f"{ADDRESS}/traces"
 _BY_NAME = {sample.name: sample for sample in SAMPLES}
 router = Router(prefix=ADDRESS)
-
-
-@dataclass(frozen=True, slots=True)
-class TraceSamplePage:
-    """A published trace, and the layout that it is put beside."""
-
-    sample: TraceSample
-    view: TraceView
-    given: Mapping[str, str]
 
 
 @router.get("/traces/{name}")
@@ -233,8 +217,8 @@ async def show_published_trace(request: Request, name: str) -> Response:
     beside = await aside(predicted_tolls, request.query_params)
     report = await aside(_report_of, sample)
     view = await aside(trace_view, report, sample.title, beside)
-    page = TraceSamplePage(sample, view, beside.given if beside else dict.fromkeys(RECORDS, ""))
-    return render("measured/published_trace.html", frame(request, sample.title), page)
+    given = beside.given if beside else dict.fromkeys(RECORDS, "")
+    return render("measured/published_trace.html", frame(request, sample.title), sample, view=view, given=given)
 
 
 @lru_cache(maxsize=len(SAMPLES))
@@ -260,7 +244,7 @@ class PublishedTestRow:
     doubtful: bool
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class PublishedGroup:
     """The published tests of a collective, and a figure of the best one on each GPU."""
 
@@ -271,55 +255,34 @@ class PublishedGroup:
 
 
 @cache
-def published_hardware() -> tuple[str, ...]:
-    """The GPUs of the published tests, the newest first."""
-    found = {family(one.hardware) for one in published_tests().values()}
-    return tuple(name for name in FAMILIES if name in found)
-
-
-def published_groups(hardware: str = "") -> tuple[PublishedGroup, ...]:
-    """The published tests by collective, or those on *hardware*; the fastest come first."""
-    return _listed(language(), hardware if hardware in published_hardware() else "")
-
-
-@cache
-def _listed(spoken: str, hardware: str) -> tuple[PublishedGroup, ...]:
-    return tuple(_groups(hardware))
-
-
-def _groups(hardware: str) -> Iterator[PublishedGroup]:
+def published_groups(spoken: str) -> tuple[PublishedGroup, ...]:
+    """The published tests by collective, in the language *spoken*; the fastest come first."""
+    groups = []
     for collective, title in NAMES.items():
         found = [
             (one, one.report)
             for one in published_tests().values()
-            if isinstance(one.report, CollectiveTest)
-            and one.report.collective == collective
-            and hardware in {"", family(one.hardware)}
+            if isinstance(one.report, CollectiveTest) and one.report.collective == collective
         ]
         found.sort(key=lambda pair: -_best(pair[1]))
         if found:
-            figure = _figure(title, found, hardware)
-            yield PublishedGroup(
-                title=title,
-                figure_title=figure.title,
-                figure=drawn_on(BOTH, figure),
-                rows=tuple(_test_list_row(one, test) for one, test in found),
-            )
+            figure = _figure(title, found)
+            rows = tuple(_test_list_row(one, test) for one, test in found)
+            groups.append(PublishedGroup(title, figure.title, drawn_on(BOTH, figure), rows))
+    return tuple(groups)
 
 
-def _figure(title: str, found: Found, hardware: str) -> Plot:
-    """The bus bandwidth by size, of the fastest on each GPU; on one GPU, of the fastest."""
+def _figure(title: str, found: Found) -> Plot:
+    """The bus bandwidth by size, of the fastest on each GPU."""
     fastest: dict[str, Series] = {}
     for one, test in found:
-        gpu = one.name if hardware else family(one.hardware)
+        gpu = family(one.hardware)
         if gpu in fastest or len(test.rows) < _FEWEST or len(fastest) == len(_COLORS):
             continue
         color = _COLORS[len(fastest)]
         fastest[gpu] = Series(color, one.name, bandwidth_points(test))
     return Plot(
-        title=translate("{title}: the fastest on {hardware}", title=title, hardware=hardware)
-        if hardware
-        else translate("{title}: the fastest on each GPU", title=title),
+        title=translate("{title}: the fastest on each GPU", title=title),
         summary=translate("Bus bandwidth over the size of the array"),
         x=SIZE,
         y=Axis(translate("bus bandwidth"), BYTE_PER_SECOND, log=True),
@@ -358,8 +321,6 @@ class MeasuredPage:
     traces: tuple[SaveOffer, ...] = ()
     problem: str = ""
     fields: dict[str, str]
-    hardware: str = ""
-    known: tuple[str, ...] = ()
     limit: str = f"{PACKED_LIMIT >> 20} MiB"
     groups: tuple[PublishedGroup, ...] = ()
     logs: tuple[tuple[Hyperlink, str], ...] = ()
@@ -367,20 +328,11 @@ class MeasuredPage:
     saved: tuple[tuple[Hyperlink, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PublishedPage:
-    """A published measurement."""
-
-    one: PublishedMeasurement
-    view: ReportView
-    text: str
-
-
 @router.get("")
-async def show_measured(request: Request, site: Here, visiting: Visiting, hardware: str = "") -> Response:
+async def show_measured(request: Request, site: Here, visiting: Visiting) -> Response:
     """The form, and the lists of saved and of published measurements."""
     saved = await aside(saved_links, site, visiting.learner) if visiting.learner else ()
-    return await aside(_measured_page, request, MeasuredPage(fields={}, saved=saved, hardware=hardware))
+    return await aside(_measured_page, request, MeasuredPage(fields={}, saved=saved))
 
 
 @router.post("", dependencies=[FromHere])
@@ -398,7 +350,7 @@ async def compare_files(request: Request, site: Here) -> Response:
         cluster = await aside(_cluster, sent.fields)
         views = [await aside(_offered, site, one, sent.fields, cluster) for one in sent.reports]
     except InputError as error:
-        return await aside(_measured_page, request, MeasuredPage(fields={}, problem=_says(error)), 422)
+        return await aside(_measured_page, request, MeasuredPage(fields={}, problem=sentence(str(error))), 422)
     found = MeasuredPage(
         reports=tuple(one for one in views if isinstance(one.view, ReportView)),
         traces=tuple(one for one in views if isinstance(one.view, TraceView)),
@@ -453,8 +405,7 @@ def _state_of_report(report: Report) -> Mapping[str, str]:
 
 
 def _offered(site: Site, report: Report, fields: dict[str, str], cluster: Cluster | None) -> SaveOffer:
-    runs = [*own_runs(site.settings.runs), *shipped_runs()]
-    return save_offer(site, report, report_view(report, fields, cluster, runs), fields)
+    return save_offer(site, report, report_view(report, fields, cluster), fields)
 
 
 def _said(reports: Sequence[Report]) -> dict[str, str]:
@@ -472,16 +423,11 @@ def _cluster(fields: dict[str, str]) -> Cluster | None:
         raise InputError(localize(str(error))) from error
 
 
-def _says(error: AppError) -> str:
-    return sentence(str(error))
-
-
 def _measured_page(request: Request, page: MeasuredPage, status: int = 200) -> Response:
     page = replace(
         page,
         fields={name: page.fields.get(name, "") for name in RECORDS},
-        groups=published_groups(page.hardware),
-        known=published_hardware(),
+        groups=published_groups(language()),
         logs=tuple((Hyperlink(f"{ADDRESS}/{one.name}", one.name), one.hardware) for one in published_logs().values()),
     )
     return render("measured/measured.html", frame(request, translate(_TITLE), translate(_LEAD), "labs"), page, status)
@@ -505,9 +451,8 @@ def _published(request: Request, name: str) -> Response:
             view = view_of_log(one.report, {})
         case _:
             raise NotFoundError(translate("{name} has nothing to show", name=name))
-    page = PublishedPage(one=one, view=view, text=text_of(name))
     around = frame(request, f"{view.title}: {name}", f"{view.title}, {one.hardware}", "labs")
-    return render("measured/published.html", around, page)
+    return render("measured/published.html", around, one, view=view, text=text_of(name))
 
 
 def _file(name: str, number: int, form: str) -> Response:

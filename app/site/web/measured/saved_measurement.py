@@ -50,18 +50,6 @@ class SaveOffer:
     seal: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SavedPage:
-    """A measurement that was saved; *own*: the visitor is who saved it."""
-
-    title: str
-    at: str
-    address: str
-    own: bool
-    report: ReportView | None
-    trace: TraceView | None
-
-
 def save_offer(site: Site, report: Report, view: ReportView | TraceView, fields: Mapping[str, str]) -> SaveOffer:
     """The *report* with what it takes to save it: nothing is stored on the server before."""
     if isinstance(report, UnreadFile):
@@ -137,16 +125,10 @@ def saved_page(request: Request, site: Site, visiting: Visitor, name: str) -> Re
     if row is None:
         raise NotFoundError(translate("no measurement is saved at this address; its owner may have deleted it"))
     view = view_of_row(row)
-    page = SavedPage(
-        title=row.title,
-        at=_day(row),
-        address=f"{ADDRESS}/{name}",
-        own=bool(visiting.learner) and visiting.learner == row.learner,
-        report=view if isinstance(view, ReportView) else None,
-        trace=view if isinstance(view, TraceView) else None,
-    )
+    has_trace = isinstance(view, TraceView)
+    own = bool(visiting.learner) and visiting.learner == row.learner
     around = frame(request, row.title, translate("A measurement that was saved"), "labs")
-    response = render("measured/saved.html", around, page)
+    response = render("measured/saved.html", around, row, at=_day(row), own=own, view=view, has_trace=has_trace)
     response.headers["X-Robots-Tag"] = "noindex"
     return response
 

@@ -111,9 +111,18 @@ def trace_view(report: TraceReport, title: str, beside: PredictedTolls | None) -
         caption=bars.title,
         svg=drawn_on(BOTH, bars),
         tolls=tuple(_toll_rows(measured, foreseen)),
-        levers=tuple((_spoken_lever(one), _saved(report, one)) for one in levers(report)),
+        levers=tuple(
+            (
+                replace(one, toll=localize(one.toll), says=localize(one.says), formula=localize(one.formula)),
+                _saved(report, one),
+            )
+            for one in levers(report)
+        ),
         collectives=tuple(_collectives(report)),
-        kernels=tuple(_kernels(report)),
+        kernels=tuple(
+            (one.name, translate(_DOES[one.sort]), f"{one.count:,}", show(one.time, SECOND, 3))
+            for one in report.kernels[:_KERNELS]
+        ),
         doubts=tuple(map(sentence, report.doubts)),
         problem=beside.problem if beside else "",
     )
@@ -202,11 +211,6 @@ def _facts(report: TraceReport) -> Iterator[tuple[str, str]]:
         )
 
 
-def _spoken_lever(lever: Lever) -> Lever:
-    """*lever* in the current language."""
-    return replace(lever, toll=localize(lever.toll), says=localize(lever.says), formula=localize(lever.formula))
-
-
 def _saved(report: TraceReport, lever: Lever) -> str:
     share = percent_text(lever.saves / report.tolls.wall)
     return f"{show(lever.saves / max(report.steps, 1), SECOND, 3)} ({share})"
@@ -216,15 +220,10 @@ def _collectives(report: TraceReport) -> Iterator[tuple[str, ...]]:
     for one in report.collectives:
         size = show_size(one.size) if one.size else translate("unknown")
         time = show(one.time, SECOND, 3)
-        bandwidth = _bandwidth(one, report.ranks)
+        bandwidth = translate("unknown") if one.bandwidth is None else show(one.bandwidth, BYTE_PER_SECOND, 3)
+        if one.bandwidth is not None and report.ranks == 1:
+            bandwidth = translate("at least {reached}", reached=bandwidth)
         yield (one.kind, f"{one.count:,}", size, time, bandwidth, _of_the_wire(one, report))
-
-
-def _bandwidth(one: KindOfCollective, ranks: int) -> str:
-    if one.bandwidth is None:
-        return translate("unknown")
-    reached = show(one.bandwidth, BYTE_PER_SECOND, 3)
-    return translate("at least {reached}", reached=reached) if ranks == 1 else reached
 
 
 def _of_the_wire(one: KindOfCollective, report: TraceReport) -> str:
@@ -237,9 +236,3 @@ def _of_the_wire(one: KindOfCollective, report: TraceReport) -> str:
     if one.bandwidth > wire:
         says = translate("{share}: most stays in a node, or a switch sums", share=says)
     return translate("at least {reached}", reached=says) if report.ranks == 1 else says
-
-
-def _kernels(report: TraceReport) -> Iterator[tuple[str, ...]]:
-    for one in report.kernels[:_KERNELS]:
-        time = show(one.time, SECOND, 3)
-        yield (one.name, translate(_DOES[one.sort]), f"{one.count:,}", time)

@@ -13,22 +13,14 @@ from app.core.measurements.logs.layout import RECORDS, guesses_of, predicted_ste
 from app.core.measurements.memory_shortage import ShortageExplanation, explain_shortage, names_of
 from app.core.measurements.pieces import ABOVE_THE_WIRE, Comparison, compare_test, median_error
 from app.core.measurements.published import PublishedMeasurement
-from app.core.measurements.reports import (
-    AlphaBetaPiece,
-    CollectiveTest,
-    MemoryShortage,
-    SizeRow,
-    TrainingLog,
-    UnreadFile,
-)
+from app.core.measurements.reports import CollectiveTest, MemoryShortage, TrainingLog, UnreadFile
 from app.core.measurements.trace.report import TraceReport
 from app.core.translation import Numeral, localize, noted, plural, translate, translate_known
 from app.core.units import BYTE_PER_SECOND, FLOP_PER_SECOND, RATIO, SECOND, Bytes, show, show_size
 from app.course.explorers.states import state_of_records
-from app.labs.results.report import Report as LabReport
 from app.site.web.explore.figures import FigureView, figure_view
 from app.site.web.frame.renderer import Hyperlink
-from app.site.web.measured.figures import SizesView, family, figures_of_test, neighbors, view_beside_run
+from app.site.web.measured.figures import family, figures_of_test, neighbors
 from app.site.web.measured.trace_view import TraceView, predicted_tolls, trace_view
 from app.site.web.urls import erratum_url, explorer_url, formula_url
 
@@ -105,15 +97,18 @@ def memory_view(found: MemoryShortage, fields: Mapping[str, str]) -> MemoryView:
         return MemoryView(doubts=doubts, problem=sentence(localize(str(error))))
     except ArithmeticError:
         return MemoryView(doubts=doubts, problem=translate("A number of the model or the layout is too large."))
+    tensors = tuple(
+        (localize(one.name), localize(one.arithmetic), localize(one.match), localize(names_of(one)))
+        for one in told.candidates
+    )
+    cures = tuple((localize(one.says), localize(one.of), _size(one.saves)) for one in told.cures)
     view = MemoryView(
         headline=localize(told.headline),
         says=localize(told.says),
         doubts=doubts,
         account=_with_header(_ACCOUNT, tuple((localize(name), _size(size)) for name, size in told.account)),
-        tensors=_with_header(_TENSORS, tuple(_tensor_cells(told))),
-        cures=_with_header(
-            _CURES, tuple((localize(one.says), localize(one.of), _size(one.saves)) for one in told.cures)
-        ),
+        tensors=_with_header(_TENSORS, tensors),
+        cures=_with_header(_CURES, cures),
         notes=tuple(map(localize, told.notes)),
     )
     if found.tokens:
@@ -125,20 +120,16 @@ def _with_header(header: tuple[str, ...], rows: tuple[tuple[str, ...], ...]) -> 
     return (tuple(map(translate, header)), *rows) if rows else ()
 
 
-def _tensor_cells(told: ShortageExplanation) -> list[tuple[str, ...]]:
-    return [
-        (localize(one.name), localize(one.arithmetic), localize(one.match), localize(names_of(one)))
-        for one in told.candidates
-    ]
-
-
 def _size(value: Bytes) -> str:
     return show_size(round(value), 4)
 
 
 def _with_way_to_fit(view: MemoryView, found: MemoryShortage, told: ShortageExplanation) -> MemoryView:
     """*view* with the address of the layout explorer, in the state that is known of the run."""
-    link, layout = translate("Will my run fit?"), told.layout or _usual_layout(found)
+    link, stage = translate("Will my run fit?"), 3 if found.zero_stage is None else found.zero_stage
+    # By default, data parallelism over the ranks that were named, sharded as the traceback says, else over all.
+    usual = Layout.of({"data": found.ranks, "zero_stage": stage if found.ranks > 1 else 1})
+    layout = told.layout or usual
     if told.model is None:
         missing = translate("Name the model under “What it ran on”, and compare again, to have it filled in.")
         return replace(view, onward=Hyperlink(explorer_url("fit", {}), link), assumed=missing)
@@ -153,12 +144,6 @@ def _with_way_to_fit(view: MemoryView, found: MemoryShortage, told: ShortageExpl
         **values,
     )
     return replace(view, onward=Hyperlink(explorer_url("fit", there.state), link), assumed=text)
-
-
-def _usual_layout(found: MemoryShortage) -> Layout:
-    """Data parallelism over the ranks that were named, sharded as the traceback says, else over all."""
-    stage = 3 if found.zero_stage is None else found.zero_stage
-    return Layout.of({"data": found.ranks, "zero_stage": stage if found.ranks > 1 else 1})
 
 
 def _machine(gpu: Gpu, gpus: int) -> Cluster:
@@ -205,24 +190,17 @@ class ReportView:
     pieces: tuple[tuple[str, ...], ...] = ()
     rows: tuple[tuple[str, ...], ...] = ()
     beside: tuple[tuple[Hyperlink, str], ...] = ()
-    lab_run: SizesView | None = None
     prediction: StepComparison | None = None
     onward: Hyperlink | None = None  # to what it should be
     memory: MemoryView | None = None
     problem: str = ""
 
 
-def report_view(
-    report: Report, fields: dict[str, str], cluster: Cluster | None, runs: Sequence[LabReport] = ()
-) -> ReportView | TraceView:
-    """The view of a report of a visitor, who may have named a cluster and a layout.
-
-    A test is put beside the first of *runs* that did the same on the same GPUs.
-    """
+def report_view(report: Report, fields: dict[str, str], cluster: Cluster | None) -> ReportView | TraceView:
+    """The view of a report of a visitor, who may have named a cluster and a layout."""
     match report:
         case CollectiveTest():
-            view = view_of_test(report, cluster)
-            return replace(view, lab_run=view_beside_run(report, runs))
+            return view_of_test(report, cluster)
         case TrainingLog():
             return view_of_log(report, fields)
         case MemoryShortage():
@@ -239,32 +217,49 @@ def view_of_test(test: CollectiveTest, cluster: Cluster | None, name: str = "") 
     base = f"{ADDRESS}/{name}" if name else ADDRESS
     figures = figures_of_test(test, comparison, beside)
     headline, says, good = _outcome(test, comparison, beside, name)
+    title = translate_known(NAMES.get(test.collective or "", _A_COLLECTIVE))
+    if test.ranks:
+        title = plural(
+            "{name} on {ranks:,} rank", "{name} on {ranks:,} ranks", test.ranks, name=title, ranks=test.ranks
+        )
+    pieces = [
+        (
+            translate("{low} to {high}", low=show_size(piece.first), high=show_size(piece.last)),
+            show(piece.alpha, SECOND, 3),
+            _speed(piece.bandwidth),
+        )
+        for piece in test.pieces
+    ]
+    rows = [
+        (show_size(row.size), show(row.time, SECOND, 4), _speed(row.algbw), _speed(row.busbw))
+        for row in test.rows[:: -(-len(test.rows) // _MOST_ROWS) or 1]
+    ]
     return ReportView(
-        title=_title(test),
+        title=title,
         hardware=test.hardware,
         facts=_facts(test, comparison),
         tone="success" if good else "notice",
         headline=headline,
         says=says,
-        erratum=_erratum(comparison),
+        erratum=Hyperlink(erratum_url(ABOVE_THE_WIRE), ABOVE_THE_WIRE) if comparison and comparison.above else None,
         doubts=tuple(map(sentence, test.doubts)),
         figures=tuple(figure_view(figure, base, n) for n, figure in enumerate(figures)),
         downloads=bool(name),
-        pieces=(_told(_PIECES), *map(_piece_cells, test.pieces)),
-        rows=(_told(_TABLE), *map(_cells, _some(test.rows))),
-        beside=tuple((Hyperlink(f"{ADDRESS}/{one.name}", one.name), _summary(one)) for one in beside),
+        pieces=(tuple(map(translate, _PIECES)), *pieces),
+        rows=(tuple(map(translate, _TABLE)), *rows),
+        beside=tuple(
+            (
+                Hyperlink(f"{ADDRESS}/{one.name}", one.name),
+                translate(
+                    "{hardware}: up to {speed}",
+                    hardware=one.hardware,
+                    speed=_speed(max(row.busbw for row in one.report.rows)),
+                ),
+            )
+            for one in beside
+            if isinstance(one.report, CollectiveTest)
+        ),
     )
-
-
-def _title(test: CollectiveTest) -> str:
-    name = translate_known(NAMES.get(test.collective or "", _A_COLLECTIVE))
-    if not test.ranks:
-        return name
-    return plural("{name} on {ranks:,} rank", "{name} on {ranks:,} ranks", test.ranks, name=name, ranks=test.ranks)
-
-
-def _told(names: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(map(translate, names))
 
 
 def _outcome(
@@ -286,13 +281,6 @@ def _outcome(
         return reached, share, True
     why = translate(" More than the wire: {why}", why=comparison.above)
     return reached, share + why, test.collective in _REDUCING
-
-
-def _erratum(comparison: Comparison | None) -> Hyperlink | None:
-    """The erratum about a bus bandwidth above that of the link, if this is one."""
-    if comparison is None or not comparison.above:
-        return None
-    return Hyperlink(erratum_url(ABOVE_THE_WIRE), ABOVE_THE_WIRE)
 
 
 def _among(test: CollectiveTest, beside: Sequence[PublishedMeasurement]) -> str:
@@ -333,29 +321,8 @@ def _facts(test: CollectiveTest, comparison: Comparison | None) -> tuple[tuple[s
     return tuple(facts)
 
 
-def _piece_cells(piece: AlphaBetaPiece) -> tuple[str, ...]:
-    sizes = translate("{low} to {high}", low=show_size(piece.first), high=show_size(piece.last))
-    return (sizes, show(piece.alpha, SECOND, 3), _speed(piece.bandwidth))
-
-
-def _some(rows: Sequence[SizeRow]) -> Sequence[SizeRow]:
-    stride = -(-len(rows) // _MOST_ROWS)
-    return rows[:: stride or 1]
-
-
-def _cells(row: SizeRow) -> tuple[str, ...]:
-    return (show_size(row.size), show(row.time, SECOND, 4), _speed(row.algbw), _speed(row.busbw))
-
-
 def _speed(value: float) -> str:
     return show(value, BYTE_PER_SECOND, 3)
-
-
-def _summary(one: PublishedMeasurement) -> str:
-    if not isinstance(one.report, CollectiveTest) or not one.report.rows:
-        return one.hardware
-    best = max(row.busbw for row in one.report.rows)
-    return translate("{hardware}: up to {speed}", hardware=one.hardware, speed=_speed(best))
 
 
 def view_of_log(log: TrainingLog, fields: dict[str, str]) -> ReportView:
@@ -370,9 +337,11 @@ def view_of_log(log: TrainingLog, fields: dict[str, str]) -> ReportView:
     if log.mfu is not None:
         facts.append((translate("MFU, dense peak"), Numeral(f"{100 * log.mfu:.1f} %")))
     prediction = predict_log(log, fields)
+    missing = ", ".join(log.missing)
+    asks = translate(_NAME_THE_MODEL, printed=log.printed, missing=missing) if missing else translate(_NAME_IT_ALL)
     return ReportView(
         headline=_reached(log),
-        says="" if prediction else _what_to_name(log),
+        says="" if prediction else asks,
         title=translate("Training log of {family}", family=family_title(log.family)),
         facts=tuple(facts),
         doubts=tuple(map(sentence, log.doubts)),
@@ -427,10 +396,3 @@ _NAME_THE_MODEL = noted(
     " Name the model under “What it ran on” to see a prediction: the log prints “{printed}”, and a"
     " prediction also takes {missing}."
 )
-
-
-def _what_to_name(log: TrainingLog) -> str:
-    """What a prediction takes besides the log."""
-    if not log.missing:
-        return translate(_NAME_IT_ALL)
-    return translate(_NAME_THE_MODEL, printed=log.printed, missing=", ".join(log.missing))

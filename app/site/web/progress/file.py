@@ -3,6 +3,7 @@
 import hashlib
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import TypeVar
@@ -92,9 +93,9 @@ _Row = TypeVar("_Row", Attempt, Reveal, Prediction, DailyGuess, AssessedAnswer, 
 class FileError(InputError):
     """A file cannot be imported; one sentence for each *problem*."""
 
-    def __init__(self, problems: Sequence[str]) -> None:
+    def __init__(self, *problems: str) -> None:
         super().__init__(problems[0])
-        self.problems = tuple(problems)
+        self.problems = problems
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,29 +119,24 @@ def read_file(content: bytes, learner: str) -> ReadFile:
     """
     found = _object(content)
     _refuse_version(found)
-    lists = {name: _list(found, name, most) for name, most in _LISTS.items()}
+    given = {name: _list(found, name, most) for name, most in _LISTS.items()}
     if not any(name in found for name in _LISTS):
-        raise FileError(
-            [
-                translate(
-                    "this is JSON without {lists}: {expected}", lists=", ".join(_LISTS), expected=translate(_EXPECTED)
-                )
-            ]
-        )
+        form = noted("this is JSON without {lists}: {expected}")
+        raise FileError(translate(form, lists=", ".join(_LISTS), expected=translate(_EXPECTED)))
     problems: list[str] = []
     rows = PersonalRows(
-        attempts=_rows(Attempt, "attempts", lists["attempts"], learner, problems),
-        reveals=_rows(Reveal, "reveals", lists["reveals"], learner, problems),
-        predictions=_rows(Prediction, "predictions", lists["predictions"], learner, problems),
-        guesses=_rows(DailyGuess, "guesses", lists["guesses"], learner, problems),
-        runs=tuple(_runs(lists["runs"], learner)),
-        measurements=tuple(_measurements(lists["measurements"], learner)),
-        assessed=_rows(AssessedAnswer, "assessed", lists["assessed"], learner, problems),
-        known_chapters=_rows(KnownChapter, "known_chapters", lists["known_chapters"], learner, problems),
+        attempts=_rows(Attempt, "attempts", given["attempts"], learner, problems),
+        reveals=_rows(Reveal, "reveals", given["reveals"], learner, problems),
+        predictions=_rows(Prediction, "predictions", given["predictions"], learner, problems),
+        guesses=_rows(DailyGuess, "guesses", given["guesses"], learner, problems),
+        runs=tuple(_runs(given["runs"], learner)),
+        measurements=tuple(_measurements(given["measurements"], learner)),
+        assessed=_rows(AssessedAnswer, "assessed", given["assessed"], learner, problems),
+        known_chapters=_rows(KnownChapter, "known_chapters", given["known_chapters"], learner, problems),
     )
     if problems:
-        raise FileError(problems)
-    asked = len(lists["runs"]) + len(lists["measurements"])
+        raise FileError(*problems)
+    asked = len(given["runs"]) + len(given["measurements"])
     return ReadFile(rows, asked - len(rows.runs) - len(rows.measurements))
 
 
@@ -151,25 +147,19 @@ def without_runs(rows: PersonalRows, names: Collection[str]) -> PersonalRows:
 
 def _object(content: bytes) -> Mapping[str, object]:
     if not content.strip():
-        raise FileError([translate("no file was chosen, or it is empty: {expected}", expected=translate(_EXPECTED))])
+        raise FileError(translate("no file was chosen, or it is empty: {expected}", expected=translate(_EXPECTED)))
     if len(content) > FILE_LIMIT:
-        raise FileError([translate("this file is larger than {limit} MiB, the limit", limit=FILE_LIMIT >> 20)])
+        raise FileError(translate("this file is larger than {limit} MiB, the limit", limit=FILE_LIMIT >> 20))
     try:
         found = from_json(content, allow_inf_nan=False, cache_strings="none")
     except ValueError as error:
-        raise FileError(
-            [translate("this is not JSON ({error}): {expected}", error=str(error)[:100], expected=translate(_EXPECTED))]
-        ) from None
-    if not isinstance(found, dict):
-        raise FileError(
-            [
-                translate(
-                    "this is JSON, but not an object with {lists}: {expected}",
-                    lists=", ".join(_LISTS),
-                    expected=translate(_EXPECTED),
-                )
-            ]
+        says = translate(
+            "this is not JSON ({error}): {expected}", error=str(error)[:100], expected=translate(_EXPECTED)
         )
+        raise FileError(says) from None
+    if not isinstance(found, dict):
+        form = noted("this is JSON, but not an object with {lists}: {expected}")
+        raise FileError(translate(form, lists=", ".join(_LISTS), expected=translate(_EXPECTED)))
     return found
 
 
@@ -177,16 +167,8 @@ def _refuse_version(found: Mapping[str, object]) -> None:
     """Refuse what another program or a newer version wrote; the first exports do not say."""
     form, version = found.get("format", FORMAT), found.get("version", VERSION)
     if form != FORMAT:
-        raise FileError(
-            [
-                translate(
-                    "format is {given}, not {form!r}: {expected}",
-                    given=quote_json(form),
-                    form=FORMAT,
-                    expected=translate(_EXPECTED),
-                )
-            ]
-        )
+        says = noted("format is {given}, not {form!r}: {expected}")
+        raise FileError(translate(says, given=quote_json(form), form=FORMAT, expected=translate(_EXPECTED)))
     if version != VERSION:
         says = translate(
             "version is {given}, and this server reads version {version}: import it into a server "
@@ -194,17 +176,16 @@ def _refuse_version(found: Mapping[str, object]) -> None:
             given=quote_json(version),
             version=VERSION,
         )
-        raise FileError([says])
+        raise FileError(says)
 
 
 def _list(found: Mapping[str, object], name: str, most: int) -> list[object]:
     rows = found.get(name, [])
     if not isinstance(rows, list):
-        raise FileError([translate("{name} is {given}, not a list", name=name, given=quote_json(rows))])
+        raise FileError(translate("{name} is {given}, not a list", name=name, given=quote_json(rows)))
     if len(rows) > most:
-        raise FileError(
-            [translate("{name} has {rows:,} rows: at most {most:,} are read", name=name, rows=len(rows), most=most)]
-        )
+        form = noted("{name} has {rows:,} rows: at most {most:,} are read")
+        raise FileError(translate(form, name=name, rows=len(rows), most=most))
     return rows
 
 
@@ -243,16 +224,10 @@ def _runs(rows: Sequence[object], learner: str) -> Iterator[LabRunRow]:
     """The finished runs, as if they were sent in; others cannot be compared with anything."""
     for row in rows:
         text = row.get("report") if isinstance(row, dict) else None
-        if isinstance(text, str) and (made := _run(text, learner)):
-            yield made
-
-
-def _run(text: str, learner: str) -> LabRunRow | None:
-    try:
-        report = read_sent(text)
-    except InputError:
-        return None
-    return sent_row(report, imported_run_name(report), learner)
+        if isinstance(text, str):
+            with suppress(InputError):
+                report = read_sent(text)
+                yield sent_row(report, imported_run_name(report), learner)
 
 
 def imported_run_name(report: Report) -> str:
@@ -264,26 +239,18 @@ def imported_run_name(report: Report) -> str:
 def _measurements(rows: Sequence[object], learner: str) -> Iterator[MeasurementRow]:
     """The measurements that a page of this version can show."""
     for row in rows:
-        if isinstance(row, dict) and (made := _measurement(row, learner)):
-            yield made
-
-
-def _measurement(row: Mapping[str, object], learner: str) -> MeasurementRow | None:
-    name, title, report = (row.get(key) for key in ("name", "title", "report"))
-    texts = isinstance(name, str) and isinstance(title, str) and isinstance(report, str)
-    if not texts or not is_measurement_name(str(name)) or len(str(report)) > REPORT_LIMIT:
-        return None
-    given = row.get("given", "{}")
-    made = MeasurementRow(
-        name=str(name),
-        learner=learner,
-        title="".join(filter(str.isprintable, str(title)))[:NAME_LIMIT] or "A measurement",
-        report=str(report),
-        given=str(given)[:_LONGEST_GIVEN],
-    )
-    try:
-        made.at = parse_moment(row.get("at"))
-        view_of_row(made)
-    except (ValueError, NotFoundError):
-        return None
-    return made
+        match row:
+            case {"name": str(name), "title": str(title), "report": str(report), **rest}:
+                if not is_measurement_name(name) or len(report) > REPORT_LIMIT:
+                    continue
+                made = MeasurementRow(
+                    name=name,
+                    learner=learner,
+                    title="".join(filter(str.isprintable, title))[:NAME_LIMIT] or "A measurement",
+                    report=report,
+                    given=str(rest.get("given", "{}"))[:_LONGEST_GIVEN],
+                )
+                with suppress(ValueError, NotFoundError):
+                    made.at = parse_moment(rest.get("at"))
+                    view_of_row(made)
+                    yield made

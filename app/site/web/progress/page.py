@@ -1,9 +1,9 @@
 """/progress: what a learner has done; it can be exported, imported and deleted."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
-from typing import Annotated, Literal
+from typing import Annotated, Literal, TypeVar
 
 from fastapi import Form, Request, Response
 from fastapi.responses import RedirectResponse
@@ -17,8 +17,8 @@ from app.course.kinds import Exercise
 from app.course.learning import Mastery, Memory, mastery_by_skill, mastery_of
 from app.server.aside import aside
 from app.server.db.assessments import MOST_CHAPTERS
-from app.server.db.history import Effort, PastAnswer, streak
-from app.server.db.records import MergeResult, PersonalRows
+from app.server.db.history import Effort, PastAnswer
+from app.server.db.records import LearnerRecords, MergeResult, PersonalRows
 from app.server.db.tables import Attempt
 from app.server.network.door import note_trouble
 from app.server.network.routes import Router
@@ -44,6 +44,7 @@ from app.site.web.standing.records import open_records
 from app.site.web.standing.view import ChapterCard, ExerciseRow, LearnerHistory, card_of, clock, mark_of, row_of
 from app.site.web.urls import exercise_url
 
+T = TypeVar("T")
 Fate = Literal["open", "corrected", "gone"]
 _SAYS: Mapping[Fate, str] = {
     "open": noted("no right answer since"),
@@ -75,16 +76,11 @@ def wrong_ideas(course: Catalog, wrong: Sequence[Attempt], answers: Sequence[Pas
     found: dict[tuple[str, str], list[Attempt]] = {}
     for attempt in wrong:
         exercise = course.by_id.get(attempt.exercise)
-        if exercise and attempt.mistake and _is_unchanged(exercise, attempt):
+        if exercise and attempt.mistake and exercise.draw(attempt.seed).as_json == attempt.drawn:
             found.setdefault((exercise.id, attempt.mistake), []).append(attempt)
     told = (_idea(course.exercise(name), those, answers) for (name, _), those in found.items())
     ideas = sorted(filter(None, told), key=lambda idea: (idea.fate == "gone", -idea.last.timestamp()))
     return tuple(ideas[:_LISTED])
-
-
-def _is_unchanged(exercise: Exercise, attempt: Attempt) -> bool:
-    """Whether *exercise* still draws what *attempt* answered."""
-    return exercise.draw(attempt.seed).as_json == attempt.drawn
 
 
 def _idea(exercise: Exercise, those: Sequence[Attempt], answers: Sequence[PastAnswer]) -> WrongIdea | None:
@@ -95,7 +91,7 @@ def _idea(exercise: Exercise, those: Sequence[Attempt], answers: Sequence[PastAn
         return None
     right = [one.at for one in answers if one.exercise == exercise.id and one.own]
     since = [at for at in right if at > last.at]
-    later = any(_ideas_day(at) > _ideas_day(last.at) for at in since)
+    later = any(at.astimezone(UTC).date() > last.at.astimezone(UTC).date() for at in since)
     return WrongIdea(
         link=Hyperlink(exercise_url(exercise.id, last.seed), exercise.title),
         diagnosis=inline_html(says),
@@ -103,10 +99,6 @@ def _idea(exercise: Exercise, those: Sequence[Attempt], answers: Sequence[PastAn
         last=last.at,
         fate="gone" if later else "corrected" if since else "open",
     )
-
-
-def _ideas_day(at: datetime) -> date:
-    return at.astimezone(UTC).date()
 
 
 _WEEKS = 26
@@ -176,14 +168,13 @@ class ProgressPage:
     """The progress of a learner."""
 
     any: bool
-    guesses: int
+    is_stored: bool
     onward: NextSteps
     solved: int
     unaided: int
     tried: int
     total: int
     bonus: int
-    streak: int
     weeks: tuple[tuple[CalendarDay, ...], ...]
     days: tuple[CalendarDay, ...]
     chapters: tuple[ProgressChapter, ...]
@@ -200,10 +191,10 @@ class ProgressPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProgressRecord:
-    """What is stored of a learner: answers by day, the effort on each exercise, the latest."""
+    """What is stored of a learner, if anything *is_stored*: answers by day, the effort on each exercise, the latest."""
 
     past: LearnerHistory = field(default_factory=LearnerHistory)
-    guesses: int = 0
+    is_stored: bool = False
     days: Mapping[date, int] = field(default_factory=dict)
     efforts: Mapping[str, Effort] = field(default_factory=dict)
     latest: Sequence[Attempt] = ()
@@ -222,17 +213,23 @@ def progress_page(course: Catalog, record: ProgressRecord, today: date) -> Progr
     marks = [mark_of(past.known.get(one.id)) for one in path]
     first = first_day(today)
     days = [_day(first + timedelta(n), record.days) for n in range((today - first).days + 1)]
-    chapters = tuple(_chapters(course, past, took, today))
+    chapters = tuple(
+        ProgressChapter(
+            card_of(topic, past),
+            mastery_of(topic.path, past.memories),
+            tuple(_place(one, past, took.get(one.id), today) for one in topic.exercises),
+        )
+        for topic in course.topics
+    )
     return ProgressPage(
         any=bool(past.known),
-        guesses=record.guesses,
+        is_stored=record.is_stored,
         onward=next_steps(course, past, chapter_on_route(course, past), today),
         solved=sum(mark in ("solved", "unaided") for mark in marks),
         unaided=marks.count("unaided"),
         tried=len(marks) - marks.count("new"),
         total=len(marks),
         bonus=sum(chapter.card.extras.solved for chapter in chapters),
-        streak=streak(record.days.keys(), today),
         weeks=tuple(tuple(days[n : n + 7]) for n in range(0, len(days), 7)),
         days=tuple(d for d in reversed(days) if d.count),
         chapters=chapters,
@@ -246,15 +243,6 @@ def progress_page(course: Catalog, record: ProgressRecord, today: date) -> Progr
         recent=tuple(_recent(course, row) for row in record.latest),
         sections=tuple(chapter_ticks(course, past.chapters)),
     )
-
-
-def _chapters(
-    course: Catalog, past: LearnerHistory, took: Mapping[str, Effort], today: date
-) -> Iterator[ProgressChapter]:
-    for topic in course.topics:
-        places = tuple(_place(one, past, took.get(one.id), today) for one in topic.exercises)
-        card, mastery = card_of(topic, past), mastery_of(topic.path, past.memories)
-        yield ProgressChapter(card, mastery, places)
 
 
 def _next_reviews(chapters: Sequence[ProgressChapter]) -> tuple[MapPlace, ...]:
@@ -287,16 +275,11 @@ def _skills(course: Catalog, kept: Mapping[str, Memory], took: Mapping[str, Effo
     ]
     known = mastery_by_skill(exercises, kept)
     tried = {skill for e in exercises if e.id in took for skill in e.skills}
-    for skill in sorted(tried - set(known)):
+    for skill in (*sorted(tried - set(known)), *known):
         those = [e for e in exercises if skill in e.skills]
-        yield _skill(skill, mastery_of(those, kept), those, took)
-    for skill, mastery in known.items():
-        yield _skill(skill, mastery, [e for e in exercises if skill in e.skills], took)
-
-
-def _skill(name: str, mastery: Mastery, those: Iterable[Exercise], took: Mapping[str, Effort]) -> Skill:
-    efforts_of = [took[e.id] for e in those if e.id in took]
-    return Skill(name, mastery, sum(e.answers for e in efforts_of), sum(e.right for e in efforts_of))
+        efforts = [took[e.id] for e in those if e.id in took]
+        mastery = known[skill] if skill in known else mastery_of(those, kept)
+        yield Skill(skill, mastery, sum(e.answers for e in efforts), sum(e.right for e in efforts))
 
 
 def _recent(course: Catalog, row: Attempt) -> Recent:
@@ -354,7 +337,7 @@ async def export_progress_file(site: Here, visiting: Visiting) -> Response:
     """Everything that is stored about the learner, as JSON."""
     if visiting.person:
         return RedirectResponse("/me/export", 303)
-    content = await aside(_exported, site, visiting.learner)
+    content = await aside(_with_records, site, visiting.learner, lambda records: progress_file(records.everything()))
     name = 'attachment; filename="wallclock.json"'
     return Response(content, media_type="application/json", headers={"Content-Disposition": name})
 
@@ -371,14 +354,12 @@ async def import_progress_file(request: Request, site: Here, visiting: Visiting)
         if found.rows.runs:
             spend(site.allowances.sent_runs, "sent runs", len(found.rows.runs))
         merged = await aside(_merge, site, learner, found.rows)
-    except FileError as error:
-        notice = Notice(problems=tuple(sentence(one) for one in error.problems))
-        return await aside(_shown_progress, request, site, visiting.learner, notice, 422)
     except (InputError, UnavailableError) as error:
         if isinstance(error, UnavailableError):
             note_trouble(request, error, error.cause)
         status = 422 if isinstance(error, InputError) else 503
-        notice = Notice(problems=(sentence(str(error)),))
+        problems = error.problems if isinstance(error, FileError) else (str(error),)
+        notice = Notice(problems=tuple(map(sentence, problems)))
         return await aside(_shown_progress, request, site, visiting.learner, notice, status)
     counts = f"added={merged.added}&known={merged.known}&left={found.left}"
     response = RedirectResponse(f"/progress?{counts}#notice", 303)
@@ -398,7 +379,7 @@ async def know(request: Request, site: Here, visiting: Visiting) -> Response:
         return response  # nothing was ticked, and nothing is stored
     spend_storage(site, len(chosen) * _MARK)
     learner = visitor_learner(visiting)
-    await aside(_mark, site, learner, chosen)
+    await aside(_with_records, site, learner, lambda records: records.mark_known(chosen))
     remember(request, response, learner, site.secret)
     return response
 
@@ -411,7 +392,7 @@ async def delete_progress(site: Here, visiting: Visiting, sure: Annotated[str, F
     if visiting.person:
         raise InputError(translate("you are signed in: on your page you can delete yourself, and all of this"))
     if visiting.learner:
-        await aside(_delete, site, visiting.learner)
+        await aside(_with_records, site, visiting.learner, lambda records: records.delete_everything())
     response = RedirectResponse("/progress?deleted=1", 303)
     response.delete_cookie(COOKIE)
     return response
@@ -434,7 +415,7 @@ def _read_progress(site: Site, learner: str, today: date, route: str) -> Progres
         wrong = records.wrong_attempts(LOOKED_AT)
         return ProgressRecord(
             past=past,
-            guesses=records.count_of_guesses(),
+            is_stored=True,
             days=records.attempts_by_day(first_day(today)),
             efforts=records.efforts(),
             latest=records.latest_attempts(),
@@ -442,19 +423,9 @@ def _read_progress(site: Site, learner: str, today: date, route: str) -> Progres
         )
 
 
-def _mark(site: Site, learner: str, chapters: list[str]) -> None:
+def _with_records(site: Site, learner: str, use: Callable[[LearnerRecords], T]) -> T:
     with open_records(site, learner) as records:
-        records.mark_known(chapters)
-
-
-def _delete(site: Site, learner: str) -> None:
-    with open_records(site, learner) as records:
-        records.delete_everything()
-
-
-def _exported(site: Site, learner: str) -> str:
-    with open_records(site, learner) as records:
-        return progress_file(records.everything())
+        return use(records)
 
 
 async def _content(request: Request) -> bytes:
@@ -467,8 +438,7 @@ def _merge(site: Site, learner: str, rows: PersonalRows) -> MergeResult:
     """Merge *rows*; a lab run that its lab lists already is known, of any learner."""
     labs = {row.lab for row in rows.runs}
     here = {imported_run_name(run.report) for lab in labs for run in list_finished_runs(site, lab) if run.report}
-    with open_records(site, learner) as records:
-        merged = records.merge(without_runs(rows, here))
+    merged = _with_records(site, learner, lambda records: records.merge(without_runs(rows, here)))
     return MergeResult(merged.added, rows.count - merged.added)
 
 

@@ -31,14 +31,6 @@ from app.site.web.reference import trust_view as trust
 router = Router()
 
 
-@dataclass(frozen=True, slots=True)
-class DocumentedResponse:
-    """One status that an operation may respond with."""
-
-    status: str
-    says: str
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Operation:
     """One operation of the API."""
@@ -49,7 +41,7 @@ class Operation:
     description: str
     example: str
     token: bool
-    answers: tuple[DocumentedResponse, ...]
+    answers: tuple[tuple[str, str], ...]  # statuses, and when they come
 
 
 @router.get("/api/docs")
@@ -74,7 +66,7 @@ def _operation(path: str, method: str, operation: Mapping[str, Any], described: 
         description=operation.get("description", ""),
         example=_example(operation, described),
         token=bool(operation.get("security")),
-        answers=tuple(DocumentedResponse(status, answer["description"]) for status, answer in answers),
+        answers=tuple((status, answer["description"]) for status, answer in answers),
     )
 
 
@@ -154,75 +146,40 @@ _GROUPS: Sequence[tuple[str, tuple[str, ...]]] = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class ReferenceGroup:
-    """Pages under a heading, each with a sentence."""
-
-    title: str
-    links: tuple[tuple[Hyperlink, str], ...]
-
-
 @router.get(ADDRESS)
 def show_reference(request: Request) -> Response:
     """Every page beside the course."""
     says = translate("Everything beside the course: to look up, to find your way, to teach with.")
     around = frame(request, translate("Reference"), says, "reference")
-    return render("reference/overview.html", around, tuple(_groups()))
-
-
-def _groups() -> Iterator[ReferenceGroup]:
-    known = {href: (title, says) for title, href, says in SITE_PAGES}
-    for title, addresses in _GROUPS:
-        links = tuple((Hyperlink(href, translate(known[href][0])), translate(known[href][1])) for href in addresses)
-        yield ReferenceGroup(translate(title), links)
+    known = {href: Hyperlink(href, translate(title)) for title, href, _ in SITE_PAGES}
+    sentences = {href: translate(says) for _, href, says in SITE_PAGES}
+    groups = tuple(
+        (translate(title), tuple((known[href], sentences[href]) for href in addresses)) for title, addresses in _GROUPS
+    )
+    return render("reference/overview.html", around, groups)
 
 
 _DIGITS = 12
+UnitRow = tuple[tuple[str, ...], str]  # the symbols of one size, and how much of the base unit it is
 _SCALES, _PHYSICAL = tuple(SCALES.values()), tuple(PHYSICAL_SCALES.values())
-
-
-@dataclass(frozen=True, slots=True)
-class UnitRow:
-    """The symbols of one size, and how much of the base unit it is."""
-
-    symbols: tuple[str, ...]
-    equals: str
-
-
-@dataclass(frozen=True, slots=True)
-class UnitTable:
-    """Units of one kind, the smallest first: each can be compared with and added to the others."""
-
-    base: str
-    rows: tuple[UnitRow, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class UnitsPage:
-    """Every unit."""
-
-    tables: tuple[UnitTable, ...]
-    physics: tuple[UnitTable, ...]
 
 
 @router.get("/authoring/units")
 def authoring_units(request: Request) -> Response:
     """The units of exercise files, answers and formulas."""
     says = translate("Every unit that can be written in exercises, answers and the calculator.")
-    return render(
-        "reference/units.html",
-        frame(request, translate("Units"), says),
-        UnitsPage(_unit_tables(_SCALES), _unit_tables(_PHYSICAL)),
-    )
+    around = frame(request, translate("Units"), says)
+    return render("reference/units.html", around, _unit_tables(_SCALES), physics=_unit_tables(_PHYSICAL))
 
 
 @cache
-def _unit_tables(scales: Collection[Scale]) -> tuple[UnitTable, ...]:
+def _unit_tables(scales: Collection[Scale]) -> tuple[tuple[str, tuple[UnitRow, ...]], ...]:
+    """Units of one kind, by their base unit: each can be compared with and added to the others."""
     by_unit: dict[Unit, list[Scale]] = {}
     for scale in scales:
         by_unit.setdefault(scale.unit, []).append(scale)
     with speaking(SOURCE):  # it is made once, for every language
-        return tuple(UnitTable(unit.symbol, tuple(_unit_rows(those))) for unit, those in by_unit.items())
+        return tuple((unit.symbol, tuple(_unit_rows(those))) for unit, those in by_unit.items())
 
 
 def _unit_rows(scales: list[Scale]) -> Iterator[UnitRow]:
@@ -231,19 +188,10 @@ def _unit_rows(scales: list[Scale]) -> Iterator[UnitRow]:
         symbols = dict.fromkeys(spelling(scale.symbol) for scale in those)
         unit = ordered[0].unit.symbol
         value = Numeral(f"{figures(factor, _DIGITS)} {unit}".strip())
-        yield UnitRow(tuple(symbols), value)
+        yield tuple(symbols), value
 
 
 _NOT_WRITTEN = ("id", "digest", "chapter_parameters", "kind")
-
-
-@dataclass(frozen=True, slots=True)
-class FileKey:
-    """A key of an exercise file."""
-
-    name: str
-    says: Markup
-    needed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,56 +201,37 @@ class Kind:
     name: str
     title: str
     says: str
-    keys: tuple[FileKey, ...]
+    keys: tuple[tuple[str, Markup, bool], ...]  # names, what they say, and whether they are needed
     sample: str
     sample_name: str
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A figure for prompts: what it shows, and what it is drawn from."""
-
-    name: str
-    says: str
-    inputs: str
-
-
-@dataclass(frozen=True, slots=True)
-class AuthoringPage:
-    """The keys that all kinds share, each kind, and each figure for prompts."""
-
-    common: tuple[FileKey, ...]
-    kinds: tuple[Kind, ...]
-    figures: tuple[Figure, ...]
 
 
 @router.get("/authoring")
 def show_authoring(request: Request) -> Response:
     """How to write an exercise."""
     says = translate("One YAML file is one exercise: its keys, its kinds and a sample of each.")
-    return render(
-        "reference/authoring.html", frame(request, translate("Write exercises"), says), _authoring_format_page()
-    )
+    around = frame(request, translate("Write exercises"), says)
+    figures = [(name, one.says, listed_inputs(one)) for name, one in sorted(ILLUSTRATIONS.items())]
+    common = tuple(_keys(Base.model_fields))  # of all kinds
+    return render("reference/authoring.html", around, _documented_kinds(), common=common, figures=figures)
 
 
 @cache
-def _authoring_format_page() -> AuthoringPage:
-    common = tuple(_keys(Base.model_fields))
+def _documented_kinds() -> tuple[Kind, ...]:
     kinds = []
     for name, kind in KINDS.items():
         own = {n: f for n, f in kind.model_fields.items() if n not in Base.model_fields}
         text = (ROOT / "exercises" / f"{kind.sample}.yaml").read_text(encoding="utf-8")
         says = inspect.getdoc(kind) or ""
         kinds.append(Kind(name, translate(kind.kind_title), says, tuple(_keys(own)), text, kind.sample))
-    figures = (Figure(name, one.says, listed_inputs(one)) for name, one in sorted(ILLUSTRATIONS.items()))
-    return AuthoringPage(common, tuple(kinds), tuple(figures))
+    return tuple(kinds)
 
 
-def _keys(fields: dict[str, FieldInfo]) -> Iterator[FileKey]:
+def _keys(fields: dict[str, FieldInfo]) -> Iterator[tuple[str, Markup, bool]]:
     for name, field in fields.items():
         if name not in _NOT_WRITTEN:
             says = (field.description or "").replace("{", "`{").replace("}", "}`")
-            yield FileKey(field.alias or name, inline_html(says), field.is_required())
+            yield field.alias or name, inline_html(says), field.is_required()
 
 
 _FOLDER = Path(app.__file__).parent / "docs"

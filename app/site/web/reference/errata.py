@@ -1,6 +1,5 @@
 """/errata: wrong claims with corrections; /glossary, the terms of the field; /trust, the published runs."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 
@@ -10,7 +9,7 @@ from markupsafe import Markup
 from app.core.formulas import FORMULAS
 from app.core.translation import language, noted, translate
 from app.course.content.catalog import Catalog, Topic
-from app.course.content.errata import DerivationLine, Erratum, errata, erratum_called, meaning, terms
+from app.course.content.errata import Erratum, errata, erratum_called, meaning, terms
 from app.server.network.routes import Router
 from app.site import Here
 from app.site.markdown import inline_html
@@ -27,14 +26,6 @@ _GROUPS = (
 
 
 @dataclass(frozen=True, slots=True)
-class DerivationRow:
-    """One line of a derivation, with the formulas that it calls."""
-
-    worked: DerivationLine
-    formulas: tuple[Hyperlink, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class ErrataGroup:
     """The errata of one severity."""
 
@@ -44,53 +35,8 @@ class ErrataGroup:
     entries: tuple[Hyperlink, ...]  # an address ends with the name of its erratum
 
 
-@dataclass(frozen=True, slots=True)
-class ErrataPage:
-    """The errata, of one chapter if one is chosen."""
-
-    groups: tuple[ErrataGroup, ...]
-    chapter: str
-    count: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ErratumPage:
-    """One erratum: its derivation, its exercises, and its neighbors."""
-
-    erratum: Erratum
-    group: Hyperlink
-    rows: tuple[DerivationRow, ...]
-    exercises: tuple[Hyperlink, ...]
-    chapters: tuple[Hyperlink, ...]
-    earlier: Hyperlink | None
-    later: Hyperlink | None
-
-
-def view_of_erratum(course: Catalog, erratum: Erratum) -> ErratumPage:
-    """The page of *erratum*."""
-    every = errata()
-    place = every.index(erratum)
-    group = next(translate(title) for severity, title, _ in _GROUPS if severity == erratum.severity)
-    return ErratumPage(
-        erratum=erratum,
-        group=Hyperlink(f"/errata#group-{erratum.severity}", group),
-        rows=tuple(DerivationRow(row, tuple(_links(row))) for row in erratum.worked),
-        exercises=tuple(_exercises(course, erratum)),
-        chapters=_chapters(course, erratum),
-        earlier=_erratum_link(every[place - 1]) if place else None,
-        later=_erratum_link(every[place + 1]) if place + 1 < len(every) else None,
-    )
-
-
 def _erratum_link(erratum: Erratum) -> Hyperlink:
     return Hyperlink(erratum_url(erratum.id), erratum.title)
-
-
-def _exercises(course: Catalog, erratum: Erratum) -> Iterator[Hyperlink]:
-    by_id = course.by_id
-    for name in erratum.exercises:
-        if name in by_id:
-            yield Hyperlink(exercise_url(name), by_id[name].title)
 
 
 def _topics(course: Catalog, erratum: Erratum) -> list[Topic]:
@@ -100,26 +46,6 @@ def _topics(course: Catalog, erratum: Erratum) -> list[Topic]:
     return list({topic.id: topic for topic in map(course.topic_of, known)}.values())
 
 
-def _chapters(course: Catalog, erratum: Erratum) -> tuple[Hyperlink, ...]:
-    return tuple(Hyperlink(chapter_url(one.id), one.title) for one in _topics(course, erratum))
-
-
-def _links(row: DerivationLine) -> list[Hyperlink]:
-    return [Hyperlink(formula_url(name), name.partition(".")[2]) for name in row.formulas if name in FORMULAS]
-
-
-def view_of_errata(course: Catalog, topic: Topic | None) -> ErrataPage:
-    """The list of errata, of one chapter if *topic* is given."""
-    shown = [one for one in errata() if topic is None or topic in _topics(course, one)]
-    groups = (
-        ErrataGroup(
-            id, translate(title), translate(says), tuple(_erratum_link(one) for one in shown if one.severity == id)
-        )
-        for id, title, says in _GROUPS
-    )
-    return ErrataPage(tuple(group for group in groups if group.entries), topic.title if topic else "", len(shown))
-
-
 router = Router()
 
 
@@ -127,33 +53,44 @@ router = Router()
 def errata_list(request: Request, site: Here, chapter: str = "") -> Response:
     """Every erratum, or those of one chapter."""
     topic = site.catalog.topic(chapter) if chapter else None
-    page = view_of_errata(site.catalog, topic)
+    shown = [one for one in errata() if topic is None or topic in _topics(site.catalog, one)]
+    groups = [
+        ErrataGroup(id, translate(title), translate(says), tuple(map(_erratum_link, those)))
+        for id, title, says in _GROUPS
+        if (those := [one for one in shown if one.severity == id])
+    ]
     says = translate("Where well-known teaching material is wrong, and what is right, computed on this site.")
-    return render("reference/errata.html", frame(request, translate("Errata"), says, "errata"), page)
+    around, of = frame(request, translate("Errata"), says, "errata"), topic.title if topic else ""
+    return render("reference/errata.html", around, groups, chapter=of, count=len(shown))
 
 
 @router.get("/errata/{name}")
 def erratum_page(request: Request, site: Here, name: str) -> Response:
     """One erratum, under an address of its own."""
-    erratum = erratum_called(name)
+    erratum, every, by_id = erratum_called(name), errata(), site.catalog.by_id
+    place = every.index(erratum)
+    group = next(translate(title) for severity, title, _ in _GROUPS if severity == erratum.severity)
+    rows = [
+        (row, [Hyperlink(formula_url(one), one.partition(".")[2]) for one in row.formulas if one in FORMULAS])
+        for row in erratum.worked
+    ]
     around = frame(
         request,
         translate("Your source says “{said}”: here is why", said=erratum.said),
         f"{erratum.title}. {erratum.right}",
         "errata",
     )
-    return render("reference/erratum.html", around, view_of_erratum(site.catalog, erratum))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GlossaryEntry:
-    """One term."""
-
-    key: str
-    term: str
-    also: tuple[str, ...]
-    says: Markup
-    chapter: Hyperlink | None
+    return render(
+        "reference/erratum.html",
+        around,
+        erratum,
+        group=Hyperlink(f"/errata#group-{erratum.severity}", group),
+        rows=rows,  # each with the formulas that it calls
+        exercises=[Hyperlink(exercise_url(one), by_id[one].title) for one in erratum.exercises if one in by_id],
+        chapters=[Hyperlink(chapter_url(one.id), one.title) for one in _topics(site.catalog, erratum)],
+        earlier=_erratum_link(every[place - 1]) if place else None,
+        later=_erratum_link(every[place + 1]) if place + 1 < len(every) else None,
+    )
 
 
 @router.get("/glossary")
@@ -164,12 +101,9 @@ async def glossary(request: Request, site: Here) -> Response:
         for topic in site.catalog.topics
         for folder in topic.folders
     }
-    entries = tuple(
-        GlossaryEntry(
-            key=key, term=term.term, also=term.also, says=inline_html(meaning(term)), chapter=chapters.get(term.chapter)
-        )
-        for key, term in terms().items()
-    )
+    entries = [
+        (key, term.term, inline_html(meaning(term)), chapters.get(term.chapter)) for key, term in terms().items()
+    ]
     says = translate("The terms of distributed training, each in a sentence or two.")
     return render("reference/glossary.html", frame(request, translate("Glossary"), says), entries)
 

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 from urllib.parse import urlencode
@@ -44,59 +44,54 @@ class FormulaDocumentation:
     source: str
 
 
-@dataclass(slots=True)
-class _DocstringParts:
-    body: list[list[str]] = field(default_factory=list)
-    sections: dict[str, list[str]] = field(default_factory=dict)
-
-
 def document_formula(formula: Formula) -> FormulaDocumentation:
     """The docstring of *formula*, with its mathematics as MathML."""
-    parts = _split(formula.doc)
-    blocks = [(_block(block, formula), _is_mathematics(block)) for block in parts.body[1:]]
+    body, sections = _split(formula.doc)
+    blocks = []
+    for lines in body[1:]:
+        if is_mathematics := _is_mathematics(lines):
+            block = Markup("").join(_equation(line.strip(), formula) for line in lines)
+        else:
+            block = Markup("<p>{}</p>").format(" ".join(line.strip() for line in lines))
+        blocks.append((block, is_mathematics))
     return FormulaDocumentation(
-        summary=" ".join(parts.body[0]),
+        summary=" ".join(body[0]),
         body=tuple(block for block, _ in blocks),
         equations=tuple(block for block, is_mathematics in blocks if is_mathematics),
-        arguments=_arguments(parts.sections.get("Args", [])),
-        convention=" ".join(parts.sections.get("Convention", [])),
-        raises=" ".join(parts.sections.get("Raises", [])).removeprefix("ValueError: ").capitalize(),
-        source=" ".join(parts.sections.get("Source", [])),
+        arguments=_arguments(sections.get("Args", [])),
+        convention=" ".join(sections.get("Convention", [])),
+        raises=" ".join(sections.get("Raises", [])).removeprefix("ValueError: ").capitalize(),
+        source=" ".join(sections.get("Source", [])),
     )
 
 
 def equation_lines(formula: Formula) -> tuple[str, ...]:
     """The equations in the docstring of *formula*, as they are written there."""
-    blocks = filter(_is_mathematics, _split(formula.doc).body[1:])
-    return tuple(line.strip() for block in blocks for line in block)
+    body, _ = _split(formula.doc)
+    return tuple(line.strip() for block in filter(_is_mathematics, body[1:]) for line in block)
 
 
-def _split(doc: str) -> _DocstringParts:
-    parts = _DocstringParts(body=[[]])
+def _split(doc: str) -> tuple[list[list[str]], dict[str, list[str]]]:
+    """The blocks of lines of a docstring, and the lines of its sections by their headings."""
+    body: list[list[str]] = [[]]
+    sections: dict[str, list[str]] = {}
     section: list[str] | None = None
     for line in doc.splitlines():
         if heading := _HEADING.match(line):
-            section = parts.sections.setdefault(heading[1], [])
+            section = sections.setdefault(heading[1], [])
         elif not line.strip():
-            if section is None and parts.body[-1]:
-                parts.body.append([])
+            if section is None and body[-1]:
+                body.append([])
         elif section is not None and line.startswith(_INDENTED):
             section.append(line.strip())
         else:
             section = None
-            parts.body[-1].append(line)
-    parts.body = [block for block in parts.body if block]
-    return parts
+            body[-1].append(line)
+    return [block for block in body if block], sections
 
 
 def _is_mathematics(lines: list[str]) -> bool:
     return all(line.startswith(_INDENTED) for line in lines)
-
-
-def _block(lines: list[str], formula: Formula) -> Markup:
-    if not _is_mathematics(lines):
-        return Markup("<p>{}</p>").format(" ".join(line.strip() for line in lines))
-    return Markup("").join(_equation(line.strip(), formula) for line in lines)
 
 
 def _equation(line: str, formula: Formula) -> Markup:
@@ -104,15 +99,11 @@ def _equation(line: str, formula: Formula) -> Markup:
     left, equals, right = line.partition(" = ")
     try:
         written = latex(parse_expression(right, list(formula.inputs)))
-        if not equals:
-            return _plain(line)
-        shown = mathml(f"{symbol(left)} = {written}", display=True)
-        return Markup('<div class="math block">{}</div>').format(shown)
+        if equals:
+            shown = mathml(f"{symbol(left)} = {written}", display=True)
+            return Markup('<div class="math block">{}</div>').format(shown)
     except (ExpressionError, MathematicsError):
-        return _plain(line)
-
-
-def _plain(line: str) -> Markup:
+        pass
     return Markup("<pre>{}</pre>").format(escape(line))
 
 
@@ -160,15 +151,6 @@ class FormulaEntry:
     equations: tuple[Markup, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class FormulaGroup:
-    """The formulas of one package."""
-
-    id: str
-    title: str
-    entries: tuple[FormulaEntry, ...]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ArgumentView:
     """One argument: its description, and what was typed."""
@@ -213,10 +195,13 @@ def formula_called(name: str) -> Formula:
         raise NotFoundError(localize(str(error))) from error
 
 
-def formula_groups() -> tuple[FormulaGroup, ...]:
-    """All formulas, package by package."""
-    modules = dict.fromkeys(formula.module for formula in FORMULAS.values())
-    return tuple(FormulaGroup(m, _title(m), tuple(_entries(m))) for m in modules)
+def formula_groups() -> tuple[tuple[str, str, tuple[FormulaEntry, ...]], ...]:
+    """All formulas, package by package: the name of each, its title, and its formulas."""
+    entries: dict[str, list[FormulaEntry]] = {}
+    for one in FORMULAS.values():
+        short, equations = one.name.partition(".")[2], document_formula(one).equations
+        entries.setdefault(one.module, []).append(FormulaEntry(one.name, short, formula_title(one), equations))
+    return tuple((module, _title(module), tuple(those)) for module, those in entries.items())
 
 
 def _title(module: str) -> str:
@@ -227,14 +212,6 @@ def _title(module: str) -> str:
 def formula_title(formula: Formula) -> str:
     """The name of *formula* in words."""
     return formula.name.partition(".")[2].replace("_", " ").capitalize()
-
-
-def _entries(module: str) -> list[FormulaEntry]:
-    return [
-        FormulaEntry(f.name, f.name.partition(".")[2], formula_title(f), document_formula(f).equations)
-        for f in FORMULAS.values()
-        if f.module == module
-    ]
 
 
 def formula_page(course: Catalog, formula: Formula, given: Mapping[str, str]) -> FormulaPage:
@@ -288,7 +265,10 @@ def _worked_out(formula: Formula, given: Mapping[str, str]) -> tuple[dict[str, A
     for name, typed in given.items():
         taken = formula.inputs[name]
         try:
-            arguments[name] = text = _in_english(taken, typed)
+            is_whole = taken.unit is not None and taken.unit.whole
+            in_words = list_in_english if taken.many else in_english
+            # Its numbers as an English page has them.
+            arguments[name] = text = typed if taken.choices else in_words(typed, whole=is_whole)
             found = read_argument(taken, text)
         except ValueError as error:
             raise ValueError(say("{name}: {problem}", name=name, problem=error)) from None
@@ -297,14 +277,6 @@ def _worked_out(formula: Formula, given: Mapping[str, str]) -> tuple[dict[str, A
             arguments[name] = int(value) if taken.unit.whole and value == int(value) else value
             worked.append((name, show(value, taken.unit)))
     return arguments, tuple(worked)
-
-
-def _in_english(taken: Input, typed: str) -> str:
-    """What was *typed* for an argument, its numbers as an English page has them."""
-    if taken.choices:
-        return typed
-    is_whole = taken.unit is not None and taken.unit.whole
-    return (list_in_english if taken.many else in_english)(typed, whole=is_whole)
 
 
 def _argument(taken: Input, says: Mapping[str, str], given: Mapping[str, str]) -> ArgumentView:
@@ -380,23 +352,13 @@ TABLES: tuple[tuple[str, str, Mapping[str, Record]], ...] = (
 
 
 @dataclass(frozen=True, slots=True)
-class RecordRow:
-    """One record: its name, its values and their source; *id* is its place on the page."""
-
-    id: str
-    name: str
-    cells: tuple[str, ...]
-    source: str
-
-
-@dataclass(frozen=True, slots=True)
 class RecordTable:
     """The records of one type, without columns that are empty in every record."""
 
     title: str
     says: str
     columns: tuple[str, ...]
-    lines: tuple[RecordRow, ...]
+    lines: tuple[tuple[str, str, tuple[str, ...], str], ...]  # of each record: its id, name, values and source
 
 
 @router.get("/hardware")
@@ -423,7 +385,7 @@ def _table(title: str, says: str, known: Mapping[str, Record]) -> RecordTable:
         says,
         tuple(field_name(field) for field in filled),
         tuple(
-            RecordRow(
+            (
                 anchor_of(record),
                 getattr(record, "name", ""),
                 tuple(_cell(record, field, hints[field]) for field in filled),

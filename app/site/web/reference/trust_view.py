@@ -1,6 +1,6 @@
 """The page about the trust in predictions as plain values."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
@@ -50,37 +50,25 @@ def stack_rows(found: Sequence[Outcome]) -> Iterator[AccuracyRow]:
     yield _accuracy_row(Hyperlink("", translate("All")), tests)
 
 
-def source_rows(found: Sequence[Outcome]) -> Iterator[AccuracyRow]:
-    """How near the predictions of each source are."""
-    for source in sources():
-        if mine := [one for one in found if one.run.source is source]:
-            yield _accuracy_row(Hyperlink(f"{ADDRESS}?source={source.id}", source.title), mine)
-
-
 def _accuracy_row(link: Hyperlink, found: Sequence[Outcome]) -> AccuracyRow:
     near = accuracy(found)
     memory = [abs(one.memory_error) for one in found if one.memory_error is not None]
     rows = translate("{predicted} of {rows}", predicted=near.predicted, rows=near.rows)
+    factor = "" if near.width is None else f"× {figures(near.width, 3)}"
     return AccuracyRow(
         link=link,
         rows=str(near.rows) if near.rows == near.predicted else rows,
         error="–" if near.error is None else percent_text(float(f"{near.error:.3g}")),
         bias="–" if near.bias is None else change_words(1 + near.bias, 1),
-        held=translate(
-            "{held} of {intervals}, {factor} wide", held=near.held, intervals=near.predicted, factor=_factor(near.width)
-        ),
+        held=translate("{held} of {intervals}, {factor} wide", held=near.held, intervals=near.predicted, factor=factor),
         memory=percent_text(sum(memory) / len(memory)) if memory else "–",
     )
-
-
-def _factor(width: float | None) -> str:
-    return "" if width is None else f"× {figures(width, 3)}"
 
 
 def run_rows(found: Sequence[Outcome]) -> Iterator[RunRow]:
     """Every run of *found*, and what is predicted of it."""
     for one in found:
-        run = one.run
+        run, foreseen, printed = one.run, one.prediction, one.run.printed.memory
         yield RunRow(
             name=describe_run(run),
             layout=_layout(run),
@@ -88,7 +76,9 @@ def run_rows(found: Sequence[Outcome]) -> Iterator[RunRow]:
             measured=show(run.step_time, SECOND, 3),
             predicted=predicted_text(one),
             error=error_text(one),
-            memory=_memory(one),
+            memory=f"{show(printed, BYTE, 3)}, {change_words(foreseen.memory, printed)}"
+            if printed and foreseen
+            else "",
             reason=one.reason or (translate("not predicted: {why}", why=one.why) if one.why else ""),
             place=Hyperlink(run.table.address, run.place),
         )
@@ -144,13 +134,6 @@ def error_text(one: Outcome) -> str:
     return "–" if one.prediction is None else change_words(one.prediction.time, one.run.step_time)
 
 
-def _memory(one: Outcome) -> str:
-    found, measured = one.prediction, one.run.printed.memory
-    if not measured or found is None:
-        return ""
-    return f"{show(measured, BYTE, 3)}, {change_words(found.memory, measured)}"
-
-
 TITLE = noted("How far to trust this")
 SAYS = noted("The formulas against the training runs that others measured and published, row by row.")
 ADDRESS = "/trust"
@@ -168,19 +151,6 @@ _STYLES: tuple[tuple[Color, Mark], ...] = (  # of the sources, those with the mo
 )
 
 
-@dataclass(frozen=True, slots=True)
-class SourceSection:
-    """A source with its rows."""
-
-    source: Source
-    rows: tuple[RunRow, ...]
-
-    @property
-    def has_memory(self) -> bool:
-        """Whether memory was published, too."""
-        return any(row.memory for row in self.rows)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrustPage:
     """The published runs, of one source if one is chosen."""
@@ -194,7 +164,8 @@ class TrustPage:
     figure: FigureView
     stacks: tuple[AccuracyRow, ...]
     sources: tuple[AccuracyRow, ...]
-    sections: tuple[SourceSection, ...]
+    source: Source | None
+    rows: tuple[RunRow, ...]
 
 
 def known_source(name: str) -> str:
@@ -220,9 +191,9 @@ def trust_page(spoken: str, chosen: str) -> TrustPage:
     """The page of the source with the id *chosen*, or of all of them."""
     found = _of(chosen)
     drawn = scatter_of(chosen)
-    shown = [source for source in sources() if chosen in ("", source.id)]
+    source = next((one for one in sources() if one.id == chosen), None)
     return TrustPage(
-        title=shown[0].title if chosen else "",
+        title=source.title if source else "",
         chosen=chosen,
         count=len(found),
         predicted=sum(one.prediction is not None for one in found),
@@ -230,14 +201,20 @@ def trust_page(spoken: str, chosen: str) -> TrustPage:
         near=percent_text(NEAR),
         figure=figure_view(drawn, ADDRESS, 0, f"?source={chosen}" if chosen else "", name="trust"),
         stacks=tuple(stack_rows(found)),
-        sources=() if chosen else tuple(source_rows(found)),
-        sections=tuple(SourceSection(source, tuple(run_rows(found))) for source in shown if chosen),
+        sources=tuple(
+            _accuracy_row(Hyperlink(f"{ADDRESS}?source={one.id}", one.title), mine)
+            for one in sources()
+            if not chosen and (mine := [row for row in found if row.run.source is one])
+        ),
+        source=source,
+        rows=tuple(run_rows(found)) if source else (),
     )
 
 
 def scatter_of(chosen: str) -> Scatter:
     """The predicted steps over the measured ones."""
-    groups = tuple(group for group in _groups(language()) if group.dots and chosen in ("", _ids()[group.name]))
+    ids = {source.title: source.id for source in sources()}
+    groups = tuple(group for group in _groups(language()) if group.dots and chosen in ("", ids[group.name]))
     near = sum(one.is_near for one in _of(chosen))
     total = sum(len(group.dots) for group in groups)
     return Scatter(
@@ -254,10 +231,6 @@ def scatter_of(chosen: str) -> Scatter:
         groups=groups,
         band=NEAR,
     )
-
-
-def _ids() -> Mapping[str, str]:
-    return {source.title: source.id for source in sources()}
 
 
 @cache

@@ -1,8 +1,7 @@
 """Everything on the site that can be found."""
 
 import re
-from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
 
 from app.core.formulas import FORMULAS
@@ -14,7 +13,7 @@ from app.labs.spec import known_labs
 from app.server.config import Settings
 from app.site.web.cache_files import index_file
 from app.site.web.reference.docs import SITE_PAGES, documentation
-from app.site.web.reference.formulas import TABLES, anchor_of, equation_lines
+from app.site.web.reference.formulas import TABLES, anchor_of
 from app.site.web.search.index import Index, SearchEntry
 from app.site.web.urls import chapter_url, erratum_url, exercise_url, explorer_url, formula_url, lab_url
 
@@ -23,36 +22,26 @@ _MARKUP = re.compile(r"\$[^$]*\$|\{[^}]*\}|\]\([^)]*\)|[*`|#>\[]")
 
 def index_of(catalog: Catalog, settings: Settings | None = None) -> Index:
     """The index of the site with that *catalog*, in the current language, as an earlier start stored it if it did."""
-    stored = index_file(catalog, settings) if settings and catalog.digest else None
-    known = stored.file.load(stored.key) if stored else None
+    if settings is None or not catalog.digest:
+        return Index([*entries(catalog)], question_file().words)
+    file, key = index_file(catalog, settings)
+    known = file.load(key)
     if isinstance(known, Index):
         return known
     index = Index([*entries(catalog)], question_file().words)
-    if stored:
-        stored.file.store(stored.key, index)
+    file.store(key, index)
     return index
 
 
 def entries(catalog: Catalog) -> Iterator[SearchEntry]:
     """Everything on the site with that *catalog*, in the current language."""
-    written = _written_formulas(catalog)
-    for entry in (*_course(catalog), *_reference(written), *_hardware(), *_pages()):
+    for entry in (*_course(catalog), *_reference(), *_hardware(), *_pages()):
         yield replace(entry, questions=(*entry.questions, *questions_of(entry.href)))
 
 
 def _plain(text: str) -> str:
     """*text* without its Markdown, mathematics and drawn values."""
     return " ".join(_MARKUP.sub(" ", text).split())
-
-
-def _written_formulas(catalog: Catalog) -> Mapping[str, list[str]]:
-    """How chapters write each formula, with letters."""
-    found: dict[str, list[str]] = defaultdict(list)
-    for topic in catalog.topics:
-        for fact in topic.facts:
-            if fact.formula:
-                found[fact.formula].append(fact.says)
-    return found
 
 
 def _course(catalog: Catalog) -> Iterator[SearchEntry]:
@@ -71,19 +60,17 @@ def _course(catalog: Catalog) -> Iterator[SearchEntry]:
 
 
 def _chapter(topic: Topic, english: str) -> SearchEntry:
-    texts = (topic.opening, topic.closing)
     return SearchEntry(
         kind="Chapter",
         title=topic.title,
         href=chapter_url(topic.id),
         says=topic.summary,
         keywords=f"{' '.join(topic.folders)} {english if english != topic.title else ''}",
-        text=_plain(" ".join(texts)),
-        formulas=(*texts, *(fact.says for fact in topic.facts)),
+        text=_plain(f"{topic.opening} {topic.closing}"),
     )
 
 
-def _reference(written: Mapping[str, list[str]]) -> Iterator[SearchEntry]:
+def _reference() -> Iterator[SearchEntry]:
     for one in explorer_pages():
         yield SearchEntry(
             kind="Explorer",
@@ -101,7 +88,6 @@ def _reference(written: Mapping[str, list[str]]) -> Iterator[SearchEntry]:
             says=formula.says,
             keywords=formula.module,
             text=formula.doc,
-            formulas=(*equation_lines(formula), *written.get(formula.name, ())),
         )
     for key, term in terms().items():
         yield SearchEntry(

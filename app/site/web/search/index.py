@@ -13,7 +13,6 @@ from typing import Literal, NamedTuple
 
 from app.core.translation import noted, translate
 from app.course.kinds.base import ValueCache
-from app.site.web.search.shapes import found_shapes, query_shape
 
 _LETTERS = 40  # of a word
 _SHORT = len("gas")  # words that keep their s
@@ -170,9 +169,7 @@ _WITHIN = 0.4  # of a word that has what was typed inside, as German ones do
 _ALIAS = 0.8  # of a word that means the same
 _LIKE = 32.0  # for a title or a question that is the query
 _NAMED = 1.6  # times as much for a formula whose name is the query
-_ASKED = 1.1  # times as much for a formula that a page is said to be about
 _EMPTY = 0.5  # what a word tells that is in any question
-_SHAPE = 1000.0  # for a formula that is the one in the query
 _MASS = 0.6  # of what the words of a query weigh, in an entry that is found
 _LEAST = 0.02  # of the rank of the best
 _WORDS = 10  # of a query that are looked at
@@ -184,7 +181,7 @@ _INSIDE = 5  # letters of what is looked for inside of words
 class SearchEntry:
     """Something that can be found: its texts, from the most to the least telling.
 
-    *questions* are what people ask where this answers; *formulas* what its formulas are.
+    *questions* are what people ask where this answers.
     """
 
     kind: Kind
@@ -194,7 +191,6 @@ class SearchEntry:
     keywords: str = ""
     text: str = ""
     questions: tuple[str, ...] = ()
-    formulas: tuple[str, ...] = ()
 
     @property
     def kind_title(self) -> str:
@@ -235,15 +231,13 @@ class Index:
         self._alike = alike or {}
         self._weights: dict[str, dict[int, float]] = defaultdict(dict)
         self._phrases: list[tuple[frozenset[str], ...]] = []
-        self._shapes: dict[str, dict[int, float]] = defaultdict(dict)
         for number, entry in enumerate(self._entries):
             for word, weight in _weighed(entry).items():
                 self._weights[word][number] = weight
             self._phrases.append(tuple(map(phrase_words, (entry.title, *entry.questions))))
-            for shape, share in _entry_shapes(entry):
-                known = self._shapes[shape]
-                known[number] = max(share, known.get(number, 0.0))
         self._sorted = sorted(self._weights)
+        formulas = [one for one in self._entries if one.kind == "Formula"]
+        self._formulas = {name: one for one in formulas for name in (one.title, f"{one.keywords}.{one.title}")}
         self._found = ValueCache[str, SearchResults]()
         self._terms = frozenset(
             word for one in self._entries if one.kind == "Term" for word in index_words(f"{one.title} {one.keywords}")
@@ -254,8 +248,7 @@ class Index:
         return self._found.of(query, lambda: self._find(query))
 
     def _find(self, query: str) -> SearchResults:
-        shaped = self._shapes.get(query_shape(query) or query.strip().casefold(), {})
-        asked = [w for w in query_words(query) if not shaped or w.isalpha()][:_WORDS]
+        asked = query_words(query)[:_WORDS]
         kind = "Term" if asks_meaning(query) else kind_asked(query)
         if kind in _LEFT_OUT:
             asked = [word for word in asked if word not in _KIND_WORDS]
@@ -263,14 +256,11 @@ class Index:
         sought = self._all_sought(list(dict.fromkeys(meant)))
         empty = [word for word in phrase_words(query) if is_empty_word(word)]
         ranks = self._ranks(sought, frozenset(empty), kind)
-        for number, share in shaped.items():
-            first = KINDS[self._entries[number].kind].rank
-            ranks[number] = ranks.get(number, 0.0) + _SHAPE * share**2 * first
         least = _LEAST * max(ranks.values(), default=0.0)
         found = sorted((n for n in ranks if ranks[n] >= least), key=lambda n: (-ranks[n], n))
         entries = tuple(self._entries[number] for number in found)
-        if shaped:
-            return SearchResults(_one_of_each_kind_first(entries))
+        if formula := self._formulas.get(query.strip().casefold()):
+            return SearchResults((formula, *(one for one in entries if one is not formula)))
         partly = not any(all(n in one.scores for one in sought) for n in found[:1])
         instead = " ".join(meant) if meant != asked and found else ""
         return SearchResults(entries, instead, partly and bool(found))
@@ -396,12 +386,6 @@ def _raise_scores(found: dict[int, float], parts: Sequence[Mapping[int, float]],
         found[number] = max(found.get(number, 0.0), share * sum(part[number] for part in parts))
 
 
-def _one_of_each_kind_first(entries: tuple[SearchEntry, ...]) -> tuple[SearchEntry, ...]:
-    """*entries*, the best of each kind before the others."""
-    best = {entry.kind: entry for entry in reversed(entries)}
-    return tuple(sorted(entries, key=lambda entry: entry is not best[entry.kind]))
-
-
 def _weighed(entry: SearchEntry) -> Mapping[str, float]:
     """What each word counts in *entry*."""
     found: dict[str, float] = {}
@@ -410,15 +394,3 @@ def _weighed(entry: SearchEntry) -> Mapping[str, float]:
         for word, count in count_words(text).items():
             found[word] = weight * (1 + _AGAIN * (min(count, _OFTEN) - 1))
     return found
-
-
-def _entry_shapes(entry: SearchEntry) -> Iterator[tuple[str, float]]:
-    """The shapes of the formulas of *entry*, with their shares; the names of a formula are one."""
-    if entry.kind == "Formula":
-        yield entry.title, 1.0
-        yield f"{entry.keywords}.{entry.title}", 1.0
-    for text in entry.formulas:
-        yield from found_shapes(text)
-    for text in entry.questions:
-        if shape := query_shape(text):
-            yield shape, _ASKED

@@ -8,7 +8,7 @@ from fastapi.responses import RedirectResponse
 
 from app.core.errors import AppError, InputError
 from app.course.content.catalog import Topic
-from app.course.kinds.drawn_values import ChapterParameter, seed_choice, seed_of_choice
+from app.course.kinds.drawn_values import seed_choice, seed_of_choice
 from app.site.web.urls import chapter_url, seed_of
 
 _AGE = 400 * 24 * 3600  # seconds; browsers do not keep cookies for longer
@@ -47,8 +47,13 @@ def choice_form(topic: Topic, request: Request, seed: int) -> ChapterChoiceForm 
     except InputError as error:
         faults = tuple(str(error).splitlines())
     now = {**seed_choice(topic.parameters, seed), **given}
-    fields = (_field(name, one, now[name]) for name, one in topic.parameters.items())
-    return ChapterChoiceForm(action=chapter_url(topic.id), fields=tuple(fields), faults=faults, is_default=seed == 0)
+    fields = tuple(
+        ParameterField(
+            name=name, label=one.says, value=now[name], among=tuple(one.among), hint="" if one.among else one.bounds
+        )
+        for name, one in topic.parameters.items()
+    )
+    return ChapterChoiceForm(action=chapter_url(topic.id), fields=fields, faults=faults, is_default=seed == 0)
 
 
 def chosen_here(topic: Topic, request: Request) -> Response | None:
@@ -93,9 +98,3 @@ def _given(topic: Topic, request: Request) -> Mapping[str, str]:
 
 def _choice(topic: Topic, given: Mapping[str, str]) -> int:
     return seed_of_choice(topic.parameters, given) if given else 0
-
-
-def _field(name: str, one: ChapterParameter, value: str) -> ParameterField:
-    return ParameterField(
-        name=name, label=one.says, value=value, among=tuple(one.among), hint="" if one.among else one.bounds
-    )

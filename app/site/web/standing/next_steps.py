@@ -51,20 +51,11 @@ def section_cards(course: Catalog, past: LearnerHistory) -> Iterator[SectionCard
 
 
 @dataclass(frozen=True, slots=True)
-class ChapterTick:
-    """A chapter in the form of those that one knows."""
-
-    id: str
-    title: str
-    is_known: bool
-
-
-@dataclass(frozen=True, slots=True)
 class TickSection:
-    """A part of the course in that form."""
+    """A part of the course in the form of the chapters that one knows: of each, its id, its title, and whether."""
 
     title: str
-    ticks: tuple[ChapterTick, ...]
+    ticks: tuple[tuple[str, str, bool], ...]
 
 
 def chapter_ticks(course: Catalog, known: Collection[str]) -> Iterator[TickSection]:
@@ -72,7 +63,7 @@ def chapter_ticks(course: Catalog, known: Collection[str]) -> Iterator[TickSecti
     sections = tuple(sections_of(course))
     for section in sections:
         title, _ = _section_words(section.part, is_only=len(sections) == 1)
-        yield TickSection(title, tuple(ChapterTick(one.id, one.title, one.id in known) for one in section.topics))
+        yield TickSection(title, tuple((one.id, one.title, one.id in known) for one in section.topics))
 
 
 def _section_words(part: CoursePart | None, *, is_only: bool) -> tuple[str, str]:
@@ -138,22 +129,24 @@ def next_steps(
     solved = past.solved(course)
     following = next_exercise(course, solved, chapter, current, past.chapters, past.route)
     session = review_session(course, past.memories, today)
-    review = next_review(session, past.memories[session.left[0].exercise.id]) if session.left else None
+    review = _next_review(session, past.memories[session.left[0].exercise.id]) if session.left else None
+    href = exercise_url(following.exercise.id, seed if following.exercise.from_chapter else 0) if following else ""
     return NextSteps(
         begun=bool(past.answers),
-        following=_suggested(following, seed) if following else None,
+        following=SuggestedExercise(href, following.exercise.title, following.reason) if following else None,
         review=review,
         is_review_first=bool(review) and (reviewing or _builds_on(course, following, session)),
     )
 
 
-def next_review(session: ReviewSession, memory: Memory) -> NextReview:
+def _next_review(session: ReviewSession, memory: Memory) -> NextReview:
     """The first review that is left of *session*, whose exercise has that *memory*."""
     found = session.left[0]
     exercise = found.exercise
-    numbers = _review_seed(exercise.id, memory) if exercise.variation else 0
+    # New numbers, and the same ones until it is done.
+    seed = 1 + Random(f"{exercise.id} {memory.last}").randrange(_SEEDS) if exercise.variation else 0
     return NextReview(
-        exercise=SuggestedExercise(review_url(exercise.id, numbers), exercise.title, found.reason),
+        exercise=SuggestedExercise(review_url(exercise.id, seed), exercise.title, found.reason),
         number=session.done + 1,
         total=session.total,
         minutes=session.minutes,
@@ -178,17 +171,6 @@ def _builds_on(course: Catalog, following: Suggestion | None, session: ReviewSes
         return False
     needs = Prerequisites(course.topics).before[course.topic_of(following.exercise).id]
     return any(course.topic_of(one.exercise).id in needs for one in session.left)
-
-
-def _suggested(found: Suggestion, seed: int) -> SuggestedExercise:
-    exercise = found.exercise
-    href = exercise_url(exercise.id, seed if exercise.from_chapter else 0)
-    return SuggestedExercise(href, exercise.title, found.reason)
-
-
-def _review_seed(exercise: str, memory: Memory) -> int:
-    """New numbers for a review, and the same ones until it is done."""
-    return 1 + Random(f"{exercise} {memory.last}").randrange(_SEEDS)
 
 
 ROUTES: Mapping[Route, str] = {
@@ -253,7 +235,8 @@ def route_progress(course: Catalog, past: LearnerHistory) -> RouteProgress | Non
     topics = topics_on(course, past.route) if title else ()
     if not topics:
         return None
-    return RouteProgress(translate(title), sum(_is_done(topic, past) for topic in topics), len(topics))
+    done = [one for one in topics if one.id in past.chapters or path_of(one.path, past.known).is_finished]
+    return RouteProgress(translate(title), len(done), len(topics))
 
 
 def chapter_on_route(course: Catalog, past: LearnerHistory) -> str:
@@ -262,7 +245,3 @@ def chapter_on_route(course: Catalog, past: LearnerHistory) -> str:
     here = course.topic_of(exercise) if exercise else None
     is_on = here in course.topics and (not past.route or past.route in here.routes) if here else False
     return here.id if here and is_on else ""
-
-
-def _is_done(topic: Topic, past: LearnerHistory) -> bool:
-    return topic.id in past.chapters or path_of(topic.path, past.known).is_finished

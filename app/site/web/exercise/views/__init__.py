@@ -28,26 +28,19 @@ _SHOWN = 4_000  # characters of an earlier program; the export has all of it
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LabRecord:
-    """What is stored of a lab for one learner: the *locked* prediction, and what was measured.
+class FormContext:
+    """What a form shows beside its exercise: the *health* of the sandbox, and of a lab what is stored for one learner.
 
-    *tests* may be taken for the measurement: by name, as runs, with what they are and whose.
-    *trouble*: why this server runs no labs; it has *gpus*.
+    That is the *locked* prediction, and what was measured; *tests* may be taken for the measurement: by name, as runs,
+    with what they are and whose. *trouble*: why this server runs no labs; it has *gpus*.
     """
 
+    health: "SandboxHealth | None" = None
     locked: Mapping[str, str] = field(default_factory=dict)
     runs: "Sequence[RunResult]" = ()
     tests: "Mapping[str, tuple[Report, str, str]]" = field(default_factory=dict)
     trouble: str = ""
     gpus: int = 0
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FormContext:
-    """What a form shows beside its exercise: the *health* of the sandbox, the record of a lab."""
-
-    health: "SandboxHealth | None" = None
-    lab: LabRecord = LabRecord()
 
 
 NO_CONTEXT = FormContext()

@@ -12,7 +12,7 @@ from app.course.kinds.choice import Choice
 from app.course.kinds.code.buggy_line import BuggyLine
 from app.course.kinds.code.feedback import Example
 from app.course.kinds.code.function import Function
-from app.course.kinds.design import Design, KnobRow
+from app.course.kinds.design import Design
 from app.course.kinds.expression import Expression, SymbolRow
 from app.course.kinds.numeric import ONLY, Box, Numeric
 from app.course.kinds.order import Match, Order
@@ -187,16 +187,14 @@ class OrderView(KindView[Order]):
 def _items(items: Sequence[Option], given: Fields) -> tuple[ItemView, ...]:
     """The things in the order given, then those left out."""
     order = list(given.get("answer", ()))
-    views = [ItemView(item.key, inline(item.text), _place(item, order, given)) for item in items]
+    views = []
+    for item in items:
+        typed = first_value(given, f"place.{item.key}")
+        place = str(order.index(item.key) + 1) if item.key in order else typed
+        views.append(ItemView(item.key, inline(item.text), place))
     if order:
         views.sort(key=lambda view: order.index(view.key) if view.key in order else len(order))
     return tuple(views)
-
-
-def _place(item: Option, order: Sequence[str], given: Fields) -> str:
-    if item.key in order:
-        return str(order.index(item.key) + 1)
-    return first_value(given, f"place.{item.key}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,8 +227,14 @@ class MatchView(KindView[Match]):
     def form(self, exercise: Match, filled: FormInput) -> MatchForm:
         """The things, with the partners that were chosen."""
         question = exercise.question(filled.seed)
-        things = tuple(_thing(thing, filled) for thing in question.things)
-        return MatchForm(things=things, partners=question.partners)
+        things = [(f"answer.{one.key}", one) for one in question.things]
+        return MatchForm(
+            things=tuple(
+                ListField(field, inline(one.text), first_value(filled.given, field), filled.is_right(one.key))
+                for field, one in things
+            ),
+            partners=question.partners,
+        )
 
     def told(self, exercise: Match, seed: int, stored: str) -> Iterator[Markup]:
         """Each thing with the partner that was chosen."""
@@ -244,26 +248,11 @@ class MatchView(KindView[Match]):
             yield typed_line(stored)
 
 
-def _thing(thing: Option, filled: FormInput) -> ListField:
-    field = f"answer.{thing.key}"
-    return ListField(field, inline(thing.text), first_value(filled.given, field), filled.is_right(thing.key))
-
-
-@dataclass(frozen=True, slots=True)
-class LineView:
-    """One line of a listing."""
-
-    number: int
-    html: Markup
-    text: str
-    chosen: bool
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuggyLineForm(Form):
     """The lines to choose from."""
 
-    lines: tuple[LineView, ...]
+    lines: tuple[tuple[int, Markup, str, bool], ...]  # numbers, as HTML and as text, and whether they are chosen
     has_code: bool = True
 
 
@@ -272,22 +261,16 @@ class BuggyLineView(KindView[BuggyLine]):
 
     def form(self, exercise: BuggyLine, filled: FormInput) -> BuggyLineForm:
         """The listing, and the line that was chosen."""
-        lines = exercise.question(filled.seed).lines
-        return BuggyLineForm(lines=_lines(lines, first_value(filled.given, "answer")))
+        lines, chosen = exercise.question(filled.seed).lines, first_value(filled.given, "answer").strip()
+        highlighted = python_html("\n".join(lines)).split("\n")
+        both = enumerate(zip(highlighted, lines, strict=False), 1)
+        return BuggyLineForm(lines=tuple((number, html, text, str(number) == chosen) for number, (html, text) in both))
 
     def told(self, exercise: BuggyLine, seed: int, stored: str) -> Iterator[Markup]:
         """The line that was chosen, with its number."""
         lines = dict(enumerate(exercise.question(seed).lines, 1))
         known = next((text for n, text in lines.items() if str(n) == stored.strip()), None)
         yield typed_line(stored) if known is None else Markup(f"line {stored.strip()}: ") + typed_line(known)
-
-
-def _lines(lines: Sequence[str], chosen: str) -> tuple[LineView, ...]:
-    highlighted = str(python_html("\n".join(lines))).split("\n")
-    return tuple(
-        LineView(number, Markup(html), text, str(number) == chosen.strip())
-        for number, (html, text) in enumerate(zip(highlighted, lines, strict=False), 1)
-    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -302,8 +285,13 @@ class DesignView(KindView[Design]):
 
     def form(self, exercise: Design, filled: FormInput) -> DesignForm:
         """The things to choose, with the values that were chosen."""
-        knobs = exercise.question(filled.seed).knobs
-        return DesignForm(knobs=tuple(_knob(knob, filled) for knob in knobs))
+        knobs = [(f"answer.{row.name}", row) for row in exercise.question(filled.seed).knobs]
+        return DesignForm(
+            knobs=tuple(
+                ListField(field, inline(row.says), first_value(filled.given, field), among=row.among)
+                for field, row in knobs
+            )
+        )
 
     def told(self, exercise: Design, seed: int, stored: str) -> Iterator[Markup]:
         """Each value that was chosen."""
@@ -313,11 +301,6 @@ class DesignView(KindView[Design]):
             yield answer_line(inline(says[name]) if name in says else typed_line(name), typed_line(text))
         if not texts:
             yield typed_line(stored)
-
-
-def _knob(row: KnobRow, filled: FormInput) -> ListField:
-    field = f"answer.{row.name}"
-    return ListField(field, inline(row.says), first_value(filled.given, field), among=row.among)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,7 +11,6 @@ from markupsafe import Markup
 from app.core.errors import AnswerError
 from app.core.formulas import FORMULAS
 from app.core.translation import noted, translate
-from app.course.kinds.answer_key import AskedQuantity
 from app.course.kinds.base import Answer, Option, PartVerdict, refuse_longer
 from app.course.kinds.choice import CAUSE, LabExercise
 from app.course.kinds.numeric import refuse_unclear
@@ -28,7 +27,6 @@ from app.site.web.exercise.views import (
     FormInput,
     KindTools,
     KindView,
-    LabRecord,
     OtherForm,
     answer_line,
     inline,
@@ -83,7 +81,7 @@ def borrowables(exercise: LabExercise, filled: FormInput, job: LabJob) -> Iterat
     if job.lab.name != BORROWING:
         return
     chosen = first_value(filled.given, TAKEN)
-    for name, (report, says, whose) in filled.context.lab.tests.items():
+    for name, (report, says, whose) in filled.context.tests.items():
         if is_same_job(report, job, any_ranks=exercise.any_ranks) and all(
             _found(exercise, one, filled.seed, report) for one in exercise.predict
         ):
@@ -111,12 +109,15 @@ def runs_of(exercise: LabExercise, filled: FormInput, job: LabJob, locked: Mappi
 
 
 def _of_the_lab(exercise: LabExercise, filled: FormInput, job: LabJob, locked: Mapping[str, str]) -> Iterator[RunView]:
-    fitting = [run for run in filled.context.lab.runs if run.report and _is_of(run.report, job, exercise)]
+    on_gpus = exercise.backend != "gloo"
+    runs = [run for run in filled.context.runs if run.report and is_of(run.report, job)]
+    fitting = [run for run in runs if run.report and (not on_gpus or run.report.backend == "nccl")]
     fitting.sort(key=lambda kept: not _is_own(kept, filled.learner))
     seen: set[tuple[str, str]] = set()
     for kept in fitting:
         report = kept.report
-        if report is None or (where := (_origin(kept, filled.learner), machine_of(report))) in seen:
+        origin = translate("yours") if _is_own(kept, filled.learner) else kept.origin
+        if report is None or (where := (origin, machine_of(report))) in seen:
             continue
         seen.add(where)
         measured = tuple(
@@ -124,14 +125,10 @@ def _of_the_lab(exercise: LabExercise, filled: FormInput, job: LabJob, locked: M
         )
         if any(one.value for one in measured):
             link = Hyperlink(run_url(report.lab, report.id), machine_of(report))
-            origin = f"{where[0]}, {report.backend}, {report.at[:10]}"
+            origin = f"{origin}, {report.backend}, {report.at[:10]}"
             if report.doubts:
                 origin = translate("{origin}, disturbed", origin=origin)
             yield RunView(link, origin, measured)
-
-
-def _is_of(report: Report, job: LabJob, exercise: LabExercise) -> bool:
-    return is_of(report, job) and (exercise.backend == "gloo" or report.backend == "nccl")
 
 
 def _found(exercise: LabExercise, name: str, seed: int, report: Report) -> MatchedResult | None:
@@ -155,10 +152,6 @@ def _measured(exercise: LabExercise, name: str, seed: int, report: Report, typed
     compared = () if report.doubts else others
     ratios = (f"{ratio_shown(found.value / value)} × {word}" for word, value in compared if value)
     return MeasuredView(asked.shown(found.value), spread, ", ".join(ratios))
-
-
-def _origin(kept: RunResult, learner: str) -> str:
-    return translate("yours") if _is_own(kept, learner) else kept.origin
 
 
 def _is_own(kept: RunResult, learner: str) -> bool:
@@ -212,30 +205,29 @@ class LabView(KindView[LabExercise]):
         locked = _locked_in(tools, exercise, seed)
         shown = graded or bool(locked)
         is_enough = bool(tools.lab_trouble) or exercise.backend == "gloo"
-        record = LabRecord(
+        return FormContext(
             locked=locked,
             runs=tools.runs(exercise.lab) if shown else (),
             tests=tools.tests() if shown and exercise.lab == BORROWING else {},
             trouble=tools.lab_trouble,
             gpus=0 if is_enough else tools.gpus,
         )
-        return FormContext(lab=record)
 
     def form(self, exercise: LabExercise, filled: FormInput) -> LabForm:
         """The prediction; with what the formula says once it is locked in, or graded."""
         seed, question = filled.seed, exercise.question(filled.seed)
         lab = translate_lab(lab_called(exercise.lab)).on(exercise.backend)
         job = read_job(lab, exercise.parameters(seed))
-        record = filled.context.lab
-        locked = record.locked
+        locked = filled.context.locked
         shown = bool(locked) or filled.graded
         predictions = tuple(_predictions(exercise, seed, locked, shown=shown))
         is_wrong = any(one.correct is False for one in predictions)
+        right = sum(part.correct is True for part in filled.parts.values())
         hidden = tuple(_hidden(exercise, seed, job, locked)) if locked else ()
         links = _REAL if exercise.backend == "nccl" else LINKS_SAY[job.lab.links]
         return LabForm(
             whole_page=True,
-            score=_score(filled.parts),
+            score=translate("{right} of {count} right", right=right, count=len(filled.parts)) if filled.parts else "",
             retry=translate("Predict again with new numbers") if is_wrong else "",
             other=OtherForm(id="lab-run", action=f"/labs/{job.lab.name}", hidden=hidden) if locked else None,
             lab=Hyperlink(f"/labs/{job.lab.name}", job.lab.title),
@@ -249,7 +241,7 @@ class LabView(KindView[LabExercise]):
             predictions=predictions,
             runs=tuple(runs_of(exercise, filled, job, locked)) if shown else (),
             others=tuple(borrowables(exercise, filled, job)) if locked else (),
-            trouble=_trouble(record, job, exercise),
+            trouble=_trouble(filled.context, job, exercise),
             command=f"{job.command} --backend nccl" if exercise.backend == "nccl" else job.command,
             cause=inline_html(question.cause.prompt),
         )
@@ -297,16 +289,11 @@ class LabView(KindView[LabExercise]):
             yield typed_line(stored)
 
 
-def _trouble(record: LabRecord, job: LabJob, exercise: LabExercise) -> str:
+def _trouble(found: FormContext, job: LabJob, exercise: LabExercise) -> str:
     """Why this server cannot run *job*; empty if it can."""
-    if record.trouble or exercise.backend == "gloo" or record.gpus >= job.ranks:
-        return record.trouble
-    return translate("it takes {ranks} GPUs, and this server has {usable}", ranks=job.ranks, usable=record.gpus)
-
-
-def _score(parts: Mapping[str, PartVerdict]) -> str:
-    right = sum(part.correct is True for part in parts.values())
-    return translate("{right} of {count} right", right=right, count=len(parts)) if parts else ""
+    if found.trouble or exercise.backend == "gloo" or found.gpus >= job.ranks:
+        return found.trouble
+    return translate("it takes {ranks} GPUs, and this server has {usable}", ranks=job.ranks, usable=found.gpus)
 
 
 def _predictions(
@@ -315,10 +302,10 @@ def _predictions(
     drawn, keys = exercise.draw(seed), exercise.keys(seed)
     judged = exercise.judged(seed, exercise.read(dict(locked))) if locked else {}
     for name, asked in exercise.predict.items():
-        part = judged.get(name, PartVerdict(None, ""))
+        part, typed = judged.get(name, PartVerdict(None, "")), locked.get(name, "")
         yield PredictedView(
             what=inline_html(exercise.fill(asked.prompt, drawn)),
-            yours=_typed(asked, locked.get(name, "")),
+            yours=asked.shown(asked.read(typed).value) if typed else "",
             correct=part.correct,
             says=inline_html(part.says),
             formula=asked.shown(keys[name].right) if shown else "",
@@ -331,10 +318,6 @@ def _how(expression: str) -> Markup:
     parts = _DOTTED.split(expression)
     link = Markup('<a href="/formulas/{0}">{0}</a>')
     return Markup().join(link.format(part) if part in FORMULAS else part for part in parts)
-
-
-def _typed(asked: AskedQuantity, text: str) -> str:
-    return asked.shown(asked.read(text).value) if text else ""
 
 
 def _hidden(exercise: LabExercise, seed: int, job: LabJob, locked: Mapping[str, str]) -> Iterator[tuple[str, str]]:

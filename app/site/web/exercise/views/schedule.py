@@ -58,7 +58,7 @@ _EXAMPLES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ScheduleForm(Form):
-    """The editor, the machine with an *example*, the targets, and whether code can run."""
+    """The editor, the machine, the targets, and whether code can run; *example*: what overlaps there, and why."""
 
     entry: str
     source: str
@@ -80,12 +80,13 @@ class ScheduleView(CodeView[Schedule]):
     def form(self, exercise: Schedule, filled: FormInput) -> ScheduleForm:
         """The program that was sent, or the starter code."""
         question = exercise.question(filled.seed)
+        ops = set(question.machine.cost)
         return ScheduleForm(
             entry=ENTRY,
             source=first_value(filled.given, "answer") or question.starter,
             starter=question.starter,
             instructions=tuple(_instructions(question.machine)),
-            example=_example(question.machine),
+            example=next(((code, translate(says)) for known, code, says in _EXAMPLES if known <= ops), ("", "")),
             sizes=", ".join(f"{name} {units}" for name, units in question.machine.size.items()),
             targets=question.targets,
             published=question.published,
@@ -111,13 +112,6 @@ def _instructions(machine: TargetMachine) -> Iterator[tuple[Markup, str, str]]:
 
 def _written(name: str, values: str) -> Markup:
     return Markup('<code>("{}", {})</code>').format(name, values)
-
-
-def _example(machine: TargetMachine) -> tuple[str, str]:
-    """A few instructions that overlap on *machine*, and why; empty where nothing can."""
-    known = set(machine.cost)
-    found = ((code, translate(says)) for ops, code, says in _EXAMPLES if ops <= known)
-    return next(found, ("", ""))
 
 
 VIEWS = (ScheduleView(),)

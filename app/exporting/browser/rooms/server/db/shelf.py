@@ -137,10 +137,6 @@ class Shelf:
         own = (row for row in self._attempts() if row.correct and not row.revealed)
         return {row.exercise: row for row in own if row.exercise in exercises}
 
-    def count_of_guesses(self) -> int:
-        """The number of guesses that are carried along."""
-        return len(self.rows["guesses"])
-
     def prediction(self, exercise: str, seed: int) -> str | None:
         """The prediction for a drawing, as JSON."""
         rows = self.rows["predictions"]

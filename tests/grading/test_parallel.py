@@ -1,4 +1,4 @@
-"""A file of answers graded by several processes, or in shards on several machines."""
+"""A file of answers graded by several processes."""
 
 import json
 import os
@@ -12,15 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from app.__main__ import main
-from app.core.errors import InputError, UnavailableError
+from app.core.errors import UnavailableError
 from app.core.folders import ROOT
 from app.course.content.catalog import Catalog
 from app.server.config import Settings
 from app.site.grading import parallel
 from app.site.grading.offline import CheckResult, Submission, VerdictTally, gradable_lines
-from app.site.grading.parallel import FileShard, shard_lines, span_of
-from tests.each import each
 from tests.waiting import HANGS, wait_until
 
 RING = "collectives/ring-all-reduce-time"
@@ -31,82 +28,18 @@ def catalog() -> Catalog:
     return Catalog.read([ROOT / "exercises"])
 
 
-def written(path: Path, count: int, blank: int = 0) -> Path:
-    """Answers numbered by `ref`, every third one wrong; each *blank*-th line is empty."""
+def written(path: Path, count: int) -> Path:
+    """Answers numbered by `ref`, every third one wrong."""
     with path.open("w", encoding="utf-8") as file:
         for number in range(1, count + 1):
             answer = "1 day" if number % 3 else "nonsense"
             row = {"exercise": RING, "seed": 0, "answer": answer, "ref": number}
-            file.write("\n" if blank and number % blank == 0 else f"{json.dumps(row)}\n")
+            file.write(f"{json.dumps(row)}\n")
     return path
 
 
 def refs(path: Path) -> list[int]:
     return [json.loads(line)["ref"] for line in path.read_text().splitlines()]
-
-
-@pytest.mark.parametrize("of", [1, 2, 3, 7, 40])
-@pytest.mark.parametrize("end", ["\n", "", "\n\n"])
-def test_each_line_is_in_one_shard_and_has_its_own_number(tmp_path: Path, of: int, end: str) -> None:
-    texts = [b"x" * (length * 7 % 23) for length in range(20)]
-    file = tmp_path / "in"
-    file.write_bytes(b"\n".join(texts) + end.encode())
-    expected = list(enumerate(file.read_bytes().splitlines(), 1))
-    with file.open("rb") as source:
-        spans = [span_of(source, FileShard(number, of)) for number in range(1, of + 1)]
-        assert [line for span in spans for line in shard_lines(source, span, 99)] == expected
-    assert sum(span.lines for span in spans) == len(expected)
-
-
-@each("text", ["0/2", "3/2", "2", "a/b", "-1/2", "1/0", "1/2/3", "²/3"])
-def test_a_shard_that_there_is_not_is_refused(text: str) -> None:
-    with pytest.raises(InputError, match="--shard|counted from 1"):
-        FileShard.read(text)
-
-
-@pytest.fixture
-def parts(tmp_path: Path) -> list[str]:
-    """The graded shards of a file, whose lines 10, 20 and so on are blank."""
-    source = written(tmp_path / "in.jsonl", 95, blank=10)
-    names = [str(tmp_path / f"part-{number}") for number in (1, 2, 3)]
-    for number, name in enumerate(names, 1):
-        assert main(["grade", str(source), "--shard", f"{number}/3", "-o", name]) == 0
-    return names
-
-
-def test_merged_shards_are_what_one_machine_writes(
-    tmp_path: Path, parts: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    whole, merged = tmp_path / "whole", tmp_path / "merged"
-    main(["grade", str(tmp_path / "in.jsonl"), "-o", str(whole)])
-    said = capsys.readouterr().err.splitlines()[-1]
-    assert main(["merge", *reversed(parts), "-o", str(merged)]) == 0
-    assert capsys.readouterr().err.splitlines() == [said]
-    assert merged.read_bytes() == whole.read_bytes()
-    assert refs(merged) == [number for number in range(1, 96) if number % 10]
-
-
-def test_a_merge_refuses_what_is_missing_double_changed_or_of_another_file(
-    tmp_path: Path, parts: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
-    other = str(tmp_path / "other")
-    main(["grade", str(written(tmp_path / "in2", 9)), "--shard", "2/3", "-o", other])
-    cut, changed = tmp_path / "cut", tmp_path / "changed"
-    rows = Path(parts[1]).read_bytes().splitlines(keepends=True)
-    cut.write_bytes(b"".join(rows[:-1]))
-    changed.write_bytes(b"".join(rows).replace(b"incorrect", b"correct", 1))
-    for names, says in (
-        (parts[:2], "the shard 3/3 is missing"),
-        ([*parts, parts[0]], "are both the shard 1/3"),
-        ([parts[0], other, parts[2]], "not shards of the same file"),
-        ([parts[0], str(cut), parts[2]], "is not a complete shard"),
-        ([parts[0], str(changed), parts[2]], "was changed after it was graded: grade 2/3 again"),
-        ([parts[0], str(tmp_path / "none"), parts[2]], "cannot be read"),
-    ):
-        capsys.readouterr()
-        assert main(["merge", *names, "-o", str(tmp_path / "out")]) == 1
-        assert says in capsys.readouterr().err
-        assert not (tmp_path / "out").exists()
 
 
 def children(process: int) -> list[int]:
