@@ -20,7 +20,7 @@ from app.authoring.chapter_proofs import (
     prove_text,
     unproven,
 )
-from app.authoring.giveaways import add_cure, longest_is_right, prove_giveaways, prove_tolerances, too_long
+from app.authoring.giveaways import add_cure, prove_giveaways, prove_tolerances, too_long
 from app.authoring.proofs import (
     Places,
     prove,
@@ -33,7 +33,7 @@ from app.authoring.proofs import (
     prove_use,
     trouble_of_chapter_figure,
 )
-from app.authoring.texts import Script, prove_displays, prove_numbers, prove_quantities, prove_shown, prove_wholes
+from app.authoring.texts import Script, prove_displays, prove_numbers, prove_quantities, prove_shown
 from app.core.errors import ContentError, InputError, Problem
 from app.core.expressions import ExpressionError
 from app.core.folders import ROOT
@@ -334,7 +334,6 @@ def prove_words(exercise: Exercise) -> Iterator[Finding]:
     yield from prove_giveaways(script)
     every = script if exercise.from_chapter else ClaimScript(exercise)
     yield from prove_tolerances(every)
-    yield from prove_wholes(every)
     yield from prove_quantities(every)
 
 
@@ -436,13 +435,7 @@ def _lint_chapters(paths: Sequence[Path], beside: Sequence[Path]) -> Iterator[Li
         except ContentError as error:
             yield LintReport(0, error.problems, ())
             continue
-        notes = (
-            Note(folder / topic.id, says, "warning")
-            for topic in catalog.topics
-            if (folder / topic.id).is_dir()
-            for says in longest_is_right(topic.id, topic.exercises)
-        )
-        yield LintReport(0, tuple(_problems_of_course(folder / COURSE_FILE, catalog)), tuple(notes))
+        yield LintReport(0, tuple(_problems_of_course(folder / COURSE_FILE, catalog)), ())
 
 
 def _problems_of_course(path: Path, catalog: Catalog) -> Iterator[Problem]:

@@ -8,9 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from packaging.version import Version
-
-from app.authoring.lint import LintReport, Note, lint
+from app.authoring.lint import LintReport, lint
 from app.core.errors import ContentError, InputError, Problem, nearest
 from app.core.expressions import ExpressionError, Quantity, parse_expression
 from app.core.expressions import evaluate as work_out
@@ -31,8 +29,6 @@ from app.course.content.course import (
     read_pack,
     sources_of,
 )
-from app.course.content.topic_file import TOPIC_FILE
-from app.course.content.translations import is_translation
 from app.course.kinds.schema_errors import refuse_faults
 from app.course.sandbox.runner import Runner
 from app.site.web.reference.formulas import document_formula, equation_lines
@@ -168,10 +164,8 @@ class CheckedPack:
     formulas: int
 
 
-async def check_pack(folder: Path, runner: Runner, *, loads: bool, against: Path | None = None) -> CheckedPack:
+async def check_pack(folder: Path, runner: Runner, *, loads: bool) -> CheckedPack:
     """The pack in *folder*, checked; its formulas are run only if it *loads* them.
-
-    Exercises are compared with those of the earlier version in *against*.
 
     Raises:
         ContentError: the pack itself cannot be read.
@@ -181,7 +175,6 @@ async def check_pack(folder: Path, runner: Runner, *, loads: bool, against: Path
     pack = _pack_in(folder)
     files = sources_of(pack)
     problems = [*problems_of_project(pack)]
-    notes: list[Note] = []
     formulas = 0
     if files and loads:
         FORMULAS.add(functions := load_pack_formulas(pack, files))
@@ -189,8 +182,6 @@ async def check_pack(folder: Path, runner: Runner, *, loads: bool, against: Path
         problems += prove_formulas(pack, {name: FORMULAS[name] for name in functions})
     try:
         arrange_catalog(Catalog.read([BUILT_IN, pack.chapters]), [pack])
-        if against:
-            problems += problems_of_version(pack, against, notes)
     except ContentError as error:
         problems += error.problems
     linted = LintReport(0, (), ())
@@ -201,7 +192,7 @@ async def check_pack(folder: Path, runner: Runner, *, loads: bool, against: Path
     found = tuple(dict.fromkeys([*problems, *linted.problems]))
     return CheckedPack(
         pack=pack,
-        linted=LintReport(linted.files, found, (*linted.notes, *notes)),
+        linted=LintReport(linted.files, found, linted.notes),
         digest=files_digest(files) if files else "",
         formulas=formulas,
     )
@@ -233,35 +224,3 @@ def problems_of_project(pack: CoursePack) -> Iterator[Problem]:
     if version != pack.file.version:
         says = f"version is {version}, and that of {PACK_FILE} {pack.file.version}"
         yield Problem(path, 1, says, "write the same version into both")
-
-
-def problems_of_version(pack: CoursePack, against: Path, notes: list[Note]) -> Iterator[Problem]:
-    """What changed since the version in *against*, as notes; a problem if the version did not."""
-    earlier = _pack_in(against)
-    if pack.file is None or earlier.file is None:
-        return
-    now, then = _digests(pack.chapters), _digests(earlier.chapters)
-    changed = sorted(name for name in now if name in then and now[name] != then[name])
-    removed = sorted(then.keys() - now.keys())
-    for names, what in (
-        (sorted(now.keys() - then.keys()), "is new"),
-        (changed, "changed: `wallclock regrade --dry-run` shows whose points that would change"),
-    ):
-        notes += [Note(pack.chapters / f"{name}.yaml", what) for name in names]
-    for name in removed:
-        says = "is gone: what learners answered stays stored, and assignments name it in vain"
-        notes.append(Note(pack.chapters / f"{name}.yaml", says, "warning"))
-    raised = Version(pack.file.version) > Version(earlier.file.version)
-    if (changed or removed) and not raised:
-        says = (
-            f"version: still {pack.file.version}, although {len(changed)} of the exercises of "
-            f"{earlier.file.version} changed and {len(removed)} are gone"
-        )
-        yield pack.problem(("version",), says, "raise it, so that teachers can name what they used")
-
-
-def _digests(chapters: Path) -> Mapping[str, str]:
-    """The digest of each exercise in the folder *chapters*, by its id."""
-    files = (file for file in chapters.glob("*/*.yaml") if not is_translation(file))
-    files = (file for file in files if file.name != TOPIC_FILE)
-    return {f"{file.parent.name}/{file.stem}": read_document(file).digest for file in files}

@@ -121,7 +121,6 @@ def add_pack_options(parser: ArgumentParser) -> None:
     )
     check.add_argument("folder", metavar="FOLDER", help="the folder that has the pack.yaml")
     check.add_argument("--load-formulas", action="store_true", help="run the pack's Python, and prove its formulas")
-    check.add_argument("--against", metavar="FOLDER", help="an earlier version of it, to list what changed")
     for action in (listing, check):
         action.add_argument("--json", action="store_true", help="print JSON")
 
@@ -163,8 +162,7 @@ def _check_pack(arguments: Namespace) -> int:
     folder = Path(arguments.folder)
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder; name the one that has the pack.yaml")
-    against = Path(arguments.against) if arguments.against else None
-    checked = asyncio.run(_checked_pack(folder, against, loads=arguments.load_formulas))
+    checked = asyncio.run(_checked_pack(folder, loads=arguments.load_formulas))
     if arguments.json:
         row = findings_document(checked.linted) | {"digest": checked.digest}
         sys.stdout.write(f"{json.dumps(row, ensure_ascii=False, indent=1)}\n")
@@ -178,7 +176,7 @@ def _check_pack(arguments: Namespace) -> int:
     return code
 
 
-async def _checked_pack(folder: Path, against: Path | None, *, loads: bool) -> "CheckedPack":
+async def _checked_pack(folder: Path, *, loads: bool) -> "CheckedPack":
     from app.authoring.packs import check_pack  # lint of files does without the server that this imports
 
     runner = Runner(Settings())
@@ -187,7 +185,7 @@ async def _checked_pack(folder: Path, against: Path | None, *, loads: bool) -> "
         health = await runner.ready()
         if health.state != "ready":
             raise UnavailableError(health.cause or health.says)
-        return await check_pack(folder, runner, loads=loads, against=against)
+        return await check_pack(folder, runner, loads=loads)
     finally:
         await runner.close()
 

@@ -140,7 +140,6 @@ FILE = Path(__file__).parent / "data" / "terms.yaml"
 _TRANSLATED = (noted("activation memory"), noted("sequence parallelism"), noted("zero bubble"))
 _TAG = re.compile(r"(<[^>]+>)")
 _NAME = re.compile(r"</?([a-zA-Z0-9]+)")
-_LINK = re.compile(r'<a class="term" href="/glossary#([^"]+)"')
 # Text in one of these elements is not prose, or is a link already.
 _CLOSED = {"a", "code", "pre", "math", "svg", "h1", "h2", "h3", "th", "button", "label"}
 
@@ -203,11 +202,6 @@ def _mark(html: Markup, unmarked: tuple[str, ...], _language: str) -> Markup:
 def meaning(term: Term) -> str:
     """What *term* means, in the current language."""
     return translate(term.says.strip()) + term.says[len(term.says.rstrip()) :]
-
-
-def marked_terms(html: Markup) -> list[str]:
-    """The keys of the terms that are marked in *html*."""
-    return _LINK.findall(html)
 
 
 def _enter_or_leave(tag: str, closed: list[str]) -> None:
