@@ -17,19 +17,9 @@ from app.core.formulas.throughput import (
 )
 from app.core.translation import Numeral, noted, translate, translate_known
 from app.core.units import BYTE, BYTE_PER_SECOND, FLOP_PER_BYTE, FLOP_PER_SECOND, RATIO, SECOND, figures, show
-from app.course.explorers.base import (
-    ExplainedMistakes,
-    Explorer,
-    ExplorerOutput,
-    KeyFigure,
-    Values,
-    figure_summary,
-    plain_figure,
-    quantity_figure,
-    relative_figure,
-    relative_text,
-)
+from app.course.explorers.base import ExplainedMistakes, Explorer, ExplorerOutput, KeyFigure, Values
 from app.course.explorers.controls import Select, Slider, in_group, log_slider
+from app.course.explorers.words import figure_summary, relative_text
 
 _LINE = ("K40", "V100 SXM2", "A100 SXM 80GB", "H100 SXM", "B200 SXM", "B300 SXM")
 _OTHERS = ("TPU v4", "TPU v5p", "MI300X")
@@ -62,8 +52,8 @@ def _generations(values: Values) -> ExplorerOutput:
     if sparse:
         says += translate(" With sparsity every peak since 2020 is doubled, and no training run reaches it.")
     facts = (
-        plain_figure(noted("growth of the peak"), grown["peak"], 3),
-        *(plain_figure(f"{name}", factor, 3) for name, factor in grown.items() if name != "peak"),
+        KeyFigure.plain(noted("growth of the peak"), grown["peak"], 3),
+        *(KeyFigure.plain(f"{name}", factor, 3) for name, factor in grown.items() if name != "peak"),
         KeyFigure(noted("ridge"), f"{show(ridges[1], FLOP_PER_BYTE, 3)}", ridges[1], FLOP_PER_BYTE),
     )
     return ExplorerOutput(says, facts, (_over_the_years(cards, figure_summary(says), sparse=sparse), _ridges()))
@@ -193,9 +183,9 @@ def _hierarchy(values: Values) -> ExplorerOutput:
     }
     rates = {name: rate * gpus for name, rate in rates.items() if rate}
     says = _gap(card, ways, values.number("network"))
-    facts = tuple(quantity_figure(name, rate, BYTE_PER_SECOND) for name, rate in rates.items())
+    facts = tuple(KeyFigure.quantity(name, rate, BYTE_PER_SECOND) for name, rate in rates.items())
     facts += tuple(
-        relative_figure(translate("{name}, of HBM", name=translate_known(name)), rate / rates["HBM"])
+        KeyFigure.relative(translate("{name}, of HBM", name=translate_known(name)), rate / rates["HBM"])
         for name, rate in rates.items()
         if name != "HBM"
     )

@@ -10,8 +10,9 @@ from app.core.formulas.precision import epsilon, largest_finite, round_to, spaci
 from app.core.formulas.precision.formats import Format, NumberFormat
 from app.core.translation import noted, translate
 from app.core.units import RATIO, figures
-from app.course.explorers.base import ExplainedMistakes, Explorer, ExplorerOutput, Values, figure_summary, plain_figure
+from app.course.explorers.base import ExplainedMistakes, Explorer, ExplorerOutput, KeyFigure, Values
 from app.course.explorers.controls import Select, log_slider
+from app.course.explorers.words import figure_summary
 
 _FORMATS: Mapping[Format, str] = {
     "bf16": "BF16",
@@ -54,10 +55,10 @@ def _formats(values: Values) -> ExplorerOutput:
         update_2=figures(update / step),
     ) + (translate("**survives**.") if survives else translate("**is rounded away**, however often it is applied."))
     facts = (
-        plain_figure(noted("spacing"), step, _PLACES),
-        plain_figure(noted("weight, rounded"), kept, _PLACES),
-        plain_figure(noted("after the update"), after, _PLACES),
-        plain_figure(noted("epsilon"), epsilon(name), _PLACES),
+        KeyFigure.plain(noted("spacing"), step, _PLACES),
+        KeyFigure.plain(noted("weight, rounded"), kept, _PLACES),
+        KeyFigure.plain(noted("after the update"), after, _PLACES),
+        KeyFigure.plain(noted("epsilon"), epsilon(name), _PLACES),
     )
     drawn: dict[Format, Color] = {**_COLORS, name: _COLORS.get(name, Color.GREEN)}
     series = tuple(

@@ -26,9 +26,10 @@ from app.core.units import (
     figures,
     show,
 )
-from app.course.explorers.base import StateRow, Values, change_words, counted_noun
+from app.course.explorers.base import StateRow, Values
 from app.course.explorers.controls import Control, Select, Slider, address_text
 from app.course.explorers.placements import DEGREE_NAMES, Placement, exact_placement, layout_state
+from app.course.explorers.words import change_words, counted_noun
 
 _TRILLION = 10**12
 

@@ -8,9 +8,10 @@ from app.core.formulas.presets import GPUS, Layout, ModelShape
 from app.core.published import PrintedNumbers, published_run
 from app.core.translation import Numeral, language, noted, translate, translate_known
 from app.core.units import FLOP_PER_SECOND, figures, show
-from app.course.explorers.base import StateRow, StateTable, change_words
+from app.course.explorers.base import StateRow, StateTable
 from app.course.explorers.placements import Placement, layout_state, named_cluster
 from app.course.explorers.projection import Projection, project_run
+from app.course.explorers.words import change_words
 
 _GIGA, _TRILLION = 1e9, 1e12
 _TOKENS = 160e9  # of a run of 8 billion parameters whose length was not published

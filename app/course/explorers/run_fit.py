@@ -13,19 +13,7 @@ from app.core.formulas.step.speeds import attention_kernels
 from app.core.predicting.estimate import PredictionRequest, estimate
 from app.core.translation import noted, translate, translate_known
 from app.core.units import BYTE, DOLLAR, FLOP, JOULE, SECOND, Seconds, show
-from app.course.explorers.base import (
-    Explorer,
-    ExplorerOutput,
-    KeyFigure,
-    StateTable,
-    Values,
-    YesOrNo,
-    change_words,
-    counted_noun,
-    figure_summary,
-    quantity_figure,
-    share_figure,
-)
+from app.course.explorers.base import Explorer, ExplorerOutput, KeyFigure, StateTable, Values, YesOrNo
 from app.course.explorers.controls import Select, Slider, in_group, log_slider
 from app.course.explorers.layouts import MORE_CARDS, MORE_MODELS, memory_bars, traffic_bars
 from app.course.explorers.placements import (
@@ -55,6 +43,7 @@ from app.course.explorers.published_runs import (
     trust_figures,
 )
 from app.course.explorers.runs import bill_drawing, energy_text
+from app.course.explorers.words import change_words, counted_noun, figure_summary
 
 _SEEN = 0.0005  # of a step; what takes less is not mentioned
 _MODELS = (*MODELS, "Llama-3.1-8B", "Llama-3.1-70B", *MORE_MODELS)
@@ -276,11 +265,11 @@ def _facts(run: Projection, paper: ExplorableRun | None) -> Iterator[KeyFigure]:
         says = translate("published: {beside}", beside=beside[label]) if label in beside else ""
         return KeyFigure(fact.label, fact.value, fact.exact, fact.unit, beside=says)
 
-    yield quantity_figure(noted("memory per GPU"), run.memory.total, BYTE)
-    yield quantity_figure(noted("step"), run.times.total, SECOND)
-    yield marked(share_figure("MFU", run.utilization), "MFU")
+    yield KeyFigure.quantity(noted("memory per GPU"), run.memory.total, BYTE)
+    yield KeyFigure.quantity(noted("step"), run.times.total, SECOND)
+    yield marked(KeyFigure.share("MFU", run.utilization), "MFU")
     yield KeyFigure(noted("limited by"), limit_of(run))
-    yield quantity_figure(noted("length of the run"), run.duration, SECOND, 3)
+    yield KeyFigure.quantity(noted("length of the run"), run.duration, SECOND, 3)
     yield marked(KeyFigure("GPU-hours", HOURS.text(run.hours), run.hours), "GPU-hours")
     yield KeyFigure(noted("rent"), money_text(run.rent), run.rent, DOLLAR)
     if run.placed.cluster.gpu.power:  # of some accelerators it is not published
