@@ -20,7 +20,6 @@ from app.authoring.question_bank import (
     OptionBody,
     PairBody,
     StepBody,
-    WrongNumber,
     bank_images,
     other_units,
     place_links,
@@ -141,7 +140,10 @@ def _numerical(body: NumberBody) -> MoodleAnswers:
         return _cloze(body)
     (asked,) = body.fields
     elements = [_number_element("100", *_range(asked), asked.praise)]
-    elements += [_number_element(_part_of(one.share), *_around(one), one.says) for one in asked.wrong]
+    elements += [
+        _number_element(_part_of(one.share), _plain_number(one.value), _plain_number(one.near), one.says)
+        for one in asked.wrong
+    ]
     units = list(_units(asked.scale))
     if units:
         around = Element("units")
@@ -164,10 +166,6 @@ def _number_element(fraction: str, value: str, tolerance: str, says: str) -> Ele
 def _range(asked: NumberField) -> tuple[str, str]:
     """The middle of what counts as right, and how far from it."""
     return _plain_number((asked.low + asked.high) / 2), _plain_number((asked.high - asked.low) / 2)
-
-
-def _around(wrong: WrongNumber) -> tuple[str, str]:
-    return _plain_number(wrong.value), _plain_number(wrong.near)
 
 
 def _plain_number(number: float) -> str:
@@ -196,20 +194,14 @@ def _cloze(body: NumberBody) -> MoodleAnswers:
     for asked in body.fields:
         told = ["=" + ":".join(_range(asked))]
         for wrong in asked.wrong:
-            told.append(f"%{_part_of(wrong.share)}%{':'.join(_around(wrong))}#{_escaped(_bare(wrong.says))}")
+            # What has mathematics cannot be shown where this goes.
+            says = "" if _MATHEMATICS.search(wrong.says) else escape(_MARKS.sub(r"\1", wrong.says), quote=False)
+            place = f"{_plain_number(wrong.value)}:{_plain_number(wrong.near)}"
+            told.append(f"%{_part_of(wrong.share)}%{place}#" + _SPECIAL.sub(r"\\\1", says))
         title = portable_html(asked.title).strip().removeprefix("<p>").removesuffix("</p>")
         unit = f" {escape(asked.scale.symbol)}" if asked.scale.symbol else ""
         rows.append(f"<li>{title}: {{1:NUMERICAL:{'~'.join(told)}}}{unit}</li>")
     return MoodleAnswers("cloze", (), f"<ul>{''.join(rows)}</ul>", other_units(body))
-
-
-def _escaped(text: str) -> str:
-    return _SPECIAL.sub(r"\\\1", text)
-
-
-def _bare(text: str) -> str:
-    """*text* without Markdown; what has mathematics cannot be shown where this goes."""
-    return "" if _MATHEMATICS.search(text) else escape(_MARKS.sub(r"\1", text), quote=False)
 
 
 def _multichoice(body: OptionBody) -> MoodleAnswers:

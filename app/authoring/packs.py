@@ -14,7 +14,7 @@ from app.core.expressions import ExpressionError, Quantity, parse_expression
 from app.core.expressions import evaluate as work_out
 from app.core.formulas import FORMULAS, Argument, Formula, FormulaResult, formula_value
 from app.core.units import parse_or_base
-from app.core.yaml_file import YamlDocument, read_document
+from app.core.yaml_file import read_document
 from app.course.content.catalog import Catalog
 from app.course.content.course import (
     BUILT_IN,
@@ -42,7 +42,11 @@ _WRITE = "write two under its name in formulas/proofs.yaml: given, equals, becau
 def prove_formulas(pack: CoursePack, formulas: Mapping[str, Formula]) -> Iterator[Problem]:
     """Every problem of the *formulas* of *pack*, which must be loaded."""
     path = pack.formulas / PROOFS
-    proofs, document = _proofs(path) if path.exists() else ({}, None)
+    proofs: Mapping[str, Sequence[FormulaProof]] = {}
+    document = read_document(path) if path.exists() else None
+    if document:
+        with refuse_faults(document, document.values, ProofFile):
+            proofs = ProofFile.model_validate(document.values).proofs
     short = {name.partition(".")[2]: formula for name, formula in formulas.items()}
     for name in proofs:
         if document and name not in short:
@@ -56,12 +60,6 @@ def prove_formulas(pack: CoursePack, formulas: Mapping[str, Formula]) -> Iterato
             if document and (says := _trouble_of_proof(formula, proof)):
                 cure = "correct the formula, or the value if its source says otherwise"
                 yield document.problem(("proofs", name, number), says, cure)
-
-
-def _proofs(path: Path) -> tuple[Mapping[str, Sequence[FormulaProof]], YamlDocument]:
-    document = read_document(path)
-    with refuse_faults(document, document.values, ProofFile):
-        return ProofFile.model_validate(document.values).proofs, document
 
 
 def _troubles(formula: Formula, proofs: Sequence[FormulaProof]) -> Iterator[tuple[str, str]]:

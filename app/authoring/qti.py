@@ -246,15 +246,10 @@ def _number_item(body: NumberBody) -> QtiItem:
         box.attrib = {key.replace("_", "-"): value for key, value in box.attrib.items()}
         box.tail = f" {spelling(asked.scale.symbol)}" if asked.scale.symbol else ""
         made.interaction.append(line)
-        made.feedback |= dict(_sentences(asked))
+        made.feedback[f"{asked.name}-right"] = asked.praise
+        made.feedback |= {f"{asked.name}-mistake-{place}": wrong.says for place, wrong in enumerate(asked.wrong, 1)}
         made.processing.append(_condition(*_ranges(asked, name, 1 / len(body.fields))))
     return made
-
-
-def _sentences(asked: NumberField) -> Iterator[tuple[str, str]]:
-    yield f"{asked.name}-right", asked.praise
-    for place, wrong in enumerate(asked.wrong, 1):
-        yield f"{asked.name}-mistake-{place}", wrong.says
 
 
 def _ranges(asked: NumberField, name: str, share: float) -> Iterator[tuple[Element, Sequence[Element]]]:

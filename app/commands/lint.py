@@ -34,7 +34,6 @@ def add_lint_options(parser: ArgumentParser) -> None:
     """The options of `wallclock lint`."""
     parser.add_argument("path", nargs="*", metavar="PATH", help="files or folders (default: all)")
     parser.add_argument("--json", action="store_true", help="print JSON, for editors and CI")
-    parser.add_argument("--links", action="store_true", help="also request every source link")
     parser.add_argument(
         "--fresh", action="store_true", help="prove all, also files that are as they were when they were last proven"
     )
@@ -47,7 +46,7 @@ def run_lint(arguments: Namespace) -> int:
     load_formulas(settings, packs)
     proofs = ProofCache(None if arguments.fresh else settings.cache / "course", packs_digest(packs))
     paths = [Path(path) for path in arguments.path] or exercise_folders(settings)
-    linted = asyncio.run(_lint(paths, settings, proofs, links=arguments.links))
+    linted = asyncio.run(_lint(paths, settings, proofs))
     if arguments.json:
         document = findings_document(linted)
         sys.stdout.write(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
@@ -85,7 +84,7 @@ def findings_document(linted: LintReport) -> dict[str, object]:
     }
 
 
-async def _lint(paths: Sequence[Path], settings: Settings, proofs: ProofCache, *, links: bool) -> LintReport:
+async def _lint(paths: Sequence[Path], settings: Settings, proofs: ProofCache) -> LintReport:
     runner = Runner(settings)
 
     async def start() -> None:
@@ -95,7 +94,7 @@ async def _lint(paths: Sequence[Path], settings: Settings, proofs: ProofCache, *
             raise UnavailableError(health.cause or health.says)
 
     try:
-        return await lint(paths, runner, exercise_folders(settings), links=links, proofs=proofs, start=start)
+        return await lint(paths, runner, exercise_folders(settings), proofs=proofs, start=start)
     finally:
         await runner.close()
 

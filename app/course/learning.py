@@ -126,11 +126,15 @@ def final_questions(catalog: Catalog, draw: int) -> tuple[AssessmentQuestion, ..
     )
 
 
+def _fits_a_final(one: Exercise) -> bool:
+    return not (one.runs_code or one.runs_lab) and one.minutes <= _LONGEST
+
+
 def _chosen(catalog: Catalog, random: Random) -> Sequence[Exercise]:
     """One exercise from each of as many chapters as possible, then from all of them again."""
     kinds: Counter[str] = Counter()
     chosen: list[Exercise] = []
-    left = {topic.id: list(_able(topic)) for topic in catalog.topics}
+    left = {topic.id: [one for one in topic.exercises if _fits_a_final(one)] for topic in catalog.topics}
     while len(chosen) < FINAL_QUESTIONS and any(left.values()):
         chapters = [name for name, those in left.items() if those]
         for name in random.sample(chapters, len(chapters))[: FINAL_QUESTIONS - len(chosen)]:
@@ -140,12 +144,6 @@ def _chosen(catalog: Catalog, random: Random) -> Sequence[Exercise]:
             kinds[one.kind] += 1
             chosen.append(one)
     return chosen
-
-
-def _able(topic: Topic) -> Iterator[Exercise]:
-    """The exercises of *topic* that fit a final: programs and labs take longer."""
-    answered = (one for one in topic.exercises if not (one.runs_code or one.runs_lab))
-    return (one for one in answered if one.minutes <= _LONGEST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,8 +199,9 @@ def memories(reviews: Iterable[Review], now: datetime) -> Mapping[str, Memory]:
     for review in reviews:
         if review.exercise not in cards and not review.solved:
             continue  # there is nothing to remember yet
+        rating = Rating.Good if review.at_once else Rating.Hard if review.solved else Rating.Again
         card = cards.get(review.exercise) or Card(card_id=0, due=review.at)
-        cards[review.exercise], _ = _scheduler().review_card(card, _rating(review), review.at)
+        cards[review.exercise], _ = _scheduler().review_card(card, rating, review.at)
         last[review.exercise] = review.at.date()
         first.setdefault(review.exercise, review.at.date())
     return {
@@ -214,12 +213,6 @@ def memories(reviews: Iterable[Review], now: datetime) -> Mapping[str, Memory]:
         )
         for name, card in cards.items()
     }
-
-
-def _rating(review: Review) -> Rating:
-    if review.at_once:
-        return Rating.Good
-    return Rating.Hard if review.solved else Rating.Again
 
 
 @cache
@@ -295,7 +288,9 @@ def next_exercise(
     chapters that are *known* come last. On a *route*, its chapters come first, after *chapter*.
     """
     there = [topic.id for topic in catalog.topics if not route or route in topic.routes]
-    chapters = sorted(_from(catalog, chapter), key=lambda topic: (topic.id in known, topic.id not in (*there, chapter)))
+    here = next((n for n, topic in enumerate(catalog.topics) if topic.id == chapter), 0)
+    around = catalog.topics[here:] + catalog.topics[:here]
+    chapters = sorted(around, key=lambda topic: (topic.id in known, topic.id not in (*there, chapter)))
     paths = [one for topic in chapters if topic.id not in known for one in topic.path]
     others = [one for topic in chapters for one in topic.exercises]
     extras = [one for topic in chapters if topic.id not in known for one in topic.extras]
@@ -314,13 +309,6 @@ def next_exercise(
     else:
         why = translate("Still open in {title}.", title=topic.title)
     return Suggestion(chosen, why)
-
-
-def _from(catalog: Catalog, chapter: str) -> Iterator[Topic]:
-    """Every chapter, from the one with the id *chapter* on and around."""
-    here = next((n for n, topic in enumerate(catalog.topics) if topic.id == chapter), 0)
-    yield from catalog.topics[here:]
-    yield from catalog.topics[:here]
 
 
 def practice_exercises(topic: Topic, solved: Collection[str], after: Exercise | None = None) -> Sequence[Exercise]:

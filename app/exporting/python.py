@@ -68,10 +68,13 @@ def browser_wheels(cache: Path, folder: Path | None = None) -> Mapping[str, byte
     if folder:
         return {name: _given_wheel(folder / name) for name in WHEELS}
     kept = cache / "wheels"
-    found = {name: _stored_wheel(kept / name) for name in WHEELS}
-    if None in found.values():
+    found = {name: content for name in WHEELS if (content := _stored_wheel(kept / name))}
+    if len(found) < len(WHEELS):
         _fetch(kept)
-    return {name: content or _checked_wheel(kept / name) for name, content in found.items()}
+        found = {name: content for name in WHEELS if (content := _stored_wheel(kept / name))}
+    if missing := WHEELS.keys() - found.keys():
+        raise UnavailableError(f"what pip fetched as {min(missing)} has another digest: try again")
+    return found
 
 
 def _stored_wheel(path: Path) -> bytes | None:
@@ -86,13 +89,6 @@ def _given_wheel(path: Path) -> bytes:
     content = path.read_bytes()
     if not _wheels_is_right(path.name, content):
         raise InputError(f"{path} is not that of PyPI: its digest is another")
-    return content
-
-
-def _checked_wheel(path: Path) -> bytes:
-    content = _stored_wheel(path)
-    if content is None:
-        raise UnavailableError(f"what pip fetched as {path.name} has another digest: try again")
     return content
 
 
@@ -206,13 +202,10 @@ class Compiler:
                 )
             except (subprocess.SubprocessError, OSError) as error:
                 says = "Node cannot compile the course: use version 20 or newer"
-                raise UnavailableError(says, _node_error(error)) from error
+                said = getattr(error, "stderr", None)
+                cause = said.decode(errors="replace")[-500:] if isinstance(said, bytes) else str(error)
+                raise UnavailableError(says, cause) from error
             return (folder / "compiled.zip").read_bytes()
-
-
-def _node_error(error: Exception) -> str:
-    said = getattr(error, "stderr", None)
-    return said.decode(errors="replace")[-500:] if isinstance(said, bytes) else str(error)
 
 
 VERSION = "314.0.7"
@@ -269,7 +262,8 @@ def browser_python(cache: Path, package: Path | None = None, wheels: Path | None
     """
     content = _read_python(package) if package else _cached(cache)
     with tarfile.open(fileobj=io.BytesIO(content), mode="r:gz") as packed:
-        files = {name: _member(packed, name) for name in _NAMES}
+        members = {name: packed.extractfile(f"package/{name}") for name in _NAMES}
+        files = {name: member.read() for name, member in members.items() if member}
     compiler = Compiler(files, cache)
     loader, glue, wasm, library, lock = (files[name] for name in _NAMES)
     return BrowserPython(
@@ -348,13 +342,6 @@ def _downloaded() -> bytes:
     except (URLError, OSError, ValueError) as error:
         raise UnavailableError(f"{PACKAGE} cannot be fetched from {registry}: {_CURE}") from error
     return content
-
-
-def _member(packed: tarfile.TarFile, name: str) -> bytes:
-    file = packed.extractfile(f"package/{name}")
-    if file is None:
-        raise UnavailableError(f"{PACKAGE} has no {name}")
-    return file.read()
 
 
 def _without_map(script: bytes) -> bytes:

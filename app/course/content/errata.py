@@ -13,7 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 from app.core.errors import NotFoundError, nearest
 from app.core.expressions import fill
 from app.core.translation import SOURCE, Numeral, language, noted, speaking, translate
-from app.core.yaml_file import YamlDocument, read_document
+from app.core.yaml_file import read_document
 from app.course.kinds.schema_errors import refuse_faults
 
 _FILE = Path(__file__).parent / "data" / "questions.yaml"
@@ -104,8 +104,14 @@ def errata() -> tuple[Erratum, ...]:
     Raises:
         ContentError: a file cannot be read, or a derivation cannot be evaluated.
     """
-    documents = [(severity, read_document(_HERE / name)) for severity, name in _FILES.items()]
-    return tuple(_erratum(document, severity, key) for severity, document in documents for key in document.values)
+    found = []
+    for severity, name in _FILES.items():
+        document = read_document(_HERE / name)
+        for key, written in document.values.items():
+            given = {**written, "id": key, "severity": severity} if isinstance(written, Mapping) else written
+            with refuse_faults(document, written, Erratum, (key,)):
+                found.append(Erratum.model_validate(given))
+    return tuple(found)
 
 
 def erratum_called(name: str) -> Erratum:
@@ -126,13 +132,6 @@ def erratum_called(name: str) -> Erratum:
 def errata_of(exercise: str) -> tuple[Erratum, ...]:
     """The errata that concern the exercise with this id."""
     return tuple(erratum for erratum in errata() if exercise in erratum.exercises)
-
-
-def _erratum(document: YamlDocument, severity: Severity, key: str) -> Erratum:
-    written = document.values[key]
-    given = {**written, "id": key, "severity": severity} if isinstance(written, Mapping) else written
-    with refuse_faults(document, written, Erratum, (key,)):
-        return Erratum.model_validate(given)
 
 
 FILE = Path(__file__).parent / "data" / "terms.yaml"

@@ -176,20 +176,17 @@ _STARTS = {
 def with_images(values: object, topic: str, folder: Path) -> object:
     """*values* of a file in *folder*, in which images beside it have their address on the site."""
     if isinstance(values, str):
-        return _addressed(values, topic, folder) if "![" in values else values
+
+        def address(found: re.Match[str]) -> str:
+            there = is_image(found[2]) and (folder / found[2]).is_file()
+            return f"{found[1]}/images/{topic}/{found[2]}" if there else found[0]
+
+        return _WRITTEN.sub(address, values) if "![" in values else values
     if isinstance(values, Mapping):
         return {key: with_images(value, topic, folder) for key, value in values.items()}
     if isinstance(values, list):
         return [with_images(value, topic, folder) for value in values]
     return values
-
-
-def _addressed(text: str, topic: str, folder: Path) -> str:
-    def address(found: re.Match[str]) -> str:
-        there = is_image(found[2]) and (folder / found[2]).is_file()
-        return f"{found[1]}/images/{topic}/{found[2]}" if there else found[0]
-
-    return _WRITTEN.sub(address, text)
 
 
 def is_image(name: str) -> bool:

@@ -193,23 +193,21 @@ def merge_texts(values: Mapping[str, object], texts: Mapping[Where, str]) -> dic
 
 def _read_translations(path: Path, code: str, originals: Mapping[Where, str]) -> Translation:
     document = read_document(path)
-    problems = list(_of_language(path, code))
+    others = [name for name in LANGUAGES if name != SOURCE]
+    problems = []
+    if code not in others:
+        says = f"no language is called {code!r}{nearest(code, others)}"
+        problems.append(Problem(path, 1, says, f"the languages are {', '.join(others)}"))
     texts = dict(_leaves(document.values))
     is_fresh = texts.pop((OF,), "") == texts_digest(originals)
     if is_fresh:  # what is not shows English, until someone looks at it again: lint says so
-        problems += _missing(document, texts, originals)
+        lacking = (".".join(map(str, where)) for where in originals if where not in texts)
+        problems += (document.problem((), f"has no translation of {way}", "add it") for way in lacking)
         for where, text in texts.items():
             problems += _wrong(document, where, text, originals)
     if problems:
         raise ContentError(problems)
     return Translation(code, document, texts, is_fresh)
-
-
-def _of_language(path: Path, code: str) -> Iterator[Problem]:
-    others = [name for name in LANGUAGES if name != SOURCE]
-    if code not in others:
-        says = f"no language is called {code!r}{nearest(code, others)}"
-        yield Problem(path, 1, says, f"the languages are {', '.join(others)}")
 
 
 def _leaves(values: object, where: Where = ()) -> Iterator[tuple[Where, str]]:
@@ -221,13 +219,6 @@ def _leaves(values: object, where: Where = ()) -> Iterator[tuple[Where, str]]:
             yield from _leaves(value, (*where, index))
     else:
         yield where, str(values)
-
-
-def _missing(document: YamlDocument, texts: Mapping[Where, str], originals: Mapping[Where, str]) -> Iterator[Problem]:
-    for where in originals:
-        if where not in texts:
-            way = ".".join(map(str, where))
-            yield document.problem((), f"has no translation of {way}", "add it")
 
 
 def _wrong(document: YamlDocument, where: Where, text: str, originals: Mapping[Where, str]) -> Iterator[Problem]:
@@ -308,7 +299,10 @@ def _add(
         spoken = found.setdefault(one.language, LanguageTexts(one.language))
         with _collected(problems):
             if isinstance(made, TopicFile):
-                spoken.topics[path.parent.name] = (made.title, _topic(document, one))
+                values = merge_texts(document.values, one.texts)
+                with refuse_faults(one.document, values, TopicFile):
+                    topic = TopicFile.model_validate(with_images(values, path.parent.name, path.parent))
+                spoken.topics[path.parent.name] = made.title, topic
             else:
                 spoken.exercises[made.id] = translate_exercise(made, document, one)
 
@@ -320,9 +314,3 @@ def _collected(problems: list[Problem]) -> Iterator[None]:
         yield
     except ContentError as error:
         problems += error.problems
-
-
-def _topic(document: YamlDocument, translation: Translation) -> TopicFile:
-    values, folder = merge_texts(document.values, translation.texts), document.path.parent
-    with refuse_faults(translation.document, values, TopicFile):
-        return TopicFile.model_validate(with_images(values, folder.name, folder))

@@ -415,7 +415,8 @@ class AnswerKey:
             or self._too_coarse(reading)
             or (self.asked.is_count and not_whole(reading, self.right, scale))
             or no_factor(reading, self.right, scale, self.slack, sort)
-            or self._of_the_question(reading)
+            # Predictions are estimates: nothing is said of them from the numbers of a question.
+            or (told_by_the_question(reading, self.right, scale, self.numbers, sort) if self.numbers else "")
         )
 
     def _too_coarse(self, reading: Reading) -> str:
@@ -432,12 +433,6 @@ class AnswerKey:
         counts = self.numbers.counts if self.numbers and self.asked.scale.unit is RATIO else ()
         known = [one.value for one in made if one.dimension == dimension and one.value != self.right]
         return any(isclose(value, one, rel_tol=_EXACT) for one in (*known, *counts))
-
-    def _of_the_question(self, reading: Reading) -> str:
-        """Feedback from the numbers of the question; none on predictions, which are estimates."""
-        if self.numbers is None:
-            return ""
-        return told_by_the_question(reading, self.right, self.asked.scale, self.numbers, self.asked.sort)
 
     def _in_the_wrong_unit(self, reading: Reading) -> str:
         """Feedback on 1.75 Gb where 1.75 GB is right, unless a listed mistake is as near."""

@@ -89,7 +89,7 @@ def in_another_unit(value: float, right: float, slack: float, shown: Scale, *, h
         if has_eight and "bit" in other.symbol and "bit" not in shown.symbol:
             continue
         if other.factor != shown.factor and abs(number * other.factor - right) <= slack:
-            return _right_in(other, shown)
+            return _unit_sentence(_RIGHT_IN, other, shown)
     return ""
 
 
@@ -105,20 +105,16 @@ def in_the_wrong_unit(value: float, right: float, slack: float, typed: Scale, sh
         return next(says for _, _, says in _binary(typed))
     for other in map(scale_of, _family(shown)):
         if other.factor == typed.factor:
-            return _written_in(other, shown)
+            return _unit_sentence(_WRITTEN_IN, other, shown)
     return ""
 
 
-def _written_in(other: Scale, shown: Scale) -> str:
-    named = _WORDS.get(other.symbol, other.symbol)
-    form = noted("The number is right in {shown}, but your answer is in {unit}.")
-    return say(form, unit=named, shown=shown.symbol)
+_WRITTEN_IN = noted("The number is right in {shown}, but your answer is in {unit}.")
+_RIGHT_IN = noted("Right in {unit}, but a number without a unit is in {shown} here.")
 
 
-def _right_in(other: Scale, shown: Scale) -> str:
-    named = _WORDS.get(other.symbol, other.symbol)
-    form = noted("Right in {unit}, but a number without a unit is in {shown} here.")
-    return say(form, unit=named, shown=shown.symbol)
+def _unit_sentence(form: str, other: Scale, shown: Scale) -> str:
+    return say(form, unit=_WORDS.get(other.symbol, other.symbol), shown=shown.symbol)
 
 
 _READ_AS = 6  # significant digits of what was typed
@@ -188,8 +184,8 @@ def common_wordings() -> Iterator[tuple[str, str]]:
         yield from ((key, says) for key, _, says in _binary(scale))
         for symbol in _family(scale):
             other = scale_of(symbol)
-            yield f"{symbol}-for-{scale.symbol}", _right_in(other, scale)
-            yield f"{symbol}-written-for-{scale.symbol}", _written_in(other, scale)
+            yield f"{symbol}-for-{scale.symbol}", _unit_sentence(_RIGHT_IN, other, scale)
+            yield f"{symbol}-written-for-{scale.symbol}", _unit_sentence(_WRITTEN_IN, other, scale)
 
 
 def _family(shown: Scale) -> list[str]:

@@ -69,7 +69,7 @@ class Knob(Strict):
 
     def _equal(self, text: str) -> int | None:
         """The place of the value that *text* equals; a bare number is in the unit they share."""
-        units = {_unit(value) for value in self.among}
+        units = {str(value).lstrip("0123456789.,e+- ") for value in self.among}
         try:
             check_clear(text)
             typed = read_answer(text, scale_of(units.pop() if len(units) == 1 else ""))
@@ -83,11 +83,6 @@ class Knob(Strict):
 def shown_value(value: DrawnValue) -> str:
     """*value* as a person writes it."""
     return show_typed(value) if isinstance(value, str) else figures(float(value), 6)
-
-
-def _unit(value: DrawnValue) -> str:
-    """The unit in which *value* is written, or nothing."""
-    return str(value).lstrip("0123456789.,e+- ")
 
 
 def _plain_choice(text: str) -> str:
@@ -161,26 +156,17 @@ def _laid_out(asked: RunRequest, degrees: tuple[tuple[str, int], ...]) -> Mappin
         "microbatches": Quantity(count),
         "room": Quantity(space.cluster.gpu.memory, BYTE.dimension),
     }
+    if data % 1 or count % 1:
+        return found  # conditions on what is not there do not hold
+    others = {name: value for name, value in space.fixed.items() if name in _KEPT}
     try:
-        layout = space.layout(_layout_numbers(space, given, data, count))
+        layout = space.layout({**others, **given, "data": int(data), "microbatches": int(count)})
         time = total_step_time(space.model, space.cluster, layout)
         kernels = attention_kernels(space.model, space.cluster.gpu)
         memory = memory_budget(space.model, layout, kernels=kernels).total
     except ValueError:
-        return found  # conditions on what is not there do not hold
+        return found
     return {**found, "step": Quantity(time, _SECONDS), "memory": Quantity(memory, BYTE.dimension)}
-
-
-def _layout_numbers(space: Space, given: Mapping[str, int], data: float, count: float) -> dict[str, object]:
-    """The fields of the layout.
-
-    Raises:
-        ValueError: the degrees do not divide the GPUs, or the batch.
-    """
-    if data % 1 or count % 1:
-        raise ValueError("the degrees do not divide the GPUs and the batch")
-    others = {name: value for name, value in space.fixed.items() if name in _KEPT}
-    return {**others, **given, "data": int(data), "microbatches": int(count)}
 
 
 @lru_cache(maxsize=256)

@@ -308,7 +308,7 @@ class ChapterParameter(BaseModel):
                     name=name,
                     bounds=self.bounds,
                     given=shown,
-                    nearest=self._near(found),
+                    nearest=translate("; the nearest is {number}", number=self._shown(found)) if found >= 0 else "",
                 )
             )
         return self._place(found)
@@ -323,9 +323,6 @@ class ChapterParameter(BaseModel):
             return translate("a whole number from {low} to {high}", low=low, high=high)
         by = f"{self.by:,}"
         return translate("a multiple of {by} from {low} to {high}", by=by, low=low, high=high)
-
-    def _near(self, found: int) -> str:
-        return "" if found < 0 else translate("; the nearest is {number}", number=self._shown(found))
 
     def _shown(self, number: int) -> str:
         return show_in(number * (scale := scale_of(self.unit)).factor, scale, 9)

@@ -239,7 +239,8 @@ class WorkerProcess:
         """
         frame = json.dumps({**request, "wall": wall}).encode()
         try:
-            self._write(len(frame).to_bytes(4, "big") + frame)
+            if self.process.stdin is not None:
+                self.process.stdin.write(len(frame).to_bytes(4, "big") + frame)
         # uvloop raises a RuntimeError if the worker died and its pipe is closed.
         except (OSError, RuntimeError) as error:
             raise DiedError from error
@@ -326,10 +327,6 @@ class WorkerProcess:
             env={"PATH": os.defpath, **_HEAP},
             limit=_LARGEST,
         )  # fmt: skip
-
-    def _write(self, frame: bytes) -> None:
-        if self.process.stdin is not None:
-            self.process.stdin.write(frame)
 
     async def _bytes(self, size: int) -> bytes:
         return await self.process.stdout.readexactly(size) if self.process.stdout else b""

@@ -191,7 +191,10 @@ class SandboxServer:
         body = bytearray()
         try:
             async with asyncio.timeout(timeout), http.stream(method, path, content=content) as response:
-                _check(response.status_code)
+                if response.status_code == HTTPStatus.UNAUTHORIZED:
+                    raise GoneError(_WRONG_TOKEN)
+                if response.status_code != HTTPStatus.OK:
+                    raise GoneError(f"it answered with the status {response.status_code}")
                 async for piece in response.aiter_raw():
                     body += piece
                     if len(body) > REPLY_LIMIT:
@@ -288,13 +291,6 @@ def _choice(client: Client, servers: list[SandboxServer]) -> SandboxServer:
     if client.shared:
         return min(servers, key=lambda server: server.in_flight)
     return max(servers, key=lambda server: blake2b(f"{client.name} {server.address}".encode()).digest())
-
-
-def _check(status: int) -> None:
-    if status == HTTPStatus.UNAUTHORIZED:
-        raise GoneError(_WRONG_TOKEN)
-    if status != HTTPStatus.OK:
-        raise GoneError(f"it answered with the status {status}")
 
 
 def _reply_of(text: bytes) -> SandboxReply:

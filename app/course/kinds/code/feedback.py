@@ -1,7 +1,7 @@
 """A function to write: its right program, its examples, the calls that grade it, and feedback."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pydantic import Field
@@ -141,13 +141,13 @@ def _trial_run(call: TrialCall, outcome: Outcome, says: Says) -> TrialRun:
 def same_results(some: Sequence[Outcome], others: Sequence[Outcome]) -> bool:
     """Whether two programs return the same for all calls, or fail alike for some of them."""
     returned_some = not some or any(isinstance(one, CallReturned) for one in some)
-    return len(some) == len(others) and returned_some and all(map(_same_result, some, others))
 
+    def is_same(one: Outcome, other: Outcome) -> bool:
+        if isinstance(one, CallRaised) and isinstance(other, CallRaised):
+            return one.type == other.type
+        return isinstance(one, CallReturned) and isinstance(other, CallReturned) and alike(one.value, other.value)
 
-def _same_result(one: Outcome, other: Outcome) -> bool:
-    if isinstance(one, CallRaised) and isinstance(other, CallRaised):
-        return one.type == other.type
-    return isinstance(one, CallReturned) and isinstance(other, CallReturned) and alike(one.value, other.value)
+    return len(some) == len(others) and returned_some and all(map(is_same, some, others))
 
 
 def was_stopped(report: Execution) -> bool:
@@ -168,28 +168,13 @@ def refuse_lost(report: Execution) -> None:
 
 def common_mistake_in(calls: Sequence[TrialCall], outcomes: Sequence[Outcome], scale: Scale) -> str:
     """Feedback on a program whose results are all off by the same well-known factor."""
-    ratios = list(_ratios(calls, outcomes))
+    ratios = []
+    for call, outcome in zip(calls, outcomes, strict=False):
+        value = outcome.value if isinstance(outcome, CallReturned) else None
+        number = as_float(value) if type(value) in (int, float) else math.nan
+        if (expected := as_float(call.expected)) and math.isfinite(number):
+            ratios.append(number / expected)
     first = ratios[0] if ratios else 0.0
     if not first or any(abs(ratio / first - 1) > CLOSE for ratio in ratios):
         return ""
     return common_mistake(first, scale, CLOSE)
-
-
-def _ratios(calls: Sequence[TrialCall], outcomes: Sequence[Outcome]) -> Iterator[float]:
-    for call, outcome in zip(calls, outcomes, strict=False):
-        number = _returned_number(outcome)
-        if (expected := as_float(call.expected)) and number is not None:
-            yield number / expected
-
-
-def _returned_number(outcome: Outcome) -> float | None:
-    """The finite number that a call returned."""
-    if not isinstance(outcome, CallReturned) or type(outcome.value) not in (int, float):
-        return None
-    number = as_float(outcome.value)
-    return number if math.isfinite(number) else None
-
-
-def paired_outcomes(calls: Sequence[TrialCall], report: Execution) -> Iterator[tuple[TrialCall, Outcome]]:
-    """Each of *calls* with what came of it."""
-    return zip(calls, report.outcomes, strict=False)
