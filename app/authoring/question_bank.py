@@ -7,12 +7,10 @@ what a format leaves behind is listed by its writer.
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TypeAlias
 
 from app.core.errors import AppError
 from app.core.units.scales import Scale
-from app.course.content.catalog import Catalog
 from app.course.kinds import Exercise
 from app.course.kinds.answer_key import AnswerKey
 from app.course.kinds.choice import Choice
@@ -157,12 +155,6 @@ def other_units(body: NumberBody) -> tuple[str, ...]:
 def place_links(html: str, address: str) -> str:
     """*html* with links into this site as whole addresses, or as their words alone if there is no *address*."""
     return _INSIDE.sub(lambda found: f'<a href="{address}{found[1]}">{found[2]}</a>' if address else found[2], html)
-
-
-def bank_images(html: str, catalog: Catalog) -> Mapping[str, Path]:
-    """The file of each image that *html* shows, by its name in the folder of its chapter."""
-    found = {match[4]: match[3] for match in IMAGE.finditer(html)}
-    return {file: catalog.images[name] for file, name in found.items() if name in catalog.images}
 
 
 def _body(exercise: Exercise, seed: int) -> QuestionBody:
