@@ -188,10 +188,7 @@ class GradedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The findings of lint on a text, and the verdicts on its answers.
-
-    *shown*: the exercise can be drawn, and is what the page shows.
-    """
+    """The findings of lint on a text, the verdicts on its answers, and whether its exercise is *shown*."""
 
     linted: LintReport
     answers: tuple[GradedAnswer, ...]

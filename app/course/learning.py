@@ -82,10 +82,7 @@ def place_learner(graph: Prerequisites, answers: Sequence[tuple[str, bool]]) -> 
 def placement_question(
     catalog: Catalog, answers: Sequence[tuple[str, bool]], draw: int, topics: Sequence[Topic] | None = None
 ) -> AssessmentQuestion | None:
-    """The question after *answers*, about one of *topics*; by default, of all chapters.
-
-    None if nothing is left to ask, or there were enough.
-    """
+    """The question after *answers*, about one of *topics*; None if nothing is left to ask, or there were enough."""
     if len(answers) >= PLACEMENT_QUESTIONS:
         return None
     graph = Prerequisites(catalog.topics)
@@ -345,10 +342,7 @@ MOST_A_DAY = 10  # reviews; the others wait for the days after
 
 @dataclass(frozen=True, slots=True)
 class ReviewSession:
-    """The reviews of a day: those that are *left*, in order, and how many were *done*.
-
-    *later*: how many more are due, and wait for the days after.
-    """
+    """The reviews of a day: those *left*, in order, how many were *done*, and how many are due and wait for *later*."""
 
     left: tuple[Suggestion, ...]
     done: int

@@ -117,10 +117,7 @@ _DICTIONARY = 1 << 24  # bytes that a decompressor needs room for, on a phone as
 
 @dataclass(frozen=True, slots=True)
 class ExportSummary:
-    """What was written: the number of pages, the exercises among them, and the total of bytes.
-
-    *compressed* are the bytes of what a device fetches that keeps all of it.
-    """
+    """The pages and exercises that were written, their bytes, and those that a device fetches, *compressed*."""
 
     pages: int
     exercises: int

@@ -151,10 +151,7 @@ def crawl_pages(get: GetPage) -> Iterator[Page]:
 
 
 def as_file(page: Page, *, pages: Collection[str], core: Mapping[str, str], scripts: str) -> str:
-    """*page* as a file: its addresses are relative, and a worker answers in a server's place.
-
-    *core* names the files that the worker starts from, *scripts* the folder of the scripts.
-    """
+    """*page* as a file with relative addresses, whose worker starts from *core*, with the folder of *scripts*."""
     here = file_path(page.path)
     known = ExportedPages(pages, SERVER)
 

@@ -162,10 +162,7 @@ with zipfile.ZipFile("/modules.zip") as read, zipfile.ZipFile("/compiled.zip", "
 
 
 class Compiler:
-    """Compiles archives with the Python in *files*, by name; without Node, leaves them alone.
-
-    What was compiled before is in *cache*.
-    """
+    """Compiles archives with the Python in *files*, once for each *cache*; without Node, leaves them alone."""
 
     def __init__(self, files: Mapping[str, bytes], cache: Path) -> None:
         self._files = files
@@ -237,10 +234,7 @@ _ENCODINGS = (
 
 @dataclass(frozen=True, slots=True)
 class BrowserPython:
-    """The files of Python for browsers: its loader and glue, which are scripts, and the rest.
-
-    *lock* says for what it was built, as JSON. *wheels* are packages that are compiled for it.
-    """
+    """Python for browsers: its loader and glue, the rest, what it was built for, and wheels that were built for it."""
 
     loader: bytes
     glue: bytes

@@ -34,10 +34,7 @@ _NEW_CHAPTER = "write one with title, position, summary and opening, or give the
 
 @dataclass(frozen=True, kw_only=True)
 class Topic:
-    """A chapter, and its exercises: those on its path in order, then those to practice with.
-
-    *files* are the texts of its folders, its own first.
-    """
+    """A chapter, its exercises (those on its path first, in order), and the *files* of its folders, its own first."""
 
     id: str
     title: str
@@ -377,10 +374,7 @@ class CourseSection:
 
 
 def sections_of(catalog: Catalog, topics: Sequence[Topic] | None = None) -> Iterator[CourseSection]:
-    """*topics* of *catalog*, by default all, in their parts: those first whose chapters come first.
-
-    A chapter of a course pack without a part that stands inside of one belongs to it.
-    """
+    """*topics* of *catalog*, by default all, in their parts: one of a pack without a part belongs to that around it."""
     found: dict[str, list[Topic]] = {}
     names = _parts_by_topic(catalog.topics)
     for topic in catalog.topics if topics is None else topics:

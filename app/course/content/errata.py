@@ -144,10 +144,7 @@ _CLOSED = {"a", "code", "pre", "math", "svg", "h1", "h2", "h3", "th", "button", 
 
 
 class Term(BaseModel):
-    """A term, its meaning, and the chapter that covers it.
-
-    *also* are other spellings; a *quiet* term is an everyday word, which is not marked in texts.
-    """
+    """A term, its meaning, other spellings and its chapter; a *quiet* one is an everyday word, not marked in texts."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
@@ -175,11 +172,7 @@ def terms() -> Mapping[str, Term]:
 
 
 def mark(html: Markup, unmarked: tuple[str, ...] = ()) -> Markup:
-    """*html* with a link to the glossary, and the meaning, on the first occurrence of each term.
-
-    Terms in *unmarked*, in any of their spellings, are left alone. Meanings are in the current
-    language.
-    """
+    """*html* with a link to the glossary, and the meaning, on the first occurrence of each term not in *unmarked*."""
     return _mark(html, unmarked, language())
 
 

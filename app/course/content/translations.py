@@ -244,10 +244,7 @@ _SUFFIX = ".yaml"
 
 @dataclass(frozen=True, slots=True)
 class LanguageTexts:
-    """What is translated to one language: exercises and chapters by their ids.
-
-    Beside a chapter is the title of its original, which a course pack may have replaced.
-    """
+    """What is translated to one language, by ids; beside a chapter is the title of its original."""
 
     language: str
     exercises: dict[str, Exercise] = field(default_factory=dict)
@@ -257,10 +254,7 @@ class LanguageTexts:
 def read_spoken(
     folder: Path, originals: Mapping[Path, Original], problems: list[Problem]
 ) -> Mapping[str, LanguageTexts]:
-    """The translations in *folder*, a chapter, by language; adds to the *problems*.
-
-    *originals* are its files that are valid, as they were read.
-    """
+    """The translations in *folder*, by language, of *originals* that are valid; adds to the *problems*."""
     found: dict[str, LanguageTexts] = {}
     problems += find_stray(folder)
     for path in dict.fromkeys(original_of(path) for path in sorted(folder.glob(f"*{_SUFFIX}")) if is_translation(path)):

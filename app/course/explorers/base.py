@@ -43,10 +43,7 @@ class Values(dict[str, ControlValue]):
 
 @dataclass(frozen=True, slots=True)
 class KeyFigure:
-    """A number beside the figures, with its name; *exact* and *unit* if it can be predicted.
-
-    *beside* is a number to compare it with, such as a measured one.
-    """
+    """A number beside the figures; *exact* and *unit* if it can be predicted, *beside* if it was measured as well."""
 
     label: str
     value: str

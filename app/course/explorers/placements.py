@@ -248,10 +248,7 @@ def _cluster(values: Values) -> Cluster:
 
 
 def named_cluster(name: str, count: int, network: BytesPerSecond) -> Cluster:
-    """GPUs in the nodes that are sold most, or smaller ones where they are not a multiple; or in racks with NVLink.
-
-    Each has a network card.
-    """
+    """GPUs with a network card each, in the nodes or racks that are sold most, or smaller ones that divide them."""
     card = GPUS[name]
     node = Cluster.node_of(card)
     return Cluster(

@@ -36,10 +36,7 @@ _TRILLION = 10**12
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Projection:
-    """A run over *tokens* with the layout of *placed*.
-
-    *token_flops* and *utilization* are those of the model, with a causal mask.
-    """
+    """A run over *tokens* with the layout of *placed*; its FLOP are those of the model, with a causal mask."""
 
     placed: Placement
     memory: StageMemory
@@ -177,10 +174,7 @@ class Neighbor:
 
 
 def best_neighbors(controls: Sequence[Control], values: Values, run: Projection) -> tuple[Neighbor, ...]:
-    """The best neighbors of *run*, the best first.
-
-    Those that fit, by their GPU-hours; where nothing fits, those that need less memory.
-    """
+    """The best neighbors of *run* that fit, by GPU-hours; where nothing fits, those that need the least memory."""
     moved = _neighbors(controls, _as_placed(values, run.placed))
     same = run.times, run.memory  # such as two chunks of a pipeline of one stage
     found = [one for one in moved if (one.run.times, one.run.memory) != same]

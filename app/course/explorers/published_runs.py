@@ -19,10 +19,7 @@ _TOKENS = 160e9  # of a run of 8 billion parameters whose length was not publish
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedMeasure:
-    """Something that papers print of a run; *costs*: it grows with the time of a step.
-
-    *of* is that of a projection, *printed* the printed one.
-    """
+    """Something that papers print of a run, and its value *of* a projection; if it *costs*, it grows with the step."""
 
     label: str
     of: Callable[[Projection], float]
@@ -90,10 +87,7 @@ class PrintedNumber:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplorableRun:
-    """A run as published; the first of the *printed* numbers tells the time of a step.
-
-    *apart* says what sets it apart from what the formulas describe.
-    """
+    """A run as published: the first *printed* number tells its step, and *apart* what the formulas do not describe."""
 
     name: str
     model: str

@@ -71,10 +71,7 @@ def worth_sentence(score: float) -> str:
 
 
 def part_sentences(parts: Mapping[str, PartVerdict], titles: Mapping[str, str], count: int = 0) -> list[str]:
-    """What is said of each of several answers, and what a wrong one is worth of all points.
-
-    *count* is the number of all answers, where *parts* are only some of them.
-    """
+    """What is said of some of *count* answers, and what a wrong one is worth of all points."""
     told = {name: worth_sentence(part.score / (count or len(parts))) for name, part in parts.items()}
     return [
         translate("{name}: {problem}", name=f"*{titles[name]}*", problem=f"{part.says} {told[name]}".strip())
@@ -342,10 +339,7 @@ class AnswerKey:
         return any(value is not None and self.low <= value <= self.high for value in (reading.value, reading.other))
 
     def judge(self, reading: Reading) -> PartVerdict:
-        """The verdict on *reading*, with its value where the learner wrote arithmetic.
-
-        It is remembered: many of a class send the same answer to the same drawing.
-        """
+        """The verdict on *reading*, remembered: many of a class send the same answer to the same drawing."""
         return self._verdicts.of((language(), reading), lambda: self._judge(reading))
 
     def _judge(self, reading: Reading) -> PartVerdict:
@@ -392,10 +386,7 @@ class AnswerKey:
         return show_in(low * factor, scale, digits), show_in(high * factor, scale, digits)
 
     def blame(self, reading: Reading, listed: str | None = None) -> str:
-        """Feedback on a wrong answer: the mistake behind it, where its value gives it away.
-
-        *listed* is that of the listed mistake that it is, where the caller has looked.
-        """
+        """Feedback on a wrong answer: the mistake behind it, which is the *listed* one where the caller has looked."""
         shown = self.asked.shown(reading.value)
         is_large = reading.value > self.right
         return self.diagnosis(reading, listed) or (

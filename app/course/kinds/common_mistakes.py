@@ -32,10 +32,7 @@ _PREFIXED = re.compile(r"([kKMGTP])(i?)(\D+)")
 
 @dataclass(frozen=True, slots=True)
 class CommonMistake:
-    """A wrong answer that is *factor* times the right one, where the unit *can* have it.
-
-    Its *key* is stored, and never changes.
-    """
+    """A wrong answer that is *factor* times the right one, where the unit *can* have it; its *key* is stored."""
 
     key: str
     factor: float
@@ -333,10 +330,7 @@ class QuestionNumbers:
 
 
 def told_by_the_question(reading: Reading, right: float, scale: Scale, numbers: QuestionNumbers, sort: str) -> str:
-    """Feedback on a wrong *reading* that the *numbers* of the question explain; else empty.
-
-    The *sort* of the quantity decides what may be said of it.
-    """
+    """Feedback on a wrong *reading* of a quantity of that *sort*, which the *numbers* of the question explain."""
     value = reading.value
     if not value or not right:
         return ""

@@ -92,10 +92,7 @@ def refuse_faults(
 def faults(
     error: ValidationError, values: Mapping[str, object], model: type[BaseModel] | None = None
 ) -> Iterator[tuple[Where, str, str]]:
-    """Where *values* are wrong, what is wrong there, and how to fix it.
-
-    They are the values of a *model*, or of an exercise, whose kind they name.
-    """
+    """Where *values* of a *model*, or of an exercise, are wrong, what is wrong there, and how to fix it."""
     seen = set()
     for found in error.errors(include_url=False):
         where: Where = tuple(found["loc"])

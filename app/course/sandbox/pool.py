@@ -53,10 +53,7 @@ def sandbox_off(cause: str) -> SandboxHealth:
 
 
 class Pool:
-    """Workers of the class *worker*; those that die, running or idle, are replaced.
-
-    A start that failed is tried again after *pause* seconds, then after twice as long, and so on.
-    """
+    """Workers that are replaced when they die; a failed start is tried again after *pause* seconds, then twice that."""
 
     def __init__(
         self, settings: Settings, worker: type[WorkerProcess] = WorkerProcess, pause: float = FIRST_PAUSE

@@ -28,10 +28,7 @@ _SHORT = 0.1  # seconds of processor time, in which nearly every honest program 
 
 
 class Runner:
-    """Run learner code in worker processes; see `run`. For *worker* and *pause*, see `Pool`.
-
-    The workers are those of sandbox servers where the settings name some.
-    """
+    """Runs learner code in worker processes, or on sandbox servers; for *worker* and *pause*, see `Pool`."""
 
     def __init__(
         self, settings: Settings, worker: type[WorkerProcess] = WorkerProcess, pause: float = FIRST_PAUSE

@@ -153,10 +153,7 @@ def read_line(answer: Answer, count: int) -> int:
 
 
 def symptom_text(says: str) -> str:
-    """*says*, with the sentence on a kind of bug that it may begin with in the current language.
-
-    What follows it is the author's.
-    """
+    """*says*, with the sentence on a kind of bug that it may begin with in the current language."""
     known = next((one for one in SAYS.values() if says.startswith(one)), "")
     return translate(known) + says[len(known) :] if known else says
 

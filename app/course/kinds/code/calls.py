@@ -260,10 +260,7 @@ class CallCache(ValueCache[str, _V]):
 
 
 class CodeExercise(Base):
-    """A kind about a Python function; `where` is a condition on its arguments.
-
-    Results are compared with the *reference*.
-    """
+    """A kind about a Python function, compared with the *reference*; `where` is a condition on its arguments."""
 
     reference: str = Field(description="a formula's name, or an expression of the arguments")
     unit: UnitName = Field(default="", description="of the result: ms, GB; the base unit if empty")

@@ -89,10 +89,7 @@ class WorkedCall(Strict):
 
 @dataclass(frozen=True, slots=True)
 class HiddenCalls:
-    """The calls that grade: the examples and *drawn* ones, then other calls of every seed.
-
-    The right results of the latter stay secret: they cannot be collected from seed to seed.
-    """
+    """The calls that grade: examples and *drawn* ones, then those of every seed, whose right results stay secret."""
 
     drawn: tuple[TrialCall, ...]
     always: tuple[TrialCall, ...]

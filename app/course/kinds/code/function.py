@@ -290,10 +290,7 @@ class Function(CodeExercise):
         return common_mistake_in(hidden.calls, outcomes, scale_of(self.unit))
 
     async def _wrong_outcomes(self, seed: int, calls: Sequence[TrialCall], runner: Runner) -> Foreseen:
-        """The results of each typical wrong program; stored unless one of them was stopped.
-
-        Calls of every seed tell wrong programs apart, as lint proves: they are run for them once.
-        """
+        """The results of each typical wrong program, which are stored unless one of them was stopped."""
         key = _ANY if self.always else seed
         if key in self._foreseen:
             return self._foreseen[key]

@@ -89,10 +89,7 @@ class NoLayoutSearches:
 
 
 class Desk:
-    """The pages of one browser; *base* is the path under which the course lies.
-
-    *ask* runs a program in another worker, *keep* stores a row, *clear* removes all rows.
-    """
+    """The pages of a browser under the path *base*: *ask* runs programs, *keep* stores a row, *clear* removes all."""
 
     def __init__(
         self,
