@@ -21,17 +21,7 @@ from app.authoring.chapter_proofs import (
     unproven,
 )
 from app.authoring.giveaways import add_cure, prove_giveaways, prove_tolerances, too_long
-from app.authoring.proofs import (
-    Places,
-    prove,
-    prove_figures,
-    prove_illustration,
-    prove_lab,
-    prove_links,
-    prove_terms,
-    prove_use,
-    trouble_of_chapter_figure,
-)
+from app.authoring.proofs import Places, prove, prove_parts, trouble_of_chapter_figure
 from app.authoring.texts import Script, prove_displays, prove_numbers, prove_quantities, prove_shown
 from app.core.errors import ContentError, InputError, Problem
 from app.core.expressions import ExpressionError
@@ -281,12 +271,7 @@ async def lint_document(document: YamlDocument, runner: Runner, places: Places |
         return LintReport(1, error.problems, ())
     findings = [
         *prove_characters(document.values),
-        *prove_use(exercise, document.values),
-        *prove_links(exercise, places or _places((), (file,))),
-        *prove_figures(exercise),
-        *prove_illustration(exercise),
-        *prove_terms(exercise),
-        *prove_lab(exercise),
+        *prove_parts(exercise, document.values, places or _places((), (file,))),
         *_words(exercise),
     ]
     findings += await prove(exercise, runner)

@@ -72,9 +72,6 @@ def _troubles(formula: Formula, proofs: Sequence[FormulaProof]) -> Iterator[tupl
         if says := _differs(formula, proof):
             yield says, "make the line of mathematics and the code agree"
             break
-    if proofs and (name := _takes_anything(formula, proofs[0])):
-        cure = "check it first: from app.core.formulas.checks import positive; whole() and share() too"
-        yield f"computes something with {name} that is not a number", cure
 
 
 def _troubles_of_docstring(formula: Formula) -> Iterator[tuple[str, str]]:
@@ -132,23 +129,6 @@ def _differs(formula: Formula, proof: FormulaProof) -> str:
     return f"shows {shown.value:.6g} and computes {computed:.6g} for {dict(proof.given)}"
 
 
-def _takes_anything(formula: Formula, proof: FormulaProof) -> str:
-    """The first argument of which the formula does not refuse nan; empty if there is none."""
-    try:
-        given = formula.read(_arguments(proof))
-    except ValueError:
-        return ""
-    for name, one in formula.inputs.items():
-        if one.unit is None or one.many:
-            continue
-        try:
-            formula.function(**{**given, name: math.nan})
-        except ValueError:
-            continue
-        return name
-    return ""
-
-
 _READ_FIRST = "its exercises are checked with --load-formulas, which runs the pack's Python"
 
 
@@ -170,7 +150,11 @@ async def check_pack(folder: Path, runner: Runner, *, loads: bool) -> CheckedPac
         InputError: there is no pack.
         UnavailableError: the sandbox cannot run the code of an exercise.
     """
-    pack = _pack_in(folder)
+    if not os.path.lexists(folder / PACK_FILE):
+        inside = sorted(path.parent for path in folder.glob(f"*/{PACK_FILE}"))
+        offer = f"; did you mean {inside[0]}?" if inside else "; `wallclock new pack` writes one"
+        raise InputError(f"{folder} has no {PACK_FILE}{offer}")
+    pack = read_pack(folder)
     files = sources_of(pack)
     problems = [*problems_of_project(pack)]
     formulas = 0
@@ -194,14 +178,6 @@ async def check_pack(folder: Path, runner: Runner, *, loads: bool) -> CheckedPac
         digest=files_digest(files) if files else "",
         formulas=formulas,
     )
-
-
-def _pack_in(folder: Path) -> CoursePack:
-    if not os.path.lexists(folder / PACK_FILE):
-        inside = sorted(path.parent for path in folder.glob(f"*/{PACK_FILE}"))
-        offer = f"; did you mean {inside[0]}?" if inside else "; `wallclock new pack` writes one"
-        raise InputError(f"{folder} has no {PACK_FILE}{offer}")
-    return read_pack(folder)
 
 
 def problems_of_project(pack: CoursePack) -> Iterator[Problem]:

@@ -1,5 +1,6 @@
 """New files of a course to start from, and the JSON Schema of an exercise file."""
 
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -52,8 +53,10 @@ def exercise_schema() -> dict[str, Any]:
     An editor that is given a choice of nine whole schemas complains about the first of them.
     """
     schema = EXERCISE.json_schema()
-    for kind in schema["$defs"].values():
-        _without(kind)
+    kinds = [kind for kind in schema["$defs"].values() if "kind" in kind.get("properties", {})]
+    for kind, name in product(kinds, _NOT_WRITTEN):  # these come from the path of a file, not from its text
+        kind["properties"].pop(name, None)
+        kind["required"] = [one for one in kind["required"] if one != name]
     mapping = schema["discriminator"]["mapping"]
     del schema["oneOf"]
     return schema | {
@@ -65,13 +68,3 @@ def exercise_schema() -> dict[str, Any]:
             for name, reference in mapping.items()
         ],
     }
-
-
-def _without(kind: dict[str, Any]) -> None:
-    """Remove the keys that come from the path of a file, not from its text."""
-    if "kind" not in kind.get("properties", {}):
-        return
-    for name in _NOT_WRITTEN:
-        kind["properties"].pop(name, None)
-        if name in kind["required"]:
-            kind["required"].remove(name)

@@ -111,6 +111,7 @@ def service(contents: Iterable[bytes], names: Collection[str], *, bundle: str, f
     return text.replace("= COURSE", f"= {json.dumps(known)}").encode()
 
 
+_COMPRESSED = (".bin", ".woff2", ".png", ".jpg", ".jpeg", ".gif", ".webp")
 EFFORT = 9  # of compressing
 _DICTIONARY = 1 << 24  # bytes that a decompressor needs room for, on a phone as well
 
@@ -140,7 +141,9 @@ def write_course(settings: Settings, python: BrowserPython, folder: Path) -> Exp
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(content)
-    sent = (len(_sent(name, files[name])) for name in files if not name.endswith(".html"))
+    # A host compresses texts, and a device fetches pages in their bundle.
+    fetched = [(name, content) for name, content in files.items() if not name.endswith(".html")]
+    sent = (len(content if name.endswith(_COMPRESSED) else gzip.compress(content, 9)) for name, content in fetched)
     return ExportSummary(
         pages=len(pages), exercises=len(catalog.exercises), bytes=sum(map(len, files.values())), compressed=sum(sent)
     )
@@ -152,15 +155,6 @@ def without_earlier(folder: Path) -> None:
         shutil.rmtree(folder / name, ignore_errors=True)
     for page in folder.rglob("index.html"):
         page.unlink()
-
-
-def _sent(name: str, content: bytes) -> bytes:
-    """*content* as a host sends it that compresses texts."""
-    return (
-        content
-        if name.endswith((".bin", ".woff2", ".png", ".jpg", ".jpeg", ".gif", ".webp"))
-        else gzip.compress(content, 9)
-    )
 
 
 def course_files(catalog: Catalog, python: BrowserPython, pages: list[Page]) -> Mapping[str, bytes]:

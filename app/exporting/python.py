@@ -418,8 +418,8 @@ def stand_ins() -> Mapping[str, str]:
 
 def packages() -> Iterator[tuple[str, Path]]:
     """Every file of the packages that the desk imports, by its path in the archive."""
-    for folder in (BROWSER / "packages",):
-        yield from ((path.relative_to(folder).as_posix(), path) for path in folder.rglob("*.py"))
+    folder = BROWSER / "packages"
+    yield from ((path.relative_to(folder).as_posix(), path) for path in folder.rglob("*.py"))
     for package in _PACKAGES:
         spec = find_spec(package)
         for place in spec.submodule_search_locations or () if spec else ():

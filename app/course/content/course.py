@@ -11,6 +11,7 @@ from importlib.metadata import entry_points
 from importlib.metadata import version as installed
 from importlib.util import find_spec
 from pathlib import Path
+from traceback import extract_tb
 from types import FunctionType, ModuleType
 from typing import Annotated, Literal
 
@@ -387,7 +388,8 @@ def _run(pack: CoursePack, file: FormulaSource, problems: list[Problem]) -> Mapp
         code = compile(in_this_version(file.source), str(file.path), "exec", dont_inherit=True)
         exec(code, vars(module))
     except _TROUBLE as error:
-        line = getattr(error, "lineno", None) or _line_in(file.path, error)
+        passed = [one.lineno for one in extract_tb(error.__traceback__) if one.filename == str(file.path)]
+        line = getattr(error, "lineno", None) or (passed or [1])[-1] or 1
         says = f"cannot be loaded: {type(error).__name__}: {error}"
         problems.append(Problem(file.path, line, says, "run it with Python to see more"))
         return {}
@@ -400,16 +402,6 @@ def _run(pack: CoursePack, file: FormulaSource, problems: list[Problem]) -> Mapp
         and function.__annotations__.get("return") is not None
         and not name.startswith("_")
     }
-
-
-def _line_in(path: Path, error: BaseException) -> int:
-    """The last line of *path* that *error* passed through."""
-    line, step = 1, error.__traceback__
-    while step is not None:
-        if step.tb_frame.f_code.co_filename == str(path):
-            line = step.tb_lineno
-        step = step.tb_next
-    return line
 
 
 def _problem(file: FormulaSource, function: FunctionType, says: str, cure: str) -> Problem:

@@ -5,7 +5,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +16,6 @@ from app.core.yaml_file import YamlDocument, read_document
 from app.course.content.images import with_images
 from app.course.content.topic_file import TOPIC_FILE, TopicFile, find_misplaced
 from app.course.kinds import EXERCISE, Exercise, Where
-from app.course.kinds.drawn_values import ChapterParameter
 from app.course.kinds.schema_errors import refuse_faults
 
 ReadTopic = Callable[[Path], tuple[TopicFile, YamlDocument]]
@@ -72,17 +71,11 @@ def parse_exercise(document: YamlDocument, topic: str, read: ReadTopic = read_to
         raise ContentError(own)
     values = {**document.values, "id": f"{topic}/{path.stem}", "digest": document.digest}
     if "from_chapter" in values:
-        values["chapter_parameters"] = _parameters_beside(path, read)
+        values["chapter_parameters"] = {}
+        with suppress(ContentError, OSError):  # reported where the chapter is read
+            values["chapter_parameters"] = read(path.parent / TOPIC_FILE)[0].parameters
     with refuse_faults(document, document.values):
         return EXERCISE.validate_python(with_images(values, topic, path.parent))
-
-
-def _parameters_beside(path: Path, read: ReadTopic) -> Mapping[str, ChapterParameter]:
-    """The parameters of the chapter of the exercise at *path*; none, if its file is not valid."""
-    try:
-        return read(path.parent / TOPIC_FILE)[0].parameters
-    except (ContentError, OSError):  # reported where the chapter is read
-        return {}
 
 
 OF = "of"  # the key of the digest of the texts that are translated

@@ -66,7 +66,7 @@ def _shown_generations(card: Gpu) -> str:
 def _growth(cards: list[Gpu], *, sparse: bool) -> Mapping[str, tuple[tuple[float, float], ...]]:
     """Each quantity over the years, relative to the first card that has it."""
     quantities = {
-        noted("peak"): [_peak(card, sparse=sparse) for card in cards],
+        noted("peak"): [card.peak * (2 if sparse and card.year > _DENSE_ONLY else 1) for card in cards],
         noted("memory bandwidth"): [card.memory_bandwidth for card in cards],
         noted("memory"): [card.memory for card in cards],
         "NVLink": [card.nvlink for card in cards],
@@ -76,11 +76,6 @@ def _growth(cards: list[Gpu], *, sparse: bool) -> Mapping[str, tuple[tuple[float
         start = next(size for size in sizes if size)
         found[name] = tuple((float(card.year), size / start) for card, size in zip(cards, sizes, strict=True) if size)
     return found
-
-
-def _peak(card: Gpu, *, sparse: bool) -> float:
-    """The dense peak, or that with two of every four weights zero (2:4 sparsity)."""
-    return card.peak * (2 if sparse and card.year > _DENSE_ONLY else 1)
 
 
 def _over_the_years(cards: list[Gpu], summary: str, *, sparse: bool) -> Plot:
@@ -375,12 +370,6 @@ def _intensity(value: float) -> str:
     return f"{figures(value)} FLOP/B"
 
 
-def _rates_of(values: Values) -> dict[str, float]:
-    """The peak and the memory bandwidth of the GPU."""
-    card = GPUS[values.word("gpu")]
-    return {"peak": card.peak, "bandwidth": card.memory_bandwidth}
-
-
 ROOFLINE = Explorer(
     name="roofline",
     title=noted("Compute-bound or memory-bound?"),
@@ -403,7 +392,13 @@ ROOFLINE = Explorer(
     ),
     explore=_roofline,
     asks=noted("From which arithmetic intensity on is a kernel on this GPU compute-bound?"),
-    foreseen=ExplainedMistakes(exercise="hardware/ridge-point", given=_rates_of),
+    foreseen=ExplainedMistakes(
+        exercise="hardware/ridge-point",
+        given=lambda values: {
+            "peak": GPUS[values.word("gpu")].peak,
+            "bandwidth": GPUS[values.word("gpu")].memory_bandwidth,
+        },
+    ),
     part_of="machine",
 )
 

@@ -1,6 +1,6 @@
 """Published runs that the controls can describe, and what was measured of them."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -223,7 +223,14 @@ def trust_figures() -> StateTable:
 
 @cache
 def _trust(spoken: str) -> StateTable:
-    rows = tuple(_trusted())
+    rows = []
+    for paper in RUNS:
+        run = paper.projected
+        for printed in paper.printed:
+            label, of = printed.measure.label, printed.measure.of(run)
+            off = change_words(of, printed.value)
+            cells = label, printed.shown, printed.measure.text(of), off, paper.source
+            rows.append(StateRow(paper.name, paper.state, cells))
     return StateTable(
         title=translate("How far to trust this"),
         says=(
@@ -242,24 +249,6 @@ def _trust(spoken: str) -> StateTable:
             translate("Off by"),
             translate("Source"),
         ),
-        rows=rows,
+        rows=tuple(rows),
         folded=True,
     )
-
-
-def _trusted() -> Iterator[StateRow]:
-    for paper in RUNS:
-        run = paper.projected
-        for printed in paper.printed:
-            of = printed.measure.of(run)
-            yield StateRow(
-                paper.name,
-                paper.state,
-                (
-                    printed.measure.label,
-                    printed.shown,
-                    printed.measure.text(of),
-                    change_words(of, printed.value),
-                    paper.source,
-                ),
-            )

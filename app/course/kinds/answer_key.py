@@ -371,19 +371,16 @@ class AnswerKey:
 
     @cached_property
     def _told(self) -> tuple[str, str, str]:
-        """The right value and the ends of the accepted range, as praise says them."""
-        return (self.shown(), *(("", "") if self.asked.tolerance == "exact" else self._ends()))
-
-    def _ends(self) -> tuple[str, str]:
-        """The ends of the accepted range, to as many figures as tell them apart."""
-        factor = self.asked.scale.factor
-        least, most = self.low / factor, self.high / factor
+        """The right value and the ends of the accepted range, to as many figures as tell them apart."""
+        if self.asked.tolerance == "exact":
+            return self.shown(), "", ""
+        scale = self.asked.scale
+        least, most = self.low / scale.factor, self.high / scale.factor
         for digits in range(_FIGURES, _ALL_FIGURES):
             low, high = round_inward(least, most, digits)
             if high - low >= _SHOWN_OF_RANGE * (most - least):
                 break
-        scale = self.asked.scale
-        return show_in(low * factor, scale, digits), show_in(high * factor, scale, digits)
+        return self.shown(), *(show_in(end * scale.factor, scale, digits) for end in (low, high))
 
     def blame(self, reading: Reading, listed: str | None = None) -> str:
         """Feedback on a wrong answer: the mistake behind it, which is the *listed* one where the caller has looked."""

@@ -422,13 +422,10 @@ class Design(Base):
         chosen = named_answers(answer, self.choose, _NO_CHOICE)
         if missing := [name for name in self.choose if name not in chosen]:
             raise AnswerError(translate("still to be chosen: {missing}", missing=", ".join(missing)))
-        return {name: self._place(name, text) for name, text in chosen.items()}
-
-    def _place(self, name: str, text: str) -> int:
-        knob = self.choose[name]
-        if (place := knob.place(text)) is not None:
-            return place
-        among = ", ".join(map(shown_value, knob.among))
-        raise AnswerError(
-            translate("{name} must be one of {among}, not {text!r}", name=name, among=among, text=text[:40])
-        )
+        places = {name: self.choose[name].place(text) for name, text in chosen.items()}
+        if wrong := next((name for name, place in places.items() if place is None), ""):
+            among, text = ", ".join(map(shown_value, self.choose[wrong].among)), chosen[wrong][:40]
+            raise AnswerError(
+                translate("{name} must be one of {among}, not {text!r}", name=wrong, among=among, text=text)
+            )
+        return {name: place for name, place in places.items() if place is not None}

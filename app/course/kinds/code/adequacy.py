@@ -18,8 +18,7 @@ from math import prod
 from app.core.errors import UnavailableError
 from app.course.kinds.base import Finding
 from app.course.kinds.code import agreement
-from app.course.kinds.code.calls import Argument, plain_argument, python
-from app.course.kinds.code.feedback import refuse_lost
+from app.course.kinds.code.calls import Argument, plain_argument, python, refuse_lost
 from app.course.kinds.code.mutants import AlteredProgram, alterations, careless_programs
 from app.course.sandbox.process import CallReturned, Plain, StoppedRun
 from app.course.sandbox.runner import Runner

@@ -30,8 +30,7 @@ from app.course.kinds.base import (
 )
 from app.course.kinds.code.adequacy import sensible
 from app.course.kinds.code.agreement import alike, combinations
-from app.course.kinds.code.calls import Argument, CodeExercise, TrialCall, function_in, round_result
-from app.course.kinds.code.feedback import refuse_lost
+from app.course.kinds.code.calls import Argument, CodeExercise, TrialCall, function_in, refuse_lost, round_result
 from app.course.kinds.code.interpreter import CompiledListing, ListingError
 from app.course.kinds.code.mutants import TreePlace, walk_places
 from app.course.kinds.code.mutation import (

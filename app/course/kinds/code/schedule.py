@@ -11,8 +11,8 @@ from app.core.quotation import escape_markdown
 from app.core.simulators.programs import Name, PlayedSchedule, ScheduleMachine, Summed, memory_name, play_schedule
 from app.core.translation import localize, noted, plural, translate
 from app.course.kinds.base import Answer, Base, Finding, Markdown, Strict, ValueCache, Verdict, Where, mistake_key
-from app.course.kinds.code.calls import outcome_sentence, source_in
-from app.course.kinds.code.feedback import WrongProgram, refuse_lost
+from app.course.kinds.code.calls import outcome_sentence, refuse_lost, source_in
+from app.course.kinds.code.function import WrongProgram
 from app.course.sandbox.process import CallReturned, Plain
 from app.course.sandbox.runner import Runner
 from app.server.aside import aside

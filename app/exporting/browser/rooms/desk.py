@@ -27,24 +27,11 @@ PARTS = (
 )  # fmt: skip
 
 
-def read_at_export() -> None:
-    """Let everything that reads files return what was read at export."""
-    for name, place in READ.items():
-        module, _, function = place.rpartition(".")
-        setattr(import_module(module), function, partial(resolved, name))
-
-
 def _fastest_step(asked: tuple[object, ...]) -> float:
     known: dict[tuple[object, ...], float] = resolved("fastest")
     if asked not in known:
         raise UnavailableError("a search for the fastest layout needs a server")
     return known[asked]
-
-
-def add_formulas_of_packs() -> None:
-    """Add the formulas that course packs bring."""
-    found = resolved("packs").items()
-    FORMULAS.add({name: getattr(import_module(module), own) for name, (module, own) in found})
 
 
 def _stepped(coroutine: Coroutine[Any, None, Any]) -> Any:
@@ -63,7 +50,9 @@ def _stepped(coroutine: Coroutine[Any, None, Any]) -> Any:
 
 # pydantic looks for time zones and plugins when it starts: a browser has neither.
 os.environ |= {"PYTHONTZPATH": "", "PYDANTIC_DISABLE_PLUGINS": "__all__"}
-read_at_export()  # before other modules import those functions
+for _name, _place in READ.items():  # before other modules import those functions
+    _module, _, _function = _place.rpartition(".")
+    setattr(import_module(_module), _function, partial(resolved, _name))
 asyncio.run = _stepped  # the pages run inside of the browser's one loop, without threads
 
 from app.server.db.shelf import Shelf  # noqa: E402
@@ -99,7 +88,8 @@ class Desk:
         clear: Callable[[], None],
     ) -> None:
         self._base = base
-        add_formulas_of_packs()
+        packs = resolved("packs").items()
+        FORMULAS.add({name: getattr(import_module(module), own) for name, (module, own) in packs})
         # A browser has no NumPy to search for the fastest layout of a training run.
         design = import_module("app.course.kinds.design")
         design.fastest_step = _fastest_step  # type: ignore[attr-defined]
