@@ -175,7 +175,8 @@ class Neighbor:
 
 def best_neighbors(controls: Sequence[Control], values: Values, run: Projection) -> tuple[Neighbor, ...]:
     """The best neighbors of *run* that fit, by GPU-hours; where nothing fits, those that need the least memory."""
-    moved = _neighbors(controls, _as_placed(values, run.placed))
+    own = layout_state(run.placed.layout)
+    moved = _neighbors(controls, Values(values | {name: int(own[name]) for name in DEGREE_NAMES}))
     same = run.times, run.memory  # such as two chunks of a pipeline of one stage
     found = [one for one in moved if (one.run.times, one.run.memory) != same]
     fitting = [one for one in found if one.run.spare >= 0]
@@ -199,12 +200,6 @@ def neighbor_row(run: Projection, other: Neighbor) -> StateRow:
         f"{figures(float(f'{then.hours:.4g}'))} ({change_words(then.hours, run.hours)})",
     )
     return StateRow(other.changed, other.state, cells)
-
-
-def _as_placed(values: Values, placed: Placement) -> Values:
-    """The controls as *placed* has them."""
-    own = layout_state(placed.layout)
-    return Values(values | {name: int(own[name]) for name in DEGREE_NAMES})
 
 
 def _neighbors(controls: Sequence[Control], values: Values) -> Iterator[Neighbor]:

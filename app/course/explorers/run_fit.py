@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 
-from app.core.charts.axes import Axis, Color, Drawing, Tone, money_text, percent_text
+from app.core.charts.axes import Axis, Color, Tone, money_text, percent_text
 from app.core.charts.bars import Bar, Bars, Part
 from app.core.formulas.memory import memory_budget
 from app.core.formulas.presets import Layout
@@ -234,11 +234,13 @@ def _explored(values: Values) -> ExplorerOutput:
     placed = placement(values)
     run, paper = projection(values, placed), published_as(placed)
     others = best_neighbors(FIT.controls, values, run)
+    flops = translate("{flops} per token", flops=show(run.token_flops, FLOP, 3)), run.token_flops * run.tokens
+    power = run.placed.cluster.gpu.power, values.number("electricity")
     figures = (
         memory_bars(placed.model, placed.cluster, placed.layout, figure_summary(fit_of(run))),
         _step_bars(run, paper),
         traffic_bars(placed.model, placed.cluster, placed.layout),
-        _bill(run, values.number("electricity")),
+        bill_drawing(flops, gpus=run.gpus, used=run.utilization, time=run.duration, price=run.price, power=power),
     )
     return ExplorerOutput(
         says=said_of(run, paper),
@@ -295,12 +297,6 @@ def _step_bars(run: Projection, paper: ExplorableRun | None) -> Bars:
         axis=Axis(translate("time"), SECOND),
         bars=tuple(bars),
     )
-
-
-def _bill(run: Projection, cents: float) -> Drawing:
-    flops = translate("{flops} per token", flops=show(run.token_flops, FLOP, 3)), run.token_flops * run.tokens
-    power = run.placed.cluster.gpu.power, cents
-    return bill_drawing(flops, gpus=run.gpus, used=run.utilization, time=run.duration, price=run.price, power=power)
 
 
 FIT = Explorer(

@@ -239,8 +239,7 @@ class WorkerProcess:
         """
         frame = json.dumps({**request, "wall": wall}).encode()
         try:
-            if self.process.stdin is not None:
-                self.process.stdin.write(len(frame).to_bytes(4, "big") + frame)
+            self._write(len(frame).to_bytes(4, "big") + frame)
         # uvloop raises a RuntimeError if the worker died and its pipe is closed.
         except (OSError, RuntimeError) as error:
             raise DiedError from error
@@ -327,6 +326,10 @@ class WorkerProcess:
             env={"PATH": os.defpath, **_HEAP},
             limit=_LARGEST,
         )  # fmt: skip
+
+    def _write(self, frame: bytes) -> None:
+        if self.process.stdin is not None:
+            self.process.stdin.write(frame)
 
     async def _bytes(self, size: int) -> bytes:
         return await self.process.stdout.readexactly(size) if self.process.stdout else b""

@@ -166,8 +166,7 @@ class SandboxServer:
             reply = await self._sent("POST", RUN, order)
         finally:
             self.in_flight -= 1
-        parsing = asyncio.to_thread(_reply_of, reply) if len(reply) > _LARGE else None
-        return _answer_of(await parsing if parsing else _reply_of(reply))
+        return await asyncio.to_thread(_answer_of, reply) if len(reply) > _LARGE else _answer_of(reply)
 
     def _judged(self, text: bytes) -> SandboxHealth:
         try:
@@ -293,15 +292,12 @@ def _choice(client: Client, servers: list[SandboxServer]) -> SandboxServer:
     return max(servers, key=lambda server: blake2b(f"{client.name} {server.address}".encode()).digest())
 
 
-def _reply_of(text: bytes) -> SandboxReply:
+def _answer_of(text: bytes) -> dict[str, object]:
     try:
-        return SandboxReply.model_validate(json.loads(text))
+        reply = SandboxReply.model_validate(json.loads(text))
     except (ValueError, RecursionError) as error:
         # An end that is missing: the server was killed or stopped amid its reply.
         raise GoneError("its reply is not complete") from error
-
-
-def _answer_of(reply: SandboxReply) -> dict[str, object]:
     if reply.answer is not None:
         return reply.answer
     if reply.full:

@@ -166,8 +166,8 @@ def _statements(statement: ast.stmt) -> Iterator[ast.AST]:
             tests = (ast.Constant(True), ast.Constant(False), ast.UnaryOp(ast.Not(), test))
             yield from (ast.If(new, body, other) for new in tests)
         case ast.Assign([ast.Tuple(targets)], ast.Tuple(values)):
-            for index, target in enumerate(targets):  # one name stays as it is
-                kept = [*values[:index], _expression(ast.unparse(target)), *values[index + 1 :]]
+            for index, given in enumerate(targets):  # one name stays as it is
+                kept = [*values[:index], _expression(ast.unparse(given)), *values[index + 1 :]]
                 yield ast.Assign([ast.Tuple(targets, ast.Store())], ast.Tuple(kept, ast.Load()))
 
 
