@@ -8,7 +8,7 @@ from functools import cached_property
 from app.authoring.proofs import Places, prove_addresses
 from app.authoring.texts import Script, distinct, drawn_values
 from app.core.errors import nearest
-from app.core.expressions import BLANK, Branch, ExpressionError, blank_slots, holds, parts
+from app.core.expressions import BLANK, ExpressionError, blank_slots, holds, parts
 from app.core.formulas import FORMULAS
 from app.course.content.catalog import Catalog, Topic
 from app.course.content.outline import CourseFile
@@ -281,7 +281,10 @@ def _trouble_of_branches(script: ClaimScript, text: str) -> Iterator[tuple[str, 
     try:
         groups = [part for part in parts(text) if not isinstance(part, str)]
         for group in groups:
-            shown = {_shown_branch(group, drawn) for drawn in script.drawings}
+            shown = {
+                next((one for one in group if not one.condition or holds(one.condition, drawn.names)), None)
+                for drawn in script.drawings
+            }
             for branch in group:
                 condition = branch.condition or "otherwise"
                 if branch not in shown:
@@ -290,11 +293,6 @@ def _trouble_of_branches(script: ClaimScript, text: str) -> Iterator[tuple[str, 
                     yield f"every drawing shows the piece for {condition!r}", "remove its tags"
     except ExpressionError as error:
         yield str(error), ""
-
-
-def _shown_branch(group: Sequence[Branch], drawn: Draw) -> Branch | None:
-    """The piece of *group* that *drawn* shows."""
-    return next((one for one in group if not one.condition or holds(one.condition, drawn.names)), None)
 
 
 def _pattern(phrase: str) -> re.Pattern[str]:

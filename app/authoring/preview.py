@@ -283,10 +283,6 @@ T = TypeVar("T")
 Work = Callable[[Runner], Coroutine[Any, Any, T]]
 
 
-class SupersededError(Exception):
-    """Later work of the same page has replaced this."""
-
-
 class ThreadRunner(Runner):
     """Runs code for the event loop of another thread, in the workers of *runner*."""
 
@@ -312,7 +308,7 @@ class LatestWork:
         """The result of *work*, which replaces earlier work of *page*.
 
         Raises:
-            SupersededError: later work has replaced it.
+            HTTPException: 409, later work has replaced it.
         """
 
         async def in_turn() -> T:
@@ -328,7 +324,7 @@ class LatestWork:
         except asyncio.CancelledError:
             if self._running.get(page) is task:
                 raise
-            raise SupersededError from None
+            raise HTTPException(HTTPStatus.CONFLICT, "a later text of this page is being checked") from None
         finally:
             if self._running.get(page) is task:
                 del self._running[page]
@@ -357,7 +353,6 @@ async def _in_thread(work: Work[T], runner: Runner) -> T:
 
 
 _NO_KEY = "open the address that `wallclock preview` has printed: it has the key of this page"
-_SUPERSEDED = "a later text of this page is being checked"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -424,10 +419,7 @@ class AuthoringPreview:
         async def work(runner: Runner) -> Proof:
             return await self.drafts.prove(path, source, runner)
 
-        try:
-            return await self._latest.result(page, work)
-        except SupersededError:
-            raise HTTPException(HTTPStatus.CONFLICT, _SUPERSEDED) from None
+        return await self._latest.result(page, work)
 
     async def stored_proof(self, name: str) -> Proof:
         """The proof of the file called *name*."""

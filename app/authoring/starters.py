@@ -48,10 +48,7 @@ _NOT_WRITTEN = ("id", "digest", "chapter_parameters")
 
 
 def exercise_schema() -> dict[str, Any]:
-    """The schema of an exercise file: first the kind, then the keys of that kind.
-
-    An editor that is given a choice of nine whole schemas complains about the first of them.
-    """
+    """The schema of an exercise file: first the kind, then its keys, since editors complain about a choice of nine."""
     schema = EXERCISE.json_schema()
     kinds = [kind for kind in schema["$defs"].values() if "kind" in kind.get("properties", {})]
     for kind, name in product(kinds, _NOT_WRITTEN):  # these come from the path of a file, not from its text

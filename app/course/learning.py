@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from functools import cache, cached_property
+from functools import cached_property
 from random import Random
 
 from fsrs import Card, Rating, Scheduler
@@ -161,7 +161,9 @@ def tally_answers(pairs: Sequence[tuple[str, bool]]) -> tuple[FinalTally, ...]:
 
 
 RETENTION = 0.9  # an exercise is due when its chance of being solved falls to this
-_LONGEST_INTERVAL = 365  # days
+_SCHEDULER = Scheduler(  # in whole days and without randomness: the same answers always lead to the same dates
+    desired_retention=RETENTION, learning_steps=(), relearning_steps=(), maximum_interval=365, enable_fuzzing=False
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -191,37 +193,18 @@ def memories(reviews: Iterable[Review], now: datetime) -> Mapping[str, Memory]:
         ValueError: a time is not in UTC.
     """
     cards: dict[str, Card] = {}
-    last: dict[str, date] = {}
-    first: dict[str, date] = {}
+    days: dict[str, list[date]] = {}
     for review in reviews:
         if review.exercise not in cards and not review.solved:
             continue  # there is nothing to remember yet
         rating = Rating.Good if review.at_once else Rating.Hard if review.solved else Rating.Again
         card = cards.get(review.exercise) or Card(card_id=0, due=review.at)
-        cards[review.exercise], _ = _scheduler().review_card(card, rating, review.at)
-        last[review.exercise] = review.at.date()
-        first.setdefault(review.exercise, review.at.date())
+        cards[review.exercise], _ = _SCHEDULER.review_card(card, rating, review.at)
+        days.setdefault(review.exercise, []).append(review.at.date())
     return {
-        name: Memory(
-            due=card.due.date(),
-            last=last[name],
-            chance=_scheduler().get_card_retrievability(card, now),
-            first=first[name],
-        )
+        name: Memory(card.due.date(), days[name][-1], _SCHEDULER.get_card_retrievability(card, now), days[name][0])
         for name, card in cards.items()
     }
-
-
-@cache
-def _scheduler() -> Scheduler:
-    # In whole days and without randomness: the same answers always lead to the same dates.
-    return Scheduler(
-        desired_retention=RETENTION,
-        learning_steps=(),
-        relearning_steps=(),
-        maximum_interval=_LONGEST_INTERVAL,
-        enable_fuzzing=False,
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,13 +244,9 @@ class Suggestion:
 
 def due_exercises(catalog: Catalog, memories: Mapping[str, Memory], today: date) -> tuple[Suggestion, ...]:
     """The exercises due for review, the least remembered first."""
-    waiting = [
-        (memory.chance, exercise)
-        for exercise in catalog.exercises
-        if (memory := memories.get(exercise.id)) and memory.due <= today
-    ]
-    waiting.sort(key=lambda pair: (pair[0], pair[1].id))
-    return tuple(Suggestion(exercise, _why(memories[exercise.id], today)) for _, exercise in waiting)
+    waiting = [one for one in catalog.exercises if one.id in memories and memories[one.id].due <= today]
+    waiting.sort(key=lambda one: (memories[one.id].chance, one.id))
+    return tuple(Suggestion(one, _why(memories[one.id], today)) for one in waiting)
 
 
 def next_exercise(

@@ -101,10 +101,7 @@ def web_manifest() -> bytes:
 
 
 def service(contents: Iterable[bytes], names: Collection[str], *, bundle: str, folder: str) -> bytes:
-    """The service worker, which keeps the files *names*, and changes with any of the *contents*.
-
-    All pages are in *bundle*, and the scripts in *folder*.
-    """
+    """The service worker: it keeps *names*, changes with *contents*, has pages in *bundle* and scripts in *folder*."""
     text = (_SCRIPTS / _SERVICE).read_text("utf-8")
     version = digest(b"".join(hashlib.sha256(content).digest() for content in contents))
     known = {"version": version, "files": list(names), "pages": bundle, "unpacks": f"course/{folder}/xz.js"}

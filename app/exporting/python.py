@@ -65,35 +65,23 @@ def browser_wheels(cache: Path, folder: Path | None = None) -> Mapping[str, byte
         InputError: the folder lacks one, or has another one than this version needs.
         UnavailableError: they cannot be fetched.
     """
-    if folder:
-        return {name: _given_wheel(folder / name) for name in WHEELS}
-    kept = cache / "wheels"
-    found = {name: content for name in WHEELS if (content := _stored_wheel(kept / name))}
-    if len(found) < len(WHEELS):
-        _fetch(kept)
-        found = {name: content for name in WHEELS if (content := _stored_wheel(kept / name))}
-    if missing := WHEELS.keys() - found.keys():
-        raise UnavailableError(f"what pip fetched as {min(missing)} has another digest: try again")
+    found = _right_wheels(folder or cache / "wheels")
+    if len(found) < len(WHEELS) and not folder:
+        _fetch(cache / "wheels")
+        found = _right_wheels(cache / "wheels")
+    if missing := min(WHEELS.keys() - found.keys(), default=""):
+        if not folder:
+            raise UnavailableError(f"what pip fetched as {missing} has another digest: try again")
+        if (folder / missing).is_file():
+            raise InputError(f"{folder / missing} is not that of PyPI: its digest is another")
+        raise InputError(f"{folder / missing} is missing: `{_command('.')}` fetches it")
     return found
 
 
-def _stored_wheel(path: Path) -> bytes | None:
-    """The wheel at *path*, if it is there and the right one."""
-    content = path.read_bytes() if path.is_file() else b""
-    return content if _wheels_is_right(path.name, content) else None
-
-
-def _given_wheel(path: Path) -> bytes:
-    if not path.is_file():
-        raise InputError(f"{path} is missing: `{_command('.')}` fetches it")
-    content = path.read_bytes()
-    if not _wheels_is_right(path.name, content):
-        raise InputError(f"{path} is not that of PyPI: its digest is another")
-    return content
-
-
-def _wheels_is_right(name: str, content: bytes) -> bool:
-    return hashlib.sha256(content).hexdigest() == WHEELS[name]
+def _right_wheels(folder: Path) -> Mapping[str, bytes]:
+    """Those in *folder* that have the right digests."""
+    found = {name: (folder / name).read_bytes() for name in WHEELS if (folder / name).is_file()}
+    return {name: content for name, content in found.items() if hashlib.sha256(content).hexdigest() == WHEELS[name]}
 
 
 def _fetch(folder: Path) -> None:

@@ -103,16 +103,12 @@ class StateTable:
 
 @dataclass(frozen=True, slots=True)
 class ExplorerOutput:
-    """An explorer's output for some values: a text (Markdown), numbers and figures.
-
-    *notice*: the values do not go
-    together, and what is shown instead. *tables* lead to other states.
-    """
+    """An explorer's output for some values: a text (Markdown), numbers and figures; *tables* lead to other states."""
 
     says: str
     facts: tuple[KeyFigure, ...]
     figures: tuple[Figure, ...]
-    notice: str = ""
+    notice: str = ""  # that the values do not go together, and what is shown instead
     verdict: YesOrNo | None = None
     tables: tuple[StateTable, ...] = ()
 

@@ -53,17 +53,13 @@ class PartVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict on one answer, and the sentences (Markdown) shown with it.
-
-    *mistake* is the key of the first diagnosis among them that is a known mistake: see
-    `app.course.kinds.base`. What was *played* to judge it is drawn beside it.
-    """
+    """The verdict on one answer, and the sentences (Markdown) shown with it; what was *played* is drawn beside it."""
 
     correct: bool
     score: float
     feedback: tuple[str, ...]
     parts: Mapping[str, PartVerdict] = field(default_factory=dict)
-    mistake: str = ""
+    mistake: str = ""  # the key of the first diagnosis among them that is a known mistake
     played: PlayedAnswer | None = None
 
 
@@ -174,7 +170,7 @@ def key_told(says: str, filled: Iterable[str], wordings: Iterable[str]) -> str:
     for told, wording in zip(filled, wordings, strict=True):
         if told == says:
             return mistake_key(wording)
-    return _keys_of_common().get(says, "")
+    return next((key for key, common in _common().items() if common == says), "")
 
 
 def first_mistake(parts: Iterable[PartVerdict]) -> str:
@@ -190,11 +186,6 @@ def common_diagnosis(key: str) -> str:
 @cache
 def _common() -> dict[str, str]:
     return dict(common_wordings())
-
-
-@cache
-def _keys_of_common() -> dict[str, str]:
-    return {says: key for key, says in common_wordings()}
 
 
 Markdown = Annotated[str, Field(min_length=1)]

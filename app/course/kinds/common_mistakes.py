@@ -137,10 +137,7 @@ def too_coarse(reading: Reading, right: float, tolerance: str, scale: Scale) -> 
 
 
 def not_whole(reading: Reading, right: float, scale: Scale) -> str:
-    """Feedback on 885.14 where a count of exactly 886 *scale* is right; empty for anything else.
-
-    Nothing is said beside 0 and 1, where rounding would only give the answer away.
-    """
+    """Feedback on 885.14 where a count of exactly 886 *scale* is right; none beside 0 and 1, which it would tell."""
 
     def is_whole(value: float) -> bool:
         return (value / scale.factor).is_integer()
@@ -314,10 +311,7 @@ _MULTIPLIED = ("amount", "count", "factor", "share")  # what may be that many ti
 
 @dataclass(frozen=True, slots=True)
 class QuestionNumbers:
-    """The *counts* in a question, whole numbers from 3 on, and the quantities that it gives.
-
-    Those that are *measured*, such as the 50 of 50 GB/s, count no things.
-    """
+    """The *counts* in a question, from 3 on, those *measured*, such as the 50 of 50 GB/s, and what it gives."""
 
     counts: frozenset[int] = frozenset()
     given: tuple[Quantity, ...] = ()

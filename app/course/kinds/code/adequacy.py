@@ -239,10 +239,7 @@ def _alterations(source: str) -> list[AlteredProgram]:
 
 
 def _cover(differing: Sequence[int], rows: Sequence[Sequence[Argument]]) -> list[int]:
-    """A few of *rows*, so that each of *differing* has two of its bits set, if it has that many.
-
-    The choice is greedy: the row that tells most programs apart, then the one with newer values.
-    """
+    """A few of *rows*, chosen greedily, so that each of *differing* has two of its bits set, if it has that many."""
     chosen: list[int] = []
     left = Counter({bits: min(_TWICE, bits.bit_count()) for bits in differing})
     known: set[str] = set()

@@ -71,13 +71,16 @@ class ArgumentKind:
     def _own(self) -> Iterator[Argument]:
         if self.kind in _NO_NUMBERS or self.many == "rows" or not self.kind:
             if self.many == "list" and self.kind:
-                yield from _shapes(_elements(self.given))
+                held = [one for value in self.given if isinstance(value, list) for one in value]
+                yield from _shapes([one for place, one in enumerate(held) if one not in held[:place]])
             return
         if self.many:
             own = [one for one in _NUMBERS[self.kind] if self.kind not in _MEASURED or one == 0 or _is_moderate(one)]
             yield from _shapes([_whole(one, self.kind) for one in own])
             if self.kind in _MEASURED:
-                yield from _scaled_shapes()
+                # tiny numbers, and numbers that differ by little; exact in binary
+                for scale, shift in ((2**-20, 0), (1, 1024)):
+                    yield from ([scale * one + shift for one in shape] for shape in _FEW)
             return
         unit = _unit(self.given) if self.kind not in (*_WHOLE, "probability") else 1.0
         yield from (_whole(one * unit, self.kind) for one in _NUMBERS[self.kind])
@@ -239,14 +242,6 @@ def _unit(values: Sequence[Argument]) -> float:
     return 1.0 if is_near or not numbers else float(numbers[0])
 
 
-def _elements(values: Sequence[Argument]) -> list[Scalar | Rows]:
-    """The different elements of the lists in *values*."""
-    found: list[Scalar | Rows] = []
-    for value in values:
-        found += [one for one in (value if isinstance(value, list) else []) if one not in found]
-    return found
-
-
 def _shapes(numbers: Sequence[Scalar | Rows]) -> Iterator[list[Scalar | Rows]]:
     """Lists of *numbers* in ascending order: short, long, level, with ties on either side."""
     low, middle, high = numbers[0], numbers[len(numbers) // 2], numbers[-1]
@@ -257,13 +252,6 @@ def _shapes(numbers: Sequence[Scalar | Rows]) -> Iterator[list[Scalar | Rows]]:
     yield [middle, low, low, high, middle, low, middle]
     yield [*numbers[::-1], *numbers[:2]][:6]
     yield [*[*numbers[::-1], *numbers] * 5, middle][-16:]
-
-
-def _scaled_shapes() -> Iterator[list[Scalar | Rows]]:
-    """Lists of tiny numbers, and of numbers that differ by little; exact in binary."""
-    for scale, shift in ((2**-20, 0), (1, 1024)):
-        for shape in _FEW:
-            yield [scale * one + shift for one in shape]
 
 
 def _list_classes(values: Sequence[Plain], many: str) -> Iterator[str]:

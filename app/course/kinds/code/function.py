@@ -130,12 +130,6 @@ def passes(call: TrialCall, outcome: Outcome) -> bool:
     return isinstance(outcome, CallReturned) and alike(outcome.value, call.expected)
 
 
-def trial_runs(calls: Sequence[TrialCall], outcomes: Sequence[Outcome]) -> tuple[TrialRun, ...]:
-    """The results of the visible examples *calls*."""
-    says = says_of_nothing if returns_nothing(calls, outcomes) else says_of_call
-    return tuple(_trial_run(*pair, says) for pair in zip(calls, outcomes, strict=False))
-
-
 def _trial_run(call: TrialCall, outcome: Outcome, says: Says) -> TrialRun:
     passed = passes(call, outcome)
     raised = outcome.type if isinstance(outcome, CallRaised) else translate("nothing")  # nothing: it was stopped
@@ -397,7 +391,8 @@ class Function(CodeExercise):
             problem = outcome_sentence(report.body)
             line = in_line(report.body)
             return Trial(problem=problem, line=line, printed=visible_lines(report.printed), runs=())
-        runs = trial_runs(calls, report.outcomes)
+        says = says_of_nothing if returns_nothing(calls, report.outcomes) else says_of_call
+        runs = tuple(_trial_run(*pair, says) for pair in zip(calls, report.outcomes, strict=False))
         return Trial(problem="", line=None, printed=visible_lines(report.printed), runs=runs)
 
     async def _diagnosis(self, seed: int, hidden: HiddenCalls, report: Execution, runner: Runner) -> str:
