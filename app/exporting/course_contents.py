@@ -5,7 +5,7 @@ import io
 import json
 import pickle
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -139,22 +139,11 @@ def _slotted(latex: str, *, display: bool) -> str:
 
 def _equations(catalog: Catalog) -> Iterator[tuple[str, bool]]:
     """The mathematics of every text that the desk may show; of texts that differ in numbers alone, of the first."""
-    noted: dict[tuple[str, bool], None] = {}
+    noted: dict[tuple[str, bool], None] = {}  # what is converted, and whether it stands on lines of its own
     texts: dict[str, str] = {}
     for text in _texts(catalog):
         if "$" in text:
             texts.setdefault(skeleton(text), text)
-    with _noting(noted):
-        for formula in FORMULAS.values():
-            document_formula(formula)
-        for text in texts.values():
-            markdown.html.__wrapped__(text)
-    yield from noted
-
-
-@contextmanager
-def _noting(noted: dict[tuple[str, bool], None]) -> Iterator[None]:
-    """Note what is converted meanwhile, and whether it stands on lines of its own."""
     converter = markdown.MATHEMATICS
 
     class Noting:
@@ -164,9 +153,13 @@ def _noting(noted: dict[tuple[str, bool], None]) -> Iterator[None]:
 
     markdown.MATHEMATICS = Noting()  # type: ignore[assignment]
     try:
-        yield
+        for formula in FORMULAS.values():
+            document_formula(formula)
+        for text in texts.values():
+            markdown.html.__wrapped__(text)
     finally:
         markdown.MATHEMATICS = converter
+    yield from noted
 
 
 def _texts(catalog: Catalog) -> Iterator[str]:

@@ -21,7 +21,14 @@ from app.course.content.topic_file import (
     opening_parts,
     with_places_after,
 )
-from app.course.content.translations import LanguageTexts, is_translation, read_exercise, read_spoken, read_topic
+from app.course.content.translations import (
+    LanguageTexts,
+    collected,
+    is_translation,
+    read_exercise,
+    read_spoken,
+    read_topic,
+)
 from app.course.kinds import Exercise
 from app.course.kinds.base import EmbeddedFigures, ExerciseFigure
 from app.course.kinds.drawn_values import ChapterParameter
@@ -302,15 +309,11 @@ def read_chapter_folder(folder: Path) -> ChapterFolder:
     for path in paths:
         if path.name == TOPIC_FILE or is_translation(path):
             continue
-        try:
+        with collected(problems):
             exercises[path] = read_exercise(path, folder.name, read)
-        except ContentError as error:
-            problems += error.problems
     if os.path.lexists(folder / TOPIC_FILE):
-        try:
+        with collected(problems):
             topics[folder / TOPIC_FILE] = read(folder / TOPIC_FILE)
-        except ContentError as error:
-            problems += error.problems
     return ChapterFolder(
         topic=next((topic for topic, _ in topics.values()), None),
         exercises=tuple(exercise for exercise, _ in exercises.values()),

@@ -280,11 +280,11 @@ def _add(
     """Add the translations of the file at *path* to what is *found*."""
     texts = topic_texts(made) if isinstance(made, TopicFile) else exercise_texts(made)
     fresh: list[Translation] = []
-    with _collected(problems):
+    with collected(problems):
         fresh += (one for one in translations_of(path, texts) if one.is_fresh)
     for one in fresh:
         spoken = found.setdefault(one.language, LanguageTexts(one.language))
-        with _collected(problems):
+        with collected(problems):
             if isinstance(made, TopicFile):
                 values = merge_texts(document.values, one.texts)
                 with refuse_faults(one.document, values, TopicFile):
@@ -295,7 +295,7 @@ def _add(
 
 
 @contextmanager
-def _collected(problems: list[Problem]) -> Iterator[None]:
+def collected(problems: list[Problem]) -> Iterator[None]:
     """Add the problems of an error in the block to *problems*."""
     try:
         yield

@@ -49,11 +49,6 @@ class ClientOf(_Message):
     shared: bool
     limit: int | None
 
-    @property
-    def client(self) -> Client:
-        """As the fair queue knows it."""
-        return Client(self.name, self.shared, self.limit)
-
 
 class WorkerProgram(_Message):
     """What a worker is asked."""
@@ -405,7 +400,7 @@ class _Service:
     async def _reply(self, order: SandboxOrder) -> bytes:
         program = order.program.model_dump()
         try:
-            client = order.client.client
+            client = Client(**order.client.model_dump())
             answer = await self._pool.ask(client, program, order.wall, long=order.long)
         except WorkerLostError as error:
             return json.dumps({"lost": _WORDS.get(type(error), "lost")}).encode()
