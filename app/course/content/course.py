@@ -24,6 +24,7 @@ from app.core.folders import ROOT
 from app.core.formulas import FORMULAS, MODULES, formula_of
 from app.core.yaml_file import LARGEST, YamlDocument, read_document
 from app.course.content.catalog import Catalog, ChapterFolder, Topic, read_chapter_folder
+from app.course.content.translations import collected
 from app.course.kinds import Exercise
 from app.course.kinds.base import Strict
 from app.course.kinds.schema_errors import refuse_faults
@@ -433,10 +434,8 @@ def load_formulas(settings: Settings, packs: Sequence[CoursePack]) -> None:
     problems: list[Problem] = []
     found: dict[str, FunctionType] = {}
     for pack in packs:
-        try:
+        with collected(problems):
             found |= _agreed(settings, pack)
-        except ContentError as error:
-            problems += error.problems
     if problems:
         raise ContentError(problems)
     FORMULAS.add(found)

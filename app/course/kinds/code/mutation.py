@@ -37,14 +37,7 @@ class Edit:
     operator: Operator
 
 
-@dataclass(frozen=True, slots=True)
-class _Cut:
-    """A text in place of some columns of a line."""
-
-    line: int
-    columns: tuple[int, int]
-    text: str
-    operator: Operator
+_Cut = tuple[int, int, str, Operator]  # the columns of a line from one to another, and what stands in their place
 
 
 def all_edits(lines: Sequence[str]) -> list[Edit]:
@@ -54,11 +47,11 @@ def all_edits(lines: Sequence[str]) -> list[Edit]:
     except SyntaxError as error:
         raise ListingError(f"line {error.lineno} is not valid Python") from error
     found: dict[tuple[int, str], Edit] = {}
-    for cut in _cuts(tree, lines):
-        line, (start, end) = lines[cut.line - 1], cut.columns
-        text = _tidy(line[:start] + cut.text + line[end:])
+    for number, (start, end, new, operator) in _cuts(tree, lines):
+        line = lines[number - 1]
+        text = _tidy(line[:start] + new + line[end:])
         if text != line:
-            found.setdefault((cut.line, text), Edit(cut.line, text, cut.operator))
+            found.setdefault((number, text), Edit(number, text, operator))
     return list(found.values())
 
 
@@ -68,7 +61,7 @@ def _tidy(line: str) -> str:
     return re.sub(r"(= |return )\(([^()]*)\)$", r"\1\2", line)
 
 
-def _cuts(tree: ast.Module, lines: Sequence[str]) -> Iterator[_Cut]:
+def _cuts(tree: ast.Module, lines: Sequence[str]) -> Iterator[tuple[int, _Cut]]:
     for function in tree.body:
         if not isinstance(function, ast.FunctionDef):
             continue
@@ -76,7 +69,7 @@ def _cuts(tree: ast.Module, lines: Sequence[str]) -> Iterator[_Cut]:
         for statement in function.body:
             for node in ast.walk(statement):
                 if isinstance(node, ast.expr) and node.lineno == node.end_lineno:
-                    yield from _cuts_of(node, lines[node.lineno - 1], known)
+                    yield from ((node.lineno, cut) for cut in _cuts_of(node, lines[node.lineno - 1], known))
             if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
                 known.append(statement.targets[0].id)
 
@@ -86,19 +79,19 @@ def _cuts_of(node: ast.expr, line: str, known: Sequence[str]) -> Iterator[_Cut]:
     match node:
         case ast.Constant(int() | float() as value) if not isinstance(value, bool):
             for other, operator in _constants(value):
-                yield _Cut(node.lineno, (start, end), other, operator)
+                yield start, end, other, operator
         case ast.Name(name, ast.Load()) if name in known:
             for other in known:
                 before, after = line[:start].rstrip(), line[end:].lstrip()
                 # x / x is an obvious bug.
                 if other != name and not (before.endswith(f"{other} /") or after.startswith(f"/ {other}")):
-                    yield _Cut(node.lineno, (start, end), other, "swap")
+                    yield start, end, other, "swap"
         case ast.BinOp(left, sign, right):
             yield from _binary(node, left, sign, right, line)
         case ast.Compare(left, [sign], [right]) if type(sign) in _COMPARISONS:
             old, new = _COMPARISONS[type(sign)]
             at = line.index(old, left.end_col_offset or 0)
-            yield _Cut(node.lineno, (at, at + len(old)), new, "off-by-one")
+            yield at, at + len(old), new, "off-by-one"
 
 
 def _constants(value: float) -> Iterator[tuple[str, Operator]]:
@@ -120,15 +113,15 @@ def _binary(node: ast.BinOp, left: ast.expr, sign: ast.operator, right: ast.expr
     if type(sign) in _SIGNS:
         old, new = _SIGNS[type(sign)]
         at = line.index(old, gap)
-        yield _Cut(node.lineno, (at, at + len(old)), new, "operator")
+        yield at, at + len(old), new, "operator"
         sides = (line[start:at].rstrip(), line[at + len(old) : end].lstrip())
         if isinstance(sign, ast.Mult):
             for side in sides:
-                yield _Cut(node.lineno, (start, end), side, "factor")
+                yield start, end, side, "factor"
         if isinstance(sign, ast.Div):
-            yield _Cut(node.lineno, (start, end), sides[0], "factor")
+            yield start, end, sides[0], "factor"
         if isinstance(sign, ast.Add | ast.Sub) and isinstance(right, ast.Constant):
-            yield _Cut(node.lineno, (start, end), sides[0], "off-by-one")
+            yield start, end, sides[0], "off-by-one"
 
 
 CallResult = tuple["Plain | FailedError", Plain]  # of a call, and what it should be
