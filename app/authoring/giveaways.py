@@ -24,7 +24,7 @@ _SHORT_OPTION = 40  # characters, below which no one compares
 
 
 def prove_giveaways(script: Script) -> Iterator[Finding]:
-    """A title that contains the answer, and names that are no terms under `unmarked`."""
+    """A title that contains the answer, and names under `unmarked` that the glossary lacks."""
     known = {spelling for term in terms().values() for spelling in (term.term, *term.also)}
     for index, name in enumerate(script.exercise.unmarked):
         if name.casefold() not in {spelling.casefold() for spelling in known}:

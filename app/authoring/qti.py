@@ -84,11 +84,11 @@ class QtiPage:
     @property
     def without(self) -> tuple[str, ...]:
         """What the item does not have."""
-        body, lost = self.asked.body, ("hints",) if self.asked.hints else ()
+        body, lost = self.asked.body, ["hints"] if self.asked.hints else []
         if isinstance(body, NumberBody):
             lost += other_units(body)
         if isinstance(body, StepBody):
-            lost += ("points for a part of the order", *(("feedback on wrong orders",) if body.has_feedback else ()))
+            lost += ["points for a part of the order", *(["feedback on wrong orders"] if body.has_feedback else [])]
         return *self.asked.without, *lost
 
     def item(self) -> str:

@@ -23,7 +23,7 @@ from app.course.content.topic_file import (
 )
 from app.course.content.translations import (
     LanguageTexts,
-    collected,
+    collect_problems,
     is_translation,
     read_exercise,
     read_spoken,
@@ -309,10 +309,10 @@ def read_chapter_folder(folder: Path) -> ChapterFolder:
     for path in paths:
         if path.name == TOPIC_FILE or is_translation(path):
             continue
-        with collected(problems):
+        with collect_problems(problems):
             exercises[path] = read_exercise(path, folder.name, read)
     if os.path.lexists(folder / TOPIC_FILE):
-        with collected(problems):
+        with collect_problems(problems):
             topics[folder / TOPIC_FILE] = read(folder / TOPIC_FILE)
     return ChapterFolder(
         topic=next((topic for topic, _ in topics.values()), None),

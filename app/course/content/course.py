@@ -24,7 +24,7 @@ from app.core.folders import ROOT
 from app.core.formulas import FORMULAS, MODULES, formula_of
 from app.core.yaml_file import LARGEST, YamlDocument, read_document
 from app.course.content.catalog import Catalog, ChapterFolder, Topic, read_chapter_folder
-from app.course.content.translations import collected
+from app.course.content.translations import collect_problems
 from app.course.kinds import Exercise
 from app.course.kinds.base import Strict
 from app.course.kinds.schema_errors import refuse_faults
@@ -434,7 +434,7 @@ def load_formulas(settings: Settings, packs: Sequence[CoursePack]) -> None:
     problems: list[Problem] = []
     found: dict[str, FunctionType] = {}
     for pack in packs:
-        with collected(problems):
+        with collect_problems(problems):
             found |= _agreed(settings, pack)
     if problems:
         raise ContentError(problems)

@@ -280,11 +280,11 @@ def _add(
     """Add the translations of the file at *path* to what is *found*."""
     texts = topic_texts(made) if isinstance(made, TopicFile) else exercise_texts(made)
     fresh: list[Translation] = []
-    with collected(problems):
+    with collect_problems(problems):
         fresh += (one for one in translations_of(path, texts) if one.is_fresh)
     for one in fresh:
         spoken = found.setdefault(one.language, LanguageTexts(one.language))
-        with collected(problems):
+        with collect_problems(problems):
             if isinstance(made, TopicFile):
                 values = merge_texts(document.values, one.texts)
                 with refuse_faults(one.document, values, TopicFile):
@@ -295,7 +295,7 @@ def _add(
 
 
 @contextmanager
-def collected(problems: list[Problem]) -> Iterator[None]:
+def collect_problems(problems: list[Problem]) -> Iterator[None]:
     """Add the problems of an error in the block to *problems*."""
     try:
         yield

@@ -380,7 +380,7 @@ class AnswerKey:
             low, high = round_inward(least, most, digits)
             if high - low >= _SHOWN_OF_RANGE * (most - least):
                 break
-        return self.shown(), *(show_in(end * scale.factor, scale, digits) for end in (low, high))
+        return self.shown(), show_in(low * scale.factor, scale, digits), show_in(high * scale.factor, scale, digits)
 
     def blame(self, reading: Reading, listed: str | None = None) -> str:
         """Feedback on a wrong answer: the mistake behind it, which is the *listed* one where the caller has looked."""

@@ -79,8 +79,8 @@ class ArgumentKind:
             yield from _shapes([_whole(one, self.kind) for one in own])
             if self.kind in _MEASURED:
                 # tiny numbers, and numbers that differ by little; exact in binary
-                for scale, shift in ((2**-20, 0), (1, 1024)):
-                    yield from ([scale * one + shift for one in shape] for shape in _FEW)
+                for (scale, shift), shape in product(((2**-20, 0), (1, 1024)), _FEW):
+                    yield [scale * one + shift for one in shape]
             return
         unit = _unit(self.given) if self.kind not in (*_WHOLE, "probability") else 1.0
         yield from (_whole(one * unit, self.kind) for one in _NUMBERS[self.kind])
