@@ -70,6 +70,8 @@ _BOUND = re.compile(
     r"\b(?:at most|at least|no (?:more|fewer|less) than|fewest|up to how many|(?:small|large)est number|fit)\b",
     re.IGNORECASE,
 )
+_CELL = re.compile(r"(?<![\w.])\d+(?:\.\d+)?(?![\w.])")
+_SCALES = (1.0, 1e-6, 1e-3, 1e9)  # of a column: bytes, microseconds, milliseconds, gigabytes per second
 _CURE = "tighten the tolerance, or draw values that tell them apart"
 _EXACT = "tolerance: exact"
 
@@ -98,7 +100,7 @@ def _finding(script: Script, drawn: Draw, key: AnswerKey) -> tuple[str, str] | N
         return says, _EXACT
     if _asks_for_a_bound(script, key):
         return f"is {right}, the last that meets a condition, and others within {asked.tolerance} count", _EXACT
-    near = next(chain(_near(script, drawn, key), _shortened(key)), None)
+    near = next(chain(_near(script, drawn, key), _shortened(key), _of_other_rows(script, drawn, key)), None)
     if near is None:
         return None
     text, value = near
@@ -123,6 +125,30 @@ def _shortened(key: AnswerKey) -> Iterator[tuple[str, float]]:
         for text, quantity in _worked_out("the answer without one of its terms", one, key.names):
             if quantity.dimension == key.asked.scale.unit.dimension and _counts(key, quantity.value):
                 yield text, quantity.value
+
+
+def _of_other_rows(script: Script, drawn: Draw, key: AnswerKey) -> Iterator[tuple[str, float]]:
+    """The values that the answer has with the row before or after of a table, if they count as right."""
+    for name in script.exercise.exhibits:
+        for read, quantity in key.names.items():
+            if not read.startswith(f"{name}_"):
+                continue
+            for value in _beside(drawn.listings[name], quantity.value):
+                names = {**key.names, read: Quantity(value, quantity.dimension)}
+                for text, other in _worked_out(f"that of a row beside {read}", key.asked.answer, names):
+                    if other.dimension == key.asked.scale.unit.dimension and _counts(key, other.value):
+                        yield text, other.value
+
+
+def _beside(table: str, value: float) -> Iterator[float]:
+    """The numbers above and below *value* in its column of *table*."""
+    rows = [[float(cell) for cell in _CELL.findall(line)] for line in table.splitlines()]
+    for at, row in enumerate(rows):
+        for column, cell in enumerate(row):
+            for scale in _SCALES:
+                if value and math.isclose(cell * scale, value, rel_tol=_SAME):
+                    near = (rows[other] for other in (at - 1, at + 1) if 0 <= other < len(rows))
+                    yield from (other[column] * scale for other in near if len(other) == len(row))
 
 
 def _is_unchanged(script: Script, drawn: Draw, key: AnswerKey) -> bool:

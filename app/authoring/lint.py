@@ -22,7 +22,7 @@ from app.authoring.chapter_proofs import (
 )
 from app.authoring.giveaways import add_cure, prove_giveaways, prove_tolerances, too_long
 from app.authoring.proofs import Places, prove, prove_parts, trouble_of_chapter_figure
-from app.authoring.texts import Script, prove_displays, prove_numbers, prove_quantities, prove_shown
+from app.authoring.texts import Script, prove_displays, prove_numbers, prove_quantities, prove_shown, prove_wholes
 from app.core.errors import ContentError, InputError, Problem
 from app.core.expressions import ExpressionError
 from app.core.folders import ROOT
@@ -310,6 +310,7 @@ def prove_words(exercise: Exercise) -> Iterator[Finding]:
     yield from prove_giveaways(script)
     every = script if exercise.from_chapter else ClaimScript(exercise)
     yield from prove_tolerances(every)
+    yield from prove_wholes(every)
     yield from prove_quantities(every)
 
 

@@ -72,6 +72,9 @@ def _troubles(formula: Formula, proofs: Sequence[FormulaProof]) -> Iterator[tupl
         if says := _differs(formula, proof):
             yield says, "make the line of mathematics and the code agree"
             break
+    if proofs and (name := _takes_anything(formula, proofs[0])):
+        cure = "check it first: from app.core.formulas.checks import positive; whole() and share() too"
+        yield f"computes something with {name} that is not a number", cure
 
 
 def _troubles_of_docstring(formula: Formula) -> Iterator[tuple[str, str]]:
@@ -127,6 +130,23 @@ def _differs(formula: Formula, proof: FormulaProof) -> str:
     if math.isclose(shown.value, computed, rel_tol=_SHOWN):
         return ""
     return f"shows {shown.value:.6g} and computes {computed:.6g} for {dict(proof.given)}"
+
+
+def _takes_anything(formula: Formula, proof: FormulaProof) -> str:
+    """The first argument of which the formula does not refuse nan; empty if there is none."""
+    try:
+        given = formula.read(_arguments(proof))
+    except ValueError:
+        return ""
+    for name, one in formula.inputs.items():
+        if one.unit is None or one.many:
+            continue
+        try:
+            formula.function(**{**given, name: math.nan})
+        except ValueError:
+            continue
+        return name
+    return ""
 
 
 _READ_FIRST = "its exercises are checked with --load-formulas, which runs the pack's Python"

@@ -14,7 +14,7 @@ from app.authoring.texts import SEEDS, Script, distinct, drawn_values, written_n
 from app.core.charts.axes import PAPERS
 from app.core.charts.svg import to_svg
 from app.core.errors import AppError, NotFoundError, nearest
-from app.core.expressions import ExpressionError, Quantity
+from app.core.expressions import ExpressionError, Quantity, blank_slots
 from app.core.folders import ROOT
 from app.core.formulas import FORMULAS
 from app.course.content.errata import errata, terms
@@ -198,6 +198,7 @@ def prove_parts(exercise: Exercise, values: Mapping[str, object], places: Places
     yield from prove_figures(exercise)
     yield from prove_illustration(exercise)
     yield from prove_lab(exercise)
+    yield from prove_terms(exercise)
 
 
 def prove_use(exercise: Exercise, values: Mapping[str, object]) -> Iterator[Finding]:
@@ -416,6 +417,38 @@ def _trouble(exercise: Exercise, figure: ExerciseFigure, seed: int) -> Finding |
     if told:
         return Finding(("figure",), f"seed {seed}: shows {told}, which is the answer", _CURE)
     return None
+
+
+_COUNTED = re.compile(r"(?<![\d.,/])(\d[\d,]*)\**[ -](?:[a-z]+(?:-[a-z]+)? )??(rank|GPU|worker|process)(?:e?s)?\b")
+_WORKER = re.compile(r"\b(?<!loader )(?<!rollout )workers?\b(?! of a loader)", re.IGNORECASE)
+_ONE_WORD = "a rank sends and receives, a GPU computes and has memory, a worker loads samples or writes rollouts"
+
+
+def prove_terms(exercise: Exercise) -> Iterator[Finding]:
+    """A rank that is called a worker, and a count that is one of ranks here and one of GPUs there, or in the figure."""
+    for where, text in Script(exercise).texts:
+        if found := _WORKER.search(blank_slots(text)):
+            yield Finding(where, f"calls a rank or a GPU {found[0]!r}", _ONE_WORD)
+    try:
+        for seed in distinct(exercise, SEEDS):
+            if says := _called_twice(exercise, seed):
+                yield Finding(("prompt",), f"seed {seed}: {says}", _ONE_WORD)
+                return
+    except (ExpressionError, ValueError):  # reported where the value is
+        return
+
+
+def _called_twice(exercise: Exercise, seed: int) -> str:
+    """A number of ranks that is also one of GPUs, in words; empty if there is none."""
+    drawn = exercise.solved(exercise.draw(seed))
+    texts = [exercise.fill(text, drawn) for _, text in Script(exercise).texts]
+    if exercise.figure is not None:
+        texts += figure_texts(illustrate(exercise.figure, drawn))
+    words: dict[str, str] = {}
+    for number, word in (found for text in texts for found in _COUNTED.findall(text)):
+        if (other := words.setdefault(number, word)) != word:
+            return f"{number} is a count of {other}s and of {word}s"
+    return ""
 
 
 def figure_texts(figure: Sketch) -> Sequence[str]:

@@ -127,19 +127,21 @@ _UNIT_WORD = re.compile(
     r"\A(?:\w++-)?(?:seconds?|minutes?|hours?|days?|years?|bytes?|bits?|dollars?|watts?|percent"
     r"|[KMGT]i?B|[mµn]?s|FLOPs?)"
 )
+_WHOLE = re.compile(r"-?[\d,]+")
+_EXACT = 1e-9
 
 
 def prove_displays(script: Script) -> Iterator[Finding]:
-    """Each value of which a text shows two units."""
+    """Each value of which a text shows two units, or too few digits to see why it was rounded."""
     for where, text in script.texts:
         for match in _SLOT.finditer(text):
             for drawn in script.drawings:
-                if says := _trouble(match["slot"], match["next"] or "", drawn):
+                if says := _trouble(script, match["slot"], match["next"] or "", drawn):
                     yield Finding(where, says[0], says[1])
                     break
 
 
-def _trouble(slot: str, word: str, drawn: Draw) -> tuple[str, str] | None:
+def _trouble(script: Script, slot: str, word: str, drawn: Draw) -> tuple[str, str] | None:
     try:
         shown = fill(f"{{{slot}}}", drawn.names, drawn.shown)
         value = evaluate(slot.partition("|")[0], drawn.names)
@@ -147,10 +149,48 @@ def _trouble(slot: str, word: str, drawn: Draw) -> tuple[str, str] | None:
         return None
     if _UNIT_WORD.fullmatch(word) and value.dimension != RATIO.dimension:
         return f"shows two units: {shown} {word}", "divide by the unit: {time / (1 h)} hours"
+    if _hides_rounding(script, shown, value, drawn):
+        says = f"shows {shown} for {value.value:.10g}, and the answer is that, rounded"
+        return says, f"show more digits: {{{slot.partition('|')[0].strip()} | 6}}"
     return None
 
 
+def _hides_rounding(script: Script, shown: str, value: Quantity, drawn: Draw) -> bool:
+    """Whether *shown* is a whole number, and an exact answer is *value* rounded to another one."""
+    if not _WHOLE.fullmatch(shown) or abs(value.value - round(value.value)) < _EXACT:
+        return False
+    number = float(shown.replace(",", ""))
+    return any(
+        key.asked.tolerance == "exact"
+        and key.right != number
+        and abs(key.right - value.value) < 1
+        and key.right == round(key.right)
+        for key in script.keys(drawn).values()
+    )
+
+
+_THINGS = r"(?:GPUs?|TPUs?|[HBA]\d00s?|replicas?|pods?|nodes?|servers?|racks?|hosts?|machines?|NICs?)"
+_ASKED = re.compile(rf"\A(?:The )?(?:number of |fewest |least |most )?{_THINGS}(?![\w-])", re.IGNORECASE)
+_HOW_MANY = re.compile(rf"\bhow many (?:\w+ )?{_THINGS}(?![\w-])", re.IGNORECASE)
+_MEAN = re.compile(r"\b(?:average|mean|expected?|relative|share|before rounding)\b", re.IGNORECASE)
+_TEXTS_UNITS = ("GPUs", "nodes")
 _SAME = 1e-9
+
+
+def prove_wholes(script: Script) -> Iterator[Finding]:
+    """Each answer that asks for a number of things, and is a fraction of them in some drawing."""
+    exercise = script.exercise
+    if not isinstance(exercise, Numeric):
+        return
+    found = set[str]()
+    for drawn in script.drawings:
+        for name, key in exercise.keys(drawn.seed).items():
+            value = key.right / key.asked.scale.factor
+            if name not in found and _counts_things(exercise, key) and not _is_whole(value):
+                found.add(name)
+                says = f"is {key.asked.shown(key.right)}: these come whole"
+                cure = "round it, as in ceil(...), or ask for the number on average"
+                yield Finding(exercise.place_of(name, "answer"), says, cure)
 
 
 def prove_quantities(script: Script) -> Iterator[Finding]:
@@ -192,6 +232,14 @@ def _trouble_of_kind(key: AnswerKey) -> Iterator[tuple[Where, str, str]]:
 
 
 _KINDS = "quantity: count, factor, share, probability, or number if it is none of these"
+
+
+def _counts_things(exercise: Numeric, key: AnswerKey) -> bool:
+    text = key.asked.prompt or exercise.prompt
+    if _MEAN.search(text):
+        return False
+    asks = _ASKED.search(text) if key.asked.prompt else _HOW_MANY.search(text)
+    return key.asked.unit in _TEXTS_UNITS or (asks is not None and not key.asked.unit)
 
 
 def _is_whole(value: float) -> bool:

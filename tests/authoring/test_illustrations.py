@@ -31,3 +31,30 @@ def test_lint_finds_the_answer_in_a_figure(found: Lint) -> None:
     text = GOOD.replace("answer: 2 * x", "answer: 123 * x").replace("is {answer}", "is it")
     told = "figure: {draws: layers, with: {layers: 123 * x, stages: 3}}\nhints:"
     assert any("which is the answer" in one.says for one in found(text.replace("hints:", told)))
+
+
+@pytest.mark.parametrize(
+    ("question", "says"),
+    [
+        ("{x} workers sum it. How much is {x} twice?", "calls a rank or a GPU 'workers'"),
+        ("Of 64 ranks, each of 64 GPUs has one. How much is {x} twice?", "64 is a count of ranks and of GPUs"),
+    ],
+)
+def test_lint_finds_a_second_word_for_a_rank(found: Lint, question: str, says: str) -> None:
+    assert any(says in one.says for one in found(GOOD.replace("How much is {x} twice?", f'"{question}"')))
+    assert (
+        found(
+            GOOD.replace("How much is", "A loader worker of 64 ranks: how much is")
+            .replace("A loader", '"A loader')
+            .replace("twice?", 'twice?"')
+        )
+        == ()
+    )
+
+
+def test_lint_finds_a_figure_that_counts_with_another_word(found: Lint) -> None:
+    figure = "figure: {draws: ring, with: {ranks: 1 + x}}\nhints:"
+    asked = "prompt: Of {1 + x} GPUs, how much is {x} twice?"
+    text = GOOD.replace("hints:", figure).replace("prompt: How much is {x} twice?", f'prompt: "{asked[8:]}"')
+    assert any("GPUs and of ranks" in one.says for one in found(text))
+    assert not any("a count of" in one.says for one in found(text.replace("GPUs", "ranks")))

@@ -79,6 +79,7 @@ def test_without_consent_its_python_is_not_run(pack: Path, runner: Runner, loop:
         ("T = latency + size / bandwidth", "T = latency + 2 * size / bandwidth", "shows 0.04 and computes 0.02"),
         ("        latency: seconds until", "        seconds until", "does not describe latency"),
         ("    Source:\n", "    Note:\n", "has no source"),
+        ('at_least("latency", latency, 0)', "latency", "computes something with latency that is not a number"),
         (
             'at_least("latency", latency, 0) +',
             '2 * at_least("latency", latency, 0) +',

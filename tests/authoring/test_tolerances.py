@@ -101,3 +101,10 @@ def test_what_a_condition_limits_is_exact(catalog: Catalog) -> None:
     counted = EXERCISE.validate_python({**most, "tolerance": "1 %", "quantity": "count"})
     (finding,) = prove_tolerances(Script(counted))
     assert finding.says == "is 2,111, the last that meets a condition, and others within 1 % count"
+
+
+def test_the_next_row_of_a_table_is_not_within_the_tolerance(catalog: Catalog) -> None:
+    table = catalog.exercise("collectives/where-bandwidth-takes-over").model_dump(by_alias=True)
+    (finding,) = prove_tolerances(Script(EXERCISE.validate_python({**table, "tolerance": "10 %"})))
+    assert "counts as well, which is that of a row beside table_" in finding.says
+    assert list(prove_tolerances(Script(EXERCISE.validate_python(table)))) == []

@@ -248,3 +248,12 @@ def test_a_right_option_that_is_by_far_the_longest_is_a_warning(exercise_file: W
 def test_a_value_has_one_unit(found: Lint, old: str, new: str, says: str) -> None:
     problems = [problem.says for problem in found(RING.replace(old, new))]
     assert any("two units" in one and says in one for one in problems), problems
+
+
+def test_a_rounded_answer_shows_the_digits_that_decide(found: Lint) -> None:
+    text = GOOD.replace("[1, 2, 3]", "[9001, 9010, 9019]")
+    text = text.replace("answer: 2 * x", "answer: ceil(x / 9)\ntolerance: exact")
+    text = text.replace(SOLUTION, "solution: '{x / 9}, rounded up, is {answer}.'")
+    (problem,) = found(text)
+    assert problem.says.startswith("solution: shows 1,000 for 1000.11")
+    assert found(text.replace("{x / 9}", "{x / 9 | 6}")) == ()

@@ -2,7 +2,17 @@
 
 import math
 
-from app.course.kinds.code.agreement import alike, as_float, combinations, differing, failing, first, program, results
+from app.course.kinds.code.agreement import (
+    BoundarySearch,
+    alike,
+    as_float,
+    combinations,
+    differing,
+    failing,
+    first,
+    program,
+    results,
+)
 from tests.each import each
 
 
@@ -57,3 +67,23 @@ def test_a_program_that_changes_its_list_does_not_change_the_calls() -> None:
 def test_places_are_those_of_all_rows_the_last_column_first() -> None:
     columns = ("ab", "xyz")
     assert combinations(columns, range(6)) == [(a, b) for a in "ab" for b in "xyz"]
+
+
+@each("sign", ["<", "<=", ">", ">="])
+def test_a_comparison_is_told_from_its_neighbor_at_the_boundary_alone(sign: str) -> None:
+    search = BoundarySearch(f"def f(a, b):\n    return 1 if _compared(0, {sign!r}, a, b) else 2", "f", 1)
+    assert [search.told((number, 4), 0, alike) for number in (3, 4, 5)] == [False, True, False]
+    for number in (3, 4, 5):
+        expected = eval(f"{number} {sign} 4")
+        assert search._run((number, 4))[0] == (1 if expected else 2)
+
+
+def test_a_division_is_told_from_its_neighbor_where_nothing_is_left() -> None:
+    search = BoundarySearch("def f(a, b):\n    return _divided(0, a, b)", "f", 1)
+    assert [search.told((number, 4), 0, alike) for number in (7, 8, 9)] == [False, True, False]
+    assert search.untold([(7, 4)], alike) == [0]
+    assert search.untold([(7, 4), (8, 4)], alike) == []
+    ((place, rows),) = search.rows([(7, 4)], alike)
+    assert place == 0
+    assert rows
+    assert all(isinstance(a, int) and isinstance(b, int) and a % b == 0 for a, b in rows)

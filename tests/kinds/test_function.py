@@ -10,6 +10,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from app.core.errors import UnavailableError
 from app.course.content.catalog import Catalog
+from app.course.kinds import Finding
 from app.course.kinds.base import Verdict
 from app.course.kinds.code.adequacy import Contest
 from app.course.kinds.code.argument_classes import read_kinds
@@ -266,6 +267,20 @@ def test_none_is_only_a_missing_return_where_it_is_all_that_comes(catalog: Catal
     assert "is a `return` missing?" in trial.runs[0].says
     half = forgot + "    if n > 2:\n        return 1.0\n"
     assert "missing" not in graded(loop, ring, runner, half).feedback[0]
+
+
+def test_a_boundary_that_no_call_meets_is_found(catalog: Catalog, runner: Runner, loop: Loop) -> None:
+    """A failure at the moment at which the work is done: `<` and `<=` differ there alone."""
+    exercise = function(catalog, "checkpoints/write-the-replay")
+    kept = [row for row in exercise.always if row[-1] not in ([110], [45], [0])]
+
+    def findings(one: Function) -> list[Finding]:
+        return loop.run_until_complete(one.contest().boundary_findings(one.makes_sense, runner))
+
+    found = findings(changed(exercise, always=kept))
+    (cure,) = (one.cure for one in found if "boundary of `failure >= now + work - done" in one.says)
+    assert cure == "add to always: [100, 40, 5, 10, [110]]"
+    assert findings(exercise) == []
 
 
 def test_true_is_not_one(catalog: Catalog, runner: Runner, loop: Loop) -> None:

@@ -5,6 +5,8 @@ small change. A change that no combination of arguments reveals does not count, 
 never runs. This is measured in the sandbox when an exercise is proven, never during grading.
 """
 
+import ast
+import copy
 import inspect
 import json
 import random
@@ -18,7 +20,7 @@ from math import prod
 from app.core.errors import UnavailableError
 from app.course.kinds.base import Finding
 from app.course.kinds.code import agreement
-from app.course.kinds.code.calls import Argument, plain_argument, python, refuse_lost
+from app.course.kinds.code.calls import Argument, as_argument, plain_argument, python, refuse_lost
 from app.course.kinds.code.mutants import AlteredProgram, alterations, careless_programs
 from app.course.sandbox.process import CallReturned, Plain, StoppedRun
 from app.course.sandbox.runner import Runner
@@ -50,6 +52,13 @@ def search(what, source, other, count):
     expected = found(other, calls) if other else EXPECTED
     return (first if what == "first" else differing)(found(source, calls), expected, alike)
 """
+
+_BOUNDARY_GLUE = """
+SEARCH = {search}({source!r}, {entry!r}, {count})
+def search(given):
+    return SEARCH.rows(given, alike)
+"""
+_SIGNS: dict[type[ast.cmpop], str] = {ast.Lt: "<", ast.LtE: "<=", ast.Gt: ">", ast.GtE: ">="}
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +201,36 @@ class Contest:
                 found.append(outcome.value if isinstance(outcome, CallReturned) else None)
         return found
 
+    async def boundary_findings(
+        self, makes_sense: Callable[[Sequence[Argument]], bool], runner: Runner
+    ) -> list[Finding]:
+        """A finding for each comparison of the right program that no call tells from its neighbor.
+
+        Raises:
+            UnavailableError: the sandbox did not search.
+        """
+        watching = _TraceInserter()
+        source = ast.unparse(ast.fix_missing_locations(watching.visit(ast.parse(self.right))))
+        if not watching.places:
+            return []
+        search = agreement.BoundarySearch.__name__
+        glue = _BOUNDARY_GLUE.format(search=search, source=source, entry=self.entry, count=len(watching.places))
+        always: list[Plain] = [[plain_argument(value) for value in row] for row in self.always]
+        report = await runner.run(f"{inspect.getsource(agreement)}\n{glue}", "search", [(always,)])
+        refuse_lost(report)
+        outcome = report.outcomes[0] if report.outcomes else report.body
+        if not isinstance(outcome, CallReturned):
+            raise UnavailableError(f"the sandbox did not search for boundaries: {outcome}")
+        rows: list[tuple[int, list[list[Plain]]]] = outcome.value  # type: ignore[assignment]
+        found = []
+        for place, given in rows:
+            row = next(filter(makes_sense, ([as_argument(value) for value in one] for one in given)), None)
+            if row is not None:
+                line, text = watching.places[place]
+                says = f"no call made at every seed is at the boundary of `{text}` in line {line}"
+                found.append(Finding(("always",), says, f"add to always: {json.dumps(row, ensure_ascii=False)}"))
+        return found
+
     @cached_property
     def _rows(self) -> list[Sequence[Argument]]:
         """The calls to try: those made at every seed, then all that make sense."""
@@ -254,3 +293,34 @@ def _cover(differing: Sequence[int], rows: Sequence[Sequence[Argument]]) -> list
         known |= {f"{index} {value}" for index, value in enumerate(rows[best])}
         left -= Counter(bits for bits in left if bits >> best & 1)
     return sorted(chosen)
+
+
+class _TraceInserter(ast.NodeTransformer):
+    """Watches what is compared or divided in a program: see `app.course.kinds.code.agreement`.
+
+    `a < b` becomes `_compared(number, "<", a, b)`, and `a // b` becomes `_divided(number, a, b)`; by number, *places*
+    has the line and the text of each.
+    """
+
+    def __init__(self) -> None:
+        self.places: list[tuple[int, str]] = []
+
+    def _call(self, name: str, node: ast.expr, *given: ast.expr) -> ast.expr:
+        place = ast.Constant(len(self.places))
+        self.places.append((node.lineno, ast.unparse(node)))
+        return ast.Call(ast.Name(name, ast.Load()), [place, *given], [])
+
+    def visit_Compare(self, node: ast.Compare) -> ast.expr:
+        written = copy.deepcopy(node)
+        self.generic_visit(node)
+        if len(node.ops) > 1 or type(node.ops[0]) not in _SIGNS:
+            return node
+        sign = ast.Constant(_SIGNS[type(node.ops[0])])
+        return self._call("_compared", written, sign, node.left, node.comparators[0])
+
+    def visit_BinOp(self, node: ast.BinOp) -> ast.expr:
+        written = copy.deepcopy(node)
+        self.generic_visit(node)
+        if not isinstance(node.op, ast.FloorDiv):
+            return node
+        return self._call("_divided", written, node.left, node.right)

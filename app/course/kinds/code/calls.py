@@ -120,6 +120,17 @@ def plain_argument(value: Argument | Rows | Row) -> Plain:
     return [plain_argument(part) for part in value] if isinstance(value, list) else value
 
 
+def as_argument(value: Plain) -> Argument:
+    """The argument that is passed as *value*: see `plain_argument`."""
+    if isinstance(value, str):
+        return f"'{value}'"
+    if isinstance(value, list):
+        return [as_argument(part) for part in value]  # type: ignore[misc]
+    if isinstance(value, int | float):
+        return value
+    raise TypeError(f"{value!r} cannot be an argument")
+
+
 def call_numbers(name: str, value: Argument | Rows | Row) -> Iterator[tuple[str, Quantity]]:
     """The numbers in *value*, as expressions call them: x, or x_0 and x_1 of a list."""
     if isinstance(value, list):

@@ -434,7 +434,9 @@ class Function(CodeExercise):
         """The right program passes, wrong ones fail at any seed and get their sentences."""
         try:
             findings = await self._prove_right(runner)
-            findings = findings or await self.contest().findings(runner)
+            contest = self.contest()
+            findings = findings or await contest.findings(runner)
+            findings = findings or await contest.boundary_findings(self.makes_sense, runner)
             for seed in seeds:
                 findings += [] if findings else await self._prove(seed, runner)
             findings = findings or self._prove_classes()
