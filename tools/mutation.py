@@ -26,7 +26,7 @@ from functools import cache
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import CodeType, FrameType, FunctionType
+from types import CodeType, FrameType, FunctionType, ModuleType
 from typing import Any
 
 import pytest
@@ -187,17 +187,23 @@ def _constant_name(node: ast.Assign | ast.AnnAssign) -> str:
 
 
 def nearest_tests(path: Path) -> list[str]:
-    """The files of tests that bear the module's name or, in its folder, import it; else those that import it."""
+    """The files of tests that bear the module's name or, in its folder, import it; else those that import it.
+
+    Where none does, those that have its name in theirs.
+    """
     dotted = ".".join(path.with_suffix("").parts)
     of, _, stem = dotted.rpartition(".")
-    imports = re.compile(rf"^(from {dotted} import|import {dotted}\b|from {of} import )", re.MULTILINE)
+    names_it = rf"from {of} import (?:\([^)]*|[^\n]*)\b{stem}\b"
+    imports = re.compile(rf"^(from {dotted} import|import {dotted}\b|{names_it})", re.MULTILINE)
     files = sorted((ROOT / "tests").rglob("test_*.py"))
     found = [file for file in files if imports.search(file.read_text(encoding="utf-8"))]
     mirrors = (ROOT.joinpath("tests", *path.parent.parts[2:depth]) for depth in range(len(path.parent.parts), 1, -1))
     mirror = next(folder for folder in mirrors if folder.is_dir())
-    names = (f"test_{stem}", f"test_{path.parent.name}")
+    names = {f"test_{stem}"} if mirror == ROOT / "tests" else {f"test_{stem}", f"test_{path.parent.name}"}
     near = [file for file in files if file.is_relative_to(mirror) and (file in found or file.stem in names)]
     chosen = [*near, *(file for file in found if file.stem in names and file not in near)] or found
+    # A page is tested by its address, and no test imports it.
+    chosen = chosen or [file for file in files if stem.removesuffix("s") in file.stem]
     return [str(file.relative_to(ROOT)) for file in chosen]
 
 
@@ -242,6 +248,8 @@ class Run:
             calls: list[set[str]] = [set()]
             _trace(self.path, calls)
             for item, following in zip(session.items, [*session.items[1:], None], strict=True):
+                for one in _own_caches(self.path):
+                    one.cache_clear()  # so that each test that needs a function is seen to call it
                 calls.append(set())
                 failed, begin = session.testsfailed, time.perf_counter()
                 item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
@@ -356,7 +364,7 @@ def _assigned(path: Path, statement: ast.Assign | ast.AnnAssign | None) -> bool:
     """Whether a constant got the mutant's value, wherever it was imported."""
     assert statement is not None
     name = _constant_name(statement)
-    module = next((one for one in sys.modules.values() if getattr(one, "__file__", "") == str(path.resolve())), None)
+    module = _module(path)
     if module is None:
         return False
     old = getattr(module, name)
@@ -381,6 +389,17 @@ def _users(tree: ast.Module, statement: ast.Assign | ast.AnnAssign | None) -> se
     return {function for function, names in every.items() if name in names} or set(every)
 
 
+def _own_caches(path: Path) -> Iterator[Any]:
+    """The functions of the module that remember what they returned."""
+    if module := _module(path):
+        for owner in (module, *(one for one in vars(module).values() if isinstance(one, type))):
+            yield from (one for one in vars(owner).values() if type(one) is _CACHED)
+
+
+def _module(path: Path) -> ModuleType | None:
+    return next((one for one in sys.modules.values() if getattr(one, "__file__", "") == str(path.resolve())), None)
+
+
 def _forget() -> None:
     """What was worked out before the change is not remembered."""
     for one in gc.get_objects():
@@ -400,14 +419,18 @@ def main() -> int:
     parser.add_argument("--tests", nargs="+", help="instead of those that bear the module's name or import it")
     parser.add_argument("--sample", type=int, default=0, help="mutants per module; all, if not given")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--slow", action="store_true", help="with the slow tests, which what starts programs needs")
     options = parser.parse_args()
     for path in options.modules:
         tests = options.tests or nearest_tests(path)
-        _say(f"{path}: {' '.join(tests)}")
+        _say(f"{path}: {' '.join(tests) or 'no test bears its name or imports it: name some with --tests'}")
+        if not tests:
+            continue
         with TemporaryDirectory(prefix="mutation-") as folder:
             kept = [f"--basetemp={folder}/tests", "-p", "no:cacheprovider"]
             run = Run(path, options.sample, options.seed)
-            pytest.main([*tests, *kept, "-s", "-q", "-m", "not slow and not sweep"], plugins=[run])
+            marks = "not sweep" if options.slow else "not slow and not sweep"
+            pytest.main([*tests, *kept, "-s", "-q", "-m", marks], plugins=[run])
     return 0
 
 

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -293,8 +293,22 @@ def test_wrong_rows_are_left_out_and_with_more_than_a_fifth_all_of_them(
     found = checked_rows(CollectiveTable(), rows, 8, hardware)
     assert len(found.rows) == left
     (doubt,) = found.doubts
-    assert doubt.startswith("1 row is left out: " if bad == 1 else f"{bad} rows are left out: ") or not left
+    assert doubt.startswith(
+        {1: "1 row is left out: ", 2: "2 rows are left out: ", 3: "3 of 10 rows are wrong, so all are left out: "}[bad]
+    )
     assert says in doubt.replace("\N{MICRO SIGN}", "u")
+
+
+def test_rows_that_contradict_themselves_and_rows_that_are_too_fast_are_counted_apart() -> None:
+    bad = [replace(row, algbw=130e9) for row in SOUND[:2]] + [replace(row, busbw=950e9) for row in SOUND[2:3]]
+    for these, begins in (
+        ([*bad, *SOUND[3:]], ("2 of 10 rows are wrong, so all", "1 of 10 rows is wrong, so all")),
+        ([replace(row, busbw=950e9) for row in SOUND], ("10 rows are left out: ",)),
+    ):
+        found = checked_rows(CollectiveTable(), these, 8, "NVIDIA H100 80GB HBM3")
+        assert not found.rows
+        for doubt, begin in zip(found.doubts, begins, strict=True):
+            assert doubt.startswith(begin)
 
 
 def named(collective: str, of: str) -> str:
@@ -363,3 +377,55 @@ def test_a_rank_that_is_one_step_late_does_not_begin_again() -> None:
         assert not counter.began_again("", 9, known=False)
         assert counter.began_again("", number, known=known) is again
     assert highest_peak() > 1.9e15  # of an H100 in 8 bits: not of 16
+
+
+def plain_rows(times: Callable[[int], float], factor: float = 1.875, sizes: Sequence[int] = SIZES) -> str:
+    """The rows of an all-reduce without a title: nine digits of each number."""
+    lines = ["# collective: all_reduce"]
+    for size in sizes:
+        algbw = size / times(size) / 1e9
+        lines.append(f"{size} {size // 4} float sum -1 {1e6 * times(size):.6f} {algbw:.6f} {factor * algbw:.6f} 0")
+    return "\n".join(lines)
+
+
+def doubts_of(tmp_path: Path, text: str) -> str:
+    (test,) = read(tmp_path, text)
+    return "\n".join(test.doubts)
+
+
+@each(("off", "doubted"), [(0.1, False), (0.5, True)])
+def test_rows_off_their_line_by_more_than_noise_are_doubted(tmp_path: Path, off: float, doubted: bool) -> None:
+    noisy = plain_rows(lambda size: time_of(size) * (1 + off * (-1) ** size.bit_length()))
+    assert ("% and more off the line" in doubts_of(tmp_path, noisy)) is doubted
+
+
+@each(
+    ("ranks", "says"),
+    [(4, ""), (5000, "no line says how many ranks there are; the bandwidths say 4"), (1, "one rank sends nothing")],
+)
+def test_bandwidths_tell_few_ranks_exactly_and_many_within_bounds(tmp_path: Path, ranks: int, says: str) -> None:
+    (test,) = read(tmp_path, plain_rows(time_of, FACTORS["all_reduce"](ranks)))
+    assert test.ranks == pytest.approx(ranks, rel=0.5)
+    assert [says in doubt for doubt in test.doubts] == [True] * bool(says)
+
+
+@each(("printed", "doubted"), [(1.01, False), (1.05, True), (0.95, True)])
+def test_an_average_near_that_of_the_rows_is_not_doubted(tmp_path: Path, printed: float, doubted: bool) -> None:
+    mean = sum(1.875 * size / time_of(size) / 1e9 for size in SIZES) / len(SIZES)
+    text = f"{plain_rows(time_of)}\n# Avg bus bandwidth    : {printed * mean:.4f}\n"
+    assert ("rows are missing" in doubts_of(tmp_path, text)) is doubted
+
+
+def test_a_ratio_of_bandwidths_that_differs_is_said_with_its_least_and_most(tmp_path: Path) -> None:
+    rows = plain_rows(time_of).splitlines() + plain_rows(time_of, 1.5, [3 << 28]).splitlines()[1:]
+    assert "differs between rows (1.500 to 1.875)" in doubts_of(tmp_path, "\n".join(rows))
+
+
+def test_one_size_that_falls_is_doubted_and_the_fastest_row_is_named() -> None:
+    def about(rows: list[SizeRow]) -> str:
+        return "\n".join(checked_rows(CollectiveTable(), rows, 8, "NVIDIA H100 80GB HBM3").doubts)
+
+    assert about(SOUND) == ""
+    assert about([*SOUND[:8], SOUND[9], SOUND[8]]).startswith("the sizes do not rise")
+    fast = [replace(row, busbw=busbw) for row, busbw in zip(SOUND, (950e9, 990e9, 960e9), strict=False)]
+    assert "990 GB/s of bus bandwidth" in about([*fast, *SOUND[3:]])

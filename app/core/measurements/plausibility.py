@@ -44,18 +44,19 @@ def checked_rows(table: CollectiveTable, rows: Sequence[SizeRow], ranks: int | N
         return CheckedRows((), (*doubts, _about_cpu_time(rows)))
     if rows and ranks == 1:
         return CheckedRows((), (*doubts, _about_one_rank(rows)))
-    consistent = [row for row in rows if not _contradicts(row)]
     limit = _limit(hardware)
+    consistent = [row for row in rows if not _contradicts(row)]
     possible = [row for row in consistent if not exceeds(row.busbw, limit)]
-    if len(rows) - len(possible) > _MOST_WRONG * len(rows):
-        possible = []  # the others are of the same kind, if less so
+    all_go = len(rows) - len(possible) > _MOST_WRONG * len(rows)  # the others are of the same kind, if less so
     if len(consistent) < len(rows):
-        doubts.append(_about_contradiction(rows, len(rows) - len(consistent)))
-    if any(exceeds(row.busbw, limit) for row in consistent):
-        doubts.append(_about_limit(consistent, len(consistent) - len(possible), limit, hardware))
+        doubts.append(_left_out(len(rows) - len(consistent), rows, all_go) + _about_contradiction(rows))
+    if len(possible) < len(consistent):
+        doubts.append(
+            _left_out(len(consistent) - len(possible), rows, all_go) + _about_limit(consistent, limit, hardware)
+        )
     if any(b.size < a.size for a, b in zip(rows, rows[1:], strict=False)):
         doubts.append("the sizes do not rise: rows of several tests, or in another order")
-    return CheckedRows(tuple(possible), tuple(doubts))
+    return CheckedRows(() if all_go else tuple(possible), tuple(doubts))
 
 
 def _about_columns(table: CollectiveTable) -> Iterator[str]:
@@ -94,10 +95,16 @@ def _contradicts(row: SizeRow) -> bool:
     return row.algbw > _FAST and far_apart(row.size / row.time, row.algbw)
 
 
-def _about_contradiction(rows: Sequence[SizeRow], count: int) -> str:
+def _left_out(wrong: int, rows: Sequence[SizeRow], all_go: bool) -> str:
+    if all_go and wrong < len(rows):
+        return f"{wrong} of {len(rows)} rows {'is' if wrong == 1 else 'are'} wrong, so all are left out: "
+    return f"{wrong} {'row is' if wrong == 1 else 'rows are'} left out: "
+
+
+def _about_contradiction(rows: Sequence[SizeRow]) -> str:
     row = next(row for row in rows if _contradicts(row))
     return (
-        f"{_count_of_rows(count)} left out: {row.size:.0f} bytes in {show(row.time, SECOND)} are"
+        f"{row.size:.0f} bytes in {show(row.time, SECOND)} are"
         f" {show(row.size / row.time, BYTE_PER_SECOND)}, not"
         f" {show(row.algbw, BYTE_PER_SECOND)}: rows that were edited, or columns of something else"
     )
@@ -110,19 +117,15 @@ def _limit(hardware: str) -> float:
     return highest_bus_bandwidth(cluster.intra_bandwidth)
 
 
-def _about_limit(rows: Sequence[SizeRow], count: int, limit: float, hardware: str) -> str:
+def _about_limit(rows: Sequence[SizeRow], limit: float, hardware: str) -> str:
     row = max(rows, key=lambda row: row.busbw)
     known = cluster_named_in(hardware) is not None
     whose = f"the links of {hardware} carry" if known else "any link that is known here carries"
     return (
-        f"{_count_of_rows(count)} left out: {show(row.busbw, BYTE_PER_SECOND)} of bus bandwidth is more than"
+        f"{show(row.busbw, BYTE_PER_SECOND)} of bus bandwidth is more than"
         f" {whose}, {show(limit, BYTE_PER_SECOND)} even with sums in the switch: times of the CPU,"
         " a copy within a GPU, or another unit"
     )
-
-
-def _count_of_rows(count: int) -> str:
-    return f"{count} {'row is' if count == 1 else 'rows are'}"
 
 
 _TOLERANCE = 0.02
@@ -245,8 +248,7 @@ def _ranks(table: CollectiveTable, collective: str | None, ratio: Interval | Non
     if said and agrees(collective, said, ratio):
         return said, ""
     if ratio.high < 1e-3:  # noqa: PLR2004 (no bus bandwidth at all)
-        alone = "the bus bandwidth is 0, as on one rank: was nccl-tests built with MPI=1?"
-        return 1, alone
+        return 1, ""  # what one rank measures is not shown, which is said there
     tells = ranks_by(collective, ratio)
     if tells is None:
         return said or table.called, ""
