@@ -5,10 +5,10 @@ import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
-from app.authoring.proofs import Places, trouble_of_addresses
+from app.authoring.proofs import Places, prove_addresses
 from app.authoring.texts import Script, distinct, drawn_values
 from app.core.errors import nearest
-from app.core.expressions import BLANK, Branch, ExpressionError, blank_slots, holds, parts
+from app.core.expressions import BLANK, ExpressionError, blank_slots, holds, parts
 from app.core.formulas import FORMULAS
 from app.course.content.catalog import Catalog, Topic
 from app.course.content.outline import CourseFile
@@ -97,58 +97,28 @@ def prove_characters(values: object, where: Where = ()) -> Iterator[Finding]:
         for index, value in enumerate(values):
             yield from prove_characters(value, (*where, index))
     elif isinstance(values, str):
-        for character in sorted(set(filter(_is_hidden, values))):
+        for character in sorted(set(values) - set(_USUAL)):
+            if character not in _HIDDEN and unicodedata.category(character) not in ("Cc", "Cf", "Co", "Cn"):
+                continue
             name = unicodedata.name(character, "a control character")
             says = f"contains U+{ord(character):04X} ({name.lower()}), which is invisible"
             yield Finding(where, says, "delete it; retype the word if you cannot find it")
 
 
-def _is_hidden(character: str) -> bool:
-    """Whether *character* is a control or a format character: NUL, bidi marks, zero width."""
-    kind = unicodedata.category(character)
-    return character in _HIDDEN or (kind in ("Cc", "Cf", "Co", "Cn") and character not in _USUAL)
-
-
-def prove_shape(script: Script) -> Iterator[Finding]:
-    """Texts that are not displayed as their author intended."""
-    for where, text in script.texts:
-        yield from prove_shape_of(where, text)
-
-
-def prove_shape_of(where: Where, text: str) -> Iterator[Finding]:
+def prove_shape(where: Where, text: str) -> Iterator[Finding]:
     """The structure that the *text* at *where* loses on its way to the page."""
-    if what := folded_structure(text):
+    bare = _SPAN.sub(BLANK, _FENCED.sub("", text))
+    rows = "\n".join(line for line in bare.split("\n") if _RULE.search(line) or not line.strip().startswith("|"))
+    if what := next((what for what, pattern in _FOLDED.items() if pattern.search(rows)), ""):
         yield Finding(where, f"folds {what} into one line", _FENCE if "draw" in what else _KEEP)
     if quoted := _QUOTED.fullmatch(text.strip()):
         yield Finding(where, f"shows the quotation marks around it: {quoted[0][:20]!r}", _QUOTES)
     if _DOLLAR.search(blank_slots(text)):
         yield Finding(where, "has a $ that is not closed", _PRICE)
-    if tag := _TAG.search(_SPAN.sub(BLANK, _FENCED.sub("", text))):
+    if tag := _TAG.search(bare):
         yield Finding(where, f"has {tag[0][:40]}, and HTML is not used here", _MARKDOWN)
-    if stray := stray_brace(text):
-        yield Finding(where, f"shows a brace to students: {stray}", _BRACE)
-
-
-def folded_structure(text: str) -> str:
-    """The kind of structure in *text* that YAML folded into one line; empty if there is none.
-
-    >>> folded_structure("| a | b | |---|---| | 1 | 2 |")
-    'a table'
-    """
-    bare = _SPAN.sub(BLANK, _FENCED.sub("", text))
-    rows = "\n".join(line for line in bare.split("\n") if not _is_row(line))
-    return next((what for what, pattern in _FOLDED.items() if pattern.search(rows)), "")
-
-
-def _is_row(line: str) -> bool:
-    """Whether *line* is a row of a table, by itself."""
-    return line.strip().startswith("|") and not _RULE.search(line)
-
-
-def stray_brace(text: str) -> str:
-    """The words around a brace that students would see."""
-    found = re.search(r".{0,20}[{}].{0,20}", re.sub(r"\\[{}]", "", blank_slots(text)))
-    return repr(found[0].strip()) if found else ""
+    if stray := re.search(r".{0,20}[{}].{0,20}", re.sub(r"\\[{}]", "", blank_slots(text))):
+        yield Finding(where, f"shows a brace to students: {stray[0].strip()!r}", _BRACE)
 
 
 def prove_phrases(script: Script) -> Iterator[Finding]:
@@ -187,9 +157,8 @@ def prove_text(where: Where, text: str, places: Places) -> Iterator[Finding]:
         check_mathematics(text)
     except MathematicsError as error:
         yield Finding(where, str(error))
-    yield from prove_shape_of(where, text)
-    for says, cure in trouble_of_addresses(text, places):
-        yield Finding(where, says, cure)
+    yield from prove_shape(where, text)
+    yield from prove_addresses(where, text, places)
 
 
 def _prove_facts(topic: TopicFile, places: Places) -> Iterator[Finding]:
@@ -200,8 +169,7 @@ def _prove_facts(topic: TopicFile, places: Places) -> Iterator[Finding]:
             says = f"no formula is called {fact.formula!r}{nearest(fact.formula, FORMULAS)}"
             yield Finding(where, says)
         if fact.see:
-            for says, cure in trouble_of_addresses(f"[page]({fact.see})", places):
-                yield Finding(where, says, cure)
+            yield from prove_addresses(where, f"[page]({fact.see})", places)
 
 
 def _prove_place(topic: TopicFile, own: str, places: Places) -> Iterator[Finding]:
@@ -313,7 +281,10 @@ def _trouble_of_branches(script: ClaimScript, text: str) -> Iterator[tuple[str, 
     try:
         groups = [part for part in parts(text) if not isinstance(part, str)]
         for group in groups:
-            shown = {_shown_branch(group, drawn) for drawn in script.drawings}
+            shown = {
+                next((one for one in group if not one.condition or holds(one.condition, drawn.names)), None)
+                for drawn in script.drawings
+            }
             for branch in group:
                 condition = branch.condition or "otherwise"
                 if branch not in shown:
@@ -322,12 +293,6 @@ def _trouble_of_branches(script: ClaimScript, text: str) -> Iterator[tuple[str, 
                     yield f"every drawing shows the piece for {condition!r}", "remove its tags"
     except ExpressionError as error:
         yield str(error), ""
-
-
-def _shown_branch(group: Sequence[Branch], drawn: Draw) -> Branch | None:
-    """The piece of *group* that *drawn* shows."""
-    ahead = (one for one in group if not one.condition or holds(one.condition, drawn.names))
-    return next(ahead, None)
 
 
 def _pattern(phrase: str) -> re.Pattern[str]:

@@ -2,62 +2,38 @@
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import chain
 
 from app.authoring.texts import Script, WrittenNumber, written_numbers
 from app.core.errors import nearest
-from app.core.expressions import ExpressionError, Quantity, drop_terms, evaluate, parse_expression, slots
+from app.core.expressions import ExpressionError, Quantity, drop_terms, evaluate, parse_expression
 from app.core.expressions.parser import Node, Number, nodes_in
-from app.core.expressions.template import without_tags
 from app.core.units import RATIO
-from app.course.content.errata import mark, marked_terms, terms
-from app.course.kinds import Exercise, Finding, Where
+from app.course.content.errata import terms
+from app.course.kinds import Exercise, Finding
 from app.course.kinds.answer_key import AnswerKey
-from app.course.kinds.choice import Choice, LabExercise
+from app.course.kinds.choice import Choice
 from app.course.kinds.drawn_values import Draw
-from app.course.kinds.numeric import ONLY, QuantityExercise
+from app.course.kinds.numeric import QuantityExercise
 from app.course.kinds.schema_errors import cure_of_unit, unit_cure
-from app.site.markdown import html
 
-_STEM = 6  # letters that distinguish words
-_SHARED_WORDS = 3  # words that only the right option shares with a tooltip
-_STOP_WORDS = {
-    "about", "after", "also", "because", "before", "both", "does", "each", "every", "from", "have",
-    "into", "less", "many", "more", "most", "only", "other", "over", "same", "some", "than", "that",
-    "their", "them", "then", "there", "they", "this", "under", "very", "what", "when", "which",
-    "while", "with", "would",
-}  # fmt: skip
-_PARTS = {"third", "half", "quarter", "fifth", "tenth", "twice", "double", "triple", "thrice"}
 _MUCH_LONGER = 1.5  # times the longest wrong option
 _SHORT_OPTION = 40  # characters, below which no one compares
-_HABIT = 3  # exercises that make a habit visible
-_HABIT_SHARE = 2 / 3  # of the exercises
 
 
 def prove_giveaways(script: Script) -> Iterator[Finding]:
-    """A title that contains the answer, and terms whose tooltip gives it away."""
-    yield from _prove_unmarked(script)
-    for written in written_numbers(script.exercise.title):
-        if name := _answered(script, written):
-            says = f"says {written.text}, which is the answer ({name})"
-            yield Finding(("title",), says, "name the subject, not the result")
-    prompt = html(script.exercise.variant(0).prompt)
-    shown = mark(prompt, tuple(script.exercise.unmarked))
-    for key in marked_terms(shown):
-        term = terms()[key]
-        if why := _given_away(script, term.says, prompt):
-            says = f"the tooltip of {term.term!r} gives the answer away: {why}"
-            yield Finding(("prompt",), says, f"remove its tooltip: unmarked: [{term.term}]")
-
-
-def _prove_unmarked(script: Script) -> Iterator[Finding]:
+    """A title that contains the answer, and names under `unmarked` that the glossary lacks."""
     known = {spelling for term in terms().values() for spelling in (term.term, *term.also)}
     for index, name in enumerate(script.exercise.unmarked):
         if name.casefold() not in {spelling.casefold() for spelling in known}:
             says = f"no glossary term is called {name!r}{nearest(name, known)}"
             yield Finding(("unmarked", index), says, "write the term as in /glossary")
+    for written in written_numbers(script.exercise.title):
+        if name := _answered(script, written):
+            says = f"says {written.text}, which is the answer ({name})"
+            yield Finding(("title",), says, "name the subject, not the result")
 
 
 def _answered(script: Script, written: WrittenNumber) -> str:
@@ -71,94 +47,18 @@ def _answered(script: Script, written: WrittenNumber) -> str:
     return ""
 
 
-def _given_away(script: Script, says: str, prompt: str) -> str:
-    """The part of the answer that the tooltip *says*; empty if there is none."""
-    exercise = script.exercise
-    if isinstance(exercise, Choice | LabExercise):
-        offered = exercise.options if isinstance(exercise, Choice) else exercise.cause.options
-        correct = exercise.right(0) if isinstance(exercise, Choice) else {exercise.cause.correct}
-        right = [option.text for key, option in offered.items() if key in correct]
-        wrong = [option.text for key, option in offered.items() if key not in correct]
-        return _telltale_words(right, wrong, says, prompt)
-    return _factor(script, says, prompt)
-
-
-def _telltale_words(right: Sequence[str], wrong: Sequence[str], says: str, prompt: str) -> str:
-    """The words of the tooltip that are in the right options and in none of the wrong ones."""
-    for text in right:
-        head = re.split(r"[.,;:]", text.lower())[0]
-        heads = [re.split(r"[.,;:]", other.lower())[0] for other in wrong]
-        if " " in head and head in says.lower() and not any(h in says.lower() for h in heads):
-            return f"{head!r}"
-    own = _words(right) - _words(wrong) - _stems(prompt)
-    other = _words(wrong) - _words(right) - _stems(prompt)
-    common = own & _stems(says)
-    parts = common & _PARTS
-    if parts or (len(common) >= _SHARED_WORDS and len(common) > 2 * len(other & _stems(says))):
-        return ", ".join(sorted(common))
-    return ""
-
-
-def _words(texts: Sequence[str]) -> set[str]:
-    return {stem for text in texts for stem in _stems(text)}
-
-
-def _stems(text: str) -> set[str]:
-    words = set(re.findall(r"[a-z]{4,}", re.sub(r"<[^>]*>|\{[^}]*\}", " ", text.lower())))
-    return {word if word in _PARTS else word[:_STEM] for word in words - _STOP_WORDS}
-
-
-def _factor(script: Script, says: str, prompt: str) -> str:
-    """A number in the tooltip that turns a given value directly into the answer."""
-    known = {written.number for written in written_numbers(re.sub(r"<[^>]*>", " ", prompt))}
-    for written in written_numbers(says):
-        if written.number in known or not written.has_unit:
-            continue
-        if any(_is_answer(script, written, name) for name in ("", *script.names)):
-            return written.text
-    return ""
-
-
-def _is_answer(script: Script, written: WrittenNumber, name: str) -> bool:
-    """Whether *written*, times the value called *name*, is an answer in every drawing."""
-    for drawn in script.drawings:
-        times = drawn.names[name].value if name else 1.0
-        rights = [
-            key.right for key in script.keys(drawn).values() if key.asked.scale.unit.dimension == written.dimension
-        ]
-        if not any(abs(written.value * times - right) <= abs(right) * 1e-6 for right in rights):
-            return False
-    return True
-
-
-def _right_and_wrong(exercise: Choice) -> tuple[int, int]:
-    """The lengths of the longest right and of the longest wrong option of variant 0."""
-    right, drawn = exercise.right(0), exercise.draw(0)
-    lengths = {key: len(exercise.fill(one.text, drawn)) for key, one in exercise.options.items()}
-    wrong = [length for key, length in lengths.items() if key not in right]
-    return max(lengths[key] for key in right), max(wrong, default=0)
-
-
 def too_long(exercise: Exercise) -> Iterator[str]:
     """A warning if the right option is by far the longest."""
     if not isinstance(exercise, Choice):
         return
-    right, wrong = _right_and_wrong(exercise)
+    keys, drawn = exercise.right(0), exercise.draw(0)
+    lengths = {key: len(exercise.fill(one.text, drawn)) for key, one in exercise.options.items()}
+    right = max(lengths[key] for key in keys)
+    wrong = max((length for key, length in lengths.items() if key not in keys), default=0)
     if right > _SHORT_OPTION and right > _MUCH_LONGER * wrong:
         yield (
             f"the right option has {right} characters, and no other has more than {wrong}: "
             "it can be guessed by its length"
-        )
-
-
-def longest_is_right(chapter: str, exercises: Iterable[Exercise]) -> Iterator[str]:
-    """A warning if the longest option is right in most choices of a chapter."""
-    pairs = [_right_and_wrong(one) for one in exercises if isinstance(one, Choice)]
-    longest = sum(right > wrong for right, wrong in pairs)
-    if len(pairs) >= _HABIT and longest > _HABIT_SHARE * len(pairs):
-        yield (
-            f"in {longest} of {len(pairs)} choices of {chapter} the right option is the longest: "
-            "lengthen some wrong ones"
         )
 
 
@@ -179,51 +79,28 @@ _EXACT = "tolerance: exact"
 def prove_tolerances(script: Script) -> Iterator[Finding]:
     """Each answer whose tolerance accepts another value that the file names."""
     exercise = script.exercise
-    if not isinstance(exercise, QuantityExercise | LabExercise):
+    if not isinstance(exercise, QuantityExercise):
         return
-    texts = _WrittenValues.of(script)
     found: dict[str, Finding] = {}
     for drawn in script.drawings:
         for name, key in exercise.keys(drawn.seed).items():
-            if name not in found and (finding := _finding(script, texts, drawn, key)):
-                found[name] = Finding(_where(script, name), finding[0], finding[1])
+            if name not in found and (finding := _finding(script, drawn, key)):
+                found[name] = Finding(exercise.place_of(name, "answer"), *finding)
     yield from found.values()
 
 
-@dataclass(frozen=True)
-class _WrittenValues:
-    """The numbers and the slots in the texts of an exercise, and the names of what is drawn."""
-
-    numbers: tuple[WrittenNumber, ...]
-    slots: tuple[str, ...]
-    drawn: frozenset[str]
-
-    @classmethod
-    def of(cls, script: Script) -> "_WrittenValues":
-        texts = [text for _, text in script.texts]
-        numbers = (number for text in texts for number in written_numbers(text))
-        named = dict.fromkeys(slot for text in texts for slot in slots(without_tags(text)))
-        return cls(tuple(numbers), tuple(named), script.drawn)
-
-
-def _where(script: Script, name: str) -> Where:
-    if isinstance(script.exercise, LabExercise):
-        return ("predict", name, "answer")
-    return ("answer",) if name == ONLY else ("answers", name, "answer")
-
-
-def _finding(script: Script, texts: _WrittenValues, drawn: Draw, key: AnswerKey) -> tuple[str, str] | None:
+def _finding(script: Script, drawn: Draw, key: AnswerKey) -> tuple[str, str] | None:
     """What is wrong with the tolerance of *key*, and its cure."""
     asked = key.asked
     if asked.tolerance == "exact" or asked.accept:
         return None
     right = asked.shown(key.right)
-    if _is_unchanged(texts, drawn, key):
+    if _is_unchanged(script, drawn, key):
         says = f"is {right}, as where nothing changes, and others within {asked.tolerance} count"
         return says, _EXACT
     if _asks_for_a_bound(script, key):
         return f"is {right}, the last that meets a condition, and others within {asked.tolerance} count", _EXACT
-    near = next(chain(_near(texts, drawn, key), _shortened(key), _of_other_rows(script, drawn, key)), None)
+    near = next(chain(_near(script, drawn, key), _shortened(key), _of_other_rows(script, drawn, key)), None)
     if near is None:
         return None
     text, value = near
@@ -274,7 +151,7 @@ def _beside(table: str, value: float) -> Iterator[float]:
                     yield from (other[column] * scale for other in near if len(other) == len(row))
 
 
-def _is_unchanged(texts: _WrittenValues, drawn: Draw, key: AnswerKey) -> bool:
+def _is_unchanged(script: Script, drawn: Draw, key: AnswerKey) -> bool:
     """Whether the right value is 1 or 0, or a power of two that is among what is drawn."""
     shown = key.right / key.asked.scale.factor
     if shown in (0, 1):
@@ -282,21 +159,21 @@ def _is_unchanged(texts: _WrittenValues, drawn: Draw, key: AnswerKey) -> bool:
     if not _is_power_of_two(shown) or key.asked.scale.unit is not RATIO:
         return False
     own = Quantity(key.right, key.asked.scale.unit.dimension)
-    return any(drawn.names.get(name) == own for name in texts.drawn)
+    return any(drawn.names.get(name) == own for name in script.drawn)
 
 
 def _is_power_of_two(value: float) -> bool:
     return value > 0 and math.frexp(value)[0] == 1 / 2
 
 
-def _near(texts: _WrittenValues, drawn: Draw, key: AnswerKey) -> Iterator[tuple[str, float]]:
+def _near(script: Script, drawn: Draw, key: AnswerKey) -> Iterator[tuple[str, float]]:
     """The values that the file names and that count as right without being it, with their text."""
     dimension = key.asked.scale.unit.dimension
-    for number in texts.numbers:
+    for number in script.numbers:
         own = Quantity(key.right, dimension)
         if number.dimension == dimension and _counts(key, number.value) and not number.equals(own):
             yield f"{number.text} in a text", number.value
-    for text, quantity in _named_quantities(texts, drawn, key):
+    for text, quantity in _named_quantities(script, drawn, key):
         if quantity.dimension == dimension and _counts(key, quantity.value):
             yield text, quantity.value
 
@@ -312,10 +189,10 @@ def _counts(key: AnswerKey, value: float) -> bool:
     return off > (_SAME if _is_power_of_two(shown) else _ROUNDING) * abs(key.right)
 
 
-def _named_quantities(texts: _WrittenValues, drawn: Draw, key: AnswerKey) -> Iterator[tuple[str, Quantity]]:
+def _named_quantities(script: Script, drawn: Draw, key: AnswerKey) -> Iterator[tuple[str, Quantity]]:
     """Every quantity that the file names in this drawing: in slots, by name, and on the way."""
-    yield from ((name, quantity) for name, quantity in drawn.names.items())
-    for slot in texts.slots:
+    yield from drawn.names.items()
+    for slot in script.slots:
         if slot not in drawn.names:
             yield from _worked_out(slot, slot, drawn.names)
     for expression in (key.asked.answer, *key.listed):

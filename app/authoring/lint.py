@@ -20,19 +20,8 @@ from app.authoring.chapter_proofs import (
     prove_text,
     unproven,
 )
-from app.authoring.giveaways import add_cure, longest_is_right, prove_giveaways, prove_tolerances, too_long
-from app.authoring.proofs import (
-    Places,
-    prove,
-    prove_figures,
-    prove_illustration,
-    prove_lab,
-    prove_links,
-    prove_sources,
-    prove_terms,
-    prove_use,
-    trouble_of_chapter_figure,
-)
+from app.authoring.giveaways import add_cure, prove_giveaways, prove_tolerances, too_long
+from app.authoring.proofs import Places, prove, prove_parts, trouble_of_chapter_figure
 from app.authoring.texts import Script, prove_displays, prove_numbers, prove_quantities, prove_shown, prove_wholes
 from app.core.errors import ContentError, InputError, Problem
 from app.core.expressions import ExpressionError
@@ -152,15 +141,13 @@ async def lint(
     runner: Runner,
     beside: Sequence[Path] = (),
     *,
-    links: bool = False,
     proofs: "ProofCache | None" = None,
     start: Callable[[], Awaitable[None]] | None = None,
 ) -> LintReport:
     """Lint every exercise file in *paths*, which are files, chapters or folders of chapters.
 
-    With *links*, check online that the sources still exist. Folders of chapters must be compatible
-    with those in *beside*, which are installed already. What is in *proofs* is not proven again;
-    *start* is awaited before anything else is.
+    Folders of chapters must be compatible with those in *beside*, which are installed already. What is in *proofs*
+    is not proven again; *start* is awaited before anything else is.
 
     Raises:
         InputError: a path does not exist, or has no exercise file.
@@ -173,11 +160,11 @@ async def lint(
     places = _places(beside, (*files, *topics))
     slots = asyncio.Semaphore(_AT_ONCE)
     proofs = proofs or ProofCache(None)
-    proofs.open(places, links=links)
+    proofs.open(places)
     unproven_files = [file for file in files if proofs.proven(file) is None]
     if start and unproven_files:
         await start()
-    fresh = await asyncio.gather(*(_in_slot(file, runner, slots, places, links) for file in unproven_files))
+    fresh = await asyncio.gather(*(_in_slot(file, runner, slots, places) for file in unproven_files))
     by_file = dict(zip(unproven_files, fresh, strict=True))
     by_file |= {file: lint_topic(file, places) for file in topics if proofs.proven(file) is None}
     proofs.fresh = sorted(by_file)
@@ -213,10 +200,8 @@ class ProofCache:
         self._contents: dict[Path, str] = {}
         self.fresh: list[Path] = []  # files that were proven now
 
-    def open(self, places: Places, *, links: bool) -> None:
-        """Read the proofs of files whose links may lead to *places*; those of *links* are not stored."""
-        if links:
-            self._file = None
+    def open(self, places: Places) -> None:
+        """Read the proofs of files whose links may lead to *places*."""
         if self._file:
             static = sorted(str(path) for path in (ROOT / "static").rglob("*"))
             self._key = joint_digest(version_digest(), self._context, *static)
@@ -242,7 +227,11 @@ class ProofCache:
         """A digest of *file*, its translations, its chapter's file and images, and of where links may lead."""
         if file not in self._digests:
             whole = Path(os.path.abspath(file))
-            beside = sorted(path for path in whole.parent.iterdir() if _is_proven_with(path, whole))
+            beside = sorted(
+                path
+                for path in whole.parent.iterdir()
+                if path.suffix != whole.suffix or path.name == TOPIC_FILE or path.name.partition(".")[0] == whole.stem
+            )
             digests = (f"{path.name} {self._content_digest(path)}" for path in beside)
             self._digests[file] = joint_digest(self._context, str(file), *digests)
         return self._digests[file]
@@ -256,12 +245,7 @@ class ProofCache:
         return self._contents[path]
 
 
-def _is_proven_with(path: Path, file: Path) -> bool:
-    """Whether the proof of *file* looks at *path*, which is in the same folder."""
-    return path.suffix != file.suffix or path.name == TOPIC_FILE or path.name.partition(".")[0] == file.stem
-
-
-async def lint_file(file: Path, runner: Runner, places: Places | None = None, *, links: bool = False) -> LintReport:
+async def lint_file(file: Path, runner: Runner, places: Places | None = None) -> LintReport:
     """Lint one exercise file; its links may lead to *places*.
 
     Raises:
@@ -271,12 +255,10 @@ async def lint_file(file: Path, runner: Runner, places: Places | None = None, *,
         document = read_document(file)
     except ContentError as error:
         return LintReport(1, error.problems, ())
-    return await lint_document(document, runner, places, links=links)
+    return await lint_document(document, runner, places)
 
 
-async def lint_document(
-    document: YamlDocument, runner: Runner, places: Places | None = None, *, links: bool = False
-) -> LintReport:
+async def lint_document(document: YamlDocument, runner: Runner, places: Places | None = None) -> LintReport:
     """Lint one exercise, which may not be stored yet; its links may lead to *places*.
 
     Raises:
@@ -289,17 +271,10 @@ async def lint_document(
         return LintReport(1, error.problems, ())
     findings = [
         *prove_characters(document.values),
-        *prove_use(exercise, document.values),
-        *prove_links(exercise, places or _places((), (file,))),
-        *prove_figures(exercise),
-        *prove_illustration(exercise),
-        *prove_terms(exercise),
-        *prove_lab(exercise),
+        *prove_parts(exercise, document.values, places or _places((), (file,))),
         *_words(exercise),
     ]
     findings += await prove(exercise, runner)
-    if links:
-        findings += await asyncio.to_thread(lambda: list(prove_sources(exercise)))
     complete = (add_cure(finding, exercise) for finding in findings)
     problems = [document.problem(one.where, one.says, one.cure) for one in complete]
     return LintReport(1, tuple(problems), () if problems else tuple(_notes(document, exercise)))
@@ -326,7 +301,8 @@ def lint_topic(file: Path, places: Places | None = None) -> LintReport:
 def prove_words(exercise: Exercise) -> Iterator[Finding]:
     """Everything wrong with the texts of *exercise*, which can be drawn with every seed."""
     script = Script(exercise)
-    yield from prove_shape(script)
+    for where, text in script.texts:
+        yield from prove_shape(where, text)
     yield from prove_phrases(script)
     yield from prove_shown(script)
     yield from prove_numbers(script)
@@ -363,9 +339,9 @@ def _places(beside: Sequence[Path], files: Iterable[Path]) -> Places:
     return Places((ROOT / "exercises", *beside, *sorted(around)))
 
 
-async def _in_slot(file: Path, runner: Runner, slots: asyncio.Semaphore, places: Places, links: bool) -> LintReport:
+async def _in_slot(file: Path, runner: Runner, slots: asyncio.Semaphore, places: Places) -> LintReport:
     async with slots:
-        return await lint_file(file, runner, places, links=links)
+        return await lint_file(file, runner, places)
 
 
 def _files(path: Path) -> Iterable[Path]:
@@ -436,13 +412,7 @@ def _lint_chapters(paths: Sequence[Path], beside: Sequence[Path]) -> Iterator[Li
         except ContentError as error:
             yield LintReport(0, error.problems, ())
             continue
-        notes = (
-            Note(folder / topic.id, says, "warning")
-            for topic in catalog.topics
-            if (folder / topic.id).is_dir()
-            for says in longest_is_right(topic.id, topic.exercises)
-        )
-        yield LintReport(0, tuple(_problems_of_course(folder / COURSE_FILE, catalog)), tuple(notes))
+        yield LintReport(0, tuple(_problems_of_course(folder / COURSE_FILE, catalog)), ())
 
 
 def _problems_of_course(path: Path, catalog: Catalog) -> Iterator[Problem]:

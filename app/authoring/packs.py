@@ -8,15 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from packaging.version import Version
-
-from app.authoring.lint import LintReport, Note, lint
+from app.authoring.lint import LintReport, lint
 from app.core.errors import ContentError, InputError, Problem, nearest
 from app.core.expressions import ExpressionError, Quantity, parse_expression
 from app.core.expressions import evaluate as work_out
 from app.core.formulas import FORMULAS, Argument, Formula, FormulaResult, formula_value
 from app.core.units import parse_or_base
-from app.core.yaml_file import YamlDocument, read_document
+from app.core.yaml_file import read_document
 from app.course.content.catalog import Catalog
 from app.course.content.course import (
     BUILT_IN,
@@ -31,8 +29,6 @@ from app.course.content.course import (
     read_pack,
     sources_of,
 )
-from app.course.content.topic_file import TOPIC_FILE
-from app.course.content.translations import is_translation
 from app.course.kinds.schema_errors import refuse_faults
 from app.course.sandbox.runner import Runner
 from app.site.web.reference.formulas import document_formula, equation_lines
@@ -46,7 +42,11 @@ _WRITE = "write two under its name in formulas/proofs.yaml: given, equals, becau
 def prove_formulas(pack: CoursePack, formulas: Mapping[str, Formula]) -> Iterator[Problem]:
     """Every problem of the *formulas* of *pack*, which must be loaded."""
     path = pack.formulas / PROOFS
-    proofs, document = _proofs(path) if path.exists() else ({}, None)
+    proofs: Mapping[str, Sequence[FormulaProof]] = {}
+    document = read_document(path) if path.exists() else None
+    if document:
+        with refuse_faults(document, document.values, ProofFile):
+            proofs = ProofFile.model_validate(document.values).proofs
     short = {name.partition(".")[2]: formula for name, formula in formulas.items()}
     for name in proofs:
         if document and name not in short:
@@ -60,12 +60,6 @@ def prove_formulas(pack: CoursePack, formulas: Mapping[str, Formula]) -> Iterato
             if document and (says := _trouble_of_proof(formula, proof)):
                 cure = "correct the formula, or the value if its source says otherwise"
                 yield document.problem(("proofs", name, number), says, cure)
-
-
-def _proofs(path: Path) -> tuple[Mapping[str, Sequence[FormulaProof]], YamlDocument]:
-    document = read_document(path)
-    with refuse_faults(document, document.values, ProofFile):
-        return ProofFile.model_validate(document.values).proofs, document
 
 
 def _troubles(formula: Formula, proofs: Sequence[FormulaProof]) -> Iterator[tuple[str, str]]:
@@ -168,20 +162,21 @@ class CheckedPack:
     formulas: int
 
 
-async def check_pack(folder: Path, runner: Runner, *, loads: bool, against: Path | None = None) -> CheckedPack:
+async def check_pack(folder: Path, runner: Runner, *, loads: bool) -> CheckedPack:
     """The pack in *folder*, checked; its formulas are run only if it *loads* them.
-
-    Exercises are compared with those of the earlier version in *against*.
 
     Raises:
         ContentError: the pack itself cannot be read.
         InputError: there is no pack.
         UnavailableError: the sandbox cannot run the code of an exercise.
     """
-    pack = _pack_in(folder)
+    if not os.path.lexists(folder / PACK_FILE):
+        inside = sorted(path.parent for path in folder.glob(f"*/{PACK_FILE}"))
+        offer = f"; did you mean {inside[0]}?" if inside else "; `wallclock new pack` writes one"
+        raise InputError(f"{folder} has no {PACK_FILE}{offer}")
+    pack = read_pack(folder)
     files = sources_of(pack)
     problems = [*problems_of_project(pack)]
-    notes: list[Note] = []
     formulas = 0
     if files and loads:
         FORMULAS.add(functions := load_pack_formulas(pack, files))
@@ -189,8 +184,6 @@ async def check_pack(folder: Path, runner: Runner, *, loads: bool, against: Path
         problems += prove_formulas(pack, {name: FORMULAS[name] for name in functions})
     try:
         arrange_catalog(Catalog.read([BUILT_IN, pack.chapters]), [pack])
-        if against:
-            problems += problems_of_version(pack, against, notes)
     except ContentError as error:
         problems += error.problems
     linted = LintReport(0, (), ())
@@ -201,18 +194,10 @@ async def check_pack(folder: Path, runner: Runner, *, loads: bool, against: Path
     found = tuple(dict.fromkeys([*problems, *linted.problems]))
     return CheckedPack(
         pack=pack,
-        linted=LintReport(linted.files, found, (*linted.notes, *notes)),
+        linted=LintReport(linted.files, found, linted.notes),
         digest=files_digest(files) if files else "",
         formulas=formulas,
     )
-
-
-def _pack_in(folder: Path) -> CoursePack:
-    if not os.path.lexists(folder / PACK_FILE):
-        inside = sorted(path.parent for path in folder.glob(f"*/{PACK_FILE}"))
-        offer = f"; did you mean {inside[0]}?" if inside else "; `wallclock new pack` writes one"
-        raise InputError(f"{folder} has no {PACK_FILE}{offer}")
-    return read_pack(folder)
 
 
 def problems_of_project(pack: CoursePack) -> Iterator[Problem]:
@@ -233,35 +218,3 @@ def problems_of_project(pack: CoursePack) -> Iterator[Problem]:
     if version != pack.file.version:
         says = f"version is {version}, and that of {PACK_FILE} {pack.file.version}"
         yield Problem(path, 1, says, "write the same version into both")
-
-
-def problems_of_version(pack: CoursePack, against: Path, notes: list[Note]) -> Iterator[Problem]:
-    """What changed since the version in *against*, as notes; a problem if the version did not."""
-    earlier = _pack_in(against)
-    if pack.file is None or earlier.file is None:
-        return
-    now, then = _digests(pack.chapters), _digests(earlier.chapters)
-    changed = sorted(name for name in now if name in then and now[name] != then[name])
-    removed = sorted(then.keys() - now.keys())
-    for names, what in (
-        (sorted(now.keys() - then.keys()), "is new"),
-        (changed, "changed: `wallclock regrade --dry-run` shows whose points that would change"),
-    ):
-        notes += [Note(pack.chapters / f"{name}.yaml", what) for name in names]
-    for name in removed:
-        says = "is gone: what learners answered stays stored, and assignments name it in vain"
-        notes.append(Note(pack.chapters / f"{name}.yaml", says, "warning"))
-    raised = Version(pack.file.version) > Version(earlier.file.version)
-    if (changed or removed) and not raised:
-        says = (
-            f"version: still {pack.file.version}, although {len(changed)} of the exercises of "
-            f"{earlier.file.version} changed and {len(removed)} are gone"
-        )
-        yield pack.problem(("version",), says, "raise it, so that teachers can name what they used")
-
-
-def _digests(chapters: Path) -> Mapping[str, str]:
-    """The digest of each exercise in the folder *chapters*, by its id."""
-    files = (file for file in chapters.glob("*/*.yaml") if not is_translation(file))
-    files = (file for file in files if file.name != TOPIC_FILE)
-    return {f"{file.parent.name}/{file.stem}": read_document(file).digest for file in files}

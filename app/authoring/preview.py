@@ -6,14 +6,14 @@ import json
 import math
 import os
 import stat
-from collections import Counter, defaultdict, deque
+from collections import Counter
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from pathlib import Path
-from re import split
+from re import findall
 from secrets import compare_digest, token_hex
 from threading import Lock
 from typing import Annotated, Any, TypeVar
@@ -108,7 +108,6 @@ def _sort_key(path: Path) -> tuple[bool, float, str]:
     return not exercise.core, exercise.position, path.stem
 
 
-_LINE_END = r"(\r\n|\r|\n)"
 _BOM = "\N{ZERO WIDTH NO-BREAK SPACE}"
 _NEW = 0o666  # less what the umask takes away
 _SAVING = Lock()
@@ -130,7 +129,10 @@ def save_text(path: Path, text: str, seen: str) -> str:
             raise ChangedFileError
         if trouble := read_text(path).trouble:
             raise InputError(trouble)
-        before = "" if seen == GONE else _raw_text(path)
+        try:
+            before = "" if seen == GONE else read_bytes(path).decode("utf-8")
+        except (ContentError, UnicodeDecodeError) as error:
+            raise ChangedFileError from error
         source = with_line_ends(text, before).encode()
         if len(source) > LARGEST:
             raise InputError(f"The file would have more than {LARGEST:,} bytes.")
@@ -143,30 +145,14 @@ def save_text(path: Path, text: str, seen: str) -> str:
 
 
 def with_line_ends(text: str, before: str) -> str:
-    r"""*text* with the line ends and the byte order mark of the text *before*.
+    r"""*text* with the usual line end of the text *before*, and its byte order mark.
 
-    A line that was there keeps its own; others get the most frequent.
-
-    >>> with_line_ends("a\nb\nc\n", "a\r\nc\n")
-    'a\r\nb\r\nc\n'
+    >>> with_line_ends("a\nb\n", "a\r\nc\r\n")
+    'a\r\nb\r\n'
     """
-    pieces = split(_LINE_END, before.removeprefix(_BOM))
-    known: dict[str, deque[str]] = defaultdict(deque)
-    for line, end in zip(pieces[::2], pieces[1::2], strict=False):
-        known[line].append(end)
-    ends = Counter(pieces[1::2]).most_common(1)
-    usual = ends[0][0] if ends else "\n"
-    *lines, last = text.split("\n")
-    ended = (line + (known[line].popleft() if known[line] else usual) for line in lines)
-    return (_BOM if before.startswith(_BOM) else "") + "".join(ended) + last
-
-
-def _raw_text(path: Path) -> str:
-    """The text of the file at *path*, as it is."""
-    try:
-        return read_bytes(path).decode("utf-8")
-    except (ContentError, UnicodeDecodeError) as error:
-        raise ChangedFileError from error
+    ends = Counter(findall(r"\r\n|\r|\n", before)).most_common(1)
+    ended = text.replace("\n", ends[0][0]) if ends else text
+    return f"{_BOM}{ended}" if before.startswith(_BOM) else ended
 
 
 def _replace(path: Path, source: bytes, seen: str) -> None:
@@ -202,22 +188,11 @@ class GradedAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """The findings of lint on a text, and the verdicts on its answers.
-
-    *shown*: the exercise can be drawn, and is what the page shows.
-    """
+    """The findings of lint on a text, the verdicts on its answers, and whether its exercise is *shown*."""
 
     linted: LintReport
     answers: tuple[GradedAnswer, ...]
     shown: bool
-
-
-@dataclass(frozen=True, slots=True)
-class _ReadText:
-    """A text and the exercise in it, as far as it can be read."""
-
-    document: YamlDocument
-    exercise: Exercise | None
 
 
 class Drafts:
@@ -231,10 +206,10 @@ class Drafts:
     def show(self, path: Path, source: bytes) -> bool:
         """Show the exercise in *source*; false where it cannot be drawn."""
         try:
-            read = _read(path, source)
+            _, exercise = _read(path, source)
         except ContentError:
             return False
-        return read.exercise is not None and self._show(path, read.exercise)
+        return exercise is not None and self._show(path, exercise)
 
     async def prove(self, path: Path, source: bytes, runner: Runner) -> Proof:
         """Show the exercise in *source*, and prove it; the last proof of a file is cached."""
@@ -248,17 +223,16 @@ class Drafts:
 
     async def _prove(self, path: Path, source: bytes, runner: Runner) -> Proof:
         try:
-            read = _read(path, source)
+            document, exercise = _read(path, source)
         except ContentError as error:
             return Proof(LintReport(1, error.problems, ()), (), shown=False)
-        shown = read.exercise is not None and self._show(path, read.exercise)
+        shown = exercise is not None and self._show(path, exercise)
         try:
-            linted = await lint_document(read.document, runner)
+            linted = await lint_document(document, runner)
         except UnavailableError as error:
             problem = Problem(path, 1, str(error), error.cause)
             return Proof(LintReport(1, (problem,), ()), (), shown=shown)
-        answers = await _graded(read.exercise, runner) if read.exercise and shown else ()
-        return Proof(linted, answers, shown)
+        return Proof(linted, await _graded(exercise, runner) if exercise and shown else (), shown)
 
     def _show(self, path: Path, exercise: Exercise) -> bool:
         try:
@@ -270,39 +244,31 @@ class Drafts:
         with self._lock:
             site: Site = self._app.state.site
             catalog = site.catalog.with_exercise(exercise)
-            images = {**catalog.images, **_images_beside(path)}
-            self._app.state.site = replace(site, course=replace(catalog, images=images))
+            found = images_in(path.parent, []) if path.parent.is_dir() else ()  # a new chapter
+            beside = {f"{topic_of(path)}/{name}": image for name, image in found}  # lint reports the others
+            self._app.state.site = replace(site, course=replace(catalog, images={**catalog.images, **beside}))
         return True
 
 
-def _read(path: Path, source: bytes) -> _ReadText:
-    """The exercise in *source*; none, where lint says why."""
+def _read(path: Path, source: bytes) -> tuple[YamlDocument, Exercise | None]:
+    """The document that *source* is, and the exercise in it; none, where lint says why."""
     document = parse_document(path, source)
     try:
-        return _ReadText(document, parse_exercise(document, topic_of(path)))
+        return document, parse_exercise(document, topic_of(path))
     except ContentError:
-        return _ReadText(document, None)
-
-
-def _images_beside(path: Path) -> Mapping[str, Path]:
-    """The images beside the exercise at *path*; lint reports those that cannot be served."""
-    found = images_in(path.parent, []) if path.parent.is_dir() else ()  # a new chapter
-    return {f"{topic_of(path)}/{name}": image for name, image in found}
+        return document, None
 
 
 async def _graded(exercise: Exercise, runner: Runner) -> tuple[GradedAnswer, ...]:
     """The right answer and each foreseen mistake of variant 0, graded."""
     try:
-        answers = [exercise.right_answer(0), *(answer for answer, _ in exercise.mistakes(0))]
-        return tuple([await _grade(exercise, answer, runner) for answer in answers])
+        graded = []
+        for answer in (exercise.right_answer(0), *(answer for answer, _ in exercise.mistakes(0))):
+            verdict = await exercise.grade(0, answer, runner)
+            graded.append(GradedAnswer(_shown_preview(answer), verdict.correct, tuple(map(html, verdict.feedback))))
+        return tuple(graded)
     except (AppError, ValueError) as error:  # reported in full by lint
         return (GradedAnswer("", False, (Markup("<p>{}</p>").format(error),)),)
-
-
-async def _grade(exercise: Exercise, answer: Answer, runner: Runner) -> GradedAnswer:
-    verdict = await exercise.grade(0, answer, runner)
-    feedback = tuple(html(sentence) for sentence in verdict.feedback)
-    return GradedAnswer(_shown_preview(answer), verdict.correct, feedback)
 
 
 def _shown_preview(answer: Answer) -> str:
@@ -315,10 +281,6 @@ def _shown_preview(answer: Answer) -> str:
 
 T = TypeVar("T")
 Work = Callable[[Runner], Coroutine[Any, Any, T]]
-
-
-class SupersededError(Exception):
-    """Later work of the same page has replaced this."""
 
 
 class ThreadRunner(Runner):
@@ -346,9 +308,14 @@ class LatestWork:
         """The result of *work*, which replaces earlier work of *page*.
 
         Raises:
-            SupersededError: later work has replaced it.
+            HTTPException: 409, later work has replaced it.
         """
-        task = asyncio.create_task(self._in_turn(work))
+
+        async def in_turn() -> T:
+            async with self._thread:
+                return await _in_thread(work, self._runner)
+
+        task = asyncio.create_task(in_turn())
         if earlier := self._running.get(page):
             earlier.cancel()
         self._running[page] = task
@@ -357,14 +324,10 @@ class LatestWork:
         except asyncio.CancelledError:
             if self._running.get(page) is task:
                 raise
-            raise SupersededError from None
+            raise HTTPException(HTTPStatus.CONFLICT, "a later text of this page is being checked") from None
         finally:
             if self._running.get(page) is task:
                 del self._running[page]
-
-    async def _in_turn(self, work: Work[T]) -> T:
-        async with self._thread:
-            return await _in_thread(work, self._runner)
 
 
 async def _in_thread(work: Work[T], runner: Runner) -> T:
@@ -390,7 +353,6 @@ async def _in_thread(work: Work[T], runner: Runner) -> T:
 
 
 _NO_KEY = "open the address that `wallclock preview` has printed: it has the key of this page"
-_SUPERSEDED = "a later text of this page is being checked"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -432,14 +394,16 @@ class AuthoringPreview:
 
     def page(self, name: str) -> PreviewPage:
         """The page of a file, whose exercise is shown as it is stored."""
-        path = self.file(name)
+        path, shown = self.file(name), False
+        with suppress(ContentError):
+            shown = self.drafts.show(path, read_bytes(path))
         address = f"/exercises/{topic_of(path)}/{path.stem}"
         return PreviewPage(
             name=path.stem,
             path=str(path),
             file=replace(read_text(path), text="") if self._locked else read_text(path),
             locked=self._locked,
-            shown=self._is_shown(path),
+            shown=shown,
             drawings=tuple(Hyperlink(f"{address}?seed={seed}", f"Variant {seed}") for seed in SEEDS),
             others=tuple(Hyperlink(f"/preview?name={other}", other) for other in self.files),
         )
@@ -455,10 +419,7 @@ class AuthoringPreview:
         async def work(runner: Runner) -> Proof:
             return await self.drafts.prove(path, source, runner)
 
-        try:
-            return await self._latest.result(page, work)
-        except SupersededError:
-            raise HTTPException(HTTPStatus.CONFLICT, _SUPERSEDED) from None
+        return await self._latest.result(page, work)
 
     async def stored_proof(self, name: str) -> Proof:
         """The proof of the file called *name*."""
@@ -489,12 +450,6 @@ class AuthoringPreview:
         if self._locked:
             await self.admit(request, x_preview_key)
 
-    def _is_shown(self, path: Path) -> bool:
-        try:
-            return self.drafts.show(path, read_bytes(path))
-        except ContentError:
-            return False
-
 
 _CHANGED = "another program, or another page, has changed the file since this page read it"
 
@@ -508,8 +463,8 @@ def preview_app(path: Path, site: Site, key: str, *, locked: bool = False) -> Fa
         InputError: no exercise file was found.
     """
     preview = AuthoringPreview(files_of(path), site, key, locked=locked)
-    for routes in (_reading_routes, _writing_routes):
-        preview.app.include_router(routes(preview))
+    preview.app.include_router(_reading_routes(preview))
+    preview.app.include_router(_writing_routes(preview))
     return preview.app
 
 

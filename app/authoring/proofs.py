@@ -3,16 +3,14 @@
 import asyncio
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
 from html import unescape
-from http import HTTPStatus
 from pathlib import Path
-from urllib.error import HTTPError
 from urllib.parse import parse_qsl, urlsplit
-from urllib.request import Request, urlopen
 
-from app.authoring.texts import SEEDS, Script, WrittenNumber, distinct, drawn_values, written_numbers
+from app.authoring.texts import SEEDS, Script, distinct, drawn_values, written_numbers
 from app.core.charts.axes import PAPERS
 from app.core.charts.svg import to_svg
 from app.core.errors import AppError, NotFoundError, nearest
@@ -31,7 +29,6 @@ from app.course.kinds.drawn_values import NOTHING_DRAWN, DrawError, corners, mix
 from app.course.kinds.numeric import ONLY, Numeric
 from app.course.sandbox.runner import Runner
 from app.labs.results.analysis import shipped_runs
-from app.labs.results.report import Report
 from app.labs.spec import LabJob, lab_called, read_job
 from app.site.labs.match import BORROWING, FITTED, find_result, is_of, is_same_job
 from app.site.labs.nccl_tests import nccl_tests_runs
@@ -63,17 +60,17 @@ class Places:
         return frozenset(name.partition("/")[0] for name in self.exercises)
 
 
-def trouble_of_addresses(text: str, places: Places) -> Iterator[tuple[str, str]]:
-    """The problem of each broken image and link in the Markdown *text*, and its cure."""
+def prove_addresses(where: Where, text: str, places: Places) -> Iterator[Finding]:
+    """The broken images and links in the Markdown *text* at *where*."""
     if _UNSAID.search(text):
         cure = "say what it shows between the brackets, for those who cannot see it"
-        yield "an image has no description", cure
+        yield Finding(where, "an image has no description", cure)
     for kind, address in addresses(text):
         if kind == "image":
             if says := _trouble_of_image(address, places):
-                yield says, _FIGURE
+                yield Finding(where, says, _FIGURE)
         elif says := _trouble_of_link(address, places):
-            yield says, _KNOWN
+            yield Finding(where, says, _KNOWN)
 
 
 def _trouble_of_image(address: str, places: Places) -> str:
@@ -87,17 +84,12 @@ def _trouble_of_image(address: str, places: Places) -> str:
     for folder in places.folders:
         path = folder / parts.path.removeprefix("/images/")
         if path.is_file() and is_image(path.name):
-            return _trouble_in(path)
+            try:
+                read_image(path)
+            except ValueError as error:
+                return f"the image {path.name} {error}"
+            return ""
     return f"the image {address} does not exist"
-
-
-def _trouble_in(path: Path) -> str:
-    """Why the image at *path* is not served; empty where it is."""
-    try:
-        read_image(path)
-    except ValueError as error:
-        return f"the image {path.name} {error}"
-    return ""
 
 
 def _trouble_of_link(address: str, places: Places) -> str:
@@ -165,7 +157,6 @@ _ANCHORS: Mapping[str, Callable[[], frozenset[str]]] = {
 _CODE_SEEDS = range(5)
 _SAME = 1e-9  # of two ways to work out a number
 _DRAWN = ("given", "cases", "from_chapter")
-_TIMEOUT = 10  # seconds for a URL to respond
 _ALIKE = "give all values of a name in one kind of unit: 1 GB, 4 GB"
 _NUDGE = "say how to get there instead"
 
@@ -176,7 +167,9 @@ async def prove(exercise: Exercise, runner: Runner) -> list[Finding]:
     Raises:
         UnavailableError: the sandbox cannot run its code.
     """
-    findings = _mixed(exercise)
+    findings: list[Finding] = []
+    with suppress(ExpressionError):  # told of the drawing that it is in
+        findings = [Finding(("given", name), says, _ALIKE) for name, says in mixed_kinds(exercise.given)]
     for seed in () if findings else _seeds(exercise):
         await asyncio.sleep(0)  # this work must not delay the results of other runs
         if findings := await _prove_seed(exercise, seed, runner):
@@ -184,14 +177,6 @@ async def prove(exercise: Exercise, runner: Runner) -> list[Finding]:
     if not findings and (alike := _always_alike(exercise)):
         findings.append(alike)
     return findings + await exercise.prove_code(_CODE_SEEDS, runner)
-
-
-def _mixed(exercise: Exercise) -> list[Finding]:
-    """The values that are of several kinds, of which no unit of an answer can be right."""
-    try:
-        return [Finding(("given", name), says, _ALIKE) for name, says in mixed_kinds(exercise.given)]
-    except ExpressionError:  # told of the drawing that it is in
-        return []
 
 
 def _seeds(exercise: Exercise) -> Iterator[int]:
@@ -204,6 +189,16 @@ def _seeds(exercise: Exercise) -> Iterator[int]:
         yield from distinct(exercise, seeds)
     except ExpressionError:
         yield from seeds  # one of them cannot be drawn, and the proof says so
+
+
+def prove_parts(exercise: Exercise, values: Mapping[str, object], places: Places) -> Iterator[Finding]:
+    """What is wrong with what *exercise* uses, links to, shows and runs, before an answer is graded."""
+    yield from prove_use(exercise, values)
+    yield from prove_links(exercise, places)
+    yield from prove_figures(exercise)
+    yield from prove_illustration(exercise)
+    yield from prove_lab(exercise)
+    yield from prove_terms(exercise)
 
 
 def prove_use(exercise: Exercise, values: Mapping[str, object]) -> Iterator[Finding]:
@@ -231,8 +226,7 @@ def prove_links(exercise: Exercise, places: Places) -> Iterator[Finding]:
             filled = exercise.fill(text, exercise.draw(0))
         except ExpressionError:  # names an answer, or is reported where it is proven
             filled = text
-        for says, cure in trouble_of_addresses(filled, places):
-            yield Finding(where, says, cure)
+        yield from prove_addresses(where, filled, places)
 
 
 def prove_figures(exercise: Exercise) -> Iterator[Finding]:
@@ -290,11 +284,6 @@ def prove_lab(exercise: Exercise) -> Iterator[Finding]:
             return
 
 
-def _lacks_its_fit(runs: Sequence[Report], measured: str) -> bool:
-    """Whether *measured* is of a line, which no run has that something disturbed."""
-    return measured.partition("/")[2] in FITTED and any(report.doubts for report in runs)
-
-
 def _prove_runs(exercise: LabExercise, seed: int, job: LabJob) -> Iterator[Finding]:
     """Each prediction is in a run at hand, where it is what the lab itself predicts."""
     runs = [report for report in shipped_runs() if is_of(report, job)]
@@ -309,7 +298,8 @@ def _prove_runs(exercise: LabExercise, seed: int, job: LabJob) -> Iterator[Findi
             yield Finding(where, f"{job.lab.name} does not measure {measured!r}{near}")
             continue
         found = [one for report in runs if (one := find_result(report, measured, *places))]
-        if not found and not _lacks_its_fit(runs, measured):
+        is_fit = measured.partition("/")[2] in FITTED  # of a line, which no run has that something disturbed
+        if not found and not (is_fit and any(report.doubts for report in runs)):
             says = f"no recorded run measures {measured} at this place"
             yield Finding(where, says, f"record one: {job.command} --json")
         for one in found:
@@ -320,28 +310,6 @@ def _prove_runs(exercise: LabExercise, seed: int, job: LabJob) -> Iterator[Findi
                 break
 
 
-def prove_sources(exercise: Exercise) -> Iterator[Finding]:
-    """Sources that do not respond; this uses the network."""
-    for index, url in enumerate(exercise.sources):
-        if says := _trouble_of(str(url)):
-            yield Finding(("sources", index), says, "give its new address, or another source")
-
-
-@lru_cache(maxsize=1024)
-def _trouble_of(url: str) -> str:
-    """Why *url* cannot be used; empty where it responds, or refuses to talk to programs."""
-    request = Request(url, method="HEAD", headers={"User-Agent": "wallclock lint"})
-    try:
-        with urlopen(request, timeout=_TIMEOUT):
-            return ""
-    except HTTPError as error:
-        error.close()
-        gone = error.code in (HTTPStatus.NOT_FOUND, HTTPStatus.GONE)
-        return f"{url} returns {error.code} {error.reason}" if gone else ""
-    except OSError as error:
-        return f"{url} cannot be reached: {getattr(error, 'reason', error)}"
-
-
 async def _prove_seed(exercise: Exercise, seed: int, runner: Runner) -> list[Finding]:
     try:
         drawn = exercise.draw(seed)
@@ -349,7 +317,12 @@ async def _prove_seed(exercise: Exercise, seed: int, runner: Runner) -> list[Fin
         where = error.where if isinstance(error, DrawError) else ("given",)
         return [Finding(where, f"seed {seed}: {error}")]
     findings = [*_prove_texts(exercise, seed), *exercise.prove(drawn)]
-    findings += _prove_solution(exercise, seed, {finding.says for finding in findings})
+    try:
+        check_mathematics(exercise.fill(exercise.solution, exercise.solved(drawn)))
+    except (ExpressionError, MathematicsError) as error:
+        # A wrong key is reported where it is written; its use in the solution adds nothing.
+        if str(error) not in {finding.says for finding in findings}:
+            findings.append(Finding(("solution",), str(error)))
     if not findings:
         findings += _prove_hints(exercise, seed)
     if not findings and not exercise.runs_code:  # prove_code grades those, and once is enough
@@ -377,15 +350,6 @@ def _prove_texts(exercise: Exercise, seed: int) -> Iterator[Finding]:
             check_mathematics(exercise.fill(text, drawn))
         except (ExpressionError, MathematicsError) as error:
             yield Finding(where, str(error))
-
-
-def _prove_solution(exercise: Exercise, seed: int, said: set[str]) -> list[Finding]:
-    try:
-        check_mathematics(exercise.fill(exercise.solution, exercise.solved(exercise.draw(seed))))
-    except (ExpressionError, MathematicsError) as error:
-        # A wrong key is reported where it is written; its use in the solution adds nothing.
-        return [] if str(error) in said else [Finding(("solution",), str(error))]
-    return []
 
 
 def _prove_hints(exercise: Exercise, seed: int) -> Iterator[Finding]:
@@ -446,7 +410,10 @@ def _trouble(exercise: Exercise, figure: ExerciseFigure, seed: int) -> Finding |
     except ExpressionError:
         raise
     except ValueError as error:
-        return Finding(("figure",), f"seed {seed}: {error}", _inputs(figure))
+        cure = f"the figures are {', '.join(sorted(ILLUSTRATIONS))}"
+        if figure.draws in ILLUSTRATIONS:
+            cure = f"{figure.draws} is drawn from {listed_inputs(ILLUSTRATIONS[figure.draws])}"
+        return Finding(("figure",), f"seed {seed}: {error}", cure)
     if told:
         return Finding(("figure",), f"seed {seed}: shows {told}, which is the answer", _CURE)
     return None
@@ -496,20 +463,9 @@ def _told_answer(exercise: Exercise, figure: ExerciseFigure, seed: int) -> str:
     keys = Script(exercise).keys(exercise.draw(seed))
     rights = [Quantity(key.right, key.asked.scale.unit.dimension) for key in keys.values()]
     asked = list(written_numbers(exercise.variant(seed).prompt))
+    hidden = [right for right in rights if not any(one.equals(right) for one in asked)]
     for text in figure_texts(illustrate(figure, exercise.draw(seed))):
         for written in written_numbers(text):
-            if any(_tells(written, right, asked) for right in rights):
+            if (written.has_unit or written.is_distinctive) and any(map(written.equals, hidden)):
                 return written.text
     return ""
-
-
-def _tells(written: WrittenNumber, right: Quantity, asked: Sequence[WrittenNumber]) -> bool:
-    """Whether *written* is *right*, and not one of the numbers that the prompt gives."""
-    counted = written.has_unit or written.is_distinctive
-    return counted and written.equals(right) and not any(one.equals(right) for one in asked)
-
-
-def _inputs(figure: ExerciseFigure) -> str:
-    if figure.draws in ILLUSTRATIONS:
-        return f"{figure.draws} is drawn from {listed_inputs(ILLUSTRATIONS[figure.draws])}"
-    return f"the figures are {', '.join(sorted(ILLUSTRATIONS))}"

@@ -7,12 +7,10 @@ what a format leaves behind is listed by its writer.
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TypeAlias
 
 from app.core.errors import AppError
 from app.core.units.scales import Scale
-from app.course.content.catalog import Catalog
 from app.course.kinds import Exercise
 from app.course.kinds.answer_key import AnswerKey
 from app.course.kinds.choice import Choice
@@ -131,9 +129,11 @@ def bank_question(exercise: Exercise, seed: int) -> BankQuestion:
     """
     body = _body(exercise, seed)
     variant = exercise.variant(seed)
+    asked = exercise.answers if isinstance(exercise, Numeric) else {}
+    builds = any(re.search(rf"(?<![\w.]){name}(?![\w.(])", one.answer) for one in asked.values() for name in asked)
     left = (
         (exercise.figure is not None, "the figure under the prompt"),
-        (_builds_on_a_part(exercise), "points for a part that is right by a wrong earlier one"),
+        (builds, "points for a part that is right by a wrong earlier one"),
     )
     return BankQuestion(
         id=f"{exercise.id}#{seed}",
@@ -157,16 +157,12 @@ def place_links(html: str, address: str) -> str:
     return _INSIDE.sub(lambda found: f'<a href="{address}{found[1]}">{found[2]}</a>' if address else found[2], html)
 
 
-def bank_images(html: str, catalog: Catalog) -> Mapping[str, Path]:
-    """The file of each image that *html* shows, by its name in the folder of its chapter."""
-    found = {match[4]: match[3] for match in IMAGE.finditer(html)}
-    return {file: catalog.images[name] for file, name in found.items() if name in catalog.images}
-
-
 def _body(exercise: Exercise, seed: int) -> QuestionBody:
     match exercise:
         case Numeric():
-            return _number_body(exercise, seed)
+            keys = exercise.keys(seed).items()
+            titles = {name: exercise.title_of(name, seed) if exercise.answers else "" for name, _ in keys}
+            return NumberBody(tuple(_number_field(name, key, titles[name]) for name, key in keys))
         case Choice():
             return _option_body(exercise, seed)
         case Match():
@@ -177,21 +173,6 @@ def _body(exercise: Exercise, seed: int) -> QuestionBody:
             return OptionBody(tuple(_line_options(exercise, seed)), shuffled=False)
         case _:
             raise NotPortableError(f"{exercise.kind_title.lower()}: only a server can judge it")
-
-
-def _builds_on_a_part(exercise: Exercise) -> bool:
-    """Whether one of several numbers is worked out from another."""
-    asked = exercise.answers if isinstance(exercise, Numeric) else {}
-    return any(re.search(rf"(?<![\w.]){name}(?![\w.(])", one.answer) for one in asked.values() for name in asked)
-
-
-def _number_body(exercise: Numeric, seed: int) -> QuestionBody:
-    return NumberBody(
-        tuple(
-            _number_field(name, key, exercise.title_of(name, seed) if exercise.answers else "")
-            for name, key in exercise.keys(seed).items()
-        )
-    )
 
 
 def _number_field(name: str, key: AnswerKey, title: str) -> NumberField:

@@ -1,5 +1,6 @@
 """New files of a course to start from, and the JSON Schema of an exercise file."""
 
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -47,13 +48,12 @@ _NOT_WRITTEN = ("id", "digest", "chapter_parameters")
 
 
 def exercise_schema() -> dict[str, Any]:
-    """The schema of an exercise file: first the kind, then the keys of that kind.
-
-    An editor that is given a choice of nine whole schemas complains about the first of them.
-    """
+    """The schema of an exercise file: first the kind, then its keys, since editors complain about a choice of nine."""
     schema = EXERCISE.json_schema()
-    for kind in schema["$defs"].values():
-        _without(kind)
+    kinds = [kind for kind in schema["$defs"].values() if "kind" in kind.get("properties", {})]
+    for kind, name in product(kinds, _NOT_WRITTEN):  # these come from the path of a file, not from its text
+        kind["properties"].pop(name, None)
+        kind["required"] = [one for one in kind["required"] if one != name]
     mapping = schema["discriminator"]["mapping"]
     del schema["oneOf"]
     return schema | {
@@ -65,13 +65,3 @@ def exercise_schema() -> dict[str, Any]:
             for name, reference in mapping.items()
         ],
     }
-
-
-def _without(kind: dict[str, Any]) -> None:
-    """Remove the keys that come from the path of a file, not from its text."""
-    if "kind" not in kind.get("properties", {}):
-        return
-    for name in _NOT_WRITTEN:
-        kind["properties"].pop(name, None)
-        if name in kind["required"]:
-            kind["required"].remove(name)

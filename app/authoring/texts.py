@@ -16,6 +16,7 @@ from app.core.expressions import (
     slots,
     words_after_slots,
 )
+from app.core.expressions.template import without_tags
 from app.core.formulas import FORMULAS
 from app.core.units import RATIO, Dimension, scale_of
 from app.core.units.scales import LARGE, SCALES
@@ -24,7 +25,7 @@ from app.course.kinds.answer_key import AnswerKey
 from app.course.kinds.choice import Choice, LabExercise
 from app.course.kinds.design import Design
 from app.course.kinds.drawn_values import Draw
-from app.course.kinds.numeric import ONLY, Numeric, QuantityExercise, question_texts, slot_names
+from app.course.kinds.numeric import Numeric, QuantityExercise, question_texts, slot_names
 
 SEEDS = range(20)
 
@@ -85,6 +86,16 @@ class Script:
     def drawn(self) -> frozenset[str]:
         """The names of the drawn values, without the answers."""
         return frozenset(self.exercise.draw(self.drawings[0].seed).shown)
+
+    @cached_property
+    def numbers(self) -> Sequence["WrittenNumber"]:
+        """The numbers that are written in the texts."""
+        return [number for _, text in self.texts for number in written_numbers(text)]
+
+    @cached_property
+    def slots(self) -> Sequence[str]:
+        """The slots in the texts, each once."""
+        return list(dict.fromkeys(slot for _, text in self.texts for slot in slots(without_tags(text))))
 
     @cached_property
     def names(self) -> Mapping[str, Quantity]:
@@ -179,27 +190,21 @@ def prove_wholes(script: Script) -> Iterator[Finding]:
                 found.add(name)
                 says = f"is {key.asked.shown(key.right)}: these come whole"
                 cure = "round it, as in ceil(...), or ask for the number on average"
-                yield Finding(("answer",) if name == ONLY else ("answers", name), says, cure)
+                yield Finding(exercise.place_of(name, "answer"), says, cure)
 
 
 def prove_quantities(script: Script) -> Iterator[Finding]:
     """Each plain number whose kind is open, and what contradicts its kind in some drawing."""
     exercise = script.exercise
-    if not isinstance(exercise, QuantityExercise | LabExercise):
+    if not isinstance(exercise, QuantityExercise):
         return
     found: dict[Where, Finding] = {}
     for drawn in script.drawings:
         for name, key in exercise.keys(drawn.seed).items():
             for where, says, cure in _trouble_of_kind(key):
-                place = (*_place(script, name), *where)
+                place = (*exercise.place_of(name), *where)
                 found.setdefault(place, Finding(place, says, cure))
     yield from found.values()
-
-
-def _place(script: Script, name: str) -> Where:
-    if isinstance(script.exercise, LabExercise):
-        return ("predict", name)
-    return () if name == ONLY else ("answers", name)
 
 
 def _trouble_of_kind(key: AnswerKey) -> Iterator[tuple[Where, str, str]]:
@@ -340,17 +345,13 @@ def _stands_for(script: Script, written: WrittenNumber, nouns: dict[str, set[str
     for name in sorted(script.varying):
         if not (written.has_unit or written.is_distinctive or written.nouns & nouns.get(name, set())):
             continue
-        if _sometimes(written.equals(drawn.names.get(name)) for drawn in script.drawings):
+        if len({written.equals(drawn.names.get(name)) for drawn in script.drawings}) > 1:
             return name
     if written.is_distinctive:
         for slot in sorted({slot for _, text in script.texts for slot in slots(text)}):
-            if _sometimes(_is_shown(written, slot, drawn) for drawn in script.drawings):
+            if len({_is_shown(written, slot, drawn) for drawn in script.drawings}) > 1:
                 return slot
     return ""
-
-
-def _sometimes(equal: Iterator[bool]) -> bool:
-    return len(set(equal)) > 1
 
 
 def _is_shown(written: WrittenNumber, slot: str, drawn: Draw) -> bool:
@@ -378,7 +379,9 @@ def _singular(word: str) -> str:
 def prove_shown(script: Script) -> Iterator[Finding]:
     """Drawn values that the answer needs, but no question shows."""
     exercise = script.exercise
-    yield from _prove_implied(script)
+    for index, name in enumerate(exercise.implied):
+        if name not in script.drawn:
+            yield Finding(("implied", index), f"{name} is not drawn", "remove it")
     mentioned = set[str]().union(*(script.mentioned(text) for _, text in script.questions))
     first = script.drawings[0]
     if mentioned - {*first.names, *first.shown, *first.listings, *FORMULAS}:
@@ -390,12 +393,6 @@ def prove_shown(script: Script) -> Iterator[Finding]:
             says = f"needs {name}, which is drawn, and the prompt never shows it"
             cure = f"write {{{name}}} in the prompt, or implied: [{name}] if the rest implies it"
             yield Finding(where, says, cure)
-
-
-def _prove_implied(script: Script) -> Iterator[Finding]:
-    for index, name in enumerate(script.exercise.implied):
-        if name not in script.drawn:
-            yield Finding(("implied", index), f"{name} is not drawn", "remove it")
 
 
 def _keys(script: Script) -> Iterator[tuple[Where, str]]:

@@ -34,7 +34,6 @@ def add_lint_options(parser: ArgumentParser) -> None:
     """The options of `wallclock lint`."""
     parser.add_argument("path", nargs="*", metavar="PATH", help="files or folders (default: all)")
     parser.add_argument("--json", action="store_true", help="print JSON, for editors and CI")
-    parser.add_argument("--links", action="store_true", help="also request every source link")
     parser.add_argument(
         "--fresh", action="store_true", help="prove all, also files that are as they were when they were last proven"
     )
@@ -47,7 +46,7 @@ def run_lint(arguments: Namespace) -> int:
     load_formulas(settings, packs)
     proofs = ProofCache(None if arguments.fresh else settings.cache / "course", packs_digest(packs))
     paths = [Path(path) for path in arguments.path] or exercise_folders(settings)
-    linted = asyncio.run(_lint(paths, settings, proofs, links=arguments.links))
+    linted = asyncio.run(_lint(paths, settings, proofs))
     if arguments.json:
         document = findings_document(linted)
         sys.stdout.write(json.dumps(document, indent=1, ensure_ascii=False) + "\n")
@@ -85,7 +84,7 @@ def findings_document(linted: LintReport) -> dict[str, object]:
     }
 
 
-async def _lint(paths: Sequence[Path], settings: Settings, proofs: ProofCache, *, links: bool) -> LintReport:
+async def _lint(paths: Sequence[Path], settings: Settings, proofs: ProofCache) -> LintReport:
     runner = Runner(settings)
 
     async def start() -> None:
@@ -95,7 +94,7 @@ async def _lint(paths: Sequence[Path], settings: Settings, proofs: ProofCache, *
             raise UnavailableError(health.cause or health.says)
 
     try:
-        return await lint(paths, runner, exercise_folders(settings), links=links, proofs=proofs, start=start)
+        return await lint(paths, runner, exercise_folders(settings), proofs=proofs, start=start)
     finally:
         await runner.close()
 
@@ -121,7 +120,6 @@ def add_pack_options(parser: ArgumentParser) -> None:
     )
     check.add_argument("folder", metavar="FOLDER", help="the folder that has the pack.yaml")
     check.add_argument("--load-formulas", action="store_true", help="run the pack's Python, and prove its formulas")
-    check.add_argument("--against", metavar="FOLDER", help="an earlier version of it, to list what changed")
     for action in (listing, check):
         action.add_argument("--json", action="store_true", help="print JSON")
 
@@ -163,8 +161,7 @@ def _check_pack(arguments: Namespace) -> int:
     folder = Path(arguments.folder)
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder; name the one that has the pack.yaml")
-    against = Path(arguments.against) if arguments.against else None
-    checked = asyncio.run(_checked_pack(folder, against, loads=arguments.load_formulas))
+    checked = asyncio.run(_checked_pack(folder, loads=arguments.load_formulas))
     if arguments.json:
         row = findings_document(checked.linted) | {"digest": checked.digest}
         sys.stdout.write(f"{json.dumps(row, ensure_ascii=False, indent=1)}\n")
@@ -178,7 +175,7 @@ def _check_pack(arguments: Namespace) -> int:
     return code
 
 
-async def _checked_pack(folder: Path, against: Path | None, *, loads: bool) -> "CheckedPack":
+async def _checked_pack(folder: Path, *, loads: bool) -> "CheckedPack":
     from app.authoring.packs import check_pack  # lint of files does without the server that this imports
 
     runner = Runner(Settings())
@@ -187,7 +184,7 @@ async def _checked_pack(folder: Path, against: Path | None, *, loads: bool) -> "
         health = await runner.ready()
         if health.state != "ready":
             raise UnavailableError(health.cause or health.says)
-        return await check_pack(folder, runner, loads=loads, against=against)
+        return await check_pack(folder, runner, loads=loads)
     finally:
         await runner.close()
 

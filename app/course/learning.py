@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
-from functools import cache, cached_property
+from functools import cached_property
 from random import Random
 
 from fsrs import Card, Rating, Scheduler
@@ -82,10 +82,7 @@ def place_learner(graph: Prerequisites, answers: Sequence[tuple[str, bool]]) -> 
 def placement_question(
     catalog: Catalog, answers: Sequence[tuple[str, bool]], draw: int, topics: Sequence[Topic] | None = None
 ) -> AssessmentQuestion | None:
-    """The question after *answers*, about one of *topics*; by default, of all chapters.
-
-    None if nothing is left to ask, or there were enough.
-    """
+    """The question after *answers*, about one of *topics*; None if nothing is left to ask, or there were enough."""
     if len(answers) >= PLACEMENT_QUESTIONS:
         return None
     graph = Prerequisites(catalog.topics)
@@ -126,11 +123,15 @@ def final_questions(catalog: Catalog, draw: int) -> tuple[AssessmentQuestion, ..
     )
 
 
+def _fits_a_final(one: Exercise) -> bool:
+    return not (one.runs_code or one.runs_lab) and one.minutes <= _LONGEST
+
+
 def _chosen(catalog: Catalog, random: Random) -> Sequence[Exercise]:
     """One exercise from each of as many chapters as possible, then from all of them again."""
     kinds: Counter[str] = Counter()
     chosen: list[Exercise] = []
-    left = {topic.id: list(_able(topic)) for topic in catalog.topics}
+    left = {topic.id: [one for one in topic.exercises if _fits_a_final(one)] for topic in catalog.topics}
     while len(chosen) < FINAL_QUESTIONS and any(left.values()):
         chapters = [name for name, those in left.items() if those]
         for name in random.sample(chapters, len(chapters))[: FINAL_QUESTIONS - len(chosen)]:
@@ -140,12 +141,6 @@ def _chosen(catalog: Catalog, random: Random) -> Sequence[Exercise]:
             kinds[one.kind] += 1
             chosen.append(one)
     return chosen
-
-
-def _able(topic: Topic) -> Iterator[Exercise]:
-    """The exercises of *topic* that fit a final: programs and labs take longer."""
-    answered = (one for one in topic.exercises if not (one.runs_code or one.runs_lab))
-    return (one for one in answered if one.minutes <= _LONGEST)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,7 +161,9 @@ def tally_answers(pairs: Sequence[tuple[str, bool]]) -> tuple[FinalTally, ...]:
 
 
 RETENTION = 0.9  # an exercise is due when its chance of being solved falls to this
-_LONGEST_INTERVAL = 365  # days
+_SCHEDULER = Scheduler(  # in whole days and without randomness: the same answers always lead to the same dates
+    desired_retention=RETENTION, learning_steps=(), relearning_steps=(), maximum_interval=365, enable_fuzzing=False
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,42 +193,18 @@ def memories(reviews: Iterable[Review], now: datetime) -> Mapping[str, Memory]:
         ValueError: a time is not in UTC.
     """
     cards: dict[str, Card] = {}
-    last: dict[str, date] = {}
-    first: dict[str, date] = {}
+    days: dict[str, list[date]] = {}
     for review in reviews:
         if review.exercise not in cards and not review.solved:
             continue  # there is nothing to remember yet
+        rating = Rating.Good if review.at_once else Rating.Hard if review.solved else Rating.Again
         card = cards.get(review.exercise) or Card(card_id=0, due=review.at)
-        cards[review.exercise], _ = _scheduler().review_card(card, _rating(review), review.at)
-        last[review.exercise] = review.at.date()
-        first.setdefault(review.exercise, review.at.date())
+        cards[review.exercise], _ = _SCHEDULER.review_card(card, rating, review.at)
+        days.setdefault(review.exercise, []).append(review.at.date())
     return {
-        name: Memory(
-            due=card.due.date(),
-            last=last[name],
-            chance=_scheduler().get_card_retrievability(card, now),
-            first=first[name],
-        )
+        name: Memory(card.due.date(), days[name][-1], _SCHEDULER.get_card_retrievability(card, now), days[name][0])
         for name, card in cards.items()
     }
-
-
-def _rating(review: Review) -> Rating:
-    if review.at_once:
-        return Rating.Good
-    return Rating.Hard if review.solved else Rating.Again
-
-
-@cache
-def _scheduler() -> Scheduler:
-    # In whole days and without randomness: the same answers always lead to the same dates.
-    return Scheduler(
-        desired_retention=RETENTION,
-        learning_steps=(),
-        relearning_steps=(),
-        maximum_interval=_LONGEST_INTERVAL,
-        enable_fuzzing=False,
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,13 +244,9 @@ class Suggestion:
 
 def due_exercises(catalog: Catalog, memories: Mapping[str, Memory], today: date) -> tuple[Suggestion, ...]:
     """The exercises due for review, the least remembered first."""
-    waiting = [
-        (memory.chance, exercise)
-        for exercise in catalog.exercises
-        if (memory := memories.get(exercise.id)) and memory.due <= today
-    ]
-    waiting.sort(key=lambda pair: (pair[0], pair[1].id))
-    return tuple(Suggestion(exercise, _why(memories[exercise.id], today)) for _, exercise in waiting)
+    waiting = [one for one in catalog.exercises if one.id in memories and memories[one.id].due <= today]
+    waiting.sort(key=lambda one: (memories[one.id].chance, one.id))
+    return tuple(Suggestion(one, _why(memories[one.id], today)) for one in waiting)
 
 
 def next_exercise(
@@ -295,7 +264,9 @@ def next_exercise(
     chapters that are *known* come last. On a *route*, its chapters come first, after *chapter*.
     """
     there = [topic.id for topic in catalog.topics if not route or route in topic.routes]
-    chapters = sorted(_from(catalog, chapter), key=lambda topic: (topic.id in known, topic.id not in (*there, chapter)))
+    here = next((n for n, topic in enumerate(catalog.topics) if topic.id == chapter), 0)
+    around = catalog.topics[here:] + catalog.topics[:here]
+    chapters = sorted(around, key=lambda topic: (topic.id in known, topic.id not in (*there, chapter)))
     paths = [one for topic in chapters if topic.id not in known for one in topic.path]
     others = [one for topic in chapters for one in topic.exercises]
     extras = [one for topic in chapters if topic.id not in known for one in topic.extras]
@@ -314,13 +285,6 @@ def next_exercise(
     else:
         why = translate("Still open in {title}.", title=topic.title)
     return Suggestion(chosen, why)
-
-
-def _from(catalog: Catalog, chapter: str) -> Iterator[Topic]:
-    """Every chapter, from the one with the id *chapter* on and around."""
-    here = next((n for n, topic in enumerate(catalog.topics) if topic.id == chapter), 0)
-    yield from catalog.topics[here:]
-    yield from catalog.topics[:here]
 
 
 def practice_exercises(topic: Topic, solved: Collection[str], after: Exercise | None = None) -> Sequence[Exercise]:
@@ -357,10 +321,7 @@ MOST_A_DAY = 10  # reviews; the others wait for the days after
 
 @dataclass(frozen=True, slots=True)
 class ReviewSession:
-    """The reviews of a day: those that are *left*, in order, and how many were *done*.
-
-    *later*: how many more are due, and wait for the days after.
-    """
+    """The reviews of a day: those *left*, in order, how many were *done*, and how many are due and wait for *later*."""
 
     left: tuple[Suggestion, ...]
     done: int

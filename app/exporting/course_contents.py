@@ -5,7 +5,7 @@ import io
 import json
 import pickle
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any
 
@@ -63,7 +63,9 @@ def resolve_objects(catalog: Catalog, pages: Collection[str]) -> Iterator[tuple[
         "pages": lambda: ExportedPages(sorted(pages), SERVER),
     }
     for name, value in found.items():
-        yield name, _pickled(value())
+        file = io.BytesIO()
+        _Pickler(file, _PROTOCOL).dump(value())
+        yield name, file.getvalue()
 
 
 def fastest_steps(catalog: Catalog) -> Mapping[RunRequest, float]:
@@ -84,14 +86,9 @@ def of_packs() -> Mapping[str, tuple[str, str]]:
     }
 
 
-def _pickled(value: object) -> bytes:
-    """*value*, without what its objects work out again, and with addresses as texts."""
-    file = io.BytesIO()
-    _Pickler(file, _PROTOCOL).dump(value)
-    return file.getvalue()
-
-
 class _Pickler(pickle.Pickler):
+    """Pickles without what objects work out again, and addresses as texts."""
+
     def reducer_override(self, one: Any) -> Any:
         if isinstance(one, BaseModel):
             return copyreg.__newobj__, (type(one),), _state(one)  # type: ignore[attr-defined]
@@ -104,18 +101,13 @@ def _state(model: BaseModel) -> dict[str, Any]:
     """The state of *model*, as pydantic restores it, without what is worked out again."""
     fields = {name: getattr(model, name) for name in type(model).model_fields}
     private = model.__pydantic_private__ or {}
-    kept = {name: _emptied(value) for name, value in private.items()}
+    kept = {name: type(value)() if isinstance(value, ValueCache) else value for name, value in private.items()}
     return {
         "__dict__": fields,
         "__pydantic_extra__": None,
         "__pydantic_fields_set__": set(),
         "__pydantic_private__": kept or None,
     }
-
-
-def _emptied(value: object) -> object:
-    """*value*; a cache without what is in it."""
-    return type(value)() if isinstance(value, ValueCache) else value
 
 
 def mathematics(catalog: Catalog) -> bytes:
@@ -147,22 +139,11 @@ def _slotted(latex: str, *, display: bool) -> str:
 
 def _equations(catalog: Catalog) -> Iterator[tuple[str, bool]]:
     """The mathematics of every text that the desk may show; of texts that differ in numbers alone, of the first."""
-    noted: dict[tuple[str, bool], None] = {}
+    noted: dict[tuple[str, bool], None] = {}  # what is converted, and whether it stands on lines of its own
     texts: dict[str, str] = {}
     for text in _texts(catalog):
         if "$" in text:
             texts.setdefault(skeleton(text), text)
-    with _noting(noted):
-        for formula in FORMULAS.values():
-            document_formula(formula)
-        for text in texts.values():
-            markdown.html.__wrapped__(text)
-    yield from noted
-
-
-@contextmanager
-def _noting(noted: dict[tuple[str, bool], None]) -> Iterator[None]:
-    """Note what is converted meanwhile, and whether it stands on lines of its own."""
     converter = markdown.MATHEMATICS
 
     class Noting:
@@ -172,9 +153,13 @@ def _noting(noted: dict[tuple[str, bool], None]) -> Iterator[None]:
 
     markdown.MATHEMATICS = Noting()  # type: ignore[assignment]
     try:
-        yield
+        for formula in FORMULAS.values():
+            document_formula(formula)
+        for text in texts.values():
+            markdown.html.__wrapped__(text)
     finally:
         markdown.MATHEMATICS = converter
+    yield from noted
 
 
 def _texts(catalog: Catalog) -> Iterator[str]:

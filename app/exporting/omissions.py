@@ -37,7 +37,11 @@ def without_unserved(html: str, is_served: Callable[[str], bool], *, prose: bool
     A sentence goes with its links, if none of them is served. In documentation, which is not the
     *prose* of a page, its text stays.
     """
-    html = _SECTION.sub(lambda found: _section(found[0], is_served), html)
+
+    def section(found: re.Match[str]) -> str:
+        return found[0] if all(_is_form_served(form, is_served) for form in _FORM.finditer(found[0])) else ""
+
+    html = _SECTION.sub(section, html)
     html = _FORM.sub(lambda found: found[0] if _is_form_served(found, is_served) else "", html)
     end = len(html)
     while found := _last(html, end):
@@ -46,12 +50,6 @@ def without_unserved(html: str, is_served: Callable[[str], bool], *, prose: bool
             html = _without(html, found, is_served if prose else None)
             end = min(end, len(html))
     return _EMPTY.sub("", html)
-
-
-def _section(text: str, is_served: Callable[[str], bool]) -> str:
-    """A section, or nothing if it is about a form that is not served."""
-    forms = _FORM.finditer(text)
-    return text if all(_is_form_served(found, is_served) for found in forms) else ""
 
 
 def _is_form_served(form: re.Match[str], is_served: Callable[[str], bool]) -> bool:

@@ -1,16 +1,94 @@
-"""The pages of an exported course: which there are, and what each looks like as a file."""
+"""The pages of an exported course: the site that makes them, which there are, and what each looks like as a file."""
 
+import asyncio
 import json
 import re
-from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
 from posixpath import relpath
+from tempfile import TemporaryDirectory
+
+import httpx2
+from fastapi import Request, Response
 
 from app.core.errors import UnavailableError
-from app.exporting.course_contents import SERVER
+from app.course.content.catalog import Catalog
+from app.course.sandbox.pool import SandboxHealth
+from app.course.sandbox.runner import Runner
+from app.exporting.course_contents import SERVER, TROUBLE
 from app.exporting.omissions import ExportedPages, addresses_in, file_path, rewrite_addresses, without_unserved
-from app.exporting.site import ExportedSite, SiteResponse
+from app.main import create_app, create_site
+from app.server.config import Settings
+from app.server.network.routes import Router
+from app.site.labs.queue import Dispatcher
 from app.site.web.frame.assets import asset_url
+from app.site.web.frame.renderer import frame, render
+
+GetPage = Callable[[str], httpx2.Response]  # of a path
+
+_SAYS = "What an exported course leaves to a server, and how to run one."
+router = Router()
+
+
+@router.get(SERVER)
+async def show_server_page(request: Request) -> Response:
+    """What needs a server, and how to run one."""
+    return render("exported/server.html", frame(request, "This needs a server", _SAYS), None)
+
+
+class _Ready(Runner):
+    """Programs can run: not here, but in the browser."""
+
+    @property
+    def health(self) -> SandboxHealth:
+        """Always ready."""
+        return SandboxHealth("ready", "")
+
+
+class _ServerDispatcher(Dispatcher):
+    """Labs run on a server."""
+
+    @property
+    def trouble(self) -> str:
+        """Why they cannot run here."""
+        return TROUBLE
+
+
+@contextmanager
+def exported_site(settings: Settings) -> Iterator[tuple[Catalog, GetPage]]:
+    """The course of *settings*, and what asks its site for a page, without a server and with an empty database.
+
+    Raises:
+        ContentError: an exercise file is not valid.
+    """
+    with TemporaryDirectory() as folder:
+        inside = settings.model_copy(
+            update={
+                "database": f"sqlite:///{folder}/empty.db",
+                "runs": Path(folder) / "runs",
+                "lab_queue": 0,
+                "processor_allowed": 0,
+                "url": "",  # it may lie anywhere
+                "root_path": "",
+                "metrics": "",
+                "access_log": False,
+            }
+        )
+        site = create_site(inside)
+        app = create_app(inside, replace(site, runner=_Ready(inside), labs=_ServerDispatcher(inside, site.engine)))
+        app.router.routes.extend(router.routes)
+        transport = httpx2.ASGITransport(app, client=("export", 0))
+        visitor = httpx2.AsyncClient(
+            transport=transport,
+            base_url="http://export",
+            headers={"Sec-Fetch-Site": "same-origin", "Accept-Encoding": ""},
+        )
+        with asyncio.Runner() as runner:
+            yield site.catalog, lambda path: runner.run(visitor.get(path))
+        site.engine.dispose()
+
 
 _STARTS = ("/", SERVER, "/search", "/scratch", "/progress")
 # What is exported, as far as pages lead there; the rest of the site needs a server.
@@ -20,7 +98,7 @@ _INSIDE = re.compile(
     r"|reference"
     r"|search|scratch|progress)?"
 )
-_LEFT_OUT = re.compile(r"/exercises/[^/]+/[^/]+/another|\A.*\.(?:svg|csv|png|json)")
+_LEFT_OUT = re.compile(r"/exercises/[^/]+/[^/]+/another|/labs/[^/]+/board|\A.*\.(?:svg|csv|png|json)")
 _APP = '<script type="module" src="/static/app.'
 _SCRIPT = re.compile(rf'{_APP}[^"]+"></script>')
 _LATER = re.compile(r'<script type="module" src="(/static/[^"]+)"></script>')
@@ -50,8 +128,8 @@ class Page:
     html: str
 
 
-def crawl_pages(site: ExportedSite) -> Iterator[Page]:
-    """Every page of *site* that is exported.
+def crawl_pages(get: GetPage) -> Iterator[Page]:
+    """Every page that is exported, as *get* gets it.
 
     Raises:
         UnavailableError: a page cannot be made.
@@ -59,29 +137,21 @@ def crawl_pages(site: ExportedSite) -> Iterator[Page]:
     waiting, seen = list(_STARTS), set(_STARTS)
     while waiting:
         path = waiting.pop()
-        answer = site.page(path)
-        if answer.status == 307:  # noqa: PLR2004 (an exercise that is on no list: its own page still opens by a drawing)
-            answer = site.page(f"{path}?seed=0")
-        html = _html(path, answer)
-        yield Page(path, html)
-        for found in addresses_in(html):
+        answer = get(path)
+        if answer.status_code == 307:  # noqa: PLR2004 (an exercise that is on no list: its own page still opens by a drawing)
+            answer = get(f"{path}?seed=0")
+        if answer.status_code != 200 or "html" not in answer.headers["content-type"]:  # noqa: PLR2004
+            raise UnavailableError(f"the page {path} cannot be exported: status {answer.status_code}")
+        yield Page(path, answer.text)
+        for found in addresses_in(answer.text):
             other = found.partition("#")[0].partition("?")[0]
             if other not in seen and _INSIDE.fullmatch(other) and not _LEFT_OUT.fullmatch(other):
                 seen.add(other)
                 waiting.append(other)
 
 
-def _html(path: str, answer: SiteResponse) -> str:
-    if answer.status != 200 or "html" not in answer.type:  # noqa: PLR2004
-        raise UnavailableError(f"the page {path} cannot be exported: status {answer.status}")
-    return answer.body.decode()
-
-
 def as_file(page: Page, *, pages: Collection[str], core: Mapping[str, str], scripts: str) -> str:
-    """*page* as a file: its addresses are relative, and a worker answers in a server's place.
-
-    *core* names the files that the worker starts from, *scripts* the folder of the scripts.
-    """
+    """*page* as a file with relative addresses, whose worker starts from *core*, with the folder of *scripts*."""
     here = file_path(page.path)
     known = ExportedPages(pages, SERVER)
 

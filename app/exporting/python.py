@@ -65,39 +65,23 @@ def browser_wheels(cache: Path, folder: Path | None = None) -> Mapping[str, byte
         InputError: the folder lacks one, or has another one than this version needs.
         UnavailableError: they cannot be fetched.
     """
-    if folder:
-        return {name: _given_wheel(folder / name) for name in WHEELS}
-    kept = cache / "wheels"
-    found = {name: _stored_wheel(kept / name) for name in WHEELS}
-    if None in found.values():
-        _fetch(kept)
-    return {name: content or _checked_wheel(kept / name) for name, content in found.items()}
+    found = _right_wheels(folder or cache / "wheels")
+    if len(found) < len(WHEELS) and not folder:
+        _fetch(cache / "wheels")
+        found = _right_wheels(cache / "wheels")
+    if missing := min(WHEELS.keys() - found.keys(), default=""):
+        if not folder:
+            raise UnavailableError(f"what pip fetched as {missing} has another digest: try again")
+        if (folder / missing).is_file():
+            raise InputError(f"{folder / missing} is not that of PyPI: its digest is another")
+        raise InputError(f"{folder / missing} is missing: `{_command('.')}` fetches it")
+    return found
 
 
-def _stored_wheel(path: Path) -> bytes | None:
-    """The wheel at *path*, if it is there and the right one."""
-    content = path.read_bytes() if path.is_file() else b""
-    return content if _wheels_is_right(path.name, content) else None
-
-
-def _given_wheel(path: Path) -> bytes:
-    if not path.is_file():
-        raise InputError(f"{path} is missing: `{_command('.')}` fetches it")
-    content = path.read_bytes()
-    if not _wheels_is_right(path.name, content):
-        raise InputError(f"{path} is not that of PyPI: its digest is another")
-    return content
-
-
-def _checked_wheel(path: Path) -> bytes:
-    content = _stored_wheel(path)
-    if content is None:
-        raise UnavailableError(f"what pip fetched as {path.name} has another digest: try again")
-    return content
-
-
-def _wheels_is_right(name: str, content: bytes) -> bool:
-    return hashlib.sha256(content).hexdigest() == WHEELS[name]
+def _right_wheels(folder: Path) -> Mapping[str, bytes]:
+    """Those in *folder* that have the right digests."""
+    found = {name: (folder / name).read_bytes() for name in WHEELS if (folder / name).is_file()}
+    return {name: content for name, content in found.items() if hashlib.sha256(content).hexdigest() == WHEELS[name]}
 
 
 def _fetch(folder: Path) -> None:
@@ -166,10 +150,7 @@ with zipfile.ZipFile("/modules.zip") as read, zipfile.ZipFile("/compiled.zip", "
 
 
 class Compiler:
-    """Compiles archives with the Python in *files*, by name; without Node, leaves them alone.
-
-    What was compiled before is in *cache*.
-    """
+    """Compiles archives with the Python in *files*, once for each *cache*; without Node, leaves them alone."""
 
     def __init__(self, files: Mapping[str, bytes], cache: Path) -> None:
         self._files = files
@@ -206,13 +187,10 @@ class Compiler:
                 )
             except (subprocess.SubprocessError, OSError) as error:
                 says = "Node cannot compile the course: use version 20 or newer"
-                raise UnavailableError(says, _node_error(error)) from error
+                said = getattr(error, "stderr", None)
+                cause = said.decode(errors="replace")[-500:] if isinstance(said, bytes) else str(error)
+                raise UnavailableError(says, cause) from error
             return (folder / "compiled.zip").read_bytes()
-
-
-def _node_error(error: Exception) -> str:
-    said = getattr(error, "stderr", None)
-    return said.decode(errors="replace")[-500:] if isinstance(said, bytes) else str(error)
 
 
 VERSION = "314.0.7"
@@ -244,10 +222,7 @@ _ENCODINGS = (
 
 @dataclass(frozen=True, slots=True)
 class BrowserPython:
-    """The files of Python for browsers: its loader and glue, which are scripts, and the rest.
-
-    *lock* says for what it was built, as JSON. *wheels* are packages that are compiled for it.
-    """
+    """Python for browsers: its loader and glue, the rest, what it was built for, and wheels that were built for it."""
 
     loader: bytes
     glue: bytes
@@ -269,7 +244,8 @@ def browser_python(cache: Path, package: Path | None = None, wheels: Path | None
     """
     content = _read_python(package) if package else _cached(cache)
     with tarfile.open(fileobj=io.BytesIO(content), mode="r:gz") as packed:
-        files = {name: _member(packed, name) for name in _NAMES}
+        members = {name: packed.extractfile(f"package/{name}") for name in _NAMES}
+        files = {name: member.read() for name, member in members.items() if member}
     compiler = Compiler(files, cache)
     loader, glue, wasm, library, lock = (files[name] for name in _NAMES)
     return BrowserPython(
@@ -348,13 +324,6 @@ def _downloaded() -> bytes:
     except (URLError, OSError, ValueError) as error:
         raise UnavailableError(f"{PACKAGE} cannot be fetched from {registry}: {_CURE}") from error
     return content
-
-
-def _member(packed: tarfile.TarFile, name: str) -> bytes:
-    file = packed.extractfile(f"package/{name}")
-    if file is None:
-        raise UnavailableError(f"{PACKAGE} has no {name}")
-    return file.read()
 
 
 def _without_map(script: bytes) -> bytes:
@@ -437,8 +406,8 @@ def stand_ins() -> Mapping[str, str]:
 
 def packages() -> Iterator[tuple[str, Path]]:
     """Every file of the packages that the desk imports, by its path in the archive."""
-    for folder in (BROWSER / "packages",):
-        yield from ((path.relative_to(folder).as_posix(), path) for path in folder.rglob("*.py"))
+    folder = BROWSER / "packages"
+    yield from ((path.relative_to(folder).as_posix(), path) for path in folder.rglob("*.py"))
     for package in _PACKAGES:
         spec = find_spec(package)
         for place in spec.submodule_search_locations or () if spec else ():

@@ -1,8 +1,6 @@
 import asyncio
-import threading
 import time
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
@@ -15,7 +13,6 @@ from app.course.sandbox.runner import Runner
 from tests.authoring.conftest import Lint
 from tests.content.test_catalog import GOOD
 from tests.each import each
-from tests.sockets import HOST, reserved_port
 
 Write = Callable[[str], Path]
 FUNCTION = """\
@@ -158,35 +155,6 @@ def test_all_problems_of_a_file_are_reported_at_once(
     text = text.replace("is {answer}.", r"is {answer} $\nonsense{1}$.")
     problems = loop.run_until_complete(lint([exercise_file(text)], runner)).problems
     assert {problem.line for problem in problems} == {4, 9, 11}
-
-
-class _Shelf(BaseHTTPRequestHandler):
-    def do_HEAD(self) -> None:
-        self.send_response(404 if "gone" in self.path else 403 if "shy" in self.path else 200)
-        self.end_headers()
-
-    def log_message(self, format: str, *args: object) -> None:
-        pass
-
-
-def test_missing_sources_are_reported_on_request(
-    exercise_file: Write, runner: Runner, loop: asyncio.AbstractEventLoop
-) -> None:
-    with HTTPServer((HOST, 0), _Shelf) as server, reserved_port() as free:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        base = f"http://{HOST}:{server.server_port}"
-        sources = f"[{base}/here, {base}/gone, {base}/shy, http://{HOST}:{free}/x]"
-        path = exercise_file(GOOD.replace("[https://example.org/]", sources))
-        try:
-            assert loop.run_until_complete(lint([path], runner)).problems == ()
-            problems = loop.run_until_complete(lint([path], runner, links=True)).problems
-        finally:
-            server.shutdown()
-            thread.join()
-    assert [problem.says.partition(":")[0] for problem in problems] == ["sources.1", "sources.3"]
-    assert "returns 404" in problems[0].says
-    assert "cannot be reached" in problems[1].says
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from xml.etree.ElementTree import Element
 import pytest
 
 from app.__main__ import main
-from app.authoring.moodle import BEGINNING, END, MoodleWriter
+from app.authoring.moodle import BEGINNING, END, MoodlePage
 from app.authoring.question_bank import NotPortableError, bank_question
 from app.course.content.catalog import Catalog
 from app.course.kinds import Exercise
@@ -37,18 +37,18 @@ GRADES = {"100", "50", "33.33333", "25", "20", "16.66667", "14.28571", "12.5", "
 @pytest.fixture(scope="module")
 def questions(catalog: Catalog) -> Mapping[str, Element]:
     """Every exercise that Moodle can judge, as the first seed draws it."""
-    writer, found = MoodleWriter(catalog), {}
+    found = {}
     for exercise in catalog.exercises:
         try:
-            found[exercise.id] = ElementTree.fromstring(question_text(writer, exercise, 0))
+            found[exercise.id] = ElementTree.fromstring(question_text(catalog, exercise))
         except NotPortableError:
             continue
     return found
 
 
-def question_text(writer: MoodleWriter, exercise: Exercise, seed: int) -> str:
+def question_text(catalog: Catalog, exercise: Exercise, seed: int = 0, address: str = "") -> str:
     """The drawing of *exercise* by *seed* as a question of a Moodle."""
-    return ElementTree.tostring(writer.element(bank_question(exercise, seed))[0], encoding="unicode")
+    return MoodlePage(bank_question(exercise, seed), catalog, address).question()
 
 
 def text(element: Element, path: str) -> str:
@@ -131,7 +131,7 @@ def test_a_number_has_the_same_verdict_as_here(questions: Mapping[str, Element],
 
 def test_several_numbers_are_gaps_in_the_text(catalog: Catalog) -> None:
     exercise = next(one for one in catalog.exercises if isinstance(one, Numeric) and len(one.answers) == 2)
-    question = ElementTree.fromstring(question_text(MoodleWriter(catalog), exercise, 3))
+    question = ElementTree.fromstring(question_text(catalog, exercise, 3))
     assert question.attrib["type"] == "cloze"
     written = text(question, "questiontext/text")
     assert written.count("{1:NUMERICAL:=") == 2
@@ -147,11 +147,11 @@ def test_links_into_the_site_are_whole_addresses_or_words(catalog: Catalog) -> N
     ring = catalog.exercise("collectives/ring-all-reduce-time")
     linked = ring.model_copy(update={"solution": "See [the page](/formulas) and <b>."})
     linked._variants.clear()
-    site = question_text(MoodleWriter(catalog, "https://wallclock.example.org"), linked, 0)
+    site = question_text(catalog, linked, address="https://wallclock.example.org")
     told = text(ElementTree.fromstring(site), "generalfeedback/text")
     assert told.startswith('<p>See <a href="https://wallclock.example.org/formulas">the page</a> ')
     assert "&lt;b&gt;" in told
-    alone = ElementTree.fromstring(question_text(MoodleWriter(catalog), linked, 0))
+    alone = ElementTree.fromstring(question_text(catalog, linked))
     assert text(alone, "generalfeedback/text").startswith("<p>See the page and ")
 
 
@@ -161,8 +161,7 @@ def test_an_image_travels_with_its_question(catalog: Catalog, tmp_path: Path) ->
     shown = ring.model_copy(update={"prompt": "![A ring](/images/collectives/ring.svg) How long?"})
     shown._variants.clear()
     images = {"collectives/ring.svg": tmp_path / "ring.svg"}
-    writer = MoodleWriter(replace(catalog, images=images))
-    asked = ElementTree.fromstring(question_text(writer, shown, 0)).find("questiontext")
+    asked = ElementTree.fromstring(question_text(replace(catalog, images=images), shown)).find("questiontext")
     assert asked is not None
     assert 'src="@@PLUGINFILE@@/ring.svg"' in text(asked, "text")
     assert b64decode(text(asked, "file")) == (tmp_path / "ring.svg").read_bytes()
@@ -202,14 +201,14 @@ def test_what_cannot_be_written_is_told(tmp_path: Path, capsys: Capture, argumen
 
 @pytest.mark.parametrize(("score", "fraction"), [(0.5, "50"), (0.25, "25"), (0.75, "75")])
 def test_a_wrong_option_is_worth_its_share_in_moodle(catalog: Catalog, score: float, fraction: str) -> None:
-    question = ElementTree.fromstring(question_text(MoodleWriter(catalog), scored(catalog, score), 0))
+    question = ElementTree.fromstring(question_text(catalog, scored(catalog, score)))
     grades = sorted(float(one.attrib["fraction"]) for one in question.findall("answer"))
     assert grades[-2:] == [float(fraction), 100]
 
 
 def test_a_share_that_moodle_does_not_know_is_told(catalog: Catalog) -> None:
     with pytest.raises(NotPortableError, match="share"):
-        question_text(MoodleWriter(catalog), scored(catalog, 0.37), 0)
+        question_text(catalog, scored(catalog, 0.37))
 
 
 @pytest.mark.parametrize(("name", "fraction"), [(RING, 'fraction="50"'), (BUS, "%50%22.2")])
@@ -218,9 +217,9 @@ def test_a_mistake_about_a_number_is_worth_its_share_in_moodle(
 ) -> None:
     way = ("answers", "bus") if name == BUS else ()
     exercise = scored_file(tmp_path, name, way)
-    assert fraction in question_text(MoodleWriter(catalog), exercise, 0)
+    assert fraction in question_text(catalog, exercise)
     with pytest.raises(NotPortableError, match="share"):
-        question_text(MoodleWriter(catalog), scored_file(tmp_path, name, way, 0.37), 0)
+        question_text(catalog, scored_file(tmp_path, name, way, 0.37))
 
 
 def scored(catalog: Catalog, score: float) -> Choice:

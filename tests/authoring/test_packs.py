@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from app.__main__ import main
-from app.authoring.lint import Note, lint, problems_of_pack
-from app.authoring.packs import CheckedPack, check_pack, problems_of_project, problems_of_version, prove_formulas
+from app.authoring.lint import lint, problems_of_pack
+from app.authoring.packs import CheckedPack, check_pack, problems_of_project, prove_formulas
 from app.core.errors import InputError
 from app.core.formulas import FORMULAS, Formula, formula_of
 from app.course.content.course import load_pack_formulas, read_pack, sources_of
@@ -122,23 +122,6 @@ def test_an_image_that_is_not_there_or_not_described_is_told(
     says = {problem.says: problem.cure for problem in said}
     assert "beside this file" in says["prompt: the image lnk.svg does not exist"]
     assert "between the brackets" in says["prompt: an image has no description"]
-
-
-def test_changed_exercises_need_a_new_version(pack: Path, tmp_path: Path) -> None:
-    assert main(["new", "pack", "my-course", "--into", str(tmp_path / "old")]) == 0
-    old = tmp_path / "old" / "my-course" / "my_course"
-    first = pack / "exercises" / "my-course" / "first.yaml"
-    first.write_bytes((old / "exercises" / "my-course" / "first.yaml").read_bytes())
-    assert list(problems_of_version(read_pack(pack), old, [])) == []
-    changed(first, "level: 1", "level: 2")
-    notes: list[Note] = []
-    (problem,) = problems_of_version(read_pack(pack), old, notes)
-    assert "still 0.1.0, although 1 of the exercises of 0.1.0 changed" in problem.says
-    assert [note.says.partition(":")[0] for note in notes] == ["changed"]
-    changed(pack / "pack.yaml", '"0.1.0"', '"0.2.0"')
-    first.unlink()
-    assert list(problems_of_version(read_pack(pack), old, notes)) == []
-    assert (notes[-1].level, notes[-1].says[:7]) == ("warning", "is gone")
 
 
 def test_the_front_page_is_checked_as_well(pack: Path) -> None:

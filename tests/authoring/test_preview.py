@@ -7,8 +7,9 @@ from pathlib import Path
 import httpx2
 import pytest
 from fastapi.testclient import TestClient
+from starlette.exceptions import HTTPException
 
-from app.authoring.preview import LatestWork, SupersededError, preview_app
+from app.authoring.preview import LatestWork, preview_app
 from app.core.errors import InputError
 from app.core.yaml_file import LARGEST
 from app.course.sandbox.runner import Runner
@@ -226,7 +227,7 @@ def test_of_the_texts_of_one_page_the_latest_is_proven(loop: asyncio.AbstractEve
         return await asyncio.gather(first, *others, return_exceptions=True)
 
     found = loop.run_until_complete(pages())
-    assert [type(one) for one in found[:2]] == [SupersededError, SupersededError]
+    assert [type(one) for one in found[:2]] == [HTTPException, HTTPException]
     assert found[2:] == ["b1", "a3"]
     assert ended == ["a1"]
 

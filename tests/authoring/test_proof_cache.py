@@ -29,9 +29,9 @@ def proven(
 ) -> Callable[..., tuple[LintReport, list[str]]]:
     """Lints the course; returns what it found, and the files that were proven."""
 
-    def linted(context: str = "", *, links: bool = False) -> tuple[LintReport, list[str]]:
+    def linted(context: str = "") -> tuple[LintReport, list[str]]:
         proofs = ProofCache(tmp_path / "cache", context)
-        made = loop.run_until_complete(lint([course], runner, proofs=proofs, links=links))
+        made = loop.run_until_complete(lint([course], runner, proofs=proofs))
         return made, sorted(f"{path.parent.name}/{path.name}" for path in proofs.fresh)
 
     return linted

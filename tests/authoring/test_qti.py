@@ -17,7 +17,7 @@ from xml.etree.ElementTree import Element
 import pytest
 
 from app.__main__ import main
-from app.authoring.qti import MATHML, NAMESPACE, PACKAGE, QtiWriter
+from app.authoring.qti import QtiPage, QtiWriter
 from app.authoring.question_bank import NotPortableError, bank_question
 from app.course.content.catalog import Catalog
 from app.course.kinds import Exercise
@@ -32,6 +32,9 @@ from tests.kinds.test_scored_mistakes import scored
 
 Capture = pytest.CaptureFixture[str]
 Response = Mapping[str, list[str]]
+NAMESPACE = "http://www.imsglobal.org/xsd/imsqtiasi_v3p0"
+MATHML = "http://www.w3.org/1998/Math/MathML"
+PACKAGE = "http://www.imsglobal.org/xsd/qti/qtiv3p0/imscp_v1p1"
 NO_RUNNER = Runner(Settings())
 RING = "collectives/ring-all-reduce-time"
 EXPRESSION = "(base-value|variable|correct|map-response|sum|and|gte|lte|not|is-null|match|member|multiple)"
@@ -103,9 +106,8 @@ MORE = {"outcome-declaration": {"normal-maximum"}}
 BASE_TYPES = {"float", "identifier", "directedPair"}
 
 
-def item_of(catalog: Catalog, exercise: Exercise, seed: int = 0) -> Element:
-    made, _ = QtiWriter(catalog).element(bank_question(exercise, seed))
-    return ElementTree.fromstring(ElementTree.tostring(made))
+def item_of(catalog: Catalog, exercise: Exercise, seed: int = 0, address: str = "") -> Element:
+    return ElementTree.fromstring(QtiPage(bank_question(exercise, seed), catalog, address).item())
 
 
 @pytest.fixture(scope="module")
@@ -325,8 +327,8 @@ def test_mathematics_is_mathml_and_links_are_whole_addresses_or_words(catalog: C
     assert [one.tag for one in alone.iter() if one.tag.endswith("mfrac")] == [f"{{{MATHML}}}mfrac"]
     assert "See the page," in "".join(alone.itertext())
     assert "<b>" in "".join(alone.itertext())
-    site, _ = QtiWriter(catalog, "https://wallclock.example.org").element(bank_question(shown, 0))
-    assert [one.get("href") for one in site.iter("a")] == ["https://wallclock.example.org/formulas"]
+    site = item_of(catalog, shown, address="https://wallclock.example.org")
+    assert [one.get("href") for one in site.iter(f"{{{NAMESPACE}}}a")] == ["https://wallclock.example.org/formulas"]
 
 
 def test_an_image_travels_with_its_item(catalog: Catalog, tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ import struct
 from pathlib import Path
 from posixpath import join, normpath
 
+import httpx2
 import pytest
 
 from app.__main__ import main
@@ -14,6 +15,7 @@ from app.core.errors import InputError, UnavailableError
 from app.exporting import course
 from app.exporting import python as browser
 from app.exporting.omissions import ExportedPages, without_unserved
+from app.exporting.pages import crawl_pages
 from app.exporting.python import BROWSER, VERSION, browser_python
 from tests.each import each
 
@@ -128,12 +130,13 @@ def test_a_device_that_keeps_the_course_knows_every_file(files: dict[str, bytes]
 
 
 def test_scripts_of_another_version_have_other_addresses(
-    files: dict[str, bytes], monkeypatch: pytest.MonkeyPatch
+    files: dict[str, bytes], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """A cache that still has the scripts of an earlier export is of no harm."""
     folder, _ = course.scripts()
     assert {f"course/{folder}/{name}" for name in ("page.js", "desk.js", "xz.js")} <= set(files)
-    monkeypatch.setattr(course, "_decompressor", lambda: b"// another")
+    (tmp_path / "xz.js").write_bytes(b"// another")
+    monkeypatch.setattr(course, "_DECOMPRESSOR", tmp_path / "xz.js")
     assert course.scripts()[0] != folder
 
 
@@ -194,3 +197,10 @@ def test_pages_of_an_earlier_export_are_gone(tmp_path: Path) -> None:
         (tmp_path / name).touch()
     course.without_earlier(tmp_path)
     assert [path.name for path in tmp_path.rglob("*") if path.is_file()] == ["CNAME"]
+
+
+def test_where_a_form_sends_a_file_is_not_a_page() -> None:
+    html = '<form method="post" action="/labs/ring-bytes/board#add"></form><a href="/labs/ring-bytes">it</a>'
+    paths = {page.path for page in crawl_pages(lambda _: httpx2.Response(200, html=html))}
+    assert "/labs/ring-bytes" in paths
+    assert "/labs/ring-bytes/board" not in paths

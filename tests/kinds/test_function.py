@@ -13,7 +13,7 @@ from app.course.content.catalog import Catalog
 from app.course.kinds import Finding
 from app.course.kinds.base import Verdict
 from app.course.kinds.code.adequacy import Contest
-from app.course.kinds.code.argument_classes import read_kind
+from app.course.kinds.code.argument_classes import read_kinds
 from app.course.kinds.code.buggy_line import BuggyLine
 from app.course.kinds.code.calls import Argument, outcome_sentence, plain_argument, python, round_result
 from app.course.kinds.code.function import Function
@@ -385,9 +385,9 @@ def test_for_each_argument_two_calls_of_every_seed_differ_in_it_alone(catalog: C
     ],
 )  # fmt: skip
 def test_an_argument_belongs_to_its_classes(takes: str, value: Argument, classes: set[str]) -> None:
-    assert (
-        set(read_kind("it", takes, [value, 1] if isinstance(value, int | float) else [], []).classes(value)) == classes
-    )
+    given = [value, 1] if isinstance(value, int | float) else []
+    (kind,) = read_kinds({"it": takes}, {"it": given})
+    assert set(kind.classes(value)) == classes
 
 
 def test_the_calls_of_every_seed_are_found_when_they_lack(catalog: Catalog, runner: Runner, loop: Loop) -> None:

@@ -12,17 +12,18 @@ from app.core.units import BYTE, SECOND
 from app.course.content.catalog import Catalog
 from app.course.content.errata import mark
 from app.course.explorers import EXPLORERS, KeyFigure, Values, open_explorer, predicted_figure, read_controls
-from app.course.explorers.base import ExplainedMistakes, plain_figure, quantity_figure, remainder, share_figure
+from app.course.explorers.base import ExplainedMistakes
+from app.course.explorers.words import remainder
 from app.course.kinds.numeric import Numeric
 from app.site.markdown import inline_html
 from app.site.web.explore.prediction_check import PredictionVerdict, judge_prediction
 from tests.each import each
 from tests.explorers.test_guess import GUESSED, OTHER
 
-TIME = quantity_figure("time", 0.07, SECOND)
-SENT = quantity_figure("sent", 1.75e9, BYTE)
-BUBBLE = share_figure("bubble", 0.2727)
-STEPS = plain_figure("steps", 14)
+TIME = KeyFigure.quantity("time", 0.07, SECOND)
+SENT = KeyFigure.quantity("sent", 1.75e9, BYTE)
+BUBBLE = KeyFigure.share("bubble", 0.2727)
+STEPS = KeyFigure.plain("steps", 14)
 WITH_EXERCISE = [name for name in GUESSED if EXPLORERS[name].foreseen.exercise]
 NO_EXERCISES = Catalog((), {})
 

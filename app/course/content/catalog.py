@@ -21,7 +21,14 @@ from app.course.content.topic_file import (
     opening_parts,
     with_places_after,
 )
-from app.course.content.translations import LanguageTexts, is_translation, read_exercise, read_spoken, read_topic
+from app.course.content.translations import (
+    LanguageTexts,
+    collect_problems,
+    is_translation,
+    read_exercise,
+    read_spoken,
+    read_topic,
+)
 from app.course.kinds import Exercise
 from app.course.kinds.base import EmbeddedFigures, ExerciseFigure
 from app.course.kinds.drawn_values import ChapterParameter
@@ -34,10 +41,7 @@ _NEW_CHAPTER = "write one with title, position, summary and opening, or give the
 
 @dataclass(frozen=True, kw_only=True)
 class Topic:
-    """A chapter, and its exercises: those on its path in order, then those to practice with.
-
-    *files* are the texts of its folders, its own first.
-    """
+    """A chapter, its exercises (those on its path first, in order), and the *files* of its folders, its own first."""
 
     id: str
     title: str
@@ -305,15 +309,11 @@ def read_chapter_folder(folder: Path) -> ChapterFolder:
     for path in paths:
         if path.name == TOPIC_FILE or is_translation(path):
             continue
-        try:
+        with collect_problems(problems):
             exercises[path] = read_exercise(path, folder.name, read)
-        except ContentError as error:
-            problems += error.problems
     if os.path.lexists(folder / TOPIC_FILE):
-        try:
+        with collect_problems(problems):
             topics[folder / TOPIC_FILE] = read(folder / TOPIC_FILE)
-        except ContentError as error:
-            problems += error.problems
     return ChapterFolder(
         topic=next((topic for topic, _ in topics.values()), None),
         exercises=tuple(exercise for exercise, _ in exercises.values()),
@@ -377,10 +377,7 @@ class CourseSection:
 
 
 def sections_of(catalog: Catalog, topics: Sequence[Topic] | None = None) -> Iterator[CourseSection]:
-    """*topics* of *catalog*, by default all, in their parts: those first whose chapters come first.
-
-    A chapter of a course pack without a part that stands inside of one belongs to it.
-    """
+    """*topics* of *catalog*, by default all, in their parts: one of a pack without a part belongs to that around it."""
     found: dict[str, list[Topic]] = {}
     names = _parts_by_topic(catalog.topics)
     for topic in catalog.topics if topics is None else topics:

@@ -11,6 +11,7 @@ from importlib.metadata import entry_points
 from importlib.metadata import version as installed
 from importlib.util import find_spec
 from pathlib import Path
+from traceback import extract_tb
 from types import FunctionType, ModuleType
 from typing import Annotated, Literal
 
@@ -23,6 +24,7 @@ from app.core.folders import ROOT
 from app.core.formulas import FORMULAS, MODULES, formula_of
 from app.core.yaml_file import LARGEST, YamlDocument, read_document
 from app.course.content.catalog import Catalog, ChapterFolder, Topic, read_chapter_folder
+from app.course.content.translations import collect_problems
 from app.course.kinds import Exercise
 from app.course.kinds.base import Strict
 from app.course.kinds.schema_errors import refuse_faults
@@ -284,15 +286,7 @@ _TROUBLE = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class FormulaSource:
-    """A file of formulas: its path, and its bytes as they were hashed."""
-
-    path: Path
-    source: bytes
-
-
-def sources_of(pack: CoursePack) -> Sequence[FormulaSource]:
+def sources_of(pack: CoursePack) -> Mapping[Path, bytes]:
     """The files of the formulas of *pack*; none if it brings no formula.
 
     Raises:
@@ -300,7 +294,7 @@ def sources_of(pack: CoursePack) -> Sequence[FormulaSource]:
     """
     paths = sorted(pack.formulas.glob("*.py"))
     if not paths:
-        return ()
+        return {}
     if pack.chapters == pack.folder:
         says = "a pack with formulas has its chapters in a folder `exercises`"
         raise ContentError([pack.problem((), says, "move the chapters there")])
@@ -313,7 +307,7 @@ def sources_of(pack: CoursePack) -> Sequence[FormulaSource]:
     if len(paths) > _MOST:
         says = f"has {len(paths)} files, and at most {_MOST} are read"
         raise ContentError([Problem(pack.formulas, 1, says, "put several formulas into one file")])
-    return [FormulaSource(path, _source(path)) for path in paths]
+    return {path: _source(path) for path in paths}
 
 
 def _source(path: Path) -> bytes:
@@ -333,23 +327,22 @@ def namespace(pack: CoursePack) -> str:
     return pack.file.name.replace("-", "_") if pack.file else ""
 
 
-def files_digest(files: Sequence[FormulaSource]) -> str:
+def files_digest(files: Mapping[Path, bytes]) -> str:
     """The digest of *files* that an operator agrees to."""
     digest = hashlib.sha256()
-    for file in files:
-        digest.update(f"{file.path.name} {len(file.source)}\n".encode())
-        digest.update(file.source)
+    for path, source in files.items():
+        digest.update(f"{path.name} {len(source)}\n".encode() + source)
     return digest.hexdigest()[:_DIGITS]
 
 
-def is_agreed(settings: Settings, pack: CoursePack, files: Sequence[FormulaSource]) -> bool:
+def is_agreed(settings: Settings, pack: CoursePack, files: Mapping[Path, bytes]) -> bool:
     """Whether the operator has agreed to run *files*: by their digest, or to the whole folder."""
     name = pack.file.name if pack.file else ""
     folders = {Path(one).resolve() for one in settings.pack_code if "@" not in one}
     return f"{name}@{files_digest(files)}" in settings.pack_code or pack.folder.resolve() in folders
 
 
-def load_pack_formulas(pack: CoursePack, files: Sequence[FormulaSource]) -> Mapping[str, FunctionType]:
+def load_pack_formulas(pack: CoursePack, files: Mapping[Path, bytes]) -> Mapping[str, FunctionType]:
     """The formulas in *files*, by name; this runs them.
 
     Raises:
@@ -357,8 +350,8 @@ def load_pack_formulas(pack: CoursePack, files: Sequence[FormulaSource]) -> Mapp
     """
     problems: list[Problem] = []
     found: dict[str, FunctionType] = {}
-    for file in files:
-        for name, function in _run(pack, file, problems).items():
+    for file, source in files.items():
+        for name, function in _run(pack, file, source, problems).items():
             whole = f"{namespace(pack)}.{name}"
             if whole in found:
                 says = f"{name} is in another file as well"
@@ -379,17 +372,18 @@ def in_this_version(source: bytes) -> bytes:
     return _FORMER.sub(rb"\1.core.\2", source)
 
 
-def _run(pack: CoursePack, file: FormulaSource, problems: list[Problem]) -> Mapping[str, FunctionType]:
+def _run(pack: CoursePack, file: Path, source: bytes, problems: list[Problem]) -> Mapping[str, FunctionType]:
     """The public functions that *file* defines and that return something."""
-    module = ModuleType(f"{PACKAGE}.{namespace(pack)}.{file.path.stem}")
-    module.__file__ = str(file.path)
+    module = ModuleType(f"{PACKAGE}.{namespace(pack)}.{file.stem}")
+    module.__file__ = str(file)
     try:
-        code = compile(in_this_version(file.source), str(file.path), "exec", dont_inherit=True)
+        code = compile(in_this_version(source), str(file), "exec", dont_inherit=True)
         exec(code, vars(module))
     except _TROUBLE as error:
-        line = getattr(error, "lineno", None) or _line_in(file.path, error)
+        passed = [one.lineno for one in extract_tb(error.__traceback__) if one.filename == str(file)]
+        line = getattr(error, "lineno", None) or (passed or [1])[-1] or 1
         says = f"cannot be loaded: {type(error).__name__}: {error}"
-        problems.append(Problem(file.path, line, says, "run it with Python to see more"))
+        problems.append(Problem(file, line, says, "run it with Python to see more"))
         return {}
     sys.modules[module.__name__] = module
     return {
@@ -402,18 +396,8 @@ def _run(pack: CoursePack, file: FormulaSource, problems: list[Problem]) -> Mapp
     }
 
 
-def _line_in(path: Path, error: BaseException) -> int:
-    """The last line of *path* that *error* passed through."""
-    line, step = 1, error.__traceback__
-    while step is not None:
-        if step.tb_frame.f_code.co_filename == str(path):
-            line = step.tb_lineno
-        step = step.tb_next
-    return line
-
-
-def _problem(file: FormulaSource, function: FunctionType, says: str, cure: str) -> Problem:
-    return Problem(file.path, function.__code__.co_firstlineno, says, cure)
+def _problem(file: Path, function: FunctionType, says: str, cure: str) -> Problem:
+    return Problem(file, function.__code__.co_firstlineno, says, cure)
 
 
 def read_course(settings: Settings, *, keep: bool = True) -> Catalog:
@@ -450,10 +434,8 @@ def load_formulas(settings: Settings, packs: Sequence[CoursePack]) -> None:
     problems: list[Problem] = []
     found: dict[str, FunctionType] = {}
     for pack in packs:
-        try:
+        with collect_problems(problems):
             found |= _agreed(settings, pack)
-        except ContentError as error:
-            problems += error.problems
     if problems:
         raise ContentError(problems)
     FORMULAS.add(found)

@@ -13,7 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StringConstr
 from app.core.errors import NotFoundError, nearest
 from app.core.expressions import fill
 from app.core.translation import SOURCE, Numeral, language, noted, speaking, translate
-from app.core.yaml_file import YamlDocument, read_document
+from app.core.yaml_file import read_document
 from app.course.kinds.schema_errors import refuse_faults
 
 _FILE = Path(__file__).parent / "data" / "questions.yaml"
@@ -104,8 +104,14 @@ def errata() -> tuple[Erratum, ...]:
     Raises:
         ContentError: a file cannot be read, or a derivation cannot be evaluated.
     """
-    documents = [(severity, read_document(_HERE / name)) for severity, name in _FILES.items()]
-    return tuple(_erratum(document, severity, key) for severity, document in documents for key in document.values)
+    found = []
+    for severity, name in _FILES.items():
+        document = read_document(_HERE / name)
+        for key, written in document.values.items():
+            given = {**written, "id": key, "severity": severity} if isinstance(written, Mapping) else written
+            with refuse_faults(document, written, Erratum, (key,)):
+                found.append(Erratum.model_validate(given))
+    return tuple(found)
 
 
 def erratum_called(name: str) -> Erratum:
@@ -128,28 +134,17 @@ def errata_of(exercise: str) -> tuple[Erratum, ...]:
     return tuple(erratum for erratum in errata() if exercise in erratum.exercises)
 
 
-def _erratum(document: YamlDocument, severity: Severity, key: str) -> Erratum:
-    written = document.values[key]
-    given = {**written, "id": key, "severity": severity} if isinstance(written, Mapping) else written
-    with refuse_faults(document, written, Erratum, (key,)):
-        return Erratum.model_validate(given)
-
-
 FILE = Path(__file__).parent / "data" / "terms.yaml"
 # Names of terms that the search shows in the language of the page, and that no other page says.
 _TRANSLATED = (noted("activation memory"), noted("sequence parallelism"), noted("zero bubble"))
 _TAG = re.compile(r"(<[^>]+>)")
 _NAME = re.compile(r"</?([a-zA-Z0-9]+)")
-_LINK = re.compile(r'<a class="term" href="/glossary#([^"]+)"')
 # Text in one of these elements is not prose, or is a link already.
 _CLOSED = {"a", "code", "pre", "math", "svg", "h1", "h2", "h3", "th", "button", "label"}
 
 
 class Term(BaseModel):
-    """A term, its meaning, and the chapter that covers it.
-
-    *also* are other spellings; a *quiet* term is an everyday word, which is not marked in texts.
-    """
+    """A term, its meaning, other spellings and its chapter; a *quiet* one is an everyday word, not marked in texts."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
 
@@ -177,11 +172,7 @@ def terms() -> Mapping[str, Term]:
 
 
 def mark(html: Markup, unmarked: tuple[str, ...] = ()) -> Markup:
-    """*html* with a link to the glossary, and the meaning, on the first occurrence of each term.
-
-    Terms in *unmarked*, in any of their spellings, are left alone. Meanings are in the current
-    language.
-    """
+    """*html* with a link to the glossary, and the meaning, on the first occurrence of each term not in *unmarked*."""
     return _mark(html, unmarked, language())
 
 
@@ -203,11 +194,6 @@ def _mark(html: Markup, unmarked: tuple[str, ...], _language: str) -> Markup:
 def meaning(term: Term) -> str:
     """What *term* means, in the current language."""
     return translate(term.says.strip()) + term.says[len(term.says.rstrip()) :]
-
-
-def marked_terms(html: Markup) -> list[str]:
-    """The keys of the terms that are marked in *html*."""
-    return _LINK.findall(html)
 
 
 def _enter_or_leave(tag: str, closed: list[str]) -> None:

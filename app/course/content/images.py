@@ -176,20 +176,17 @@ _STARTS = {
 def with_images(values: object, topic: str, folder: Path) -> object:
     """*values* of a file in *folder*, in which images beside it have their address on the site."""
     if isinstance(values, str):
-        return _addressed(values, topic, folder) if "![" in values else values
+
+        def address(found: re.Match[str]) -> str:
+            there = is_image(found[2]) and (folder / found[2]).is_file()
+            return f"{found[1]}/images/{topic}/{found[2]}" if there else found[0]
+
+        return _WRITTEN.sub(address, values) if "![" in values else values
     if isinstance(values, Mapping):
         return {key: with_images(value, topic, folder) for key, value in values.items()}
     if isinstance(values, list):
         return [with_images(value, topic, folder) for value in values]
     return values
-
-
-def _addressed(text: str, topic: str, folder: Path) -> str:
-    def address(found: re.Match[str]) -> str:
-        there = is_image(found[2]) and (folder / found[2]).is_file()
-        return f"{found[1]}/images/{topic}/{found[2]}" if there else found[0]
-
-    return _WRITTEN.sub(address, text)
 
 
 def is_image(name: str) -> bool:
@@ -205,7 +202,8 @@ def images_in(folder: Path, problems: list[Problem]) -> Iterator[tuple[str, Path
         try:
             read_image(path)
         except ValueError as error:
-            problems.append(Problem(path, 1, str(error), _cure(str(error))))
+            cure = "save it as PNG or as a plain SVG, without scripts and links, of at most 1 MB"
+            problems.append(Problem(path, 1, str(error), cure))
         else:
             yield path.name, path
 
@@ -244,13 +242,3 @@ def _kind(body: bytes) -> str:
     if b"<svg" in body[:4096]:
         return "image/svg+xml"
     return next((kind for start, kind in _STARTS.items() if body.startswith(start)), "")
-
-
-def _cure(says: str) -> str:
-    if says.startswith("cannot be read"):
-        return "check its name and permissions"
-    if "element" in says or "attribute" in says or "link" in says or "load" in says:
-        return "export it as a plain SVG without scripts and links, or as PNG"
-    if "bytes" in says:
-        return "save it smaller, or draw it as SVG"
-    return "save it again as .png, .jpg, .webp, .gif or a plain .svg"

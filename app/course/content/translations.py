@@ -5,7 +5,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import deepcopy
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +16,6 @@ from app.core.yaml_file import YamlDocument, read_document
 from app.course.content.images import with_images
 from app.course.content.topic_file import TOPIC_FILE, TopicFile, find_misplaced
 from app.course.kinds import EXERCISE, Exercise, Where
-from app.course.kinds.drawn_values import ChapterParameter
 from app.course.kinds.schema_errors import refuse_faults
 
 ReadTopic = Callable[[Path], tuple[TopicFile, YamlDocument]]
@@ -72,17 +71,11 @@ def parse_exercise(document: YamlDocument, topic: str, read: ReadTopic = read_to
         raise ContentError(own)
     values = {**document.values, "id": f"{topic}/{path.stem}", "digest": document.digest}
     if "from_chapter" in values:
-        values["chapter_parameters"] = _parameters_beside(path, read)
+        values["chapter_parameters"] = {}
+        with suppress(ContentError, OSError):  # reported where the chapter is read
+            values["chapter_parameters"] = read(path.parent / TOPIC_FILE)[0].parameters
     with refuse_faults(document, document.values):
         return EXERCISE.validate_python(with_images(values, topic, path.parent))
-
-
-def _parameters_beside(path: Path, read: ReadTopic) -> Mapping[str, ChapterParameter]:
-    """The parameters of the chapter of the exercise at *path*; none, if its file is not valid."""
-    try:
-        return read(path.parent / TOPIC_FILE)[0].parameters
-    except (ContentError, OSError):  # reported where the chapter is read
-        return {}
 
 
 OF = "of"  # the key of the digest of the texts that are translated
@@ -193,23 +186,21 @@ def merge_texts(values: Mapping[str, object], texts: Mapping[Where, str]) -> dic
 
 def _read_translations(path: Path, code: str, originals: Mapping[Where, str]) -> Translation:
     document = read_document(path)
-    problems = list(_of_language(path, code))
+    others = [name for name in LANGUAGES if name != SOURCE]
+    problems = []
+    if code not in others:
+        says = f"no language is called {code!r}{nearest(code, others)}"
+        problems.append(Problem(path, 1, says, f"the languages are {', '.join(others)}"))
     texts = dict(_leaves(document.values))
     is_fresh = texts.pop((OF,), "") == texts_digest(originals)
     if is_fresh:  # what is not shows English, until someone looks at it again: lint says so
-        problems += _missing(document, texts, originals)
+        lacking = (".".join(map(str, where)) for where in originals if where not in texts)
+        problems += (document.problem((), f"has no translation of {way}", "add it") for way in lacking)
         for where, text in texts.items():
             problems += _wrong(document, where, text, originals)
     if problems:
         raise ContentError(problems)
     return Translation(code, document, texts, is_fresh)
-
-
-def _of_language(path: Path, code: str) -> Iterator[Problem]:
-    others = [name for name in LANGUAGES if name != SOURCE]
-    if code not in others:
-        says = f"no language is called {code!r}{nearest(code, others)}"
-        yield Problem(path, 1, says, f"the languages are {', '.join(others)}")
 
 
 def _leaves(values: object, where: Where = ()) -> Iterator[tuple[Where, str]]:
@@ -221,13 +212,6 @@ def _leaves(values: object, where: Where = ()) -> Iterator[tuple[Where, str]]:
             yield from _leaves(value, (*where, index))
     else:
         yield where, str(values)
-
-
-def _missing(document: YamlDocument, texts: Mapping[Where, str], originals: Mapping[Where, str]) -> Iterator[Problem]:
-    for where in originals:
-        if where not in texts:
-            way = ".".join(map(str, where))
-            yield document.problem((), f"has no translation of {way}", "add it")
 
 
 def _wrong(document: YamlDocument, where: Where, text: str, originals: Mapping[Where, str]) -> Iterator[Problem]:
@@ -253,10 +237,7 @@ _SUFFIX = ".yaml"
 
 @dataclass(frozen=True, slots=True)
 class LanguageTexts:
-    """What is translated to one language: exercises and chapters by their ids.
-
-    Beside a chapter is the title of its original, which a course pack may have replaced.
-    """
+    """What is translated to one language, by ids; beside a chapter is the title of its original."""
 
     language: str
     exercises: dict[str, Exercise] = field(default_factory=dict)
@@ -266,10 +247,7 @@ class LanguageTexts:
 def read_spoken(
     folder: Path, originals: Mapping[Path, Original], problems: list[Problem]
 ) -> Mapping[str, LanguageTexts]:
-    """The translations in *folder*, a chapter, by language; adds to the *problems*.
-
-    *originals* are its files that are valid, as they were read.
-    """
+    """The translations in *folder*, by language, of *originals* that are valid; adds to the *problems*."""
     found: dict[str, LanguageTexts] = {}
     problems += find_stray(folder)
     for path in dict.fromkeys(original_of(path) for path in sorted(folder.glob(f"*{_SUFFIX}")) if is_translation(path)):
@@ -302,27 +280,24 @@ def _add(
     """Add the translations of the file at *path* to what is *found*."""
     texts = topic_texts(made) if isinstance(made, TopicFile) else exercise_texts(made)
     fresh: list[Translation] = []
-    with _collected(problems):
+    with collect_problems(problems):
         fresh += (one for one in translations_of(path, texts) if one.is_fresh)
     for one in fresh:
         spoken = found.setdefault(one.language, LanguageTexts(one.language))
-        with _collected(problems):
+        with collect_problems(problems):
             if isinstance(made, TopicFile):
-                spoken.topics[path.parent.name] = (made.title, _topic(document, one))
+                values = merge_texts(document.values, one.texts)
+                with refuse_faults(one.document, values, TopicFile):
+                    topic = TopicFile.model_validate(with_images(values, path.parent.name, path.parent))
+                spoken.topics[path.parent.name] = made.title, topic
             else:
                 spoken.exercises[made.id] = translate_exercise(made, document, one)
 
 
 @contextmanager
-def _collected(problems: list[Problem]) -> Iterator[None]:
+def collect_problems(problems: list[Problem]) -> Iterator[None]:
     """Add the problems of an error in the block to *problems*."""
     try:
         yield
     except ContentError as error:
         problems += error.problems
-
-
-def _topic(document: YamlDocument, translation: Translation) -> TopicFile:
-    values, folder = merge_texts(document.values, translation.texts), document.path.parent
-    with refuse_faults(translation.document, values, TopicFile):
-        return TopicFile.model_validate(with_images(values, folder.name, folder))

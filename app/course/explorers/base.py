@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from enum import Enum
 from functools import cache
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Self
 
 from app.core.charts.axes import Drawing, Paper, percent_text
 from app.core.charts.bars import Bars
@@ -14,21 +14,12 @@ from app.core.charts.plot import LabeledPoint, Plot
 from app.core.charts.svg import Figure
 from app.core.charts.timeline import Timeline
 from app.core.errors import nearest
-from app.core.translation import SOURCE, Numeral, language, noted, translate, translate_known
+from app.core.translation import SOURCE, language, noted, translate, translate_known
 from app.core.units import RATIO, Unit, figures, show
 from app.course.explorers.controls import Control, ControlValue, read_controls, shown_text
+from app.course.explorers.words import change_words, relative_text
 
 COVER = "?"  # what stands for the number that is asked
-_NOISE = 1e-9  # of a sum
-COUNTED = (  # the nouns that are counted, one and many
-    noted("GPU"), noted("GPUs"), noted("copy"), noted("copies"), noted("layer"), noted("layers"),
-    noted("step"), noted("steps"), noted("clean step"), noted("clean steps"),
-    noted("rank"), noted("ranks"), noted("data-parallel rank"), noted("data-parallel ranks"),
-    noted("micro-batch"), noted("micro-batches"), noted("sequence"), noted("sequences"),
-    noted("node"), noted("nodes"), noted("other group"), noted("other groups"),
-    noted("pipeline stage"), noted("pipeline stages"), noted("pipeline chunk"),
-    noted("pipeline chunks"),
-)  # fmt: skip
 
 
 class Values(dict[str, ControlValue]):
@@ -52,10 +43,7 @@ class Values(dict[str, ControlValue]):
 
 @dataclass(frozen=True, slots=True)
 class KeyFigure:
-    """A number beside the figures, with its name; *exact* and *unit* if it can be predicted.
-
-    *beside* is a number to compare it with, such as a measured one.
-    """
+    """A number beside the figures; *exact* and *unit* if it can be predicted, *beside* if it was measured as well."""
 
     label: str
     value: str
@@ -63,74 +51,25 @@ class KeyFigure:
     unit: Unit = RATIO
     beside: str = ""
 
+    @classmethod
+    def quantity(cls, label: str, value: float, unit: Unit, digits: int = 4) -> Self:
+        """A number with its unit."""
+        return cls(label, show(value, unit, digits), value, unit)
 
-def quantity_figure(label: str, value: float, unit: Unit, digits: int = 4) -> KeyFigure:
-    """A number with its unit."""
-    return KeyFigure(label, show(value, unit, digits), value, unit)
+    @classmethod
+    def plain(cls, label: str, value: float, digits: int = 4) -> Self:
+        """A number without a unit."""
+        return cls(label, figures(value, digits), value)
 
+    @classmethod
+    def share(cls, label: str, value: float) -> Self:
+        """A share, as a percentage."""
+        return cls(label, percent_text(value), value)
 
-def share_figure(label: str, value: float) -> KeyFigure:
-    """A share, as a percentage."""
-    return KeyFigure(label, percent_text(value), value)
-
-
-def relative_text(value: float) -> str:
-    """A part of what may be smaller than it: a percentage, and above 100 % a factor.
-
-    >>> relative_text(0.25), relative_text(59.1)
-    ('25 %', '59.1 times')
-    """
-    return percent_text(value) if value <= 1 else translate("{times} times", times=figures(value, 3))
-
-
-def relative_figure(label: str, value: float) -> KeyFigure:
-    """A part of what may be smaller than it."""
-    return KeyFigure(label, relative_text(value), value)
-
-
-def remainder(whole: float, part: float) -> float:
-    """*whole* minus *part*; 0 if they differ only by rounding, as sums in different orders do."""
-    rest = whole - part
-    return rest if abs(rest) > _NOISE * abs(whole) else 0.0
-
-
-def counted_noun(number: float, noun: str, plural: str = "") -> str:
-    """*number* of a thing, in words that agree with it.
-
-    >>> counted_noun(1, "GPU"), counted_noun(16384, "GPU"), counted_noun(0, "copy", "copies")
-    ('1 GPU', '16,384 GPUs', '0 copies')
-    """
-    return f"{figures(number)} {translate(noun if number == 1 else plural or noun + 's')}"
-
-
-def divisor(total: int, most: int) -> int:
-    """The largest divisor of *total* that is at most *most*."""
-    return next(part for part in range(min(most, total), 0, -1) if total % part == 0)
-
-
-def plain_figure(label: str, value: float, digits: int = 4) -> KeyFigure:
-    """A number without a unit."""
-    return KeyFigure(label, figures(value, digits), value)
-
-
-def change_words(now: float, before: float) -> str:
-    """How far *now* is from *before*, in percent or, from twice on, as a factor.
-
-    >>> change_words(110, 100), change_words(50, 100), change_words(300, 100), change_words(1, 1)
-    ('+10 %', '−50 %', '× 3', 'the same')
-    """
-    ratio = now / before
-    if ratio >= 2:  # noqa: PLR2004
-        return Numeral(f"× {ratio:.3g}")
-    percent = float(f"{100 * abs(ratio - 1):.2g}")
-    if percent < 0.01:  # noqa: PLR2004
-        return translate("the same")
-    return Numeral(f"{'+' if ratio > 1 else '−'}{percent:g} %")
-
-
-def figure_summary(says: str) -> str:
-    """*says* without its emphasis (Markdown), as the summary of a figure."""
-    return says.replace("*", "")
+    @classmethod
+    def relative(cls, label: str, value: float) -> Self:
+        """A part of what may be smaller than it."""
+        return cls(label, relative_text(value), value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,16 +103,12 @@ class StateTable:
 
 @dataclass(frozen=True, slots=True)
 class ExplorerOutput:
-    """An explorer's output for some values: a text (Markdown), numbers and figures.
-
-    *notice*: the values do not go
-    together, and what is shown instead. *tables* lead to other states.
-    """
+    """An explorer's output for some values: a text (Markdown), numbers and figures; *tables* lead to other states."""
 
     says: str
     facts: tuple[KeyFigure, ...]
     figures: tuple[Figure, ...]
-    notice: str = ""
+    notice: str = ""  # that the values do not go together, and what is shown instead
     verdict: YesOrNo | None = None
     tables: tuple[StateTable, ...] = ()
 

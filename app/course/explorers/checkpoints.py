@@ -6,16 +6,9 @@ from app.core.formulas.faults import daly_interval, expected_waste, young_interv
 from app.core.simulators.faults import run_until
 from app.core.translation import noted, translate
 from app.core.units import RATIO, SECOND, show
-from app.course.explorers.base import (
-    ExplainedMistakes,
-    Explorer,
-    ExplorerOutput,
-    KeyFigure,
-    Values,
-    figure_summary,
-    quantity_figure,
-)
+from app.course.explorers.base import ExplainedMistakes, Explorer, ExplorerOutput, KeyFigure, Values
 from app.course.explorers.controls import Slider, log_slider
+from app.course.explorers.words import figure_summary
 
 _INTERVALS = 2000  # in a simulated run
 _HOPELESS = 2.0  # times the time between failures: longer intervals would almost never succeed
@@ -65,8 +58,8 @@ def _checkpoints(values: Values) -> ExplorerOutput:
             daly=show(daly, SECOND),
         )
     facts = (
-        quantity_figure(noted("Young's interval"), young, SECOND),
-        quantity_figure(noted("Daly's interval"), daly, SECOND),
+        KeyFigure.quantity(noted("Young's interval"), young, SECOND),
+        KeyFigure.quantity(noted("Daly's interval"), daly, SECOND),
         KeyFigure(noted("waste at Young's interval"), _wasted(best), best),
         KeyFigure(noted("waste at your interval"), _wasted(own), own),
     )

@@ -19,16 +19,9 @@ from app.core.formulas.collectives import (
 from app.core.motions.rings import ring_beside_tree
 from app.core.translation import noted, translate
 from app.core.units import BYTE, SECOND, figures, show
-from app.course.explorers.base import (
-    ExplainedMistakes,
-    Explorer,
-    ExplorerOutput,
-    Values,
-    figure_summary,
-    plain_figure,
-    quantity_figure,
-)
+from app.course.explorers.base import ExplainedMistakes, Explorer, ExplorerOutput, KeyFigure, Values
 from app.course.explorers.controls import Slider, log_slider
+from app.course.explorers.words import figure_summary
 
 _SIZES = tuple(10 ** (3 + place / 4) for place in range(33))  # 1 kB to 100 GB
 _COLORS = {
@@ -70,8 +63,8 @@ def compare_algorithms(values: Values) -> ExplorerOutput:
         else translate("The hierarchical algorithm needs at least two full nodes of {node} ranks.", node=max(node, 2))
     )
     facts = (
-        quantity_figure(noted("crossover"), crossover, BYTE),
-        *(quantity_figure(name, time, SECOND) for name, time in own.items()),
+        KeyFigure.quantity(noted("crossover"), crossover, BYTE),
+        *(KeyFigure.quantity(name, time, SECOND) for name, time in own.items()),
     )
     plot = Plot(
         title=translate("Time of an all-reduce"),
@@ -170,9 +163,9 @@ def _ring(values: Values) -> ExplorerOutput:
         sent=show(sent, BYTE),
     )
     facts = (
-        quantity_figure(noted("sent in total"), sent, BYTE),
-        plain_figure(noted("total steps"), ring_all_reduce_steps(ranks)),
-        quantity_figure(noted("total time"), ring_all_reduce_time(size, ranks, bandwidth, latency), SECOND),
+        KeyFigure.quantity(noted("sent in total"), sent, BYTE),
+        KeyFigure.plain(noted("total steps"), ring_all_reduce_steps(ranks)),
+        KeyFigure.quantity(noted("total time"), ring_all_reduce_time(size, ranks, bandwidth, latency), SECOND),
         *race.facts,
     )
     drawn = min(ranks, _DRAWN)

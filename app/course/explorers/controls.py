@@ -65,7 +65,11 @@ class Slider:
         try:
             value = self._number(text)
         except ValueError as error:
-            return self._start, self._instead(text, str(error))
+            label, start = translate(self.label), self.default * self.scale.factor
+            says = translate(
+                "{label}: {problem}; using {value}.", label=label, problem=str(error), value=self.text(start)
+            )
+            return start, says
         low, high = self.low * self.scale.factor, self.high * self.scale.factor
         kept = min(max(value, low), high)
         if self.whole:
@@ -90,15 +94,6 @@ class Slider:
         except ValueError:
             return read(typed, base, self.scale).value
         return value if math.isfinite(value) else read(typed, base, self.scale).value
-
-    def _instead(self, text: str, problem: str) -> str:
-        """What is said of *text*, for which the start stands in: what is unclear in it."""
-        label, value = translate(self.label), self.text(self._start)
-        return translate("{label}: {problem}; using {value}.", label=label, problem=problem, value=value)
-
-    @property
-    def _start(self) -> float:
-        return self.default * self.scale.factor
 
 
 def log_slider(

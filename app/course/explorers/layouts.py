@@ -17,18 +17,7 @@ from app.core.formulas.sharding import tensor_all_reduce_size, tensor_traffic_by
 from app.core.formulas.step.speeds import attention_kernels
 from app.core.translation import noted, translate
 from app.core.units import BYTE, SECOND, show
-from app.course.explorers.base import (
-    ExplainedMistakes,
-    Explorer,
-    ExplorerOutput,
-    KeyFigure,
-    Values,
-    counted_noun,
-    figure_summary,
-    plain_figure,
-    quantity_figure,
-    share_figure,
-)
+from app.course.explorers.base import ExplainedMistakes, Explorer, ExplorerOutput, KeyFigure, Values
 from app.course.explorers.controls import Select, Slider, in_group
 from app.course.explorers.placements import (
     BATCH_CONTROLS,
@@ -41,6 +30,7 @@ from app.course.explorers.placements import (
     placement,
 )
 from app.course.explorers.published_runs import MFU, published_as
+from app.course.explorers.words import counted_noun, figure_summary
 
 _ELEMENT = 2.0  # bytes of an activation and of a weight
 
@@ -168,11 +158,11 @@ def _explored(values: Values) -> ExplorerOutput:
         better=_better(model, cluster, layout),
     )
     facts = (
-        plain_figure(noted("data parallel"), layout.data),
-        quantity_figure(noted("memory per GPU"), memory.total, BYTE),
-        quantity_figure(noted("step"), times.total, SECOND),
-        share_figure(noted("projected MFU"), used),
-        share_figure(noted("bubble"), bubble_fraction(layout.pipeline, layout.microbatches, layout.virtual)),
+        KeyFigure.plain(noted("data parallel"), layout.data),
+        KeyFigure.quantity(noted("memory per GPU"), memory.total, BYTE),
+        KeyFigure.quantity(noted("step"), times.total, SECOND),
+        KeyFigure.share(noted("projected MFU"), used),
+        KeyFigure.share(noted("bubble"), bubble_fraction(layout.pipeline, layout.microbatches, layout.virtual)),
         *_measured(placed),
     )
     figures = (
@@ -188,7 +178,7 @@ def _measured(placed: Placement) -> Iterator[KeyFigure]:
     run = published_as(placed)
     for printed in run.printed if run else ():
         if printed.measure is MFU:
-            yield share_figure(noted("measured, Llama 3 paper"), printed.value)
+            yield KeyFigure.share(noted("measured, Llama 3 paper"), printed.value)
 
 
 def memory_bars(model: ModelShape, cluster: Cluster, layout: Layout, summary: str) -> Bars:

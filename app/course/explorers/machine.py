@@ -17,19 +17,9 @@ from app.core.formulas.throughput import (
 )
 from app.core.translation import Numeral, noted, translate, translate_known
 from app.core.units import BYTE, BYTE_PER_SECOND, FLOP_PER_BYTE, FLOP_PER_SECOND, RATIO, SECOND, figures, show
-from app.course.explorers.base import (
-    ExplainedMistakes,
-    Explorer,
-    ExplorerOutput,
-    KeyFigure,
-    Values,
-    figure_summary,
-    plain_figure,
-    quantity_figure,
-    relative_figure,
-    relative_text,
-)
+from app.course.explorers.base import ExplainedMistakes, Explorer, ExplorerOutput, KeyFigure, Values
 from app.course.explorers.controls import Select, Slider, in_group, log_slider
+from app.course.explorers.words import figure_summary, relative_text
 
 _LINE = ("K40", "V100 SXM2", "A100 SXM 80GB", "H100 SXM", "B200 SXM", "B300 SXM")
 _OTHERS = ("TPU v4", "TPU v5p", "MI300X")
@@ -62,8 +52,8 @@ def _generations(values: Values) -> ExplorerOutput:
     if sparse:
         says += translate(" With sparsity every peak since 2020 is doubled, and no training run reaches it.")
     facts = (
-        plain_figure(noted("growth of the peak"), grown["peak"], 3),
-        *(plain_figure(f"{name}", factor, 3) for name, factor in grown.items() if name != "peak"),
+        KeyFigure.plain(noted("growth of the peak"), grown["peak"], 3),
+        *(KeyFigure.plain(f"{name}", factor, 3) for name, factor in grown.items() if name != "peak"),
         KeyFigure(noted("ridge"), f"{show(ridges[1], FLOP_PER_BYTE, 3)}", ridges[1], FLOP_PER_BYTE),
     )
     return ExplorerOutput(says, facts, (_over_the_years(cards, figure_summary(says), sparse=sparse), _ridges()))
@@ -76,7 +66,7 @@ def _shown_generations(card: Gpu) -> str:
 def _growth(cards: list[Gpu], *, sparse: bool) -> Mapping[str, tuple[tuple[float, float], ...]]:
     """Each quantity over the years, relative to the first card that has it."""
     quantities = {
-        noted("peak"): [_peak(card, sparse=sparse) for card in cards],
+        noted("peak"): [card.peak * (2 if sparse and card.year > _DENSE_ONLY else 1) for card in cards],
         noted("memory bandwidth"): [card.memory_bandwidth for card in cards],
         noted("memory"): [card.memory for card in cards],
         "NVLink": [card.nvlink for card in cards],
@@ -86,11 +76,6 @@ def _growth(cards: list[Gpu], *, sparse: bool) -> Mapping[str, tuple[tuple[float
         start = next(size for size in sizes if size)
         found[name] = tuple((float(card.year), size / start) for card, size in zip(cards, sizes, strict=True) if size)
     return found
-
-
-def _peak(card: Gpu, *, sparse: bool) -> float:
-    """The dense peak, or that with two of every four weights zero (2:4 sparsity)."""
-    return card.peak * (2 if sparse and card.year > _DENSE_ONLY else 1)
 
 
 def _over_the_years(cards: list[Gpu], summary: str, *, sparse: bool) -> Plot:
@@ -193,9 +178,9 @@ def _hierarchy(values: Values) -> ExplorerOutput:
     }
     rates = {name: rate * gpus for name, rate in rates.items() if rate}
     says = _gap(card, ways, values.number("network"))
-    facts = tuple(quantity_figure(name, rate, BYTE_PER_SECOND) for name, rate in rates.items())
+    facts = tuple(KeyFigure.quantity(name, rate, BYTE_PER_SECOND) for name, rate in rates.items())
     facts += tuple(
-        relative_figure(translate("{name}, of HBM", name=translate_known(name)), rate / rates["HBM"])
+        KeyFigure.relative(translate("{name}, of HBM", name=translate_known(name)), rate / rates["HBM"])
         for name, rate in rates.items()
         if name != "HBM"
     )
@@ -385,12 +370,6 @@ def _intensity(value: float) -> str:
     return f"{figures(value)} FLOP/B"
 
 
-def _rates_of(values: Values) -> dict[str, float]:
-    """The peak and the memory bandwidth of the GPU."""
-    card = GPUS[values.word("gpu")]
-    return {"peak": card.peak, "bandwidth": card.memory_bandwidth}
-
-
 ROOFLINE = Explorer(
     name="roofline",
     title=noted("Compute-bound or memory-bound?"),
@@ -413,7 +392,13 @@ ROOFLINE = Explorer(
     ),
     explore=_roofline,
     asks=noted("From which arithmetic intensity on is a kernel on this GPU compute-bound?"),
-    foreseen=ExplainedMistakes(exercise="hardware/ridge-point", given=_rates_of),
+    foreseen=ExplainedMistakes(
+        exercise="hardware/ridge-point",
+        given=lambda values: {
+            "peak": GPUS[values.word("gpu")].peak,
+            "bandwidth": GPUS[values.word("gpu")].memory_bandwidth,
+        },
+    ),
     part_of="machine",
 )
 

@@ -8,16 +8,9 @@ from app.core.formulas.checks import ZeroStage
 from app.core.formulas.memory import hybrid_shard_state_bytes, hybrid_shard_traffic, zero_state_bytes
 from app.core.translation import noted, translate
 from app.core.units import BYTE, SECOND, figures, show
-from app.course.explorers.base import (
-    ExplainedMistakes,
-    Explorer,
-    ExplorerOutput,
-    Values,
-    counted_noun,
-    figure_summary,
-    quantity_figure,
-)
+from app.course.explorers.base import ExplainedMistakes, Explorer, ExplorerOutput, KeyFigure, Values
 from app.course.explorers.controls import Select, Slider, log_slider
+from app.course.explorers.words import counted_noun, figure_summary
 
 _RECIPES = {"16": noted("16 bytes, Adam"), "18": noted("18, FP32 gradients"), "12": noted("12, no master copy")}
 _SPLIT = {"16": (2.0, 2.0, 12.0), "18": (2.0, 4.0, 12.0), "12": (2.0, 2.0, 8.0)}
@@ -55,7 +48,7 @@ def _memory_output(values: Values) -> ExplorerOutput:
         memory=show(memory, BYTE),
         verdict=verdict,
     )
-    facts = tuple(quantity_figure(bar.name, bar.value, BYTE) for bar in bars)
+    facts = tuple(KeyFigure.quantity(bar.name, bar.value, BYTE) for bar in bars)
     chart = Bars(
         title=translate("Training state on each GPU"),
         summary=figure_summary(says),
@@ -109,11 +102,11 @@ def _hybrid(values: Values) -> ExplorerOutput:
         node=_NODE,
     )
     facts = (
-        quantity_figure(noted("inside"), own.intra_bytes, BYTE),
-        quantity_figure(noted("across"), own.inter_bytes, BYTE),
-        quantity_figure(noted("time inside"), inside, SECOND),
-        quantity_figure(noted("time across"), across, SECOND),
-        quantity_figure(noted("state on each GPU"), state, BYTE),
+        KeyFigure.quantity(noted("inside"), own.intra_bytes, BYTE),
+        KeyFigure.quantity(noted("across"), own.inter_bytes, BYTE),
+        KeyFigure.quantity(noted("time inside"), inside, SECOND),
+        KeyFigure.quantity(noted("time across"), across, SECOND),
+        KeyFigure.quantity(noted("state on each GPU"), state, BYTE),
     )
     chart = Bars(
         title=translate("Time to send, by the size of a group"),

@@ -10,18 +10,9 @@ from app.core.formulas.sharding import column_shard, row_shard, tensor_all_reduc
 from app.core.formulas.sharding.tensor import Shard
 from app.core.translation import noted, translate
 from app.core.units import BYTE, figures, show
-from app.course.explorers.base import (
-    ExplainedMistakes,
-    Explorer,
-    ExplorerOutput,
-    KeyFigure,
-    Values,
-    counted_noun,
-    divisor,
-    plain_figure,
-    quantity_figure,
-)
+from app.course.explorers.base import ExplainedMistakes, Explorer, ExplorerOutput, KeyFigure, Values
 from app.course.explorers.controls import Select, Slider
+from app.course.explorers.words import counted_noun, divisor
 
 _HEIGHT, _TOP, _BETWEEN = 190, 42, 20
 _ELEMENT = 2  # bytes of an activation
@@ -53,8 +44,8 @@ def _split(values: Values) -> ExplorerOutput:
     facts = (
         KeyFigure(noted("first shard"), up),
         KeyFigure(noted("second shard"), down),
-        plain_figure(noted("weights per GPU"), sum(shard.rows * shard.columns for shard in shards)),
-        quantity_figure(noted("sent, forward"), sent, BYTE),
+        KeyFigure.plain(noted("weights per GPU"), sum(shard.rows * shard.columns for shard in shards)),
+        KeyFigure.quantity(noted("sent, forward"), sent, BYTE),
         KeyFigure(noted("collectives, forward"), str(len(steps) if ranks > 1 else 0)),
     )
     notice = (

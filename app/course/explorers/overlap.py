@@ -8,19 +8,9 @@ from app.core.formulas.overlap import exposed_gather_time
 from app.core.simulators.links import Span, buckets, gathers
 from app.core.translation import noted, translate
 from app.core.units import SECOND, show
-from app.course.explorers.base import (
-    ExplainedMistakes,
-    Explorer,
-    ExplorerOutput,
-    Values,
-    counted_noun,
-    quantity_figure,
-    relative_figure,
-    relative_text,
-    remainder,
-    share_figure,
-)
+from app.course.explorers.base import ExplainedMistakes, Explorer, ExplorerOutput, KeyFigure, Values
 from app.course.explorers.controls import Select, Slider, log_slider
+from app.course.explorers.words import counted_noun, relative_text, remainder
 
 _BACKWARD = (("B", noted("backward pass of a layer")), ("C", noted("all-reduce of a bucket's gradients")))
 _FORWARD = (("F", noted("forward pass of a layer")), ("C", noted("all-gather of a layer's weights")))
@@ -115,10 +105,10 @@ def _shown_overlap(
 ) -> ExplorerOutput:
     hidden = 1 - exposed / talk
     facts = (
-        share_figure(noted("hidden"), hidden),
-        quantity_figure(noted("exposed"), exposed, SECOND),
-        relative_figure(noted("added to the pass"), exposed / work),
-        quantity_figure(noted("without overlap"), talk, SECOND),
+        KeyFigure.share(noted("hidden"), hidden),
+        KeyFigure.quantity(noted("exposed"), exposed, SECOND),
+        KeyFigure.relative(noted("added to the pass"), exposed / work),
+        KeyFigure.quantity(noted("without overlap"), talk, SECOND),
     )
     summary = translate(
         "{hidden} hidden, {exposed} exposed", hidden=percent_text(hidden), exposed=show(exposed, SECOND)

@@ -18,17 +18,9 @@ from app.core.simulators.pipeline import (
 )
 from app.core.translation import noted, translate, translate_known
 from app.core.units import RATIO, SECOND, show
-from app.course.explorers.base import (
-    ExplainedMistakes,
-    Explorer,
-    ExplorerOutput,
-    Values,
-    counted_noun,
-    plain_figure,
-    quantity_figure,
-    share_figure,
-)
+from app.course.explorers.base import ExplainedMistakes, Explorer, ExplorerOutput, KeyFigure, Values
 from app.course.explorers.controls import Select, Slider, in_group, log_slider
+from app.course.explorers.words import counted_noun
 
 _FOLLOWED = {
     "none": noted("nothing"),
@@ -118,10 +110,10 @@ def _schedules(values: Values) -> ExplorerOutput:
             return f"{schedule}, {translate(what)}" if schedule else what
 
         facts += [
-            quantity_figure(translate("{schedule}, step", schedule=schedule), played.step_time, SECOND),
-            share_figure(named(noted("bubble over the step")), played.bubble_fraction),
-            share_figure(named(noted("bubble over the ideal")), played.bubble_ratio),
-            plain_figure(named(noted("held at most")), max(played.in_flight)),
+            KeyFigure.quantity(translate("{schedule}, step", schedule=schedule), played.step_time, SECOND),
+            KeyFigure.share(named(noted("bubble over the step")), played.bubble_fraction),
+            KeyFigure.share(named(noted("bubble over the ideal")), played.bubble_ratio),
+            KeyFigure.plain(named(noted("held at most")), max(played.in_flight)),
         ]
     timelines = tuple(
         replace(schedule_timeline(played, until), end=end, traced=_followed(played, values)) for _, played, _ in runs

@@ -174,6 +174,7 @@ def _layout(values: Values, degrees: Mapping[str, int]) -> Layout:
                 each=each,
             )
         )
+    chosen = values.word("precision") if "precision" in values else PRECISIONS[0]
     return Layout(
         tensor=tensor,
         pipeline=stages,
@@ -187,14 +188,8 @@ def _layout(values: Values, degrees: Mapping[str, int]) -> Layout:
         zero_stage=next(known for known in STAGES if str(known) == values.word("stage")),
         recompute=next(known for known in get_args(Again) if known == values.word("recompute")),
         context_by="all-gather",
-        precision=_precision(values),
+        precision=next(known for known in PRECISIONS if known == chosen),
     )
-
-
-def _precision(values: Values) -> Precision:
-    """That of the control; an explorer without it has 16 bits."""
-    chosen = values.word("precision") if "precision" in values else PRECISIONS[0]
-    return next(known for known in PRECISIONS if known == chosen)
 
 
 def _refuse(model: ModelShape, cluster: Cluster, layout: Layout) -> None:
@@ -213,7 +208,9 @@ def _alternatives(asked: Mapping[str, int], gpus: int) -> Iterator[Mapping[str, 
     copies.sort(key=lambda copy: sum(abs(math.log2(copy[name] / asked[name])) for name in copy))
     for copy in copies:
         data = gpus // math.prod(copy.values())
-        for expert in dict.fromkeys((asked["expert"], _common(asked["expert"], data), 1)):
+        # the largest power of two that divides the copies and is not above the degree
+        common = min(data & -data, 1 << (asked["expert"].bit_length() - 1))
+        for expert in dict.fromkeys((asked["expert"], common, 1)):
             for virtual, micro in product(*(dict.fromkeys((asked[name], 1)) for name in ("virtual", "micro"))):
                 whole = data * micro * (copy["pipeline"] if virtual > 1 else 1)
                 for batch in _batches(asked["batch"], whole):
@@ -225,11 +222,6 @@ def _batches(asked: int, whole: int) -> Sequence[int]:
     up, down = -(-asked // whole) * whole, asked // whole * whole
     near = up if up <= MOST_SEQUENCES else down
     return tuple(dict.fromkeys((asked, near or asked)))
-
-
-def _common(degree: int, data: int) -> int:
-    """The largest power of two that divides *data* and is not above *degree*."""
-    return min(data & -data, 1 << (degree.bit_length() - 1))
 
 
 def _changes(asked: Mapping[str, int], chosen: Mapping[str, int]) -> str:
@@ -248,10 +240,7 @@ def _cluster(values: Values) -> Cluster:
 
 
 def named_cluster(name: str, count: int, network: BytesPerSecond) -> Cluster:
-    """GPUs in the nodes that are sold most, or smaller ones where they are not a multiple; or in racks with NVLink.
-
-    Each has a network card.
-    """
+    """GPUs with a network card each, in the nodes or racks that are sold most, or smaller ones that divide them."""
     card = GPUS[name]
     node = Cluster.node_of(card)
     return Cluster(

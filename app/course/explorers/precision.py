@@ -2,7 +2,6 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 from app.core.charts.axes import NARROW, Axis, Color, Drawing, Paper, Rect, Sheet, Words
 from app.core.charts.plot import Grip, LabeledPoint, Plot, Series
@@ -10,8 +9,9 @@ from app.core.formulas.precision import epsilon, largest_finite, round_to, spaci
 from app.core.formulas.precision.formats import Format, NumberFormat
 from app.core.translation import noted, translate
 from app.core.units import RATIO, figures
-from app.course.explorers.base import ExplainedMistakes, Explorer, ExplorerOutput, Values, figure_summary, plain_figure
+from app.course.explorers.base import ExplainedMistakes, Explorer, ExplorerOutput, KeyFigure, Values
 from app.course.explorers.controls import Select, log_slider
+from app.course.explorers.words import figure_summary
 
 _FORMATS: Mapping[Format, str] = {
     "bf16": "BF16",
@@ -32,6 +32,7 @@ _LEAST, _MOST = 1e-4, 1000.0  # weights
 _BITS_IN_A_LINE = 16  # where the paper is narrow
 _BETWEEN = 10  # pixels between groups of bits
 _PLACES = 6  # significant digits of a spacing
+_Bits = tuple[str, Color, str, list[str]]  # their part, its color, some bits, and the weight that flipping each gives
 
 
 def _formats(values: Values) -> ExplorerOutput:
@@ -54,10 +55,10 @@ def _formats(values: Values) -> ExplorerOutput:
         update_2=figures(update / step),
     ) + (translate("**survives**.") if survives else translate("**is rounded away**, however often it is applied."))
     facts = (
-        plain_figure(noted("spacing"), step, _PLACES),
-        plain_figure(noted("weight, rounded"), kept, _PLACES),
-        plain_figure(noted("after the update"), after, _PLACES),
-        plain_figure(noted("epsilon"), epsilon(name), _PLACES),
+        KeyFigure.plain(noted("spacing"), step, _PLACES),
+        KeyFigure.plain(noted("weight, rounded"), kept, _PLACES),
+        KeyFigure.plain(noted("after the update"), after, _PLACES),
+        KeyFigure.plain(noted("epsilon"), epsilon(name), _PLACES),
     )
     drawn: dict[Format, Color] = {**_COLORS, name: _COLORS.get(name, Color.GREEN)}
     series = tuple(
@@ -80,27 +81,17 @@ def _weight(values: Values, name: Format) -> float:
     return min(values.number("weight"), largest_finite(name))
 
 
-@dataclass(frozen=True, slots=True)
-class _Bits:
-    """Some bits of a number, and the weight that flipping each would give."""
-
-    part: str
-    color: Color
-    held: str
-    flipped: tuple[str, ...]
-
-
 def _bits(name: Format, value: float) -> Drawing:
     """The bits of *value*: sign, exponent, mantissa."""
     format_ = NumberFormat.named(name)
-    digits, at, groups = format_.bits(value), 0, []
+    digits, at, groups = format_.bits(value), 0, list[_Bits]()
     for part, color, count in (
         (translate("sign"), Color.BLUE, 1),
         (translate("exponent"), Color.PALE, format_.exponent_bits),
         (translate("mantissa"), Color.GRAY, format_.mantissa_bits),
     ):
         flipped = [_flipped(format_, digits, place) for place in range(at, at + count)]
-        groups.append(_Bits(part, color, digits[at : at + count], tuple(flipped)))
+        groups.append((part, color, digits[at : at + count], flipped))
         at += count
     shown = translate("{value} in {formats}", value=figures(value, 8), formats=_FORMATS[name])
     return Drawing(
@@ -109,7 +100,7 @@ def _bits(name: Format, value: float) -> Drawing:
         on=lambda paper: _placed_bits(groups, shown, paper),
         table=(
             (translate("Part"), translate("Bits"), translate("Value")),
-            *((one.part, one.held, str(int(one.held, 2))) for one in groups),
+            *((part, held, str(int(held, 2))) for part, _, held, _ in groups),
         ),
     )
 
@@ -134,16 +125,16 @@ def decode_digits(format_: NumberFormat, digits: str) -> float:
 
 def _placed_bits(groups: Sequence[_Bits], shown: str, paper: Paper) -> Sheet:
     """The *groups* of bits in a line, or one below another where that is too wide."""
-    bits = sum(len(one.held) for one in groups)
+    bits = sum(len(held) for _, _, held, _ in groups)
     below = paper is NARROW
     between = 0 if below else _BETWEEN * (len(groups) - 1)
     side = min(34.0, (paper.width - 4 - between) / (_BITS_IN_A_LINE if below else bits))
     rects, words = [], []
     x, y = 0.0, 0.0
-    for one in groups:
-        name = f"{one.part}, {len(one.held)}" if one.held[1:] else one.part
+    for part, color, held, flipped in groups:
+        name = f"{part}, {len(held)}" if held[1:] else part
         words.append(Words(x, y + 14, name, quiet=True))
-        for place, (digit, other) in enumerate(zip(one.held, one.flipped, strict=True)):
+        for place, (digit, other) in enumerate(zip(held, flipped, strict=True)):
             line, column = divmod(place, _BITS_IN_A_LINE) if below else (0, place)
             rects.append(
                 Rect(
@@ -151,19 +142,17 @@ def _placed_bits(groups: Sequence[_Bits], shown: str, paper: Paper) -> Sheet:
                     y + 22 + line * 36,
                     round(side - 2, 2),
                     32,
-                    color=one.color,
+                    color=color,
                     label=digit,
-                    says=translate(
-                        "{part}, bit {held}: {digit}", part=one.part, held=len(one.held) - 1 - place, digit=digit
-                    )
+                    says=translate("{part}, bit {held}: {digit}", part=part, held=len(held) - 1 - place, digit=digit)
                     + (translate("; flipped, the weight is {float}", float=figures(float(other))) if other else ""),
                     sets=("weight", other) if other else None,
                 )
             )
         if below:
-            y += 26 + 36 * -(-len(one.held) // _BITS_IN_A_LINE)
+            y += 26 + 36 * -(-len(held) // _BITS_IN_A_LINE)
         else:
-            x += len(one.held) * side + _BETWEEN
+            x += len(held) * side + _BETWEEN
     height = (y if below else 58) + 22
     words.append(Words(0, height - 5, shown, strong=True))
     return Sheet(height=height, rects=tuple(rects), words=tuple(words))

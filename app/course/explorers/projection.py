@@ -26,19 +26,17 @@ from app.core.units import (
     figures,
     show,
 )
-from app.course.explorers.base import StateRow, Values, change_words, counted_noun
+from app.course.explorers.base import StateRow, Values
 from app.course.explorers.controls import Control, Select, Slider, address_text
 from app.course.explorers.placements import DEGREE_NAMES, Placement, exact_placement, layout_state
+from app.course.explorers.words import change_words, counted_noun
 
 _TRILLION = 10**12
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Projection:
-    """A run over *tokens* with the layout of *placed*.
-
-    *token_flops* and *utilization* are those of the model, with a causal mask.
-    """
+    """A run over *tokens* with the layout of *placed*; its FLOP are those of the model, with a causal mask."""
 
     placed: Placement
     memory: StageMemory
@@ -176,11 +174,9 @@ class Neighbor:
 
 
 def best_neighbors(controls: Sequence[Control], values: Values, run: Projection) -> tuple[Neighbor, ...]:
-    """The best neighbors of *run*, the best first.
-
-    Those that fit, by their GPU-hours; where nothing fits, those that need less memory.
-    """
-    moved = _neighbors(controls, _as_placed(values, run.placed))
+    """The best neighbors of *run* that fit, by GPU-hours; where nothing fits, those that need the least memory."""
+    own = layout_state(run.placed.layout)
+    moved = _neighbors(controls, Values(values | {name: int(own[name]) for name in DEGREE_NAMES}))
     same = run.times, run.memory  # such as two chunks of a pipeline of one stage
     found = [one for one in moved if (one.run.times, one.run.memory) != same]
     fitting = [one for one in found if one.run.spare >= 0]
@@ -204,12 +200,6 @@ def neighbor_row(run: Projection, other: Neighbor) -> StateRow:
         f"{figures(float(f'{then.hours:.4g}'))} ({change_words(then.hours, run.hours)})",
     )
     return StateRow(other.changed, other.state, cells)
-
-
-def _as_placed(values: Values, placed: Placement) -> Values:
-    """The controls as *placed* has them."""
-    own = layout_state(placed.layout)
-    return Values(values | {name: int(own[name]) for name in DEGREE_NAMES})
 
 
 def _neighbors(controls: Sequence[Control], values: Values) -> Iterator[Neighbor]:

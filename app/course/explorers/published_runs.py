@@ -1,6 +1,6 @@
 """Published runs that the controls can describe, and what was measured of them."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -8,9 +8,10 @@ from app.core.formulas.presets import GPUS, Layout, ModelShape
 from app.core.published import PrintedNumbers, published_run
 from app.core.translation import Numeral, language, noted, translate, translate_known
 from app.core.units import FLOP_PER_SECOND, figures, show
-from app.course.explorers.base import StateRow, StateTable, change_words
+from app.course.explorers.base import StateRow, StateTable
 from app.course.explorers.placements import Placement, layout_state, named_cluster
 from app.course.explorers.projection import Projection, project_run
+from app.course.explorers.words import change_words
 
 _GIGA, _TRILLION = 1e9, 1e12
 _TOKENS = 160e9  # of a run of 8 billion parameters whose length was not published
@@ -18,10 +19,7 @@ _TOKENS = 160e9  # of a run of 8 billion parameters whose length was not publish
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PublishedMeasure:
-    """Something that papers print of a run; *costs*: it grows with the time of a step.
-
-    *of* is that of a projection, *printed* the printed one.
-    """
+    """Something that papers print of a run, and its value *of* a projection; if it *costs*, it grows with the step."""
 
     label: str
     of: Callable[[Projection], float]
@@ -89,10 +87,7 @@ class PrintedNumber:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplorableRun:
-    """A run as published; the first of the *printed* numbers tells the time of a step.
-
-    *apart* says what sets it apart from what the formulas describe.
-    """
+    """A run as published: the first *printed* number tells its step, and *apart* what the formulas do not describe."""
 
     name: str
     model: str
@@ -228,7 +223,14 @@ def trust_figures() -> StateTable:
 
 @cache
 def _trust(spoken: str) -> StateTable:
-    rows = tuple(_trusted())
+    rows = []
+    for paper in RUNS:
+        run = paper.projected
+        for printed in paper.printed:
+            label, of = printed.measure.label, printed.measure.of(run)
+            off = change_words(of, printed.value)
+            cells = label, printed.shown, printed.measure.text(of), off, paper.source
+            rows.append(StateRow(paper.name, paper.state, cells))
     return StateTable(
         title=translate("How far to trust this"),
         says=(
@@ -247,24 +249,6 @@ def _trust(spoken: str) -> StateTable:
             translate("Off by"),
             translate("Source"),
         ),
-        rows=rows,
+        rows=tuple(rows),
         folded=True,
     )
-
-
-def _trusted() -> Iterator[StateRow]:
-    for paper in RUNS:
-        run = paper.projected
-        for printed in paper.printed:
-            of = printed.measure.of(run)
-            yield StateRow(
-                paper.name,
-                paper.state,
-                (
-                    printed.measure.label,
-                    printed.shown,
-                    printed.measure.text(of),
-                    change_words(of, printed.value),
-                    paper.source,
-                ),
-            )

@@ -7,16 +7,9 @@ from app.core.charts.plot import Grip, LabeledPoint, Plot, Series
 from app.core.formulas.batching import cosine_rate, linear_scaled_rate, square_root_scaled_rate, steps_to_target
 from app.core.translation import noted, translate
 from app.core.units import RATIO, figures
-from app.course.explorers.base import (
-    ExplainedMistakes,
-    Explorer,
-    ExplorerOutput,
-    Values,
-    figure_summary,
-    plain_figure,
-    share_figure,
-)
+from app.course.explorers.base import ExplainedMistakes, Explorer, ExplorerOutput, KeyFigure, Values
 from app.course.explorers.controls import Slider, log_slider
+from app.course.explorers.words import figure_summary
 
 _POINTS = 80
 _AROUND = 7  # doublings of the critical batch, up and down, unless the batch is farther away
@@ -48,11 +41,11 @@ def _rates(values: Values) -> ExplorerOutput:
         warmup=percent_text(warmup / steps),
     )
     facts = (
-        plain_figure(noted("linear"), linear),
-        plain_figure(noted("square root"), root),
-        plain_figure(noted("steps, relative to the minimum"), relative[0], 3),
-        plain_figure(noted("examples, relative to the minimum"), relative[1], 3),
-        share_figure(noted("warm-up"), warmup / steps),
+        KeyFigure.plain(noted("linear"), linear),
+        KeyFigure.plain(noted("square root"), root),
+        KeyFigure.plain(noted("steps, relative to the minimum"), relative[0], 3),
+        KeyFigure.plain(noted("examples, relative to the minimum"), relative[1], 3),
+        KeyFigure.share(noted("warm-up"), warmup / steps),
     )
     plot = Plot(
         title=translate("Learning rate"),

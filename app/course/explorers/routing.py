@@ -10,19 +10,9 @@ from app.core.formulas.sharding import expert_all_to_all_bytes, expert_capacity,
 from app.core.simulators.sharding import route
 from app.core.translation import noted, translate
 from app.core.units import BYTE, figures, show
-from app.course.explorers.base import (
-    ExplainedMistakes,
-    Explorer,
-    ExplorerOutput,
-    Values,
-    counted_noun,
-    divisor,
-    figure_summary,
-    plain_figure,
-    quantity_figure,
-    share_figure,
-)
+from app.course.explorers.base import ExplainedMistakes, Explorer, ExplorerOutput, KeyFigure, Values
 from app.course.explorers.controls import Slider
+from app.course.explorers.words import counted_noun, divisor, figure_summary
 
 _ELEMENT = 2  # bytes of a number
 _SEED = 1
@@ -55,11 +45,11 @@ def _routing(values: Values) -> ExplorerOutput:
         even=show(even, BYTE),
     )
     facts = (
-        plain_figure(noted("imbalance"), imbalance, 3),
-        plain_figure(noted("capacity of an expert"), capacity),
-        share_figure(noted("dropped"), dropped),
-        quantity_figure(noted("sent by the busiest GPU"), sent, BYTE),
-        quantity_figure(noted("sent with even routing"), even, BYTE),
+        KeyFigure.plain(noted("imbalance"), imbalance, 3),
+        KeyFigure.plain(noted("capacity of an expert"), capacity),
+        KeyFigure.share(noted("dropped"), dropped),
+        KeyFigure.quantity(noted("sent by the busiest GPU"), sent, BYTE),
+        KeyFigure.quantity(noted("sent with even routing"), even, BYTE),
     )
     notice = _notice(values, experts, active, ranks)
     bins = _bins(unlimited.loads, capacity, figure_summary(says))

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 
-from app.core.charts.axes import Axis, Color, Drawing, Tone, money_text, percent_text
+from app.core.charts.axes import Axis, Color, Tone, money_text, percent_text
 from app.core.charts.bars import Bar, Bars, Part
 from app.core.formulas.memory import memory_budget
 from app.core.formulas.presets import Layout
@@ -13,19 +13,7 @@ from app.core.formulas.step.speeds import attention_kernels
 from app.core.predicting.estimate import PredictionRequest, estimate
 from app.core.translation import noted, translate, translate_known
 from app.core.units import BYTE, DOLLAR, FLOP, JOULE, SECOND, Seconds, show
-from app.course.explorers.base import (
-    Explorer,
-    ExplorerOutput,
-    KeyFigure,
-    StateTable,
-    Values,
-    YesOrNo,
-    change_words,
-    counted_noun,
-    figure_summary,
-    quantity_figure,
-    share_figure,
-)
+from app.course.explorers.base import Explorer, ExplorerOutput, KeyFigure, StateTable, Values, YesOrNo
 from app.course.explorers.controls import Select, Slider, in_group, log_slider
 from app.course.explorers.layouts import MORE_CARDS, MORE_MODELS, memory_bars, traffic_bars
 from app.course.explorers.placements import (
@@ -55,6 +43,7 @@ from app.course.explorers.published_runs import (
     trust_figures,
 )
 from app.course.explorers.runs import bill_drawing, energy_text
+from app.course.explorers.words import change_words, counted_noun, figure_summary
 
 _SEEN = 0.0005  # of a step; what takes less is not mentioned
 _MODELS = (*MODELS, "Llama-3.1-8B", "Llama-3.1-70B", *MORE_MODELS)
@@ -245,11 +234,13 @@ def _explored(values: Values) -> ExplorerOutput:
     placed = placement(values)
     run, paper = projection(values, placed), published_as(placed)
     others = best_neighbors(FIT.controls, values, run)
+    flops = translate("{flops} per token", flops=show(run.token_flops, FLOP, 3)), run.token_flops * run.tokens
+    power = run.placed.cluster.gpu.power, values.number("electricity")
     figures = (
         memory_bars(placed.model, placed.cluster, placed.layout, figure_summary(fit_of(run))),
         _step_bars(run, paper),
         traffic_bars(placed.model, placed.cluster, placed.layout),
-        _bill(run, values.number("electricity")),
+        bill_drawing(flops, gpus=run.gpus, used=run.utilization, time=run.duration, price=run.price, power=power),
     )
     return ExplorerOutput(
         says=said_of(run, paper),
@@ -276,11 +267,11 @@ def _facts(run: Projection, paper: ExplorableRun | None) -> Iterator[KeyFigure]:
         says = translate("published: {beside}", beside=beside[label]) if label in beside else ""
         return KeyFigure(fact.label, fact.value, fact.exact, fact.unit, beside=says)
 
-    yield quantity_figure(noted("memory per GPU"), run.memory.total, BYTE)
-    yield quantity_figure(noted("step"), run.times.total, SECOND)
-    yield marked(share_figure("MFU", run.utilization), "MFU")
+    yield KeyFigure.quantity(noted("memory per GPU"), run.memory.total, BYTE)
+    yield KeyFigure.quantity(noted("step"), run.times.total, SECOND)
+    yield marked(KeyFigure.share("MFU", run.utilization), "MFU")
     yield KeyFigure(noted("limited by"), limit_of(run))
-    yield quantity_figure(noted("length of the run"), run.duration, SECOND, 3)
+    yield KeyFigure.quantity(noted("length of the run"), run.duration, SECOND, 3)
     yield marked(KeyFigure("GPU-hours", HOURS.text(run.hours), run.hours), "GPU-hours")
     yield KeyFigure(noted("rent"), money_text(run.rent), run.rent, DOLLAR)
     if run.placed.cluster.gpu.power:  # of some accelerators it is not published
@@ -306,12 +297,6 @@ def _step_bars(run: Projection, paper: ExplorableRun | None) -> Bars:
         axis=Axis(translate("time"), SECOND),
         bars=tuple(bars),
     )
-
-
-def _bill(run: Projection, cents: float) -> Drawing:
-    flops = translate("{flops} per token", flops=show(run.token_flops, FLOP, 3)), run.token_flops * run.tokens
-    power = run.placed.cluster.gpu.power, cents
-    return bill_drawing(flops, gpus=run.gpus, used=run.utilization, time=run.duration, price=run.price, power=power)
 
 
 FIT = Explorer(

@@ -9,18 +9,9 @@ from app.core.formulas.throughput import training_time
 from app.core.formulas.transformer import training_flops
 from app.core.translation import Numeral, localize, noted, translate
 from app.core.units import DOLLAR, FLOP, JOULE, RATIO, SECOND, figures, show
-from app.course.explorers.base import (
-    ExplainedMistakes,
-    Explorer,
-    ExplorerOutput,
-    KeyFigure,
-    Values,
-    counted_noun,
-    figure_summary,
-    quantity_figure,
-    share_figure,
-)
+from app.course.explorers.base import ExplainedMistakes, Explorer, ExplorerOutput, KeyFigure, Values
 from app.course.explorers.controls import Slider, in_group, log_slider
+from app.course.explorers.words import counted_noun, figure_summary
 
 _SHARES = tuple(place / 100 for place in range(15, 71, 5))
 _POINTS = 8  # of the curve, from there to a utilization that is farther away
@@ -62,8 +53,8 @@ def _run_output(values: Values) -> ExplorerOutput:
     )
     hours = gpu_hours(gpus, time)
     facts = (
-        quantity_figure(noted("time"), time, SECOND, 3),
-        share_figure(noted("utilization"), used),
+        KeyFigure.quantity(noted("time"), time, SECOND, 3),
+        KeyFigure.share(noted("utilization"), used),
         KeyFigure(noted("GPU-hours"), Numeral(f"{hours:,.0f}"), hours),
         KeyFigure(noted("rent"), money_text(rent), rent, DOLLAR),
         KeyFigure(noted("energy"), energy_text(joules), joules, JOULE),

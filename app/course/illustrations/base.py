@@ -21,11 +21,7 @@ Sketch = Drawing | Timeline | Motion
 
 @dataclass(frozen=True)
 class Illustration:
-    """A figure that exercises show with their own numbers.
-
-    It shows what is given and its shape, never a result: no axis has numbers. *says* is what it
-    shows; the inputs are the arguments of *draw*, with their units as annotations.
-    """
+    """A figure with an exercise's numbers: what is given and its shape, no result; its inputs are those of *draw*."""
 
     name: str
     says: str
@@ -156,10 +152,7 @@ class _Axis:
 
 
 def schedule_sketch(played: PlayedSchedule) -> Drawing:
-    """The bars of each stream, labeled with the micro-batch, above what the rank holds.
-
-    The first computation that waits has a heavy edge.
-    """
+    """The bars of each stream above what the rank holds; the first computation that waits has a heavy edge."""
     spans = [span for span in played.spans if span.end > span.start]
     spans.sort(key=lambda span: span.start)
     shown = spans[:_MOST]

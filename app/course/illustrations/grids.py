@@ -316,20 +316,19 @@ def _lines(played: PlayedPlan) -> Iterator[tuple[str, str, Blocks]]:
         yield translate("At first: {name}", name=name), name, held
     for number, step in enumerate(played.steps, 1):
         name = step.move.array or played.task.want[0]
+        whole, rest = divmod(Fraction(step.sent).limit_denominator(1000), 1)
         part = (
-            translate(": each rank sends {fraction} of {name}", fraction=_fraction(step.sent), name=name)
+            translate(
+                ": each rank sends {fraction} of {name}",
+                fraction=" ".join(str(one) for one in (whole, rest) if one),
+                name=name,
+            )
             if step.sent
             else ""
         )
         yield f"{number}. {step.move}{part}", name, step.arrays[name]
     if not played.is_right:
         yield (translate("Target: {want}", want=played.task.want[0]), played.task.want[0], played.task.goal)
-
-
-def _fraction(part: float) -> str:
-    """A part of an array, such as 3/8; more than all of it as 2 1/4 times."""
-    whole, rest = divmod(Fraction(part).limit_denominator(1000), 1)
-    return " ".join(str(one) for one in (whole, rest) if one)
 
 
 def _sheet(played: PlayedPlan, lines: Sequence[tuple[str, str, Blocks]], paper: Paper) -> Sheet:

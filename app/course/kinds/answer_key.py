@@ -71,10 +71,7 @@ def worth_sentence(score: float) -> str:
 
 
 def part_sentences(parts: Mapping[str, PartVerdict], titles: Mapping[str, str], count: int = 0) -> list[str]:
-    """What is said of each of several answers, and what a wrong one is worth of all points.
-
-    *count* is the number of all answers, where *parts* are only some of them.
-    """
+    """What is said of some of *count* answers, and what a wrong one is worth of all points."""
     told = {name: worth_sentence(part.score / (count or len(parts))) for name, part in parts.items()}
     return [
         translate("{name}: {problem}", name=f"*{titles[name]}*", problem=f"{part.says} {told[name]}".strip())
@@ -342,10 +339,7 @@ class AnswerKey:
         return any(value is not None and self.low <= value <= self.high for value in (reading.value, reading.other))
 
     def judge(self, reading: Reading) -> PartVerdict:
-        """The verdict on *reading*, with its value where the learner wrote arithmetic.
-
-        It is remembered: many of a class send the same answer to the same drawing.
-        """
+        """The verdict on *reading*, remembered: many of a class send the same answer to the same drawing."""
         return self._verdicts.of((language(), reading), lambda: self._judge(reading))
 
     def _judge(self, reading: Reading) -> PartVerdict:
@@ -377,25 +371,19 @@ class AnswerKey:
 
     @cached_property
     def _told(self) -> tuple[str, str, str]:
-        """The right value and the ends of the accepted range, as praise says them."""
-        return (self.shown(), *(("", "") if self.asked.tolerance == "exact" else self._ends()))
-
-    def _ends(self) -> tuple[str, str]:
-        """The ends of the accepted range, to as many figures as tell them apart."""
-        factor = self.asked.scale.factor
-        least, most = self.low / factor, self.high / factor
+        """The right value and the ends of the accepted range, to as many figures as tell them apart."""
+        if self.asked.tolerance == "exact":
+            return self.shown(), "", ""
+        scale = self.asked.scale
+        least, most = self.low / scale.factor, self.high / scale.factor
         for digits in range(_FIGURES, _ALL_FIGURES):
             low, high = round_inward(least, most, digits)
             if high - low >= _SHOWN_OF_RANGE * (most - least):
                 break
-        scale = self.asked.scale
-        return show_in(low * factor, scale, digits), show_in(high * factor, scale, digits)
+        return self.shown(), show_in(low * scale.factor, scale, digits), show_in(high * scale.factor, scale, digits)
 
     def blame(self, reading: Reading, listed: str | None = None) -> str:
-        """Feedback on a wrong answer: the mistake behind it, where its value gives it away.
-
-        *listed* is that of the listed mistake that it is, where the caller has looked.
-        """
+        """Feedback on a wrong answer: the mistake behind it, which is the *listed* one where the caller has looked."""
         shown = self.asked.shown(reading.value)
         is_large = reading.value > self.right
         return self.diagnosis(reading, listed) or (
@@ -415,7 +403,8 @@ class AnswerKey:
             or self._too_coarse(reading)
             or (self.asked.is_count and not_whole(reading, self.right, scale))
             or no_factor(reading, self.right, scale, self.slack, sort)
-            or self._of_the_question(reading)
+            # Predictions are estimates: nothing is said of them from the numbers of a question.
+            or (told_by_the_question(reading, self.right, scale, self.numbers, sort) if self.numbers else "")
         )
 
     def _too_coarse(self, reading: Reading) -> str:
@@ -432,12 +421,6 @@ class AnswerKey:
         counts = self.numbers.counts if self.numbers and self.asked.scale.unit is RATIO else ()
         known = [one.value for one in made if one.dimension == dimension and one.value != self.right]
         return any(isclose(value, one, rel_tol=_EXACT) for one in (*known, *counts))
-
-    def _of_the_question(self, reading: Reading) -> str:
-        """Feedback from the numbers of the question; none on predictions, which are estimates."""
-        if self.numbers is None:
-            return ""
-        return told_by_the_question(reading, self.right, self.asked.scale, self.numbers, self.asked.sort)
 
     def _in_the_wrong_unit(self, reading: Reading) -> str:
         """Feedback on 1.75 Gb where 1.75 GB is right, unless a listed mistake is as near."""

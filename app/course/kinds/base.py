@@ -38,11 +38,7 @@ _NAMED_OR_LISTED: TypeAdapter[dict[str, str] | list[str]] = TypeAdapter(
 
 @dataclass(frozen=True, slots=True)
 class PartVerdict:
-    """The verdict on one of several answers; *correct* is None where it was left empty.
-
-    *mistake* is the key of the diagnosis, where it is a known mistake; *score* is what a wrong
-    answer is worth.
-    """
+    """The verdict on one of several answers: None if empty; the key of a known *mistake*, and what it is worth."""
 
     correct: bool | None
     says: str
@@ -57,17 +53,13 @@ class PartVerdict:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The verdict on one answer, and the sentences (Markdown) shown with it.
-
-    *mistake* is the key of the first diagnosis among them that is a known mistake: see
-    `app.course.kinds.base`. What was *played* to judge it is drawn beside it.
-    """
+    """The verdict on one answer, and the sentences (Markdown) shown with it; what was *played* is drawn beside it."""
 
     correct: bool
     score: float
     feedback: tuple[str, ...]
     parts: Mapping[str, PartVerdict] = field(default_factory=dict)
-    mistake: str = ""
+    mistake: str = ""  # the key of the first diagnosis among them that is a known mistake
     played: PlayedAnswer | None = None
 
 
@@ -174,14 +166,11 @@ def mistake_key(wording: str) -> str:
 
 
 def key_told(says: str, filled: Iterable[str], wordings: Iterable[str]) -> str:
-    """The key of the one of *wordings* that, *filled* in, is what was said; else of a common one.
-
-    Empty if it is not a known mistake, such as "70 ms is too large".
-    """
+    """The key of the wording that, *filled* in, is what was said, or of a common one; empty if neither."""
     for told, wording in zip(filled, wordings, strict=True):
         if told == says:
             return mistake_key(wording)
-    return _keys_of_common().get(says, "")
+    return next((key for key, common in _common().items() if common == says), "")
 
 
 def first_mistake(parts: Iterable[PartVerdict]) -> str:
@@ -197,11 +186,6 @@ def common_diagnosis(key: str) -> str:
 @cache
 def _common() -> dict[str, str]:
     return dict(common_wordings())
-
-
-@cache
-def _keys_of_common() -> dict[str, str]:
-    return {says: key for key, says in common_wordings()}
 
 
 Markdown = Annotated[str, Field(min_length=1)]
@@ -377,10 +361,7 @@ class Base(Strict, ABC):
         return self._language
 
     def translates(self, wordings: Mapping[str, str], language: str) -> None:
-        """Note that its texts are in *language*; *wordings* has them by those of the original.
-
-        Mistakes are stored under the keys that they have there.
-        """
+        """Note that its texts are in *language*; *wordings* has them by the original's, whose keys are stored."""
         self._language = language
         self._kept_keys.update({mistake_key(ours): mistake_key(its) for its, ours in wordings.items()})
 

@@ -96,10 +96,7 @@ class Choice(Base):
 
     @property
     def minutes(self) -> int:
-        """About how long it takes: where several options are right, half a minute for each option.
-
-        Twice as long where the drawn values decide which one is right.
-        """
+        """About how long it takes: longer where several are right, and twice as long where the values decide which."""
         if self.many:
             return super().minutes + len(self.options) // 2
         return super().minutes * (2 if self.correct == FIRST else 1)

@@ -32,10 +32,7 @@ _PREFIXED = re.compile(r"([kKMGTP])(i?)(\D+)")
 
 @dataclass(frozen=True, slots=True)
 class CommonMistake:
-    """A wrong answer that is *factor* times the right one, where the unit *can* have it.
-
-    Its *key* is stored, and never changes.
-    """
+    """A wrong answer that is *factor* times the right one, where the unit *can* have it; its *key* is stored."""
 
     key: str
     factor: float
@@ -89,7 +86,7 @@ def in_another_unit(value: float, right: float, slack: float, shown: Scale, *, h
         if has_eight and "bit" in other.symbol and "bit" not in shown.symbol:
             continue
         if other.factor != shown.factor and abs(number * other.factor - right) <= slack:
-            return _right_in(other, shown)
+            return _unit_sentence(_RIGHT_IN, other, shown)
     return ""
 
 
@@ -105,20 +102,16 @@ def in_the_wrong_unit(value: float, right: float, slack: float, typed: Scale, sh
         return next(says for _, _, says in _binary(typed))
     for other in map(scale_of, _family(shown)):
         if other.factor == typed.factor:
-            return _written_in(other, shown)
+            return _unit_sentence(_WRITTEN_IN, other, shown)
     return ""
 
 
-def _written_in(other: Scale, shown: Scale) -> str:
-    named = _WORDS.get(other.symbol, other.symbol)
-    form = noted("The number is right in {shown}, but your answer is in {unit}.")
-    return say(form, unit=named, shown=shown.symbol)
+_WRITTEN_IN = noted("The number is right in {shown}, but your answer is in {unit}.")
+_RIGHT_IN = noted("Right in {unit}, but a number without a unit is in {shown} here.")
 
 
-def _right_in(other: Scale, shown: Scale) -> str:
-    named = _WORDS.get(other.symbol, other.symbol)
-    form = noted("Right in {unit}, but a number without a unit is in {shown} here.")
-    return say(form, unit=named, shown=shown.symbol)
+def _unit_sentence(form: str, other: Scale, shown: Scale) -> str:
+    return say(form, unit=_WORDS.get(other.symbol, other.symbol), shown=shown.symbol)
 
 
 _READ_AS = 6  # significant digits of what was typed
@@ -144,10 +137,7 @@ def too_coarse(reading: Reading, right: float, tolerance: str, scale: Scale) -> 
 
 
 def not_whole(reading: Reading, right: float, scale: Scale) -> str:
-    """Feedback on 885.14 where a count of exactly 886 *scale* is right; empty for anything else.
-
-    Nothing is said beside 0 and 1, where rounding would only give the answer away.
-    """
+    """Feedback on 885.14 where a count of exactly 886 *scale* is right; none beside 0 and 1, which it would tell."""
 
     def is_whole(value: float) -> bool:
         return (value / scale.factor).is_integer()
@@ -188,8 +178,8 @@ def common_wordings() -> Iterator[tuple[str, str]]:
         yield from ((key, says) for key, _, says in _binary(scale))
         for symbol in _family(scale):
             other = scale_of(symbol)
-            yield f"{symbol}-for-{scale.symbol}", _right_in(other, scale)
-            yield f"{symbol}-written-for-{scale.symbol}", _written_in(other, scale)
+            yield f"{symbol}-for-{scale.symbol}", _unit_sentence(_RIGHT_IN, other, scale)
+            yield f"{symbol}-written-for-{scale.symbol}", _unit_sentence(_WRITTEN_IN, other, scale)
 
 
 def _family(shown: Scale) -> list[str]:
@@ -321,10 +311,7 @@ _MULTIPLIED = ("amount", "count", "factor", "share")  # what may be that many ti
 
 @dataclass(frozen=True, slots=True)
 class QuestionNumbers:
-    """The *counts* in a question, whole numbers from 3 on, and the quantities that it gives.
-
-    Those that are *measured*, such as the 50 of 50 GB/s, count no things.
-    """
+    """The *counts* in a question, from 3 on, those *measured*, such as the 50 of 50 GB/s, and what it gives."""
 
     counts: frozenset[int] = frozenset()
     given: tuple[Quantity, ...] = ()
@@ -337,10 +324,7 @@ class QuestionNumbers:
 
 
 def told_by_the_question(reading: Reading, right: float, scale: Scale, numbers: QuestionNumbers, sort: str) -> str:
-    """Feedback on a wrong *reading* that the *numbers* of the question explain; else empty.
-
-    The *sort* of the quantity decides what may be said of it.
-    """
+    """Feedback on a wrong *reading* of a quantity of that *sort*, which the *numbers* of the question explain."""
     value = reading.value
     if not value or not right:
         return ""

@@ -69,7 +69,7 @@ class Knob(Strict):
 
     def _equal(self, text: str) -> int | None:
         """The place of the value that *text* equals; a bare number is in the unit they share."""
-        units = {_unit(value) for value in self.among}
+        units = {str(value).lstrip("0123456789.,e+- ") for value in self.among}
         try:
             check_clear(text)
             typed = read_answer(text, scale_of(units.pop() if len(units) == 1 else ""))
@@ -83,11 +83,6 @@ class Knob(Strict):
 def shown_value(value: DrawnValue) -> str:
     """*value* as a person writes it."""
     return show_typed(value) if isinstance(value, str) else figures(float(value), 6)
-
-
-def _unit(value: DrawnValue) -> str:
-    """The unit in which *value* is written, or nothing."""
-    return str(value).lstrip("0123456789.,e+- ")
 
 
 def _plain_choice(text: str) -> str:
@@ -161,26 +156,17 @@ def _laid_out(asked: RunRequest, degrees: tuple[tuple[str, int], ...]) -> Mappin
         "microbatches": Quantity(count),
         "room": Quantity(space.cluster.gpu.memory, BYTE.dimension),
     }
+    if data % 1 or count % 1:
+        return found  # conditions on what is not there do not hold
+    others = {name: value for name, value in space.fixed.items() if name in _KEPT}
     try:
-        layout = space.layout(_layout_numbers(space, given, data, count))
+        layout = space.layout({**others, **given, "data": int(data), "microbatches": int(count)})
         time = total_step_time(space.model, space.cluster, layout)
         kernels = attention_kernels(space.model, space.cluster.gpu)
         memory = memory_budget(space.model, layout, kernels=kernels).total
     except ValueError:
-        return found  # conditions on what is not there do not hold
+        return found
     return {**found, "step": Quantity(time, _SECONDS), "memory": Quantity(memory, BYTE.dimension)}
-
-
-def _layout_numbers(space: Space, given: Mapping[str, int], data: float, count: float) -> dict[str, object]:
-    """The fields of the layout.
-
-    Raises:
-        ValueError: the degrees do not divide the GPUs, or the batch.
-    """
-    if data % 1 or count % 1:
-        raise ValueError("the degrees do not divide the GPUs and the batch")
-    others = {name: value for name, value in space.fixed.items() if name in _KEPT}
-    return {**others, **given, "data": int(data), "microbatches": int(count)}
 
 
 @lru_cache(maxsize=256)
@@ -436,13 +422,10 @@ class Design(Base):
         chosen = named_answers(answer, self.choose, _NO_CHOICE)
         if missing := [name for name in self.choose if name not in chosen]:
             raise AnswerError(translate("still to be chosen: {missing}", missing=", ".join(missing)))
-        return {name: self._place(name, text) for name, text in chosen.items()}
-
-    def _place(self, name: str, text: str) -> int:
-        knob = self.choose[name]
-        if (place := knob.place(text)) is not None:
-            return place
-        among = ", ".join(map(shown_value, knob.among))
-        raise AnswerError(
-            translate("{name} must be one of {among}, not {text!r}", name=name, among=among, text=text[:40])
-        )
+        places = {name: self.choose[name].place(text) for name, text in chosen.items()}
+        if wrong := next((name for name, place in places.items() if place is None), ""):
+            among, text = ", ".join(map(shown_value, self.choose[wrong].among)), chosen[wrong][:40]
+            raise AnswerError(
+                translate("{name} must be one of {among}, not {text!r}", name=wrong, among=among, text=text)
+            )
+        return {name: place for name, place in places.items() if place is not None}

@@ -112,7 +112,11 @@ def draw(
         with _placed("where"):
             is_met = not where or holds(where, drawn[1])
         if is_met:
-            return Draw(seed, *drawn, _listings(exhibits, *drawn))
+            shown, names = drawn
+            found = {name: _exhibit(fill(file, names, shown)) for name, file in exhibits.items()}
+            listings = {name: one.block(one.text) for name, one in found.items()}
+            listings |= {f"{name}_times": one.block(one.times) for name, one in found.items()}  # without bandwidths
+            return Draw(seed, shown, names, listings)
         if first:
             raise DrawError(("where",), f"variant 0 does not meet {where!r}")
     raise DrawError(("where",), f"no drawing meets {where!r}")
@@ -162,15 +166,6 @@ def _drawn(
         with _placed("let", name):
             names[name] = evaluate(str(expression), names)
     return shown, names
-
-
-def _listings(
-    exhibits: Mapping[str, str], shown: Mapping[str, str], names: Mapping[str, Quantity]
-) -> Mapping[str, str]:
-    """The texts of *exhibits* by name, and those without bandwidths as NAME_times."""
-    found = {name: _exhibit(fill(file, names, shown)) for name, file in exhibits.items()}
-    whole = {name: one.block(one.text) for name, one in found.items()}
-    return whole | {f"{name}_times": one.block(one.times) for name, one in found.items()}
 
 
 def _exhibit(name: str) -> Exhibit:
@@ -308,7 +303,7 @@ class ChapterParameter(BaseModel):
                     name=name,
                     bounds=self.bounds,
                     given=shown,
-                    nearest=self._near(found),
+                    nearest=translate("; the nearest is {number}", number=self._shown(found)) if found >= 0 else "",
                 )
             )
         return self._place(found)
@@ -323,9 +318,6 @@ class ChapterParameter(BaseModel):
             return translate("a whole number from {low} to {high}", low=low, high=high)
         by = f"{self.by:,}"
         return translate("a multiple of {by} from {low} to {high}", by=by, low=low, high=high)
-
-    def _near(self, found: int) -> str:
-        return "" if found < 0 else translate("; the nearest is {number}", number=self._shown(found))
 
     def _shown(self, number: int) -> str:
         return show_in(number * (scale := scale_of(self.unit)).factor, scale, 9)

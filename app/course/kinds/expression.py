@@ -58,10 +58,7 @@ def is_near(value: Quantity, other: Quantity) -> bool:
 
 
 def same_values(values: Sequence[Quantity | None], others: Sequence[Quantity | None]) -> bool:
-    """Whether two formulas have the same values, and none at the same points.
-
-    6 FLOP a token is 6 of them, with unit or not.
-    """
+    """Whether two formulas have the same values, and none at the same points; 6 FLOP are 6, with unit or not."""
 
     def is_same(value: Quantity | None, other: Quantity | None) -> bool:
         if value is None or other is None:

@@ -71,10 +71,7 @@ def shown_slots(exercise: Base) -> frozenset[str]:
 
 
 def visible_values(exercise: Base, seed: int) -> Mapping[str, str]:
-    """The values that *seed* draws and that the question shows, as their texts.
-
-    Others may be the answer, or feedback on it; so may those from which a text works something out.
-    """
+    """The drawn values that the question shows, as their texts: others may be the answer, or feedback on it."""
     shown = shown_slots(exercise)
     return {name: text for name, text in exercise.draw(seed).shown.items() if name in shown}
 
@@ -91,10 +88,7 @@ def slot_names(text: str, drawn: Draw) -> set[str]:
 
 
 def question_numbers(exercise: Base, drawn: Draw) -> QuestionNumbers:
-    """The counts that a learner reads in the question, and the quantities that it shows.
-
-    A format, a value that is drawn and not shown, and a measurement's table are not part of it.
-    """
+    """The counts and quantities that a learner reads in the question, a measurement's table aside."""
     texts = [text for _, text in question_texts(exercise)]
     shown = {slot for text in texts for slot in slots(text)}
     read = " ".join(_read_text(exercise, text, drawn) for text in texts)

@@ -25,6 +25,7 @@ from app.course.kinds.base import (
     Where,
     first_mistake,
     mistake_key,
+    named_answers,
     posted_answers,
 )
 from app.course.kinds.drawn_values import Draw, shuffle_things
@@ -226,6 +227,7 @@ def _pair(text: str) -> tuple[str, str]:
 
 
 _FORESEEN = 2  # wrong pairs with a sentence, at least
+_NO_THING = noted("no item is called {name!r}{near}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,17 +358,13 @@ class Match(Base):
             yield Finding(("things",), "fewer than two wrong pairs have a sentence under `says`")
 
     def _read(self, answer: Answer) -> dict[str, str]:
-        if not isinstance(answer, dict):
-            raise AnswerError(translate("the answer must be an object with {things}", things=", ".join(self.things)))
-        for key, partner in answer.items():
-            if key not in self.things:
-                raise AnswerError(translate("no item is called {key!r}{near}", key=key, near=nearest(key, self.things)))
-            if partner and partner not in self.partners:
+        given = named_answers(answer, self.things, _NO_THING)
+        for key, partner in given.items():
+            if partner not in self.partners:
                 near = nearest(partner, self.partners)
                 raise AnswerError(
                     translate("{key}: no partner is called {partner!r}{near}", key=key, partner=partner, near=near)
                 )
-        given = {key: partner for key, partner in answer.items() if partner}
         if not given:
             raise AnswerError(translate("match at least one pair first"))
         return given

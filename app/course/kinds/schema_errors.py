@@ -92,10 +92,7 @@ def refuse_faults(
 def faults(
     error: ValidationError, values: Mapping[str, object], model: type[BaseModel] | None = None
 ) -> Iterator[tuple[Where, str, str]]:
-    """Where *values* are wrong, what is wrong there, and how to fix it.
-
-    They are the values of a *model*, or of an exercise, whose kind they name.
-    """
+    """Where *values* of a *model*, or of an exercise, are wrong, what is wrong there, and how to fix it."""
     seen = set()
     for found in error.errors(include_url=False):
         where: Where = tuple(found["loc"])
@@ -150,14 +147,9 @@ def unit_cure(says: str) -> str:
 
 def cure_of_unit(name: str) -> str:
     """The cure for *name*, which is not a unit."""
-    return f"{_near_unit(name)} {_UNITS}".strip()
-
-
-def _near_unit(name: str) -> str:
-    """A question that offers the unit closest to *name*, or else the one that it begins with."""
-    near = nearest(name, SCALES).removeprefix("; ")
     begins = max((one for one in SCALES if name.startswith(one)), key=len, default="")
-    return near or (f"did you mean {begins!r}?" if begins else "")
+    offer = nearest(name, SCALES).removeprefix("; ") or (f"did you mean {begins!r}?" if begins else "")
+    return f"{offer} {_UNITS}".strip()
 
 
 def _unknown(where: Where, values: Mapping[str, object], model: type[BaseModel] | None) -> tuple[str, str]:

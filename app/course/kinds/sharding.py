@@ -90,18 +90,6 @@ class ArrayLayout:
     size: str
 
 
-def layout_rows(task: Resharding, sizes: Mapping[str, float]) -> tuple[ArrayLayout, ...]:
-    """A row for each array that the ranks have, and one for the target."""
-    return tuple(
-        ArrayLayout(
-            title=f"{'target: ' if at == len(task.have) else ''}{in_jax(name, layout)}",
-            dtensor=placements(task.mesh, layout),
-            size=show(sizes[name], BYTE),
-        )
-        for at, (name, layout) in enumerate((*task.have, task.want))
-    )
-
-
 def task_of(mesh: RankMesh, have: Mapping[str, str], want: Mapping[str, str]) -> Resharding:
     """The arrays on *mesh*, and the target.
 
@@ -166,18 +154,13 @@ def read_plan(text: str, task: Resharding, most: int) -> tuple[Move, ...]:
     if len(texts) > most:
         raise AnswerError(translate("a plan has at most {most} moves, not {texts}", most=most, texts=len(texts)))
     known = {str(move).casefold(): move for move in task.moves}
-    return tuple(_move(number, one, known) for number, one in enumerate(texts, 1))
-
-
-def _move(number: int, text: str, known: dict[str, Move]) -> Move:
-    if text.casefold() in known:
-        return known[text.casefold()]
-    names = [str(move) for move in known.values()]
-    raise AnswerError(
-        translate(
-            "move {count}: {text!r} is not on the list{near}", count=number, text=text[:60], near=nearest(text, names)
-        )
-    )
+    for count, one in enumerate(texts, 1):
+        if one.casefold() not in known:
+            near = nearest(one[:60], [str(move) for move in known.values()])
+            raise AnswerError(
+                translate("move {count}: {text!r} is not on the list{near}", count=count, text=one[:60], near=near)
+            )
+    return tuple(known[one.casefold()] for one in texts)
 
 
 def trouble_of(played: PlayedPlan) -> str:
@@ -237,13 +220,6 @@ def tolerated_bytes(accept: str) -> float | None:
     if percent != "%" or not number.replace(".", "", 1).isdecimal():
         raise ValueError(f"accept is cheapest, right, or a share such as 10 %: {accept!r}")
     return 1 + float(number) / 100
-
-
-def dearer_feedback(own: float, best: float) -> str:
-    """What is said of a plan that works and sends *own* bytes, where *best* would do."""
-    if not best:
-        return translate("It works, but it sends, unlike the cheapest plan.")
-    return translate("It works, but it sends {times} times as much as the cheapest plan.", times=figures(own / best, 3))
 
 
 PLAN = "plan"  # the name of the plan among the answers
@@ -344,9 +320,17 @@ class Sharding(QuantityExercise):
         moves: dict[str, list[str]] = {}
         for move in task.moves:
             moves.setdefault(move.array, []).append(str(move))
+        rows = (
+            ArrayLayout(
+                title=f"{'target: ' if at == len(task.have) else ''}{in_jax(name, layout)}",
+                dtensor=placements(task.mesh, layout),
+                size=show(sizes[name], BYTE),
+            )
+            for at, (name, layout) in enumerate((*task.have, task.want))
+        )
         return ShardingQuestion(
             mesh=" × ".join(f"{axis} = {n}" for axis, n in task.mesh.sides),
-            rows=layout_rows(task, sizes),
+            rows=tuple(rows),
             moves=tuple((name, tuple(texts)) for name, texts in moves.items()),
             fields=self.boxes(seed),
         )
@@ -382,7 +366,8 @@ class Sharding(QuantityExercise):
 
     def _judge(self, seed: int, plan: Sequence[Move], played: PlayedPlan) -> PartVerdict:
         """The verdict on a plan; what it sends is left to the numbers."""
-        says = self._said(seed, plan)
+        known = ((read_plan(text, played.task, MOVES), says) for text, says in self.says.items())
+        says = next((says for one, says in known if one == plan), "")
         mistake = mistake_key(says) if says else ""
         told = self.fill(says, self.draw(seed))
         if not played.is_right:
@@ -393,13 +378,11 @@ class Sharding(QuantityExercise):
         if most is None or own <= best * most:
             told = translate("Right: every rank ends with the block of the target.")
             return PartVerdict(True, told)
-        return PartVerdict(False, told or dearer_feedback(own, best), mistake, _HALF)
-
-    def _said(self, seed: int, plan: Sequence[Move]) -> str:
-        """The author's sentence about *plan*; else nothing."""
-        task = self.task(seed)
-        known = ((read_plan(text, task, MOVES), says) for text, says in self.says.items())
-        return next((says for one, says in known if one == plan), "")
+        dearer = translate("It works, but it sends, unlike the cheapest plan.")
+        if best:
+            times = figures(own / best, 3)
+            dearer = translate("It works, but it sends {times} times as much as the cheapest plan.", times=times)
+        return PartVerdict(False, told or dearer, mistake, _HALF)
 
     def title_of(self, name: str, seed: int) -> str:
         """What the part called *name* is on the page."""

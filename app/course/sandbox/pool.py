@@ -53,10 +53,7 @@ def sandbox_off(cause: str) -> SandboxHealth:
 
 
 class Pool:
-    """Workers of the class *worker*; those that die, running or idle, are replaced.
-
-    A start that failed is tried again after *pause* seconds, then after twice as long, and so on.
-    """
+    """Workers that are replaced when they die; a failed start is tried again after *pause* seconds, then twice that."""
 
     def __init__(
         self, settings: Settings, worker: type[WorkerProcess] = WorkerProcess, pause: float = FIRST_PAUSE
@@ -92,9 +89,15 @@ class Pool:
 
     def start(self) -> None:
         """Start preparing in the background; `health` says when it is done."""
+
+        def note_end(supervisor: asyncio.Task[None]) -> None:
+            if not supervisor.cancelled() and (error := supervisor.exception()):
+                _log.error("the sandbox's supervisor has crashed", exc_info=error)
+                self._become(sandbox_off(f"a fault of the server: {error!r}"))
+
         self._health = STARTING
         self._supervisor = asyncio.create_task(self._supervise())
-        self._supervisor.add_done_callback(self._note_end)
+        self._supervisor.add_done_callback(note_end)
 
     async def settled(self) -> None:
         """Wait until it is known whether code can run."""
@@ -136,7 +139,8 @@ class Pool:
                 raise
             finally:
                 lease.lost = lease.resource not in self.workers
-            lease.used = _seconds(answer.get("used"))
+            used = answer.get("used")
+            lease.used = used if isinstance(used, float) and 0 <= used <= _LONGEST_RUN else None
             return answer
 
     async def _supervise(self) -> None:
@@ -155,11 +159,6 @@ class Pool:
             else:
                 pause = self._first_pause
                 await self._missing.wait()
-
-    def _note_end(self, supervisor: asyncio.Task[None]) -> None:
-        if not supervisor.cancelled() and (error := supervisor.exception()):
-            _log.error("the sandbox's supervisor has crashed", exc_info=error)
-            self._become(sandbox_off(f"a fault of the server: {error!r}"))
 
     async def _fill(self) -> None:
         """Start the missing workers; those that start serve even if others fail."""
@@ -183,13 +182,13 @@ class Pool:
         except (UnavailableError, OSError):
             self._retire(worker)
             raise
-        self._do(self._watch(worker))
-        self._queue.add(worker)
 
-    async def _watch(self, worker: WorkerProcess) -> None:
-        """Replace *worker* as soon as it dies, before a run needs it."""
-        await worker.process.wait()
-        self._retire(worker)
+        async def watch() -> None:
+            await worker.process.wait()
+            self._retire(worker)  # before a run needs it
+
+        self._do(watch())
+        self._queue.add(worker)
 
     def _retire(self, worker: WorkerProcess) -> None:
         """Take *worker* out of service and kill it."""
@@ -225,8 +224,3 @@ class Pool:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
-
-
-def _seconds(used: object) -> float | None:
-    """The processor time that a worker reports, if it is plausible."""
-    return used if isinstance(used, float) and 0 <= used <= _LONGEST_RUN else None

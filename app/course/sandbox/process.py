@@ -180,27 +180,6 @@ class StarvedError(WorkerLostError):
     """The worker was given no processor time: the machine has too much else to do."""
 
 
-class _Effort:
-    """What a run costs: seconds of processor time, and of the clock since there was any."""
-
-    def __init__(self, used: float) -> None:
-        self._first = self._used = used
-        self._since = time.monotonic()
-
-    def note(self, used: float) -> None:
-        """Note what the worker has used by now."""
-        if used > self._used:
-            self._used, self._since = used, time.monotonic()
-
-    @property
-    def spent(self) -> float:
-        return self._used - self._first
-
-    @property
-    def rested(self) -> float:
-        return time.monotonic() - self._since
-
-
 @dataclass(frozen=True, slots=True)
 class WorkerProcess:
     """One started worker; *locked* where the system lets it lock itself down."""
@@ -244,13 +223,15 @@ class WorkerProcess:
         except (OSError, RuntimeError) as error:
             raise DiedError from error
         receiving = asyncio.ensure_future(self._frame())
-        effort = _Effort(self._used())
+        first = used = self._used()
+        since = time.monotonic()  # when it was last given any processor time
         try:
             while not await _is_done(receiving, _QUIET):
-                effort.note(self._used())
-                if effort.spent >= wall + _WORK or await self._is_idle(receiving):
+                if (now := self._used()) > used:
+                    used, since = now, time.monotonic()
+                if used - first >= wall + _WORK or await self._is_idle(receiving):
                     raise WorkerLostError
-                if effort.rested >= _STARVED:
+                if time.monotonic() - since >= _STARVED:
                     raise StarvedError
             return await _parsed(await receiving)
         finally:

@@ -49,11 +49,6 @@ class ClientOf(_Message):
     shared: bool
     limit: int | None
 
-    @property
-    def client(self) -> Client:
-        """As the fair queue knows it."""
-        return Client(self.name, self.shared, self.limit)
-
 
 class WorkerProgram(_Message):
     """What a worker is asked."""
@@ -166,8 +161,7 @@ class SandboxServer:
             reply = await self._sent("POST", RUN, order)
         finally:
             self.in_flight -= 1
-        parsing = asyncio.to_thread(_reply_of, reply) if len(reply) > _LARGE else None
-        return _answer_of(await parsing if parsing else _reply_of(reply))
+        return await asyncio.to_thread(_answer_of, reply) if len(reply) > _LARGE else _answer_of(reply)
 
     def _judged(self, text: bytes) -> SandboxHealth:
         try:
@@ -191,7 +185,10 @@ class SandboxServer:
         body = bytearray()
         try:
             async with asyncio.timeout(timeout), http.stream(method, path, content=content) as response:
-                _check(response.status_code)
+                if response.status_code == HTTPStatus.UNAUTHORIZED:
+                    raise GoneError(_WRONG_TOKEN)
+                if response.status_code != HTTPStatus.OK:
+                    raise GoneError(f"it answered with the status {response.status_code}")
                 async for piece in response.aiter_raw():
                     body += piece
                     if len(body) > REPLY_LIMIT:
@@ -290,22 +287,12 @@ def _choice(client: Client, servers: list[SandboxServer]) -> SandboxServer:
     return max(servers, key=lambda server: blake2b(f"{client.name} {server.address}".encode()).digest())
 
 
-def _check(status: int) -> None:
-    if status == HTTPStatus.UNAUTHORIZED:
-        raise GoneError(_WRONG_TOKEN)
-    if status != HTTPStatus.OK:
-        raise GoneError(f"it answered with the status {status}")
-
-
-def _reply_of(text: bytes) -> SandboxReply:
+def _answer_of(text: bytes) -> dict[str, object]:
     try:
-        return SandboxReply.model_validate(json.loads(text))
+        reply = SandboxReply.model_validate(json.loads(text))
     except (ValueError, RecursionError) as error:
         # An end that is missing: the server was killed or stopped amid its reply.
         raise GoneError("its reply is not complete") from error
-
-
-def _answer_of(reply: SandboxReply) -> dict[str, object]:
     if reply.answer is not None:
         return reply.answer
     if reply.full:
@@ -413,7 +400,7 @@ class _Service:
     async def _reply(self, order: SandboxOrder) -> bytes:
         program = order.program.model_dump()
         try:
-            client = order.client.client
+            client = Client(**order.client.model_dump())
             answer = await self._pool.ask(client, program, order.wall, long=order.long)
         except WorkerLostError as error:
             return json.dumps({"lost": _WORDS.get(type(error), "lost")}).encode()

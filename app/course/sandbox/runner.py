@@ -28,10 +28,7 @@ _SHORT = 0.1  # seconds of processor time, in which nearly every honest program 
 
 
 class Runner:
-    """Run learner code in worker processes; see `run`. For *worker* and *pause*, see `Pool`.
-
-    The workers are those of sandbox servers where the settings name some.
-    """
+    """Runs learner code in worker processes, or on sandbox servers; for *worker* and *pause*, see `Pool`."""
 
     def __init__(
         self, settings: Settings, worker: type[WorkerProcess] = WorkerProcess, pause: float = FIRST_PAUSE
@@ -74,21 +71,19 @@ class Runner:
         request = request_of(source, entry, calls)
         client = self._client or Client(learner or f"run {token_hex(8)}")
         try:
-            answer = await self._answer(client, request)
+            answer = await self._ask(client, request, min(_SHORT, self._wall), long=False)
+            if answer.get("stopped") == "time" and self._wall > _SHORT:
+                answer = await self._ask(client, request, self._wall, long=True)
         except WorkerLostError as error:
             reason: Reason = "busy" if isinstance(error, StarvedError) else "lost"
             SANDBOX_RUNS.labels(reason).inc()
             return Execution(None, "", (StoppedRun(reason),), self._wall)
-        SANDBOX_RUNS.labels(_outcome(answer)).inc()
-        if _length(answer) > _LARGE:
+        stopped, replies = answer.get("stopped"), answer.get("replies")
+        SANDBOX_RUNS.labels(stopped if isinstance(stopped, str) else "finished").inc()
+        texts = replies if isinstance(replies, list) else []
+        if sum(len(text) for text in texts if isinstance(text, str)) > _LARGE:
             return await aside(execution_of, answer, len(calls))
         return execution_of(answer, len(calls))
-
-    async def _answer(self, client: Client, request: Mapping[str, object]) -> dict[str, object]:
-        answer = await self._ask(client, request, min(_SHORT, self._wall), long=False)
-        if answer.get("stopped") == "time" and self._wall > _SHORT:
-            return await self._ask(client, request, self._wall, long=True)
-        return answer
 
     async def _ask(
         self, client: Client, request: Mapping[str, object], wall: float, *, long: bool
@@ -99,14 +94,3 @@ class Runner:
             # Most likely something outside killed the worker. A program that kills it costs one
             # more.
             return await self.pool.ask(client, request, wall, long=long)
-
-
-def _outcome(answer: Mapping[str, object]) -> str:
-    stopped = answer.get("stopped")
-    return stopped if isinstance(stopped, str) else "finished"
-
-
-def _length(answer: Mapping[str, object]) -> int:
-    replies = answer.get("replies")
-    texts = replies if isinstance(replies, list) else []
-    return sum(len(text) for text in texts if isinstance(text, str))

@@ -47,15 +47,12 @@ class Worker:
         worker without a program costs nothing. A program cannot sleep: it has no imports.
         """
         while self._running.wait():
-            self._tick_while_running()
-
-    def _tick_while_running(self) -> None:
-        due = time.process_time() + TICK
-        while self._running.is_set():
-            time.sleep(TICK)
-            while time.process_time() >= due:
-                self._engine.increment_epoch()
-                due += TICK
+            due = time.process_time() + TICK
+            while self._running.is_set():
+                time.sleep(TICK)
+                while time.process_time() >= due:
+                    self._engine.increment_epoch()
+                    due += TICK
 
     def run(self, request: dict[str, Any]) -> dict[str, object]:
         """The replies of the body and of each call, and why the run stopped early if it did."""
@@ -112,11 +109,6 @@ def _reason(error: str) -> str:
     return "refused"
 
 
-def _read_sandbox(stream: BinaryIO) -> bytes:
-    head = stream.read(4)
-    return stream.read(int.from_bytes(head, "big")) if len(head) == 4 else b""  # noqa: PLR2004
-
-
 def _write(stream: BinaryIO, answer: object) -> None:
     frame = json.dumps(answer).encode()
     stream.write(len(frame).to_bytes(4, "big") + frame)
@@ -148,7 +140,11 @@ def main(component: str, megabytes: str, lock: str) -> None:
         _limit_memory(int(megabytes))
         hello |= {"locked": True, "landlock": lock_down(sys.stdout.fileno())}
     _write(sys.stdout.buffer, hello)
-    while frame := _read_sandbox(sys.stdin.buffer):
+    requests = sys.stdin.buffer
+    while len(head := requests.read(4)) == 4:  # noqa: PLR2004
+        frame = requests.read(int.from_bytes(head, "big"))
+        if not frame:
+            break
         _write(sys.stdout.buffer, worker.run(json.loads(frame)))
 
 

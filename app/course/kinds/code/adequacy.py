@@ -11,7 +11,8 @@ import inspect
 import json
 import random
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -19,10 +20,9 @@ from math import prod
 from app.core.errors import UnavailableError
 from app.course.kinds.base import Finding
 from app.course.kinds.code import agreement
-from app.course.kinds.code.calls import Argument, as_argument, plain_argument, python
-from app.course.kinds.code.feedback import refuse_lost
+from app.course.kinds.code.calls import Argument, as_argument, plain_argument, python, refuse_lost
 from app.course.kinds.code.mutants import AlteredProgram, alterations, careless_programs
-from app.course.sandbox.process import CallReturned, Outcome, Plain, StoppedRun
+from app.course.sandbox.process import CallReturned, Plain, StoppedRun
 from app.course.sandbox.runner import Runner
 
 _ROWS = 2000  # combinations of arguments that are looked at
@@ -99,7 +99,9 @@ class Contest:
         """The share of changed programs that fail one of the calls made at every seed."""
         columns = [[plain_argument(value) for value in values] for values in self.arguments.values()]
         own = [*_alterations(self.right), *careless_programs(self.right, self.entry, columns)]
-        others = self._changed_too()
+        # One that searches without end would take a second, so none with a `while` is changed.
+        others = [one for program in self.right_too if "while" not in program for one in _alterations(program)]
+        others = others[:: -(-len(others) // _CHANGED_TOO) or 1]
         found = await self._searched(runner, "first", [(one.source, "") for one in own])
         some = len(self.always) + _SOME
         found += await self._searched(runner, "first", [(one.source, "") for one in others], some)
@@ -116,23 +118,13 @@ class Contest:
                 survivors.append(one)
         return Adequacy(count, tuple(survivors))
 
-    def _changed_too(self) -> list[AlteredProgram]:
-        """Some of the other right programs with one small change.
-
-        One that searches without end would take a second, so none with a `while` is changed.
-        """
-        programs = [program for program in self.right_too if "while" not in program]
-        changed = [one for program in programs for one in _alterations(program)]
-        return changed[:: -(-len(changed) // _CHANGED_TOO) or 1]
-
     async def findings(self, runner: Runner) -> list[Finding]:
         """Findings on wrong programs that pass the calls made at every seed, with better calls."""
         if found := await self.failing(runner) or await self._unrevealed(runner):
             return [found]
         measured = await self.measured(runner)
         says = []
-        alike = "; ".join(filter(None, (await self._passing(runner), await self._passing_too(runner))))
-        if alike:
+        if alike := await self._passing(runner):
             says.append(f"no call made at every seed tells {alike}")
         if measured.survivors:
             named = "; ".join(map(str, measured.survivors[:_SHOWN]))
@@ -161,20 +153,16 @@ class Contest:
         return None
 
     async def _passing(self, runner: Runner) -> str:
-        """Typical wrong programs that the calls made at every seed do not tell apart."""
+        """Wrong programs that the calls made at every seed do not tell apart."""
         pairs = self._wrong_pairs()
         found = await self._searched(runner, "first", [pair for pair, _ in pairs])
+        too = await self._searched(runner, "first", [(program, "") for program in self.wrong_too])
+        says = [*(says for _, says in pairs), *(f"wrong_too {i} from the right program" for i in range(len(too)))]
         return "; ".join(
-            says
-            for (_, says), result in zip(pairs, found, strict=True)
+            one
+            for one, result in zip(says, (*found, *too), strict=True)
             if isinstance(result, list) and not 0 <= int(str(result[0])) < len(self.always)
         )
-
-    async def _passing_too(self, runner: Runner) -> str:
-        """Other wrong programs that pass every call made at all seeds."""
-        found = await self._searched(runner, "first", [(program, "") for program in self.wrong_too])
-        passing = (i for i, one in enumerate(found) if isinstance(one, list) and int(str(one[0])) >= len(self.always))
-        return "; ".join(f"wrong_too {index} from the right program" for index in passing)
 
     def _wrong_pairs(self) -> list[tuple[tuple[str, str], str]]:
         """Pairs of programs that must differ somewhere; an empty one is the right program."""
@@ -207,7 +195,10 @@ class Contest:
             refuse_lost(report)
             if report.body or not report.outcomes:
                 raise UnavailableError(f"the sandbox did not run a search: {report.body}")
-            found += _call_results(report.outcomes)
+            for index, outcome in enumerate(report.outcomes):
+                if isinstance(outcome, StoppedRun) and index:
+                    break  # the next run starts with it
+                found.append(outcome.value if isinstance(outcome, CallReturned) else None)
         return found
 
     async def boundary_findings(
@@ -230,22 +221,15 @@ class Contest:
         outcome = report.outcomes[0] if report.outcomes else report.body
         if not isinstance(outcome, CallReturned):
             raise UnavailableError(f"the sandbox did not search for boundaries: {outcome}")
-        found: list[tuple[int, list[list[Plain]]]] = outcome.value  # type: ignore[assignment]
-        return list(self._boundaries(found, watching.places, makes_sense))
-
-    def _boundaries(
-        self,
-        found: Sequence[tuple[int, Sequence[Sequence[Plain]]]],
-        places: Sequence[tuple[int, str]],
-        makes_sense: Callable[[Sequence[Argument]], bool],
-    ) -> Iterator[Finding]:
-        for place, rows in found:
-            arguments = [[as_argument(value) for value in row] for row in rows]
-            row = next((one for one in arguments if makes_sense(one)), None)
+        rows: list[tuple[int, list[list[Plain]]]] = outcome.value  # type: ignore[assignment]
+        found = []
+        for place, given in rows:
+            row = next(filter(makes_sense, ([as_argument(value) for value in one] for one in given)), None)
             if row is not None:
-                line, text = places[place]
+                line, text = watching.places[place]
                 says = f"no call made at every seed is at the boundary of `{text}` in line {line}"
-                yield Finding(("always",), says, f"add to always: {json.dumps(row, ensure_ascii=False)}")
+                found.append(Finding(("always",), says, f"add to always: {json.dumps(row, ensure_ascii=False)}"))
+        return found
 
     @cached_property
     def _rows(self) -> list[Sequence[Argument]]:
@@ -284,31 +268,17 @@ def sensible(
     return [place for place, row in rows if makes_sense(row)]
 
 
-def _call_results(outcomes: Sequence[Outcome]) -> Iterator[Plain]:
-    """The result of each call, up to one that was stopped: the next run starts with it."""
-    for index, outcome in enumerate(outcomes):
-        if isinstance(outcome, StoppedRun) and index:
-            return
-        yield outcome.value if isinstance(outcome, CallReturned) else None
-
-
 def _alterations(source: str) -> list[AlteredProgram]:
-    return [one for one in alterations(source) if _compiles(one.source)]
-
-
-def _compiles(source: str) -> bool:
-    try:
-        compile(source, "changed", "exec")
-    except SyntaxError:
-        return False
-    return True
+    found = []
+    for one in alterations(source):
+        with suppress(SyntaxError):
+            compile(one.source, "changed", "exec")
+            found.append(one)
+    return found
 
 
 def _cover(differing: Sequence[int], rows: Sequence[Sequence[Argument]]) -> list[int]:
-    """A few of *rows*, so that each of *differing* has two of its bits set, if it has that many.
-
-    The choice is greedy: the row that tells most programs apart, then the one with newer values.
-    """
+    """A few of *rows*, chosen greedily, so that each of *differing* has two of its bits set, if it has that many."""
     chosen: list[int] = []
     left = Counter({bits: min(_TWICE, bits.bit_count()) for bits in differing})
     known: set[str] = set()

@@ -71,13 +71,16 @@ class ArgumentKind:
     def _own(self) -> Iterator[Argument]:
         if self.kind in _NO_NUMBERS or self.many == "rows" or not self.kind:
             if self.many == "list" and self.kind:
-                yield from _shapes(_elements(self.given))
+                held = [one for value in self.given if isinstance(value, list) for one in value]
+                yield from _shapes([one for place, one in enumerate(held) if one not in held[:place]])
             return
         if self.many:
             own = [one for one in _NUMBERS[self.kind] if self.kind not in _MEASURED or one == 0 or _is_moderate(one)]
             yield from _shapes([_whole(one, self.kind) for one in own])
             if self.kind in _MEASURED:
-                yield from _scaled_shapes()
+                # tiny numbers, and numbers that differ by little; exact in binary
+                for (scale, shift), shape in product(((2**-20, 0), (1, 1024)), _FEW):
+                    yield [scale * one + shift for one in shape]
             return
         unit = _unit(self.given) if self.kind not in (*_WHOLE, "probability") else 1.0
         yield from (_whole(one * unit, self.kind) for one in _NUMBERS[self.kind])
@@ -117,39 +120,6 @@ class ArgumentKind:
                 yield from ("has a tie before its largest", "has a tie after its largest")
             if self.kind in _MEASURED:
                 yield from ("is tiny", "lies close together")
-
-
-def read_kind(name: str, text: str, given: Sequence[Argument], names: Sequence[str]) -> ArgumentKind:
-    """What the *text* of `takes` says of the argument *name*.
-
-    Raises:
-        ArgumentKindError: it says nothing that is known.
-    """
-    match = _GRAMMAR.fullmatch(text.strip())
-    kind = (match["item"] or match["one"] or "") if match else ""
-    if match is None or (kind and kind not in _KINDS):
-        raise ArgumentKindError(f"{name}: {text!r} is none of {', '.join(_KINDS)}, list of ..., rows")
-    if match["like"] and match["like"] not in names:
-        raise ArgumentKindError(f"{name}: {match['like']} is not an argument")
-    return ArgumentKind(name, kind, match["many"] or "", match["like"] or "", tuple(given))
-
-
-def guess_kind(values: Sequence[Argument]) -> str:
-    """What an argument with these *values* seems to take."""
-    plain = [plain_argument(value) for value in values]
-    if any(isinstance(one, list) for one in plain):
-        inner = [part for one in plain if isinstance(one, list) for part in one]
-        return "rows" if any(isinstance(one, list) for one in inner) else f"list of {_guess_number(inner)}"
-    return _guess_number(plain)
-
-
-def _guess_number(plain: Sequence[Plain]) -> str:
-    if not all(type(one) in (int, float) for one in plain):
-        return "choice"
-    numbers = [one for one in plain if isinstance(one, int | float)]
-    if all(type(one) is int for one in numbers):
-        return "degree" if min(numbers, default=1) > 0 else "count"
-    return "positive" if min(numbers) > 0 else "amount" if min(numbers) == 0 else "real"
 
 
 @dataclass(frozen=True)
@@ -208,7 +178,8 @@ class ArgumentClasses:
         """Rows that make sense, with every class that makes sense somewhere."""
         source = random.Random("classes of arguments")
         columns = [one.column for one in self.arguments]
-        found = {repr(row): row for row in self._every(columns) if self._is_sensible(row)}
+        every = product(*columns) if math.prod(map(len, columns)) <= _POOL else ()
+        found = {repr([*row]): [*row] for row in every if self._is_sensible(row)}
         for place, column in enumerate(columns if not found else ()):
             for value in column:
                 for _ in range(_TRIES):
@@ -223,10 +194,6 @@ class ArgumentClasses:
             if len(found) >= _POOL:
                 break
         return list(found.values())
-
-    def _every(self, columns: Sequence[Sequence[Argument]]) -> Iterator[list[Argument]]:
-        if math.prod(map(len, columns)) <= _POOL:
-            yield from map(list, product(*columns))
 
     def _drawn(
         self, columns: Sequence[Sequence[Argument]], source: random.Random, place: int, value: Argument
@@ -275,14 +242,6 @@ def _unit(values: Sequence[Argument]) -> float:
     return 1.0 if is_near or not numbers else float(numbers[0])
 
 
-def _elements(values: Sequence[Argument]) -> list[Scalar | Rows]:
-    """The different elements of the lists in *values*."""
-    found: list[Scalar | Rows] = []
-    for value in values:
-        found += [one for one in (value if isinstance(value, list) else []) if one not in found]
-    return found
-
-
 def _shapes(numbers: Sequence[Scalar | Rows]) -> Iterator[list[Scalar | Rows]]:
     """Lists of *numbers* in ascending order: short, long, level, with ties on either side."""
     low, middle, high = numbers[0], numbers[len(numbers) // 2], numbers[-1]
@@ -295,22 +254,10 @@ def _shapes(numbers: Sequence[Scalar | Rows]) -> Iterator[list[Scalar | Rows]]:
     yield [*[*numbers[::-1], *numbers] * 5, middle][-16:]
 
 
-def _scaled_shapes() -> Iterator[list[Scalar | Rows]]:
-    """Lists of tiny numbers, and of numbers that differ by little; exact in binary."""
-    for scale, shift in ((2**-20, 0), (1, 1024)):
-        for shape in _FEW:
-            yield [scale * one + shift for one in shape]
-
-
-def _length_classes(count: int) -> Iterator[str]:
-    yield {1: "has one", 2: "has two"}.get(count, f"has more than {_LONG}" if count > _LONG else "has a few")
-    if count > _LONGER:
-        yield f"has more than {_LONGER}"
-
-
 def _list_classes(values: Sequence[Plain], many: str) -> Iterator[str]:
     count = len(values)
-    yield from _length_classes(count)
+    yield {1: "has one", 2: "has two"}.get(count, f"has more than {_LONG}" if count > _LONG else "has a few")
+    yield from [f"has more than {_LONGER}"] if count > _LONGER else []
     if many == "rows":
         widths = [len(row) for row in values if isinstance(row, list)]
         if widths and max(widths) > count:
@@ -393,4 +340,14 @@ def read_kinds(texts: Mapping[str, str], given: Mapping[str, Sequence[Argument]]
     Raises:
         ArgumentKindError: a text cannot be read.
     """
-    return tuple(read_kind(name, texts.get(name, "choice"), values, list(given)) for name, values in given.items())
+    found = []
+    for name, values in given.items():
+        text = texts.get(name, "choice")
+        match = _GRAMMAR.fullmatch(text.strip())
+        kind = (match["item"] or match["one"] or "") if match else ""
+        if match is None or (kind and kind not in _KINDS):
+            raise ArgumentKindError(f"{name}: {text!r} is none of {', '.join(_KINDS)}, list of ..., rows")
+        if match["like"] and match["like"] not in given:
+            raise ArgumentKindError(f"{name}: {match['like']} is not an argument")
+        found.append(ArgumentKind(name, kind, match["many"] or "", match["like"] or "", tuple(values)))
+    return tuple(found)

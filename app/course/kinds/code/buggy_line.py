@@ -30,8 +30,7 @@ from app.course.kinds.base import (
 )
 from app.course.kinds.code.adequacy import sensible
 from app.course.kinds.code.agreement import alike, combinations
-from app.course.kinds.code.calls import Argument, CodeExercise, TrialCall, function_in, round_result
-from app.course.kinds.code.feedback import refuse_lost
+from app.course.kinds.code.calls import Argument, CodeExercise, TrialCall, function_in, refuse_lost, round_result
 from app.course.kinds.code.interpreter import CompiledListing, ListingError
 from app.course.kinds.code.mutants import TreePlace, walk_places
 from app.course.kinds.code.mutation import (
@@ -63,9 +62,15 @@ def other_cure(listing: Listing, line: int, argued: Mapping[int, str]) -> tuple[
 
     What its author says of a line under *argued* answers for the cures of that line if it quotes one of them.
     """
-    ahead = _wrong_calls_first(listing)
+    calls = [*listing.calls, *listing.more]
+    program = CompiledListing(listing.tree, listing.entry)
+    wrong = [call for call in calls if not replace(listing, calls=[call], more=()).is_right_as(program)]
+    # The calls in front show its bug, so that most changes are refuted by the first one.
+    ahead = replace(listing, calls=[*wrong, *(call for call in calls if call not in wrong)], more=())
+    others = (edit for edit in all_edits(listing.lines) if edit.line != line and ahead.changed(edit).is_right)
+    edited = ((edit.line, edit.text.strip()) for edit in others)
     found: dict[int, str] = {}
-    for number, text in chain(_edited(ahead, line), _rewritten(ahead, line)):
+    for number, text in chain(edited, _rewritten(ahead, line)):
         if f"`{text}`" in argued.get(number, ""):
             found[number] = ""
         elif found.setdefault(number, text) and "`" not in argued.get(number, ""):
@@ -73,24 +78,9 @@ def other_cure(listing: Listing, line: int, argued: Mapping[int, str]) -> tuple[
     return next(((number, text) for number, text in found.items() if text), None)
 
 
-def _wrong_calls_first(listing: Listing) -> Listing:
-    """*listing* with the calls in front that show its bug, so that most changes are refuted by the first one."""
-    calls = [*listing.calls, *listing.more]
-    program = CompiledListing(ast.parse("\n".join(listing.lines)), listing.entry)
-    wrong = [call for call in calls if not replace(listing, calls=[call], more=()).is_right_as(program)]
-    return replace(listing, calls=[*wrong, *(call for call in calls if call not in wrong)], more=())
-
-
-def _edited(listing: Listing, line: int) -> Iterator[tuple[int, str]]:
-    """The small changes of another line than *line* that make every call right."""
-    for edit in all_edits(listing.lines):
-        if edit.line != line and listing.changed(edit).is_right:
-            yield edit.line, edit.text.strip()
-
-
 def _rewritten(listing: Listing, line: int) -> Iterator[tuple[int, str]]:
     """The lines other than *line* in which another value makes every call right."""
-    tree = ast.parse("\n".join(listing.lines))
+    tree = listing.tree
     function = next(node for node in tree.body if isinstance(node, ast.FunctionDef))
     program = CompiledListing(tree, listing.entry)  # each run reads the tree again
     terms = _terms(function, listing)
@@ -162,10 +152,7 @@ def read_line(answer: Answer, count: int) -> int:
 
 
 def symptom_text(says: str) -> str:
-    """*says*, with the sentence on a kind of bug that it may begin with in the current language.
-
-    What follows it is the author's.
-    """
+    """*says*, with the sentence on a kind of bug that it may begin with in the current language."""
     known = next((one for one in SAYS.values() if says.startswith(one)), "")
     return translate(known) + says[len(known) :] if known else says
 

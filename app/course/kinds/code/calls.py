@@ -10,7 +10,7 @@ from typing import Annotated, ClassVar, Literal, TypeVar
 
 from pydantic import Field, PrivateAttr
 
-from app.core.errors import AnswerError
+from app.core.errors import AnswerError, UnavailableError
 from app.core.expressions import ExpressionError, Quantity, evaluate, holds
 from app.core.quotation import code_span
 from app.core.translation import noted, translate
@@ -18,7 +18,7 @@ from app.core.units import scale_of
 from app.course.kinds.base import Answer, Base, ValueCache, single_text
 from app.course.kinds.code.agreement import as_float
 from app.course.kinds.drawn_values import Draw, UnitName, draw
-from app.course.sandbox.process import CallRaised, CallReturned, Outcome, Plain, StoppedRun
+from app.course.sandbox.process import CallRaised, CallReturned, Execution, Outcome, Plain, StoppedRun
 
 Scalar = bool | int | float | str
 Row = list[Scalar]
@@ -236,6 +236,23 @@ def _is_rounded(value: float, right: float) -> bool:
     return value == right or (value in few and abs(value - right) <= _TENTH_PERCENT * abs(right))
 
 
+_NOT_RUN = {
+    "lost": noted("the server lost this run: please submit it again"),
+    "busy": noted("the server is too busy to run this program: please submit it again in a minute"),
+}
+
+
+def refuse_lost(report: Execution) -> None:
+    """Refuse a run that says nothing about the program.
+
+    Raises:
+        UnavailableError: the server lost it, or was too busy to run it.
+    """
+    for outcome in (report.body, *report.outcomes):
+        if isinstance(outcome, StoppedRun) and outcome.reason in _NOT_RUN:
+            raise UnavailableError(translate(_NOT_RUN[outcome.reason]))
+
+
 def in_line(outcome: Outcome) -> int | None:
     """The line at fault in the learner's source, where there is one."""
     return outcome.line if isinstance(outcome, CallRaised) else None
@@ -271,10 +288,7 @@ class CallCache(ValueCache[str, _V]):
 
 
 class CodeExercise(Base):
-    """A kind about a Python function; `where` is a condition on its arguments.
-
-    Results are compared with the *reference*.
-    """
+    """A kind about a Python function, compared with the *reference*; `where` is a condition on its arguments."""
 
     reference: str = Field(description="a formula's name, or an expression of the arguments")
     unit: UnitName = Field(default="", description="of the result: ms, GB; the base unit if empty")

@@ -1,8 +1,9 @@
 """Exercises whose answer is a Python function, called in the sandbox up to the boundaries of programs."""
 
+import math
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Literal, Self
 
@@ -12,51 +13,166 @@ from app.core.errors import UnavailableError
 from app.core.expressions import ExpressionError
 from app.core.quotation import visible_lines
 from app.core.translation import localize, noted, translate
-from app.core.units import scale_of
+from app.core.units import Scale, scale_of
 from app.core.validation import PlacedError
-from app.course.kinds.base import Answer, Finding, ValueCache, Verdict, Where, mistake_key
+from app.course.kinds.base import Answer, Finding, Markdown, Strict, ValueCache, Verdict, Where, mistake_key
 from app.course.kinds.code.adequacy import Contest, sensible
-from app.course.kinds.code.argument_classes import (
-    ArgumentClasses,
-    ArgumentKindError,
-    find_unmet,
-    guess_kind,
-    read_kinds,
-)
+from app.course.kinds.code.agreement import CLOSE, alike, as_float
+from app.course.kinds.code.argument_classes import ArgumentClasses, ArgumentKindError, find_unmet, read_kinds
 from app.course.kinds.code.calls import (
     Argument,
     CallCache,
     CodeExercise,
+    Says,
     TrialCall,
     function_in,
     in_line,
     outcome_sentence,
     plain_argument,
+    refuse_lost,
+    returns_nothing,
     round_result,
+    says_of_call,
+    says_of_nothing,
+    says_of_secret,
+    says_of_secret_nothing,
     source_in,
 )
-from app.course.kinds.code.feedback import (
-    Example,
-    FunctionQuestion,
-    HiddenCalls,
-    Trial,
-    WorkedCall,
-    WrongProgram,
-    common_mistake_in,
-    paired_outcomes,
-    passes,
-    refuse_lost,
-    same_results,
-    trial_runs,
-    was_stopped,
-)
-from app.course.sandbox.process import CallReturned, Execution, Outcome, Plain
+from app.course.kinds.common_mistakes import common_mistake
+from app.course.sandbox.process import CallRaised, CallReturned, Execution, Outcome, Plain, StoppedRun
 from app.course.sandbox.runner import Runner
 
 Foreseen = list[tuple[tuple[Outcome, ...], str]]  # results of a wrong program, its sentence
 _USUAL = 5  # solutions that are kept beside those with words
 _REVEAL = "add arguments for which it goes wrong"
 _ANY = -1  # in place of a seed, where all have the same
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A call that the learner sees, and its right result."""
+
+    call: str
+    expected: str
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionQuestion:
+    """The function to write."""
+
+    entry: str
+    starter: str
+    examples: tuple[Example, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialRun:
+    """The result of one visible example; *says* is Markdown, empty when it passed."""
+
+    call: str
+    expected: str
+    got: str
+    printed: str
+    passed: bool
+    says: str
+    line: int | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Trial:
+    """A run of the visible examples; *problem* is what stopped the code before them."""
+
+    problem: str
+    line: int | None
+    printed: str
+    runs: tuple[TrialRun, ...]
+
+
+class WrongProgram(Strict):
+    """A typical wrong program, and the feedback on programs with the same results."""
+
+    code: str = Field(min_length=1)
+    says: Markdown
+
+
+class WorkedCall(Strict):
+    """A visible call with its result, where no formula is the reference."""
+
+    call: list[Argument] = Field(description="arguments in order")
+    returns: Argument | None
+
+
+@dataclass(frozen=True, slots=True)
+class HiddenCalls:
+    """The calls that grade: examples and *drawn* ones, then those of every seed, whose right results stay secret."""
+
+    drawn: tuple[TrialCall, ...]
+    always: tuple[TrialCall, ...]
+
+    @property
+    def calls(self) -> tuple[TrialCall, ...]:
+        """All of them, in order."""
+        return (*self.drawn, *self.always)
+
+    def says_of(self, index: int, outcomes: Sequence[Outcome]) -> str:
+        """What went wrong in the call number *index*, from 0."""
+        call, outcome = self.calls[index], outcomes[index]
+        secret = index >= len(self.drawn)
+        says = says_of_secret if secret else says_of_call
+        if returns_nothing(self.calls, outcomes):
+            says = says_of_secret_nothing if secret else says_of_nothing
+        place = translate("Call {place} of {count}", place=index + 1, count=len(self.calls))
+        return f"{place}: {says(call, outcome)}"
+
+
+def passes(call: TrialCall, outcome: Outcome) -> bool:
+    """Whether *outcome* is what *call* should return."""
+    return isinstance(outcome, CallReturned) and alike(outcome.value, call.expected)
+
+
+def _trial_run(call: TrialCall, outcome: Outcome, says: Says) -> TrialRun:
+    passed = passes(call, outcome)
+    raised = outcome.type if isinstance(outcome, CallRaised) else translate("nothing")  # nothing: it was stopped
+    return TrialRun(
+        call=call.text,
+        expected=round_result(call.expected),
+        got=round_result(outcome.value) if isinstance(outcome, CallReturned) else raised,
+        printed=visible_lines(outcome.printed),
+        passed=passed,
+        says="" if passed else says(call, outcome),
+        line=in_line(outcome),
+    )
+
+
+def same_results(some: Sequence[Outcome], others: Sequence[Outcome]) -> bool:
+    """Whether two programs return the same for all calls, or fail alike for some of them."""
+    returned_some = not some or any(isinstance(one, CallReturned) for one in some)
+
+    def is_same(one: Outcome, other: Outcome) -> bool:
+        if isinstance(one, CallRaised) and isinstance(other, CallRaised):
+            return one.type == other.type
+        return isinstance(one, CallReturned) and isinstance(other, CallReturned) and alike(one.value, other.value)
+
+    return len(some) == len(others) and returned_some and all(map(is_same, some, others))
+
+
+def was_stopped(report: Execution) -> bool:
+    """Whether a limit stopped the run: on a busy machine another run may get further."""
+    return any(isinstance(outcome, StoppedRun) for outcome in (report.body, *report.outcomes))
+
+
+def common_mistake_in(calls: Sequence[TrialCall], outcomes: Sequence[Outcome], scale: Scale) -> str:
+    """Feedback on a program whose results are all off by the same well-known factor."""
+    ratios = []
+    for call, outcome in zip(calls, outcomes, strict=False):
+        value = outcome.value if isinstance(outcome, CallReturned) else None
+        number = as_float(value) if type(value) in (int, float) else math.nan
+        if (expected := as_float(call.expected)) and math.isfinite(number):
+            ratios.append(number / expected)
+    first = ratios[0] if ratios else 0.0
+    if not first or any(abs(ratio / first - 1) > CLOSE for ratio in ratios):
+        return ""
+    return common_mistake(first, scale, CLOSE)
 
 
 class Function(CodeExercise):
@@ -198,7 +314,7 @@ class Function(CodeExercise):
         report = await self.run_calls(self.right, new, runner, "") if new else None
         found = {
             call.text: (outcome.value,)
-            for call, outcome in (paired_outcomes(new, report) if report else ())
+            for call, outcome in zip(new, report.outcomes if report else (), strict=False)
             if isinstance(outcome, CallReturned)
         }
         if len(found) < len(new):  # never grade by some of them
@@ -251,7 +367,7 @@ class Function(CodeExercise):
         report = await self.run_calls(source, calls, runner, learner)
         if report.body:
             return Verdict(False, 0.0, (outcome_sentence(report.body),))
-        passed = [passes(call, outcome) for call, outcome in paired_outcomes(calls, report)]
+        passed = [passes(call, outcome) for call, outcome in zip(calls, report.outcomes, strict=False)]
         if all(passed) and len(passed) == len(calls):
             says = translate("All {calls} calls return the right value.", calls=len(calls))
             return Verdict(True, 1.0, (says,))
@@ -275,7 +391,8 @@ class Function(CodeExercise):
             problem = outcome_sentence(report.body)
             line = in_line(report.body)
             return Trial(problem=problem, line=line, printed=visible_lines(report.printed), runs=())
-        runs = trial_runs(calls, report.outcomes)
+        says = says_of_nothing if returns_nothing(calls, report.outcomes) else says_of_call
+        runs = tuple(_trial_run(*pair, says) for pair in zip(calls, report.outcomes, strict=False))
         return Trial(problem="", line=None, printed=visible_lines(report.printed), runs=runs)
 
     async def _diagnosis(self, seed: int, hidden: HiddenCalls, report: Execution, runner: Runner) -> str:
@@ -287,24 +404,17 @@ class Function(CodeExercise):
         for wrong, (results, says) in zip(self.wrong, foreseen, strict=True):
             if not same_results(outcomes[-len(calls) :], results):
                 continue
-            if not hidden.always or await self._agrees(wrong, hidden.drawn, outcomes, runner):
-                return says
+            if hidden.always:
+                other = await self.run_calls(wrong.code, hidden.drawn, runner, "")
+                if not same_results(outcomes[: len(hidden.drawn)], other.outcomes):
+                    continue
+            return says
         if not all(isinstance(outcome, CallReturned) for outcome in outcomes):
             return ""
         return common_mistake_in(hidden.calls, outcomes, scale_of(self.unit))
 
-    async def _agrees(
-        self, wrong: WrongProgram, drawn: Sequence[TrialCall], outcomes: Sequence[Outcome], runner: Runner
-    ) -> bool:
-        """Whether a typical wrong program has the results *outcomes* in the *drawn* calls, too."""
-        other = await self.run_calls(wrong.code, drawn, runner, "")
-        return same_results(outcomes[: len(drawn)], other.outcomes)
-
     async def _wrong_outcomes(self, seed: int, calls: Sequence[TrialCall], runner: Runner) -> Foreseen:
-        """The results of each typical wrong program; stored unless one of them was stopped.
-
-        Calls of every seed tell wrong programs apart, as lint proves: they are run for them once.
-        """
+        """The results of each typical wrong program, which are stored unless one of them was stopped."""
         key = _ANY if self.always else seed
         if key in self._foreseen:
             return self._foreseen[key]
@@ -338,8 +448,8 @@ class Function(CodeExercise):
         """Every argument says what it is, and every class of it is called or makes no sense."""
         findings = []
         if missing := [name for name in self.arguments if name not in self.takes]:
-            guess = ", ".join(f"{name}: {guess_kind(self.arguments[name])}" for name in missing)
-            findings.append(Finding(("takes",), f"{', '.join(missing)}: not known what it takes", f"add {guess}"))
+            says = f"{', '.join(missing)}: not known what it takes"
+            findings.append(Finding(("takes",), says, "say it as in `size: positive`: see `wallclock schema`"))
         if len(self.right_too) + len(self.wrong_too) < _USUAL:
             says = f"fewer than {_USUAL} usual solutions are kept"
             cure = "add programs as others write them under right_too, and usual slips under wrong_too"

@@ -132,13 +132,10 @@ def walk_places(parent: ast.AST, without: Collection[str]) -> Iterator[TreePlace
         for index, node in enumerate(value) if isinstance(value, list) else [(None, value)]:
             if field in without or isinstance(node, ast.arguments) or not isinstance(node, ast.AST):
                 continue
-            if isinstance(node, ast.expr | ast.stmt) and not _is_docstring(node):
+            is_docstring = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+            if isinstance(node, ast.expr | ast.stmt) and not is_docstring:
                 yield TreePlace(parent, field, index, node)
             yield from walk_places(node, without)
-
-
-def _is_docstring(node: ast.AST) -> bool:
-    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
 
 
 def _instead(place: TreePlace, names: Sequence[str]) -> Iterator[ast.AST]:
@@ -147,7 +144,8 @@ def _instead(place: TreePlace, names: Sequence[str]) -> Iterator[ast.AST]:
     if isinstance(node, ast.stmt):
         yield from _statements(node)
     if isinstance(node, ast.BinOp) and not isinstance(place.parent, ast.BinOp):
-        yield from _clamped(node)
+        for clamp in ("max(0, {})", "max(1, {})", "int({})", "round({})", "-({})"):
+            yield _expression(clamp.format(ast.unparse(node)))
     if isinstance(node, ast.expr):
         yield from _expressions(node, names)
         if place.field == "iter":
@@ -168,14 +166,9 @@ def _statements(statement: ast.stmt) -> Iterator[ast.AST]:
             tests = (ast.Constant(True), ast.Constant(False), ast.UnaryOp(ast.Not(), test))
             yield from (ast.If(new, body, other) for new in tests)
         case ast.Assign([ast.Tuple(targets)], ast.Tuple(values)):
-            yield from _half_assigned(targets, values)
-
-
-def _half_assigned(targets: list[ast.expr], values: list[ast.expr]) -> Iterator[ast.Assign]:
-    """An assignment of several values that leaves one name as it is."""
-    for index, target in enumerate(targets):
-        kept = [*values[:index], _expression(ast.unparse(target)), *values[index + 1 :]]
-        yield ast.Assign([ast.Tuple(targets, ast.Store())], ast.Tuple(kept, ast.Load()))
+            for index, given in enumerate(targets):  # one name stays as it is
+                kept = [*values[:index], _expression(ast.unparse(given)), *values[index + 1 :]]
+                yield ast.Assign([ast.Tuple(targets, ast.Store())], ast.Tuple(kept, ast.Load()))
 
 
 def _constants(value: object) -> Iterator[ast.expr]:
@@ -241,12 +234,6 @@ def _terms(term: ast.BinOp) -> Iterator[ast.expr]:
     if isinstance(term.op, _ONE_WAY):
         yield ast.BinOp(term.right, term.op, term.left)
     yield from _regrouped(term)
-
-
-def _clamped(term: ast.BinOp) -> Iterator[ast.expr]:
-    text = ast.unparse(term)
-    for clamp in ("max(0, {})", "max(1, {})", "int({})", "round({})", "-({})"):
-        yield _expression(clamp.format(text))
 
 
 def _comparisons(left: ast.expr, sign: ast.cmpop, right: ast.expr) -> Iterator[ast.expr]:

@@ -37,14 +37,7 @@ class Edit:
     operator: Operator
 
 
-@dataclass(frozen=True, slots=True)
-class _Cut:
-    """A text in place of some columns of a line."""
-
-    line: int
-    columns: tuple[int, int]
-    text: str
-    operator: Operator
+_Cut = tuple[int, int, str, Operator]  # the columns of a line from one to another, and what stands in their place
 
 
 def all_edits(lines: Sequence[str]) -> list[Edit]:
@@ -54,11 +47,11 @@ def all_edits(lines: Sequence[str]) -> list[Edit]:
     except SyntaxError as error:
         raise ListingError(f"line {error.lineno} is not valid Python") from error
     found: dict[tuple[int, str], Edit] = {}
-    for cut in _cuts(tree, lines):
-        line, (start, end) = lines[cut.line - 1], cut.columns
-        text = _tidy(line[:start] + cut.text + line[end:])
+    for number, (start, end, new, operator) in _cuts(tree, lines):
+        line = lines[number - 1]
+        text = _tidy(line[:start] + new + line[end:])
         if text != line:
-            found.setdefault((cut.line, text), Edit(cut.line, text, cut.operator))
+            found.setdefault((number, text), Edit(number, text, operator))
     return list(found.values())
 
 
@@ -68,7 +61,7 @@ def _tidy(line: str) -> str:
     return re.sub(r"(= |return )\(([^()]*)\)$", r"\1\2", line)
 
 
-def _cuts(tree: ast.Module, lines: Sequence[str]) -> Iterator[_Cut]:
+def _cuts(tree: ast.Module, lines: Sequence[str]) -> Iterator[tuple[int, _Cut]]:
     for function in tree.body:
         if not isinstance(function, ast.FunctionDef):
             continue
@@ -76,7 +69,7 @@ def _cuts(tree: ast.Module, lines: Sequence[str]) -> Iterator[_Cut]:
         for statement in function.body:
             for node in ast.walk(statement):
                 if isinstance(node, ast.expr) and node.lineno == node.end_lineno:
-                    yield from _cuts_of(node, lines[node.lineno - 1], known)
+                    yield from ((node.lineno, cut) for cut in _cuts_of(node, lines[node.lineno - 1], known))
             if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
                 known.append(statement.targets[0].id)
 
@@ -86,22 +79,19 @@ def _cuts_of(node: ast.expr, line: str, known: Sequence[str]) -> Iterator[_Cut]:
     match node:
         case ast.Constant(int() | float() as value) if not isinstance(value, bool):
             for other, operator in _constants(value):
-                yield _Cut(node.lineno, (start, end), other, operator)
+                yield start, end, other, operator
         case ast.Name(name, ast.Load()) if name in known:
             for other in known:
-                if other != name and not _divides_itself(line[:start], line[end:], other):
-                    yield _Cut(node.lineno, (start, end), other, "swap")
+                before, after = line[:start].rstrip(), line[end:].lstrip()
+                # x / x is an obvious bug.
+                if other != name and not (before.endswith(f"{other} /") or after.startswith(f"/ {other}")):
+                    yield start, end, other, "swap"
         case ast.BinOp(left, sign, right):
             yield from _binary(node, left, sign, right, line)
         case ast.Compare(left, [sign], [right]) if type(sign) in _COMPARISONS:
             old, new = _COMPARISONS[type(sign)]
             at = line.index(old, left.end_col_offset or 0)
-            yield _Cut(node.lineno, (at, at + len(old)), new, "off-by-one")
-
-
-def _divides_itself(before: str, after: str, name: str) -> bool:
-    """Whether *name* between the two texts would make x / x, an obvious bug."""
-    return before.rstrip().endswith(f"{name} /") or after.lstrip().startswith(f"/ {name}")
+            yield at, at + len(old), new, "off-by-one"
 
 
 def _constants(value: float) -> Iterator[tuple[str, Operator]]:
@@ -123,15 +113,15 @@ def _binary(node: ast.BinOp, left: ast.expr, sign: ast.operator, right: ast.expr
     if type(sign) in _SIGNS:
         old, new = _SIGNS[type(sign)]
         at = line.index(old, gap)
-        yield _Cut(node.lineno, (at, at + len(old)), new, "operator")
+        yield at, at + len(old), new, "operator"
         sides = (line[start:at].rstrip(), line[at + len(old) : end].lstrip())
         if isinstance(sign, ast.Mult):
             for side in sides:
-                yield _Cut(node.lineno, (start, end), side, "factor")
+                yield start, end, side, "factor"
         if isinstance(sign, ast.Div):
-            yield _Cut(node.lineno, (start, end), sides[0], "factor")
+            yield start, end, sides[0], "factor"
         if isinstance(sign, ast.Add | ast.Sub) and isinstance(right, ast.Constant):
-            yield _Cut(node.lineno, (start, end), sides[0], "off-by-one")
+            yield start, end, sides[0], "off-by-one"
 
 
 CallResult = tuple["Plain | FailedError", Plain]  # of a call, and what it should be
@@ -183,7 +173,7 @@ class Listing:
         Raises:
             ListingError: a call does more than arithmetic.
         """
-        program = CompiledListing(_parsed(self.lines), self.entry)
+        program = CompiledListing(self.tree, self.entry)
         return [(_result(program, call), call.expected) for call in calls]
 
     def changed(self, edit: Edit) -> "Listing":
@@ -192,11 +182,16 @@ class Listing:
         return replace(self, lines=lines)
 
     @property
+    def tree(self) -> ast.Module:
+        """The listing as Python reads it."""
+        return ast.parse("\n".join(self.lines))
+
+    @property
     def is_right(self) -> bool:
-        """Whether every call returns what it should."""
+        """Whether it can be run, and every call returns what it should."""
         try:
-            return self.is_right_as(CompiledListing(_parsed(self.lines), self.entry))
-        except ListingError:
+            return self.is_right_as(CompiledListing(self.tree, self.entry))
+        except (SyntaxError, ListingError):
             return False
 
     def is_right_as(self, program: CompiledListing) -> bool:
@@ -240,7 +235,7 @@ class Mutants:
     def _judged(self, edit: Edit) -> Mutant | None:
         changed = self._right.changed(edit)
         others = [other for other in self._all if other.line != edit.line]
-        if not _is_told(changed) or cured_by(changed, others):
+        if not _is_told(changed) or any(changed.changed(other).is_right for other in others):
             return None
         effect = effect_of(changed)
         if effect.ratio and abs(effect.ratio - 1) < _NOTICED:
@@ -282,25 +277,11 @@ def _is_told(listing: Listing) -> bool:
         pairs = listing.results(listing.calls)
     except (SyntaxError, ListingError):
         return False
-    if not all(isinstance(v, FailedError) or _comparable(v, right) for v, right in pairs):
+    # The type alone would give it away.
+    if not all(type(v) in (FailedError, type(right)) or (type(v), type(right)) == (int, float) for v, right in pairs):
         return False
     wrong = [isinstance(v, FailedError) or not _agree(v, right) for v, right in pairs]
     return sum(wrong) >= _TELLING * len(pairs)
-
-
-def cured_by(listing: Listing, others: Sequence[Edit]) -> int | None:
-    """The line of the first of *others* that makes every call right."""
-    for other in others:
-        try:
-            if listing.changed(other).is_right:
-                return other.line
-        except SyntaxError:
-            continue
-    return None
-
-
-def _parsed(lines: Sequence[str]) -> ast.Module:
-    return ast.parse("\n".join(lines))
 
 
 def _result(program: CompiledListing, call: TrialCall) -> "Plain | FailedError":
@@ -309,11 +290,6 @@ def _result(program: CompiledListing, call: TrialCall) -> "Plain | FailedError":
         return program.run(call.arguments)
     except FailedError as error:
         return error
-
-
-def _comparable(value: Plain, expected: Plain) -> bool:
-    """Whether the type alone would not give the mutant away."""
-    return type(value) is type(expected) or (type(value) is int and type(expected) is float)
 
 
 def _agree(value: "Plain | FailedError", expected: Plain) -> bool:
@@ -344,25 +320,15 @@ def _lean(numbers: Sequence[tuple[float, float]]) -> Literal["", "large", "small
 
 def dead_lines(listing: Listing) -> list[int]:
     """The lines of the right *listing* that could set anything, and every call would be right."""
-    return [
-        statement.lineno
-        for statement in _statements(listing)
-        if isinstance(statement, ast.Assign)
-        and all(listing.changed(_set(listing, statement, to)).is_right for to in _OTHER_VALUES)
-    ]
-
-
-def _set(listing: Listing, statement: ast.Assign, to: str) -> Edit:
-    line = listing.lines[statement.lineno - 1]
-    indent = line[: statement.col_offset]
-    return Edit(statement.lineno, f"{indent}{ast.unparse(statement.targets[0])} = {to}", "constant")
-
-
-def _statements(listing: Listing) -> Iterator[ast.stmt]:
-    tree = ast.parse("\n".join(listing.lines))
-    for function in tree.body:
-        if isinstance(function, ast.FunctionDef):
-            yield from walk_statements(function.body)
+    found = []
+    for function in listing.tree.body:
+        for statement in walk_statements(function.body) if isinstance(function, ast.FunctionDef) else ():
+            if isinstance(statement, ast.Assign):
+                start = listing.lines[statement.lineno - 1][: statement.col_offset] + ast.unparse(statement.targets[0])
+                edits = [Edit(statement.lineno, f"{start} = {other}", "constant") for other in _OTHER_VALUES]
+                if all(listing.changed(edit).is_right for edit in edits):
+                    found.append(statement.lineno)
+    return found
 
 
 def walk_statements(statements: Sequence[ast.stmt]) -> Iterator[ast.stmt]:

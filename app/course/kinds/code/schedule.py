@@ -11,8 +11,8 @@ from app.core.quotation import escape_markdown
 from app.core.simulators.programs import Name, PlayedSchedule, ScheduleMachine, Summed, memory_name, play_schedule
 from app.core.translation import localize, noted, plural, translate
 from app.course.kinds.base import Answer, Base, Finding, Markdown, Strict, ValueCache, Verdict, Where, mistake_key
-from app.course.kinds.code.calls import outcome_sentence, source_in
-from app.course.kinds.code.feedback import WrongProgram, refuse_lost
+from app.course.kinds.code.calls import outcome_sentence, refuse_lost, source_in
+from app.course.kinds.code.function import WrongProgram
 from app.course.sandbox.process import CallReturned, Plain
 from app.course.sandbox.runner import Runner
 from app.server.aside import aside
@@ -279,11 +279,6 @@ class Schedule(Base):
         for index, wrong in enumerate(self.wrong):
             yield ("wrong", index, "says"), wrong.says
 
-    def _orders(self) -> Iterator[list[int]]:
-        ranks = list(range(self.machine.ranks))
-        for turn in range(_ORDERS):
-            yield random.Random(turn).sample(ranks, len(ranks))
-
     async def prove_code(self, seeds: Sequence[int], runner: Runner) -> list[Finding]:
         """The right program meets the targets in any order of ranks; wrong ones get their word."""
         findings = []
@@ -292,7 +287,9 @@ class Schedule(Base):
         if not right.correct or isinstance(programs, str):
             says = f"misses a target: {' '.join(right.feedback)}"
             return [Finding(("right",), says, "mend it, or give a target that it meets")]
-        keys = {_key(self._played(programs, order)) for order in self._orders()}
+        ranks = range(self.machine.ranks)
+        orders = (random.Random(turn).sample(ranks, len(ranks)) for turn in range(_ORDERS))
+        keys = {_key(self._played(programs, order)) for order in orders}
         if len(keys) > 1:
             says = "ends otherwise if ranks go in another order"
             findings.append(Finding(("right",), says, "report it: the player is at fault"))

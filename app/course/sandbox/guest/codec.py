@@ -69,7 +69,7 @@ def _unordered(value: Any, kind: str, depth: int) -> object:
     return {"dict": [[encode(k, depth + 1), encode(v, depth + 1)] for k, v in pairs]}
 
 
-def _number(value: object) -> object:
+def _number(value: complex) -> object:
     if type(value) is int:
         if -_SAFE < value < _SAFE:
             return value
@@ -79,11 +79,7 @@ def _number(value: object) -> object:
         return {"int": digits}
     if type(value) is float:
         return {"float": repr(value)}
-    return {"complex": [repr(part) for part in _parts(value)]}
-
-
-def _parts(value: object) -> tuple[float, float]:
-    return (value.real, value.imag) if isinstance(value, complex) else (0.0, 0.0)
+    return {"complex": [repr(value.real), repr(value.imag)]}
 
 
 def decode(tree: object, depth: int = 0) -> object:

@@ -83,10 +83,7 @@ class _DatetimeWithoutNow(datetime.datetime):
 
 
 def _close_doors() -> None:
-    """Replace what cannot work with clear errors.
-
-    This is for the message only: the wall is that the host gives this component no import.
-    """
+    """Replace what cannot work with clear errors: the wall itself is that the host gives this component no import."""
     builtins.open = io.open = io.FileIO = io.open_code = _refusal("files are")
     inner = sys.modules["_io"]
     inner.open = inner.FileIO = inner.open_code = _refusal("files are")

@@ -6,7 +6,7 @@ A module in which `IN_PLACE_OF` is, is imported under each of these names.
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Hashable
 from dataclasses import dataclass
-from pathlib import Path
+from types import SimpleNamespace
 from typing import Annotated, Any, Generic, Literal, NoReturn, TypeVar
 
 from fastapi import APIRouter, Depends, Request
@@ -46,20 +46,24 @@ class Settings:
     database: str = ""
 
 
-class Counter:
-    """Counts nothing."""
-
-    def inc(self) -> None:
-        """Nothing."""
+def do_nothing(*_: object) -> None:
+    """Nothing: a browser works for its own visitor, who signs in nowhere, and the page says what is out of order."""
 
 
-def verdicts(*_: str) -> Counter:
+note_trouble = signed_in = spend = spend_storage = remember = do_nothing
+
+
+def verdicts(*_: str) -> SimpleNamespace:
     """What would count a verdict."""
-    return Counter()
+    return SimpleNamespace(inc=do_nothing)
 
 
-def note_trouble(*_: object) -> None:
-    """Nothing: what is out of order is said on the page."""
+def no_text(*_: object) -> str:
+    """Empty: there are no copies to remove, and no pictures on a server."""
+    return ""
+
+
+copies_until = picture_link = no_text
 
 
 def prefix_addresses(_: str, html: str) -> str:
@@ -161,35 +165,9 @@ async def from_here(_: Request) -> None:
     """Nothing is sent from elsewhere to a browser's own pages."""
 
 
-def signed_in(*_: object) -> None:
-    """Nobody signs in to a browser."""
-
-
 def visitor_learner(visiting: Visitor) -> str:
     """The learner of this browser."""
     return visiting.learner
-
-
-def spend(*_: object) -> None:
-    """Nothing: a browser works for its own visitor."""
-
-
-def spend_storage(*_: object) -> None:
-    """Nothing: a browser stores for its own visitor."""
-
-
-def remember(*_: object) -> None:
-    """Nothing: there is one learner."""
-
-
-def copies_until(_: str) -> str:
-    """The day on which the last copy is removed: there is none."""
-    return ""
-
-
-def picture_link(*_: object) -> str:
-    """Empty."""
-    return ""
 
 
 KeyPath = tuple[str | int, ...]
@@ -199,43 +177,22 @@ class YamlDocument:
     """A file, for annotations."""
 
 
-def read_document(path: Path) -> NoReturn:
-    """Nothing: what reads files is replaced with what it had read.
-
-    Raises:
-        ValueError: always.
-    """
-    raise ValueError(f"{path.name} was not read at export")
+def read_document(*_: object) -> NoReturn:
+    """Refuse: what reads files is replaced with what it had read."""
+    raise ValueError("the course was read at export")
 
 
-def with_images(*_: object) -> NoReturn:
-    """Nothing: the files of the course were read at export.
-
-    Raises:
-        ValueError: always.
-    """
-    raise ValueError("the course was not read at export")
+with_images = images_in = read_document
 
 
-images_in = with_images
-
-
-def read_sent(_: str) -> NoReturn:
-    """Nothing: a file's lab runs are left out.
-
-    Raises:
-        InputError: always.
-    """
+def read_sent(*_: object) -> NoReturn:
+    """Refuse: the lab runs of a file are left out."""
     raise InputError("lab runs need a server")
 
 
 sent_row = read_sent  # there is no run to make a row of
 
 
-def view_of_row(_: object) -> NoReturn:
-    """Nothing.
-
-    Raises:
-        NotFoundError: always.
-    """
+def view_of_row(*_: object) -> NoReturn:
+    """Refuse: there are no rows."""
     raise NotFoundError("measurements need a server")

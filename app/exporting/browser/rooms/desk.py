@@ -4,6 +4,7 @@ import asyncio
 import json
 import os
 from collections.abc import Awaitable, Callable, Coroutine
+from functools import partial
 from importlib import import_module
 from types import SimpleNamespace
 from typing import Any
@@ -26,34 +27,11 @@ PARTS = (
 )  # fmt: skip
 
 
-def read_at_export() -> None:
-    """Let everything that reads files return what was read at export."""
-    for name, place in READ.items():
-        module, _, function = place.rpartition(".")
-        setattr(import_module(module), function, _returning(name))
-
-
-def know_fastest_layouts() -> None:
-    """Let exercises with a training run know its fastest layout: a browser has no NumPy to search for it."""
-    design = import_module("app.course.kinds.design")
-    design.fastest_step = _fastest_step  # type: ignore[attr-defined]
-
-
 def _fastest_step(asked: tuple[object, ...]) -> float:
     known: dict[tuple[object, ...], float] = resolved("fastest")
     if asked not in known:
         raise UnavailableError("a search for the fastest layout needs a server")
     return known[asked]
-
-
-def add_formulas_of_packs() -> None:
-    """Add the formulas that course packs bring."""
-    found = resolved("packs").items()
-    FORMULAS.add({name: getattr(import_module(module), own) for name, (module, own) in found})
-
-
-def _returning(name: str) -> Callable[[], Any]:
-    return lambda: resolved(name)
 
 
 def _stepped(coroutine: Coroutine[Any, None, Any]) -> Any:
@@ -72,7 +50,9 @@ def _stepped(coroutine: Coroutine[Any, None, Any]) -> Any:
 
 # pydantic looks for time zones and plugins when it starts: a browser has neither.
 os.environ |= {"PYTHONTZPATH": "", "PYDANTIC_DISABLE_PLUGINS": "__all__"}
-read_at_export()  # before other modules import those functions
+for _name, _place in READ.items():  # before other modules import those functions
+    _module, _, _function = _place.rpartition(".")
+    setattr(import_module(_module), _function, partial(resolved, _name))
 asyncio.run = _stepped  # the pages run inside of the browser's one loop, without threads
 
 from app.server.db.shelf import Shelf  # noqa: E402
@@ -98,10 +78,7 @@ class NoLayoutSearches:
 
 
 class Desk:
-    """The pages of one browser; *base* is the path under which the course lies.
-
-    *ask* runs a program in another worker, *keep* stores a row, *clear* removes all rows.
-    """
+    """The pages of a browser under the path *base*: *ask* runs programs, *keep* stores a row, *clear* removes all."""
 
     def __init__(
         self,
@@ -111,8 +88,11 @@ class Desk:
         clear: Callable[[], None],
     ) -> None:
         self._base = base
-        add_formulas_of_packs()
-        know_fastest_layouts()
+        packs = resolved("packs").items()
+        FORMULAS.add({name: getattr(import_module(module), own) for name, (module, own) in packs})
+        # A browser has no NumPy to search for the fastest layout of a training run.
+        design = import_module("app.course.kinds.design")
+        design.fastest_step = _fastest_step  # type: ignore[attr-defined]
         self._known = resolved("pages")
         self._shelf = Shelf(keep, clear)
         site = Site(
@@ -149,13 +129,17 @@ class Desk:
     async def _response(self, wish: dict[str, Any]) -> Response:
         parts = urlsplit(wish["address"])
         path = unquote(parts.path).rstrip("/") or "/"
+        fields = [
+            (name, value.replace("\r\n", "\n") if isinstance(value, str) else UploadFile(value["file"].encode()))
+            for name, value in wish["fields"]
+        ]
         request = Request(
             method=wish["method"],
             path=path,
             query_params=QueryParams(parse_qsl(parts.query, keep_blank_values=True)),
             headers=wish["headers"],
             cookies=self._shelf.choices,
-            fields=[(name, _field(value)) for name, value in wish["fields"]],
+            fields=fields,
             app=self._app,
         )
         try:
@@ -174,7 +158,3 @@ class Desk:
                 request.path_params = match.groupdict()
                 return await route.answer(request)
         raise HTTPException(404, "this page needs a server")
-
-
-def _field(value: str | dict[str, str]) -> str | UploadFile:
-    return value.replace("\r\n", "\n") if isinstance(value, str) else UploadFile(value["file"].encode())

@@ -16,7 +16,7 @@ from app.course.content.catalog import Catalog, Topic
 from app.course.content.errata import errata_of
 from app.course.kinds import Exercise
 from app.course.kinds.base import PlayedAnswer, TooLongError, ValueCache, Verdict
-from app.course.kinds.code.feedback import Trial
+from app.course.kinds.code.function import Trial
 from app.server.aside.fair_queue import Client
 from app.server.db.history import ExerciseHistory
 from app.site.members import SignedIn

@@ -18,7 +18,7 @@ from app.course.illustrations.base import counted_sketch, schedule_sketch
 from app.course.illustrations.grids import played_sketch
 from app.course.kinds import Exercise
 from app.course.kinds.base import ExerciseFigure, PlayedAnswer, ValueCache, Verdict
-from app.course.kinds.code.feedback import Trial
+from app.course.kinds.code.function import Trial
 from app.course.kinds.drawn_values import Draw
 from app.server.db.history import ExerciseHistory
 from app.site.markdown import html, inline_html

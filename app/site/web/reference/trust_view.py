@@ -10,7 +10,7 @@ from app.core.errors import NotFoundError, nearest
 from app.core.published import NEAR, Outcome, PublishedRun, Source, accuracy, layout_degrees, outcomes, sources
 from app.core.translation import language, localize, noted, translate
 from app.core.units import BYTE, FLOP_PER_SECOND, SECOND, figures, show
-from app.course.explorers.base import change_words
+from app.course.explorers.words import change_words
 from app.site.web.explore.figures import FigureView, figure_view
 from app.site.web.frame.renderer import Hyperlink
 

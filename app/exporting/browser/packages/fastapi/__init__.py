@@ -171,19 +171,11 @@ async def _argument(name: str, parameter: inspect.Parameter, request: Request) -
         return request
     if name in parts:
         return int(parts[name]) if parameter.annotation is int else parts[name]
-    for mark in get_args(parameter.annotation)[1:] if _is_annotated(parameter) else ():
+    is_annotated = get_origin(parameter.annotation) is Annotated
+    for mark in get_args(parameter.annotation)[1:] if is_annotated else ():
         if isinstance(mark, Depends):
-            return await _depended(mark, request)
+            found = inspect.signature(mark.function).parameters
+            return await mark.function(**{n: await _argument(n, one, request) for n, one in found.items()})
         if isinstance(mark, Form):
             return str(request.form().get(name, parameter.default))
     return request.query_params.get(name, parameter.default)
-
-
-async def _depended(mark: Depends, request: Request) -> object:
-    found = inspect.signature(mark.function).parameters
-    given = {n: await _argument(n, one, request) for n, one in found.items()}
-    return await mark.function(**given)
-
-
-def _is_annotated(parameter: inspect.Parameter) -> bool:
-    return get_origin(parameter.annotation) is Annotated

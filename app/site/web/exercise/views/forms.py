@@ -10,8 +10,7 @@ from app.core.translation import localize, translate, unit_word
 from app.course.kinds.base import Option
 from app.course.kinds.choice import Choice
 from app.course.kinds.code.buggy_line import BuggyLine
-from app.course.kinds.code.feedback import Example
-from app.course.kinds.code.function import Function
+from app.course.kinds.code.function import Example, Function
 from app.course.kinds.design import Design
 from app.course.kinds.expression import Expression, SymbolRow
 from app.course.kinds.numeric import ONLY, Box, Numeric

@@ -8,7 +8,7 @@ from markupsafe import Markup
 
 from app.core.simulators.programs import PlayedSchedule
 from app.core.translation import noted, translate
-from app.course.kinds.code.feedback import Trial
+from app.course.kinds.code.function import Trial
 from app.course.kinds.code.schedule import ENTRY, Schedule, TargetMachine, Targets
 from app.course.sandbox.pool import SandboxHealth
 from app.course.sandbox.runner import Runner

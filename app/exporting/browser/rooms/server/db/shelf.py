@@ -26,10 +26,7 @@ _CHOICE = "choice"
 
 
 class Shelf:
-    """The rows of this browser's learner, in the order in which they came.
-
-    *keep* stores a row that is added, as its kind and its text; *clear* removes all.
-    """
+    """The rows of this browser's learner, as they came; *keep* stores a kind and a text, *clear* removes all."""
 
     def __init__(self, keep: Callable[[str, str], None], clear: Callable[[], None]) -> None:
         self.rows: dict[str, list[Any]] = {name: [] for name in KINDS}

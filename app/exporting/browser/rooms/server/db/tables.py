@@ -86,12 +86,7 @@ class DailyGuess(Row):
         return super().stored() | {"day": self.day.isoformat()}
 
 
-class LabRunRow(Row):
-    """A lab run of a server; none is stored in a browser."""
-
-
-class Replay(Row):
-    """An answer to a program that asked twice; a browser has none."""
+LabRunRow = MeasurementRow = Replay = ReplayedAttempt = Row  # rows of a server, of which a browser has none
 
 
 class AssessedAnswer(Row):
@@ -130,14 +125,6 @@ def read_row(kind: str, text: str) -> Row:
     return KINDS[kind](**fields)
 
 
-class MeasurementRow(Row):
-    """A measurement of a server."""
-
-
 def is_measurement_name(_: str) -> bool:
     """Whether a file's measurement can be taken: it cannot."""
     return False
-
-
-class ReplayedAttempt:
-    """An answer to a program; there are none."""
