@@ -44,7 +44,7 @@ def test_what_is_as_large_as_may_be_comes_back(value: Plain) -> None:
     assert decode(json.loads(json.dumps(encode(value)))) == value
 
 
-Pair = namedtuple("Pair", "a b")  # noqa: PYI024 - as a learner writes it
+Pair = namedtuple("Pair", "a b")
 
 
 class Color(IntEnum):
