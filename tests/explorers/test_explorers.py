@@ -440,6 +440,7 @@ def test_a_hierarchy_is_looked_at_from_a_level_down() -> None:
         ("split", {"order": "row-column"}, "an **all-gather** of 134.2 MB"),
         ("gpus", {"peak": "sparse"}, "the peak grew **900 times**"),
         ("bandwidth", {"gpu": "H100 PCIe"}, "This card has no NVLink"),
+        ("fit", {}, "**Published:** Llama 3 405B on 16,384 H100s reports 41 % MFU, which is a step of 6.406 s."),
     ],
 )
 def test_a_sentence_says_what_is_true_of_the_state(name: str, given: dict[str, str], says: str) -> None:

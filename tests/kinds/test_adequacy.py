@@ -15,7 +15,9 @@ from app.course.kinds.code.adequacy import Adequacy, Contest, sensible
 from app.course.kinds.code.argument_classes import ArgumentClasses, find_unmet, guess_kind, read_kind, read_kinds
 from app.course.kinds.code.calls import Argument
 from app.course.kinds.code.mutants import AlteredProgram, alterations, careless_programs
-from app.course.sandbox.process import Plain
+from app.course.sandbox.process import Execution, Plain, StoppedRun
+from app.course.sandbox.runner import Runner
+from app.server.config import Settings
 from tests.each import each
 from tests.kinds.small import Here
 from tests.kinds.test_calls import function
@@ -350,3 +352,107 @@ def test_the_examples_are_tried_without_a_verdict() -> None:
 def test_a_function_that_cannot_be_is_refused(fields: dict[str, Any], says: str) -> None:
     with pytest.raises(ValidationError, match=says):
         function(**fields)
+
+
+def test_only_programs_that_run_and_differ_somewhere_are_counted() -> None:
+    """Counted here by running every changed program on every argument."""
+    right = "def f(n):\n    whole = 6\n    return whole // n\n"
+    values: list[Plain] = [1, 2, 3, 7]
+
+    def results(source: str) -> list[object]:
+        names: dict[str, Any] = {}
+        found: list[object] = []
+        exec(source, names)
+        for value in values:
+            try:
+                found.append(names["f"](value))
+            except Exception as error:  # noqa: BLE001 - whatever a changed program raises
+                found.append(type(error))
+        return found
+
+    changed = [one.source for one in (*alterations(right), *careless_programs(right, "f", [values]))]
+    ran = [results(source) for source in changed]
+    assert any(all(isinstance(one, type) for one in found) for found in ran), "some never run"
+    differing = [found for found in ran if found != results(right) and not all(isinstance(one, type) for one in found)]
+    made = contest([[1], [2], [3], [7]], right=right, arguments={"n": values})
+    measured = asyncio.run(made.measured(HERE))
+    assert (measured.differing, measured.survivors) == (len(differing), ())
+
+
+class Lost(Runner):
+    """A server that loses every run."""
+
+    async def run(self, source: str, entry: str, calls: Sequence[Sequence[Plain]], learner: str = "") -> Execution:
+        return Execution(None, "", (StoppedRun("lost"),), 1.0)
+
+
+def test_a_run_that_the_server_lost_is_not_graded() -> None:
+    made, lost = function(), Lost(Settings())
+    for work in (made.grade(0, made.right, lost), made.try_out(0, made.right, lost), made.contest().failing(lost)):
+        with pytest.raises(UnavailableError, match="lost this run"):
+            asyncio.run(work)
+
+
+USUAL = {
+    "right_too": [
+        "def twice(n, size):\n    return size * n * 2 / 1000\n",
+        "def twice(n, size):\n    return n * size / 500\n",
+        "def twice(a, b):\n    c = a * b\n    return (c + c) / 1e3\n",
+    ],
+    "wrong_too": [
+        "def twice(n, size):\n    return 2 * n * size\n",
+        "def twice(n, size):\n    return 2 * (n - 1) * size / 1e3\n",
+    ],
+}
+
+
+def proven(**fields: Any) -> list[Finding]:
+    return asyncio.run(function(**{**USUAL, **fields}).prove_code(range(2), HERE))
+
+
+def test_lint_asks_what_each_argument_takes_and_for_calls_of_each_class() -> None:
+    takes = {"n": "degree", "size": "positive"}
+    assert proven(takes=takes) == []
+    (found,) = proven(takes={"n": "degree"}, always=[[3, "4 KB"], [2, "4 KB"], [1, "1 KB"]])
+    assert (found.where, found.says, found.cure) == (("takes",), "size: not known what it takes", "add size: positive")
+    (found,) = proven(takes=takes, wrong_too=USUAL["wrong_too"][:1])
+    assert (found.where, found.says) == (("wrong_too",), "fewer than 5 usual solutions are kept")
+    above = {"where": "n * 1 KB >= 2 KB", "arguments": {"n": [2, 3], "size": ["1 KB", "4 KB"]}}
+    assert proven(takes=takes, **above, without={"n is 1": "One sends nothing."}) == []
+    (found,) = proven(takes=takes, without={"n is 2": "No reason."})
+    assert (found.where, found.says) == (("without", "n is 2"), "'n is 2' is called, or is not a class of an argument")
+
+
+def test_lint_finds_a_right_program_that_is_wrong() -> None:
+    (found,) = proven(takes={}, right=ONCE, right_too=[ONCE], wrong_too=[])
+    assert found.where == ("right",)
+    assert found.says.startswith("the right program fails: `twice(2, 1000.0)` should return **4** but returned `2`")
+
+
+def test_what_is_annotated_is_not_changed() -> None:
+    made = [one.source for one in alterations("def f(a: int, b: int) -> int:\n    return a + b\n")]
+    assert len(made) > 5
+    assert all(source.startswith("def f(a: int, b: int) -> int:") for source in made)
+
+
+@each(
+    ("takes", "given", "has", "lacks"),
+    [
+        ("list of amount", [[1.5]], 0, -2.5),
+        ("list of positive", [[1.5]], 0.375, 0),
+        ("list of real", [[1.5]], -2.5, 5000),
+        ("list of count", [[1]], 700, 0.375),
+    ],
+)
+def test_a_list_has_zeros_where_it_may(takes: str, given: list[Argument], has: float, lacks: float) -> None:
+    column = read_kind("x", takes, given, []).column
+    numbers = {one for row in column if isinstance(row, list) for one in row}
+    assert has in numbers
+    assert lacks not in numbers
+
+
+def test_a_number_is_drawn_around_what_the_file_gives() -> None:
+    assert read_kind("x", "positive", ["4 GB"], []).column[1:3] == [0.0005 * 4e9, 0.375 * 4e9]
+    assert read_kind("x", "positive", [500], []).column[1:3] == [0.0005, 0.375]
+    assert read_kind("x", "probability", [0.5], []).column == [0.5, 0, 0.25, 0.875, 0.999, 1]
+    assert read_kind("x", "choice", ["'a'"], []).column == ["'a'"]

@@ -391,3 +391,8 @@ def test_only_points_of_this_world_are_tried() -> None:
     for seed in range(3):
         assert all(one["S"].value * one["N"].value >= 1e9 for one in made.points(seed))
         assert 12 < len(made.points(seed)) < len(plain.points(seed))
+
+
+def test_all_symbols_are_at_their_least_together_and_at_their_most() -> None:
+    tried = {(point["S"].value, point["N"].value) for point in small_formula().points(0)}
+    assert {(1e6, 2), (4e9, 10)} <= tried

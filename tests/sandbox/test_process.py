@@ -1,6 +1,7 @@
 """A worker's hostile replies, a worker that is another program, and the pool of such workers."""
 
 import asyncio
+import ctypes
 import json
 import os
 import socket
@@ -372,6 +373,8 @@ while True:
         answer["replies"] = {HONEST["replies"]!r}
     elif "deadly" in source:
         break
+    elif "sleepy" in source:
+        time.sleep(60)
     elif "while True" in source or "slow" in source and asked["wall"] < 1:
         answer["replies"].pop()
         answer["stopped"] = "time"
@@ -470,3 +473,49 @@ def test_four_programs_share_a_processor_unless_the_settings_say_otherwise(monke
         monkeypatch.setattr(os, "cpu_count", lambda n=processors: n)
         assert slots_of(Settings(sandbox_workers=0)) == slots
     assert slots_of(Settings(sandbox_workers=5)) == 5
+
+
+@linux
+def test_a_run_that_waits_is_told_that_the_server_is_stopping(given: Settings) -> None:
+    async def runs() -> None:
+        runner = await pooled(given.model_copy(update={"sandbox_workers": 1}), GUEST)
+        here = [asyncio.create_task(runner.run("sleepy", "f", [()], name)) for name in ("a", "b")]
+        await until(lambda: (runner.pool.busy, runner.pool.waiting) == (1, 1))
+        await runner.close()
+        said = await asyncio.gather(*here, return_exceptions=True)
+        assert [str(one) for one in said] == ["The server is stopping."] * 2
+
+    in_time(runs())
+
+
+@linux
+def test_an_idle_worker_that_ends_is_replaced_before_a_run_needs_it(given: Settings) -> None:
+    async def runs() -> None:
+        runner = await pooled(given, GUEST)
+        dead, kept = runner.pool.workers
+        dead.process.kill()
+        await until(lambda: dead not in runner.pool.workers and len(runner.pool.workers) == 2)
+        assert kept in runner.pool.workers
+        await runner.close()
+
+    in_time(runs())
+
+
+@linux
+def test_files_are_closed_by_landlock_where_the_kernel_has_it() -> None:
+    here = ctypes.CDLL(None).syscall(444, None, ctypes.c_size_t(0), ctypes.c_uint32(1))
+    assert locked_version() == max(0, here)
+
+
+def locked_version() -> int:
+    """What a process of its own says of its lock."""
+    read, write = os.pipe()
+    child = os.fork()
+    if not child:
+        os.write(write, str(lock_down(write)).encode())
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as said:
+        version = int(said.read())
+    os.waitpid(child, 0)
+    return version
