@@ -11,6 +11,7 @@ from fastapi.testclient import TestClient
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from app.core.charts.plot import Plot
 from app.core.charts.timeline import Timeline
 from app.core.formulas import FORMULAS
 from app.core.formulas.overlap import exposed_communication_time
@@ -489,3 +490,22 @@ def test_a_foreseen_mistake_is_the_number_that_it_explains(name: str, wrong: lis
     explorer = EXPLORERS[name]
     others = [value for value, _ in explorer.foreseen.others(Values(read_controls(explorer.controls, {})[0]))]
     assert others == pytest.approx(wrong, rel=2e-3)
+
+
+def test_what_is_yours_is_marked_where_it_is() -> None:
+    (plot,) = explored("checkpoints").figures
+    assert isinstance(plot, Plot)
+    assert [(round(mark.x), round(mark.y, 4)) for mark in plot.marks] == [(4115, 0.0476), (3600, 0.0481)]
+    batches, _ = explored("learning-rate").figures
+    assert isinstance(batches, Plot)
+    assert [(mark.x, mark.y) for mark in batches.marks] == [(2048, 1.5), (2048, 3), (1024, 2)]
+
+
+def test_the_bars_of_a_backward_pass_are_layers_and_buckets_from_the_last_one() -> None:
+    (timeline,) = explored("overlap", **{**THREE, "bucket": "2"}).figures
+    assert isinstance(timeline, Timeline)
+    work, sent = ([bar.label for bar in lane.bars] for lane in timeline.rows)
+    assert (work, sent) == (["3", "2", "1"], ["2–3", "1–1"])
+    (timeline,) = explored("overlap", **THREE).figures
+    assert isinstance(timeline, Timeline)
+    assert [bar.label for bar in timeline.rows[1].bars] == ["3", "2", "1"]

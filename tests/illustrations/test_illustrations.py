@@ -13,12 +13,13 @@ from app.core.charts.axes import NARROW, PAPERS, WIDE, Drawing, text_width
 from app.core.charts.motion import Motion
 from app.core.charts.svg import to_svg
 from app.core.charts.timeline import Timeline
+from app.core.motions.rings import MOST_RANKS
 from app.core.units import BYTE, read
 from app.course.content.catalog import Catalog
 from app.course.illustrations import ILLUSTRATIONS, illustrate, listed_inputs
-from app.course.illustrations.base import first_numbers
+from app.course.illustrations.base import counted_sketch, first_numbers
 from app.course.kinds import Exercise
-from app.course.kinds.base import ExerciseFigure
+from app.course.kinds.base import CountedPart, CountedParts, ExerciseFigure
 from app.course.kinds.drawn_values import NOTHING_DRAWN
 from app.course.kinds.numeric import Numeric
 from app.site.web.exercise.view import illustration_view, played_frame
@@ -306,7 +307,6 @@ def test_a_figure_says_what_is_given(draws: str, given: dict[str, str | float], 
         ("pipeline", {"stages": 65, "microbatches": 8}, "a pipeline of 65 stages is too large"),
         ("pipeline", {"stages": 4, "microbatches": 1025}, "a pipeline of 1,025 microbatches is too large"),
         ("overlap", {"layers": 129, "compute": "1 s", "reduce": "1 s"}, "at most 128"),
-        ("moving-ring", {"ranks": 17}, "ranks must be at most"),
         ("rings", {}, "no figure is called 'rings'; did you mean 'ring'"),
         ("ring", {"rank": 2}, "not 'rank'; did you mean 'ranks'"),
         ("ring", {}, "ring also needs ranks"),
@@ -354,3 +354,68 @@ def test_inputs_are_listed_with_their_units_and_in_parentheses_if_they_may_be_le
     assert listed_inputs(ILLUSTRATIONS["ring"]) == "ranks, (size in B), (bandwidth in B/s), (latency in s)"
     assert listed_inputs(ILLUSTRATIONS["matrix"]) == "rows, columns, ranks, (split: columns or rows)"
     assert listed_inputs(ILLUSTRATIONS["answers"]) == "lengths, separated by commas"
+
+
+def test_what_is_drawn_to_scale_has_its_shape_and_its_numbers() -> None:
+    first, second, product = drawn("product", {"rows": 4, "inner": 8, "columns": 16}).on(WIDE).rects
+    assert [one.says for one in (first, second, product)] == ["4 × 8", "8 × 16", "4 × 16"]
+    assert first.width == pytest.approx(2 * first.height, rel=0.01)
+    assert product.width == pytest.approx(4 * product.height, rel=0.01)
+    answers = drawn("answers", {"lengths": "100, 400, 300"}).on(WIDE).rects
+    assert [round(one.width / answers[0].width, 2) for one in answers] == [1, 4, 3]
+    memory = drawn("memory", {"memory": "80 GB", "activations": "20 GB"}).on(WIDE).rects
+    assert memory[1].width == pytest.approx(3 * memory[0].width, rel=0.02)
+    waits = drawn("waiting", {"share": 0.2}).on(WIDE).rects
+    assert waits[0].width == pytest.approx(4 * waits[1].width, rel=0.02)
+    whole, own, *_ = drawn("state", {"ranks": 8, "stage": 3}).on(WIDE).rects
+    assert whole.width == pytest.approx(8 * own.width, rel=0.01)
+    first_copy = drawn("mesh", {"tensor": 2, "data": 2}).on(WIDE).rects
+    assert [one.color.value for one in first_copy] == ["f", "f", "e", "e"]
+    split = drawn("matrix", {"rows": 8, "columns": 16, "ranks": 4, "split": "rows"}).on(WIDE).rects
+    assert split[1].width == split[0].width
+    assert split[1].height == pytest.approx(split[0].height / 4, abs=0.02)
+
+
+def test_bins_are_filled_to_the_capacity_and_the_popular_one_spills() -> None:
+    rects = drawn("bins", {"experts": 8, "factor": 1.25, "popular": 2}).on(WIDE).rects
+    filled = [one.height for one in rects if one.color.value == "f"]
+    (over,) = [one for one in rects if one.color.value == "rs"]
+    assert filled[1] / filled[0] == pytest.approx(1.25 / (6 / 7), rel=0.01)
+    assert over.height / filled[1] == pytest.approx(0.75 / 1.25, rel=0.01)
+    assert filled.index(max(filled)) == 1
+
+
+def test_the_tree_has_each_rank_under_its_parent() -> None:
+    made = drawn("tree", {"ranks": 7}).on(WIDE)
+    rows = Counter(rect.y for rect in made.rects)
+    assert list(rows.values()) == [1, 2, 4]
+    middles = [rect.x + rect.width / 2 for rect in made.rects]
+    for parent, left, right in ((0, 1, 2), (1, 3, 4), (2, 5, 6)):
+        assert middles[parent] == pytest.approx((middles[left] + middles[right]) / 2, abs=0.1)
+
+
+def test_a_wrong_answer_is_as_long_as_what_it_counts() -> None:
+    parts = (CountedPart("a", 1.0, counted=True), CountedPart("b", 3.0, counted=False))
+    shown = counted_sketch(CountedParts(parts, "1 GB", "4 GB"), finished=True)
+    own, first, rest = shown.on(WIDE).rects
+    assert own.width == pytest.approx(first.width, abs=2)
+    assert rest.width == pytest.approx(3 * first.width, rel=0.03)
+    assert [one.outlined for one in (own, first, rest)] == [False, False, True]
+    assert (shown.title, shown.summary) == ("Your answer beside the right one", "left out: b")
+    checked = counted_sketch(CountedParts(parts, "1 GB", "4 GB"), finished=False)
+    assert checked.title == "What your answer counts"
+    assert [one.text for one in checked.on(WIDE).words] == ["a: counted", "b: left out"]
+
+
+def test_a_ring_that_moves_has_at_most_the_ranks_that_have_a_color() -> None:
+    for ranks in (2, MOST_RANKS):
+        assert illustrate(ExerciseFigure(draws="moving-ring", **{"with": {"ranks": ranks}}), NOTHING_DRAWN)
+    with pytest.raises(ValueError, match=f"ranks must be at most {MOST_RANKS}, not {MOST_RANKS + 1}"):
+        illustrate(ExerciseFigure(draws="moving-ring", **{"with": {"ranks": MOST_RANKS + 1}}), NOTHING_DRAWN)
+    plain, sized = (
+        illustrate(ExerciseFigure(draws="moving-ring", **{"with": given}), NOTHING_DRAWN)
+        for given in ({"ranks": 4}, {"ranks": 4, "size": "1 GB"})
+    )
+    assert isinstance(plain, Motion)
+    assert isinstance(sized, Motion)
+    assert len(sized.frames) == len(plain.frames) + 1, "a frame is there for what is too much"
