@@ -270,6 +270,19 @@ def test_a_figure_has_a_box_for_each_thing_or_leaves_some_out(
         ("tree", {"ranks": 16}, "16 ranks in a binary tree, the upper levels"),
         ("root", {"ranks": 3, "size": "1 MiB"}, "1 MiB each way, per rank"),
         ("replica", {"memory": "80 GB", "weights": "16 GB", "free": "8 GB"}, "kept free"),
+        ("replica", {"memory": "80 GB", "weights": "16 GB"}, "80 GB: weights 16 GB, room for caches"),
+        ("replica", {"memory": "80 GB", "weights": "16 GB"}, "80 GB of memory"),
+        ("copies", {"trainers": 24, "ranks": 4}, "copies that generate, 4 GPUs each"),
+        ("copies", {"trainers": 24, "ranks": 4}, "24 GPUs train, each with its part of the weights"),
+        ("cables", {"flows": 16, "links": 17}, "16 flows and 17 cables"),
+        ("layers", {"layers": 12, "stages": 4}, "12 layers for 4 stages"),
+        ("batch", {"batch": 6, "context": 4096}, "read for each sequence: a cache of 4,096 tokens"),
+        ("groups", {"group": 8}, "8 answers each"),
+        (
+            "saves",
+            {"checkpoint": "30 s", "interval": "1 h"},
+            "work since the last checkpoint is lost, a checkpoint takes 30 s, one is saved every 60 min",
+        ),
         ("request", {"batch": 64}, "a step: a token for each of 64 requests"),
         ("state", {"ranks": 8}, "It could be shared by 8."),
         ("state", {"ranks": 8, "stage": 1}, "gradients: 2 B per parameter, on every GPU"),
@@ -419,3 +432,10 @@ def test_a_ring_that_moves_has_at_most_the_ranks_that_have_a_color() -> None:
     assert isinstance(plain, Motion)
     assert isinstance(sized, Motion)
     assert len(sized.frames) == len(plain.frames) + 1, "a frame is there for what is too much"
+
+
+def test_a_larger_model_is_on_the_right_of_the_optimum() -> None:
+    for times, larger in ((2, True), (0.5, False)):
+        best, other = drawn("isoflop", {"times": times}).on(WIDE).rects
+        assert (other.x > best.x) is larger
+        assert other.y < best.y, "its loss is higher"
