@@ -207,7 +207,7 @@ def test_one_answer_is_a_text_and_several_have_names() -> None:
         (several, {"once": "many"}, "Once: "),
     ):
         with pytest.raises(AnswerError, match=says):
-            graded(exercise, answer)  # type: ignore[arg-type]
+            graded(exercise, answer)
 
 
 @each(

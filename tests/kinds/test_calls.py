@@ -125,14 +125,8 @@ def test_a_number_too_long_to_be_written_is_described() -> None:
 
 
 def test_a_type_has_its_article() -> None:
-    assert [a_type(value) for value in (1, 1.5, "x", [1], True, None)] == [
-        "an int",
-        "a float",
-        "a str",
-        "a list",
-        "a bool",
-        "a NoneType",
-    ]
+    values: list[Plain] = [1, 1.5, "x", [1], True, None]
+    assert [a_type(value) for value in values] == ["an int", "a float", "a str", "a list", "a bool", "a NoneType"]
 
 
 def test_every_value_of_a_column_comes_before_one_comes_again() -> None:
@@ -163,7 +157,8 @@ def test_a_text_is_a_quantity_and_in_quotes_itself(value: Argument, plain: Plain
 
 
 def test_what_is_no_argument_cannot_be_passed() -> None:
-    for value in (None, (1,), {1: 2}):
+    values: list[Plain] = [None, (1,), {1: 2}]
+    for value in values:
         with pytest.raises(TypeError, match="cannot be an argument"):
             as_argument(value)
     with pytest.raises(ExpressionError):
@@ -297,7 +292,7 @@ def test_a_call_passes_with_the_right_value_alone() -> None:
 
 def test_each_example_has_what_came_of_it() -> None:
     calls = [call(1.0), call(2.0), call(3.0), call(4.0)]
-    outcomes = [CallReturned(1.0, "a\nb"), CallReturned(5.0), BROKEN, StoppedRun("time", "c")]
+    outcomes: list[Outcome] = [CallReturned(1.0, "a\nb"), CallReturned(5.0), BROKEN, StoppedRun("time", "c")]
     runs = trial_runs(calls, outcomes)
     assert [(run.passed, run.got, run.line, run.expected) for run in runs] == [
         (True, "1", None, "1"),

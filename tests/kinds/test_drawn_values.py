@@ -36,7 +36,7 @@ def test_seed_0_draws_the_first_of_each_and_others_draw_every_pair() -> None:
 
 
 def test_a_row_of_cases_is_drawn_as_a_whole() -> None:
-    cases = [{"a": 1, "b": "ring"}, {"a": 2, "b": "tree"}]
+    cases: list[dict[str, int | float | str]] = [{"a": 1, "b": "ring"}, {"a": 2, "b": "tree"}]
     assert dict(draw(0, {}, cases, {}, "").shown) == {"a": "1", "b": "ring"}
     drawn = {tuple(draw(seed, GIVEN, cases, {}, "").shown.values())[:2] for seed in range(1, 30)}
     assert drawn == {("1", "ring"), ("2", "tree")}

@@ -7,6 +7,7 @@ import os
 import socket
 import sys
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -331,7 +332,7 @@ def test_a_process_that_is_locked_down_can_only_calculate_and_answer() -> None:
         found = locked(
             lambda: [
                 *(
-                    fails(lambda path=path: os.open(path, os.O_RDONLY))
+                    fails(partial(os.open, path, os.O_RDONLY))
                     for path in ("/etc/passwd", "/dev/null", "/proc/self/status")
                 ),
                 fails(socket.socket),
