@@ -196,7 +196,8 @@ def test_a_design_loses_for_each_condition_and_half_if_another_one_is_better(
 ) -> None:
     made = small_design(within=within)
     verdict = graded(made, {"a": a, "b": b})
-    assert (verdict.correct, verdict.score) == (score == 1, pytest.approx(score))
+    assert verdict.correct == (score == 1)
+    assert verdict.score == pytest.approx(score)
     total = int(a) * int(b[0])
     assert verdict.feedback[-1] == f"- Total: {total} GB"
     assert " ".join(verdict.feedback[:-1]) == says
