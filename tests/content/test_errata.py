@@ -6,11 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from app.core.errors import ContentError
+from app.core.errors import ContentError, NotFoundError
 from app.core.formulas import FORMULAS
+from app.core.translation import speaking
 from app.course.content import errata as reading
 from app.course.content.catalog import Catalog
-from app.course.content.errata import errata, errata_of
+from app.course.content.errata import errata, errata_of, erratum_called, question_file, questions_of
 from tests.each import each
 
 # What is right, by the entry and the line of its derivation: checked by hand and by simulation.
@@ -128,3 +129,46 @@ def test_each_file_is_read_once_however_many_entries_it_has() -> None:
     opened = Counter(Path(path).name for path in json.loads(ran.stdout))
     names = ("answer_keys.yaml", "claims.yaml", "conventions.yaml", "terms.yaml")
     assert opened == dict.fromkeys(names, 1)
+
+
+def test_an_erratum_is_called_in_any_case_and_another_offers_the_nearest() -> None:
+    assert erratum_called("e-03").id == erratum_called("E-03").id == "E-03"
+    with pytest.raises(NotFoundError, match="no erratum is called 'e-9x'; did you mean 'E-9"):
+        erratum_called("e-9x")
+    with pytest.raises(NotFoundError) as caught:
+        erratum_called("y" * 99)
+    assert f"'{'y' * 40}'" in str(caught.value)
+
+
+def test_the_most_severe_errata_come_first() -> None:
+    severities = [one.severity for one in errata()]
+    assert severities == sorted(severities)
+
+
+@each(
+    ("row", "says", "value", "formulas"),
+    [
+        ("Six: 2 * 3 |", "Six", "6", ()),
+        ("A: b: 2 * 3 | .2f", "A", "", ()),
+        ("Bytes: memory.state_bytes(1e9) | GB", "Bytes", "16 GB", ("memory.state_bytes",)),
+        ("Twice: memory.state_bytes(1e9) + memory.state_bytes(1e9) | GB", "Twice", "32 GB", ("memory.state_bytes",)),
+    ],
+)
+def test_a_line_of_a_derivation_is_evaluated(row: str, says: str, value: str, formulas: tuple[str, ...]) -> None:
+    fields = {"title": "T", "said": "it", "claim": " c ", "right": "r", "source": "s", "id": "E-1", "severity": "A"}
+    if not value:
+        with pytest.raises(ValueError, match=r"b: 2|'b"):
+            reading.Erratum.model_validate({**fields, "worked": [row]})
+        return
+    made = reading.Erratum.model_validate({**fields, "worked": [row]})
+    (line,) = made.worked
+    assert (line.says, line.value, line.formulas, made.claim) == (says, value, formulas, "c")
+
+
+def test_a_page_is_asked_for_in_english_and_in_the_language_of_the_page() -> None:
+    page = next(page for page, asked in question_file().pages.items() if {"en", "de", "zh"} <= set(asked))
+    asked = question_file().pages[page]
+    assert questions_of(page) == asked["en"]
+    with speaking("de"):
+        assert questions_of(page) == (*asked["en"], *asked["de"])
+    assert questions_of("/nowhere") == ()

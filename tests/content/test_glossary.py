@@ -31,6 +31,8 @@ def test_a_term_is_marked_where_it_occurs_first() -> None:
     assert marked.count('href="/glossary#bubble"') == 1
     assert ">bubble</a>, another Bubble and the <a" in marked
     assert 'aria-description="' in marked
+    again = mark(Markup("<p>A BUBBLE.</p><p>And a bubble.</p>"))
+    assert ">BUBBLE</a>.</p><p>And a bubble." in again  # as it is written
 
 
 @each(

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from app.core.errors import ContentError
+from app.core.errors import ContentError, Problem
 from app.course.content.catalog import Catalog
-from app.course.content.images import LARGEST, read_image
+from app.course.content.images import LARGEST, images_in, is_image, read_image, with_images
 from app.course.content.translations import read_exercise
 from tests.content.test_catalog import GOOD
+from tests.each import each
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(20)
 SVG = '<svg xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org/1999/xlink">{}</svg>'
@@ -151,3 +152,84 @@ def test_a_bad_image_stops_the_start_with_a_cure(exercise_file: Write) -> None:
     (problem,) = caught.value.problems
     assert "has the element <script>" in problem.says
     assert "plain SVG" in problem.cure
+
+
+def refused(path: Path) -> str:
+    try:
+        read_image(path)
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+def test_an_svg_has_60_levels_and_100_000_parts_at_most(tmp_path: Path) -> None:
+    def of(inside: str) -> str:
+        return refused(written(tmp_path, "a.svg", SVG.format(inside)))
+
+    assert of("<g>" * 60 + "</g>" * 60) == ""
+    assert "nested too deeply" in of("<g>" * 61 + "</g>" * 61)
+    group = f'<g id="a">{"<path/>" * 98}</g>'  # 99 parts, and 100 with what uses it
+    assert of(group + '<use href="#a"/>' * 999) == ""
+    assert "draws more than 100,000 parts" in of(group + '<use href="#a"/>' * 999 + "<path/>")
+
+
+@each(
+    ("name", "body", "says"),
+    [
+        ("a.png", PNG + bytes(LARGEST - len(PNG)), ""),
+        ("a.png", PNG + bytes(LARGEST - len(PNG) + 1), "has 1,000,001 bytes"),
+        ("a.jpeg", b"\xff\xd8\xff", ""),
+        ("a.gif", b"GIF87a", ""),
+        ("a.gif", b"GIF88a", "is named as gif, and its content is no image that browsers know"),
+        ("a.jpg", PNG, "is named as jpeg, and its content is png"),
+        ("a.webp", b"RIFF0000WAVEfmt ", "no image that browsers know"),
+        ("a.webp", b"LIST0000WEBPVP8 ", "no image that browsers know"),
+        ("a.svg", f"<!--{' ' * 4085}-->" + SVG.format(""), ""),
+        ("a.svg", f"<!--{' ' * 4086}-->" + SVG.format(""), "no image that browsers know"),
+        ("a b.png", PNG, "an image's name must consist of"),
+        ("-a.png", PNG, "an image's name must consist of"),
+        ("a-b_c.1.png", PNG, ""),
+    ],
+)
+def test_an_image_is_what_its_name_says(tmp_path: Path, name: str, body: bytes | str, says: str) -> None:
+    found = refused(written(tmp_path, name, body))
+    assert bool(found) == bool(says)
+    assert says in found
+
+
+@each(
+    ("name", "is_one"),
+    [("a.png", True), ("A.JPG", True), ("a.pdf", False), ("png", False), (".png", False), ("a/b.png", False)],
+)
+def test_an_image_is_known_by_its_name(name: str, is_one: bool) -> None:
+    assert is_image(name) is is_one
+
+
+def test_only_images_that_are_there_get_an_address(tmp_path: Path) -> None:
+    written(tmp_path, "a.png", PNG)
+    written(tmp_path, "a.pdf", PNG)
+    values = {"text": ['![A](a.png) ![A](a.png "Title")', "![B](b.png) ![C](a.pdf) [D](a.png)", 3], "other": "a.png"}
+    assert with_images(values, "chapter", tmp_path) == {
+        "text": [
+            '![A](/images/chapter/a.png) ![A](/images/chapter/a.png "Title")',
+            "![B](b.png) ![C](a.pdf) [D](a.png)",
+            3,
+        ],
+        "other": "a.png",
+    }
+
+
+def test_what_is_wrong_with_an_image_has_its_cure(tmp_path: Path) -> None:
+    written(tmp_path, "b.svg", SVG.format('<path onload="alert(1)"/>'))
+    written(tmp_path, "c.png", PNG + bytes(LARGEST))
+    written(tmp_path, "d.png", b"text")
+    written(tmp_path, "e.png", PNG)
+    (tmp_path / "a.png").symlink_to("nowhere")
+    problems: list[Problem] = []
+    assert list(images_in(tmp_path, problems)) == [("e.png", tmp_path / "e.png")]
+    assert [(one.path.name, one.cure) for one in problems] == [
+        ("a.png", "check its name and permissions"),
+        ("b.svg", "export it as a plain SVG without scripts and links, or as PNG"),
+        ("c.png", "save it smaller, or draw it as SVG"),
+        ("d.png", "save it again as .png, .jpg, .webp, .gif or a plain .svg"),
+    ]

@@ -11,7 +11,8 @@ from app.authoring.chapter_proofs import prove_course
 from app.core.errors import ContentError
 from app.course.content.catalog import Catalog, sections_of
 from app.course.content.course import BUILT_IN
-from app.course.content.outline import CourseFile, CoursePart, read_course_file
+from app.course.content.outline import CourseFile, CoursePart, course_texts, read_course_file
+from app.course.content.translations import texts_digest
 from app.course.kinds.base import EmbeddedFigures
 
 Write = Callable[[str], Path]
@@ -151,6 +152,12 @@ def test_figures_and_questions_of_a_second_text_keep_their_places(course: Path) 
         ("[b, other/c]", "[b, old]", "parts.first.chapters.chapter.1: 'chapter/old' is retired"),
         ("chapter: [b", "chapters: [b", "parts.first.chapters.chapters: no chapter is called 'chapters'"),
         ("old: chapter/b", "old: chapter/x", "retired.chapter/old: no exercise is called 'chapter/x'"),
+        ("old: chapter/b", "x: chapter/b", "retired.chapter/x: no exercise is called 'chapter/x'"),
+        (
+            "old: chapter/b",
+            "old: chapter/a, chapter/a: chapter/b",
+            "retired.chapter/old: leads to 'chapter/a', which is retired",
+        ),
     ],
 )
 def test_a_name_that_is_none_or_is_named_twice_is_a_problem(course: Path, old: str, new: str, says: str) -> None:
@@ -256,3 +263,17 @@ def test_a_translation_of_parts_that_lags_is_not_shown(course: Path) -> None:
     lagging = 'of: "00000000"\nparts:\n  first: {title: Der erste, says: Was vorher kommt.}\n'
     (course / "course.de.yaml").write_text(lagging)
     assert Catalog.read([course]).spoken("de").outline.parts["first"].title == "The first"
+
+
+def test_a_fresh_translation_of_parts_is_shown(course: Path) -> None:
+    file, _ = read_course_file(course / "course.yaml")
+    of = texts_digest(course_texts(file))
+    ours = "parts:\n  first: {title: Der erste, says: Was vorher kommt.}\n"
+    (course / "course.de.yaml").write_text(f'of: "{of}"\n{ours}')
+    catalog = Catalog.read([course])
+    assert catalog.spoken("de").outline.parts["first"].title == "Der erste"
+    assert catalog.spoken("zh").outline.parts["first"].title == "The first"
+    assert catalog.outline.parts["first"].title == "The first"
+    assert catalog.part_title(catalog.topics[0]) == "The first"
+    assert (catalog.outline.part_of("chapter"), catalog.outline.part_of("other")) == ("first", "")
+    assert catalog.outline.homes() == {"chapter": "chapter", "other": "chapter"}

@@ -11,6 +11,7 @@ from fastapi.testclient import TestClient
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from app.core.charts.plot import Plot
 from app.core.charts.timeline import Timeline
 from app.core.formulas import FORMULAS
 from app.core.formulas.overlap import exposed_communication_time
@@ -49,7 +50,11 @@ def facts(name: str, **given: str) -> dict[str, str]:
     return {fact.label: fact.value for fact in explored(name, **given).facts}
 
 
-# The numbers that the course says each must show.
+# Three layers of 10 ms; a message takes 1 ms, and 6 ms for each layer in it.
+THREE = {"layers": "3", "compute": "10", "reduce": "6", "latency": "1 ms"}
+
+
+# The numbers that the course says each must show, and some that a pencil says.
 @each(
     ("name", "given", "label", "value"),
     [
@@ -130,6 +135,53 @@ def facts(name: str, **given: str) -> dict[str, str]:
             "5.88 %",
         ),
         ("pipeline", {"stages": "16", "microbatches": "64"}, "bubble over the step", "19 %"),
+        # 64 ranks, 100 MB, 5 us a step, 50 GB/s: 126 whole arrays; 126 parts; 12 whole ones; 12 latencies; 14 and 14.
+        ("all-reduce", {}, "naive", "252.6 ms"),
+        ("all-reduce", {}, "ring", "4.567 ms"),
+        ("all-reduce", {}, "tree", "24.06 ms"),
+        ("all-reduce", {}, "double tree", "4.06 ms"),
+        ("all-reduce", {}, "hierarchical", "966.4 µs"),
+        ("overlap", {**THREE, "bucket": "2"}, "exposed", "10 ms"),
+        ("overlap", {**THREE, "bucket": "2"}, "hidden", "50 %"),
+        ("overlap", {**THREE, "bucket": "2"}, "added to the pass", "33.3 %"),
+        ("overlap", {**THREE, "bucket": "5"}, "without overlap", "19 ms"),
+        ("overlap", {**THREE, "bucket": "5"}, "hidden", "0 %"),
+        ("overlap", {**THREE, "what": "weights", "ahead": "0"}, "exposed", "21 ms"),
+        ("overlap", {**THREE, "what": "weights", "ahead": "1"}, "exposed", "7 ms"),
+        ("overlap", {**THREE, "what": "weights", "ahead": "1"}, "hidden", "66.7 %"),
+        ("hybrid-sharding", {"group": "16"}, "inside", "39.38 GB"),
+        ("hybrid-sharding", {"group": "16"}, "time inside", "787.5 ms"),
+        ("hybrid-sharding", {"group": "128"}, "inside", "41.34 GB"),
+        ("hybrid-sharding", {"group": "128"}, "time inside", "826.9 ms"),
+        ("hybrid-sharding", {"group": "128"}, "across", "0 B"),
+        ("hybrid-sharding", {"group": "128"}, "state on each GPU", "1.75 GB"),
+        ("checkpoints", {}, "waste at your interval", "4.81 %"),
+        ("checkpoints", {"restart": "864"}, "waste at your interval", "5.81 %"),
+        ("checkpoints", {"checkpoint": "3600", "interval": "30"}, "waste at your interval", "more than all"),
+        ("run", {}, "electricity", "$932,000"),
+        ("run", {"watts": "350"}, "energy", "9.32 GWh"),
+        ("run", {"price": "3"}, "rent", "$79.9 million"),
+        ("run", {"days": "10"}, "utilization", "100 %"),
+        ("run", {"days": "10"}, "time", "27.1 days"),
+        ("learning-rate", {"steps": "100"}, "warm-up", "99 %"),
+        ("routing", {}, "sent with even routing", "3.67 MB"),
+        ("routing", {"factor": "1"}, "capacity of an expert", "512"),
+        ("routing", {"ranks": "1"}, "sent by the busiest GPU", "0 B"),
+        ("pipeline", {}, "1F1B, step", "330 ms"),
+        ("pipeline", {"against": "gpipe"}, "GPipe, held at most", "8"),
+        ("pipeline", {"schedule": "zb_h1", "stages": "7", "microbatches": "13"}, "ZB-H1, step", "450 ms"),
+        ("gpus", {}, "memory", "24"),
+        ("gpus", {}, "memory bandwidth", "27.8"),
+        ("formats", {"weight": "0.9"}, "spacing", "0.00390625"),
+        ("formats", {"weight": "1"}, "spacing", "0.0078125"),
+        ("formats", {"weight": "1", "update": "0.005"}, "after the update", "1.00781"),
+        ("split", {}, "weights per GPU", "67,108,864"),
+        ("split", {}, "sent, forward", "234.9 MB"),
+        ("fit", {}, "length of the run", "66.4 days"),
+        ("fit", {}, "GPU-hours", "26,120,000"),
+        ("fit", {}, "rent", "$52.2 million"),
+        ("fit", {}, "energy of the GPUs", "18.3 GWh"),
+        ("fit", {"price": "3"}, "rent", "$78.4 million"),
     ],
 )
 def test_the_numbers_of_the_course_are_shown(name: str, given: dict[str, str], label: str, value: str) -> None:
@@ -356,3 +408,104 @@ def test_an_explorer_that_is_opened_must_be_named_rightly() -> None:
 def test_a_hierarchy_is_looked_at_from_a_level_down() -> None:
     for zoom, names in (("all", 4), ("NVLink", 3), ("network", 2), ("across pods", 1)):
         assert len(explored("bandwidth", zoom=zoom).figures[1].table) == 1 + names
+
+
+@each(
+    ("name", "given", "says"),
+    [
+        ("all-reduce", {}, "the **hierarchical** algorithm is fastest. A ring takes 126 steps and a tree 12;"),
+        ("all-reduce", {}, "keeps most traffic inside the nodes of 8."),
+        ("all-reduce", {"node": "64"}, "needs at least two full nodes of 64 ranks."),
+        ("all-reduce", {"node": "1"}, "needs at least two full nodes of 2 ranks."),
+        ("ring", {}, "the **ring** algorithm is fastest"),
+        ("memory", {"parameters": "7", "memory": "112"}, "The lowest stage that fits is **data parallel**."),
+        ("memory", {"parameters": "7", "memory": "111"}, "The lowest stage that fits is **ZeRO stage 1**."),
+        ("memory", {"parameters": "405", "ranks": "8"}, "**None of them fits.**"),
+        ("hybrid-sharding", {"group": "16"}, "Groups of 8 are fastest: 142.9 ms."),
+        ("hybrid-sharding", {"group": "16"}, "to 3 other groups"),
+        ("overlap", {**THREE, "reduce": "10", "latency": "0"}, "takes less time to reduce than the next one"),
+        ("overlap", {**THREE, "reduce": "10"}, "takes longer to reduce than the next one"),
+        ("overlap", {**THREE, "bucket": "5"}, "There are 3 layers, so a single bucket holds them all."),
+        ("overlap", {"compute": "1", "reduce": "100", "layers": "2"}, "99.5 times the backward pass"),
+        ("overlap", {"what": "weights", "ahead": "0"}, "Nothing is prefetched"),
+        ("overlap", {"what": "weights", "ahead": "2"}, "Prefetching 2, 1 ms of each later all-gather is exposed."),
+        ("pipeline", {"schedule": "dualpipe", "stages": "5", "microbatches": "7"}, "6 stages and 12 micro-batches"),
+        ("pipeline", {"schedule": "dualpipe_v", "stages": "5", "microbatches": "7"}, "5 stages and 10 micro-batches"),
+        ("pipeline", {"schedule": "interleaved", "stages": "4", "microbatches": "9"}, "4 stages and 12 micro-batches"),
+        ("routing", {"ranks": "8", "factor": "1.25"}, "capacity of 640 copies per expert"),
+        ("checkpoints", {"checkpoint": "3600", "interval": "30"}, "15 min of repeated work and restart"),
+        ("checkpoints", {}, "2.72 % for writing checkpoints and 2.08 % for repeating lost work"),
+        ("formats", {"weight": "1", "update": "0.005"}, "is 0.64 of that: it **survives**"),
+        ("formats", {"weight": "1", "update": "0.0039"}, "is 0.4992 of that: it **is rounded away**"),
+        ("split", {"order": "row-column"}, "an **all-reduce** of 536.9 MB must come before the activation function"),
+        ("split", {"order": "row-column"}, "an **all-gather** of 134.2 MB"),
+        ("gpus", {"peak": "sparse"}, "the peak grew **900 times**"),
+        ("bandwidth", {"gpu": "H100 PCIe"}, "This card has no NVLink"),
+        ("fit", {}, "**Published:** Llama 3 405B on 16,384 H100s reports 41 % MFU, which is a step of 6.406 s."),
+    ],
+)
+def test_a_sentence_says_what_is_true_of_the_state(name: str, given: dict[str, str], says: str) -> None:
+    assert says in explored(name, **given).says
+
+
+def test_a_pipeline_that_is_played_as_asked_says_nothing_of_it() -> None:
+    assert "Shown with" not in explored("pipeline", schedule="dualpipe", stages="4", microbatches="8").says
+    assert "Shown with" not in explored("pipeline", schedule="interleaved", microbatches="8").says
+    assert len(explored("pipeline", against="1f1b").figures) == 2
+
+
+@each(
+    ("name", "given", "says"),
+    [
+        ("routing", {"experts": "2", "active": "4", "ranks": "2"}, "A token cannot go to 4 of 2 experts; shown with"),
+        ("routing", {"experts": "6", "ranks": "4"}, "6 experts do not divide evenly over 4 GPUs; shown on 3 GPUs."),
+        ("routing", {"experts": "7", "ranks": "4"}, "7 experts do not divide evenly over 4 GPUs; shown on one GPU."),
+        ("routing", {"experts": "8", "ranks": "4", "active": "8"}, ""),
+        ("run", {"days": "10"}, "10 days would take 2.71 times the peak of these GPUs."),
+        ("run", {"days": "28"}, ""),
+    ],
+)
+def test_a_notice_says_what_is_shown_instead(name: str, given: dict[str, str], says: str) -> None:
+    notice = explored(name, **given).notice
+    assert notice.startswith(says)
+    assert bool(notice) == bool(says)
+
+
+@each(
+    ("name", "wrong"),
+    [
+        ("all-reduce", [16e6, 250e3, 28.5e6]),  # 64 ranks, 5 us at 50 GB/s, 126 and 12 steps
+        ("memory", [1120e9, 70e9 * 2 / 64, 70e9 * (2 + 2 + 12 / 64), 70e9 * (2 + 14 / 64)]),
+        ("gpus", [8000 / 288, 24, 2**6]),
+        ("bandwidth", [900e9, 3.352e12, 50e9]),
+        ("split", [2 * 8192 * 8192, 0]),
+        ("overlap", [5 / 6, 0]),
+        ("pipeline", [3 / 8, 3 / 11, 8 / 11]),
+        ("formats", [2**-7, 0.02 * 2**-7, 2**-14]),
+        ("routing", [256 * 1.25, 256]),
+        ("run", [2 * 405e9 * 15.6e12 / (16384 * 989e12 * 0.4), 67.7 * 86400 * 0.4, 67.7 * 86400 / 2]),
+    ],
+)
+def test_a_foreseen_mistake_is_the_number_that_it_explains(name: str, wrong: list[float]) -> None:
+    explorer = EXPLORERS[name]
+    others = [value for value, _ in explorer.foreseen.others(Values(read_controls(explorer.controls, {})[0]))]
+    assert others == pytest.approx(wrong, rel=2e-3)
+
+
+def test_what_is_yours_is_marked_where_it_is() -> None:
+    (plot,) = explored("checkpoints").figures
+    assert isinstance(plot, Plot)
+    assert [(round(mark.x), round(mark.y, 4)) for mark in plot.marks] == [(4115, 0.0476), (3600, 0.0481)]
+    batches, _ = explored("learning-rate").figures
+    assert isinstance(batches, Plot)
+    assert [(mark.x, mark.y) for mark in batches.marks] == [(2048, 1.5), (2048, 3), (1024, 2)]
+
+
+def test_the_bars_of_a_backward_pass_are_layers_and_buckets_from_the_last_one() -> None:
+    (timeline,) = explored("overlap", **{**THREE, "bucket": "2"}).figures
+    assert isinstance(timeline, Timeline)
+    work, sent = ([bar.label for bar in lane.bars] for lane in timeline.rows)
+    assert (work, sent) == (["3", "2", "1"], ["2–3", "1–1"])
+    (timeline,) = explored("overlap", **THREE).figures
+    assert isinstance(timeline, Timeline)
+    assert [bar.label for bar in timeline.rows[1].bars] == ["3", "2", "1"]

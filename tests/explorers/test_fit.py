@@ -1,6 +1,7 @@
 """Will my run fit: held against what was published, and against a search of its own."""
 
 import itertools
+import re
 from dataclasses import replace
 
 import pytest
@@ -13,7 +14,7 @@ from app.course.explorers import EXPLORERS, ExplorerOutput, KeyFigure, Values, a
 from app.course.explorers.base import describe_change, with_ghosts
 from app.course.explorers.projection import MOST, project_run
 from app.course.explorers.published_runs import DEEPSEEK, LLAMA, RUNS, ExplorableRun
-from app.course.explorers.run_fit import FIT
+from app.course.explorers.run_fit import FIT, layout_words
 from tests.each import each
 from tests.explorers.test_explorers import explored, facts
 
@@ -242,3 +243,47 @@ def test_the_trust_table_says_how_far_off_each_published_number_is() -> None:
     assert rows["DeepSeek-V3 on 2,048 H800s", "GPU-hours"][3] == "+51 %"
     assert len(rows) >= 8
     assert EXPLORERS["fit"] is FIT
+
+
+def test_a_step_has_a_range_around_it_and_a_tight_fit_is_said() -> None:
+    tight, roomy = explored("fit").verdict, explored("fit", **EIGHT).verdict
+    assert tight
+    assert roomy
+    assert (tight.good, tight.title) == (True, "Yes: 3.07 GB to spare.")
+    assert tight.says.endswith(" That is tight: an allocator may hold 5 % more than it hands out.")
+    assert roomy.good
+    assert "tight" not in roomy.says
+    for verdict in (tight, roomy):
+        found = re.match(r"([\d.]+) s \(([\d.]+) s to ([\d.]+) s\) a step, ", verdict.says)
+        assert found
+        step, low, high = map(float, found.groups())
+        assert low <= step < high
+
+
+def test_what_does_not_fit_is_said_with_a_machine_on_which_it_does() -> None:
+    verdict = explored("fit", **{**EIGHT, "stage": "1"}).verdict
+    assert verdict
+    assert (verdict.good, verdict.title) == (False, "No: 20.6 GB more than the 80 GB of a GPU.")
+    assert verdict.says.replace("\xa0", " ") == "It fits on 16 of them: data 16, ZeRO 3, full recomputation."
+    assert facts("fit", **{**EIGHT, "stage": "1"})["limited by"] == "memory"
+    ran = explored("fit", gpus="8192").verdict
+    assert ran
+    assert ran.says == "It ran, but these formulas say that it does not fit."
+
+
+@each(
+    ("layout", "words"),
+    [
+        (Layout(), "one GPU"),
+        (Layout(tensor=8), "tensor 8"),
+        (Layout(data=4, zero_stage=1), "data 4, ZeRO 1"),
+        (Layout(tensor=2, pipeline=4, context=8, data=16), "tensor 2 × pipeline 4 × context 8 × data 16, ZeRO 1"),
+        (Layout(pipeline=4, virtual=2, microbatches=4), "pipeline 4, 2 pipeline chunks"),
+        (Layout(micro_batch=2), "one GPU, micro-batches of 2"),
+        (Layout(recompute="full"), "one GPU, full recomputation"),
+        (Layout(recompute="operations"), "one GPU, recomputation of operations"),
+        (Layout(recompute="selective"), "one GPU"),
+    ],
+)
+def test_a_layout_is_said_by_what_is_not_1(layout: Layout, words: str) -> None:
+    assert layout_words(layout).replace("\xa0", " ") == words

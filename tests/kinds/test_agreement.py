@@ -87,3 +87,16 @@ def test_a_division_is_told_from_its_neighbor_where_nothing_is_left() -> None:
     assert place == 0
     assert rows
     assert all(isinstance(a, int) and isinstance(b, int) and a % b == 0 for a, b in rows)
+
+
+@each(("number", "boundary", "found"), [(5, 0, []), (-5, 0, []), (5, 3, [3]), (-5, -3, [-3]), (0, 2, []), (1, 2, [2])])
+def test_a_number_keeps_its_sign_on_the_way_to_a_boundary(number: int, boundary: int, found: list[int]) -> None:
+    search = BoundarySearch(f"def f(a):\n    return _compared(0, '<', a, {boundary})", "f", 1)
+    assert [row for _, rows in search.rows([(number,)], alike) for row in rows] == [[one] for one in found]
+
+
+def test_a_list_in_order_stays_in_order_on_the_way_to_a_boundary() -> None:
+    search = BoundarySearch("def f(a):\n    return _compared(0, '<', a[1], 3)", "f", 1)
+    assert [rows for _, rows in search.rows([([2, 5],)], alike)] == [[[[2, 3]]]]
+    assert search.rows([([4, 5],)], alike) == []
+    assert [rows for _, rows in search.rows([([6, 5],)], alike)] == [[[[6, 3]]]]

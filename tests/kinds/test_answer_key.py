@@ -258,3 +258,22 @@ def test_what_a_wrong_answer_is_worth_is_said_in_percent() -> None:
     assert worth_sentence(0.0) == ""
     assert worth_sentence(1 / 3) == "This is worth 33.3 % of the points."
     assert PERCENT.unit is RATIO
+
+
+@each(
+    ("answer", "unit", "sort"),
+    [
+        ("collectives.ring_all_reduce_steps", "", "count"),
+        ("collectives.ring_all_reduce_steps(ranks)", "", "count"),
+        ("2 * collectives.ring_all_reduce_steps(ranks)", "", ""),
+        ("memory.zero_smallest_ranks", "", "count"),
+        ("pipeline.bubble_fraction", "", ""),
+        ("x", "", ""),
+        ("x", "s", "amount"),
+        ("x", "%", "share"),
+        ("x", "×", "factor"),
+        ("x", "million", "count"),
+    ],
+)
+def test_what_a_number_is_follows_from_its_unit_or_its_formula(answer: str, unit: str, sort: str) -> None:
+    assert asked(answer, unit, "1 %").sort == sort

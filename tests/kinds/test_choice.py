@@ -137,3 +137,7 @@ def test_a_choice_that_cannot_be_is_refused(correct: object, scored: str, says: 
     options = {key: {**option, "score": 0.5 if key == scored else 0} for key, option in OPTIONS.items()}
     with pytest.raises(ValidationError, match=says):
         choice(correct, options=options)
+
+
+def test_all_but_one_may_be_right() -> None:
+    assert found(choice(["a", "b", "c", "d"])) == []

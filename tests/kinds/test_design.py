@@ -10,9 +10,11 @@ from app.core.errors import AnswerError
 from app.course.content.catalog import Catalog
 from app.course.content.translations import read_exercise
 from app.course.kinds import Verdict
-from app.course.kinds.base import Answer
+from app.course.kinds.base import Answer, mistake_key
 from app.course.kinds.design import Design
 from app.course.sandbox.runner import Runner
+from tests.each import each
+from tests.kinds.small import found, graded, small
 
 STAGE = "memory/the-mildest-stage"
 DESIGNS = (STAGE, "pipelines/a-bubble-that-fits", "meshes/lay-out-a-model", "checkpoints/writers-and-interval")
@@ -157,3 +159,117 @@ def test_a_choice_whose_sentence_cannot_be_filled_is_found(catalog: Catalog) -> 
 def test_the_layout_of_the_published_run_is_not_the_answer_for_other_gpus(catalog: Catalog, grade: Grade) -> None:
     published = {"tensor": "8", "pipeline": "16", "virtual": "8"}
     assert not grade(published, "capstone/a-layout-for-the-run").correct
+
+
+def small_design(**fields: object) -> Design:
+    """Four counts and two sizes; of eight designs three work, of 2, 3 and 4 GB."""
+    made = small(
+        "design",
+        **{
+            "choose": {"a": {"says": "A", "among": [1, 2, 3, 4]}, "b": {"says": "B", "among": ["1 GB", "2 GB"]}},
+            "derive": {"total": "a * b"},
+            "require": {"total <= 4 GB": "{total} is too much.", "a >= 2": "Only {a}.", "a <= 3": "As many as {a}."},
+            "least": "total",
+            "shows": {"Total": "{total}"},
+            **fields,
+        },
+    )
+    assert isinstance(made, Design)
+    return made
+
+
+@each(
+    ("a", "b", "within", "score", "says"),
+    [
+        ("2", "1 GB", 0.001, 1, "Right: it meets every condition."),
+        ("3", "1 GB", 0.001, 0.5, "This works, but another choice is even better."),
+        ("3", "1 GB", 0.49, 0.5, "This works, but another choice is even better."),
+        ("3", "1 GB", 0.5, 1, "Right: it meets every condition."),
+        ("2", "2 GB", 0.5, 0.5, "This works, but another choice is even better."),
+        ("3", "2 GB", 0.5, 1 / 3, "6 GB is too much."),
+        ("1", "2 GB", 0.5, 1 / 3, "Only 1."),
+        ("4", "2 GB", 0.5, 1 / 6, "8 GB is too much. As many as 4."),
+    ],
+)
+def test_a_design_loses_for_each_condition_and_half_if_another_one_is_better(
+    a: str, b: str, within: float, score: float, says: str
+) -> None:
+    made = small_design(within=within)
+    verdict = graded(made, {"a": a, "b": b})
+    assert verdict.correct == (score == 1)
+    assert verdict.score == pytest.approx(score)
+    total = int(a) * int(b[0])
+    assert verdict.feedback[-1] == f"- Total: {total} GB"
+    assert " ".join(verdict.feedback[:-1]) == says
+    assert bool(verdict.mistake) == (score < 1)
+
+
+def test_the_mistake_behind_a_design_is_the_first_condition_that_fails() -> None:
+    made = small_design()
+    for answer, text in (
+        ({"a": "4", "b": "2"}, "{total} is too much."),
+        ({"a": "4", "b": "1"}, "As many as {a}."),
+        ({"a": "2", "b": "2"}, made.better),
+        ({"a": "2", "b": "1"}, ""),
+    ):
+        assert graded(made, answer).mistake == (mistake_key(text) if text else "")
+    assert made.diagnosis(mistake_key("{total} is too much."), 0) == "6 GB is too much."
+    assert made.diagnosis(mistake_key(made.better), 0) == "This works, but another choice is even better."
+    assert made.diagnosis("other", 0) == ""
+
+
+def test_the_best_design_is_revealed_and_one_that_fails_each_condition_alone_is_a_mistake() -> None:
+    made = small_design()
+    assert made.right_answer(0) == {"a": "2", "b": "1 GB"}
+    assert made.reveal(0) == "A **2**, B **1 GB**\n\n- Total: 2 GB"
+    assert list(made.mistakes(0)) == [
+        ({"a": "1", "b": "1 GB"}, "Only 1."),
+        ({"a": "3", "b": "2 GB"}, "6 GB is too much."),
+        ({"a": "4", "b": "1 GB"}, "As many as 4."),
+    ]
+    assert small_design(least="0 - total").right_answer(0) == {"a": "2", "b": "2 GB"}
+    assert small_design(least="").right_answer(0) == {"a": "2", "b": "1 GB"}
+    assert graded(small_design(least=""), {"a": "3", "b": "1"}).correct
+
+
+@each(
+    ("text", "place"),
+    [("1 GB", 0), ("1gb", 0), ("1", 0), ("1.0", 0), ("2,000 MB", 1), ("2e9 B", 1), ("3 GB", None), ("1 s", None)],
+)
+def test_a_choice_is_read_in_the_unit_that_all_share(text: str, place: int | None) -> None:
+    assert small_design().choose["b"].place(text) == place
+
+
+def test_without_a_shared_unit_a_bare_number_is_no_size() -> None:
+    mixed = small_design(choose={"a": {"says": "A", "among": [1, 2]}, "b": {"says": "B", "among": ["1 GB", "2 TB"]}})
+    assert [mixed.choose["b"].place(text) for text in ("1", "1GB", "2 tb")] == [None, 0, 1]
+
+
+@each(
+    ("fields", "says"),
+    [
+        ({}, []),
+        ({"require": {"a >= 9": "More."}}, ["no choice meets every condition"]),
+        (
+            {"require": {"total <= 4 GB": "Much.", "a <= 9": "Many."}},
+            ["decides nothing alone: no choice fails this condition alone"],
+        ),
+        ({"within": 0.99}, []),
+        ({"least": "b - b + 1 GB"}, ["decides nothing: every choice that works is the best"]),
+        ({"shows": {"X": "{x}"}}, ["with a 2, b 1 GB: "]),
+    ],
+)
+def test_the_proof_of_a_design_finds_what_decides_nothing(fields: dict[str, object], says: list[str]) -> None:
+    findings = [text for _, text in found(small_design(**fields))]
+    assert len(findings) == len(says)
+    assert all(text.startswith(start) for text, start in zip(findings, says, strict=True))
+
+
+def test_lint_tries_a_thousand_ways_and_no_more() -> None:
+    def of(*counts: int) -> list[str]:
+        choose = {name: {"says": name, "among": list(range(n))} for name, n in zip("abc", counts, strict=True)}
+        made = small_design(choose=choose, derive={}, require={"a > 0": "None."}, least="", shows={})
+        return [text for _, text in found(made)]
+
+    assert of(10, 10, 10) == []
+    assert of(12, 12, 7) == ["1,008 ways to choose are more than 1,000"]

@@ -1,17 +1,21 @@
 import asyncio
+import random
 import re
 import time
 from collections.abc import Callable
 
 import pytest
+from pydantic import ValidationError
 
 from app.core.errors import AnswerError
 from app.core.expressions import evaluate, names_in, parse_expression
 from app.course.content.catalog import Catalog
 from app.course.kinds import Verdict
-from app.course.kinds.expression import Expression
+from app.course.kinds.base import mistake_key
+from app.course.kinds.expression import Expression, Symbol
 from app.course.sandbox.runner import Runner
 from tests.each import each
+from tests.kinds.small import found, graded, small
 
 VOLUME = "collectives/derive-the-volume"
 TIME = "collectives/derive-the-time"
@@ -258,3 +262,137 @@ def test_every_text_of_the_file_has_its_place_in_it(catalog: Catalog) -> None:
     assert {where[1:]: text for where, text in places.items() if where[0] == "symbols"} == {
         (name, "says"): symbol.says for name, symbol in exercise.symbols.items()
     }
+
+
+def small_formula(**fields: object) -> Expression:
+    """S bytes for each of N, times 3."""
+    made = small(
+        "expression",
+        **{
+            "answer": "3 * S * N",
+            "unit": "B",
+            "symbols": {"S": {"says": "Size", "range": ["1 MB", "4 GB"]}, "N": {"says": "Number", "range": [2, 10]}},
+            "mistakes": {"S * N": "Three times.", "3 * S": {"says": "For each.", "score": 0.25}},
+            **fields,
+        },
+    )
+    assert isinstance(made, Expression)
+    return made
+
+
+@each(
+    ("answer", "score", "says", "mistake"),
+    [
+        ("3*S*N", 1, "Right at every point that was tested.", ""),
+        ("S*N", 0, "Three times.", mistake_key("Three times.")),
+        ("3*S", 0.25, "For each.", mistake_key("For each.")),
+        ("6*S*N", 0, "Your formula is always twice the right one.", ""),
+        ("1.5*S*N", 0, "Your formula is always half the right one.", ""),
+        ("12*S*N", 0, "Your formula is always 4 times the right one.", ""),
+        ("-3*S*N", 0, "The magnitude is right, but the sign is wrong.", "sign"),
+        ("3*N", 0, "This comes out as a plain number, but the answer is a value in B: multiply by something in B.", ""),
+        (
+            "3*S*N/(1 s)",
+            0,
+            "This comes out as a value in B/s, but the answer is a value in B: multiply by something in s.",
+            "",
+        ),
+        ("3*S*N*(1 s)", 0, "This comes out as a value in B s, but the answer is a value in B: divide by something", ""),
+        ("3*S*N+1 MB", 0, "For S = ", ""),
+        ("3*S*N*sqrt(N-2)/sqrt(N-2)", 0, "For S = ", ""),
+    ],
+)
+def test_a_formula_is_told_what_is_listed_then_its_unit_then_its_factor_then_where_it_is_wrong(
+    answer: str, score: float, says: str, mistake: str
+) -> None:
+    verdict = graded(small_formula(), answer)
+    assert (verdict.correct, verdict.score) == (score == 1, score)
+    assert verdict.feedback[0].startswith(says)
+    assert verdict.mistake == mistake
+    assert verdict.feedback[1].startswith("Read as $")
+    assert verdict.feedback[2:] == (("This is worth 25 % of the points.",) if score == 0.25 else ())
+    assert ("has no value" in verdict.feedback[0]) == ("sqrt" in answer)
+
+
+def test_a_formula_asks_for_its_symbols_with_their_units() -> None:
+    made = small_formula()
+    assert [(row.name, row.says, row.unit) for row in made.question(0).symbols] == [
+        ("S", "Size", "B"),
+        ("N", "Number", ""),
+    ]
+    assert made.question(0).unit == "B"
+    assert (made.right_answer(0), made.telling(0)) == ("3 * S * N", {"3 * S * N"})
+    assert made.reveal(0).endswith("$, typed `3 * S * N`")
+    assert list(made.mistakes(0)) == [("S * N", "Three times."), ("3 * S", "For each.")]
+
+
+@each(
+    ("range_", "whole", "edges", "is_whole"),
+    [
+        ([2, 10], False, [2, 10, 4, 8], True),
+        ([1, 16], False, [1, 16, 4], True),
+        ([3, 3.5], False, [3, 3.5], False),
+        ([0.5, 4], False, [0.5, 4, 1, 2], False),
+        (["1 B", "4 B"], True, [1, 4, 2], True),
+        (["1 B", "4 B"], False, [1, 4, 2], False),
+    ],
+)
+def test_the_edges_of_a_symbol_are_its_ends_and_powers_of_two(
+    range_: list[object], whole: bool, edges: list[float], is_whole: bool
+) -> None:
+    symbol = Symbol.model_validate({"says": "S", "range": range_, "whole": whole})
+    assert sorted(edge.value for edge in symbol.edges) == sorted(edges)
+    assert symbol.is_whole is is_whole
+    source = random.Random(1)
+    drawn = [symbol.at(source).value for _ in range(200)]
+    low, high = min(edges), max(edges)
+    assert low <= min(drawn) < max(drawn) <= high
+    assert all(value == float(f"{value:.2g}") for value in drawn)
+    assert all(value.is_integer() for value in map(float, drawn)) == is_whole
+    small_ones = sum(value < (low * high) ** 0.5 for value in drawn)
+    assert 50 < small_ones < 150 or is_whole, "as many below the geometric middle as above"
+
+
+@each(
+    ("fields", "says"),
+    [
+        ({}, []),
+        ({"unit": "s"}, [(("unit",), "the answer is a value in B")]),
+        ({"reference": "3 * S * N"}, []),
+        ({"reference": "2 * S * N"}, [(("reference",), "does not equal the answer")]),
+        (
+            {"mistakes": {"S * N": "A.", "N * S": "B.", "S * 3 * N": "C."}},
+            [
+                (("mistakes", "N * S"), "has the same values as S * N"),
+                (("mistakes", "S * 3 * N"), "has the same values as the answer"),
+            ],
+        ),
+        (
+            {"mistakes": {"S * N": "A.", "S": {"says": "B.", "when": "N > 2"}}},
+            [(("mistakes", "S", "when"), "a formula is wrong for all symbols")],
+        ),
+        ({"sense": "answer < 0 B"}, [(("answer",), "no values of the symbols meet 'answer < 0 B'")]),
+    ],
+)
+def test_the_proof_of_a_formula_compares_all_values(
+    fields: dict[str, object], says: list[tuple[tuple[str, ...], str]]
+) -> None:
+    assert found(small_formula(**fields)) == says
+
+
+@each("range_", [["4 GB", "1 MB"], ["1 MB", "1 MB"], [0, 4], [-1, 4], ["1 MB", "4 s"], [1, "4 GB"]])
+def test_a_range_goes_up_from_above_0_in_one_unit(range_: list[object]) -> None:
+    with pytest.raises(ValidationError, match="must go from a value above 0 to a larger one in the same unit"):
+        small_formula(symbols={"S": {"says": "Size", "range": range_}, "N": {"says": "N", "range": [2, 10]}})
+
+
+def test_only_points_of_this_world_are_tried() -> None:
+    plain, made = small_formula(), small_formula(sense="S * N >= 1 GB")
+    for seed in range(3):
+        assert all(one["S"].value * one["N"].value >= 1e9 for one in made.points(seed))
+        assert 12 < len(made.points(seed)) < len(plain.points(seed))
+
+
+def test_all_symbols_are_at_their_least_together_and_at_their_most() -> None:
+    tried = {(point["S"].value, point["N"].value) for point in small_formula().points(0)}
+    assert {(1e6, 2), (4e9, 10)} <= tried

@@ -3,24 +3,18 @@ import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
-from pydantic import TypeAdapter, ValidationError
+from pydantic import ValidationError
 
 from app.core.errors import UnavailableError
 from app.course.content.catalog import Catalog
 from app.course.kinds import Finding
 from app.course.kinds.base import Verdict
-from app.course.kinds.code.adequacy import Contest
-from app.course.kinds.code.argument_classes import read_kinds
 from app.course.kinds.code.buggy_line import BuggyLine
-from app.course.kinds.code.calls import Argument, outcome_sentence, plain_argument, python, round_result
 from app.course.kinds.code.function import Function
-from app.course.kinds.code.mutants import alterations, careless_programs
 from app.course.sandbox.process import CallRaised, CallReturned, Execution, Outcome, Plain, Reason, StoppedRun
 from app.course.sandbox.runner import Runner
-from app.site.markdown import inline_html
 from tests.each import each
 
 pytestmark = pytest.mark.slow(15)
@@ -290,68 +284,6 @@ def test_true_is_not_one(catalog: Catalog, runner: Runner, loop: Loop) -> None:
     assert not graded(loop, exercise, runner, program).correct
 
 
-def test_changed_programs_are_of_every_sort() -> None:
-    program = (
-        "def f(a, b):\n    s, n = 0, 1\n    for x in range(0, a, 2):\n        if x <= b:\n"
-        "            continue\n        s += max(x, b) / 2\n    row = [a + b, a * (b + 1), a * b + 1]\n"
-        "    if (row[1], row[2]) == (0, row[0]):\n        return row\n    return [s, n]\n"
-    )
-    changed = {one.source for one in alterations(program)}
-    for part in (
-        "if x < b:",
-        "if True:",
-        "break",
-        "s -= ",
-        "min(x, b)",
-        "max(x, b) // 2",
-        "s, n = (0, n)",
-        "range(0, a // 2 * 2, 2)",
-        "return [s]",
-        "list(range(0, a, 2))[:-1]",
-        "max(a, b)",
-        "int(max(x, b) / 2)",
-        "2 / max(x, b)",
-        "max(x, b) / 3",
-        "(row[1], row[2], row[0])",
-        "a * (1 + b)",
-        "a * b + 1",
-        "a * (b + 1)",
-    ):
-        assert any(part in source for source in changed), part
-    assert all(compile(source, "f", "exec") for source in changed)
-
-
-def test_a_product_that_is_compared_is_divided_in_every_way() -> None:
-    changed = {one.now for one in alterations("def f(a, b, c, n):\n    return a * b * c == n\n")}
-    assert {"n // a == b * c", "n // (a * b) == c", "n // (b * c) == a", "n // c == a * b"} <= changed
-    changed = {one.now for one in alterations("def f(a, b, n):\n    return n == (a + 1) * b\n")}
-    assert {"n // (a + 1) == b", "n // b == a + 1"} <= changed
-
-
-def test_careless_programs_read_less_than_they_are_given() -> None:
-    right = "def f(values, n):\n    return [sum(values) + n / 3, len(values)]\n"
-    long: list[Plain] = [1.5] * 13
-    short: list[Plain] = [1.5] * 3
-    found: dict[str, list[object]] = {}
-    for one in careless_programs(right, "f", [[long, short], [2, 3.5, 9]]):
-        names: dict[str, Any] = {}
-        exec(one.source, names)
-        found[str(one)] = [names["f"](*given) for given in ((long, 3.5), (short, 9), (short, 2))]
-    called = [[19.5 + 3.5 / 3, 13], [7.5, 3], [4.5 + 2 / 3, 3]]
-    assert found == {
-        "the result to 6 decimals": [[20.666667, 13], [7.5, 3], [5.166667, 3]],
-        "lists cut to 4": [[6 + 3.5 / 3, 4], *called[1:]],
-        "lists cut to 8": [[12 + 3.5 / 3, 8], *called[1:]],
-        "lists cut to 12": [[18 + 3.5 / 3, 12], *called[1:]],
-        "argument 0 stored without": called,
-        "argument 1 capped": [called[0], [4.5 + 3.5 / 3, 3], called[2]],
-        "argument 1 whole": [[20.5, 13], *called[1:]],
-        "argument 1 stored without": [*called[:2], called[1]],
-    }
-    assert {str(one) for one in careless_programs(right, "f", [[3]])} == {"the result to 6 decimals"}
-    assert "argument 0 capped" in map(str, careless_programs(right, "f", [[3, 4]]))
-
-
 def test_a_careless_program_that_no_call_reveals_is_found(catalog: Catalog, runner: Runner, loop: Loop) -> None:
     exercise = function(catalog, "overlap/write-the-ratio")
     bare = replace(exercise.contest(), always=[[10, 64, 600, 120, 495], [10, 8, 100, 120, 495]])
@@ -366,28 +298,6 @@ def test_for_each_argument_two_calls_of_every_seed_differ_in_it_alone(catalog: C
         for place, name in enumerate(exercise.arguments if len(exercise.arguments) > 1 else ()):
             others = {repr([*row[:place], *row[place + 1 :]]) for row in rows}
             assert len(others) < len({repr(row) for row in rows}), f"{exercise.id} {name}"
-
-
-@each(
-    ("takes", "value", "classes"),
-    [
-        ("degree", 500, {"is another large number"}), ("degree", 501, {"is another large number", "is above 500"}),
-        ("count", 512, {"is a larger power of two", "is above 500"}),
-        ("positive", 0.001, {"is below 1"}), ("positive", 0.0009, {"is below 1", "is tiny"}),
-        ("positive", 1000, {"is above 1"}), ("amount", 1001, {"is above 1", "is huge"}),
-        ("amount", 0.5, {"is below 1"}), ("amount", 2.5, {"is above 1", "is not whole"}),
-        ("probability", 0.99, {"is above a half"}), ("probability", 0.991, {"is nearly 1"}), ("probability", 1, {"is 1"}),
-        ("list of real", [0.0009, -0.0001], {"has two", "is tiny"}), ("list of real", [0.001, 0.5], {"has two"}),
-        ("list of real", [0.001, 0.0001], {"has two"}), ("list of real", [99, 100], {"has two"}),
-        ("list of real", [100, 101], {"has two", "lies close together"}), ("list of real", [100, 102], {"has two"}),
-        ("list of count", [1], {"has one"}), ("rows", [[1]] * 12, {"has more than 4", "is tall"}),
-        ("rows", [[1]] * 13, {"has more than 4", "has more than 12", "is tall"}),
-    ],
-)  # fmt: skip
-def test_an_argument_belongs_to_its_classes(takes: str, value: Argument, classes: set[str]) -> None:
-    given = [value, 1] if isinstance(value, int | float) else []
-    (kind,) = read_kinds({"it": takes}, {"it": given})
-    assert set(kind.classes(value)) == classes
 
 
 def test_the_calls_of_every_seed_are_found_when_they_lack(catalog: Catalog, runner: Runner, loop: Loop) -> None:
@@ -440,45 +350,3 @@ def test_what_is_wrong_with_a_number_is_said(
     assert not verdict.correct
     assert says in verdict.feedback[0]
     assert ("rounded" in verdict.feedback[0]) == ("rounded" in says)
-
-
-def test_a_learner_s_exception_is_not_our_sentence() -> None:
-    message = "[click](https://example.org/) $\\nonsense{1}$ ![x](https://example.org/x.png)"
-    html = inline_html(outcome_sentence(CallRaised("Missing", message, 2)))
-    assert "<a" not in html
-    assert "<img" not in html
-    ours = outcome_sentence(CallRaised("Missing", "no function called f is defined", None))
-    assert ours == "No function called `f` is defined."
-
-
-def test_a_number_too_long_to_be_written_is_described() -> None:
-    huge = 1 << 79_000
-    values: list[Plain] = [huge, [huge], ({huge},), {1: [huge]}]
-    for value in values:
-        assert "more than 4,300 digits" in round_result(value)
-
-
-def test_an_argument_is_a_list_of_lists_of_lists_with_texts_and_no_deeper() -> None:
-    reads = TypeAdapter[Argument](Argument)
-    rows = reads.validate_python([[[7, "'all_gather'", "8 KB", True]], []])
-    assert plain_argument(rows) == [[[7, "all_gather", 8000.0, True]], []]
-    assert python(plain_argument(rows)) == "[[[7, 'all_gather', 8000.0, True]], []]"
-    with pytest.raises(ValidationError):
-        reads.validate_python([[[[7]]]])
-
-
-def test_two_wrong_programs_that_no_call_of_every_seed_tells_apart_are_named(runner: Runner, loop: Loop) -> None:
-    late = "def f(n):\n    return n + (2 if n > 5 else 1)\n"
-    contest = Contest(
-        entry="f",
-        right="def f(n):\n    return n\n",
-        wrong=["def f(n):\n    return n + 1\n", late],
-        arguments={"n": [1, 2, 6, 7]},
-        always=[[1], [2]],
-        places=range(4),
-        floats=False,
-    )
-    says = [one.says for one in loop.run_until_complete(contest.findings(runner))]
-    assert says[0] == "no call made at every seed tells wrong program 1 from 0"
-    told = replace(contest, always=[[1], [6]])
-    assert not any("wrong program" in one.says for one in loop.run_until_complete(told.findings(runner)))

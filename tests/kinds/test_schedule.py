@@ -12,8 +12,10 @@ from app.core.simulators.programs import PlayedSchedule
 from app.course.content.catalog import Catalog
 from app.course.illustrations.base import schedule_sketch
 from app.course.kinds import Verdict
-from app.course.kinds.code.schedule import Schedule, TargetMachine
+from app.course.kinds.code.schedule import Schedule, TargetMachine, Targets
 from app.course.sandbox.runner import Runner
+from tests.each import each
+from tests.kinds.small import Here
 
 PIPE = "puzzles/one-forward-one-backward"
 ROOM = "puzzles/room-for-four"
@@ -117,3 +119,80 @@ def test_a_machine_whose_parts_do_not_divide_is_refused() -> None:
         TargetMachine(ranks=4, layers=5, batches=8, holds="stages", cost={"F": 1})
     with pytest.raises(ValidationError, match="batches must be a multiple of ranks: 3 and 4"):
         TargetMachine(ranks=4, layers=4, batches=3, holds="weights", cost={"F": 1})
+
+
+@each(
+    ("holds", "starts", "goals"),
+    [
+        ("weights", ["W0 W1 W2 W3 x0 x1", "W0 W1 W2 W3 x2 x3"], ["d0 d1 d2 d3", "d0 d1 d2 d3"]),
+        ("nothing", ["x0 x1", "x2 x3"], ["D0 D1 D2 D3", "D0 D1 D2 D3"]),
+        ("stages", ["W0 W2 x0 x1 x2 x3", "W1 W3"], ["d0 d2", "d1 d3"]),
+        ("chunks", ["c0 c1", "c0 c1"], ["c0 c1", "c0 c1"]),
+    ],
+)
+def test_what_ranks_hold_at_first_and_must_hold_at_last(holds: str, starts: list[str], goals: list[str]) -> None:
+    machine = TargetMachine.model_validate(
+        {"ranks": 2, "layers": 4, "batches": 4, "holds": holds, "cost": {"F": 2, "I": 3, "G": 5}, "size": {"W": 7}}
+    )
+    built = machine.built(9)
+    assert [" ".join(f"{name[0]}{name[-1]}" for name in one) for one in built.start] == starts
+    assert (built.layers, built.limit) == (4, 9)
+    found: dict[int, list[str]] = {0: [], 1: []}
+    for rank, name, summed in machine.goals():
+        found[rank].append(f"{name[0]}{name[-1]}")
+        assert summed == frozenset(range(2 if holds == "chunks" else 4))
+    assert [" ".join(names) for names in found.values()] == goals
+    if holds == "chunks":
+        assert [set(one.values()) for one in built.start] == [{frozenset([0])}, {frozenset([1])}]
+
+
+@each(
+    ("cost", "work"), [({"F": 1, "B": 2}, 24), ({"F": 1, "I": 1, "G": 2}, 32), ({"F": 2, "B": 5, "I": 1}, 56), ({}, 0)]
+)
+def test_a_pass_backward_is_one_or_two_halves(cost: dict[str, int], work: int) -> None:
+    machine = TargetMachine.model_validate({"ranks": 2, "layers": 2, "batches": 4, "holds": "weights", "cost": cost})
+    assert machine.work == work
+
+
+@each(
+    ("time", "memory", "score", "says"),
+    [
+        (0, 0, 1, "Right: it finishes at {time} and no rank holds more than {peak}. "),
+        (0, None, 1, "Right: it finishes at {time}. "),
+        (-1, 0, 0.5, "It takes {time}, which is 1 unit too long."),
+        (-2, None, 0.5, "It takes {time}, which is 2 units too long."),
+        (0, -1, 0.5, "Rank {full} holds {peak} at its fullest, and {memory} is the limit."),
+        (-1, -1, 0.25, "Rank {full} holds {peak} at its fullest"),
+    ],
+)
+def test_a_target_is_met_to_the_unit_and_memory_comes_first(
+    catalog: Catalog, time: int, memory: int | None, score: float, says: str
+) -> None:
+    exercise = schedule(catalog, ROOM)
+    played = asyncio.run(exercise.play(exercise.right, Here()))
+    assert isinstance(played, PlayedSchedule)
+    peak = max(played.peaks)
+    most = None if memory is None else peak + memory
+    strict = exercise.model_copy(update={"targets": Targets(time=played.time + time, memory=most)})
+    told, earned = strict.judge(played)
+    assert (earned, bool(told)) == (score, score < 1)
+    says = says.format(time=played.time, peak=peak, memory=most, full=played.peaks.index(peak))
+    assert (told or asyncio.run(strict.grade(0, exercise.right, Here())).feedback[0]).startswith(says)
+
+
+def test_a_program_is_asked_for_each_rank_and_the_first_that_fails_is_named(catalog: Catalog) -> None:
+    exercise = schedule(catalog, RING)
+    fails = "def program(rank):\n    return [] if rank < 2 else 1 / 0\n"
+    assert asyncio.run(exercise.play(fails, Here())) == "`program(2)`: Line 2: `ZeroDivisionError: division by zero`"
+    assert asyncio.run(exercise.prove_code(range(1), Here())) == []
+    wrong = [*exercise.wrong, exercise.wrong[0].model_copy(update={"code": exercise.right})]
+    late = exercise.model_copy(update={"wrong": wrong})
+    late._foreseen.clear()
+    (one,) = asyncio.run(late.prove_code(range(1), Here()))
+    assert (one.where, one.says) == (("wrong", 3), "meets the targets")
+    (one,) = asyncio.run(
+        exercise.model_copy(update={"published": {"Ring": "def plan(rank): pass"}}).prove_code(range(1), Here())
+    )
+    assert (one.where, one.says) == (("published", "Ring"), "does not run")
+    (one,) = asyncio.run(exercise.model_copy(update={"targets": Targets(time=5)}).prove_code(range(1), Here()))
+    assert (one.where, one.says[:40]) == (("right",), "misses a target: It takes 6, which is 1 ")

@@ -8,6 +8,7 @@ from itertools import product as every
 
 import pytest
 from fastapi.testclient import TestClient
+from pydantic import ValidationError
 
 from app.core.charts.axes import NARROW, WIDE, Drawing
 from app.core.errors import AnswerError
@@ -15,13 +16,14 @@ from app.core.simulators.sharding import PlayedPlan, RankMesh, Resharding, play_
 from app.course.content.catalog import Catalog
 from app.course.illustrations.grids import played_sketch
 from app.course.kinds import Verdict
-from app.course.kinds.base import Answer
+from app.course.kinds.base import Answer, mistake_key
 from app.course.kinds.sharding import (
     Sharding,
     in_jax,
     placements,
     read_layout,
     read_plan,
+    refuse_unrelated,
     task_of,
     tolerated_bytes,
     trouble_of,
@@ -29,6 +31,7 @@ from app.course.kinds.sharding import (
 from app.course.sandbox.runner import Runner
 from app.site.web.exercise.views import view_of
 from tests.each import each
+from tests.kinds.small import found, graded, small
 from tests.oracles.collectives import all_to_all, ring_all_gather, ring_all_reduce, ring_reduce_scatter
 
 Grade = Callable[..., Verdict]
@@ -235,3 +238,151 @@ def test_an_earlier_answer_is_told_under_the_titles_of_its_parts(catalog: Catalo
     assert isinstance(exercise, Sharding)
     told = list(view_of(exercise).told(exercise, 0, json.dumps({"plan": "multiply", "gone": "3"})))
     assert [re.sub("<[^>]+>", "", line) for line in told] == ["Plan: multiply", "gone: 3"]
+
+
+@each(
+    ("have", "want", "sizes", "says"),
+    [
+        ({"A": "I/X, J"}, {"A": "I, J"}, "IJ", ""),
+        ({"A": "I/X, J"}, {"A": "J, I"}, "IJ", "A is neither the one array nor the product"),
+        ({"A": "I", "B": "I"}, {"A": "I"}, "I", "A is neither"),
+        ({"A": "I, J", "B": "J, K"}, {"C": "I, K/X"}, "IJK", ""),
+        ({"A": "I, J", "B": "K, J"}, {"C": "I, K"}, "IJK", "C is neither"),
+        ({"A": "I, J", "B": "J, K"}, {"C": "K, I"}, "IJK", "C is neither"),
+        ({"A": "I, J", "B": "J"}, {"C": "I"}, "IJ", "C is neither"),
+        ({"A": "I, J", "B": "J, K"}, {"C": "I, K"}, "I", "sizes lacks J, K"),
+        ({"A": "I/Y"}, {"A": "I"}, "I", "the mesh axis Y does not exist, only X"),
+    ],
+)
+def test_a_target_is_the_one_array_or_a_product(
+    have: dict[str, str], want: dict[str, str], sizes: str, says: str
+) -> None:
+    if not says:
+        refuse_unrelated("X", have, want, sizes)
+        return
+    with pytest.raises(ValueError, match=says):
+        refuse_unrelated("X", have, want, sizes)
+
+
+@each(
+    ("accept", "times"),
+    [("cheapest", 1), ("right", None), ("10 %", 1.1), ("0 %", 1), ("2.5 %", 1.025), ("10", 0), ("10%", 0), ("-5 %", 0)],
+)
+def test_a_share_of_more_bytes_is_written_with_a_percent_sign(accept: str, times: float | None) -> None:
+    if times == 0:
+        with pytest.raises(ValueError, match="accept is cheapest, right, or a share such as 10 %"):
+            tolerated_bytes(accept)
+    else:
+        assert tolerated_bytes(accept) == (None if times is None else pytest.approx(times))
+
+
+def small_plan(**fields: object) -> Sharding:
+    """A product over a split dimension: an all-reduce sends 192 B, gathering both inputs 240 B."""
+    made = small(
+        "sharding",
+        **{
+            "mesh": {"X": 4},
+            "have": {"A": "I, J/X", "B": "J/X, K"},
+            "want": {"C": "I, K"},
+            "sizes": {"I": 4, "J": 8, "K": 16},
+            "answers": {
+                "sent": {"prompt": "Sent", "answer": "192 B", "unit": "B", "mistakes": {"96 B": "That is one way."}}
+            },
+            "sent": "sent",
+            "says": {"multiply": "It is not summed."},
+            **fields,
+        },
+    )
+    assert isinstance(made, Sharding)
+    return made
+
+
+GATHER = "all-gather A over X; all-gather B over X; multiply"
+
+
+@each(
+    ("plan", "accept", "score", "says"),
+    [
+        ("multiply; all-reduce C over X", "cheapest", 1, "Right: every rank ends with the block of the target."),
+        ("multiply; reduce-scatter C over X along I; all-gather C over X", "cheapest", 1, "Right: every rank"),
+        (GATHER, "cheapest", 0.5, "It works, but it sends 1.25 times as much as the cheapest plan."),
+        (GATHER, "24 %", 0.5, "It works, but it sends 1.25 times"),
+        (GATHER, "25 %", 1, "Right: every rank"),
+        (GATHER, "right", 1, "Right: every rank"),
+        ("multiply", "right", 0, "It is not summed."),
+        ("multiply; all-reduce C over X; all-reduce C over X", "right", 0, "At the end, rank (X = 0) holds numbers"),
+    ],
+)
+def test_a_plan_that_works_earns_half_if_it_sends_too_much(plan: str, accept: str, score: float, says: str) -> None:
+    verdict = graded(small_plan(accept=accept), {"plan": plan, "sent": "192"})
+    part = verdict.parts["plan"]
+    assert (part.share, part.correct) == (score, score == 1)
+    assert part.says.startswith(says)
+    assert part.mistake == (mistake_key(says) if plan == "multiply" else "")
+    assert verdict.score == (score + 1) / 2
+
+
+def test_a_plan_that_need_not_send_has_sizes_all_the_same() -> None:
+    still = small_plan(have={"A": "I/X, J"}, want={"A": "I/X, J"}, sizes={"I": 4, "J": 8}, says={})
+    assert still.array_sizes(0) == {"A": 64.0}
+
+
+def test_the_cheapest_plan_is_the_answer() -> None:
+    made = small_plan()
+    assert made.right_answer(0)["plan"] == "multiply; all-reduce C over X"
+    assert made.array_sizes(0) == {"A": 64.0, "B": 256.0, "C": 128.0}
+    assert small_plan(element="4 B").array_sizes(0)["A"] == 128.0
+    assert made.question(0).mesh == "X = 4"
+    assert [name for name, _ in made.question(0).moves] == list(dict.fromkeys(m.array for m in made.task(0).moves))
+    assert made.question(0).rows[-1].title == "target: $C[I, K]$"
+    answers = [answer for answer, _ in made.mistakes(0)]
+    assert [isinstance(one, dict) and one["plan"] for one in answers] == ["multiply", "multiply; all-reduce C over X"]
+
+
+def test_moves_of_a_form_make_a_plan() -> None:
+    made = small_plan()
+    form = {"move.1": ["multiply"], "move.2": [""], "move.5": ["all-reduce C over X"], "move.6": ["multiply"]}
+    assert made.answer_in({**form, "answer.sent": ["192"]}) == {"plan": "multiply; all-reduce C over X", "sent": "192"}
+    assert made.answer_in({"answer.plan": ["multiply"], **form}) == {"plan": "multiply"}
+
+
+@each(
+    ("fields", "says"),
+    [
+        ({}, []),
+        ({"says": {}}, ["fewer than two mistakes are listed"]),
+        ({"says": {"multiply; all-reduce C over X": "No."}}, ["counts as right"]),
+        ({"says": {GATHER: "Dear."}}, []),
+        ({"says": {GATHER: "Dear."}, "accept": "right"}, ["counts as right"]),
+        ({"says": {"multiply; sum": "No."}}, ["move 2: 'sum' is not on the list"]),
+        ({"sizes": {"I": 4, "J": 8, "K": 8}}, ["is 192 B, and the cheapest plan sends 96 B"]),
+        ({"mesh": {"X": 1}}, ["mesh: 1 ranks are not 2 to 8"]),
+        ({"mesh": {"X": 9}}, ["mesh: 9 ranks are not 2 to 8"]),
+        ({"mesh": {"X": 2.5}}, None),
+        ({"sizes": {"I": 0, "J": 8, "K": 16}}, ["sizes: I must be a whole number, not 0"]),
+        ({"sizes": {"I": "2.5", "J": 8, "K": 16}}, ["sizes: I must be a whole number, not 2.5"]),
+        ({"sizes": {"I": "2^53 + 2", "J": 8, "K": 16}}, ["sizes: I must be at most 9.0072e+15, not 9.0072e+15"]),
+    ],
+)
+def test_the_proof_of_a_plan_reckons_what_it_sends(fields: dict[str, object], says: list[str] | None) -> None:
+    if says is None:
+        with pytest.raises(ValidationError):
+            small_plan(**fields)
+        return
+    findings = [text for _, text in found(small_plan(**fields))]
+    assert len(findings) == len(says)
+    assert all(text.startswith(start) for text, start in zip(findings, says, strict=True))
+
+
+@each(
+    ("fields", "says"),
+    [
+        ({"sent": "other"}, "sent: no answer is called 'other'"),
+        ({"answers": {"plan": {"answer": "1"}}, "sent": "plan"}, "plan is the plan itself"),
+        ({"accept": "best"}, "accept is cheapest, right"),
+        ({"want": {"C": "K, I"}}, "C is neither"),
+    ],
+)
+def test_a_plan_that_cannot_be_is_refused(fields: dict[str, object], says: str) -> None:
+    with pytest.raises(ValidationError, match=says):
+        small_plan(**fields)

@@ -12,6 +12,7 @@ from app.course.learning import (
     final_questions,
     place_learner,
     placement_question,
+    seed_in,
     tally_answers,
 )
 from tests.each import each
@@ -119,3 +120,23 @@ def test_a_tally_is_best_first() -> None:
     pairs = [("a", True), ("b", False), ("a", False), ("d", True), ("c", True), ("c", True)]
     best = (FinalTally("c", 2, 2), FinalTally("d", 1, 1))
     assert tally_answers(pairs) == (*best, FinalTally("a", 1, 2), FinalTally("b", 0, 1))
+
+
+def test_a_placement_has_six_questions_and_six_answers_are_enough(catalog: Catalog) -> None:
+    wrong = [("gone", False)] * (PLACEMENT_QUESTIONS - 1)
+    question = placement_question(catalog, wrong, 7)
+    assert question
+    assert (question.number, PLACEMENT_QUESTIONS) == (6, 6)
+    assert placement_question(catalog, [*wrong, ("gone", False)], 7) is None
+
+
+def test_a_final_asks_nothing_of_more_than_five_minutes(catalog: Catalog) -> None:
+    asked = [one.exercise.minutes for draw in range(40) for one in final_questions(catalog, draw)]
+    assert max(asked) == 5
+
+
+def test_a_seed_is_from_one_to_a_million() -> None:
+    drawn = [seed_in(draw, number) for draw in range(100) for number in range(1, 21)]
+    assert 1 <= min(drawn) < 5_000
+    assert 995_000 < max(drawn) <= 1_000_000
+    assert len(set(drawn)) > 1_990

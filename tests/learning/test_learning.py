@@ -3,7 +3,7 @@ from datetime import UTC, date, datetime, timedelta
 import pytest
 from fsrs import Card, Rating, Scheduler
 
-from app.course.content.catalog import Catalog
+from app.course.content.catalog import Catalog, Topic
 from app.course.kinds import Exercise
 from app.course.learning import (
     Memory,
@@ -16,6 +16,7 @@ from app.course.learning import (
     practice_exercises,
     review_session,
 )
+from tests.kinds.small import small
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 RING = "collectives/ring-all-reduce-time"
@@ -186,3 +187,107 @@ def test_practice_is_new_beside_the_path_and_near_what_was_missed(catalog: Catal
         found = practice_exercises(topic, {one.id for one in bank[::2]}, missed)
         assert found == [one for one in new if distance(one) == min(map(distance, new))]
         assert all(one not in practice_exercises(topic, (), one) for one in bank)
+
+
+def test_what_is_due_today_is_listed_and_of_equal_chances_the_first_id(catalog: Catalog) -> None:
+    today = date(2026, 5, 1)
+    names = [one.id for one in catalog.topic("collectives").exercises[:3]]
+    dues = (today, date(2026, 4, 30), date(2026, 5, 2))
+    kept = {name: Memory(due, today, 0.5) for name, due in zip(names, dues, strict=True)}
+    assert {one.exercise.id for one in due_exercises(catalog, kept, today)} == set(names[:2])
+    alike = {one.id: Memory(today, today, 0.5) for one in catalog.exercises}
+    listed = [one.exercise.id for one in due_exercises(catalog, alike, today)]
+    assert listed == sorted(listed)
+    assert len(listed) == len(catalog.exercises)
+
+
+def test_a_review_says_when_it_was_done_last_and_how_much_is_left(catalog: Catalog) -> None:
+    today = date(2026, 5, 10)
+    for last, says in ((10, "last done today; "), (9, "last done yesterday; "), (8, "last done 2 days ago; ")):
+        (due,) = due_exercises(catalog, {RING: Memory(today, date(2026, 5, last), 0.876)}, today)
+        assert due.reason == f"{says}about 88 % is left"
+
+
+def test_a_memory_knows_its_first_day_and_its_last() -> None:
+    found = memories([day(0, solved=False), day(3), day(9, solved=False), day(20)], NOON + timedelta(days=30))[RING]
+    assert (found.first, found.last) == (date(2026, 3, 4), date(2026, 3, 21))
+    assert memories([day(3)], NOON + timedelta(days=3))[RING].first == date(2026, 3, 4)
+
+
+def test_the_least_remembered_skill_comes_first() -> None:
+    exercises = [small_one("a", skills=["s", "t"]), small_one("b", skills=["s"]), small_one("c", skills=["u", "new"])]
+    kept = {name: Memory(NOON.date(), NOON.date(), chance) for name, chance in (("a", 0.9), ("b", 0.3), ("c", 0.6))}
+    found = mastery_by_skill(exercises, {f"chapter/{name}": memory for name, memory in kept.items()})
+    assert list(found) == ["new", "s", "u", "t"]
+    assert found["s"].share == pytest.approx(0.6)
+    assert [one.solved for one in found.values()] == [1, 2, 1, 1]
+
+
+def test_a_day_has_ten_reviews_and_none_more_once_they_are_done(catalog: Catalog) -> None:
+    today, before = date(2026, 5, 1), date(2026, 3, 1)
+    names = [one.id for one in catalog.exercises[:30]]
+    kept = {name: Memory(today, before, 0.5, before) for name in names[:12]}
+    assert (len(review_session(catalog, kept, today).left), review_session(catalog, kept, today).later) == (10, 2)
+    kept |= {name: Memory(date(2026, 9, 1), today, 1.0, before) for name in names[12:26]}
+    over = review_session(catalog, kept, today)
+    assert (over.done, over.left, over.later, over.total) == (14, (), 12, 14)
+
+
+def small_one(name: str, **fields: object) -> Exercise:
+    """An exercise of the chapter "chapter"."""
+    options = {key: {"text": f"Text {key}.", "says": f"Says {key}."} for key in "ab"}
+    return small("choice", **{"id": f"chapter/{name}", "options": options, "correct": "a", **fields})
+
+
+def practice(
+    path: list[Exercise], extras: list[Exercise], solved: set[str], after: Exercise | None = None
+) -> list[str]:
+    on_path = frozenset(one.id for one in path)
+    topic = Topic(id="chapter", title="Chapter", position=1, exercises=(*path, *extras), on_path=on_path)
+    return [one.id.partition("/")[2] for one in practice_exercises(topic, {f"chapter/{n}" for n in solved}, after)]
+
+
+def test_practice_is_of_the_level_that_was_reached_on_the_path() -> None:
+    path = [small_one("p1", level=1), small_one("p2", level=3)]
+    extras = [small_one(f"e{level}", level=level) for level in (1, 2, 3, 4)]
+    assert practice(path, extras, set()) == ["e1"]
+    assert practice(path, extras, {"p1"}) == ["e1"]
+    assert practice(path, extras, {"p1", "p2"}) == ["e3"]
+    assert practice(path, extras, {"p2", "e3"}) == ["e2", "e4"]  # both are one level away
+    assert practice(path, extras, {"p2", "e1", "e2", "e3", "e4"}) == ["e3"]  # once more, if all are solved
+    assert practice([], [], set()) == []
+
+
+def test_practice_after_a_miss_has_its_skills_then_its_level() -> None:
+    missed = small_one("p1", level=2, skills=["ring", "tree"])
+    extras = [
+        small_one("both", level=4, skills=["tree", "ring"]),
+        small_one("one", level=2, skills=["ring"]),
+        small_one("none", level=2, skills=["cost"]),
+    ]
+    assert practice([missed], extras, set(), missed) == ["both"]
+    assert practice([missed], extras, {"both"}, missed) == ["one"]
+    assert practice([missed], extras, set(), extras[0]) == ["one"], "not the one that was missed"
+    assert practice([missed], extras, set()) == ["one", "none"]
+
+
+def test_a_chapter_without_more_is_practiced_on_its_path() -> None:
+    path = [small_one("p1", level=1), small_one("p2", level=1)]
+    assert practice(path, [], {"p1"}) == ["p2"]
+    assert practice(path, [], set(), path[0]) == ["p2"]
+
+
+def test_on_a_route_its_chapters_come_first_after_the_present_one(catalog: Catalog) -> None:
+    on = [topic.id for topic in catalog.topics if "serve" in topic.routes]
+    off = next(topic.id for topic in catalog.topics if "serve" not in topic.routes)
+
+    def chapter_after(done: set[str], chapter: str = "") -> str:
+        found = next_exercise(catalog, done, chapter, route="serve")
+        assert found
+        return catalog.topic_of(found.exercise).id
+
+    assert chapter_after(set()) == on[0]
+    assert chapter_after(set(path(catalog, on[0]))) == on[1]
+    assert chapter_after(set(), off) == off
+    finished = {name for chapter in on for name in path(catalog, chapter)}
+    assert chapter_after(finished) == off

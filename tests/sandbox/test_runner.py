@@ -8,12 +8,9 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from app.core.errors import AnswerError, UnavailableError
 from app.core.folders import ROOT
-from app.course.sandbox.guest.codec import decode, encode
 from app.course.sandbox.pool import SandboxHealth
 from app.course.sandbox.process import CallRaised, CallReturned, Execution, Plain, StoppedRun, WorkerProcess
 from app.course.sandbox.runner import Runner
@@ -85,27 +82,6 @@ def test_what_students_write_runs(
     assert isinstance(outcome, CallReturned), outcome
     assert outcome.value == expected
     assert type(outcome.value) is type(expected)
-
-
-TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
-NUMBER = st.integers() | st.floats(allow_nan=False)
-PLAIN = st.recursive(
-    st.none() | st.booleans() | NUMBER | TEXT,
-    lambda inner: st.lists(inner, max_size=3) | st.tuples(inner, inner) | st.dictionaries(TEXT, inner, max_size=3),
-    max_leaves=8,
-)
-
-
-@given(PLAIN)
-def test_plain_values_come_back_the_same(value: Plain) -> None:
-    assert decode(encode(value)) == value
-    assert repr(decode(encode(value))) == repr(value)
-
-
-@each("tree", [{"float": [1]}, {"int": "zz"}, {"x": 1}, {"tuple": 1}, {"dict": [[1]]}, {"set": [[1]]}, {}, 1.5])
-def test_trees_that_encode_never_makes_are_refused(tree: object) -> None:
-    with pytest.raises(ValueError, match=r".+"):
-        decode(tree)
 
 
 def test_printed_text_belongs_to_its_call(loop: Loop, runner: Runner) -> None:

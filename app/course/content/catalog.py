@@ -158,7 +158,9 @@ class Catalog:
         """This catalog in the language *code*, as far as it is translated."""
         ours = self.translations.get(code)
         if ours is None:
-            return self
+            if code not in self.outline.translated:
+                return self
+            ours = LanguageTexts(code)
         if code not in self._spoken:
             self._spoken[code] = replace(
                 self,

@@ -202,8 +202,7 @@ def images_in(folder: Path, problems: list[Problem]) -> Iterator[tuple[str, Path
         try:
             read_image(path)
         except ValueError as error:
-            cure = "save it as PNG or as a plain SVG, without scripts and links, of at most 1 MB"
-            problems.append(Problem(path, 1, str(error), cure))
+            problems.append(Problem(path, 1, str(error), _cure(str(error))))
         else:
             yield path.name, path
 
@@ -242,3 +241,13 @@ def _kind(body: bytes) -> str:
     if b"<svg" in body[:4096]:
         return "image/svg+xml"
     return next((kind for start, kind in _STARTS.items() if body.startswith(start)), "")
+
+
+def _cure(says: str) -> str:
+    if says.startswith("cannot be read"):
+        return "check its name and permissions"
+    if "element" in says or "attribute" in says or "link" in says or "load" in says:
+        return "export it as a plain SVG without scripts and links, or as PNG"
+    if "bytes" in says:
+        return "save it smaller, or draw it as SVG"
+    return "save it again as .png, .jpg, .webp, .gif or a plain .svg"

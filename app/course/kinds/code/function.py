@@ -23,7 +23,6 @@ from app.course.kinds.code.calls import (
     Argument,
     CallCache,
     CodeExercise,
-    Says,
     TrialCall,
     function_in,
     in_line,
@@ -130,18 +129,24 @@ def passes(call: TrialCall, outcome: Outcome) -> bool:
     return isinstance(outcome, CallReturned) and alike(outcome.value, call.expected)
 
 
-def _trial_run(call: TrialCall, outcome: Outcome, says: Says) -> TrialRun:
-    passed = passes(call, outcome)
-    raised = outcome.type if isinstance(outcome, CallRaised) else translate("nothing")  # nothing: it was stopped
-    return TrialRun(
-        call=call.text,
-        expected=round_result(call.expected),
-        got=round_result(outcome.value) if isinstance(outcome, CallReturned) else raised,
-        printed=visible_lines(outcome.printed),
-        passed=passed,
-        says="" if passed else says(call, outcome),
-        line=in_line(outcome),
-    )
+def trial_runs(calls: Sequence[TrialCall], outcomes: Sequence[Outcome]) -> tuple[TrialRun, ...]:
+    """The results of the visible examples *calls*."""
+    says = says_of_nothing if returns_nothing(calls, outcomes) else says_of_call
+    runs = []
+    for call, outcome in zip(calls, outcomes, strict=False):
+        passed = passes(call, outcome)
+        raised = outcome.type if isinstance(outcome, CallRaised) else translate("nothing")  # nothing: it was stopped
+        run = TrialRun(
+            call=call.text,
+            expected=round_result(call.expected),
+            got=round_result(outcome.value) if isinstance(outcome, CallReturned) else raised,
+            printed=visible_lines(outcome.printed),
+            passed=passed,
+            says="" if passed else says(call, outcome),
+            line=in_line(outcome),
+        )
+        runs.append(run)
+    return tuple(runs)
 
 
 def same_results(some: Sequence[Outcome], others: Sequence[Outcome]) -> bool:
@@ -391,8 +396,7 @@ class Function(CodeExercise):
             problem = outcome_sentence(report.body)
             line = in_line(report.body)
             return Trial(problem=problem, line=line, printed=visible_lines(report.printed), runs=())
-        says = says_of_nothing if returns_nothing(calls, report.outcomes) else says_of_call
-        runs = tuple(_trial_run(*pair, says) for pair in zip(calls, report.outcomes, strict=False))
+        runs = trial_runs(calls, report.outcomes)
         return Trial(problem="", line=None, printed=visible_lines(report.printed), runs=runs)
 
     async def _diagnosis(self, seed: int, hidden: HiddenCalls, report: Execution, runner: Runner) -> str:
