@@ -494,7 +494,7 @@ def _curves(chart: Plot, placed: Sequence[Sequence[Point]], room: LabelRoom | No
         name = PlacedName(0, 0)
         if room and series.name:
             others = [*placed[:place], *placed[place + 1 :]]
-            at = _named_at(series, curve)
+            at = min(reversed(curve), key=lambda spot: spot[1]) if series.at_peak else curve[-1]
             name = placed_name(series.name, curve, at=at, others=others, room=room, bounds=bounds)
         yield Curve(
             color=series.color,
@@ -507,8 +507,3 @@ def _curves(chart: Plot, placed: Sequence[Sequence[Point]], room: LabelRoom | No
             label_y=name.y,
             leader=name.leader,
         )
-
-
-def _named_at(series: Series, placed: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """The point of a curve that its name is written at."""
-    return min(reversed(placed), key=lambda spot: spot[1]) if series.at_peak else placed[-1]

@@ -298,7 +298,9 @@ def _as_it_stands(typed: str, shown: Scale) -> Reading:
         _refuse_a_doubtful_sum(node)
     found = evaluate(node, {})
     units = _units(node)
-    if found.dimension == PLAIN and all(_is_a_word_of_number(unit) for unit in units):
+    # Words such as million say how large a number is, and not what is counted.
+    are_words = all(unit.unit.dimension == PLAIN and unit.factor >= SCALES["thousand"].factor for unit in units)
+    if found.dimension == PLAIN and are_words:
         return Reading(Quantity(found.value * shown.factor).value, worked_out=True)
     expected = shown.unit.dimension
     # 6 * 7e9 parameters * 3 tokens is counted in FLOP; 5 FLOP/s is no 5/s, and 2 * 50 % no FLOP.
@@ -325,11 +327,6 @@ def _written_unit(units: list[Scale], shown: Scale) -> Scale:
     """The unit of the result: the one that was written, or the base unit if there are several."""
     alike = {unit for unit in units if unit.unit.dimension == shown.unit.dimension}
     return alike.pop() if len(alike) == 1 else Scale(shown.unit.symbol, shown.unit, 1.0)
-
-
-def _is_a_word_of_number(unit: Scale) -> bool:
-    """Whether *unit* says how large a number is, as million does, and not what is counted."""
-    return unit.unit.dimension == PLAIN and unit.factor >= SCALES["thousand"].factor
 
 
 def _units(node: Node) -> list[Scale]:

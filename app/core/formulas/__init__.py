@@ -262,25 +262,9 @@ def _result_form(hint: object) -> tuple[Unit, ResultForm, tuple[str, ...]]:
 
 MOST_PARTS = 1_000  # of a result, and items of a list, that a visitor of a site may ask for
 MODULES = (
-    collectives,
-    networks,
-    synchronization,
-    memory,
-    batching,
-    optimizers,
-    overlap,
-    pipeline,
-    sharding,
-    faults,
-    precision,
-    transformer,
-    throughput,
-    cost,
-    sampling,
-    scaling,
-    serving,
-    layout,
-)
+    collectives, networks, synchronization, memory, batching, optimizers, overlap, pipeline, sharding, faults,
+    precision, transformer, throughput, cost, sampling, scaling, serving, layout,
+)  # fmt: skip
 
 
 def lookup(name: str) -> Formula:

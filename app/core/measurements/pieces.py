@@ -164,21 +164,14 @@ def line_interval(line: AlphaBetaPiece, points: Sequence[Point]) -> LineInterval
     if determinant <= 0:
         return None
     variance = sum((line.time(size) / time - 1) ** 2 for size, time in own) / free
-    wide = _student(free) * math.sqrt(variance / determinant)
+    student = _STUDENT[free - 1] if free <= len(_STUDENT) else _NORMAL + _NEXT / free
+    wide = student * math.sqrt(variance / determinant)
     latency, slope = wide * math.sqrt(bb), wide * math.sqrt(aa)
+    steepest = 1 / line.bandwidth - slope
     return LineInterval(
         (max(0.0, line.alpha - latency), line.alpha + latency),
-        (1 / (1 / line.bandwidth + slope), _inverse(1 / line.bandwidth - slope)),
+        (1 / (1 / line.bandwidth + slope), 1 / steepest if steepest > 0 else None),
     )
-
-
-def _student(free: int) -> float:
-    """The factor of a standard error that 95 % are within, with *free* degrees of freedom."""
-    return _STUDENT[free - 1] if free <= len(_STUDENT) else _NORMAL + _NEXT / free
-
-
-def _inverse(slope: float) -> float | None:
-    return 1 / slope if slope > 0 else None
 
 
 def bad_point(points: Sequence[Point]) -> Bytes | None:

@@ -371,7 +371,7 @@ class TableTitle:
 
     def _fits(self, words: Sequence[str], first: int, count: int) -> bool:
         """Whether values begin at *first*, and what precedes them is none."""
-        if not 0 <= first <= _MOST_BEFORE or not all(_precedes(word) for word in words[:first]):
+        if not 0 <= first <= _MOST_BEFORE or any(VALUE.match(one) and not WHOLE.match(one) for one in words[:first]):
             return False
         at = first
         for place in self.places[:count]:
@@ -401,10 +401,6 @@ def raw_row(start: re.Match[str], words: Sequence[str], places: Sequence[tuple[s
         out_of_place=places[0],
         in_place=places[1] if len(places) > 1 else (),
     )
-
-
-def _precedes(word: str) -> bool:
-    return bool(WHOLE.match(word)) or not VALUE.match(word)
 
 
 def _table_titles_values(cells: dict[str, str]) -> tuple[str, ...]:
@@ -448,12 +444,8 @@ def tests_in(table: CollectiveTable) -> Iterator[CollectiveTable]:
     kinds = {key[:3] for key in parts}
     for number, (key, rows) in enumerate(parts.items(), 1):
         if number <= _MOST_TESTS:
-            yield _part(table, rows, [_about(number, len(parts), key, kinds)])
-
-
-def _part(table: CollectiveTable, rows: Sequence[RawRow], doubts: list[str]) -> CollectiveTable:
-    """The test with these *rows*: the average of all of them is not its own."""
-    return replace(table, rows=list(rows), average=None, doubts=[*table.doubts, *doubts])
+            doubts = [*table.doubts, _about(number, len(parts), key, kinds)]
+            yield replace(table, rows=rows, average=None, doubts=doubts)  # the average is that of all tests
 
 
 def _about(number: int, count: int, key: Key, kinds: set[tuple[str, str, int | None]]) -> str:

@@ -124,7 +124,9 @@ def _whole_tensors(model: ModelShape, context: TensorContext) -> Iterator[_Tenso
         name = noted("one rank's shard of all weights, all gradients or one moment")
         elements = math.ceil(every / context.ranks / split)
         yield _Tensor(TensorRole.SHARD, name, elements, noted("{count:,} parameters / {ranks:,} ranks"), shard)
-    layer = _layer_parameters(model)
+    parts = LayerParts.of(model)
+    mixed = parts.router + parts.shared + model.experts * parts.expert
+    layer = parts.attention + parts.norms + (mixed if model.expert_layers else parts.feed_forward)
     name = noted("the weights or gradients of one layer")
     yield _Tensor(TensorRole.STATES, name, layer // split, form, {"count": layer})
     table = noted("the embedding table or the output head, or its gradient")
@@ -138,13 +140,6 @@ def _whole_tensors(model: ModelShape, context: TensorContext) -> Iterator[_Tenso
         yield from _matrices(query, split, hidden, model.heads * model.head_size)
     experts = noted("one matrix of all experts of a layer, or its gradient")
     yield from _matrices(experts, split, model.experts, hidden, model.expert_feed_forward)
-
-
-def _layer_parameters(model: ModelShape) -> Count:
-    """Parameters of a layer, one with experts if there are any."""
-    parts = LayerParts.of(model)
-    mixed = parts.router + parts.shared + model.experts * parts.expert
-    return parts.attention + parts.norms + (mixed if model.expert_layers else parts.feed_forward)
 
 
 def _split_vocabulary(model: ModelShape, split: Count) -> Count:

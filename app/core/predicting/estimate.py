@@ -119,12 +119,13 @@ def estimate(asked: PredictionRequest, figures: StepFigures | None = None) -> Es
     low, high = _ends(asked, total, sum(figures.times["fast"].values()), sum(slow.values()))
     stages = tuple(map(sum, figures.stages))
     fullest = max(figures.stages, key=sum)
+    flops = _token_flops(asked.model, layout.sequence) * layout.tokens
     found = Estimate(
         parts=times,
         total=total,
         low=low,
         high=high,
-        utilization=_flops(asked) / (layout.gpus * peak_of(gpu, layout.precision) * total),
+        utilization=flops / (layout.gpus * peak_of(gpu, layout.precision) * total),
         token_rate=layout.tokens / total / layout.gpus,
         stages=stages,
         memory={name: float(size) for name, size in fullest._asdict().items()},
@@ -462,11 +463,6 @@ def listed_names(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
 
 
-def _flops(asked: PredictionRequest) -> float:
-    """FLOP of the model in a step, with a causal mask."""
-    return _token_flops(asked.model, asked.layout.sequence) * asked.layout.tokens
-
-
 _token_flops = lru_cache(512)(counted_flops)
 
 
@@ -486,7 +482,7 @@ _CALLED = {
     "bubble": "the pipeline bubble",
     "skew": "waiting for slower GPUs",
 }
-_NAMED = 0.01  # of the step: smaller parts limit nothing
+_NAMED = 1  # percent of the step: smaller parts limit nothing
 
 
 def explain_estimate(found: Estimate) -> str:
@@ -501,16 +497,10 @@ def part_name(part: str) -> str:
 
 
 def _of_time(found: Estimate) -> str:
-    first, *others = _largest(found.parts, found.total)
-    then = f", then {others[0]}" if others else ""
-    return f"The largest part of the step is {first}{then}."
-
-
-def _largest(parts: Mapping[str, float], total: float) -> list[str]:
-    """The largest *parts* that count, with their shares of *total*."""
-    order = sorted(parts, key=lambda part: -parts[part])
-    counts = [part for part in order[1:] if parts[part] >= _NAMED * total]
-    return [f"{part_name(part)} ({100 * parts[part] / total:.3g} %)" for part in (order[0], *counts)]
+    first, second, *_ = sorted(found.parts, key=lambda part: -found.parts[part])
+    shares = {part: 100 * found.parts[part] / found.total for part in (first, second)}
+    then = f", then {part_name(second)} ({shares[second]:.3g} %)" if shares[second] >= _NAMED else ""
+    return f"The largest part of the step is {part_name(first)} ({shares[first]:.3g} %){then}."
 
 
 def _of_interval(found: Estimate) -> str:

@@ -57,7 +57,10 @@ class PredictionReader:
             InputError: it is not JSON, a field is unknown or missing, or a value is not valid.
         """
         given = _object(line)
-        _check_names(given)
+        for name in given:
+            if name not in FIELDS:
+                offer = nearest(name, FIELDS) or f"; a line has {', '.join(FIELDS)}"
+                raise InputError(f"no field is called {name!r}{offer}")
         ref = _reference(given.get("ref"))
         return PredictionLine(
             asked=self.asked(given),
@@ -195,13 +198,6 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
         names = Counter(name for name, _ in pairs)
         raise InputError(f"{short(names.most_common(1)[0][0])} is given twice")
     return given
-
-
-def _check_names(given: Mapping[str, object]) -> None:
-    for name in given:
-        if name not in FIELDS:
-            offer = nearest(name, FIELDS) or f"; a line has {', '.join(FIELDS)}"
-            raise InputError(f"no field is called {name!r}{offer}")
 
 
 def _reference(given: object) -> Reference:

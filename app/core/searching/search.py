@@ -142,16 +142,11 @@ def _too_large(space: Space, size: int, largest: int) -> str:
     least = sorted(left.items(), key=lambda item: item[1])[:3]
     form, more = noted("{degree} ({count} layouts)"), noted("{first}, {others}")
     offers = [say(form, degree=text, count=f"{count:,}") for text, count in least]
-    return say(
-        "there are {count} layouts, and a search takes at most {most}{offer}",
-        count=f"{size:,}",
-        most=f"{largest:,}",
-        offer=_offer(", ".join(space.free), join_sentences(offers, more)) if offers else "",
-    )
-
-
-def _offer(names: str, offers: str) -> str:
-    return say("; fix some of {names}, such as {offers}", names=names, offers=offers)
+    offer, names = "", ", ".join(space.free)
+    if offers:
+        offer = say("; fix some of {names}, such as {offers}", names=names, offers=join_sentences(offers, more))
+    form = noted("there are {count} layouts, and a search takes at most {most}{offer}")
+    return say(form, count=f"{size:,}", most=f"{largest:,}", offer=offer)
 
 
 def _near(space: Space, name: str, most: int) -> int:

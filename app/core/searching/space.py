@@ -20,17 +20,9 @@ BATCH = noted("the batch divides into data-parallel ranks and micro-batches")
 RECOMPUTE = ("none", "selective", "full")
 RECOMPUTE_FUSED = ("selective", "full")  # none is the same as selective
 SEARCHED = (
-    "tensor",
-    "pipeline",
-    "context",
-    "data",
-    "expert",
-    "virtual",
-    "micro_batch",
-    "recompute",
-    "sequence_parallel",
+    "tensor", "pipeline", "context", "data", "expert", "virtual", "micro_batch", "recompute", "sequence_parallel",
     "zero_stage",
-)
+)  # fmt: skip
 _DIVIDING = ("tensor", "pipeline", "context", "data")  # their product is the number of GPUs
 CONSTANT = ("expert_tensor", "shard_ranks", "first_layers", "last_layers", "precision", "context_by")
 

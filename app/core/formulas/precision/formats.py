@@ -205,11 +205,8 @@ def spacing(value: Ratio, format: Format) -> Ratio:
     if size > largest_finite(format):
         form = noted("{name} must be at most {most}, the largest of {format}, not {value}")
         raise value_error(form, name="value", most=f"{largest_finite(format):g}", format=format, value=value)
-    return math.ldexp(1.0, _exponent(size, known) - known.mantissa_bits)
-
-
-def _exponent(size: float, known: NumberFormat) -> int:
-    return max(math.frexp(size)[1] - 1, known.least_exponent) if size else known.least_exponent
+    exponent = max(math.frexp(size)[1] - 1, known.least_exponent) if size else known.least_exponent
+    return math.ldexp(1.0, exponent - known.mantissa_bits)
 
 
 def round_to(value: Ratio, format: Format) -> Ratio:

@@ -42,7 +42,9 @@ def printed_model(said: LogSettings) -> PrintedModel:
         needed.append("active_experts")
     if needed:
         needed += [name for name in ("gated", "vocabulary") if name not in found]
-        return _incomplete(found, needed)
+        if not {"layers", "hidden"} & set(found):
+            return PrintedModel()
+        return PrintedModel(printed=_layout_text(found), missing=tuple(dict.fromkeys(needed)))
     return _whole_model(said, found)
 
 
@@ -109,12 +111,6 @@ def _experts(said: LogSettings) -> Fields:
     if (shared := said.count("shared_width")) and width and shared % width == 0:
         found["shared"] = shared // width
     return found
-
-
-def _incomplete(found: Fields, needed: list[str]) -> PrintedModel:
-    if not {"layers", "hidden"} & set(found):
-        return PrintedModel()
-    return PrintedModel(printed=_layout_text(found), missing=tuple(dict.fromkeys(needed)))
 
 
 def _whole_model(said: LogSettings, found: Fields) -> PrintedModel:
@@ -340,7 +336,7 @@ def _compared(log: TrainingLog, model: ModelShape, cluster: Cluster, layout: Lay
     if log.step_time is not None:
         unexplained = log.step_time - found.total
         share = _fitted(model, cluster, layout, log.step_time)
-        says += f" Measured: {show(log.step_time, SECOND)}, {_ratio(log.step_time, found.total)}."
+        says += f" Measured: {show(log.step_time, SECOND)}, {log.step_time / found.total:.2f} times as long."
         says += _about(share)
         if share is not None:
             found = step_time(model, cluster, layout, Shares(product=share))
@@ -368,10 +364,6 @@ def _first(parts: Sequence[tuple[str, Seconds]], total: Seconds) -> str:
             part = name.replace("_", " ")
             return f" Try first, against {part} ({100 * time / total:.0f} %): {_TRY[name]}."
     return " Hardly anything but computation is left: faster kernels or 8-bit products would help."
-
-
-def _ratio(measured: Seconds, total: Seconds) -> str:
-    return f"{measured / total:.2f} times as long"
 
 
 def _about(share: float | None) -> str:

@@ -74,7 +74,10 @@ class StepCount:
             self.steps[step.number] = step
             self.highest = max(self.highest, step.at or 0.0)
         elif step.micro > known.micro:
-            _add_micro_batch(known, step)
+            known.micro = step.micro
+            known.at = step.at if step.at is not None else known.at
+            time = known.values.get("step_time", 0.0) + step.values.get("step_time", 0.0)
+            known.values |= {"step_time": time} if time else {}
         else:
             for name, value in step.values.items():
                 known.values.setdefault(name, value)
@@ -103,13 +106,6 @@ def _of_another_time(known: LoggedStep, step: LoggedStep) -> bool:
 def _differ(known: LoggedStep, step: LoggedStep) -> bool:
     """Whether one number of both differs by more than a quarter."""
     return any(far_apart(known.values[name], value) for name, value in step.values.items() if name in known.values)
-
-
-def _add_micro_batch(known: LoggedStep, step: LoggedStep) -> None:
-    known.micro = step.micro
-    known.at = step.at if step.at is not None else known.at
-    time = known.values.get("step_time", 0.0) + step.values.get("step_time", 0.0)
-    known.values |= {"step_time": time} if time else {}
 
 
 @dataclass(slots=True)

@@ -142,7 +142,7 @@ def line_numbers(line: str, mfu_scale: float = 0.0) -> LineNumbers:
         behind = plain[unit].strip()
         if value is None or one.name in found.values:
             continue
-        scale = one.scale if one.name != "mfu" else _share_scale(value, mfu_scale)
+        scale = one.scale if one.name != "mfu" else (mfu_scale or (1.0 if value <= 1 else 0.0))
         read = one.reads(value, behind, scale)
         if read:
             found.values[one.name] = read
@@ -167,11 +167,6 @@ def _field_places(shape: str) -> Sequence[tuple[LogField, slice, slice]]:
     lowered = shape.lower()
     found = ((one, one.form.search(shape)) for one in _FIELDS if one.word in lowered)
     return [(one, slice(*match.span(1)), slice(*match.span(2))) for one, match in found if match]
-
-
-def _share_scale(value: float, of_family: float) -> float:
-    """The scale of an MFU without a sign: of its family, else a fraction if it can be one."""
-    return of_family or (1.0 if value <= 1 else 0.0)
 
 
 # How an argument is printed, and what it is called here.

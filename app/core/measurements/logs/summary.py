@@ -95,15 +95,10 @@ def _without_flops(printed: Ratio | None, peaks: _Peaks) -> tuple[Ratio | None, 
         return None, [f"{_percent(printed)} is printed: {_NOT_ONE}{_because(peaks.fault)}"]
     if peaks.used and peaks.dense and abs(peaks.used / peaks.dense - 1) > _NEAR:
         return _rescaled(printed, peaks.used, peaks.dense, peaks.gpu)
-    if peaks.gpu and peaks.fault and not peaks.used and not _is_the_one(peaks):
-        says = f"{_percent(printed)} is printed of {peaks.gpu}, and {peaks.fault}"
-        return None, [says]
+    is_that_gpu = any(name in peaks.gpu for name in ("A100", "H100") if name in peaks.fault)
+    if peaks.gpu and peaks.fault and not peaks.used and not is_that_gpu:
+        return None, [f"{_percent(printed)} is printed of {peaks.gpu}, and {peaks.fault}"]
     return printed, []
-
-
-def _is_the_one(peaks: _Peaks) -> bool:
-    """Whether the GPU is the one whose peak the log takes for every other."""
-    return any(name in peaks.gpu for name in ("A100", "H100") if name in peaks.fault)
 
 
 def _rescaled(printed: Ratio, used: float, dense: float, gpu: str) -> tuple[Ratio | None, Doubts]:
@@ -292,7 +287,8 @@ def _tokens(steady: SteadyRun, time: Seconds | None) -> tuple[float | None, str]
     printed, world = steady.median("tokens_per_second_per_gpu"), world_of(said)
     every, of_all = steady.median("tokens_per_second"), ""
     if printed is None and every and world:
-        printed, of_all = every / world, _divided(every, world)
+        printed = every / world
+        of_all = f"the log prints {every:,.0f} tokens per second, which are divided by {world} GPUs here"
     batch, length = batch_of(steady), said.count("sequence")
     if not (batch and length and world and time):
         if steady.family != _WHOLE or not (printed and length and time):
@@ -319,10 +315,6 @@ def _of_some_model(tokens: float | None, flops: FlopsPerSecond | None) -> tuple[
         f"{tokens:,.4g} tokens per second at {show(flops, FLOP_PER_SECOND)} would be a model of"
         f" {size / 1e12:,.3g} trillion parameters: one of the numbers is of something else, or cut"
     )
-
-
-def _divided(every: float, world: int) -> str:
-    return f"the log prints {every:,.0f} tokens per second, which are divided by {world} GPUs here"
 
 
 def _of_all(printed: float | None, every: float | None) -> str:

@@ -84,14 +84,8 @@ _LATEST = 1e17  # microseconds: more than three thousand years
 _NONE = -(1 << 62)  # no correlation
 _GPU = {"kernel": COMPUTE, "gpu_memcpy": COPY, "gpu_memset": COPY, "memcpy": COPY, "memset": COPY}
 _LAUNCHES = {
-    "cuda_runtime",
-    "cuda_driver",
-    "runtime",
-    "xpu_runtime",
-    "xpu_driver",
-    "privateuse1_runtime",
-    "privateuse1_driver",
-}
+    "cuda_runtime", "cuda_driver", "runtime", "xpu_runtime", "xpu_driver", "privateuse1_runtime", "privateuse1_driver",
+}  # fmt: skip
 _GRAPH = re.compile(r"GraphLaunch|CommandBufferEnqueue")  # launches many kernels one by one
 _IDLE_CALL = re.compile(r"Query|Get|Occupancy|IsCapturing|PeekAt|SetAttribute|Event(?:Record|Create|Destroy)|WaitEvent")
 STEP = "ProfilerStep#"

@@ -117,21 +117,9 @@ _KINDS = tuple(
 # Bytes of an element by the names without a number of bits; PyTorch prints those of C++ and of
 # Python, such as Float and float32.
 _WIDTHS: Mapping[str, int] = {
-    "float": 4,
-    "double": 8,
-    "half": 2,
-    "int": 4,
-    "long": 8,
-    "short": 2,
-    "byte": 1,
-    "char": 1,
-    "bool": 1,
-    "complexhalf": 4,
-    "complexfloat": 8,
-    "complexdouble": 16,
-    "cfloat": 8,
-    "cdouble": 16,
-}
+    "float": 4, "double": 8, "half": 2, "int": 4, "long": 8, "short": 2, "byte": 1, "char": 1, "bool": 1,
+    "complexhalf": 4, "complexfloat": 8, "complexdouble": 16, "cfloat": 8, "cdouble": 16,
+}  # fmt: skip
 _BITS = re.compile(r"(?:b?float|q?u?int|complex|bits|b?f|u|i)(8|16|32|64|128)")
 _PACKED = re.compile(r"(?:float[48]|q?u?int[1-7]|bits[124]).*")  # a whole byte each
 _WHOLE = {"all_reduce": 2.0, "all_gather": 1.0, "reduce_scatter": 1.0, "alltoall": 1.0}
