@@ -101,7 +101,9 @@ def from_text(path: Path) -> list[TextReport]:
         whole = _reports(again, "the lines were cut at one width, and are put together here")
         found = whole if any(map(_has_numbers, whole)) else found
     if not found:
-        raise InputError(cut or _unread_reason(path.name, readers))
+        missing = " and ".join(f"no {one.looks}" for one in TEXT_READERS if one.looks)
+        seen = next((f" looks like {one.refusal}; it" for one in readers if one.refusal), "")
+        raise InputError(cut or f"{path.name}{seen} has {missing}")
     return found
 
 
@@ -124,14 +126,6 @@ def _reports(readers: Sequence[TextReader], trouble: str) -> list[TextReport]:
 
 def _has_numbers(report: TextReport) -> bool:
     return not isinstance(report, CollectiveTest) or bool(report.rows)
-
-
-def _unread_reason(name: str, readers: Sequence[TextReader]) -> str:
-    """Why nothing was found: a tool that is known and not read, or what is expected."""
-    missing = " and ".join(f"no {one.looks}" for one in TEXT_READERS if one.looks)
-    seen = next((one.refusal for one in readers if one.refusal), "")
-    about = f"looks like {seen}; it" if seen else ""
-    return " ".join(filter(None, (name, about, f"has {missing}")))
 
 
 # What the readers return; each has `record`, which is what `wallclock measured --json` prints.

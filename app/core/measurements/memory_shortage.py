@@ -58,8 +58,10 @@ def explain_shortage(found: MemoryShortage, given: Mapping[str, str]) -> Shortag
     named = given.get("model", "").strip() or found.model
     model = ModelShape.read(named) if named else None
     cluster = Cluster.read(given["cluster"]) if given.get("cluster", "").strip() else None
-    layout = _layout(given.get("layout", "").strip(), cluster, model)
-    context = _context(found, cluster, layout, given.get("layout", ""))
+    text, layout = given.get("layout", "").strip(), None
+    if text:
+        layout = Layout.on(text, cluster.gpus, model.layers if model else 0) if cluster else Layout.read(text)
+    context = _context(found, cluster, layout, text)
     candidates = _candidates(found, model, context)
     return ShortageExplanation(
         headline=_headline(found),
@@ -72,12 +74,6 @@ def explain_shortage(found: MemoryShortage, given: Mapping[str, str]) -> Shortag
         model=model,
         layout=layout,
     )
-
-
-def _layout(text: str, cluster: Cluster | None, model: ModelShape | None) -> Layout | None:
-    if not text:
-        return None
-    return Layout.on(text, cluster.gpus, model.layers if model else 0) if cluster else Layout.read(text)
 
 
 def _context(found: MemoryShortage, cluster: Cluster | None, layout: Layout | None, text: str) -> TensorContext:

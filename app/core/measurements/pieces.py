@@ -6,7 +6,7 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from operator import add, sub
 from typing import NamedTuple
 
@@ -76,21 +76,20 @@ def pieces(points: Sequence[Point]) -> tuple[AlphaBetaPiece, ...]:
     ordered = sorted(point for point in points if point[0] > 0 and point[1] > 0)
     if len(ordered) < _FEWEST:
         return ()
-    cuts = _cuts(len(ordered))
+    parts = min(len(ordered), _CUTS)
+    cuts = [i * len(ordered) // parts for i in range(parts + 1)]
     chosen: tuple[int, ...] = ()
     before = math.inf
     for ends, squares in _best(ordered, cuts):
         error = math.sqrt(squares / len(ordered))
         if error < before * _HALF and before > _EXACT:
             chosen, before = ends, error
-    parts = [ordered[first:last] for first, last in zip(chosen, chosen[1:], strict=False)]
-    return tuple(piece for part in parts if (piece := _piece(part)))
-
-
-def _cuts(count: int) -> list[int]:
-    """Places between *count* points where lines may meet, with both ends."""
-    parts = min(count, _CUTS)
-    return [i * count // parts for i in range(parts + 1)]
+    found = []
+    for part in (ordered[first:last] for first, last in pairwise(chosen)):
+        # From their own sums: differences of large ones lose digits.
+        if line := reduce(Sums.plus, map(_sums, part)).line():
+            found.append(AlphaBetaPiece(part[0][0], part[-1][0], line[0], 1 / line[1]))
+    return tuple(found)
 
 
 def _best(points: Sequence[Point], cuts: Sequence[int]) -> list[tuple[tuple[int, ...], float]]:
@@ -114,13 +113,6 @@ def _sums(point: Point) -> Sums:
     size, time = point
     a, b = 1 / time, size / time
     return Sums(1, a * a, a * b, b * b, a, b)
-
-
-def _piece(points: Sequence[Point]) -> AlphaBetaPiece | None:
-    """The line through *points*, from their own sums: differences of large ones lose digits."""
-    if not (line := reduce(Sums.plus, map(_sums, points)).line()):
-        return None
-    return AlphaBetaPiece(points[0][0], points[-1][0], line[0], 1 / line[1])
 
 
 def median_error(points: Sequence[Point], lines: Sequence[AlphaBetaPiece]) -> Ratio:
@@ -272,9 +264,14 @@ def compare_test(test: CollectiveTest, cluster: Cluster | None = None) -> Compar
     if cluster is None or not test.ranks or test.ranks < 2 or not test.rows or not test.collective:  # noqa: PLR2004
         return None
     row = max(test.rows, key=lambda row: row.size)
-    nodes = _nodes(test, test.ranks, cluster)
+    nodes = -(-test.ranks // cluster.gpus_per_node)  # groups that share NVLink: hosts, or racks where a rack shares it
+    if test.hosts and cluster.gpus_per_node <= _LARGEST_NODE:
+        nodes = test.hosts
     wire, which = _wire(test.collective, test.ranks, nodes, cluster)
     formula = _FORMULAS.get(test.collective)
+    is_above = row.busbw > wire * _ROUNDED
+    above, in_short = _above(test.collective, nodes) if is_above else ("", "")
+    in_switch = is_above and nodes <= 1 and test.collective == "all_reduce"
     return Comparison(
         cluster=cluster,
         nodes=nodes,
@@ -283,9 +280,9 @@ def compare_test(test: CollectiveTest, cluster: Cluster | None = None) -> Compar
         row=row,
         predicted=formula(row.size, test.ranks, wire) if formula else None,
         cause=_cause(row, nodes, wire, cluster),
-        above=_above(test.collective, nodes) if row.busbw > wire * _ROUNDED else "",
-        above_in_short=_above_in_short(test.collective, nodes) if row.busbw > wire * _ROUNDED else "",
-        in_switch=_in_switch(test.collective, row, nodes, wire),
+        above=above,
+        above_in_short=in_short,
+        in_switch=in_network_all_reduce_time(row.size, wire) if in_switch else None,
     )
 
 
@@ -298,13 +295,6 @@ def wire_of(collective: str, ranks: int, hardware: str) -> tuple[BytesPerSecond,
     if cluster is None or ranks < 2:  # noqa: PLR2004
         return None
     return _wire(collective, ranks, -(-ranks // cluster.gpus_per_node), cluster)
-
-
-def _nodes(test: CollectiveTest, ranks: int, cluster: Cluster) -> int:
-    """Groups of GPUs that share NVLink: hosts, or racks where a rack shares it."""
-    if test.hosts and cluster.gpus_per_node <= _LARGEST_NODE:
-        return test.hosts
-    return -(-ranks // cluster.gpus_per_node)
 
 
 def _wire(collective: str, ranks: int, nodes: int, cluster: Cluster) -> tuple[BytesPerSecond, str]:
@@ -325,35 +315,25 @@ def _wire(collective: str, ranks: int, nodes: int, cluster: Cluster) -> tuple[By
     return card * each, noted("a network card")
 
 
-def _above(collective: str, nodes: int) -> str:
-    """Why a bus bandwidth is above the wire."""
+def _above(collective: str, nodes: int) -> tuple[str, str]:
+    """Why a bus bandwidth is above the wire; and in short, for a column."""
     if collective not in _IN_SWITCH:
-        return noted(
+        says = noted(
             "no algorithm of this collective sends less than the wire carries: the hardware is that"
             " of another cluster, or the sizes are those of one rank's part."
         )
+        return says, noted("of other hardware, or of one rank's part")
     if nodes <= 1:
-        return noted(
+        says = noted(
             "the NVLink switch computes the sums or copies the data (NVLS), so that each GPU sends"
             " its array once, where bus bandwidth assumes a ring, which sends it nearly twice."
         )
-    return noted(
+        return says, noted("sums in the NVLink switch")
+    says = noted(
         "much of the data stays within a node, as in a tree over nodes, or a switch computes the"
         " sums (SHARP), while bus bandwidth assumes a ring through every GPU."
     )
-
-
-def _above_in_short(collective: str, nodes: int) -> str:
-    """As `_above`, for a column."""
-    if collective not in _IN_SWITCH:
-        return noted("of other hardware, or of one rank's part")
-    return noted("a tree, or sums in a switch") if nodes > 1 else noted("sums in the NVLink switch")
-
-
-def _in_switch(collective: str, row: SizeRow, nodes: int, wire: BytesPerSecond) -> Seconds | None:
-    if collective != "all_reduce" or nodes > 1 or row.busbw <= wire * _ROUNDED:
-        return None
-    return in_network_all_reduce_time(row.size, wire)
+    return says, noted("a tree, or sums in a switch")
 
 
 def _is_of_amd(cluster: Cluster) -> bool:

@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from app.core.measurements.reports import COLLECTIVES, SizeRow
@@ -92,7 +92,7 @@ def ranks_by(collective: str | None, ratio: Interval) -> RanksByRatio | None:
     most = _MOST_OF.get(collective or "")
     if most is None or ratio.low >= most:
         return None
-    first = max(1, _ceiling(1 / (1 - ratio.low / most)))
+    first = max(1, math.ceil(1 / (1 - ratio.low / most) - 1e-9))  # but for rounding
     if ratio.high >= most:  # no upper end: it takes more digits to tell
         return None
     last = int(1 / (1 - ratio.high / most) + 1e-9)
@@ -104,10 +104,6 @@ def ranks_by(collective: str | None, ratio: Interval) -> RanksByRatio | None:
         if first <= nearest <= last and nearest:
             return RanksByRatio(nearest, -(-first // unit) * unit, last // unit * unit)
     return RanksByRatio(first, first, last)
-
-
-def _ceiling(value: float) -> int:
-    return int(value) + (value - int(value) > 1e-9)  # noqa: PLR2004 (of rounding)
 
 
 MOST_ROWS = 20_000
@@ -212,9 +208,11 @@ def number(text: str | float | None) -> float | None:
 
 def sound_rows(table: CollectiveTable) -> list[SizeRow]:
     """The rows that are measurements: out of place, and in place where there is nothing else."""
-    values = [(row.size, _values_of(row, table)) for row in table.rows]
-    found = [(s, v, row) for (s, v), row in zip(values, table.rows, strict=True) if v]
-    unit = _MILLI if table.in_milliseconds or _are_milliseconds([(s, v) for s, v, _ in found]) else _MICRO
+    found = [(row.size, values, row) for row in table.rows if (values := _values_of(row, table))]
+    # Size over time is the printed bandwidth, with a time in microseconds.
+    ratios = sorted(size / v[0] / 1e3 / v[1] for size, v, _ in found if v[1] > 1)
+    a_thousand = bool(ratios) and 900 < ratios[len(ratios) // 2] < 1100  # noqa: PLR2004
+    unit = _MILLI if table.in_milliseconds or a_thousand else _MICRO
     return [
         SizeRow(size, v[0] * unit, v[1] * _GIGA, v[2] * _GIGA, _rounding(row) * _GIGA)
         for size, v, row in found
@@ -256,13 +254,6 @@ def _rounding(row: RawRow) -> float:
 def _decimals(text: str) -> int:
     mantissa, _, exponent = text.lower().partition("e")
     return len(mantissa.partition(".")[2]) - (int(exponent) if exponent else 0)
-
-
-def _are_milliseconds(values: Iterable[tuple[int, tuple[float, float, float]]]) -> bool:
-    """Whether size over time is the printed bandwidth only if the time is in milliseconds."""
-    ratios = [s / v[0] / 1e3 / v[1] for s, v in values if v[1] > 1]
-    middle = sorted(ratios)[len(ratios) // 2] if ratios else 1.0
-    return 900 < middle < 1100  # noqa: PLR2004 (a thousand)
 
 
 def element_size(kind: str) -> int | None:
@@ -343,7 +334,7 @@ class TableTitle:
             (first, count)
             for count in range(len(self.places), 0, -1)
             for behind in dict.fromkeys((0, len(self.behind)))
-            if self._fits(words, first := self._first(words, count, behind), count)
+            if self._fits(words, first := len(words) - behind - sum(map(len, self.places[:count])), count)
             and (before is None or first == before)
         ]
         if found:
@@ -352,10 +343,6 @@ class TableTitle:
         if before is not None and self._fits(words, before, 1):  # the rest is cut off
             return self._built(start, words, before, 1)
         return None
-
-    def _first(self, words: Sequence[str], count: int, behind: int) -> int:
-        """Where the times begin if *count* places and *behind* words are printed."""
-        return len(words) - behind - sum(map(len, self.places[:count]))
 
     def _without_time_of_day(self, words: Sequence[str]) -> Sequence[str]:
         """*words* without those behind the last value, where every other column is a number.
@@ -405,15 +392,11 @@ def raw_row(start: re.Match[str], words: Sequence[str], places: Sequence[tuple[s
 
 def _table_titles_values(cells: dict[str, str]) -> tuple[str, ...]:
     """Time, both bandwidths and wrong values; empty where the title has none."""
-    time = _first(cells, _TIMES)
+    time, wrong = (next((cells[name] for name in names if name in cells), "") for names in (_TIMES, _COUNTS))
     algbw, busbw = (cells.get(name, "") for name in _SHOWN)
     if not (algbw and busbw):
         algbw = busbw = ""
-    return (time, algbw, busbw, _first(cells, _COUNTS))
-
-
-def _first(cells: dict[str, str], names: Iterable[str]) -> str:
-    return next((cells[name] for name in names if name in cells), "")
+    return (time, algbw, busbw, wrong)
 
 
 _MOST_TESTS = 32  # of one table

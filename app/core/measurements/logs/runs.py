@@ -41,8 +41,8 @@ class StepCount:
         if self.total and total and total != self.total:
             return True
         known = self.steps.get(step.number)
-        if known is not None and _same_line(known, step):
-            return False
+        if known is not None and known.at == step.at and step.values and known.values.items() >= step.values.items():
+            return False  # it was printed twice
         if known is not None and (self._is_another(known, step) or _of_another_time(known, step)):
             return True
         if known is None and self._is_elsewhen(step):
@@ -85,12 +85,6 @@ class StepCount:
 
 _PAUSE = 3600.0  # seconds without a line
 _BACK = 60.0  # seconds by which a clock that goes back tells another run
-
-
-def _same_line(known: LoggedStep, step: LoggedStep) -> bool:
-    """Whether *step* was printed twice."""
-    same = all(known.values.get(name) == value for name, value in step.values.items())
-    return same and bool(step.values) and known.at == step.at
 
 
 def _of_another_time(known: LoggedStep, step: LoggedStep) -> bool:

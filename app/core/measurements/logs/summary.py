@@ -10,7 +10,7 @@ from app.core.measurements.logs.families import family_title
 from app.core.measurements.logs.layout import printed_cluster, printed_layout, printed_model, world_of
 from app.core.measurements.logs.reader import LogReader
 from app.core.measurements.logs.runs import FEWEST_STEADY, LogRun, SteadyRun, batch_of, is_warm_up, measured_step_time
-from app.core.measurements.number_checks import exceeds, highest_peak, unknown_units
+from app.core.measurements.number_checks import exceeds, highest_peak
 from app.core.measurements.reports import TrainingLog, join_doubts
 from app.core.units import FLOP_PER_SECOND, SECOND, FlopsPerSecond, Ratio, Seconds, show
 
@@ -242,7 +242,10 @@ def _about_run(run: LogRun, steady: SteadyRun) -> Iterator[str]:
     left_out = sum(count.left_out for count in run.counts.values())
     if left_out:
         yield f"{left_out} lines of further steps are left out"
-    yield unknown_units({k: v for k, v in run.odd.items() if steady.median(k) is None})
+    odd = {name: text for name, text in run.odd.items() if steady.median(name) is None}
+    if odd:
+        listed = ", ".join(f"{text} ({name.replace('_', ' ')})" for name, text in odd.items())
+        yield f"left out for an unknown unit right behind the number: {listed}"
     if run.summary and not steady.each("step_time") and steady.by_clock()[0] is None:
         yield "the time of a step is that of the whole run, with all that lies between its steps"
     if run.broken:

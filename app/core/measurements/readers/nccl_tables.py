@@ -329,8 +329,8 @@ class RecordReader(CollectiveReader):
 
     def take_record(self, record: Mapping[str, object]) -> None:
         """Keep *record*, whose keys are those of rccl-tests."""
-        ranks = _ranks_of(record)
-        size = _whole_or_none(record.get("size"))
+        size, ranks, each = (_whole_or_none(record.get(name)) for name in ("size", "ranks", "gpusPerRank"))
+        ranks = ranks * (each or 1) if ranks else _whole_or_none(record.get("gpus"))
         if size is None:
             return
         key = tuple(str(record.get(name, "")) for name in ("name", "type", "redop")) + (str(ranks),)
@@ -357,11 +357,6 @@ def _values(record: Mapping[str, object] | None) -> tuple[str, ...]:
     if record is None:
         return ()
     return tuple(str(record.get(name, "")) for name in ("time", "algBw", "busBw", "wrong"))
-
-
-def _ranks_of(record: Mapping[str, object]) -> int | None:
-    ranks, gpus = _whole_or_none(record.get("ranks")), _whole_or_none(record.get("gpusPerRank"))
-    return ranks * (gpus or 1) if ranks else _whole_or_none(record.get("gpus"))
 
 
 def _whole_or_none(value: object) -> int | None:

@@ -238,7 +238,8 @@ def skew_of(ranks: Sequence[Sequence[CollectiveCall]], world: int | None) -> Ske
     for (_, kind), members in _by_group(ranks, world).items():
         if len(members) < _PAIR:
             continue
-        if not _alike(kind, ranks, members):
+        sizes = [[None if kind in _UNEVEN else ranks[rank][at].size for at in own] for rank, own in members.items()]
+        if any(one != sizes[0] for one in sizes):  # as many calls, of the same sizes
             skew.unmatched.add(kind)
             continue
         _compare(skew, ranks, members)
@@ -268,14 +269,6 @@ def _group(call: CollectiveCall, world: int | None) -> str | None:
     if call.group:
         return call.group
     return "everyone" if not (call.ranks and world) or call.ranks == world else None
-
-
-def _alike(kind: str, ranks: Sequence[Sequence[CollectiveCall]], members: Mapping[int, list[int]]) -> bool:
-    """Whether the ranks made the same calls: as many, of the same sizes."""
-    sizes = [
-        [None if kind in _UNEVEN else ranks[rank][at].size for at in positions] for rank, positions in members.items()
-    ]
-    return all(one == sizes[0] for one in sizes)
 
 
 def _compare(skew: Skew, ranks: Sequence[Sequence[CollectiveCall]], members: Mapping[int, list[int]]) -> None:

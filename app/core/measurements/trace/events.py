@@ -96,8 +96,9 @@ class EventFile:
                 break
             if len(self._rest) > _LONGEST:
                 raise InputError(f"an event is longer than {_LONGEST >> 20} MiB")
-        if not self._ended and (found := self._last_piece()):
+        if not self._ended and (found := self._one_by_one(final=True)):
             yield found
+        self.cut_off = self.cut_off or not self._ended
         if self._ended:
             self._read_tail(source)
 
@@ -137,12 +138,6 @@ class EventFile:
         except _BAD:
             return self._one_by_one(final=False)
         self._rest = self._rest[cut.end() :]
-        return found
-
-    def _last_piece(self) -> list[Event]:
-        """The events at the end of the file."""
-        found = self._one_by_one(final=True)
-        self.cut_off = self.cut_off or not self._ended
         return found
 
     def _one_by_one(self, *, final: bool) -> list[Event]:

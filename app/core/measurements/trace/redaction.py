@@ -7,7 +7,6 @@ the CPU and annotations, save the steps; the report of the slim trace is that of
 import gzip
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from hashlib import sha256
 from typing import BinaryIO
 
@@ -32,16 +31,10 @@ _LEVEL = 6  # of compression
 _HEAD = b'{"schemaVersion":1,"traceEvents":['
 
 
-@dataclass(frozen=True, slots=True)
-class RedactionCount:
-    """How many events were kept, of how many."""
+def slim(source: BinaryIO, target: BinaryIO, *, packed: bool) -> tuple[int, int]:
+    """Write the trace *source* to *target* without what is private; how many events were kept, of how many.
 
-    kept: int
-    seen: int
-
-
-def slim(source: BinaryIO, target: BinaryIO, *, packed: bool) -> RedactionCount:
-    """Write the trace *source* to *target* without what is private; *packed* with gzip.
+    If *packed*, with gzip.
 
     Raises:
         InputError: *source* is not a trace.
@@ -52,7 +45,7 @@ def slim(source: BinaryIO, target: BinaryIO, *, packed: bool) -> RedactionCount:
         return _write(EventFile(source), out)
 
 
-def _write(source: EventFile, out: BinaryIO | gzip.GzipFile) -> RedactionCount:
+def _write(source: EventFile, out: BinaryIO | gzip.GzipFile) -> tuple[int, int]:
     kept = seen = 0
     out.write(_HEAD)
     for events in source.events():
@@ -63,9 +56,10 @@ def _write(source: EventFile, out: BinaryIO | gzip.GzipFile) -> RedactionCount:
             out.write(msgspec.json.encode(some)[1:-1].replace(b"},{", b"},\n{"))
             kept += len(some)
     out.write(b'],"distributedInfo":' + msgspec.json.encode(_job(source.job.distributed or {})))
-    names = [{"id": 0, "name": name} for name in _hardware(source)]
+    hardware = [device.get("name") for device in (source.job.devices or [])[:1]]
+    names = [{"id": 0, "name": name[:100]} for name in hardware if isinstance(name, str)]
     out.write(b',"deviceProperties":' + msgspec.json.encode(names) + b"}\n")
-    return RedactionCount(kept, seen)
+    return kept, seen
 
 
 def is_needed(event: Event) -> bool:
@@ -128,9 +122,3 @@ def _redacted_groups(listed: list[object]) -> Iterator[Mapping[str, object]]:
         if isinstance(one, dict) and isinstance(ranks, list):
             whole = [rank for rank in ranks if isinstance(rank, int)]
             yield {"pg_name": _digest(one.get("pg_name")), "ranks": whole}
-
-
-def _hardware(source: EventFile) -> Iterator[str]:
-    for device in (source.job.devices or [])[:1]:
-        if isinstance(name := device.get("name"), str):
-            yield name[:100]
