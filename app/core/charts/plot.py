@@ -8,21 +8,8 @@ from functools import lru_cache
 from itertools import pairwise
 from operator import itemgetter
 
-from app.core.charts.axes import (
-    NARROW,
-    WIDE,
-    Axis,
-    Color,
-    Legend,
-    Paper,
-    PixelScale,
-    Tick,
-    Tone,
-    legend,
-    scale,
-    text_width,
-    widest,
-)
+from app.core.charts import axes
+from app.core.charts.axes import NARROW, WIDE, Axis, Color, Legend, Paper, PixelScale, Tick, Tone, legend
 from app.core.translation import language
 
 _APART = 15  # pixels between two lines of text
@@ -153,20 +140,13 @@ def placed_labels(
 
     One after the other, in another order if that leaves the last ones no place.
     """
-    tried = []
-    for order in _orders(len(marks)):
+    tried, forward = [], list(range(len(marks)))
+    for order in ([*way[first:], *way[:first]] for way in (forward, forward[::-1]) for first in forward):
         found, flaws = _placed_in_order(order, marks, room.copy(), bounds)
         if not flaws:
             return found
         tried.append((flaws, found))
     return min(tried, key=itemgetter(0))[1] if tried else ()
-
-
-def _orders(count: int) -> Iterator[Sequence[int]]:
-    """Orders in which that many names are placed: each is once the first and once the last."""
-    forward = range(count)
-    for order in (forward, forward[::-1]):
-        yield from ([*order[first:], *order[:first]] for first in forward)
 
 
 def _placed_in_order(
@@ -177,8 +157,11 @@ def _placed_in_order(
     for place in order:
         x, y, says = marks[place]
         others = [(a, b) for at, (a, b, _) in enumerate(marks) if at != place]
-        spot = _spot_of((x, y), _BOLD * text_width(says), others, room, bounds)
-        flaws += not room.is_clear(spot, others)
+        width = _BOLD * axes.text_width(says)
+        spot = room.best(spots_around((x, y), width, bounds), others)
+        if not room.is_clear(spot, others):
+            spot = room.best((spot, *spots_within(bounds, (x, y), width)), others)
+            flaws += not room.is_clear(spot, others)
         found[place] = PlacedLabel(
             x=x,
             y=y,
@@ -191,13 +174,6 @@ def _placed_in_order(
     return tuple(found[place] for place in range(len(marks))), flaws
 
 
-def _spot_of(point: Point, width: float, others: Sequence[Point], room: LabelRoom, bounds: Box) -> LabelSpot:
-    spot = room.best(spots_around(point, width, bounds), others)
-    if room.is_clear(spot, others):
-        return spot
-    return room.best((spot, *spots_within(bounds, point, width)), others)
-
-
 def dots_of(marks: Iterable[tuple[float, float, str]]) -> Iterator[Box]:
     """What the marks of labeled points take."""
     return ((x - _DOT, y - _DOT, x + _DOT, y + _DOT) for x, y, _ in marks)
@@ -205,7 +181,7 @@ def dots_of(marks: Iterable[tuple[float, float, str]]) -> Iterator[Box]:
 
 def text_box(text: str, x: float, y: float) -> Box:
     """What a name takes that begins at *x*, on the line *y*."""
-    return x, y - _UP, x + _BOLD * text_width(text), y + _DOWN
+    return x, y - _UP, x + _BOLD * axes.text_width(text), y + _DOWN
 
 
 def distance(box: Box, point: Point) -> float:
@@ -433,12 +409,14 @@ def _plot_picture(chart: Plot, paper: Paper, _language: str) -> PlotPicture:
     bottom = _HEIGHTS[paper] - _BOTTOM
     points = [point for series in chart.series for point in series.points]
     points += [(mark.x, mark.y) for mark in chart.marks]
-    up = scale(chart.y, [y for _, y in points], bottom, _TOP)
+    up = axes.scale(chart.y, [y for _, y in points], bottom, _TOP)
     y_ticks = up.ticks()
-    left = round(widest([tick.label for tick in y_ticks]) + 14)
+    left = round(axes.widest([tick.label for tick in y_ticks]) + 14)
     named = paper is not NARROW
     right = paper.width - _EDGES[paper] - (_room(chart) if named else 0)
-    across = _across(chart, [x for x, _ in points], left, right, paper)
+    across = axes.scale(chart.x, [x for x, _ in points], left, right, paper)
+    if points and not chart.x.log:  # a linear axis begins at the first value
+        across = replace(across, low=min(x for x, _ in points))
     placed = [[(across.at(x), up.at(y)) for x, y in one.points] for one in chart.series]
     spots = [(across.at(mark.x), up.at(mark.y), mark.says) for mark in chart.marks]
     room = LabelRoom(placed, (*dots_of(spots), *_numbers(across, bottom, paper)))
@@ -468,14 +446,6 @@ def _room(chart: Plot) -> int:
     names = [text_box(series.name, 0, 0) for series in chart.series if not series.at_peak]
     longest = max((right for _, _, right, _ in names), default=0.0)
     return round(longest) + _END if longest else 0
-
-
-def _across(chart: Plot, values: list[float], left: float, right: float, paper: Paper) -> PixelScale:
-    """The scale of the x axis; a linear one begins at the first value."""
-    made = scale(chart.x, values, left, right, paper)
-    if chart.x.log or not values:
-        return made
-    return replace(made, low=min(values))
 
 
 def _numbers(across: PixelScale, bottom: int, paper: Paper) -> Iterator[Box]:

@@ -1,14 +1,14 @@
 """Answers and formulas as learners type them: `2*2*7/8/50 s`, `18 min 58 s`, and pads of such lines."""
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from app.core.errors import nearest
+from app.core.expressions import parser
 from app.core.expressions.evaluation import FUNCTIONS, PLAIN, Quantity, evaluate, same_kind
 from app.core.expressions.parser import (
-    COMPARISONS,
     Binary,
     ExpressionError,
     FunctionCall,
@@ -18,8 +18,6 @@ from app.core.expressions.parser import (
     Number,
     Reader,
     Word,
-    ascii_text,
-    numbers_in,
 )
 from app.core.formulas import Input
 from app.core.translation import language, localize, noted, translate
@@ -98,20 +96,16 @@ def parse_plain(text: str, letters: Collection[str], *, has_physics: bool = Fals
 
 @lru_cache(maxsize=4096)
 def _parse_plain(text: str, letters: tuple[str, ...], has_physics: bool) -> Node:
-    typed = ascii_text(_LEADING_NAME.sub("", text, count=1), letters)
+    typed = parser.ascii_text(_LEADING_NAME.sub("", text, count=1), letters)
     reader = TypedReader(typed, letters, has_physics)
     try:
         node = reader.whole()
     except ExpressionError as error:
-        raise ExpressionError(f"{error}{_as_far_as(reader)}") from None
+        understood = reader.text[: reader.at].strip()
+        far = translate(" (read as far as {text!r})", text=understood) if understood else ""
+        raise ExpressionError(f"{error}{far}") from None
     _check(node)
     return node
-
-
-def _as_far_as(reader: Reader) -> str:
-    """The end of a sentence that says how much of the text was understood."""
-    understood = reader.text[: reader.at].strip()
-    return translate(" (read as far as {text!r})", text=understood) if understood else ""
 
 
 def _check(node: Node) -> None:
@@ -121,7 +115,7 @@ def _check(node: Node) -> None:
         case Negative(term):
             _check(term)
         case Binary(operator, left, right):
-            if operator in COMPARISONS:
+            if operator in parser.COMPARISONS:
                 raise ExpressionError(translate("enter a formula without {operator}", operator=operator))
             _check(left)
             _check(right)
@@ -292,7 +286,7 @@ def _known_scale(symbol: str, *, has_physics: bool = False) -> Scale | None:
 def _as_it_stands(typed: str, shown: Scale) -> Reading:
     """The value of *typed*, where each unit belongs to the number before it."""
     node = parse_plain(typed, (), has_physics=asks_for_physics(shown.unit, shown))
-    if not any(number.text for number in numbers_in(node)):
+    if not any(number.text for number in parser.numbers_in(node)):
         raise ExpressionError(translate("a number is missing"))
     if shown.unit.dimension == PLAIN and shown.factor != 1:
         _refuse_a_doubtful_sum(node)
@@ -304,7 +298,7 @@ def _as_it_stands(typed: str, shown: Scale) -> Reading:
         return Reading(Quantity(found.value * shown.factor).value, worked_out=True)
     expected = shown.unit.dimension
     # 6 * 7e9 parameters * 3 tokens is counted in FLOP; 5 FLOP/s is no 5/s, and 2 * 50 % no FLOP.
-    counted = len(numbers_in(node)) > 1 and not all(unit.symbol in _RATIOS for unit in units)
+    counted = len(parser.numbers_in(node)) > 1 and not all(unit.symbol in _RATIOS for unit in units)
     counted = counted or expected == PLAIN
     if found.dimension == expected or (counted and same_kind(found.dimension, expected)):
         return Reading(found.value, scale=_written_unit(units, shown), worked_out=True)
@@ -330,7 +324,7 @@ def _written_unit(units: list[Scale], shown: Scale) -> Scale:
 
 
 def _units(node: Node) -> list[Scale]:
-    return [number.scale for number in numbers_in(node) if number.scale]
+    return [number.scale for number in parser.numbers_in(node) if number.scale]
 
 
 PAD_LIMIT = 4_000  # characters
@@ -356,17 +350,12 @@ def worked_pad(text: str) -> tuple[PadLine, ...]:
     >>> [line.result for line in worked_pad("S = 2 GB\\n2 * S * 7/8 / (50 GB/s)")]
     ['2 GB', '70 ms']
     """
-    return tuple(_worked(text[:PAD_LIMIT]))
-
-
-def _worked(text: str) -> Iterator[PadLine]:
     names: dict[str, Quantity] = {}
-    lines = (line.strip() for line in text.splitlines())
-    for number, line in enumerate(line for line in lines if line):
-        if number == _LINES:
-            yield PadLine(translate("only {lines} lines are worked out", lines=_LINES))
-            return
-        yield _pad_line(line[:_PAD_LONGEST], names)
+    lines = [line.strip() for line in text[:PAD_LIMIT].splitlines() if line.strip()]
+    found = [_pad_line(line[:_PAD_LONGEST], names) for line in lines[:_LINES]]
+    if len(lines) > _LINES:
+        found.append(PadLine(translate("only {lines} lines are worked out", lines=_LINES)))
+    return tuple(found)
 
 
 def _pad_line(line: str, names: dict[str, Quantity]) -> PadLine:

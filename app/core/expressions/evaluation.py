@@ -7,19 +7,8 @@ from fractions import Fraction
 from operator import add, sub
 
 from app.core.errors import nearest
-from app.core.expressions.parser import (
-    COMPARISONS,
-    Binary,
-    ExpressionError,
-    FunctionCall,
-    Name,
-    Negative,
-    Node,
-    Number,
-    Word,
-    nodes_in,
-    parse_expression,
-)
+from app.core.expressions import parser
+from app.core.expressions.parser import Binary, ExpressionError, FunctionCall, Name, Negative, Node, Number, Word
 from app.core.formulas import FORMULAS, Argument, Formula
 from app.core.translation import localize, noted, translate
 from app.core.units import FLOP, RATIO, Dimension, figures, show, spell_dimension, unit_of
@@ -215,13 +204,13 @@ def evaluate(text: str | Node, names: Names) -> Quantity:
 
 
 def _tree(text: str | Node, names: Names) -> Node:
-    return parse_expression(text, names, has_physics=True) if isinstance(text, str) else text
+    return parser.parse_expression(text, names, has_physics=True) if isinstance(text, str) else text
 
 
 def holds(text: str | Node, names: Names) -> bool:
     """Whether the comparison *text* is true with the symbols in *names*."""
     node = _tree(text, names)
-    if not (isinstance(node, Binary) and node.operator in COMPARISONS):
+    if not (isinstance(node, Binary) and node.operator in parser.COMPARISONS):
         raise ExpressionError(translate("{text!r} is not a comparison", text=text))
     return bool(evaluate(node, names).value)
 
@@ -245,7 +234,7 @@ def values_of_terms(text: str | Node, names: Names) -> list[Quantity]:
     except ExpressionError:
         return []
     found = []
-    for part in (*nodes_in(node), *drop_terms(node, names)):
+    for part in (*parser.nodes_in(node), *drop_terms(node, names)):
         try:
             found.append(evaluate(part, names))
         except ExpressionError:  # a word, or a term that cannot be left out

@@ -4,18 +4,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from app.core.expressions import parser
 from app.core.expressions.evaluation import Names, evaluate, holds
-from app.core.expressions.parser import (
-    COMPARISONS,
-    Binary,
-    ExpressionError,
-    FunctionCall,
-    Name,
-    Negative,
-    Node,
-    Number,
-    Word,
-)
+from app.core.expressions.parser import Binary, ExpressionError, FunctionCall, Name, Negative, Node, Number, Word
 from app.core.translation import localize, translate
 from app.core.units import Scale, scale_of, show_in, singular
 
@@ -86,7 +77,7 @@ def _within(node: Node, least: int) -> str:
 
 
 def _binary(operator: str, left: Node, right: Node) -> tuple[str, int]:
-    if operator in COMPARISONS:
+    if operator in parser.COMPARISONS:
         return f"{_within(left, _SUM)} {_SIGNS[operator]} {_within(right, _SUM)}", _RELATION
     if operator in "+-":
         return f"{_within(left, _SUM)} {operator} {_within(right, _TERM)}", _SUM

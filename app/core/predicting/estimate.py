@@ -19,7 +19,7 @@ from app.core.formulas.step.memory import RankMemoryTerms, StageMemory, stage_by
 from app.core.formulas.step.speeds import Side, peak_of, reduced_by, stack_speeds
 from app.core.formulas.step.step import step_parts
 from app.core.formulas.transformer import LayerParts, model_parameters
-from app.core.translation import say
+from app.core.translation import noted, value_error
 from app.core.units import BYTE, SECOND, Bytes, PerSecond, Ratio, Seconds, show
 
 _MEGATRON = Recipe.named("Megatron")
@@ -103,14 +103,8 @@ def estimate(asked: PredictionRequest, figures: StepFigures | None = None) -> Es
     """
     layout, gpu = asked.layout, asked.cluster.gpu
     if layout.pipeline > _MOST_STAGES:
-        raise ValueError(
-            say(
-                "{name} must be at most {most} here, as each stage is listed, not {value}",
-                name="pipeline",
-                most=f"{_MOST_STAGES:,}",
-                value=f"{layout.pipeline:,}",
-            )
-        )
+        form = noted("{name} must be at most {most} here, as each stage is listed, not {value}")
+        raise value_error(form, name="pipeline", most=f"{_MOST_STAGES:,}", value=f"{layout.pipeline:,}")
     same_gpus(asked.cluster, layout)
     fits_together(asked.model, layout)
     figures = figures or _plain_figures(asked)
@@ -512,7 +506,8 @@ def _of_interval(found: Estimate) -> str:
 
 def _of_memory(found: Estimate) -> str:
     needs, has = (show(size, BYTE, 3) for size in (found.allocated, found.room))
-    stage = _stage(found)
+    fullest = f"stage {found.stages.index(found.allocated)} of {len(found.stages)}, the fullest,"
+    stage = fullest if len(found.stages) > 1 else "a GPU"
     if found.allocated <= found.room:
         return f"It fits: {stage} needs {needs} of {has}."
     lacking = show(found.allocated - found.room, BYTE, 3)
@@ -529,9 +524,3 @@ def _unless(found: Estimate) -> str:
     if not found.fits or found.least > found.room:
         return ", unless it needs a tenth less than predicted" if found.fits else ""
     return f", unless {found.leaner}: then {show(found.least, BYTE, 3)} are enough"
-
-
-def _stage(found: Estimate) -> str:
-    if len(found.stages) == 1:
-        return "a GPU"
-    return f"stage {found.stages.index(found.allocated)} of {len(found.stages)}, the fullest,"

@@ -207,7 +207,8 @@ class _Reading:
         if row.model in self.file.unknown:
             return None, self.file.unknown[row.model].strip()
         try:
-            return _layout(row, data, count), ""
+            given = row.model_dump(include=_OF_LAYOUTS)
+            return Layout(**given, data=data, microbatches=count, precision=row.operands), ""
         except ValueError as error:
             return None, str(error)
 
@@ -221,16 +222,6 @@ _OF_LAYOUTS = {
     "tensor", "pipeline", "context", "context_by", "expert", "expert_tensor", "shard_ranks", "virtual", "micro_batch",
     "sequence", "zero_stage", "recompute", "sequence_parallel",
 }  # fmt: skip
-
-
-def _layout(row: RowInFile, data: int, count: int) -> Layout:
-    """The layout of a row with *data* data-parallel ranks and *count* micro-batches.
-
-    Raises:
-        ValueError: the layout does not exist.
-    """
-    given = row.model_dump(include=_OF_LAYOUTS)
-    return Layout(**given, data=data, microbatches=count, precision=row.operands)
 
 
 def _problems(document: YamlDocument, where: KeyPath, error: ValidationError) -> Iterator[Problem]:

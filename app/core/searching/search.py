@@ -14,7 +14,7 @@ from app.core.formulas.step.speeds import peak_of, reduced_by
 from app.core.formulas.step.step import step_parts
 from app.core.searching.ranking import RankedLayout, Ranking
 from app.core.searching.space import Space, Terms
-from app.core.translation import join_sentences, localize, noted, say
+from app.core.translation import join_sentences, localize, noted, say, value_error
 from app.core.units import Bytes, Ratio, Seconds
 
 LARGEST = 100_000_000  # layouts of a search: a minute or two with NumPy
@@ -164,14 +164,8 @@ def search_in_time(space: Callable[[], Space], seconds: float, clock: Callable[[
 
     def hurry(seen: int, size: int) -> None:
         if clock() > end:
-            raise ValueError(
-                say(
-                    "after {seconds} seconds, {seen} of {size} layouts had been searched; fix some of the degrees",
-                    seconds=f"{seconds:g}",
-                    seen=f"{seen:,}",
-                    size=f"{size:,}",
-                )
-            )
+            form = noted("after {seconds} seconds, {seen} of {size} layouts had been searched; fix some of the degrees")
+            raise value_error(form, seconds=f"{seconds:g}", seen=f"{seen:,}", size=f"{size:,}")
 
     try:
         return find_layouts(space(), top=_TOP, largest=_LARGEST, progress=hurry)

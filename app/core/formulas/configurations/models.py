@@ -154,16 +154,11 @@ def _hub_attention(kind: str, given: Mapping[str, object]) -> Mapping[str, objec
     found["head_size"] = (
         count_in(given, "head_dim", "attention_head_size") or default or needed_count(given, "head_dim")
     )
-    found["key_value_heads"] = _key_value_heads(kind, given, heads)
+    is_multi_query = flag_in(given, "multi_query") and not flag_in(given, "new_decoder_architecture")
+    found["key_value_heads"] = 1 if is_multi_query else count_in(given, "num_key_value_heads", "num_kv_heads") or heads
     if kind in {"gpt2", "opt"}:
         found["positions"] = needed_count(given, "n_positions", "max_position_embeddings")
     return found
-
-
-def _key_value_heads(kind: str, given: Mapping[str, object], heads: int) -> int:
-    if flag_in(given, "multi_query") and not flag_in(given, "new_decoder_architecture"):
-        return 1
-    return count_in(given, "num_key_value_heads", "num_kv_heads") or heads
 
 
 def _biases(kind: str, given: Mapping[str, object]) -> str:

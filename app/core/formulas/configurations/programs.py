@@ -5,6 +5,7 @@ import re
 from collections.abc import Callable, Mapping
 from reprlib import repr as short
 
+from app.core.formulas.configurations import program_keys
 from app.core.formulas.configurations.configured_layout import (
     ATTENTION_KERNELS,
     NUMBER_FORMATS,
@@ -19,27 +20,13 @@ from app.core.formulas.configurations.documents import (
     is_configuration,
     plain_number,
 )
-from app.core.formulas.configurations.program_keys import (
-    ACCELERATE,
-    AXOLOTL,
-    DEEPSPEED,
-    LLAMA_FACTORY,
-    MAXTEXT,
-    MEGATRON,
-    PROGRAMS,
-    TORCHTITAN,
-    TRAINER,
-    VERL,
-    ProgramKeys,
-    flat_settings,
-)
 from app.core.translation import value_error
 
 
-def program_of(given: Mapping[str, object]) -> ProgramKeys | None:
+def program_of(given: Mapping[str, object]) -> program_keys.ProgramKeys | None:
     """The program whose configuration *given* is; None for what is none of a layout."""
-    paths = set(flat_settings(given)) | set(given)
-    return next((keys for keys in PROGRAMS if keys.marked(paths)), None)
+    paths = set(program_keys.flat_settings(given)) | set(given)
+    return next((keys for keys in program_keys.PROGRAMS if keys.marked(paths)), None)
 
 
 def is_layout_configuration(given: Mapping[str, object]) -> bool:
@@ -69,7 +56,7 @@ def layout_fields(given: str | Mapping[str, object]) -> ConfiguredLayout | None:
     keys = program_of(document)
     if keys is not None:
         check_document(document)
-        return _read_layout(keys, flat_settings(document))
+        return _read_layout(keys, program_keys.flat_settings(document))
     if isinstance(given, Mapping):
         return None
     raise value_error(
@@ -79,7 +66,7 @@ def layout_fields(given: str | Mapping[str, object]) -> ConfiguredLayout | None:
     )
 
 
-def _read_layout(keys: ProgramKeys, given: Mapping[str, object]) -> ConfiguredLayout:
+def _read_layout(keys: program_keys.ProgramKeys, given: Mapping[str, object]) -> ConfiguredLayout:
     reading = ConfigurationReading(keys, given)
     reading.take()
     _READERS[keys.program](reading)
@@ -93,7 +80,11 @@ def configured_model(given: Mapping[str, object]) -> str:
         ValueError: a value of the configuration is not valid.
     """
     keys = program_of(given)
-    return _read_layout(keys, flat_settings(given)).model if keys not in (None, MEGATRON, DEEPSPEED) else ""
+    return (
+        _read_layout(keys, program_keys.flat_settings(given)).model
+        if keys not in (None, program_keys.MEGATRON, program_keys.DEEPSPEED)
+        else ""
+    )
 
 
 def _deepspeed(now: ConfigurationReading) -> None:
@@ -271,7 +262,7 @@ def _trainer(now: ConfigurationReading) -> None:
         now.fields["micro_batch"] = 8
         now.notes.append("it says no batch: 8 sequences on each GPU are taken, as transformers does")
     now.fields["sequence_parallel"] = False
-    always = now.keys is LLAMA_FACTORY and not now.on("disable_gradient_checkpointing")
+    always = now.keys is program_keys.LLAMA_FACTORY and not now.on("disable_gradient_checkpointing")
     now.fields["recompute"] = "full" if always or now.on("gradient_checkpointing") else "none"
     if now.on("use_liger_kernel", "enable_liger_kernel"):
         now.stack["loss"] = "fused"
@@ -303,7 +294,7 @@ def _sharding(now: ConfigurationReading) -> None:
     now.fields.setdefault("zero_stage", 0)
     inner = {path[len("deepspeed.") :]: value for path, value in now.given.items() if path.startswith("deepspeed.")}
     if inner:
-        found = _read_layout(DEEPSPEED, inner)
+        found = _read_layout(program_keys.DEEPSPEED, inner)
         own = {name: value for name, value in found.fields.items() if name in ("zero_stage", "tensor")}
         now.fields |= own
         now.stack |= found.stack
@@ -493,13 +484,13 @@ _REMAT = {
     "save_everything": "none", "none": "none",
 }  # fmt: skip
 _READERS: Mapping[str, Callable[[ConfigurationReading], None]] = {
-    DEEPSPEED.program: _deepspeed,
-    TORCHTITAN.program: _torchtitan,
-    MEGATRON.program: _megatron,
-    TRAINER.program: _trainer,
-    LLAMA_FACTORY.program: _trainer,
-    AXOLOTL.program: _axolotl,
-    ACCELERATE.program: _accelerate,
-    VERL.program: _verl,
-    MAXTEXT.program: _maxtext,
+    program_keys.DEEPSPEED.program: _deepspeed,
+    program_keys.TORCHTITAN.program: _torchtitan,
+    program_keys.MEGATRON.program: _megatron,
+    program_keys.TRAINER.program: _trainer,
+    program_keys.LLAMA_FACTORY.program: _trainer,
+    program_keys.AXOLOTL.program: _axolotl,
+    program_keys.ACCELERATE.program: _accelerate,
+    program_keys.VERL.program: _verl,
+    program_keys.MAXTEXT.program: _maxtext,
 }

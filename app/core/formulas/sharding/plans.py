@@ -310,7 +310,7 @@ def plan_bytes(task: ShardingTask, plan: ShardingPlan) -> Bytes:
         total += sent
     if dict(state).get(task.target[0]) != _Array(task.target[1]):
         raise value_error(
-            "{name} must reach {want}, not end with {state}", name="plan", want=task.want, state=_shown_plans(state)
+            "{name} must reach {want}, not end with {state}", name="plan", want=task.want, state=_shown_state(state)
         )
     return float(total)
 
@@ -456,17 +456,14 @@ def _step_text(step: Step) -> str:
     return " ".join(filter(None, words))
 
 
-def _shown_plans(state: _State) -> str:
+def _shown_state(state: _State) -> str:
     """The arrays with their layouts, as a task has them."""
-    return " ".join(f"{name}[{_layout(array.cuts)}]{_sums(array)}" for name, array in state)
-
-
-def _layout(cuts: Cuts) -> str:
-    return ", ".join(f"{dim}/{axes}" if axes else dim for dim, axes in cuts)
-
-
-def _sums(array: _Array) -> str:
-    return f" with partial sums over {', '.join(sorted(array.sums))}" if array.sums else ""
+    shown = []
+    for name, array in state:
+        cuts = ", ".join(f"{dim}/{axes}" if axes else dim for dim, axes in array.cuts)
+        sums = f" with partial sums over {', '.join(sorted(array.sums))}" if array.sums else ""
+        shown.append(f"{name}[{cuts}]{sums}")
+    return " ".join(shown)
 
 
 __all__ = ["cheapest_plan", "plan_bytes"]

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from app.core.errors import InputError
+from app.core.measurements.trace import communication, report
 from app.core.measurements.trace.activity import (
     MICRO,
     Activity,
@@ -20,27 +21,9 @@ from app.core.measurements.trace.activity import (
     tolls_of,
     whole_steps,
 )
-from app.core.measurements.trace.communication import (
-    CollectiveCall,
-    collective_bytes,
-    collective_kind,
-    communicates,
-    group_of,
-    known_groups,
-    short_kernel_name,
-    skew_of,
-    whole_number,
-)
+from app.core.measurements.trace.communication import CollectiveCall, communicates
 from app.core.measurements.trace.events import EventFile
-from app.core.measurements.trace.report import (
-    Kernel,
-    RankTrace,
-    TraceReport,
-    by_kind,
-    doubts_of_rank,
-    doubts_of_ranks,
-    straggler,
-)
+from app.core.measurements.trace.report import Kernel, RankTrace, TraceReport
 
 _KERNELS = 20  # names in a report
 _INTERVALS = 250_000  # of compute that are kept of a rank, to compare it with others
@@ -75,15 +58,15 @@ def read_rank(file: BinaryIO, name: str, communicates: Callable[[str], bool] = c
     tolls, kernels = tolls_of(activity, window), _kernels(activity, window)
     return RankTrace(
         name=name,
-        number=whole_number(distributed.get("rank")),
-        world=whole_number(distributed.get("world_size")),
+        number=communication.whole_number(distributed.get("rank")),
+        world=communication.whole_number(distributed.get("world_size")),
         hardware=str(devices[0].get("name") or "")[:100],
         steps=window.steps,
         tolls=tolls,
         calls=tuple(_calls(source, activity, window)),
         kernels=kernels,
         computing=_computing(activity, window),
-        doubts=tuple(doubts_of_rank(source, activity, window, tolls, kernels)),
+        doubts=tuple(report.doubts_of_rank(source, activity, window, tolls, kernels)),
     )
 
 
@@ -121,13 +104,13 @@ def _jobs(ranks: Sequence[RankTrace]) -> Iterator[list[int]]:
 
 
 def _reports_of_job(job: Sequence[RankTrace]) -> Iterator[TraceReport]:
-    skew = skew_of([rank.calls for rank in job], job[0].world) if len(job) > 1 else None
+    skew = communication.skew_of([rank.calls for rank in job], job[0].world) if len(job) > 1 else None
     numbers = [at if rank.number is None else rank.number for at, rank in enumerate(job)]
-    last = straggler(skew.last, skew.matched, numbers) if skew else None
+    last = report.straggler(skew.last, skew.matched, numbers) if skew else None
     compared = len(job) if skew and (skew.matched or job[0].world) else 1
     for at, rank in enumerate(job):
         waits = skew.waits[at] if skew else [0.0] * len(rank.calls)
-        collectives = by_kind(rank.calls, waits)
+        collectives = report.by_kind(rank.calls, waits)
         yield TraceReport(
             name=rank.name,
             rank=rank.number,
@@ -141,7 +124,7 @@ def _reports_of_job(job: Sequence[RankTrace]) -> Iterator[TraceReport]:
             collectives=collectives,
             kernels=rank.kernels,
             last=last,
-            doubts=(*rank.doubts, *doubts_of_ranks(rank, compared, skew, collectives)),
+            doubts=(*rank.doubts, *report.doubts_of_ranks(rank, compared, skew, collectives)),
         )
 
 
@@ -156,25 +139,25 @@ def _exposed(rank: RankTrace, waits: Sequence[float]) -> float:
 
 def _calls(source: EventFile, activity: Activity, window: Window) -> Iterator[CollectiveCall]:
     """The collectives in the order in which they began."""
-    groups = known_groups(source.job.distributed)
+    groups = communication.known_groups(source.job.distributed)
     for event in events_in_order(activity, window):
         if (said := activity.collectives.get(event)) is not None:
             name = activity.names[activity.name[event]]
-            kind = collective_kind(str(said.collective or ""))
-            kind = collective_kind(name) if kind == "other" else kind
+            kind = communication.collective_kind(str(said.collective or ""))
+            kind = communication.collective_kind(name) if kind == "other" else kind
             yield CollectiveCall(
                 kind=kind,
                 begin=activity.begin[event],
                 time=activity.duration[event] * MICRO,
-                size=collective_bytes(kind, said),
-                ranks=whole_number(said.group_size) or 0,
-                group=group_of(said, groups),
+                size=communication.collective_bytes(kind, said),
+                ranks=communication.whole_number(said.group_size) or 0,
+                group=communication.group_of(said, groups),
             )
 
 
 def _kernels(activity: Activity, window: Window) -> tuple[Kernel, ...]:
     """Those that take the most time, all of one name together."""
-    names = [short_kernel_name(name) for name in activity.names]
+    names = [communication.short_kernel_name(name) for name in activity.names]
     count: Counter[tuple[str, int]] = Counter()
     time: dict[tuple[str, int], float] = defaultdict(float)
     for event in range(len(activity)):
