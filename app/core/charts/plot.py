@@ -91,7 +91,14 @@ class LabelRoom:
 
         def cost(spot: LabelSpot) -> float:
             nonlocal least
-            found = self._cost(spot, others, least)
+            cost = _OVER_A_TEXT * self._covered(spot.box) + _FARTHER * spot.far / _APART
+            if cost < least:
+                cost += _OVER_A_LINE * self._is_on_a_line(spot.box)
+            if cost < least and _is_mistaken(spot, others):
+                cost += _LED
+                if cost < least:
+                    cost += _OVER_A_LINE * self._passed_by_leader(spot)
+            found = cost
             least = min(least, found)
             return found
 
@@ -105,17 +112,6 @@ class LabelRoom:
         for one in spots_along((spot.own, _nearest(spot.own, spot.box)), _STEP):
             self._lines.insert(bisect_left(self._lines, one), one)
         return leader(spot.own, spot.box)
-
-    def _cost(self, spot: LabelSpot, others: Sequence[Point], most: float) -> float:
-        """How bad a place is; where that is *most* or more, the rest is not looked at."""
-        cost = _OVER_A_TEXT * self._covered(spot.box) + _FARTHER * spot.far / _APART
-        if cost < most:
-            cost += _OVER_A_LINE * self._is_on_a_line(spot.box)
-        if cost < most and _is_mistaken(spot, others):
-            cost += _LED
-            if cost < most:
-                cost += _OVER_A_LINE * self._passed_by_leader(spot)
-        return cost
 
     def _covered(self, box: Box) -> int:
         left, top, right, bottom = box[0] - _AROUND, box[1], box[2] + _AROUND, box[3]

@@ -50,7 +50,11 @@ class TypedReader(Reader):
         if self.peek() == ("sign", "(") and name in FUNCTIONS:
             return super().named(name)
         if self._glued(name):
-            return self._product(name)
+            self.counted(len(name))
+            node: Node = self.raised(Name(name[-1]))
+            for letter in reversed(name[:-1]):
+                node = Binary("*", Name(letter), node)
+            return node
         if name in SCALES and len(name) >= (_SHORTEST if self.symbols else 1):
             return Number("", 1.0, SCALES[name])
         if self.has_physics and (scale := physical_scale(name)):
@@ -61,14 +65,6 @@ class TypedReader(Reader):
 
     def _glued(self, name: str) -> bool:
         return len(name) > 1 and all(letter in self.symbols for letter in name)
-
-    def _product(self, letters: str) -> Node:
-        """The product of *letters*, as one divisor in a fraction; a power applies to the last."""
-        self.counted(len(letters))
-        node: Node = self.raised(Name(letters[-1]))
-        for letter in reversed(letters[:-1]):
-            node = Binary("*", Name(letter), node)
-        return node
 
     def _unknown(self, name: str, *, called: bool) -> str:
         name = name[:_PLAIN_SHOWN]

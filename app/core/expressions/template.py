@@ -31,7 +31,8 @@ def _latex(node: Node) -> tuple[str, int]:
         case Number("", _, Scale(symbol=unit)):
             return upright(unit), _ATOM
         case Number(text, _, scale):
-            figure = _figure(text)
+            mantissa, _, exponent = text.replace("_", "").lower().partition("e")
+            figure = rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if exponent else mantissa
             written = rf"{figure}\,{upright(scale.symbol)}" if scale else figure
             return written, _ATOM if written.replace(".", "").isdigit() else _TERM
         case Word(text):
@@ -64,11 +65,6 @@ def symbol(name: str) -> str:
     if len(letter) == 1 and index:
         return rf"{letter}_{{{upright(index.replace('_', ' '))}}}"
     return upright(word.replace("_", " "))
-
-
-def _figure(text: str) -> str:
-    mantissa, _, exponent = text.replace("_", "").lower().partition("e")
-    return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if exponent else mantissa
 
 
 def _within(node: Node, least: int) -> str:

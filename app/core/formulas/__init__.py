@@ -73,7 +73,12 @@ class Input:
             ValueError: it cannot be read.
         """
         if self.record is not None:
-            return self._record(given)
+            if not isinstance(given, str) or self.record is None:
+                return given
+            try:
+                return self.record.read(given)
+            except ValueError as error:
+                raise value_error("{name}: {problem}", name=self.name, problem=error) from None
         return self._list(given) if self.many else self._single(given)
 
     def _single(self, given: A) -> A | Single:
@@ -93,14 +98,6 @@ class Input:
         elif isinstance(given, Sequence):
             items = given
         return given if items is None else tuple(self._single(item) for item in items)
-
-    def _record(self, given: Argument) -> Argument:
-        if not isinstance(given, str) or self.record is None:
-            return given
-        try:
-            return self.record.read(given)
-        except ValueError as error:
-            raise value_error("{name}: {problem}", name=self.name, problem=error) from None
 
 
 @dataclass(frozen=True, slots=True)

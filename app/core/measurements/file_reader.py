@@ -58,22 +58,18 @@ def content_of(path: Path) -> FileContent:
         InputError: it is empty or of a kind that is not read.
     """
     head = file_head(path, _SNIFFED)
-    _check(path.name, head)
+    if not head.strip():
+        raise InputError(f"{path.name} is empty")
+    for magic, what in _OTHERS.items():
+        if head.startswith(magic):
+            raise InputError(f"{path.name} is {what}; expected {_read_file_kinds()}")
+    if b"\0" in head[:1024] and not head.startswith(_UTF16):
+        raise InputError(f"{path.name} is not text; expected {_read_file_kinds()}")
     if not _JSON.match(head):
         return FileContent.TEXT
     if _TRACE.search(head):
         return FileContent.TRACE
     return FileContent.JSON
-
-
-def _check(name: str, head: bytes) -> None:
-    if not head.strip():
-        raise InputError(f"{name} is empty")
-    for magic, what in _OTHERS.items():
-        if head.startswith(magic):
-            raise InputError(f"{name} is {what}; expected {_read_file_kinds()}")
-    if b"\0" in head[:1024] and not head.startswith(_UTF16):
-        raise InputError(f"{name} is not text; expected {_read_file_kinds()}")
 
 
 def _read_file_kinds() -> str:
@@ -155,24 +151,15 @@ def _read_file_reader(path: Path) -> Iterable[Report | RankTrace]:
             with path.open("rb") as file:
                 return [read_rank(file, path.name)]
         case FileContent.JSON:
-            return _json_or_lines(path)
+            try:  # a text may begin like JSON
+                return from_json(path)
+            except InputError as error:
+                try:
+                    return from_text(path)
+                except InputError:
+                    raise error from None
         case FileContent.TEXT:
             return from_text(path)
-
-
-def _json_or_lines(path: Path) -> Iterable[Report]:
-    """What is in a JSON file, or in a text that begins like one.
-
-    Raises:
-        InputError: neither is in it.
-    """
-    try:
-        return from_json(path)
-    except InputError as error:
-        try:
-            return from_text(path)
-        except InputError:
-            raise error from None
 
 
 _LARGEST = 1e18  # of any number in a report

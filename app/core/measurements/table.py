@@ -328,7 +328,12 @@ class TableTitle:
         *before* is how many words precede the times in the rows above: versions that leave a column
         empty do not say so in the title.
         """
-        words = self._without_time_of_day(words)
+        last = len(words)  # the time of day stands behind the last value, where every other column is a number
+        columns = {word for place in (*self.places, self.behind) for word in place}
+        numbers = not columns & _TABLE_TITLES_NAMES
+        while numbers and last and not VALUE.match(words[last - 1]):
+            last -= 1
+        words = words[:last]
         expected = len(self.before) if before is None else before
         found = [
             (first, count)
@@ -343,18 +348,6 @@ class TableTitle:
         if before is not None and self._fits(words, before, 1):  # the rest is cut off
             return self._built(start, words, before, 1)
         return None
-
-    def _without_time_of_day(self, words: Sequence[str]) -> Sequence[str]:
-        """*words* without those behind the last value, where every other column is a number.
-
-        A launcher may have added them, or `-S`; a day and an hour are one column of two words.
-        """
-        last = len(words)
-        columns = {word for place in (*self.places, self.behind) for word in place}
-        numbers = not columns & _TABLE_TITLES_NAMES
-        while numbers and last and not VALUE.match(words[last - 1]):
-            last -= 1
-        return words[:last]
 
     def _fits(self, words: Sequence[str], first: int, count: int) -> bool:
         """Whether values begin at *first*, and what precedes them is none."""

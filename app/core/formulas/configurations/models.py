@@ -307,7 +307,11 @@ def megatron_model(given: Mapping[str, object]) -> Mapping[str, object]:
     Raises:
         ValueError: an argument is missing or is not a number.
     """
-    _refuse_variables(given)
+    if any(given.get(name) for name in _OTHER_LAYERS):
+        raise value_error("layers without attention are asked for, which a model shape cannot say")
+    for name, value in given.items():
+        if isinstance(value, str) and _VARIABLE.search(value) and name in _NUMBERS:
+            raise value_error("{name} is a variable of a script: write its number", name=name)
     hidden, heads = needed_count(given, "hidden_size"), needed_count(given, "num_attention_heads")
     gated = flag_in(given, "swiglu") or flag_in(given, "gated_linear_unit") or "glu" in str(given.get("activation"))
     layers = needed_count(given, "num_layers")
@@ -328,14 +332,6 @@ def megatron_model(given: Mapping[str, object]) -> Mapping[str, object]:
         "source": "arguments of Megatron-LM",
     }
     return {**found, **_positions(given), **_latent(given, heads), **_megatron_mixture(given, layers)}
-
-
-def _refuse_variables(given: Mapping[str, object]) -> None:
-    if any(given.get(name) for name in _OTHER_LAYERS):
-        raise value_error("layers without attention are asked for, which a model shape cannot say")
-    for name, value in given.items():
-        if isinstance(value, str) and _VARIABLE.search(value) and name in _NUMBERS:
-            raise value_error("{name} is a variable of a script: write its number", name=name)
 
 
 _OTHER_LAYERS = ("hybrid_override_pattern", "hybrid_layer_pattern", "linear_attention_freq")

@@ -272,11 +272,6 @@ def _trainer(now: ConfigurationReading) -> None:
     elif not in_16_bits:
         now.in_fp32("neither bf16 nor fp16")
     _sharding(now)
-    _trainer_adapter(now)
-    now.model = str(now.given.get("model_name_or_path") or "")
-
-
-def _trainer_adapter(now: ConfigurationReading) -> None:
     bits, kind = now.text("quantization_bit"), now.text("finetuning_type")
     if kind == "lora" or now.on("use_peft"):
         now.stack["adapter"] = "QLoRA" if bits == "4" or now.on("load_in_4bit") else "LoRA"
@@ -284,6 +279,7 @@ def _trainer_adapter(now: ConfigurationReading) -> None:
         now.odd.append("finetuning_type")
     if bits not in ("", "4"):
         now.odd.append("quantization_bit")
+    now.model = str(now.given.get("model_name_or_path") or "")
 
 
 _STAGE_BY_NAME = re.compile(r"z(?:ero)?[_-]?(?:stage)?[_-]?([0-3])(?!\d)", re.IGNORECASE)
@@ -342,12 +338,6 @@ def _axolotl(now: ConfigurationReading) -> None:
     elif now.on("liger_cross_entropy"):
         now.stack["loss"] = "in place"
     _sharding(now)
-    _axolotl_numbers(now)
-    now.model = str(now.given.get("base_model") or "")
-
-
-def _axolotl_numbers(now: ConfigurationReading) -> None:
-    """The adapter, and the formats of numbers: weights are loaded and updated in 16 bits."""
     adapter = now.text("adapter")
     if adapter not in ("", "none"):
         now.stack["adapter"] = "QLoRA" if adapter == "qlora" or now.on("load_in_4bit") else "LoRA"
@@ -357,6 +347,7 @@ def _axolotl_numbers(now: ConfigurationReading) -> None:
         now.in_fp32("neither bf16 nor fp16")
     elif "adapter" not in now.stack:
         now.in_bf16()
+    now.model = str(now.given.get("base_model") or "")
 
 
 def _accelerate(now: ConfigurationReading) -> None:
@@ -423,14 +414,6 @@ def _verl(now: ConfigurationReading) -> None:
         optimizer=now.on(f"{part}optimizer_offload", f"{part}offload_policy"),
         parameters=now.on(f"{part}param_offload", f"{part}offload_policy"),
     )
-    _verl_sizes(now, actor)
-    now.stack |= {"loss": "fused"} if now.on(f"{model}use_liger", f"{model}use_fused_kernels") else {}
-    now.stack |= {"adapter": "LoRA"} if now.on(f"{model}lora_rank") else {}
-    now.model = str(now.given.get(f"{model}path") or "")
-    now.notes.append("this is one update of the actor: generation and the other phases of a step are left out")
-
-
-def _verl_sizes(now: ConfigurationReading, actor: str) -> None:
     prompt, response = (now.count(f"data.max_{what}_length") for what in ("prompt", "response"))
     if prompt and response:
         now.fields["sequence"] = prompt + response
@@ -438,6 +421,10 @@ def _verl_sizes(now: ConfigurationReading, actor: str) -> None:
         now.numbers["batch"] = samples * (now.count("actor_rollout_ref.rollout.n") or 1)
     if each := now.count("trainer.n_gpus_per_node"):
         now.numbers["gpus"] = each * (now.count("trainer.nnodes") or 1)
+    now.stack |= {"loss": "fused"} if now.on(f"{model}use_liger", f"{model}use_fused_kernels") else {}
+    now.stack |= {"adapter": "LoRA"} if now.on(f"{model}lora_rank") else {}
+    now.model = str(now.given.get(f"{model}path") or "")
+    now.notes.append("this is one update of the actor: generation and the other phases of a step are left out")
 
 
 def _maxtext(now: ConfigurationReading) -> None:

@@ -412,21 +412,18 @@ class LogReader:
             times = [value for word in series[1].split(",") if (value := read_number(word.strip()))]
             run.unnumbered += [LoggedStep(0, None, {"step_time": value}) for value in times]
         elif ("epoch" in line and _TRAINER.search(line)) or _A_SUMMARY.match(line.lstrip()):
-            self._take_trainer(run, line)
+            run.trainer = True
+            if (found := _A_SUMMARY.search(line)) and (rate := read_number(found[1])):
+                run.summary["step_time"] = 1 / rate
+                if (time := _A_RUN.search(line)) and (seconds := read_number(time[1])):
+                    run.summary["steps"] = rate * seconds
+            elif (values := line_numbers(line).values) and len(run.unnumbered) < MOST_STEPS:
+                run.unnumbered.append(LoggedStep(0, None, values))
         elif "Step Time" in line and len(self._waiting) + len(run.unnumbered) < MOST_STEPS:
             self._waiting.append(LoggedStep(0, line_clock(line)[0], line_numbers(line).values))
         else:
             return False
         return True
-
-    def _take_trainer(self, run: LogRun, line: str) -> None:
-        run.trainer = True
-        if (found := _A_SUMMARY.search(line)) and (rate := read_number(found[1])):
-            run.summary["step_time"] = 1 / rate
-            if (time := _A_RUN.search(line)) and (seconds := read_number(time[1])):
-                run.summary["steps"] = rate * seconds
-        elif (values := line_numbers(line).values) and len(run.unnumbered) < MOST_STEPS:
-            run.unnumbered.append(LoggedStep(0, None, values))
 
     def _take_setting(self, line: str) -> bool:
         if (found := read_settings(line)) is not None:

@@ -94,19 +94,15 @@ def _without_flops(printed: Ratio | None, peaks: _Peaks) -> tuple[Ratio | None, 
     if exceeds(printed, 1.0):
         return None, [f"{_percent(printed)} is printed: {_NOT_ONE}{_because(peaks.fault)}"]
     if peaks.used and peaks.dense and abs(peaks.used / peaks.dense - 1) > _NEAR:
-        return _rescaled(printed, peaks.used, peaks.dense, peaks.gpu)
+        says = (
+            f"the log's MFU of {_percent(printed)} divides by {_shown(peaks.used)}; of the dense"
+            f" {_shown(peaks.dense)} of {peaks.gpu} it is {_percent(printed * peaks.used / peaks.dense)}"
+        )
+        return printed * peaks.used / peaks.dense, [says]
     is_that_gpu = any(name in peaks.gpu for name in ("A100", "H100") if name in peaks.fault)
     if peaks.gpu and peaks.fault and not peaks.used and not is_that_gpu:
         return None, [f"{_percent(printed)} is printed of {peaks.gpu}, and {peaks.fault}"]
     return printed, []
-
-
-def _rescaled(printed: Ratio, used: float, dense: float, gpu: str) -> tuple[Ratio | None, Doubts]:
-    says = (
-        f"the log's MFU of {_percent(printed)} divides by {_shown(used)}; of the dense"
-        f" {_shown(dense)} of {gpu} it is {_percent(printed * used / dense)}"
-    )
-    return printed * used / dense, [says]
 
 
 def _on_peak(flops: float, peaks: _Peaks) -> tuple[Ratio | None, Doubts]:
@@ -144,11 +140,6 @@ def _plausible_mfu(flops: float, printed: Ratio, peaks: _Peaks) -> tuple[Ratio |
             f" the peak of {peaks.gpu} is {_shown(peaks.dense)}, of which it is"
             f" {_percent(flops / peaks.dense)}"
         ]
-    return _unknown_gpu(printed, used, peaks)
-
-
-def _unknown_gpu(printed: Ratio, used: float, peaks: _Peaks) -> tuple[Ratio | None, Doubts]:
-    """What holds where the peak of the GPU is not known here."""
     fallback = abs(used / _FALLBACK - 1) <= _NEAR
     whose = f"; the peak of {peaks.gpu} is not known here" if peaks.gpu else ""
     if exceeds(printed, 1.0) or (fallback and peaks.gpu and "A100" not in peaks.gpu):

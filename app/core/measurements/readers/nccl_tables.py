@@ -161,7 +161,11 @@ class TableReader(CollectiveReader):
 
     def _row_of(self, start: re.Match[str], rest: list[str]) -> RawRow | None:
         if self._title is None:
-            return _untitled_row(start, rest)
+            count = _columns_of(rest)  # then values come in fours: the time, both bandwidths, wrong values
+            values = tuple(rest[count : count + 2 * _VALUES])
+            if len(values) < _VALUES - 1 or not all(map(VALUE.match, values[: _VALUES - 1])):
+                return None
+            return raw_row(start, rest[:count], (values[:_VALUES], values[_VALUES:]))
         row = self._title.row(start, rest, self._before)
         if row is not None:
             self._before = (row.redop != "") + (row.root is not None)
@@ -273,18 +277,6 @@ def _called(line: str) -> int | None:
     if tasks := _TASKS.search(line):
         return ranks * int(tasks[1]) * int(tasks[2])
     return ranks if ranks > 1 else None
-
-
-def _untitled_row(start: re.Match[str], rest: list[str]) -> RawRow | None:
-    """The row that begins with *start*, where no title was printed; None while values are missing.
-
-    Values come in fours: the time, both bandwidths, wrong values.
-    """
-    count = _columns_of(rest)
-    values = tuple(rest[count : count + 2 * _VALUES])
-    if len(values) < _VALUES - 1 or not all(map(VALUE.match, values[: _VALUES - 1])):
-        return None
-    return raw_row(start, rest[:count], (values[:_VALUES], values[_VALUES:]))
 
 
 def _columns_of(rest: Sequence[str]) -> int:

@@ -387,7 +387,12 @@ def known_schedules(machine: ScheduleMachine, microbatches: int) -> Mapping[str,
     chunks = machine.layers // ranks
     if not chunks:
         return {}
-    beside = _with_neighbors(machine, chunks)
+    beside = replace(
+        machine,
+        start=tuple(
+            dict(_neighbors(held, range(rank * chunks, (rank + 1) * chunks))) for rank, held in enumerate(machine.start)
+        ),
+    )
     names = (*_WHOLE, *(_SPLIT if "I" in machine.costs else ()))
     tried = [(build(name, ranks, microbatches), beside, chunks) for name in names]
     if chunks > 1 and microbatches % ranks == 0:
@@ -397,16 +402,6 @@ def known_schedules(machine: ScheduleMachine, microbatches: int) -> Mapping[str,
         for schedule, where, each in tried
     }
     return {name: one for name, one in played.items() if not one.problem}
-
-
-def _with_neighbors(machine: ScheduleMachine, chunks: int) -> ScheduleMachine:
-    """*machine* with *chunks* neighboring layers on each rank."""
-    return replace(
-        machine,
-        start=tuple(
-            dict(_neighbors(held, range(rank * chunks, (rank + 1) * chunks))) for rank, held in enumerate(machine.start)
-        ),
-    )
 
 
 def _neighbors(held: Mapping[Name, Summed], layers: Sequence[int]) -> Iterator[tuple[Name, Summed]]:
