@@ -154,7 +154,6 @@ def model_in(annotation: object) -> type[BaseModel] | None:
 
 
 def _sentence(errors: list[ErrorDetails], where: Where, model: type[BaseModel] | None) -> str:
-    """The sentence on the *errors* of one value."""
     types = list(dict.fromkeys(TYPES[one["type"]] for one in errors if one["type"] in TYPES))
     error = next((one for one in errors if one["type"] not in TYPES), errors[0])
     given, kind = quote_json(error.get("input")), error["type"]

@@ -156,7 +156,6 @@ def _pass_bars(played: SimulatedSchedule, own: Sequence[Slot], until: float) -> 
 
 @lru_cache(maxsize=16_384)  # one pass begins where another ends
 def _time(seconds: float, code: str) -> str:
-    """A moment as the language *code* writes it."""
     text = show(round(seconds, _NOISE), SECOND)  # sums in different orders differ in their last bits
     return numeral_in(code, text[:])  # a plain text: thousands are put into sentences
 

@@ -147,7 +147,6 @@ def _of_one(function: Callable[[Quantity], Quantity]) -> Callable[[list[Quantity
 
 
 def _logarithm(values: list[Quantity]) -> Quantity:
-    """The logarithm of the first value to the base of the second."""
     if len(values) != 2:  # noqa: PLR2004
         raise ExpressionError(translate("log takes a value and a base, such as log(x, 2); or use ln(x)"))
     number, base = (_plain_function(math.log)([value]).value for value in values)

@@ -244,7 +244,6 @@ def fill_known(text: str, names: Names) -> str:
 
 
 def _filled(text: str, slot_text: Callable[[str], str]) -> str:
-    """*text* with *slot_text* in place of each slot."""
 
     def piece(match: re.Match[str]) -> str:
         if match["math"]:

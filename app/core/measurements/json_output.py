@@ -191,7 +191,13 @@ def from_json(path: Path) -> list[CollectiveTest | TrainingLog]:
         return found
     if read.ends_at:
         raise InputError(f"{path.name}, line {read.ends_at}: not valid JSON")
-    raise InputError(f"{path.name} is {_what(values)}")
+    first = values[0] if values else None
+    keys = f", but with {shown}" if (shown := shown_keys(first)) else ""
+    nothing = (
+        f"JSON without results of nccl-tests{keys}: expected 'results' with 'size' and"
+        " 'out_of_place', or lines with 'size' and 'busBw'"
+    )
+    raise InputError(f"{path.name} is {json_kind(first) or nothing}")
 
 
 def _tests(values: Sequence[Mapping[str, object]], trouble: str) -> Iterator[CollectiveTest]:
@@ -205,18 +211,6 @@ def _tests(values: Sequence[Mapping[str, object]], trouble: str) -> Iterator[Col
         if table.rows:
             table.doubts += [trouble] * bool(trouble)
             yield from judge_tests(table)
-
-
-def _what(values: Sequence[Mapping[str, object]]) -> str:
-    """What the file is, and what is expected."""
-    first = values[0] if values else None
-    if what := json_kind(first):
-        return what
-    keys = f", but with {shown}" if (shown := shown_keys(first)) else ""
-    return (
-        f"JSON without results of nccl-tests{keys}: expected 'results' with 'size' and"
-        " 'out_of_place', or lines with 'size' and 'busBw'"
-    )
 
 
 def _read(path: Path) -> JsonPrefix:
@@ -237,7 +231,6 @@ def _listed(found: object) -> list[object]:
 
 
 def _table(found: Mapping[str, object]) -> CollectiveTable:
-    """The table of a file of nccl-tests."""
     config = _object(found.get("config"))
     table = CollectiveTable(collective=_collective_of(found, config))
     _take_devices(table, found.get("devices") or config.get("devices"), config)

@@ -242,7 +242,6 @@ def _about_fragments(found: MemoryShortage, unallocated: Bytes) -> str:
 def _notes(
     found: MemoryShortage, model: ModelShape | None, context: TensorContext, candidates: tuple[TensorCandidate, ...]
 ) -> Iterator[str]:
-    """Further facts, in sentences."""
     asked = _asked(found)
     if _is_of_one_tensor(found) and found.program == "PyTorch" and asked.high - asked.low > _SEEN * asked.high:
         yield say(

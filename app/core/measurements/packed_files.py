@@ -7,7 +7,8 @@ import re
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import islice
+from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import BinaryIO
 
@@ -126,7 +127,9 @@ def blocks(file: BinaryIO, largest: int = UNPACKED_LIMIT) -> Iterator[bytes]:
     """
     total = 0
     first = file.read(_PACKED)
-    source = _gzip_members(file, first) if first.startswith(_GZIP) else _plain_chunks(file, first)
+    source = (
+        _gzip_members(file, first) if first.startswith(_GZIP) else chain((first,), iter(partial(file.read, BLOCK), b""))
+    )
     for block in source:
         total += len(block)
         if total > largest:
@@ -134,15 +137,7 @@ def blocks(file: BinaryIO, largest: int = UNPACKED_LIMIT) -> Iterator[bytes]:
         yield block
 
 
-def _plain_chunks(file: BinaryIO, first: bytes) -> Iterator[bytes]:
-    if first:
-        yield first
-    while block := file.read(BLOCK):
-        yield block
-
-
 def _gzip_members(file: BinaryIO, packed: bytes) -> Iterator[bytes]:
-    """The members of a gzip file, one after the other."""
     engine = zlib.decompressobj(_WINDOW_BITS)
     while packed or engine.unconsumed_tail:
         try:

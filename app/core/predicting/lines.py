@@ -392,7 +392,6 @@ def prediction_row(ref: Reference, found: Estimate) -> bytes:
 
 @lru_cache(_REMEMBERED)
 def _cluster_fields(cluster: Cluster) -> Mapping[str, object]:
-    """The cluster as it was understood."""
     node = min(cluster.gpus, cluster.gpus_per_node)
     return {
         "gpu": cluster.gpu.name,

@@ -61,13 +61,17 @@ class PredictionReader:
             if name not in FIELDS:
                 offer = nearest(name, FIELDS) or f"; a line has {', '.join(FIELDS)}"
                 raise InputError(f"no field is called {name!r}{offer}")
-        ref = _reference(given.get("ref"))
+        ref, group = given.get("ref"), given.get("group") or ""
+        if isinstance(ref, bool) or not isinstance(ref, str | int | None):
+            raise InputError(f"ref must be text or a whole number, not {short(ref)}")
+        if not isinstance(group, str) or len(group) > _LONGEST_GROUP:
+            raise InputError(f"group must be text of at most {_LONGEST_GROUP} characters, not {short(group)}")
         return PredictionLine(
             asked=self.asked(given),
             ref=ref,
             measured=_measured(given, "measured", SECOND),
             measured_memory=_measured(given, "measured_memory", BYTE),
-            group=_group(given.get("group")),
+            group=group,
         )
 
     def asked(self, given: Mapping[str, object]) -> PredictionRequest:
@@ -200,12 +204,6 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return given
 
 
-def _reference(given: object) -> Reference:
-    if isinstance(given, bool) or not isinstance(given, str | int | None):
-        raise InputError(f"ref must be text or a whole number, not {short(given)}")
-    return given
-
-
 def _measured(given: Mapping[str, object], name: str, unit: Unit) -> float:
     """The number under *name*, in *unit*; 0 if there is none."""
     value = given.get(name)
@@ -217,11 +215,3 @@ def _measured(given: Mapping[str, object], name: str, unit: Unit) -> float:
         except ValueError as error:
             raise InputError(f"{name}: {error}") from None
     return float(positive(name, cast(float, value)))  # refuses what is not a number
-
-
-def _group(given: object) -> str:
-    if given is None:
-        return ""
-    if not isinstance(given, str) or len(given) > _LONGEST_GROUP:
-        raise InputError(f"group must be text of at most {_LONGEST_GROUP} characters, not {short(given)}")
-    return given

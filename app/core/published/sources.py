@@ -190,7 +190,6 @@ class _Reading:
         )
 
     def _copies(self, key: str, row: RowInFile) -> tuple[int, int]:
-        """Data-parallel ranks and micro-batches."""
         copy = row.tensor * row.pipeline * row.context
         data, rest = divmod(row.gpus, copy)
         if rest:
@@ -203,7 +202,6 @@ class _Reading:
         return data, count
 
     def _laid_out(self, row: RowInFile, data: int, count: int) -> tuple[Layout | None, str]:
-        """The layout, or why there is none."""
         if row.model in self.file.unknown:
             return None, self.file.unknown[row.model].strip()
         try:

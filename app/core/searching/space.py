@@ -99,7 +99,6 @@ class Space:
             raise value_error(form, name=name, value=value, total=f"{total:,}", what=what, nearest=near)
 
     def _fixed(self, name: str, default: int = 1) -> int:
-        """The whole number that *name* is fixed at."""
         return int(self.fixed.get(name, default))
 
     def grids(self) -> Iterator[Grid]:

@@ -305,7 +305,6 @@ _Row = tuple[str, Unit, float]  # symbols, separated by spaces, the unit and the
 
 
 def _prefixed() -> Iterator[_Row]:
-    """Units with metric and binary prefixes."""
     for p, scale in (DECIMAL | BINARY).items():
         yield f"{p}B {p}byte {p}bytes {p}Byte {p}Bytes", BYTE, scale
         yield f"{p}bit {p}bits {p}b", BYTE, scale / 8

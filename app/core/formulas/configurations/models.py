@@ -244,7 +244,6 @@ _MOST_LAYERS = 10_000
 
 
 def _notes(kind: str, given: Mapping[str, object], inner: Mapping[str, object]) -> Iterator[str]:
-    """What is guessed, and what is left out."""
     if kind not in _KNOWN:
         yield f"model_type {kind[:40] or 'not said'} is not known: read as a Llama, with a gate, RMSNorm and no biases"
     left_out = {

@@ -223,7 +223,6 @@ def _megatron(now: ConfigurationReading) -> None:
 
 
 def _megatron_numbers(now: ConfigurationReading) -> None:
-    """The widths of operands, gradients and moments."""
     if now.on("fp4", "fp4_format"):
         now.fields["precision"] = "4-bit"
     elif now.on("fp8", "fp8_format"):

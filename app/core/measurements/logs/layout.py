@@ -68,7 +68,6 @@ def _size(said: LogSettings) -> Fields:
 
 
 def _attention(said: LogSettings) -> Fields:
-    """Heads, biases and norms, as far as they are printed."""
     found: Fields = {}
     heads, groups = said.count("heads"), said.count("groups")
     if said.says("grouped") is False:

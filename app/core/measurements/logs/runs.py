@@ -260,7 +260,12 @@ def measured_step_time(steady: SteadyRun) -> tuple[Seconds | None, str]:
     """
     printed, said, fault = _printed(steady)
     if (bar := _by_bar(steady, printed)) is not None:
-        return bar, _about_bar(bar, printed)
+        if printed is None or not far_apart(bar, printed):
+            return bar, ""
+        return bar, (
+            f"the bar prints {show(printed, SECOND)} for a step, smoothed over the last few, and its clock says"
+            f" {show(bar, SECOND)}, which is shown: with evaluations and checkpoints between the steps"
+        )
     clock, coarse = steady.by_clock()
     if printed is None or clock is None:
         return printed or clock, ""
@@ -273,15 +278,6 @@ def measured_step_time(steady: SteadyRun) -> tuple[Seconds | None, str]:
     return clock, (
         f"{said} says {show(printed, SECOND)} for a step, and its clock says {show(clock, SECOND)},"
         f" which is shown; {known}"
-    )
-
-
-def _about_bar(bar: Seconds, printed: Seconds | None) -> str:
-    if printed is None or not far_apart(bar, printed):
-        return ""
-    return (
-        f"the bar prints {show(printed, SECOND)} for a step, smoothed over the last few, and its clock says"
-        f" {show(bar, SECOND)}, which is shown: with evaluations and checkpoints between the steps"
     )
 
 

@@ -4,7 +4,7 @@ import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from app.core.formulas.presets import Gpu, gpu_printed_as
+from app.core.formulas.presets import gpu_printed_as
 from app.core.formulas.presets.gpus import GPUS
 from app.core.measurements.logs.families import family_title
 from app.core.measurements.logs.layout import printed_cluster, printed_layout, printed_model, world_of
@@ -66,16 +66,12 @@ def _peaks(steady: SteadyRun, flops: float | None, printed: Ratio | None) -> _Pe
     family = steady.run.family
     of_family = family.mfu_peak if family else 0.0
     used = said.peak or of_family or (flops / printed if flops and printed else None)
-    dense = _dense_peak(gpu, eight_bits=said.eight_bits)
+    dense = gpu.peak if gpu else None
+    if gpu and said.eight_bits and gpu.peak_8bit:
+        dense = gpu.peak_8bit
     highest = max(gpu.peak, gpu.peak_8bit, gpu.peak_4bit) if gpu else highest_peak()
     fault, fixed = (family.mfu_of, family.mfu_fixed) if family else ("", False)
     return _Peaks(said.gpu, dense, highest, used, fault, fixed and not said.peak)
-
-
-def _dense_peak(gpu: Gpu | None, *, eight_bits: bool) -> FlopsPerSecond | None:
-    if gpu is None:
-        return None
-    return gpu.peak_8bit if eight_bits and gpu.peak_8bit else gpu.peak
 
 
 def _about_flops(flops: float, peaks: _Peaks) -> str:
@@ -243,18 +239,12 @@ def _about_run(run: LogRun, steady: SteadyRun) -> Iterator[str]:
         yield "lines of another run lie between these steps: its settings may be of the other"
     if run.cut_off:
         yield "the text ends with a number, which may go on"
-    yield from _foreign_settings(run)
-    for key, one, other in run.settings.contradicted.values():
-        yield f"the log says {key} twice, {one} and {other}: neither is used"
-
-
-def _foreign_settings(run: LogRun) -> Iterator[str]:
-    """A doubt if the lines above the steps are those of another program."""
     own = {name for count in run.counts.values() for name in count.family.settings_of}
     for name in sorted(run.settings.printed_by - own) if run.counts else ():
-        yield (
-            f"settings are printed as {family_title(name)} does, and these steps are not: they may be of another run"
-        )
+        how = f"settings are printed as {family_title(name)} does, and these steps are not"
+        yield f"{how}: they may be of another run"
+    for key, one, other in run.settings.contradicted.values():
+        yield f"the log says {key} twice, {one} and {other}: neither is used"
 
 
 def _unsteady(steady: SteadyRun) -> str:
@@ -283,10 +273,15 @@ def _tokens(steady: SteadyRun, time: Seconds | None) -> tuple[float | None, str]
     if printed is None and every and world:
         printed = every / world
         of_all = f"the log prints {every:,.0f} tokens per second, which are divided by {world} GPUs here"
+    if printed is None and every is not None:
+        of_all = (
+            f"the log prints {every:,.0f} tokens per second of all GPUs together, and does not say how many GPUs there"
+            " are"
+        )
     batch, length = batch_of(steady), said.count("sequence")
     if not (batch and length and world and time):
         if steady.family != _WHOLE or not (printed and length and time):
-            return printed, of_all or _of_all(printed, every)
+            return printed, of_all
         return printed, _about_sequences(printed, time, length, world or 1)
     counted = batch * length / world / time
     if printed is None or abs(counted / printed - 1) <= _COUNTED_OFF:
@@ -308,14 +303,6 @@ def _of_some_model(tokens: float | None, flops: FlopsPerSecond | None) -> tuple[
     return None, (
         f"{tokens:,.4g} tokens per second at {show(flops, FLOP_PER_SECOND)} would be a model of"
         f" {size / 1e12:,.3g} trillion parameters: one of the numbers is of something else, or cut"
-    )
-
-
-def _of_all(printed: float | None, every: float | None) -> str:
-    if printed is not None or every is None:
-        return ""
-    return (
-        f"the log prints {every:,.0f} tokens per second of all GPUs together, and does not say how many GPUs there are"
     )
 
 

@@ -144,7 +144,6 @@ class TableReader(CollectiveReader):
         return self.tables
 
     def _next(self) -> None:
-        """What follows is of the next test."""
         if self._now.rows:
             self.tables.append(self._now)
             self._now = CollectiveTable()

@@ -360,17 +360,13 @@ def tolls_of(activity: Activity, window: Window) -> Tolls:
         end = begin + activity.duration[event]
         sweep.pass_work(begin, end, activity.sort[event], activity.launched[event])
     if sweep.first == inf:
-        raise InputError(_nothing_read(activity))
+        if other := activity.foreign.describe():
+            raise InputError(
+                f"the trace has {other}, which is not supported: read are GPUs of NVIDIA, AMD and"
+                " Intel, as the PyTorch profiler records them"
+            )
+        raise InputError("no GPU activity in this trace: profile with ProfilerActivity.CUDA")
     return sweep.tolls()
-
-
-def _nothing_read(activity: Activity) -> str:
-    if other := activity.foreign.describe():
-        return (
-            f"the trace has {other}, which is not supported: read are GPUs of NVIDIA, AMD and"
-            " Intel, as the PyTorch profiler records them"
-        )
-    return "no GPU activity in this trace: profile with ProfilerActivity.CUDA"
 
 
 def exposed_waits(waits: Iterable[tuple[float, float]], compute: Iterable[tuple[float, float]]) -> Seconds:

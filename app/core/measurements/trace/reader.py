@@ -85,22 +85,17 @@ def read_activity(file: BinaryIO, communicates: Callable[[str], bool] = communic
 def reports(ranks: Sequence[RankTrace]) -> tuple[TraceReport, ...]:
     """A report for each of the *ranks*, which are compared if they belong to one job."""
     found: dict[int, TraceReport] = {}
-    for positions in _jobs(ranks):
-        job = [ranks[at] for at in positions]
-        found |= dict(zip(positions, _reports_of_job(job), strict=True))
-    return tuple(found[at] for at in range(len(ranks)))
-
-
-def _jobs(ranks: Sequence[RankTrace]) -> Iterator[list[int]]:
-    """The positions of ranks that belong together: alike, and each rank once."""
     jobs: dict[tuple[object, ...], list[int]] = defaultdict(list)
     seen: Counter[tuple[object, ...]] = Counter()
-    for at, rank in enumerate(ranks):
+    for at, rank in enumerate(ranks):  # those belong together that are alike, and each rank once
         alike = (rank.world, rank.hardware, rank.steps)
         again = 0 if rank.number is None else seen[*alike, rank.number]
         seen[*alike, rank.number] += 1
         jobs[*alike, again].append(at)
-    yield from jobs.values()
+    for positions in jobs.values():
+        job = [ranks[at] for at in positions]
+        found |= dict(zip(positions, _reports_of_job(job), strict=True))
+    return tuple(found[at] for at in range(len(ranks)))
 
 
 def _reports_of_job(job: Sequence[RankTrace]) -> Iterator[TraceReport]:

@@ -6,7 +6,7 @@ the CPU and annotations, save the steps; the report of the slim trace is that of
 
 import gzip
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from hashlib import sha256
 from typing import BinaryIO
 
@@ -110,15 +110,10 @@ def _digest(value: object) -> str | None:
 
 def _job(distributed: Mapping[str, object]) -> Mapping[str, object]:
     found: dict[str, object] = {name: _short(distributed[name]) for name in _JOB if name in distributed}
-    listed = distributed.get("pg_config")
-    if isinstance(listed, list):
-        found["pg_config"] = list(_redacted_groups(listed))
+    if isinstance(listed := distributed.get("pg_config"), list):
+        groups = [one for one in listed if isinstance(one, dict) and isinstance(one.get("ranks"), list)]
+        found["pg_config"] = [
+            {"pg_name": _digest(one.get("pg_name")), "ranks": [rank for rank in one["ranks"] if isinstance(rank, int)]}
+            for one in groups
+        ]
     return found
-
-
-def _redacted_groups(listed: list[object]) -> Iterator[Mapping[str, object]]:
-    for one in listed:
-        ranks = one.get("ranks") if isinstance(one, dict) else None
-        if isinstance(one, dict) and isinstance(ranks, list):
-            whole = [rank for rank in ranks if isinstance(rank, int)]
-            yield {"pg_name": _digest(one.get("pg_name")), "ranks": whole}

@@ -387,12 +387,11 @@ def known_schedules(machine: ScheduleMachine, microbatches: int) -> Mapping[str,
     chunks = machine.layers // ranks
     if not chunks:
         return {}
-    beside = replace(
-        machine,
-        start=tuple(
-            dict(_neighbors(held, range(rank * chunks, (rank + 1) * chunks))) for rank, held in enumerate(machine.start)
-        ),
-    )
+    start: list[Mapping[Name, Summed]] = []
+    for rank, held in enumerate(machine.start):  # with layers that are neighbors on each rank
+        others = {name: what for name, what in held.items() if name[0] != "W"}
+        start.append({**others, **{("W", layer): None for layer in range(rank * chunks, (rank + 1) * chunks)}})
+    beside = replace(machine, start=tuple(start))
     names = (*_WHOLE, *(_SPLIT if "I" in machine.costs else ()))
     tried = [(build(name, ranks, microbatches), beside, chunks) for name in names]
     if chunks > 1 and microbatches % ranks == 0:
@@ -404,15 +403,9 @@ def known_schedules(machine: ScheduleMachine, microbatches: int) -> Mapping[str,
     return {name: one for name, one in played.items() if not one.problem}
 
 
-def _neighbors(held: Mapping[Name, Summed], layers: Sequence[int]) -> Iterator[tuple[Name, Summed]]:
-    yield from ((name, what) for name, what in held.items() if name[0] != "W")
-    yield from ((("W", layer), None) for layer in layers)
-
-
 def _program(
     schedule: PipelineSchedule, machine: ScheduleMachine, rank: int, each: int
 ) -> Iterator[tuple[object, ...]]:
-    """What *rank* does in *schedule*, whose stages have *each* layers, and its messages."""
     for block in schedule.orders[rank]:
         for one in block:
             yield from _instructions(schedule, machine, one, each)
