@@ -5,7 +5,6 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
-from enum import Enum
 from functools import cache
 from pathlib import Path
 from typing import TypeAlias
@@ -25,6 +24,7 @@ _SNIFFED = 1 << 18  # bytes at the beginning of a file that decide
 # A dictionary as Python prints it begins with another quote, and is a line of a log.
 _JSON = re.compile(rb"^(?:\xef\xbb\xbf)?\s*(?:\[\s*)?(?:\{\s*[\"}]|\{\s*$|(?<=\[)\s*\])")
 _TRACE = re.compile(rb'"(?:traceEvents|ph|schemaVersion|deviceProperties|distributedInfo|displayTimeUnit)"\s*:')
+_A_TRACE = "a trace of the PyTorch profiler"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _OTHERS = {
     b"\x80\x02": "a pickle, such as a snapshot of memory",
@@ -43,41 +43,12 @@ _OTHERS = {
 }
 
 
-class FileContent(Enum):
-    """What a file holds, as far as its beginning says."""
-
-    TRACE = "a trace of the PyTorch profiler"
-    JSON = "nccl-tests, rccl-tests or a log of Hugging Face's Trainer as JSON"
-    TEXT = "text: tables of nccl-tests, training logs, errors, or several of them"
-
-
-def content_of(path: Path) -> FileContent:
-    """What *path* holds.
-
-    Raises:
-        InputError: it is empty or of a kind that is not read.
-    """
-    head = file_head(path, _SNIFFED)
-    if not head.strip():
-        raise InputError(f"{path.name} is empty")
-    for magic, what in _OTHERS.items():
-        if head.startswith(magic):
-            raise InputError(f"{path.name} is {what}; expected {_read_file_kinds()}")
-    if b"\0" in head[:1024] and not head.startswith(_UTF16):
-        raise InputError(f"{path.name} is not text; expected {_read_file_kinds()}")
-    if not _JSON.match(head):
-        return FileContent.TEXT
-    if _TRACE.search(head):
-        return FileContent.TRACE
-    return FileContent.JSON
-
-
 def _read_file_kinds() -> str:
     """A list of what is read."""
     texts = [reader for reader in TEXT_READERS if reader.reads]
     tests = [reader.reads for reader in texts if not reader.takes_the_rest]
     logs = [reader.reads for reader in texts if reader.takes_the_rest]
-    every = [*tests, FileContent.TRACE.value, *logs]
+    every = [*tests, _A_TRACE, *logs]
     return f"{', '.join(every[:-1])}, or {every[-1]}"
 
 
@@ -145,21 +116,31 @@ def read_files(paths: Sequence[Path]) -> list[Report]:
 
 
 def _read_file_reader(path: Path) -> Iterable[Report | RankTrace]:
-    """The reports of one file; a trace is one rank, which is then compared with the others."""
-    match content_of(path):
-        case FileContent.TRACE:
-            with path.open("rb") as file:
-                return [read_rank(file, path.name)]
-        case FileContent.JSON:
-            try:  # a text may begin like JSON
-                return from_json(path)
-            except InputError as error:
-                try:
-                    return from_text(path)
-                except InputError:
-                    raise error from None
-        case FileContent.TEXT:
+    """The reports of one file, told by its beginning; a trace is one rank, which is then compared with the others."""
+    head = file_head(path, _SNIFFED)
+    _refuse_beginning(path.name, head)
+    if not _JSON.match(head):
+        return from_text(path)
+    if _TRACE.search(head):
+        with path.open("rb") as file:
+            return [read_rank(file, path.name)]
+    try:  # a text may begin like JSON
+        return from_json(path)
+    except InputError as error:
+        try:
             return from_text(path)
+        except InputError:
+            raise error from None
+
+
+def _refuse_beginning(name: str, head: bytes) -> None:
+    if not head.strip():
+        raise InputError(f"{name} is empty")
+    for magic, what in _OTHERS.items():
+        if head.startswith(magic):
+            raise InputError(f"{name} is {what}; expected {_read_file_kinds()}")
+    if b"\0" in head[:1024] and not head.startswith(_UTF16):
+        raise InputError(f"{name} is not text; expected {_read_file_kinds()}")
 
 
 _LARGEST = 1e18  # of any number in a report

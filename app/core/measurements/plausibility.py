@@ -235,11 +235,11 @@ def _ranks(table: CollectiveTable, collective: str | None, ratio: Interval | Non
     tells = ranks_by(collective, ratio)
     if tells is None:
         return said or table.called, ""
+    likely, fewest, most = tells
     if said is not None:
-        return tells.likely, f"said to be {said} ranks, but the bandwidths say {tells.likely}"
-    if tells.fewest == tells.most:
-        return tells.likely, ""
-    return tells.likely, (f"no line says how many ranks there are; the bandwidths say {tells.fewest} to {tells.most}")
+        return likely, f"said to be {said} ranks, but the bandwidths say {likely}"
+    unsaid = f"no line says how many ranks there are; the bandwidths say {fewest} to {most}"
+    return likely, unsaid if fewest < most else ""
 
 
 def _about_bandwidths(

@@ -75,17 +75,8 @@ def agrees(collective: str | None, ranks: int, ratio: Interval) -> bool:
     return ratio.low <= factor <= ratio.high
 
 
-@dataclass(frozen=True, slots=True)
-class RanksByRatio:
-    """The most likely number of ranks, and the fewest and the most that are as likely."""
-
-    likely: int
-    fewest: int
-    most: int
-
-
-def ranks_by(collective: str | None, ratio: Interval) -> RanksByRatio | None:
-    """The most likely number of ranks; None if *ratio* is of no number of ranks.
+def ranks_by(collective: str | None, ratio: Interval) -> tuple[int, int, int] | None:
+    """The most likely number of ranks, and the fewest and the most that are as likely; None if *ratio* is of no number.
 
     Of those that are possible, the roundest: machines have 2, 4 or 8 GPUs.
     """
@@ -102,8 +93,8 @@ def ranks_by(collective: str | None, ratio: Interval) -> RanksByRatio | None:
         middle = (first + last) / 2 / unit
         nearest = round(middle) * unit
         if first <= nearest <= last and nearest:
-            return RanksByRatio(nearest, -(-first // unit) * unit, last // unit * unit)
-    return RanksByRatio(first, first, last)
+            return nearest, -(-first // unit) * unit, last // unit * unit
+    return first, first, last
 
 
 MOST_ROWS = 20_000
