@@ -132,10 +132,7 @@ class LabelRoom:
 def placed_labels(
     marks: Sequence[tuple[float, float, str]], *, room: LabelRoom, bounds: Box
 ) -> tuple[PlacedLabel, ...]:
-    """*marks* with their texts inside *bounds*, where there is *room*; see `dots_of`.
-
-    One after the other, in another order if that leaves the last ones no place.
-    """
+    """*marks* with their texts inside *bounds*, where there is *room*: in another order if some had no place."""
     tried, forward = [], list(range(len(marks)))
     for order in ([*way[first:], *way[:first]] for way in (forward, forward[::-1]) for first in forward):
         found, flaws = _placed_in_order(order, marks, room.copy(), bounds)

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
@@ -189,7 +190,10 @@ def work_out(text: str, shown: Scale) -> Reading:
     if len(text) > _LONGEST:
         raise ExpressionError(translate("cannot read an answer of {text} characters: it is too long", text=len(text)))
     try:
-        return _worked_out(simplify_numbers(text, shown), shown)
+        typed = simplify_numbers(text, shown)
+        with suppress(ValueError):
+            return replace(read(typed, shown.unit, shown), worked_out=True)
+        return _added_up(typed, shown) or _in_the_last_unit(typed, shown) or _as_it_stands(typed, shown)
     except ExpressionError as error:
         raise ExpressionError(
             translate("cannot read {text!r}: {error}", text=text.strip()[:_SHOWN], error=error)
@@ -206,14 +210,6 @@ def simplify_numbers(text: str, shown: Scale) -> str:
     if not takes_prefix(shown) and shown.factor >= 1:  # 4k could mean 4 kB; with % it means nothing
         typed = _THOUSANDFOLD.sub(lambda match: _TIMES[match[1]], typed)
     return typed
-
-
-def _worked_out(typed: str, shown: Scale) -> Reading:
-    try:
-        return replace(read(typed, shown.unit, shown), worked_out=True)
-    except ValueError:
-        pass
-    return _added_up(typed, shown) or _in_the_last_unit(typed, shown) or _as_it_stands(typed, shown)
 
 
 def _added_up(typed: str, shown: Scale) -> Reading | None:

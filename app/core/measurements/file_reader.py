@@ -101,10 +101,7 @@ Report: TypeAlias = TextReport | TraceReport | UnreadFile
 
 
 def read_files(paths: Sequence[Path]) -> list[Report]:
-    """What is in the files, in their order; traces of one job are compared with each other.
-
-    A file that cannot be read is one report too, and says why.
-    """
+    """What is in the files in their order, or why one cannot be read; traces of one job are compared."""
     found: list[Report | RankTrace] = []
     for path in paths:
         try:

@@ -49,10 +49,7 @@ class Sums(NamedTuple):
         return Sums(*map(sub, self, other))
 
     def line(self) -> tuple[Seconds, float] | None:
-        """Alpha and seconds per byte with the least squares of relative errors; None if none rises.
-
-        Alpha is at least 0.
-        """
+        """Alpha, at least 0, and seconds per byte with the least squares of relative errors; None if none rises."""
         determinant = self.aa * self.bb - self.ab * self.ab
         if determinant <= 1e-12 * self.aa * self.bb:
             return None
@@ -287,10 +284,7 @@ def compare_test(test: CollectiveTest, cluster: Cluster | None = None) -> Compar
 
 
 def wire_of(collective: str, ranks: int, hardware: str) -> tuple[BytesPerSecond, str] | None:
-    """What limits *collective* on *ranks* GPUs, and its name; None if the hardware is not known.
-
-    As many of them as a node has are taken to be in one node.
-    """
+    """What limits *collective* on *ranks* GPUs in as few nodes as can be, and its name; None for unknown hardware."""
     cluster = cluster_named_in(hardware)
     if cluster is None or ranks < 2:  # noqa: PLR2004
         return None

@@ -416,10 +416,7 @@ _ELEMENT_IN_FEW_BITS = 1.25
 
 
 def _lean(asked: PredictionRequest) -> tuple[PredictionRequest, str]:
-    """*asked* with a fused loss, fewer bits of what is stored, and compiled kernels, where nobody said otherwise.
-
-    With a clause that says what that would be.
-    """
+    """*asked* with all that nobody said as it needs the least memory, and a clause that says what that is."""
     stack, few, held = asked.stack, asked.layout.precision != "16-bit", not asked.has_recipe
     lean = {
         "loss": "fused" if stack.loss == "unknown" or not asked.is_named else "",

@@ -88,7 +88,11 @@ class PredictionReader:
         given = {**told, **{name: value for name, value in given.items() if value is not None}}
         recipe = self._optional(Recipe, "recipe", given)
         named = self._optional(Stack, "stack", given)
-        stack = self._stack(given, named or likely_stack(layout, cluster.gpu, recipe))
+        stack = named or likely_stack(layout, cluster.gpu, recipe)
+        try:
+            stack = stack.changed({key: value for key in STACK_KEYS if (value := given.get(key)) is not None})
+        except ValueError as error:
+            raise InputError(str(error)) from None
         if stack.gradient_checkpointing != "unknown":
             layout = replace(layout, recompute="full" if stack.gradient_checkpointing == "yes" else "none")
         return PredictionRequest(
@@ -113,13 +117,6 @@ class PredictionReader:
         except ValueError as error:
             raise InputError(f"layout: {error}") from None
         return layout, configured_stack(given)
-
-    def _stack(self, given: Mapping[str, object], stack: Stack) -> Stack:
-        """The *stack*, with what the keys of a line say of it."""
-        try:
-            return stack.changed({key: value for key in STACK_KEYS if (value := given.get(key)) is not None})
-        except ValueError as error:
-            raise InputError(str(error)) from None
 
     def _optional(self, kind: type[R], name: str, given: Mapping[str, object]) -> R | None:
         value = given.get(name)

@@ -129,10 +129,7 @@ class Space:
         return divisors(max(1, self.model.experts))
 
     def chunks(self, pipeline: int) -> Sequence[int]:
-        """Chunks per stage: one, and every number that makes chunks of as many layers.
-
-        The embedding and the output head may count as a layer each.
-        """
+        """Chunks per stage: one, and every number of equal chunks, with the ends of the model as layers or without."""
         if "virtual" in self.fixed:
             return (self._fixed("virtual"),)
         if pipeline == 1:

@@ -292,15 +292,6 @@ class Scale:
     factor: float
 
 
-def _scales() -> dict[str, Scale]:
-    """Every symbol; where two rows have the same symbol, the later one counts."""
-    return {
-        symbol: Scale(symbol, unit, factor)
-        for symbols, unit, factor in (*_prefixed(), *_time_rows(), *_others())
-        for symbol in symbols.split()
-    }
-
-
 _Row = tuple[str, Unit, float]  # symbols, separated by spaces, the unit and the factor
 
 
@@ -363,7 +354,12 @@ def _others() -> Iterator[_Row]:
         yield f"{one}/s {many or one + 's'}/s", PER_SECOND, 1.0
 
 
-SCALES = _scales()
+# Every symbol; where two rows have the same symbol, the later one counts.
+SCALES = {
+    symbol: Scale(symbol, unit, factor)
+    for symbols, unit, factor in (*_prefixed(), *_time_rows(), *_others())
+    for symbol in symbols.split()
+}
 _SPELLINGS = {"us": "µs", "μs": "µs", "uJ": "µJ", "uW": "µW"}
 
 

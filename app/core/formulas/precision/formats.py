@@ -233,7 +233,9 @@ def round_to(value: Ratio, format: Format) -> Ratio:
         IEEE 754-2019, section 4.3.1; OCP OFP8 specification 1.0, section 5.2.1.
     """
     known = NumberFormat.named(format)
-    rounded = _nearest(signed("value", value), known)
+    exponent = max(math.frexp(value)[1] - 1, known.least_exponent) if signed("value", value) else 0
+    unit = exponent - known.mantissa_bits
+    rounded = math.ldexp(round(math.ldexp(value, -unit)), unit)
     top = (2 - (2 if known.reserved == "code" else 1) * 2.0**-known.mantissa_bits) * (2.0**known.largest_exponent)
     if abs(rounded) <= top:
         return rounded
@@ -277,12 +279,6 @@ def _within(known: NumberFormat, name: str, value: float) -> float:
         return round_to(value, known.name)
     except ValueError as error:
         raise value_error("{name}: {problem}", name=name, problem=error) from None
-
-
-def _nearest(value: float, known: NumberFormat) -> float:
-    exponent = max(math.frexp(value)[1] - 1, known.least_exponent) if value else 0
-    unit = exponent - known.mantissa_bits
-    return math.ldexp(round(math.ldexp(value, -unit)), unit)
 
 
 def mixed_precision_bytes(parameters: Count, gradient_bytes: Bytes = 2) -> Bytes:

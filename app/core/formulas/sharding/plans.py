@@ -406,7 +406,9 @@ def _made(task: ShardingTask, state: _State, step: Step) -> tuple[_State, Fracti
         "all-reduce": 2 * Fraction(ranks - 1, ranks),
         "keep own part of": Fraction(0),
     }
-    return tuple(arrays.items()), _own(task, array) * shares.get(kind, Fraction(ranks - 1, ranks))
+    cells = prod(task.dims[dim] for dim, _ in array.cuts)
+    own = Fraction(task.element_bytes) * cells / prod(task.ranks[axis] for axis in array.axes)  # of the block of a rank
+    return tuple(arrays.items()), own * shares.get(kind, Fraction(ranks - 1, ranks))
 
 
 def _after(task: ShardingTask, array: _Array, kind: str, axis: str, dim: str) -> _Array:
@@ -421,12 +423,6 @@ def _after(task: ShardingTask, array: _Array, kind: str, axis: str, dim: str) ->
     if dict(array.cuts).get(dim, "").endswith(axis):
         raise value_error("a dimension {dim} that {axis} does not split yet", dim=dim, axis=axis)
     return array.without(axis).split(axis, dim, task)
-
-
-def _own(task: ShardingTask, array: _Array) -> Fraction:
-    """Bytes of the block that a rank holds."""
-    cells = prod(task.dims[dim] for dim, _ in array.cuts)
-    return Fraction(task.element_bytes) * cells / prod(task.ranks[axis] for axis in array.axes)
 
 
 def _product(task: ShardingTask, state: _State) -> _State:

@@ -254,10 +254,7 @@ def batch_of(steady: SteadyRun) -> float | None:
 
 
 def measured_step_time(steady: SteadyRun) -> tuple[Seconds | None, str]:
-    """Seconds of a step: as printed, else by the samples per second, else by the clock.
-
-    Where the clock differs by more than a quarter, it is the measurement.
-    """
+    """Seconds of a step: as printed, else by the samples per second; by the clock where that differs by a quarter."""
     printed, said, fault = _printed(steady)
     if (bar := _by_bar(steady, printed)) is not None:
         if printed is None or not far_apart(bar, printed):

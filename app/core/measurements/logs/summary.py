@@ -41,7 +41,12 @@ def utilization(steady: SteadyRun) -> tuple[FlopsPerSecond | None, Ratio | None,
         return flops, *_of_a_phase(printed, steady, family.mfu_phase)
     peaks = _peaks(steady, flops, printed)
     if flops is not None and exceeds(flops, peaks.highest):
-        return None, None, [_about_flops(flops, peaks)]
+        whose = peaks.gpu if peaks.dense else "any GPU that is known here"
+        says = (
+            f"the log prints {_shown(flops)} per GPU, which is more than {_shown(peaks.highest)}, the"
+            f" highest peak of {whose}: they are of several GPUs, or counted wrong"
+        )
+        return None, None, [says]
     if flops is None:
         return (None, *_without_flops(printed, peaks))
     if printed is None:
@@ -72,14 +77,6 @@ def _peaks(steady: SteadyRun, flops: float | None, printed: Ratio | None) -> _Pe
     highest = max(gpu.peak, gpu.peak_8bit, gpu.peak_4bit) if gpu else highest_peak()
     fault, fixed = (family.mfu_of, family.mfu_fixed) if family else ("", False)
     return _Peaks(said.gpu, dense, highest, used, fault, fixed and not said.peak)
-
-
-def _about_flops(flops: float, peaks: _Peaks) -> str:
-    whose = peaks.gpu if peaks.dense else "any GPU that is known here"
-    return (
-        f"the log prints {_shown(flops)} per GPU, which is more than {_shown(peaks.highest)}, the"
-        f" highest peak of {whose}: they are of several GPUs, or counted wrong"
-    )
 
 
 def _without_flops(printed: Ratio | None, peaks: _Peaks) -> tuple[Ratio | None, Doubts]:
@@ -293,10 +290,7 @@ def _tokens(steady: SteadyRun, time: Seconds | None) -> tuple[float | None, str]
 
 
 def _of_some_model(tokens: float | None, flops: FlopsPerSecond | None) -> tuple[float | None, str]:
-    """Tokens per second, if a model can need that many FLOP for each: a second source, and a limit.
-
-    A token takes about 6 FLOP per parameter.
-    """
+    """Tokens per second, if a model can need that many FLOP for each, at about 6 per parameter; else a doubt."""
     if not tokens or not flops or flops / tokens <= _PER_PARAMETER * _MOST_PARAMETERS:
         return tokens, ""
     size = flops / tokens / _PER_PARAMETER

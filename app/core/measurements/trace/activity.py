@@ -421,19 +421,15 @@ class _Sweep:
             self.first = begin
         begin, end = begin - self.first, end - self.first
         busy = max(self.ends)
-        if begin > busy:
-            self._pass_gap(busy, begin, launched - self.first)
+        gap = begin - busy  # in which nothing happens, until work that was *launched* then begins
+        if gap > 0 and isnan(launched):
+            self.unexplained += gap
+        elif gap > 0:
+            self.host += min(max(launched - self.first - busy, 0.0), gap)
+        if gap > self.gap:
+            self.gap, self.gap_begin = gap, busy
         self._count_until(begin)
         self.ends[sort] = max(self.ends[sort], end)
-
-    def _pass_gap(self, begin: float, end: float, launched: float) -> None:
-        """Nothing happens from *begin* to *end*, when work *launched* at that time begins."""
-        if isnan(launched):
-            self.unexplained += end - begin
-        else:
-            self.host += min(max(launched - begin, 0.0), end - begin)
-        if end - begin > self.gap:
-            self.gap, self.gap_begin = end - begin, begin
 
     def _count_until(self, then: float) -> None:
         """Count what happens from now to *then*; each sort of work goes on until its end."""

@@ -235,7 +235,13 @@ class Skew:
 def skew_of(ranks: Sequence[Sequence[CollectiveCall]], world: int | None) -> Skew:
     """How long each call of each rank waited for others; 0 where it cannot be known."""
     skew = Skew([[0.0] * len(calls) for calls in ranks])
-    for (_, kind), members in _by_group(ranks, world).items():
+    # The calls by group and kind: for each rank, their positions in order.
+    found: dict[tuple[str, str], dict[int, list[int]]] = defaultdict(dict)
+    for rank, calls in enumerate(ranks):
+        for position, call in enumerate(calls):
+            if (group := _group(call, world)) is not None:
+                found[group, call.kind].setdefault(rank, []).append(position)
+    for (_, kind), members in found.items():
         if len(members) < _PAIR:
             continue
         sizes = [[None if kind in _UNEVEN else ranks[rank][at].size for at in own] for rank, own in members.items()]
@@ -244,18 +250,6 @@ def skew_of(ranks: Sequence[Sequence[CollectiveCall]], world: int | None) -> Ske
             continue
         _compare(skew, ranks, members)
     return skew
-
-
-def _by_group(
-    ranks: Sequence[Sequence[CollectiveCall]], world: int | None
-) -> Mapping[tuple[str, str], Mapping[int, list[int]]]:
-    """The calls by group and kind: for each rank, their positions in order."""
-    found: dict[tuple[str, str], dict[int, list[int]]] = defaultdict(dict)
-    for rank, calls in enumerate(ranks):
-        for position, call in enumerate(calls):
-            if (group := _group(call, world)) is not None:
-                found[group, call.kind].setdefault(rank, []).append(position)
-    return found
 
 
 def _group(call: CollectiveCall, world: int | None) -> str | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, islice
 from pathlib import Path
 from typing import BinaryIO
 
@@ -65,7 +66,7 @@ def read_rank(file: BinaryIO, name: str, communicates: Callable[[str], bool] = c
         tolls=tolls,
         calls=tuple(_calls(source, activity, window)),
         kernels=kernels,
-        computing=_computing(activity, window),
+        computing=array("d", chain.from_iterable(islice(computing_intervals(activity, window), _INTERVALS))),
         doubts=tuple(report.doubts_of_rank(source, activity, window, tolls, kernels)),
     )
 
@@ -162,12 +163,3 @@ def _kernels(activity: Activity, window: Window) -> tuple[Kernel, ...]:
             time[key] += activity.duration[event]
     most = sorted(time, key=lambda key: -time[key])[:_KERNELS]
     return tuple(Kernel(name, sort, count[name, sort], time[name, sort] * MICRO) for name, sort in most)
-
-
-def _computing(activity: Activity, window: Window) -> array[float]:
-    found = array("d")
-    for begin, end in computing_intervals(activity, window):
-        found.extend((begin, end))
-        if len(found) >= 2 * _INTERVALS:
-            break
-    return found

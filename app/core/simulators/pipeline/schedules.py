@@ -28,10 +28,7 @@ def naive(devices: int, microbatches: int) -> PipelineSchedule:
 
 
 def gpipe(devices: int, microbatches: int) -> PipelineSchedule:
-    """All forward passes, then all backward passes.
-
-    Huang et al., GPipe, arXiv:1811.06965, section 2.3.
-    """
+    """All forward passes, then all backward passes: Huang et al., GPipe, arXiv:1811.06965, section 2.3."""
     orders = [
         [_one("F", m, device) for m in range(microbatches)] + [_one("B", m, device) for m in range(microbatches)]
         for device in range(devices)
@@ -101,28 +98,19 @@ def _split(device: int, microbatches: int, ahead: int, delay: int) -> list[Block
 
 
 def zb_h1(devices: int, microbatches: int) -> PipelineSchedule:
-    """1F1B with delayed weight gradients, so that every device holds p micro-batches.
-
-    Section 2.1 and figure 2, top.
-    """
+    """1F1B with delayed weight gradients, so that every device holds p micro-batches: section 2.1; figure 2, top."""
     orders = [_split(d, microbatches, devices - d, d) for d in range(devices)]
     return PipelineSchedule("zb_h1", devices, microbatches, devices, 1, straight(devices), orders)
 
 
 def zb_h2(devices: int, microbatches: int) -> PipelineSchedule:
-    """ZB-H1 with twice as many forward passes first, which fills the gap before the backward ones.
-
-    Section 2.2 and figure 2, bottom.
-    """
+    """ZB-H1 with twice as many forward passes first, which fill the gap: section 2.2; figure 2, bottom."""
     orders = [_split(d, microbatches, 2 * (devices - d) - 1, 2 * d) for d in range(devices)]
     return PipelineSchedule("zb_h2", devices, microbatches, devices, 1, straight(devices), orders)
 
 
 def zb_v(devices: int, microbatches: int) -> PipelineSchedule:
-    """Two chunks per device, down and up again, so that the last stage is on the first device.
-
-    Section 6 and figure 9.
-    """
+    """Two chunks per device, down and up again, so that the last stage is on the first: section 6; figure 9."""
     orders = [_folded_order(d, devices, microbatches) for d in range(devices)]
     depth = 2 * devices
     return PipelineSchedule("zb_v", devices, microbatches, depth, 2, fold_stages(devices), orders)
