@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -416,7 +416,8 @@ def scale(axis: Axis, values: list[float], start: float, end: float, paper: Pape
     """A scale that covers *values*; a linear one includes 0. Its texts stay inside of a *paper*."""
     found = [value for value in values if math.isfinite(value) and (value > 0 or not axis.log)]
     low, high = min(found, default=1.0), max(found, default=1.0)
-    whole = is_count_axis(axis, found)
+    is_plain = axis.unit is RATIO and not axis.percent  # then whole numbers alone are a count
+    whole = is_plain and bool(found) and all(value == round(value) for value in found)
     if axis.log:
         high = high if high > low else low * 10
         if axis.base != _TEN:  # one more step on both sides, so that a few steps have a scale
@@ -424,12 +425,6 @@ def scale(axis: Axis, values: list[float], start: float, end: float, paper: Pape
     else:
         low, high = min(0.0, low), high if high > 0 else 1.0
     return PixelScale(axis, low=low, high=high, start=start, end=end, whole=whole, paper=paper)
-
-
-def is_count_axis(axis: Axis, values: Collection[float]) -> bool:
-    """Whether *axis* counts something: all *values* on it are whole numbers without a unit."""
-    plain = axis.unit is RATIO and not axis.percent
-    return plain and bool(values) and all(value == round(value) for value in values)
 
 
 def even_ticks(low: float, high: float, count: int) -> list[float]:

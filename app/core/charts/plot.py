@@ -167,11 +167,6 @@ def _placed_in_order(
     return tuple(found[place] for place in range(len(marks))), flaws
 
 
-def dots_of(marks: Iterable[tuple[float, float, str]]) -> Iterator[Box]:
-    """What the marks of labeled points take."""
-    return ((x - _DOT, y - _DOT, x + _DOT, y + _DOT) for x, y, _ in marks)
-
-
 def text_box(text: str, x: float, y: float) -> Box:
     """What a name takes that begins at *x*, on the line *y*."""
     return x, y - _UP, x + _BOLD * axes.text_width(text), y + _DOWN
@@ -412,7 +407,8 @@ def _plot_picture(chart: Plot, paper: Paper, _language: str) -> PlotPicture:
         across = replace(across, low=min(x for x, _ in points))
     placed = [[(across.at(x), up.at(y)) for x, y in one.points] for one in chart.series]
     spots = [(across.at(mark.x), up.at(mark.y), mark.says) for mark in chart.marks]
-    room = LabelRoom(placed, (*dots_of(spots), *_numbers(across, bottom, paper)))
+    dots = ((x - _DOT, y - _DOT, x + _DOT, y + _DOT) for x, y, _ in spots)
+    room = LabelRoom(placed, (*dots, *_numbers(across, bottom, paper)))
     around = (left + 4, _OVER_CURVES, paper.width, bottom + 4)
     curves = list(_curves(chart, placed, room if named else None, around))
     names = [(series.color.value, series.name) for series in chart.series[1:] and chart.series]

@@ -53,13 +53,6 @@ _KINDS: Sequence[tuple[frozenset[str], str]] = tuple(
 _MOST_KEYS = 4  # that are named
 
 
-def json_kind(value: object) -> str:
-    """What the file with *value* is; empty if nothing tells."""
-    if not isinstance(value, dict):
-        return ""
-    return next((what for keys, what in _KINDS if keys <= value.keys()), "")
-
-
 def shown_keys(value: object) -> str:
     """The first keys of *value*, in quotes; empty if it has none."""
     if not isinstance(value, Mapping):
@@ -70,16 +63,6 @@ def shown_keys(value: object) -> str:
 
 _TOTALS = ("train_runtime", "train_samples_per_second", "train_steps_per_second")
 Entry = Mapping[str, object]
-
-
-def logs_in(values: Sequence[Entry], trouble: str) -> list[TrainingLog]:
-    """The logs in *values*: their entries are read as the lines that they would be."""
-    log = LogReader()
-    for value in values:
-        for line in _lines(value):
-            log.take(line)
-    log.take("")
-    return list(training_logs(log, trouble))
 
 
 def _lines(value: Entry) -> Iterator[str]:
@@ -186,7 +169,11 @@ def from_json(path: Path) -> list[CollectiveTest | TrainingLog]:
     trouble = f"not JSON from line {read.ends_at} on: what precedes is read" if read.ends_at else ""
     values = [one for value in read.values for one in _listed(value) if isinstance(one, dict)]
     found: list[CollectiveTest | TrainingLog] = [*_tests(values, trouble)]
-    found += logs_in(values, trouble)
+    log = LogReader()  # its entries are read as the lines that they would be
+    for line in (line for value in values for line in _lines(value)):
+        log.take(line)
+    log.take("")
+    found += training_logs(log, trouble)
     if found:
         return found
     if read.ends_at:
@@ -197,7 +184,8 @@ def from_json(path: Path) -> list[CollectiveTest | TrainingLog]:
         f"JSON without results of nccl-tests{keys}: expected 'results' with 'size' and"
         " 'out_of_place', or lines with 'size' and 'busBw'"
     )
-    raise InputError(f"{path.name} is {json_kind(first) or nothing}")
+    known = (what for keys, what in _KINDS if first and keys <= first.keys())
+    raise InputError(f"{path.name} is {next(known, nothing)}")
 
 
 def _tests(values: Sequence[Mapping[str, object]], trouble: str) -> Iterator[CollectiveTest]:

@@ -157,11 +157,6 @@ def line_source(line: str) -> str:
     return next(filter(None, found.groups()), "") if found else ""
 
 
-def has_date(text: str) -> bool:
-    """Whether *text* has a day and a time."""
-    return bool(_STAMP.search(text) or _AMERICAN.search(text))
-
-
 def line_clock(line: str) -> tuple[float | None, bool]:
     """When *line* was written, in seconds, and whether it has parts of a second."""
     if stamp := _STAMP.search(line):
@@ -243,7 +238,9 @@ class OpenStep:
                 line = line[found.end() :]
                 break
         head = line[:_HEAD]
-        is_own = has_date(head) or line_source(head) or _OWN.search(head)  # as no part of a step is
+        is_own = (
+            _STAMP.search(head) or _AMERICAN.search(head) or line_source(head) or _OWN.search(head)
+        )  # as no part of a step is
         if self.left <= 0 or not line.strip() or is_own:
             return False
         if not self.family.below and not self._is_rest(line):

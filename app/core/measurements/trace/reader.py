@@ -50,7 +50,10 @@ def read_rank(file: BinaryIO, name: str, communicates: Callable[[str], bool] = c
     Raises:
         InputError: it is not a trace of a GPU.
     """
-    source, activity = read_activity(file, communicates)
+    source, collector = EventFile(file), Collector(communicates=communicates)
+    for events in source.events():
+        collector.add(events)
+    activity = collector.activity()
     if source.cut_off and not activity.begin:
         raise InputError(f"{name} is cut off or damaged before the first event of the GPU")
     window = whole_steps(activity)
@@ -69,18 +72,6 @@ def read_rank(file: BinaryIO, name: str, communicates: Callable[[str], bool] = c
         computing=array("d", chain.from_iterable(islice(computing_intervals(activity, window), _INTERVALS))),
         doubts=tuple(report.doubts_of_rank(source, activity, window, tolls, kernels)),
     )
-
-
-def read_activity(file: BinaryIO, communicates: Callable[[str], bool] = communicates) -> tuple[EventFile, Activity]:
-    """The events of the GPU in *file*.
-
-    Raises:
-        InputError: it is not a trace.
-    """
-    source, collector = EventFile(file), Collector(communicates=communicates)
-    for events in source.events():
-        collector.add(events)
-    return source, collector.activity()
 
 
 def reports(ranks: Sequence[RankTrace]) -> tuple[TraceReport, ...]:
