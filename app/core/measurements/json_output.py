@@ -10,7 +10,7 @@ from pathlib import Path
 from app.core.errors import InputError
 from app.core.measurements.logs.reader import LogReader
 from app.core.measurements.logs.summary import training_logs
-from app.core.measurements.packed_files import open_unpacked
+from app.core.measurements.packed_files import unpacked_blocks
 from app.core.measurements.plausibility import judge_tests
 from app.core.measurements.readers.nccl_tables import RecordReader
 from app.core.measurements.reports import CollectiveTest, TrainingLog
@@ -202,12 +202,9 @@ def _tests(values: Sequence[Mapping[str, object]], trouble: str) -> Iterator[Col
 
 
 def _read(path: Path) -> JsonPrefix:
-    with open_unpacked(path, _LIMIT) as stream:
-        pieces = []
-        while piece := stream.read():
-            pieces.append(piece)
+    text = b"".join(unpacked_blocks(path, _LIMIT))
     try:
-        return read_json(b"".join(pieces).decode("utf-8-sig", "replace"))
+        return read_json(text.decode("utf-8-sig", "replace"))
     except RecursionError as error:
         raise InputError(f"{path.name} is nested too deeply to be a result") from error
     except ValueError as error:  # a number of more than 4,300 digits
