@@ -294,7 +294,7 @@ def wire_of(collective: str, ranks: int, hardware: str) -> tuple[BytesPerSecond,
 def _wire(collective: str, ranks: int, nodes: int, cluster: Cluster) -> tuple[BytesPerSecond, str]:
     """What limits the bus bandwidth of *collective*, and its name."""
     inside, card = cluster.intra_bandwidth, cluster.inter_bandwidth
-    link = noted("Infinity Fabric of a GPU") if _is_of_amd(cluster) else noted("NVLink of a GPU")
+    link = noted("Infinity Fabric of a GPU") if cluster.gpu.name.startswith("MI") else noted("NVLink of a GPU")
     if nodes <= 1:
         return inside, link
     each = max(1, ranks // nodes)
@@ -330,10 +330,6 @@ def _above(collective: str, nodes: int) -> tuple[str, str]:
     return says, noted("a tree, or sums in a switch")
 
 
-def _is_of_amd(cluster: Cluster) -> bool:
-    return cluster.gpu.name.startswith("MI")
-
-
 def _cause_on_amd(share: float, nodes: int) -> str:
     if nodes <= 1 and share >= _LOW_ON_AMD:
         return ""
@@ -355,7 +351,7 @@ def _cause(row: SizeRow, nodes: int, wire: BytesPerSecond, cluster: Cluster) -> 
         return ""
     if row.size < _LARGE:
         return noted("The largest size is so small that latency counts more than bandwidth.")
-    if _is_of_amd(cluster):
+    if cluster.gpu.name.startswith("MI"):  # of AMD
         return _cause_on_amd(share, nodes)
     if nodes <= 1 and row.busbw > _PCIE:
         return noted(

@@ -244,7 +244,8 @@ def cache_candidates(
     """The *models* whose keys and values of *tokens* tokens take what was *asked* for, those of one size together."""
     found = []
     for model in models:
-        held = model.latent + model.rope or 2 * max(model.key_value_heads // tensor, 1) * model.head_size
+        heads = 2 * max(model.key_value_heads // tensor, 1) * model.head_size
+        held = model.latent + model.rope if model.latent else heads
         for width, bits in ((2, noted("16 bits")), (1, noted("8 bits"))):
             each = model.layers * held * width
             if abs(off := asked.off(tokens * each)) <= _NEAR / 10:

@@ -138,7 +138,11 @@ def _too_large(space: Space, size: int, largest: int) -> str:
         "zero_stage": 1,
         "sequence_parallel": True,
     }
-    left = {f"{name}={value}": space.fixing(name, value).size for name, value in tried.items() if name in space.free}
+    left = {
+        f"{name}={value}": replace(space, fixed={**space.fixed, name: value}).size
+        for name, value in tried.items()
+        if name in space.free
+    }
     least = sorted(left.items(), key=lambda item: item[1])[:3]
     form, more = noted("{degree} ({count} layouts)"), noted("{first}, {others}")
     offers = [say(form, degree=text, count=f"{count:,}") for text, count in least]

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import NamedTuple, cast
 
@@ -178,10 +178,6 @@ class Space:
             each = len(kinds.passes) * len(kinds.stages) * len(self.chunks(pipeline))
             count += each * len(self.micro_batches(data))
         return count * len(self._experts())
-
-    def fixing(self, name: str, value: Single) -> "Space":
-        """The same space with one more field that is not searched."""
-        return replace(self, fixed={**self.fixed, name: value})
 
     def degrees(self, name: str) -> Sequence[int]:
         """The values of a degree that divide the GPUs beside those that are fixed."""

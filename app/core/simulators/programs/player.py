@@ -170,7 +170,7 @@ class _Game:
     def _compute(self, number: int) -> bool:
         one = self.ranks[number]
         step = one.head("compute")
-        if not step or not one.is_free(step) or one.lacks(step, self.machine.layers):
+        if not step or not self._can(one, step):
             return False
         self._begin(_Job(self._end(step), [(number, step)]))
         return True
