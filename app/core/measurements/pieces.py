@@ -10,13 +10,7 @@ from itertools import accumulate, pairwise
 from operator import add, sub
 from typing import NamedTuple
 
-from app.core.formulas.collectives import (
-    all_to_all_time,
-    in_network_all_reduce_time,
-    ring_all_gather_time,
-    ring_all_reduce_time,
-    ring_reduce_scatter_time,
-)
+from app.core.formulas import collectives
 from app.core.formulas.presets import CLUSTERS, Cluster
 from app.core.measurements.reports import AlphaBetaPiece, CollectiveTest, SizeRow
 from app.core.translation import noted, say
@@ -207,10 +201,10 @@ _PCIE = 64e9  # bytes per second, one direction of PCIe 5.0 with 16 lanes (PCI-S
 _NEAR = 0.2
 _LARGE = 64 * 2**20  # bytes from which bandwidth counts, not latency
 _FORMULAS = {
-    "all_reduce": ring_all_reduce_time,
-    "all_gather": ring_all_gather_time,
-    "reduce_scatter": ring_reduce_scatter_time,
-    "alltoall": all_to_all_time,
+    "all_reduce": collectives.ring_all_reduce_time,
+    "all_gather": collectives.ring_all_gather_time,
+    "reduce_scatter": collectives.ring_reduce_scatter_time,
+    "alltoall": collectives.all_to_all_time,
 }
 
 
@@ -279,7 +273,7 @@ def compare_test(test: CollectiveTest, cluster: Cluster | None = None) -> Compar
         cause=_cause(row, nodes, wire, cluster),
         above=above,
         above_in_short=in_short,
-        in_switch=in_network_all_reduce_time(row.size, wire) if in_switch else None,
+        in_switch=collectives.in_network_all_reduce_time(row.size, wire) if in_switch else None,
     )
 
 

@@ -5,20 +5,12 @@ import re
 from collections.abc import Callable, Mapping
 from reprlib import repr as short
 
-from app.core.formulas.configurations import program_keys
+from app.core.formulas.configurations import documents, program_keys
 from app.core.formulas.configurations.configured_layout import (
     ATTENTION_KERNELS,
     NUMBER_FORMATS,
     ConfigurationReading,
     ConfiguredLayout,
-)
-from app.core.formulas.configurations.documents import (
-    arguments_of_sections,
-    check_document,
-    count_in,
-    document_of,
-    is_configuration,
-    plain_number,
 )
 from app.core.translation import value_error
 
@@ -31,12 +23,12 @@ def program_of(given: Mapping[str, object]) -> program_keys.ProgramKeys | None:
 
 def is_layout_configuration(given: Mapping[str, object]) -> bool:
     """Whether an object is a configuration rather than the fields of a layout."""
-    return program_of(arguments_of_sections(given)) is not None
+    return program_of(documents.arguments_of_sections(given)) is not None
 
 
 def configured_stack(given: object) -> Mapping[str, str]:
     """What a configuration of a layout says of the stack, by the names of a line; nothing for anything else."""
-    if not isinstance(given, str | Mapping) or (isinstance(given, str) and not is_configuration(given)):
+    if not isinstance(given, str | Mapping) or (isinstance(given, str) and not documents.is_configuration(given)):
         return {}
     try:
         found = layout_fields(given)
@@ -51,11 +43,11 @@ def layout_fields(given: str | Mapping[str, object]) -> ConfiguredLayout | None:
     Raises:
         ValueError: it is not valid, or says nothing of a layout.
     """
-    document = document_of(given) if isinstance(given, str) else given
-    document = arguments_of_sections(document)
+    document = documents.document_of(given) if isinstance(given, str) else given
+    document = documents.arguments_of_sections(document)
     keys = program_of(document)
     if keys is not None:
-        check_document(document)
+        documents.check_document(document)
         return _read_layout(keys, program_keys.flat_settings(document))
     if isinstance(given, Mapping):
         return None
@@ -91,7 +83,7 @@ def _deepspeed(now: ConfigurationReading) -> None:
     zero = "zero_optimization."
     stage = now.given.get(f"{zero}stage")
     if stage is not None and stage != now.fields.get("zero_stage"):
-        count_in({"stage": stage}, "stage")  # says what it must be
+        documents.count_in({"stage": stage}, "stage")  # says what it must be
     now.fields.setdefault("zero_stage", 0)
     now.fields |= {"sequence_parallel": False}
     homes = [now.text(f"{zero}offload_{what}.device").removeprefix("none") for what in ("optimizer", "param")]
@@ -442,7 +434,7 @@ def _maxtext(now: ConfigurationReading) -> None:
     now.odd += [] if policy in _REMAT else ["remat_policy"]
     if "8" in now.text("quantization"):
         now.fields["precision"] = "8-bit"
-    each = plain_number(now.given.get("per_device_batch_size"))
+    each = documents.plain_number(now.given.get("per_device_batch_size"))
     now.each = float(each) if isinstance(each, int | float) and each > 0 else _MAXTEXT_BATCH
     now.offload(optimizer=now.on("optimizer_memory_host_offload"), parameters=now.on("parameter_memory_host_offload"))
     _maxtext_kernels(now)

@@ -7,17 +7,10 @@ from datetime import datetime
 from functools import lru_cache
 from types import MappingProxyType
 
+from app.core.measurements.logs import settings
 from app.core.measurements.logs.families import LOG_FAMILIES, LogFamily
 from app.core.measurements.logs.runs import MOST_STEPS, LoggedStep, LogRun, StepCount
-from app.core.measurements.logs.settings import (
-    REMEMBERED,
-    LineNumbers,
-    LogSettings,
-    line_numbers,
-    read_settings,
-    shape_of,
-    without_colors,
-)
+from app.core.measurements.logs.settings import LineNumbers, LogSettings
 from app.core.measurements.number_checks import read_number
 
 
@@ -261,12 +254,12 @@ class OpenStep:
         """The numbers of the lines together: cut anywhere, or between words."""
         scale, pieces = self.family.mfu_scale, self.pieces
         if len(pieces) == 1:
-            return line_numbers(pieces[0], scale)
+            return settings.line_numbers(pieces[0], scale)
         joint = "|".join(pieces) if self.family.below else "".join(pieces)
-        found = line_numbers(joint[:_LONGEST], scale)
+        found = settings.line_numbers(joint[:_LONGEST], scale)
         if self.family.below:
             return found
-        spaced = line_numbers(" ".join(map(str.strip, pieces))[:_LONGEST], scale)
+        spaced = settings.line_numbers(" ".join(map(str.strip, pieces))[:_LONGEST], scale)
         values = {**spaced.values, **found.values}
         odd = {name: text for name, text in found.odd.items() if name not in values}
         return LineNumbers(values, odd)
@@ -304,14 +297,14 @@ class LogReader:
     def take(self, line: str) -> bool:
         """Read *line*; whether it was that of a step."""
         self._last = line
-        line = without_colors(line)
+        line = settings.without_colors(line)
         if any(word in line for word in _OF_A_TRAINER):
             line = strip_tags(line[:_LONGEST])
             if line.count("%|") > 1:
                 taken = [self.take(one) for one in _BARS.split(line)]
                 return any(taken)
         is_step = any(word in line for word in _STEP_WORDS)
-        if is_step and (family := _family_of(shape_of(line))) is not None:
+        if is_step and (family := _family_of(settings.shape_of(line))) is not None:
             self._close()
             self._open = OpenStep.of(family, line)
             return True
@@ -414,16 +407,16 @@ class LogReader:
                 run.summary["step_time"] = 1 / rate
                 if (time := _A_RUN.search(line)) and (seconds := read_number(time[1])):
                     run.summary["steps"] = rate * seconds
-            elif (values := line_numbers(line).values) and len(run.unnumbered) < MOST_STEPS:
+            elif (values := settings.line_numbers(line).values) and len(run.unnumbered) < MOST_STEPS:
                 run.unnumbered.append(LoggedStep(0, None, values))
         elif "Step Time" in line and len(self._waiting) + len(run.unnumbered) < MOST_STEPS:
-            self._waiting.append(LoggedStep(0, line_clock(line)[0], line_numbers(line).values))
+            self._waiting.append(LoggedStep(0, line_clock(line)[0], settings.line_numbers(line).values))
         else:
             return False
         return True
 
     def _take_setting(self, line: str) -> bool:
-        if (found := read_settings(line)) is not None:
+        if (found := settings.read_settings(line)) is not None:
             target = self._pending if self.runs[-1].counts else self.runs[-1].settings
             target.merge(found)
         if not self.foreign and not self.runs[-1].counts:
@@ -431,7 +424,7 @@ class LogReader:
         return False
 
 
-@lru_cache(REMEMBERED)
+@lru_cache(settings.REMEMBERED)
 def _family_of(shape: str) -> LogFamily | None:
     return next((family for family in LOG_FAMILIES if family.step.search(shape)), None)
 

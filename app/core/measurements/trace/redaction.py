@@ -12,20 +12,12 @@ from typing import BinaryIO
 
 import msgspec
 
-from app.core.measurements.trace.activity import (
-    CPU_COLLECTIVE,
-    STEP,
-    calls,
-    device_process,
-    is_foreign,
-    may_launch,
-    works,
-)
+from app.core.measurements.trace import activity
 from app.core.measurements.trace.events import Arguments, Event, EventFile
 
 _GENERATED = re.compile(r"[\w.\-]{0,16}")
 _PATH = re.compile(r"(?:[A-Za-z]:)?(?:[/\\][\w.\-+@~ ]+){2,}[/\\]?")
-_STEP = re.compile(STEP + r"\d+")
+_STEP = re.compile(activity.STEP + r"\d+")
 _JOB = ("backend", "rank", "world_size", "nccl_version")
 _LEVEL = 6  # of compression
 _HEAD = b'{"schemaVersion":1,"traceEvents":['
@@ -65,12 +57,12 @@ def _write(source: EventFile, out: BinaryIO | gzip.GzipFile) -> tuple[int, int]:
 def is_needed(event: Event) -> bool:
     """Whether the report needs *event*."""
     if event.ph != "X":
-        return bool(device_process(event))
-    if calls(event.cat):
-        return may_launch(event.name)
+        return bool(activity.device_process(event))
+    if activity.calls(event.cat):
+        return activity.may_launch(event.name)
     if _STEP.match(event.name):
         return event.cat != "gpu_user_annotation"
-    return works(event.cat) or event.name == CPU_COLLECTIVE or is_foreign(event)
+    return activity.works(event.cat) or event.name == activity.CPU_COLLECTIVE or activity.is_foreign(event)
 
 
 def public(event: Event) -> Event:
@@ -88,7 +80,7 @@ def public(event: Event) -> Event:
         args=Arguments(
             **{name: _short(getattr(args, name)) for name in Arguments.__struct_fields__}
             | {"group_name": _digest(args.group_name), "group_ranks": args.group_ranks}
-            | {"name": device_process(event) or None}
+            | {"name": activity.device_process(event) or None}
         ),
     )
 
