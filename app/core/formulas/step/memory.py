@@ -134,6 +134,11 @@ class StageMemory(NamedTuple):
         """What is allocated at the peak: the sum of all parts."""
         return sum(self)
 
+    @property
+    def buffers(self) -> Bytes:
+        """Everything but state and activations."""
+        return self.logits + self.transient + self.workspace
+
 
 class States(NamedTuple):
     """Bytes of weights, gradients and optimizer state that a rank holds of one of its parameters.
