@@ -156,17 +156,18 @@ def _judge(table: CollectiveTable) -> CollectiveTest:
     ranks, about_ranks = _ranks(table, collective, ratio if agree else None)
     rows, resized = _whole_arrays(rows, ranks)
     hardware = "".join(filter(str.isprintable, table.hardware or ", ".join(table.gpus)))
+    is_told = prints_bandwidths(table) or ranks or not tells_ranks(collective)
+    untold = "no bus bandwidth is printed, and nothing tells the ranks: it is the algorithm bandwidth"
     doubts = [
         *table.doubts,
         unnamed,
         about_ranks,
+        "" if is_told else untold,
         *_about_bandwidths(collective, rows, ratio, agree=agree),
         resized,
         *_about_times(rows),
         *_about_results(table, rows),
     ]
-    if not prints_bandwidths(table) and not ranks and tells_ranks(collective):
-        doubts.append("no bus bandwidth is printed, and nothing tells the ranks: it is the algorithm bandwidth")
     shown, of_rows = checked_rows(table, rows, ranks, hardware)
     points = [(row.size, row.time) for row in shown]
     lines = pieces(points)
