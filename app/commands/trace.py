@@ -39,10 +39,10 @@ def _slim(source: Path, target: Path) -> tuple[int, int]:
         NamedTemporaryFile(dir=target.parent, prefix=f".{target.name}-", delete=False) as part,
     ):
         try:
-            done = slim(file, part, packed=target.suffix == ".gz")  # type: ignore[arg-type]
+            counts = slim(file, part, packed=target.suffix == ".gz")  # type: ignore[arg-type]
         except BaseException:
             os.unlink(part.name)
             raise
     os.chmod(part.name, 0o644)
     os.replace(part.name, target)
-    return done.kept, done.seen
+    return counts

@@ -154,14 +154,14 @@ def model_in(annotation: object) -> type[BaseModel] | None:
 
 
 def _sentence(errors: list[ErrorDetails], where: Where, model: type[BaseModel] | None) -> str:
-    """The sentence on the *errors* of one value."""
     types = list(dict.fromkeys(TYPES[one["type"]] for one in errors if one["type"] in TYPES))
     error = next((one for one in errors if one["type"] not in TYPES), errors[0])
     given, kind = quote_json(error.get("input")), error["type"]
     if kind in TYPES:
         # A number that is not finite is a number, and every other type was tried.
-        types = [_FINITE] if _FINITE in types else types
-        return f"must be {_alternatives(types)}, not {given}"
+        *others, last = [_FINITE] if _FINITE in types else types
+        alternatives = f"{', '.join(others)} or {last}" if others else last
+        return f"must be {alternatives}, not {given}"
     if kind == _NOT_JSON:
         return _json_sentence(error)
     if kind == "extra_forbidden":
@@ -193,11 +193,6 @@ def _json_sentence(error: ErrorDetails) -> str:
     last = error["loc"][-1] if error["loc"] else None  # FastAPI puts the place there
     place = f" at character {last + 1}" if isinstance(last, int) else ""
     return f"not valid JSON{place}: {_lowered(why)}"
-
-
-def _alternatives(words: list[str]) -> str:
-    """*words* as alternatives: a string, a number or a list."""
-    return f"{', '.join(words[:-1])} or {words[-1]}" if words[1:] else words[0]
 
 
 def _lowered(says: str) -> str:

@@ -92,7 +92,12 @@ def parse_document(path: Path, source: bytes) -> YamlDocument:
     Raises:
         ContentError: it is not the text of a mapping.
     """
-    text = _text_of(path, source)
+    try:
+        text = source.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = source.count(b"\n", 0, error.start) + 1
+        says = f"is not UTF-8: byte 0x{source[error.start]:02x}"
+        raise ContentError([Problem(path, line, says, "save the file as UTF-8")]) from error
     try:
         root, walk = _composed(path, text), _Walk(path)
         values = walk.value(root) if root else None
@@ -205,13 +210,6 @@ def read_bytes(path: Path) -> bytes:
         raise ContentError([Problem(path, 1, says, cure)]) from error
 
 
-def _text_of(path: Path, source: bytes) -> str:
-    try:
-        return source.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise ContentError([_not_text(path, error)]) from error
-
-
 def _yaml_file_line(event: Any) -> int:
     line: int = event.start_mark.line
     return line + 1
@@ -237,9 +235,3 @@ def _unreadable(path: Path, error: yaml.YAMLError, text: str) -> Problem:
 def _too_deep(path: Path, line: int) -> Problem:
     says = f"is nested more than {_DEEPEST} levels deep"
     return Problem(path, line, says, "nothing in an exercise needs that")
-
-
-def _not_text(path: Path, error: UnicodeDecodeError) -> Problem:
-    line = error.object.count(b"\n", 0, error.start) + 1
-    says = f"is not UTF-8: byte 0x{error.object[error.start]:02x}"
-    return Problem(path, line, says, "save the file as UTF-8")

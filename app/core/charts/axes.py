@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 from functools import lru_cache
@@ -131,19 +131,14 @@ def wrap_text(text: str, width: float) -> tuple[str, ...]:
     ('from the first', 'pass to the last')
     """
     lines: list[str] = []
-    for word in _pieces(text):
+    # A line may end before a space, and at every ideogram.
+    has_ideograms = any(letter >= _FIRST_IDEOGRAM for letter in text)
+    for word in _PIECES.findall(text) if has_ideograms else [f" {word}" for word in text.split()]:
         if lines and text_width(lines[-1] + word) <= width:
             lines[-1] += word
         else:
             lines.append(word.lstrip())
     return tuple(lines)
-
-
-def _pieces(text: str) -> list[str]:
-    """Where a line may end: words with the space before them, and every ideogram."""
-    if any(letter >= _FIRST_IDEOGRAM for letter in text):
-        return _PIECES.findall(text)
-    return [f" {word}" for word in text.split()]
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,18 +161,15 @@ class Legend:
 
 def legend(names: Sequence[tuple[str, str]], left: float, right: float) -> Legend:
     """The colors and *names*, as many in a line as fit between *left* and *right*."""
-    entries = tuple(_flow(names, left, right))
-    return Legend(entries, int(entries[-1].y) + _STYLE_LINE if entries else 0)
-
-
-def _flow(names: Sequence[tuple[str, str]], left: float, right: float) -> Iterator[LegendEntry]:
+    entries: list[LegendEntry] = []
     x, y = left, 0
     for color, name in names:
         width = _BOX + text_width(name)
         if x > left and x + width > right:
             x, y = left, y + _STYLE_LINE
-        yield LegendEntry(round(x, 2), y, color, name)
+        entries.append(LegendEntry(round(x, 2), y, color, name))
         x += width + _BETWEEN
+    return Legend(tuple(entries), y + _STYLE_LINE if entries else 0)
 
 
 _TIP = 9  # pixels
@@ -334,13 +326,10 @@ def money_text(dollars: float) -> str:
 
 def time_text(seconds: float) -> str:
     """*seconds* with a unit, which may be a word: days."""
-    return localize(_shown_axes(seconds))
+    return localize(_shown_once(seconds, SECOND))
 
 
-@lru_cache(maxsize=16_384)
-def _shown_axes(seconds: float) -> str:
-    """*seconds* with a unit; cached, because a chart shows most times more than once."""
-    return show(seconds, SECOND)
+_shown_once = lru_cache(maxsize=16_384)(show)  # a chart shows most times more than once
 
 
 @dataclass(frozen=True, slots=True)
@@ -415,34 +404,27 @@ class PixelScale:
         """Whether the labels of *ticks* are apart."""
         if self.start > self.end:
             return all(abs(after.at - before.at) >= _LINE for before, after in pairwise(ticks))
-        spans = [self._span(tick) for tick in ticks]
+        spans = []
+        for tick in ticks:  # a label is around its tick, but inside the edges
+            half = text_width(tick.label) / 2
+            middle = self.paper.inside(tick.at, tick.label) if self.paper else tick.at
+            spans.append((middle - half, middle + half))
         return all(after[0] - before[1] >= _GAP for before, after in pairwise(spans))
-
-    def _span(self, tick: Tick) -> tuple[float, float]:
-        """Where the label of a tick begins and ends: around it, but inside the edges."""
-        half = text_width(tick.label) / 2
-        middle = self.paper.inside(tick.at, tick.label) if self.paper else tick.at
-        return middle - half, middle + half
 
 
 def scale(axis: Axis, values: list[float], start: float, end: float, paper: Paper | None = None) -> PixelScale:
     """A scale that covers *values*; a linear one includes 0. Its texts stay inside of a *paper*."""
     found = [value for value in values if math.isfinite(value) and (value > 0 or not axis.log)]
     low, high = min(found, default=1.0), max(found, default=1.0)
-    whole = is_count_axis(axis, found)
+    is_plain = axis.unit is RATIO and not axis.percent  # then whole numbers alone are a count
+    whole = is_plain and bool(found) and all(value == round(value) for value in found)
     if axis.log:
         high = high if high > low else low * 10
         if axis.base != _TEN:  # one more step on both sides, so that a few steps have a scale
             low, high = low / axis.base, high * axis.base
-        return PixelScale(axis, low=low, high=high, start=start, end=end, whole=whole, paper=paper)
-    low, high = min(0.0, low), high if high > 0 else 1.0
+    else:
+        low, high = min(0.0, low), high if high > 0 else 1.0
     return PixelScale(axis, low=low, high=high, start=start, end=end, whole=whole, paper=paper)
-
-
-def is_count_axis(axis: Axis, values: Collection[float]) -> bool:
-    """Whether *axis* counts something: all *values* on it are whole numbers without a unit."""
-    plain = axis.unit is RATIO and not axis.percent
-    return plain and bool(values) and all(value == round(value) for value in values)
 
 
 def even_ticks(low: float, high: float, count: int) -> list[float]:

@@ -3,21 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from app.core.charts.axes import (
-    NARROW,
-    WIDE,
-    Axis,
-    Color,
-    Legend,
-    Paper,
-    PixelScale,
-    Tick,
-    Tone,
-    legend,
-    scale,
-    text_width,
-    widest,
-)
+from app.core.charts import axes
+from app.core.charts.axes import NARROW, WIDE, Axis, Color, Legend, Paper, PixelScale, Tick, Tone, legend
 from app.core.translation import translate
 
 
@@ -147,7 +134,8 @@ def bars_picture(chart: Bars, paper: Paper = WIDE) -> BarsPicture:
         y = top + index * (form.name + form.row + form.gap)
         boxes += _bar_parts(bar, y + form.name, placed, limit)
         if bar.value > placed.high * (1 + 1e-9):
-            torn.append(_tear(placed.end, y + form.name, form.row))
+            jagged = "".join(f"l{3 - 6 * (at % 2)} {form.row / 4 + 0.5}" for at in range(4))
+            torn.append(f"M{placed.end - 9} {y + form.name - 1}{jagged}")
         name, after = _texts(bar, note, y, placed, paper, limit)
         names.append(name)
         said += [after] if note else []
@@ -171,22 +159,16 @@ def bars_picture(chart: Bars, paper: Paper = WIDE) -> BarsPicture:
     )
 
 
-def _tear(x: float, y: float, row: int) -> str:
-    """A jagged line down the end of a bar."""
-    step = row / 4
-    return f"M{x - 9} {y - 1}" + "".join(f"l{3 - 6 * (at % 2)} {step + 0.5}" for at in range(4))
-
-
 def _scale(chart: Bars, paper: Paper, form: _RowForm, notes: list[str]) -> PixelScale:
     """The scale of the bars, with room for the names before them and the notes after them."""
     largest = [bar.value for bar in chart.bars] + ([chart.limit] if chart.limit else [])
     if chart.end:
         largest = [min(value, chart.end) for value in largest]
     if form.above:
-        return scale(chart.axis, largest, 4, paper.width - form.margin, paper)
-    start = max(_NAMES, widest([bar.name for bar in chart.bars]) + 14)
-    room = _AFTER + max(widest(notes), 0.0)
-    return scale(chart.axis, largest, start, paper.width - form.margin - room, paper)
+        return axes.scale(chart.axis, largest, 4, paper.width - form.margin, paper)
+    start = max(_NAMES, axes.widest([bar.name for bar in chart.bars]) + 14)
+    room = _AFTER + max(axes.widest(notes), 0.0)
+    return axes.scale(chart.axis, largest, start, paper.width - form.margin - room, paper)
 
 
 def _texts(
@@ -196,7 +178,7 @@ def _texts(
     form = _FORMS[paper]
     if form.above:
         start = placed.start
-        if limit is not None and limit < start + text_width(bar.name) + _AFTER:
+        if limit is not None and limit < start + axes.text_width(bar.name) + _AFTER:
             start = limit + _AFTER
         name = PlacedText(start, y + form.name - 5, bar.name)
         return name, PlacedText(placed.end, y + form.name - 5, note, "end")
@@ -207,7 +189,7 @@ def _texts(
 
 def _limit_text(limit: float, says: str, paper: Paper) -> PlacedText:
     """The text of the limit at its line, on the side that has room for it."""
-    if limit + 5 + text_width(says) <= paper.width:
+    if limit + 5 + axes.text_width(says) <= paper.width:
         return PlacedText(limit + 5, 13, says)
     return PlacedText(limit - 5, 13, says, "end")
 
@@ -219,7 +201,7 @@ def _bar_parts(bar: Bar, y: float, placed: PixelScale, limit: float | None) -> I
         x, begun = placed.at(begun), begun + part.value
         width = round(max(0.0, placed.at(begun) - x), 2)
         start, end = _beside_limit(x, x + width, limit)
-        fits = text_width(part.name) + _INSIDE <= end - start
+        fits = axes.text_width(part.name) + _INSIDE <= end - start
         yield PlacedPart(
             x=x,
             y=y,

@@ -120,19 +120,13 @@ class MotionPicture:
 
 def motion_picture(motion: Motion, paper: Paper) -> MotionPicture:
     """*motion* on *paper*, in its still."""
-    scene, frame = motion.on(paper), motion.frames[motion.still]
-    return MotionPicture(
-        scene,
-        motion.ranks,
-        _layers(zip(frame.cells, scene.cells, strict=True), motion.ranks),
-        tuple(_drawn_piece(piece, scene.places, motion.ranks) for piece in frame.pieces),
-    )
-
-
-def _drawn_piece(piece: MovingPiece, places: Sequence[Place], ranks: int) -> DrawnPiece:
-    place = places[piece.place or 0]
-    layers = _layers([(piece.paint, Place(0, 0, place.width, place.height))], ranks)
-    return DrawnPiece(place, layers, piece.label, piece.place is not None)
+    scene, frame, pieces = motion.on(paper), motion.frames[motion.still], []
+    for piece in frame.pieces:
+        place = scene.places[piece.place or 0]
+        layers = _layers([(piece.paint, Place(0, 0, place.width, place.height))], motion.ranks)
+        pieces.append(DrawnPiece(place, layers, piece.label, piece.place is not None))
+    cells = _layers(zip(frame.cells, scene.cells, strict=True), motion.ranks)
+    return MotionPicture(scene, motion.ranks, cells, tuple(pieces))
 
 
 def _layers(cells: Iterable[tuple[Paint, Place]], ranks: int) -> tuple[tuple[str, str], ...]:

@@ -8,21 +8,8 @@ from functools import lru_cache
 from itertools import pairwise
 from operator import itemgetter
 
-from app.core.charts.axes import (
-    NARROW,
-    WIDE,
-    Axis,
-    Color,
-    Legend,
-    Paper,
-    PixelScale,
-    Tick,
-    Tone,
-    legend,
-    scale,
-    text_width,
-    widest,
-)
+from app.core.charts import axes
+from app.core.charts.axes import NARROW, WIDE, Axis, Color, Legend, Paper, PixelScale, Tick, Tone, legend
 from app.core.translation import language
 
 _APART = 15  # pixels between two lines of text
@@ -104,7 +91,14 @@ class LabelRoom:
 
         def cost(spot: LabelSpot) -> float:
             nonlocal least
-            found = self._cost(spot, others, least)
+            cost = _OVER_A_TEXT * self._covered(spot.box) + _FARTHER * spot.far / _APART
+            if cost < least:
+                cost += _OVER_A_LINE * self._is_on_a_line(spot.box)
+            if cost < least and _is_mistaken(spot, others):
+                cost += _LED
+                if cost < least:
+                    cost += _OVER_A_LINE * self._passed_by_leader(spot)
+            found = cost
             least = min(least, found)
             return found
 
@@ -118,17 +112,6 @@ class LabelRoom:
         for one in spots_along((spot.own, _nearest(spot.own, spot.box)), _STEP):
             self._lines.insert(bisect_left(self._lines, one), one)
         return leader(spot.own, spot.box)
-
-    def _cost(self, spot: LabelSpot, others: Sequence[Point], most: float) -> float:
-        """How bad a place is; where that is *most* or more, the rest is not looked at."""
-        cost = _OVER_A_TEXT * self._covered(spot.box) + _FARTHER * spot.far / _APART
-        if cost < most:
-            cost += _OVER_A_LINE * self._is_on_a_line(spot.box)
-        if cost < most and _is_mistaken(spot, others):
-            cost += _LED
-            if cost < most:
-                cost += _OVER_A_LINE * self._passed_by_leader(spot)
-        return cost
 
     def _covered(self, box: Box) -> int:
         left, top, right, bottom = box[0] - _AROUND, box[1], box[2] + _AROUND, box[3]
@@ -149,24 +132,14 @@ class LabelRoom:
 def placed_labels(
     marks: Sequence[tuple[float, float, str]], *, room: LabelRoom, bounds: Box
 ) -> tuple[PlacedLabel, ...]:
-    """*marks* with their texts inside *bounds*, where there is *room*; see `dots_of`.
-
-    One after the other, in another order if that leaves the last ones no place.
-    """
-    tried = []
-    for order in _orders(len(marks)):
+    """*marks* with their texts inside *bounds*, where there is *room*: in another order if some had no place."""
+    tried, forward = [], list(range(len(marks)))
+    for order in ([*way[first:], *way[:first]] for way in (forward, forward[::-1]) for first in forward):
         found, flaws = _placed_in_order(order, marks, room.copy(), bounds)
         if not flaws:
             return found
         tried.append((flaws, found))
     return min(tried, key=itemgetter(0))[1] if tried else ()
-
-
-def _orders(count: int) -> Iterator[Sequence[int]]:
-    """Orders in which that many names are placed: each is once the first and once the last."""
-    forward = range(count)
-    for order in (forward, forward[::-1]):
-        yield from ([*order[first:], *order[:first]] for first in forward)
 
 
 def _placed_in_order(
@@ -177,8 +150,11 @@ def _placed_in_order(
     for place in order:
         x, y, says = marks[place]
         others = [(a, b) for at, (a, b, _) in enumerate(marks) if at != place]
-        spot = _spot_of((x, y), _BOLD * text_width(says), others, room, bounds)
-        flaws += not room.is_clear(spot, others)
+        width = _BOLD * axes.text_width(says)
+        spot = room.best(spots_around((x, y), width, bounds), others)
+        if not room.is_clear(spot, others):
+            spot = room.best((spot, *spots_within(bounds, (x, y), width)), others)
+            flaws += not room.is_clear(spot, others)
         found[place] = PlacedLabel(
             x=x,
             y=y,
@@ -191,21 +167,9 @@ def _placed_in_order(
     return tuple(found[place] for place in range(len(marks))), flaws
 
 
-def _spot_of(point: Point, width: float, others: Sequence[Point], room: LabelRoom, bounds: Box) -> LabelSpot:
-    spot = room.best(spots_around(point, width, bounds), others)
-    if room.is_clear(spot, others):
-        return spot
-    return room.best((spot, *spots_within(bounds, point, width)), others)
-
-
-def dots_of(marks: Iterable[tuple[float, float, str]]) -> Iterator[Box]:
-    """What the marks of labeled points take."""
-    return ((x - _DOT, y - _DOT, x + _DOT, y + _DOT) for x, y, _ in marks)
-
-
 def text_box(text: str, x: float, y: float) -> Box:
     """What a name takes that begins at *x*, on the line *y*."""
-    return x, y - _UP, x + _BOLD * text_width(text), y + _DOWN
+    return x, y - _UP, x + _BOLD * axes.text_width(text), y + _DOWN
 
 
 def distance(box: Box, point: Point) -> float:
@@ -433,15 +397,18 @@ def _plot_picture(chart: Plot, paper: Paper, _language: str) -> PlotPicture:
     bottom = _HEIGHTS[paper] - _BOTTOM
     points = [point for series in chart.series for point in series.points]
     points += [(mark.x, mark.y) for mark in chart.marks]
-    up = scale(chart.y, [y for _, y in points], bottom, _TOP)
+    up = axes.scale(chart.y, [y for _, y in points], bottom, _TOP)
     y_ticks = up.ticks()
-    left = round(widest([tick.label for tick in y_ticks]) + 14)
+    left = round(axes.widest([tick.label for tick in y_ticks]) + 14)
     named = paper is not NARROW
     right = paper.width - _EDGES[paper] - (_room(chart) if named else 0)
-    across = _across(chart, [x for x, _ in points], left, right, paper)
+    across = axes.scale(chart.x, [x for x, _ in points], left, right, paper)
+    if points and not chart.x.log:  # a linear axis begins at the first value
+        across = replace(across, low=min(x for x, _ in points))
     placed = [[(across.at(x), up.at(y)) for x, y in one.points] for one in chart.series]
     spots = [(across.at(mark.x), up.at(mark.y), mark.says) for mark in chart.marks]
-    room = LabelRoom(placed, (*dots_of(spots), *_numbers(across, bottom, paper)))
+    dots = ((x - _DOT, y - _DOT, x + _DOT, y + _DOT) for x, y, _ in spots)
+    room = LabelRoom(placed, (*dots, *_numbers(across, bottom, paper)))
     around = (left + 4, _OVER_CURVES, paper.width, bottom + 4)
     curves = list(_curves(chart, placed, room if named else None, around))
     names = [(series.color.value, series.name) for series in chart.series[1:] and chart.series]
@@ -470,14 +437,6 @@ def _room(chart: Plot) -> int:
     return round(longest) + _END if longest else 0
 
 
-def _across(chart: Plot, values: list[float], left: float, right: float, paper: Paper) -> PixelScale:
-    """The scale of the x axis; a linear one begins at the first value."""
-    made = scale(chart.x, values, left, right, paper)
-    if chart.x.log or not values:
-        return made
-    return replace(made, low=min(values))
-
-
 def _numbers(across: PixelScale, bottom: int, paper: Paper) -> Iterator[Box]:
     """What the numbers of the x axis take."""
     for tick in across.ticks():
@@ -494,7 +453,7 @@ def _curves(chart: Plot, placed: Sequence[Sequence[Point]], room: LabelRoom | No
         name = PlacedName(0, 0)
         if room and series.name:
             others = [*placed[:place], *placed[place + 1 :]]
-            at = _named_at(series, curve)
+            at = min(reversed(curve), key=lambda spot: spot[1]) if series.at_peak else curve[-1]
             name = placed_name(series.name, curve, at=at, others=others, room=room, bounds=bounds)
         yield Curve(
             color=series.color,
@@ -507,8 +466,3 @@ def _curves(chart: Plot, placed: Sequence[Sequence[Point]], room: LabelRoom | No
             label_y=name.y,
             leader=name.leader,
         )
-
-
-def _named_at(series: Series, placed: Sequence[tuple[float, float]]) -> tuple[float, float]:
-    """The point of a curve that its name is written at."""
-    return min(reversed(placed), key=lambda spot: spot[1]) if series.at_peak else placed[-1]

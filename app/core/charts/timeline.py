@@ -7,20 +7,8 @@ from functools import cached_property, lru_cache
 from string import ascii_lowercase
 from typing import NamedTuple
 
-from app.core.charts.axes import (
-    NARROW,
-    WIDE,
-    Axis,
-    Legend,
-    Paper,
-    PixelScale,
-    Tick,
-    legend,
-    percent_text,
-    text_width,
-    widest,
-    wrap_text,
-)
+from app.core.charts import axes
+from app.core.charts.axes import NARROW, WIDE, Axis, Legend, Paper, PixelScale, Tick, legend
 from app.core.simulators.pipeline import SimulatedSchedule, Slot
 from app.core.translation import language, noted, plural, translate, translate_known
 from app.core.translation.sentence import numeral_in
@@ -144,8 +132,8 @@ def summary(played: SimulatedSchedule) -> str:
         "step {step}, ideal {ideal}; idle {bubble_ratio} of the ideal time, {bubble_fraction} of the step",
         step=step,
         ideal=ideal,
-        bubble_ratio=percent_text(played.bubble_ratio),
-        bubble_fraction=percent_text(played.bubble_fraction),
+        bubble_ratio=axes.percent_text(played.bubble_ratio),
+        bubble_fraction=axes.percent_text(played.bubble_fraction),
     )
 
 
@@ -168,7 +156,6 @@ def _pass_bars(played: SimulatedSchedule, own: Sequence[Slot], until: float) -> 
 
 @lru_cache(maxsize=16_384)  # one pass begins where another ends
 def _time(seconds: float, code: str) -> str:
-    """A moment as the language *code* writes it."""
     text = show(round(seconds, _NOISE), SECOND)  # sums in different orders differ in their last bits
     return numeral_in(code, text[:])  # a plain text: thousands are put into sentences
 
@@ -244,7 +231,7 @@ class TimelinePicture:
     def _placed_bar(self, y: float, bar: TimeBar) -> PlacedBar:
         long = (bar.end - bar.start) * self.scale
         x, width = round(self.left + bar.start * self.scale, 2), round(max(0.0, long - 1), 2)
-        return PlacedBar(x=x, y=y, width=width, bar=bar, labeled=long >= text_width(bar.label) + _AROUND)
+        return PlacedBar(x=x, y=y, width=width, bar=bar, labeled=long >= axes.text_width(bar.label) + _AROUND)
 
     @property
     def tracks(self) -> tuple[Track, ...]:
@@ -268,7 +255,7 @@ class TimelinePicture:
             paths[kind].append(box)
             if followed and label.rstrip(ascii_lowercase) == followed:
                 traced.append(box)
-            if long > _AROUND and long >= text_width(label) + _AROUND:
+            if long > _AROUND and long >= axes.text_width(label) + _AROUND:
                 labels.append((round(place + width / 2, 2), kind, label))
         return Track(
             y=y,
@@ -284,16 +271,16 @@ class TimelinePicture:
 
 def timeline_picture(timeline: Timeline, paper: Paper = WIDE) -> TimelinePicture:
     """*timeline* in pixels."""
-    left = round(widest([row.name for row in timeline.rows])) + _BESIDE
+    left = round(axes.widest([row.name for row in timeline.rows])) + _BESIDE
     notes = [row.note for row in timeline.rows if row.note]
-    right = paper.width - (round(widest(notes)) + _BESIDE if notes else 2)
+    right = paper.width - (round(axes.widest(notes)) + _BESIDE if notes else 2)
     row = next(height for most, height in _ROWS if len(timeline.rows) <= most)
     if paper is NARROW:
         row = min(row, 20)
     lines = tuple(LaneLabel(_TOP + place * (row + _GAP), one.name, one.note) for place, one in enumerate(timeline.rows))
     foot = _TOP + len(timeline.rows) * (row + _GAP)
     own = legend([(kind, says) for kind, says in timeline.kinds], left, paper.width)
-    note = wrap_text(timeline.note, paper.width)
+    note = axes.wrap_text(timeline.note, paper.width)
     times = PixelScale(_AXIS, low=0.0, high=timeline.end or 1.0, start=left, end=right)
     return TimelinePicture(
         timeline=timeline,
@@ -327,7 +314,8 @@ def gantt(timeline: Timeline, width: int, color: bool = False) -> str:
     room = max(20, width - names - notes - 4)
     scale = min(room / timeline.end, _natural(timeline)) if timeline.end else 1.0
     lines = [f"{row.name:>{names}}  {_text_line(row, timeline.end, scale, color)}  {row.note}" for row in timeline.rows]
-    return "\n".join([*lines, "", _legend(timeline, color)]) + "\n"
+    kinds = [f"{_painted(kind, kind, color)} {says}" for kind, says in timeline.kinds]
+    return "\n".join([*lines, "", "   ".join([*kinds, translate("{idle} idle", idle=_IDLE)])]) + "\n"
 
 
 def _natural(timeline: Timeline) -> float:
@@ -357,8 +345,3 @@ def _timeline_cell(kind: str, label: str, columns: int) -> str:
 
 def _painted(text: str, kind: str, color: bool) -> str:
     return f"\x1b[{_COLORS[kind]}m{text}\x1b[0m" if color and text else text
-
-
-def _legend(timeline: Timeline, color: bool) -> str:
-    kinds = [f"{_painted(kind, kind, color)} {says}" for kind, says in timeline.kinds]
-    return "   ".join([*kinds, translate("{idle} idle", idle=_IDLE)])

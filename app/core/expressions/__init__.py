@@ -4,29 +4,10 @@ Authors write answers, mistakes and conditions in it, docstrings their formulas,
 derivations: `2 * size * (ranks - 1) / ranks`, `80 GB - 20 GiB`, `memory.state_bytes(parameters)`.
 """
 
-from app.core.expressions.arithmetic import PAD_LIMIT, PadLine, parse_plain, read_answer, read_argument, worked_pad
-from app.core.expressions.evaluation import (
-    Names,
-    Quantity,
-    drop_terms,
-    evaluate,
-    holds,
-    same_kind,
-    unrounded,
-    values_of_terms,
-)
-from app.core.expressions.parser import ExpressionError, Node, names_in, parse_expression
-from app.core.expressions.template import (
-    BLANK,
-    Branch,
-    blank_slots,
-    fill,
-    fill_known,
-    latex,
-    parts,
-    slots,
-    words_after_slots,
-)
+from app.core.expressions.arithmetic import *
+from app.core.expressions.evaluation import *
+from app.core.expressions.parser import *
+from app.core.expressions.template import *
 
 __all__ = [
     "BLANK", "Branch", "ExpressionError", "Names", "Node", "PAD_LIMIT", "PadLine", "Quantity", "blank_slots",

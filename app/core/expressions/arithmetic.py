@@ -1,14 +1,15 @@
 """Answers and formulas as learners type them: `2*2*7/8/50 s`, `18 min 58 s`, and pads of such lines."""
 
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from app.core.errors import nearest
+from app.core.expressions import parser
 from app.core.expressions.evaluation import FUNCTIONS, PLAIN, Quantity, evaluate, same_kind
 from app.core.expressions.parser import (
-    COMPARISONS,
     Binary,
     ExpressionError,
     FunctionCall,
@@ -18,8 +19,6 @@ from app.core.expressions.parser import (
     Number,
     Reader,
     Word,
-    ascii_text,
-    numbers_in,
 )
 from app.core.formulas import Input
 from app.core.translation import language, localize, noted, translate
@@ -52,7 +51,11 @@ class TypedReader(Reader):
         if self.peek() == ("sign", "(") and name in FUNCTIONS:
             return super().named(name)
         if self._glued(name):
-            return self._product(name)
+            self.counted(len(name))
+            node: Node = self.raised(Name(name[-1]))
+            for letter in reversed(name[:-1]):
+                node = Binary("*", Name(letter), node)
+            return node
         if name in SCALES and len(name) >= (_SHORTEST if self.symbols else 1):
             return Number("", 1.0, SCALES[name])
         if self.has_physics and (scale := physical_scale(name)):
@@ -63,14 +66,6 @@ class TypedReader(Reader):
 
     def _glued(self, name: str) -> bool:
         return len(name) > 1 and all(letter in self.symbols for letter in name)
-
-    def _product(self, letters: str) -> Node:
-        """The product of *letters*, as one divisor in a fraction; a power applies to the last."""
-        self.counted(len(letters))
-        node: Node = self.raised(Name(letters[-1]))
-        for letter in reversed(letters[:-1]):
-            node = Binary("*", Name(letter), node)
-        return node
 
     def _unknown(self, name: str, *, called: bool) -> str:
         name = name[:_PLAIN_SHOWN]
@@ -98,20 +93,16 @@ def parse_plain(text: str, letters: Collection[str], *, has_physics: bool = Fals
 
 @lru_cache(maxsize=4096)
 def _parse_plain(text: str, letters: tuple[str, ...], has_physics: bool) -> Node:
-    typed = ascii_text(_LEADING_NAME.sub("", text, count=1), letters)
+    typed = parser.ascii_text(_LEADING_NAME.sub("", text, count=1), letters)
     reader = TypedReader(typed, letters, has_physics)
     try:
         node = reader.whole()
     except ExpressionError as error:
-        raise ExpressionError(f"{error}{_as_far_as(reader)}") from None
+        understood = reader.text[: reader.at].strip()
+        far = translate(" (read as far as {text!r})", text=understood) if understood else ""
+        raise ExpressionError(f"{error}{far}") from None
     _check(node)
     return node
-
-
-def _as_far_as(reader: Reader) -> str:
-    """The end of a sentence that says how much of the text was understood."""
-    understood = reader.text[: reader.at].strip()
-    return translate(" (read as far as {text!r})", text=understood) if understood else ""
 
 
 def _check(node: Node) -> None:
@@ -121,7 +112,7 @@ def _check(node: Node) -> None:
         case Negative(term):
             _check(term)
         case Binary(operator, left, right):
-            if operator in COMPARISONS:
+            if operator in parser.COMPARISONS:
                 raise ExpressionError(translate("enter a formula without {operator}", operator=operator))
             _check(left)
             _check(right)
@@ -199,7 +190,10 @@ def work_out(text: str, shown: Scale) -> Reading:
     if len(text) > _LONGEST:
         raise ExpressionError(translate("cannot read an answer of {text} characters: it is too long", text=len(text)))
     try:
-        return _worked_out(simplify_numbers(text, shown), shown)
+        typed = simplify_numbers(text, shown)
+        with suppress(ValueError):
+            return replace(read(typed, shown.unit, shown), worked_out=True)
+        return _added_up(typed, shown) or _in_the_last_unit(typed, shown) or _as_it_stands(typed, shown)
     except ExpressionError as error:
         raise ExpressionError(
             translate("cannot read {text!r}: {error}", text=text.strip()[:_SHOWN], error=error)
@@ -216,14 +210,6 @@ def simplify_numbers(text: str, shown: Scale) -> str:
     if not takes_prefix(shown) and shown.factor >= 1:  # 4k could mean 4 kB; with % it means nothing
         typed = _THOUSANDFOLD.sub(lambda match: _TIMES[match[1]], typed)
     return typed
-
-
-def _worked_out(typed: str, shown: Scale) -> Reading:
-    try:
-        return replace(read(typed, shown.unit, shown), worked_out=True)
-    except ValueError:
-        pass
-    return _added_up(typed, shown) or _in_the_last_unit(typed, shown) or _as_it_stands(typed, shown)
 
 
 def _added_up(typed: str, shown: Scale) -> Reading | None:
@@ -292,17 +278,19 @@ def _known_scale(symbol: str, *, has_physics: bool = False) -> Scale | None:
 def _as_it_stands(typed: str, shown: Scale) -> Reading:
     """The value of *typed*, where each unit belongs to the number before it."""
     node = parse_plain(typed, (), has_physics=asks_for_physics(shown.unit, shown))
-    if not any(number.text for number in numbers_in(node)):
+    if not any(number.text for number in parser.numbers_in(node)):
         raise ExpressionError(translate("a number is missing"))
     if shown.unit.dimension == PLAIN and shown.factor != 1:
         _refuse_a_doubtful_sum(node)
     found = evaluate(node, {})
     units = _units(node)
-    if found.dimension == PLAIN and all(_is_a_word_of_number(unit) for unit in units):
+    # Words such as million say how large a number is, and not what is counted.
+    are_words = all(unit.unit.dimension == PLAIN and unit.factor >= SCALES["thousand"].factor for unit in units)
+    if found.dimension == PLAIN and are_words:
         return Reading(Quantity(found.value * shown.factor).value, worked_out=True)
     expected = shown.unit.dimension
     # 6 * 7e9 parameters * 3 tokens is counted in FLOP; 5 FLOP/s is no 5/s, and 2 * 50 % no FLOP.
-    counted = len(numbers_in(node)) > 1 and not all(unit.symbol in _RATIOS for unit in units)
+    counted = len(parser.numbers_in(node)) > 1 and not all(unit.symbol in _RATIOS for unit in units)
     counted = counted or expected == PLAIN
     if found.dimension == expected or (counted and same_kind(found.dimension, expected)):
         return Reading(found.value, scale=_written_unit(units, shown), worked_out=True)
@@ -327,13 +315,8 @@ def _written_unit(units: list[Scale], shown: Scale) -> Scale:
     return alike.pop() if len(alike) == 1 else Scale(shown.unit.symbol, shown.unit, 1.0)
 
 
-def _is_a_word_of_number(unit: Scale) -> bool:
-    """Whether *unit* says how large a number is, as million does, and not what is counted."""
-    return unit.unit.dimension == PLAIN and unit.factor >= SCALES["thousand"].factor
-
-
 def _units(node: Node) -> list[Scale]:
-    return [number.scale for number in numbers_in(node) if number.scale]
+    return [number.scale for number in parser.numbers_in(node) if number.scale]
 
 
 PAD_LIMIT = 4_000  # characters
@@ -359,17 +342,12 @@ def worked_pad(text: str) -> tuple[PadLine, ...]:
     >>> [line.result for line in worked_pad("S = 2 GB\\n2 * S * 7/8 / (50 GB/s)")]
     ['2 GB', '70 ms']
     """
-    return tuple(_worked(text[:PAD_LIMIT]))
-
-
-def _worked(text: str) -> Iterator[PadLine]:
     names: dict[str, Quantity] = {}
-    lines = (line.strip() for line in text.splitlines())
-    for number, line in enumerate(line for line in lines if line):
-        if number == _LINES:
-            yield PadLine(translate("only {lines} lines are worked out", lines=_LINES))
-            return
-        yield _pad_line(line[:_PAD_LONGEST], names)
+    lines = [line.strip() for line in text[:PAD_LIMIT].splitlines() if line.strip()]
+    found = [_pad_line(line[:_PAD_LONGEST], names) for line in lines[:_LINES]]
+    if len(lines) > _LINES:
+        found.append(PadLine(translate("only {lines} lines are worked out", lines=_LINES)))
+    return tuple(found)
 
 
 def _pad_line(line: str, names: dict[str, Quantity]) -> PadLine:

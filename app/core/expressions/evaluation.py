@@ -7,19 +7,8 @@ from fractions import Fraction
 from operator import add, sub
 
 from app.core.errors import nearest
-from app.core.expressions.parser import (
-    COMPARISONS,
-    Binary,
-    ExpressionError,
-    FunctionCall,
-    Name,
-    Negative,
-    Node,
-    Number,
-    Word,
-    nodes_in,
-    parse_expression,
-)
+from app.core.expressions import parser
+from app.core.expressions.parser import Binary, ExpressionError, FunctionCall, Name, Negative, Node, Number, Word
 from app.core.formulas import FORMULAS, Argument, Formula
 from app.core.translation import localize, noted, translate
 from app.core.units import FLOP, RATIO, Dimension, figures, show, spell_dimension, unit_of
@@ -158,7 +147,6 @@ def _of_one(function: Callable[[Quantity], Quantity]) -> Callable[[list[Quantity
 
 
 def _logarithm(values: list[Quantity]) -> Quantity:
-    """The logarithm of the first value to the base of the second."""
     if len(values) != 2:  # noqa: PLR2004
         raise ExpressionError(translate("log takes a value and a base, such as log(x, 2); or use ln(x)"))
     number, base = (_plain_function(math.log)([value]).value for value in values)
@@ -215,13 +203,13 @@ def evaluate(text: str | Node, names: Names) -> Quantity:
 
 
 def _tree(text: str | Node, names: Names) -> Node:
-    return parse_expression(text, names, has_physics=True) if isinstance(text, str) else text
+    return parser.parse_expression(text, names, has_physics=True) if isinstance(text, str) else text
 
 
 def holds(text: str | Node, names: Names) -> bool:
     """Whether the comparison *text* is true with the symbols in *names*."""
     node = _tree(text, names)
-    if not (isinstance(node, Binary) and node.operator in COMPARISONS):
+    if not (isinstance(node, Binary) and node.operator in parser.COMPARISONS):
         raise ExpressionError(translate("{text!r} is not a comparison", text=text))
     return bool(evaluate(node, names).value)
 
@@ -245,7 +233,7 @@ def values_of_terms(text: str | Node, names: Names) -> list[Quantity]:
     except ExpressionError:
         return []
     found = []
-    for part in (*nodes_in(node), *drop_terms(node, names)):
+    for part in (*parser.nodes_in(node), *drop_terms(node, names)):
         try:
             found.append(evaluate(part, names))
         except ExpressionError:  # a word, or a term that cannot be left out

@@ -4,18 +4,9 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from app.core.expressions import parser
 from app.core.expressions.evaluation import Names, evaluate, holds
-from app.core.expressions.parser import (
-    COMPARISONS,
-    Binary,
-    ExpressionError,
-    FunctionCall,
-    Name,
-    Negative,
-    Node,
-    Number,
-    Word,
-)
+from app.core.expressions.parser import Binary, ExpressionError, FunctionCall, Name, Negative, Node, Number, Word
 from app.core.translation import localize, translate
 from app.core.units import Scale, scale_of, show_in, singular
 
@@ -40,7 +31,8 @@ def _latex(node: Node) -> tuple[str, int]:
         case Number("", _, Scale(symbol=unit)):
             return upright(unit), _ATOM
         case Number(text, _, scale):
-            figure = _figure(text)
+            mantissa, _, exponent = text.replace("_", "").lower().partition("e")
+            figure = rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if exponent else mantissa
             written = rf"{figure}\,{upright(scale.symbol)}" if scale else figure
             return written, _ATOM if written.replace(".", "").isdigit() else _TERM
         case Word(text):
@@ -75,18 +67,13 @@ def symbol(name: str) -> str:
     return upright(word.replace("_", " "))
 
 
-def _figure(text: str) -> str:
-    mantissa, _, exponent = text.replace("_", "").lower().partition("e")
-    return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if exponent else mantissa
-
-
 def _within(node: Node, least: int) -> str:
     text, strength = _latex(node)
     return text if strength >= least else rf"\left({text}\right)"
 
 
 def _binary(operator: str, left: Node, right: Node) -> tuple[str, int]:
-    if operator in COMPARISONS:
+    if operator in parser.COMPARISONS:
         return f"{_within(left, _SUM)} {_SIGNS[operator]} {_within(right, _SUM)}", _RELATION
     if operator in "+-":
         return f"{_within(left, _SUM)} {operator} {_within(right, _TERM)}", _SUM
@@ -257,7 +244,6 @@ def fill_known(text: str, names: Names) -> str:
 
 
 def _filled(text: str, slot_text: Callable[[str], str]) -> str:
-    """*text* with *slot_text* in place of each slot."""
 
     def piece(match: re.Match[str]) -> str:
         if match["math"]:

@@ -15,26 +15,6 @@ from pkgutil import iter_modules
 from types import FunctionType, ModuleType, UnionType
 from typing import Literal, TypeVar, Union, get_args, get_origin, get_type_hints
 
-from app.core.formulas import (
-    batching,
-    collectives,
-    cost,
-    faults,
-    layout,
-    memory,
-    networks,
-    optimizers,
-    overlap,
-    pipeline,
-    precision,
-    sampling,
-    scaling,
-    serving,
-    sharding,
-    synchronization,
-    throughput,
-    transformer,
-)
 from app.core.formulas.presets.gpus import Gpu
 from app.core.formulas.records import Record as Record
 from app.core.formulas.records import Single as Single
@@ -73,7 +53,12 @@ class Input:
             ValueError: it cannot be read.
         """
         if self.record is not None:
-            return self._record(given)
+            if not isinstance(given, str) or self.record is None:
+                return given
+            try:
+                return self.record.read(given)
+            except ValueError as error:
+                raise value_error("{name}: {problem}", name=self.name, problem=error) from None
         return self._list(given) if self.many else self._single(given)
 
     def _single(self, given: A) -> A | Single:
@@ -93,14 +78,6 @@ class Input:
         elif isinstance(given, Sequence):
             items = given
         return given if items is None else tuple(self._single(item) for item in items)
-
-    def _record(self, given: Argument) -> Argument:
-        if not isinstance(given, str) or self.record is None:
-            return given
-        try:
-            return self.record.read(given)
-        except ValueError as error:
-            raise value_error("{name}: {problem}", name=self.name, problem=error) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,26 +238,11 @@ def _result_form(hint: object) -> tuple[Unit, ResultForm, tuple[str, ...]]:
 
 
 MOST_PARTS = 1_000  # of a result, and items of a list, that a visitor of a site may ask for
-MODULES = (
-    collectives,
-    networks,
-    synchronization,
-    memory,
-    batching,
-    optimizers,
-    overlap,
-    pipeline,
-    sharding,
-    faults,
-    precision,
-    transformer,
-    throughput,
-    cost,
-    sampling,
-    scaling,
-    serving,
-    layout,
-)
+_CHAPTERS = (
+    "collectives", "networks", "synchronization", "memory", "batching", "optimizers", "overlap", "pipeline", "sharding",
+    "faults", "precision", "transformer", "throughput", "cost", "sampling", "scaling", "serving", "layout",
+)  # fmt: skip
+MODULES = tuple(import_module(f"{__name__}.{name}") for name in _CHAPTERS)
 
 
 def lookup(name: str) -> Formula:

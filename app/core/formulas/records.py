@@ -216,8 +216,11 @@ def field_value(cls: type[Record], key: str, given: object) -> FieldValue:
     """
     forms = _forms(cls)
     if key not in forms:
-        near = _offered(cls.elsewhere.get(key.lower().strip("-").replace("-", "_"))) or offer(
-            key, forms, say(": it has {names}", names=", ".join(forms))
+        ours = cls.elsewhere.get(key.lower().strip("-").replace("-", "_"))
+        near = (
+            say("; did you mean {name!r}?", name=ours)
+            if ours
+            else offer(key, forms, say(": it has {names}", names=", ".join(forms)))
         )
         raise value_error("a {what} has no field {name!r}{offer}", what=cls.what, name=key, offer=near)
     form = forms[key]
@@ -233,10 +236,6 @@ def field_value(cls: type[Record], key: str, given: object) -> FieldValue:
         return given
     takes = noted("a number, or text with a unit") if form.unit else noted("text")
     raise value_error("{name} must be {takes}, not {value}", name=key, takes=takes, value=_written_short(given))
-
-
-def _offered(name: str | None) -> str:
-    return say("; did you mean {name!r}?", name=name) if name else ""
 
 
 def _written_short(given: object) -> str:

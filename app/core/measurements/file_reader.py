@@ -5,7 +5,6 @@ import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
-from enum import Enum
 from functools import cache
 from pathlib import Path
 from typing import TypeAlias
@@ -25,6 +24,7 @@ _SNIFFED = 1 << 18  # bytes at the beginning of a file that decide
 # A dictionary as Python prints it begins with another quote, and is a line of a log.
 _JSON = re.compile(rb"^(?:\xef\xbb\xbf)?\s*(?:\[\s*)?(?:\{\s*[\"}]|\{\s*$|(?<=\[)\s*\])")
 _TRACE = re.compile(rb'"(?:traceEvents|ph|schemaVersion|deviceProperties|distributedInfo|displayTimeUnit)"\s*:')
+_A_TRACE = "a trace of the PyTorch profiler"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _OTHERS = {
     b"\x80\x02": "a pickle, such as a snapshot of memory",
@@ -43,45 +43,12 @@ _OTHERS = {
 }
 
 
-class FileContent(Enum):
-    """What a file holds, as far as its beginning says."""
-
-    TRACE = "a trace of the PyTorch profiler"
-    JSON = "nccl-tests, rccl-tests or a log of Hugging Face's Trainer as JSON"
-    TEXT = "text: tables of nccl-tests, training logs, errors, or several of them"
-
-
-def content_of(path: Path) -> FileContent:
-    """What *path* holds.
-
-    Raises:
-        InputError: it is empty or of a kind that is not read.
-    """
-    head = file_head(path, _SNIFFED)
-    _check(path.name, head)
-    if not _JSON.match(head):
-        return FileContent.TEXT
-    if _TRACE.search(head):
-        return FileContent.TRACE
-    return FileContent.JSON
-
-
-def _check(name: str, head: bytes) -> None:
-    if not head.strip():
-        raise InputError(f"{name} is empty")
-    for magic, what in _OTHERS.items():
-        if head.startswith(magic):
-            raise InputError(f"{name} is {what}; expected {_read_file_kinds()}")
-    if b"\0" in head[:1024] and not head.startswith(_UTF16):
-        raise InputError(f"{name} is not text; expected {_read_file_kinds()}")
-
-
 def _read_file_kinds() -> str:
     """A list of what is read."""
     texts = [reader for reader in TEXT_READERS if reader.reads]
     tests = [reader.reads for reader in texts if not reader.takes_the_rest]
     logs = [reader.reads for reader in texts if reader.takes_the_rest]
-    every = [*tests, FileContent.TRACE.value, *logs]
+    every = [*tests, _A_TRACE, *logs]
     return f"{', '.join(every[:-1])}, or {every[-1]}"
 
 
@@ -101,7 +68,9 @@ def from_text(path: Path) -> list[TextReport]:
         whole = _reports(again, "the lines were cut at one width, and are put together here")
         found = whole if any(map(_has_numbers, whole)) else found
     if not found:
-        raise InputError(cut or _unread_reason(path.name, readers))
+        missing = " and ".join(f"no {one.looks}" for one in TEXT_READERS if one.looks)
+        seen = next((f" looks like {one.refusal}; it" for one in readers if one.refusal), "")
+        raise InputError(cut or f"{path.name}{seen} has {missing}")
     return found
 
 
@@ -126,24 +95,13 @@ def _has_numbers(report: TextReport) -> bool:
     return not isinstance(report, CollectiveTest) or bool(report.rows)
 
 
-def _unread_reason(name: str, readers: Sequence[TextReader]) -> str:
-    """Why nothing was found: a tool that is known and not read, or what is expected."""
-    missing = " and ".join(f"no {one.looks}" for one in TEXT_READERS if one.looks)
-    seen = next((one.refusal for one in readers if one.refusal), "")
-    about = f"looks like {seen}; it" if seen else ""
-    return " ".join(filter(None, (name, about, f"has {missing}")))
-
-
 # What the readers return; each has `record`, which is what `wallclock measured --json` prints.
 REPORTS = (CollectiveTest, TrainingLog, MemoryShortage, TraceReport, UnreadFile)
 Report: TypeAlias = TextReport | TraceReport | UnreadFile
 
 
 def read_files(paths: Sequence[Path]) -> list[Report]:
-    """What is in the files, in their order; traces of one job are compared with each other.
-
-    A file that cannot be read is one report too, and says why.
-    """
+    """What is in the files in their order, or why one cannot be read; traces of one job are compared."""
     found: list[Report | RankTrace] = []
     for path in paths:
         try:
@@ -155,30 +113,31 @@ def read_files(paths: Sequence[Path]) -> list[Report]:
 
 
 def _read_file_reader(path: Path) -> Iterable[Report | RankTrace]:
-    """The reports of one file; a trace is one rank, which is then compared with the others."""
-    match content_of(path):
-        case FileContent.TRACE:
-            with path.open("rb") as file:
-                return [read_rank(file, path.name)]
-        case FileContent.JSON:
-            return _json_or_lines(path)
-        case FileContent.TEXT:
-            return from_text(path)
-
-
-def _json_or_lines(path: Path) -> Iterable[Report]:
-    """What is in a JSON file, or in a text that begins like one.
-
-    Raises:
-        InputError: neither is in it.
-    """
-    try:
+    """The reports of one file, told by its beginning; a trace is one rank, which is then compared with the others."""
+    head = file_head(path, _SNIFFED)
+    _refuse_beginning(path.name, head)
+    if not _JSON.match(head):
+        return from_text(path)
+    if _TRACE.search(head):
+        with path.open("rb") as file:
+            return [read_rank(file, path.name)]
+    try:  # a text may begin like JSON
         return from_json(path)
     except InputError as error:
         try:
             return from_text(path)
         except InputError:
             raise error from None
+
+
+def _refuse_beginning(name: str, head: bytes) -> None:
+    if not head.strip():
+        raise InputError(f"{name} is empty")
+    for magic, what in _OTHERS.items():
+        if head.startswith(magic):
+            raise InputError(f"{name} is {what}; expected {_read_file_kinds()}")
+    if b"\0" in head[:1024] and not head.startswith(_UTF16):
+        raise InputError(f"{name} is not text; expected {_read_file_kinds()}")
 
 
 _LARGEST = 1e18  # of any number in a report

@@ -10,7 +10,7 @@ from pathlib import Path
 from app.core.errors import InputError
 from app.core.measurements.logs.reader import LogReader
 from app.core.measurements.logs.summary import training_logs
-from app.core.measurements.packed_files import open_unpacked
+from app.core.measurements.packed_files import unpacked_blocks
 from app.core.measurements.plausibility import judge_tests
 from app.core.measurements.readers.nccl_tables import RecordReader
 from app.core.measurements.reports import CollectiveTest, TrainingLog
@@ -53,13 +53,6 @@ _KINDS: Sequence[tuple[frozenset[str], str]] = tuple(
 _MOST_KEYS = 4  # that are named
 
 
-def json_kind(value: object) -> str:
-    """What the file with *value* is; empty if nothing tells."""
-    if not isinstance(value, dict):
-        return ""
-    return next((what for keys, what in _KINDS if keys <= value.keys()), "")
-
-
 def shown_keys(value: object) -> str:
     """The first keys of *value*, in quotes; empty if it has none."""
     if not isinstance(value, Mapping):
@@ -70,16 +63,6 @@ def shown_keys(value: object) -> str:
 
 _TOTALS = ("train_runtime", "train_samples_per_second", "train_steps_per_second")
 Entry = Mapping[str, object]
-
-
-def logs_in(values: Sequence[Entry], trouble: str) -> list[TrainingLog]:
-    """The logs in *values*: their entries are read as the lines that they would be."""
-    log = LogReader()
-    for value in values:
-        for line in _lines(value):
-            log.take(line)
-    log.take("")
-    return list(training_logs(log, trouble))
 
 
 def _lines(value: Entry) -> Iterator[str]:
@@ -186,12 +169,23 @@ def from_json(path: Path) -> list[CollectiveTest | TrainingLog]:
     trouble = f"not JSON from line {read.ends_at} on: what precedes is read" if read.ends_at else ""
     values = [one for value in read.values for one in _listed(value) if isinstance(one, dict)]
     found: list[CollectiveTest | TrainingLog] = [*_tests(values, trouble)]
-    found += logs_in(values, trouble)
+    log = LogReader()  # its entries are read as the lines that they would be
+    for line in (line for value in values for line in _lines(value)):
+        log.take(line)
+    log.take("")
+    found += training_logs(log, trouble)
     if found:
         return found
     if read.ends_at:
         raise InputError(f"{path.name}, line {read.ends_at}: not valid JSON")
-    raise InputError(f"{path.name} is {_what(values)}")
+    first = values[0] if values else None
+    keys = f", but with {shown}" if (shown := shown_keys(first)) else ""
+    nothing = (
+        f"JSON without results of nccl-tests{keys}: expected 'results' with 'size' and"
+        " 'out_of_place', or lines with 'size' and 'busBw'"
+    )
+    known = (what for keys, what in _KINDS if first and keys <= first.keys())
+    raise InputError(f"{path.name} is {next(known, nothing)}")
 
 
 def _tests(values: Sequence[Mapping[str, object]], trouble: str) -> Iterator[CollectiveTest]:
@@ -207,25 +201,10 @@ def _tests(values: Sequence[Mapping[str, object]], trouble: str) -> Iterator[Col
             yield from judge_tests(table)
 
 
-def _what(values: Sequence[Mapping[str, object]]) -> str:
-    """What the file is, and what is expected."""
-    first = values[0] if values else None
-    if what := json_kind(first):
-        return what
-    keys = f", but with {shown}" if (shown := shown_keys(first)) else ""
-    return (
-        f"JSON without results of nccl-tests{keys}: expected 'results' with 'size' and"
-        " 'out_of_place', or lines with 'size' and 'busBw'"
-    )
-
-
 def _read(path: Path) -> JsonPrefix:
-    with open_unpacked(path, _LIMIT) as stream:
-        pieces = []
-        while piece := stream.read():
-            pieces.append(piece)
+    text = b"".join(unpacked_blocks(path, _LIMIT))
     try:
-        return read_json(b"".join(pieces).decode("utf-8-sig", "replace"))
+        return read_json(text.decode("utf-8-sig", "replace"))
     except RecursionError as error:
         raise InputError(f"{path.name} is nested too deeply to be a result") from error
     except ValueError as error:  # a number of more than 4,300 digits
@@ -237,7 +216,6 @@ def _listed(found: object) -> list[object]:
 
 
 def _table(found: Mapping[str, object]) -> CollectiveTable:
-    """The table of a file of nccl-tests."""
     config = _object(found.get("config"))
     table = CollectiveTable(collective=_collective_of(found, config))
     _take_devices(table, found.get("devices") or config.get("devices"), config)

@@ -5,22 +5,9 @@ from dataclasses import dataclass, replace
 
 from app.core.formulas.presets import GPUS, Cluster, Gpu, Layout, ModelShape
 from app.core.formulas.transformer import model_parameters
+from app.core.measurements import tensor_sizes
 from app.core.measurements.reports import MemoryShortage
-from app.core.measurements.tensor_sizes import (
-    LARGE_BLOCK,
-    SMALL_BLOCK,
-    MemoryCure,
-    RequestRange,
-    TensorCandidate,
-    TensorContext,
-    TensorRole,
-    cache_candidates,
-    cures_of,
-    every_model,
-    known_candidates,
-    open_tokens,
-    tensor_candidates,
-)
+from app.core.measurements.tensor_sizes import MemoryCure, RequestRange, TensorCandidate, TensorContext, TensorRole
 from app.core.translation import say
 from app.core.units import BYTE, Bytes, show, show_size
 
@@ -58,8 +45,10 @@ def explain_shortage(found: MemoryShortage, given: Mapping[str, str]) -> Shortag
     named = given.get("model", "").strip() or found.model
     model = ModelShape.read(named) if named else None
     cluster = Cluster.read(given["cluster"]) if given.get("cluster", "").strip() else None
-    layout = _layout(given.get("layout", "").strip(), cluster, model)
-    context = _context(found, cluster, layout, given.get("layout", ""))
+    text, layout = given.get("layout", "").strip(), None
+    if text:
+        layout = Layout.on(text, cluster.gpus, model.layers if model else 0) if cluster else Layout.read(text)
+    context = _context(found, cluster, layout, text)
     candidates = _candidates(found, model, context)
     return ShortageExplanation(
         headline=_headline(found),
@@ -72,12 +61,6 @@ def explain_shortage(found: MemoryShortage, given: Mapping[str, str]) -> Shortag
         model=model,
         layout=layout,
     )
-
-
-def _layout(text: str, cluster: Cluster | None, model: ModelShape | None) -> Layout | None:
-    if not text:
-        return None
-    return Layout.on(text, cluster.gpus, model.layers if model else 0) if cluster else Layout.read(text)
 
 
 def _context(found: MemoryShortage, cluster: Cluster | None, layout: Layout | None, text: str) -> TensorContext:
@@ -105,19 +88,21 @@ def _is_of_one_tensor(found: MemoryShortage) -> bool:
     """Whether the size is that of one tensor: not of a small block, a whole program or a budget."""
     if not found.asked or found.program in {"XLA", "vLLM"}:
         return False
-    return not (found.program == "PyTorch" and found.asked in {SMALL_BLOCK, LARGE_BLOCK})
+    return not (found.program == "PyTorch" and found.asked in {tensor_sizes.SMALL_BLOCK, tensor_sizes.LARGE_BLOCK})
 
 
 def _candidates(found: MemoryShortage, model: ModelShape | None, context: TensorContext) -> tuple[TensorCandidate, ...]:
     if found.tokens and found.asked:
-        return cache_candidates(_asked(found), found.tokens, (model,) if model else every_model(), context.tensor)
+        return tensor_sizes.cache_candidates(
+            _asked(found), found.tokens, (model,) if model else tensor_sizes.every_model(), context.tensor
+        )
     if not _is_of_one_tensor(found):
         return ()
     if model is None:
-        return known_candidates(_asked(found), context)
-    same = tensor_candidates(_asked(found), model, context)
+        return tensor_sizes.known_candidates(_asked(found), context)
+    same = tensor_sizes.tensor_candidates(_asked(found), model, context)
     if context.tokens and not any(one.role is TensorRole.LOGITS for one in same):  # a micro-batch may have more
-        open_ones = tensor_candidates(_asked(found), model, replace(context, tokens=0, sequence=0))
+        open_ones = tensor_sizes.tensor_candidates(_asked(found), model, replace(context, tokens=0, sequence=0))
         same += tuple(one for one in open_ones if one.tokens)
     return same
 
@@ -183,9 +168,9 @@ def names_of(one: TensorCandidate) -> str:
 def _no_tensor(found: MemoryShortage) -> str:
     if found.program == "XLA":
         return say("That is everything that the program holds at its peak, and not one tensor.")
-    if found.program == "PyTorch" and found.asked == LARGE_BLOCK:
+    if found.program == "PyTorch" and found.asked == tensor_sizes.LARGE_BLOCK:
         return say("PyTorch asks for 20 MiB whenever it needs between 1 and 10 MiB: the GPU was full before.")
-    if found.program == "PyTorch" and found.asked == SMALL_BLOCK:
+    if found.program == "PyTorch" and found.asked == tensor_sizes.SMALL_BLOCK:
         return say("PyTorch asks for 2 MiB whenever it needs up to 1 MiB: the GPU was full before.")
     return ""
 
@@ -194,7 +179,7 @@ def _left_open(found: MemoryShortage, model: ModelShape | None) -> str:
     """How many tokens it would take; any size has such a number, so this says nothing by itself."""
     if model is None:
         return say("Name the model and the layout to compare with its tensors.")
-    (bits, few), (other, fewer) = open_tokens(_asked(found), model)
+    (bits, few), (other, fewer) = tensor_sizes.open_tokens(_asked(found), model)
     return say(
         "If it is logits, the micro-batch has about {few:,.0f} tokens in {bits}, or {fewer:,.0f} in {other}: compare"
         " with yours.",
@@ -227,7 +212,7 @@ def _cures(found: MemoryShortage, candidates: tuple[TensorCandidate, ...]) -> It
     for one in candidates[:_MOST]:
         if one.role not in roles:
             roles.add(one.role)
-            yield from cures_of(one)
+            yield from tensor_sizes.cures_of(one)
     if found.unallocated and found.unallocated > _LITTLE * (found.total or 0):
         says = _about_fragments(found, found.unallocated)
         yield MemoryCure(says, found.unallocated, say("what is reserved without a tensor"))
@@ -257,7 +242,6 @@ def _about_fragments(found: MemoryShortage, unallocated: Bytes) -> str:
 def _notes(
     found: MemoryShortage, model: ModelShape | None, context: TensorContext, candidates: tuple[TensorCandidate, ...]
 ) -> Iterator[str]:
-    """Further facts, in sentences."""
     asked = _asked(found)
     if _is_of_one_tensor(found) and found.program == "PyTorch" and asked.high - asked.low > _SEEN * asked.high:
         yield say(

@@ -4,7 +4,7 @@ What stands right behind it, whether its counter began again, a second source, a
 A number that fails is not a result; the doubt says what was found and what is likely.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from app.core.formulas.presets.clusters import CLUSTERS
@@ -114,11 +114,3 @@ def highest_bus_bandwidth(wire: float | None = None) -> float:
     """Bus bandwidth that no collective exceeds on *wire*, else on any cluster of the presets."""
     fastest = wire or max(cluster.intra_bandwidth for cluster in CLUSTERS.values())
     return _IN_SWITCH * fastest
-
-
-def unknown_units(found: Mapping[str, str]) -> str:
-    """A doubt that names numbers which were left out for what stands behind them."""
-    if not found:
-        return ""
-    listed = ", ".join(f"{text} ({name.replace('_', ' ')})" for name, text in found.items())
-    return f"left out for an unknown unit right behind the number: {listed}"

@@ -1,13 +1,11 @@
 """The bytes and lines of a file, unpacked if it is packed, and never more than allowed."""
 
 import codecs
-import gzip
-import io
 import re
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager
-from itertools import islice
+from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 from typing import BinaryIO
 
@@ -16,7 +14,6 @@ from app.core.errors import InputError
 PACKED_LIMIT = 64 << 20  # bytes of a file as it is sent
 UNPACKED_LIMIT = 2 << 30  # bytes of what is in it
 LINE_LIMIT = 1 << 14  # characters of a line that are read
-_PIECE = 1 << 18
 _GZIP = b"\x1f\x8b"
 _UTF16 = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be"}
 _MOST_WRAPPED = 20_000  # lines
@@ -24,54 +21,37 @@ _NARROWEST, _WIDEST = 40, 400  # characters of a terminal
 _ENDS = re.compile(r"\r\n?|\n")  # a progress bar writes over its line with "\r"
 
 
-class CountedStream(io.RawIOBase):
-    """A stream that raises InputError after *limit* bytes."""
-
-    def __init__(self, source: io.BufferedReader | gzip.GzipFile, name: str, limit: int) -> None:
-        self._source, self._name, self._left, self._limit = source, name, limit, limit
-
-    def readable(self) -> bool:
-        """Yes."""
-        return True
-
-    def read(self, size: int = -1) -> bytes:
-        """At most *size* bytes."""
-        # One read of the source: a file that is cut off raises after its last bytes.
-        piece = self._source.read1(min(size, _PIECE) if size >= 0 else _PIECE)
-        self._left -= len(piece)
-        if self._left < 0:
-            raise InputError(f"{self._name} holds more than {self._limit >> 20} MiB")
-        return piece
-
-
-@contextmanager
-def open_unpacked(path: Path, limit: int = 0) -> Iterator[CountedStream]:
-    """The bytes of *path*, out of gzip if they are packed; at most *limit*, or UNPACKED_LIMIT.
+def unpacked_blocks(path: Path, limit: int = 0) -> Iterator[bytes]:
+    """What is in *path*, out of gzip if it is packed; at most *limit* bytes, or UNPACKED_LIMIT.
 
     Raises:
         InputError: the file is too large, packed or unpacked, or cannot be read to its end.
     """
-    name = path.name
+    name, most = path.name, limit or UNPACKED_LIMIT
+    left = most
     try:
         with path.open("rb") as file:
-            packed = file.peek(2)[:2] == _GZIP
-            if packed and path.stat().st_size > PACKED_LIMIT:
+            if file.peek(2)[:2] == _GZIP and path.stat().st_size > PACKED_LIMIT:
                 raise InputError(f"{name} is larger than {PACKED_LIMIT >> 20} MiB packed")
-            source = gzip.GzipFile(fileobj=file) if packed else file
-            yield CountedStream(source, name, limit or UNPACKED_LIMIT)
-    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+            for block in blocks(file, most + BLOCK):
+                left -= len(block)
+                if left < 0:
+                    raise InputError(f"{name} holds more than {most >> 20} MiB")
+                yield block
+    except CutOffError as error:
         raise InputError(f"{name} is cut off or damaged: its gzip data end too early") from error
     except OSError as error:
         raise InputError(f"{name} cannot be read: {error.strerror}") from error
 
 
-def file_head(path: Path, size: int = _PIECE) -> bytes:
+def file_head(path: Path, size: int) -> bytes:
     """The first *size* bytes of what is in *path*."""
     found = bytearray()
     try:
-        with open_unpacked(path) as stream:
-            while len(found) < size and (piece := stream.read(size - len(found))):
-                found += piece
+        for block in unpacked_blocks(path):
+            found += block[: size - len(found)]
+            if len(found) == size:
+                break
     except InputError:
         if not found:  # what is there may be worth reading
             raise
@@ -80,15 +60,13 @@ def file_head(path: Path, size: int = _PIECE) -> bytes:
 
 def text_lines(path: Path) -> Iterator[str]:
     """The lines of a text, whatever ends them; of a long one, its beginning."""
-    with open_unpacked(path) as stream:
-        beginning = stream.read(_PIECE)
-        decoder = codecs.getincrementaldecoder(_UTF16.get(beginning[:2], "utf-8"))("replace")
-        rest, piece = "", beginning
-        while piece:
-            *lines, rest = _ENDS.split(rest[:LINE_LIMIT] + decoder.decode(piece))
-            yield from (line[:LINE_LIMIT].lstrip("\ufeff") for line in lines)
-            piece = stream.read(_PIECE)
-        yield (rest + decoder.decode(b"", final=True))[:LINE_LIMIT].lstrip("\ufeff")
+    decoder, rest = None, ""
+    for block in unpacked_blocks(path):
+        decoder = decoder or codecs.getincrementaldecoder(_UTF16.get(block[:2], "utf-8"))("replace")
+        *lines, rest = _ENDS.split(rest[:LINE_LIMIT] + decoder.decode(block))
+        yield from (line[:LINE_LIMIT].lstrip("\ufeff") for line in lines)
+    last = decoder.decode(b"", final=True) if decoder else ""
+    yield (rest + last)[:LINE_LIMIT].lstrip("\ufeff")
 
 
 def unwrapped_lines(path: Path) -> list[str]:
@@ -126,7 +104,9 @@ def blocks(file: BinaryIO, largest: int = UNPACKED_LIMIT) -> Iterator[bytes]:
     """
     total = 0
     first = file.read(_PACKED)
-    source = _gzip_members(file, first) if first.startswith(_GZIP) else _plain_chunks(file, first)
+    source = (
+        _gzip_members(file, first) if first.startswith(_GZIP) else chain((first,), iter(partial(file.read, BLOCK), b""))
+    )
     for block in source:
         total += len(block)
         if total > largest:
@@ -134,15 +114,7 @@ def blocks(file: BinaryIO, largest: int = UNPACKED_LIMIT) -> Iterator[bytes]:
         yield block
 
 
-def _plain_chunks(file: BinaryIO, first: bytes) -> Iterator[bytes]:
-    if first:
-        yield first
-    while block := file.read(BLOCK):
-        yield block
-
-
 def _gzip_members(file: BinaryIO, packed: bytes) -> Iterator[bytes]:
-    """The members of a gzip file, one after the other."""
     engine = zlib.decompressobj(_WINDOW_BITS)
     while packed or engine.unconsumed_tail:
         try:

@@ -6,17 +6,11 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from operator import add, sub
 from typing import NamedTuple
 
-from app.core.formulas.collectives import (
-    all_to_all_time,
-    in_network_all_reduce_time,
-    ring_all_gather_time,
-    ring_all_reduce_time,
-    ring_reduce_scatter_time,
-)
+from app.core.formulas import collectives
 from app.core.formulas.presets import CLUSTERS, Cluster
 from app.core.measurements.reports import AlphaBetaPiece, CollectiveTest, SizeRow
 from app.core.translation import noted, say
@@ -49,10 +43,7 @@ class Sums(NamedTuple):
         return Sums(*map(sub, self, other))
 
     def line(self) -> tuple[Seconds, float] | None:
-        """Alpha and seconds per byte with the least squares of relative errors; None if none rises.
-
-        Alpha is at least 0.
-        """
+        """Alpha, at least 0, and seconds per byte with the least squares of relative errors; None if none rises."""
         determinant = self.aa * self.bb - self.ab * self.ab
         if determinant <= 1e-12 * self.aa * self.bb:
             return None
@@ -76,21 +67,20 @@ def pieces(points: Sequence[Point]) -> tuple[AlphaBetaPiece, ...]:
     ordered = sorted(point for point in points if point[0] > 0 and point[1] > 0)
     if len(ordered) < _FEWEST:
         return ()
-    cuts = _cuts(len(ordered))
+    parts = min(len(ordered), _CUTS)
+    cuts = [i * len(ordered) // parts for i in range(parts + 1)]
     chosen: tuple[int, ...] = ()
     before = math.inf
     for ends, squares in _best(ordered, cuts):
         error = math.sqrt(squares / len(ordered))
         if error < before * _HALF and before > _EXACT:
             chosen, before = ends, error
-    parts = [ordered[first:last] for first, last in zip(chosen, chosen[1:], strict=False)]
-    return tuple(piece for part in parts if (piece := _piece(part)))
-
-
-def _cuts(count: int) -> list[int]:
-    """Places between *count* points where lines may meet, with both ends."""
-    parts = min(count, _CUTS)
-    return [i * count // parts for i in range(parts + 1)]
+    found = []
+    for part in (ordered[first:last] for first, last in pairwise(chosen)):
+        # From their own sums: differences of large ones lose digits.
+        if line := reduce(Sums.plus, map(_sums, part)).line():
+            found.append(AlphaBetaPiece(part[0][0], part[-1][0], line[0], 1 / line[1]))
+    return tuple(found)
 
 
 def _best(points: Sequence[Point], cuts: Sequence[int]) -> list[tuple[tuple[int, ...], float]]:
@@ -114,13 +104,6 @@ def _sums(point: Point) -> Sums:
     size, time = point
     a, b = 1 / time, size / time
     return Sums(1, a * a, a * b, b * b, a, b)
-
-
-def _piece(points: Sequence[Point]) -> AlphaBetaPiece | None:
-    """The line through *points*, from their own sums: differences of large ones lose digits."""
-    if not (line := reduce(Sums.plus, map(_sums, points)).line()):
-        return None
-    return AlphaBetaPiece(points[0][0], points[-1][0], line[0], 1 / line[1])
 
 
 def median_error(points: Sequence[Point], lines: Sequence[AlphaBetaPiece]) -> Ratio:
@@ -164,21 +147,14 @@ def line_interval(line: AlphaBetaPiece, points: Sequence[Point]) -> LineInterval
     if determinant <= 0:
         return None
     variance = sum((line.time(size) / time - 1) ** 2 for size, time in own) / free
-    wide = _student(free) * math.sqrt(variance / determinant)
+    student = _STUDENT[free - 1] if free <= len(_STUDENT) else _NORMAL + _NEXT / free
+    wide = student * math.sqrt(variance / determinant)
     latency, slope = wide * math.sqrt(bb), wide * math.sqrt(aa)
+    steepest = 1 / line.bandwidth - slope
     return LineInterval(
         (max(0.0, line.alpha - latency), line.alpha + latency),
-        (1 / (1 / line.bandwidth + slope), _inverse(1 / line.bandwidth - slope)),
+        (1 / (1 / line.bandwidth + slope), 1 / steepest if steepest > 0 else None),
     )
-
-
-def _student(free: int) -> float:
-    """The factor of a standard error that 95 % are within, with *free* degrees of freedom."""
-    return _STUDENT[free - 1] if free <= len(_STUDENT) else _NORMAL + _NEXT / free
-
-
-def _inverse(slope: float) -> float | None:
-    return 1 / slope if slope > 0 else None
 
 
 def bad_point(points: Sequence[Point]) -> Bytes | None:
@@ -225,10 +201,10 @@ _PCIE = 64e9  # bytes per second, one direction of PCIe 5.0 with 16 lanes (PCI-S
 _NEAR = 0.2
 _LARGE = 64 * 2**20  # bytes from which bandwidth counts, not latency
 _FORMULAS = {
-    "all_reduce": ring_all_reduce_time,
-    "all_gather": ring_all_gather_time,
-    "reduce_scatter": ring_reduce_scatter_time,
-    "alltoall": all_to_all_time,
+    "all_reduce": collectives.ring_all_reduce_time,
+    "all_gather": collectives.ring_all_gather_time,
+    "reduce_scatter": collectives.ring_reduce_scatter_time,
+    "alltoall": collectives.all_to_all_time,
 }
 
 
@@ -279,9 +255,14 @@ def compare_test(test: CollectiveTest, cluster: Cluster | None = None) -> Compar
     if cluster is None or not test.ranks or test.ranks < 2 or not test.rows or not test.collective:  # noqa: PLR2004
         return None
     row = max(test.rows, key=lambda row: row.size)
-    nodes = _nodes(test, test.ranks, cluster)
+    nodes = -(-test.ranks // cluster.gpus_per_node)  # groups that share NVLink: hosts, or racks where a rack shares it
+    if test.hosts and cluster.gpus_per_node <= _LARGEST_NODE:
+        nodes = test.hosts
     wire, which = _wire(test.collective, test.ranks, nodes, cluster)
     formula = _FORMULAS.get(test.collective)
+    is_above = row.busbw > wire * _ROUNDED
+    above, in_short = _above(test.collective, nodes) if is_above else ("", "")
+    in_switch = is_above and nodes <= 1 and test.collective == "all_reduce"
     return Comparison(
         cluster=cluster,
         nodes=nodes,
@@ -290,34 +271,24 @@ def compare_test(test: CollectiveTest, cluster: Cluster | None = None) -> Compar
         row=row,
         predicted=formula(row.size, test.ranks, wire) if formula else None,
         cause=_cause(row, nodes, wire, cluster),
-        above=_above(test.collective, nodes) if row.busbw > wire * _ROUNDED else "",
-        above_in_short=_above_in_short(test.collective, nodes) if row.busbw > wire * _ROUNDED else "",
-        in_switch=_in_switch(test.collective, row, nodes, wire),
+        above=above,
+        above_in_short=in_short,
+        in_switch=collectives.in_network_all_reduce_time(row.size, wire) if in_switch else None,
     )
 
 
 def wire_of(collective: str, ranks: int, hardware: str) -> tuple[BytesPerSecond, str] | None:
-    """What limits *collective* on *ranks* GPUs, and its name; None if the hardware is not known.
-
-    As many of them as a node has are taken to be in one node.
-    """
+    """What limits *collective* on *ranks* GPUs in as few nodes as can be, and its name; None for unknown hardware."""
     cluster = cluster_named_in(hardware)
     if cluster is None or ranks < 2:  # noqa: PLR2004
         return None
     return _wire(collective, ranks, -(-ranks // cluster.gpus_per_node), cluster)
 
 
-def _nodes(test: CollectiveTest, ranks: int, cluster: Cluster) -> int:
-    """Groups of GPUs that share NVLink: hosts, or racks where a rack shares it."""
-    if test.hosts and cluster.gpus_per_node <= _LARGEST_NODE:
-        return test.hosts
-    return -(-ranks // cluster.gpus_per_node)
-
-
 def _wire(collective: str, ranks: int, nodes: int, cluster: Cluster) -> tuple[BytesPerSecond, str]:
     """What limits the bus bandwidth of *collective*, and its name."""
     inside, card = cluster.intra_bandwidth, cluster.inter_bandwidth
-    link = noted("Infinity Fabric of a GPU") if _is_of_amd(cluster) else noted("NVLink of a GPU")
+    link = noted("Infinity Fabric of a GPU") if cluster.gpu.name.startswith("MI") else noted("NVLink of a GPU")
     if nodes <= 1:
         return inside, link
     each = max(1, ranks // nodes)
@@ -332,39 +303,25 @@ def _wire(collective: str, ranks: int, nodes: int, cluster: Cluster) -> tuple[By
     return card * each, noted("a network card")
 
 
-def _above(collective: str, nodes: int) -> str:
-    """Why a bus bandwidth is above the wire."""
+def _above(collective: str, nodes: int) -> tuple[str, str]:
+    """Why a bus bandwidth is above the wire; and in short, for a column."""
     if collective not in _IN_SWITCH:
-        return noted(
+        says = noted(
             "no algorithm of this collective sends less than the wire carries: the hardware is that"
             " of another cluster, or the sizes are those of one rank's part."
         )
+        return says, noted("of other hardware, or of one rank's part")
     if nodes <= 1:
-        return noted(
+        says = noted(
             "the NVLink switch computes the sums or copies the data (NVLS), so that each GPU sends"
             " its array once, where bus bandwidth assumes a ring, which sends it nearly twice."
         )
-    return noted(
+        return says, noted("sums in the NVLink switch")
+    says = noted(
         "much of the data stays within a node, as in a tree over nodes, or a switch computes the"
         " sums (SHARP), while bus bandwidth assumes a ring through every GPU."
     )
-
-
-def _above_in_short(collective: str, nodes: int) -> str:
-    """As `_above`, for a column."""
-    if collective not in _IN_SWITCH:
-        return noted("of other hardware, or of one rank's part")
-    return noted("a tree, or sums in a switch") if nodes > 1 else noted("sums in the NVLink switch")
-
-
-def _in_switch(collective: str, row: SizeRow, nodes: int, wire: BytesPerSecond) -> Seconds | None:
-    if collective != "all_reduce" or nodes > 1 or row.busbw <= wire * _ROUNDED:
-        return None
-    return in_network_all_reduce_time(row.size, wire)
-
-
-def _is_of_amd(cluster: Cluster) -> bool:
-    return cluster.gpu.name.startswith("MI")
+    return says, noted("a tree, or sums in a switch")
 
 
 def _cause_on_amd(share: float, nodes: int) -> str:
@@ -388,7 +345,7 @@ def _cause(row: SizeRow, nodes: int, wire: BytesPerSecond, cluster: Cluster) -> 
         return ""
     if row.size < _LARGE:
         return noted("The largest size is so small that latency counts more than bandwidth.")
-    if _is_of_amd(cluster):
+    if cluster.gpu.name.startswith("MI"):  # of AMD
         return _cause_on_amd(share, nodes)
     if nodes <= 1 and row.busbw > _PCIE:
         return noted(

@@ -2,7 +2,8 @@
 
 import statistics
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 
 from app.core.measurements.number_checks import exceeds, far_apart, highest_bus_bandwidth
 from app.core.measurements.pieces import cluster_named_in, median_error, pieces
@@ -10,42 +11,42 @@ from app.core.measurements.reports import CollectiveTest, SizeRow, join_doubts
 from app.core.measurements.table import (
     CollectiveTable,
     Interval,
-    RawRow,
     agrees,
     common_ratio,
     element_size,
     factor_of,
     nodes_of,
+    number,
     prints_bandwidths,
     ranks_by,
     sound_rows,
     tells_ranks,
     tests_in,
 )
-from app.core.units import BYTE_PER_SECOND, SECOND, Ratio, show, show_size
+from app.core.units import BYTE_PER_SECOND, SECOND, show, show_size
 
 _FAST = 0.5e9  # bytes per second: enough digits are printed to compare them
 _MOST_WRONG = 0.2  # of the rows: of more, none is shown
 _UNKNOWN = 2.0  # times what is known: for hardware that is newer than the presets
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedRows:
+class CheckedRows(NamedTuple):
     """The rows that are results, and doubts that say why others are not."""
 
-    rows: tuple[SizeRow, ...]
-    doubts: tuple[str, ...] = ()
+    rows: Sequence[SizeRow]
+    doubts: Sequence[str]
 
 
 def checked_rows(table: CollectiveTable, rows: Sequence[SizeRow], ranks: int | None, hardware: str) -> CheckedRows:
     """*rows* without those that fail a check, of a table on *ranks* GPUs called *hardware*."""
     doubts = list(_about_columns(table))
     if rows and table.cpu_time:
-        return CheckedRows((), (*doubts, _about_cpu_time(rows)))
+        return CheckedRows((), [*doubts, _about_cpu_time(rows)])
     if rows and ranks == 1:
-        return CheckedRows((), (*doubts, _about_one_rank(rows)))
-    limit = _limit(hardware)
+        return CheckedRows((), [*doubts, _about_one_rank(rows)])
     consistent = [row for row in rows if not _contradicts(row)]
+    cluster = cluster_named_in(hardware)
+    limit = highest_bus_bandwidth(cluster.intra_bandwidth) if cluster else _UNKNOWN * highest_bus_bandwidth()
     possible = [row for row in consistent if not exceeds(row.busbw, limit)]
     all_go = len(rows) - len(possible) > _MOST_WRONG * len(rows)  # the others are of the same kind, if less so
     if len(consistent) < len(rows):
@@ -56,7 +57,7 @@ def checked_rows(table: CollectiveTable, rows: Sequence[SizeRow], ranks: int | N
         )
     if any(b.size < a.size for a, b in zip(rows, rows[1:], strict=False)):
         doubts.append("the sizes do not rise: rows of several tests, or in another order")
-    return CheckedRows(() if all_go else tuple(possible), tuple(doubts))
+    return CheckedRows([] if all_go else possible, doubts)
 
 
 def _about_columns(table: CollectiveTable) -> Iterator[str]:
@@ -110,13 +111,6 @@ def _about_contradiction(rows: Sequence[SizeRow]) -> str:
     )
 
 
-def _limit(hardware: str) -> float:
-    cluster = cluster_named_in(hardware)
-    if cluster is None:
-        return _UNKNOWN * highest_bus_bandwidth()
-    return highest_bus_bandwidth(cluster.intra_bandwidth)
-
-
 def _about_limit(rows: Sequence[SizeRow], limit: float, hardware: str) -> str:
     row = max(rows, key=lambda row: row.busbw)
     known = cluster_named_in(hardware) is not None
@@ -165,37 +159,34 @@ def _judge(table: CollectiveTable) -> CollectiveTest:
     ranks, about_ranks = _ranks(table, collective, ratio if agree else None)
     rows, resized = _whole_arrays(rows, ranks)
     hardware = "".join(filter(str.isprintable, table.hardware or ", ".join(table.gpus)))
+    is_told = prints_bandwidths(table) or ranks or not tells_ranks(collective)
+    untold = "no bus bandwidth is printed, and nothing tells the ranks: it is the algorithm bandwidth"
     doubts = [
         *table.doubts,
         unnamed,
         about_ranks,
-        _about_unprinted(table, collective, ranks),
+        "" if is_told else untold,
         *_about_bandwidths(collective, rows, ratio, agree=agree),
         resized,
         *_about_times(rows),
         *_about_results(table, rows),
     ]
-    shown = checked_rows(table, rows, ranks, hardware)
-    points = [(row.size, row.time) for row in shown.rows]
+    shown, of_rows = checked_rows(table, rows, ranks, hardware)
+    points = [(row.size, row.time) for row in shown]
     lines = pieces(points)
-    doubts.append(_about_noise(median_error(points, lines)))
+    if (error := median_error(points, lines)) > _NOISE:
+        share = f"{100 * error:.0f} %"
+        doubts.append(f"half of the rows are {share} and more off the line through them: noise, or several algorithms")
     return CollectiveTest(
         collective=collective,
         ranks=ranks,
         hosts=nodes_of(table),
         hardware=hardware,
         tool=table.tool,
-        rows=shown.rows,
+        rows=tuple(shown),
         pieces=lines,
-        doubts=join_doubts([*shown.doubts, *(doubts if shown.rows or not rows else table.doubts)]),
+        doubts=join_doubts([*of_rows, *(doubts if shown or not rows else table.doubts)]),
     )
-
-
-def _about_noise(error: Ratio) -> str:
-    """A doubt where the rows are not on a line."""
-    if error <= _NOISE:
-        return ""
-    return f"half of the rows are {100 * error:.0f} % and more off the line through them: noise, or several algorithms"
 
 
 def _collective(table: CollectiveTable, rows: Sequence[SizeRow]) -> tuple[str | None, str]:
@@ -224,7 +215,8 @@ def _guesses(table: CollectiveTable, rows: Sequence[SizeRow]) -> tuple[str, ...]
         return ()
     ratio, _ = common_ratio(rows)
     reduces = first.redop not in {"", "none"}
-    shared = _parts_of(first) > 1
+    element = element_size(first.type)  # an array has a part for each rank, or one
+    shared = bool(element and first.count) and round(first.size / (first.count * (element or 1))) > 1
     if ratio and not reduces and not shared:  # old versions count the elements of all parts
         shared = ratio.high < 0.99  # noqa: PLR2004 (1 - 1/n of fewer than 100 ranks)
     rooted = first.root is not None and first.root >= 0
@@ -232,12 +224,6 @@ def _guesses(table: CollectiveTable, rows: Sequence[SizeRow]) -> tuple[str, ...]
         # Before 2022, an all-to-all had a title for its reduction, and an all-gather had not.
         return ("alltoall",) if "redop" in table.columns else ("all_gather",)
     return _COLUMNS[reduces, shared, rooted]
-
-
-def _parts_of(row: RawRow) -> int:
-    """Into how many parts the array of a row is cut: one for each rank, or one."""
-    element = element_size(row.type)
-    return round(row.size / (row.count * element)) if element and row.count else 1
 
 
 def _ranks(table: CollectiveTable, collective: str | None, ratio: Interval | None) -> tuple[int | None, str]:
@@ -252,11 +238,11 @@ def _ranks(table: CollectiveTable, collective: str | None, ratio: Interval | Non
     tells = ranks_by(collective, ratio)
     if tells is None:
         return said or table.called, ""
+    likely, fewest, most = tells
     if said is not None:
-        return tells.likely, f"said to be {said} ranks, but the bandwidths say {tells.likely}"
-    if tells.fewest == tells.most:
-        return tells.likely, ""
-    return tells.likely, (f"no line says how many ranks there are; the bandwidths say {tells.fewest} to {tells.most}")
+        return likely, f"said to be {said} ranks, but the bandwidths say {likely}"
+    unsaid = f"no line says how many ranks there are; the bandwidths say {fewest} to {most}"
+    return likely, unsaid if fewest < most else ""
 
 
 def _about_bandwidths(
@@ -278,12 +264,6 @@ def _about_bandwidths(
         yield f"bus and algorithm bandwidth differ, which they do not in a {collective}"
     if ratio and tells_ranks(collective) and ratio.low > factor_of(collective, 1 << 30):
         yield f"the bus bandwidth is higher than {collective} can have on any number of ranks"
-
-
-def _about_unprinted(table: CollectiveTable, collective: str | None, ranks: int | None) -> str:
-    if prints_bandwidths(table) or ranks or not tells_ranks(collective):
-        return ""
-    return "no bus bandwidth is printed, and nothing tells the ranks: it is the algorithm bandwidth"
 
 
 def _whole_arrays(rows: list[SizeRow], ranks: int | None) -> tuple[list[SizeRow], str]:
@@ -316,7 +296,8 @@ def _about_times(rows: Sequence[SizeRow]) -> Iterator[str]:
 
 
 def _about_results(table: CollectiveTable, rows: Sequence[SizeRow]) -> Iterator[str]:
-    wrong = max([table.wrong, *(_wrong(row) for row in table.rows)])
+    places = [place for row in table.rows for place in (row.out_of_place, row.in_place)]
+    wrong = max([table.wrong, *(int(number(place[3]) or 0) for place in places if place[3:])])
     if wrong:
         yield f"{wrong} values arrived wrong (#wrong), so the times say nothing"
     if not rows:
@@ -326,19 +307,6 @@ def _about_results(table: CollectiveTable, rows: Sequence[SizeRow]) -> Iterator[
     yield from _about_average(table)
     if table.left_out:
         yield f"{table.left_out} rows after the first {len(table.rows)} are left out"
-
-
-def _wrong(row: RawRow) -> int:
-    """The wrong values of a row; 0 where the results were not checked."""
-    counts = [*row.out_of_place[3:4], *row.in_place[3:4]]
-    return max((int(float(text)) for text in counts if _is_count(text)), default=0)
-
-
-def _is_count(text: str) -> bool:
-    try:
-        return 0 < float(text) < 1 << 60
-    except ValueError:
-        return False
 
 
 def _about_average(table: CollectiveTable) -> Iterator[str]:

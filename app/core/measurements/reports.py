@@ -60,8 +60,11 @@ class CollectiveTest:
             "collective": self.collective,
             "ranks": self.ranks,
             **hardware,
-            "rows": [_reports_row(row) for row in self.rows],
-            "pieces": [_piece(piece) for piece in self.pieces],
+            "rows": [{"size": row.size, "time": row.time, "algbw": row.algbw, "busbw": row.busbw} for row in self.rows],
+            "pieces": [
+                {"from": piece.first, "to": piece.last, "alpha": piece.alpha, "bandwidth": piece.bandwidth}
+                for piece in self.pieces
+            ],
             "doubts": list(self.doubts),
         }
 
@@ -157,14 +160,6 @@ class UnreadFile:
 
 
 TextReport: TypeAlias = CollectiveTest | TrainingLog | MemoryShortage  # what may be in the lines of a text
-
-
-def _reports_row(row: SizeRow) -> Json:
-    return {"size": row.size, "time": row.time, "algbw": row.algbw, "busbw": row.busbw}
-
-
-def _piece(piece: AlphaBetaPiece) -> Json:
-    return {"from": piece.first, "to": piece.last, "alpha": piece.alpha, "bandwidth": piece.bandwidth}
 
 
 def join_doubts(doubts: Iterable[str]) -> tuple[str, ...]:

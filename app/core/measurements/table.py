@@ -2,7 +2,7 @@
 
 import math
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from app.core.measurements.reports import COLLECTIVES, SizeRow
@@ -75,24 +75,15 @@ def agrees(collective: str | None, ranks: int, ratio: Interval) -> bool:
     return ratio.low <= factor <= ratio.high
 
 
-@dataclass(frozen=True, slots=True)
-class RanksByRatio:
-    """The most likely number of ranks, and the fewest and the most that are as likely."""
-
-    likely: int
-    fewest: int
-    most: int
-
-
-def ranks_by(collective: str | None, ratio: Interval) -> RanksByRatio | None:
-    """The most likely number of ranks; None if *ratio* is of no number of ranks.
+def ranks_by(collective: str | None, ratio: Interval) -> tuple[int, int, int] | None:
+    """The most likely number of ranks, and the fewest and the most that are as likely; None if *ratio* is of no number.
 
     Of those that are possible, the roundest: machines have 2, 4 or 8 GPUs.
     """
     most = _MOST_OF.get(collective or "")
     if most is None or ratio.low >= most:
         return None
-    first = max(1, _ceiling(1 / (1 - ratio.low / most)))
+    first = max(1, math.ceil(1 / (1 - ratio.low / most) - 1e-9))  # but for rounding
     if ratio.high >= most:  # no upper end: it takes more digits to tell
         return None
     last = int(1 / (1 - ratio.high / most) + 1e-9)
@@ -102,12 +93,8 @@ def ranks_by(collective: str | None, ratio: Interval) -> RanksByRatio | None:
         middle = (first + last) / 2 / unit
         nearest = round(middle) * unit
         if first <= nearest <= last and nearest:
-            return RanksByRatio(nearest, -(-first // unit) * unit, last // unit * unit)
-    return RanksByRatio(first, first, last)
-
-
-def _ceiling(value: float) -> int:
-    return int(value) + (value - int(value) > 1e-9)  # noqa: PLR2004 (of rounding)
+            return nearest, -(-first // unit) * unit, last // unit * unit
+    return first, first, last
 
 
 MOST_ROWS = 20_000
@@ -212,9 +199,11 @@ def number(text: str | float | None) -> float | None:
 
 def sound_rows(table: CollectiveTable) -> list[SizeRow]:
     """The rows that are measurements: out of place, and in place where there is nothing else."""
-    values = [(row.size, _values_of(row, table)) for row in table.rows]
-    found = [(s, v, row) for (s, v), row in zip(values, table.rows, strict=True) if v]
-    unit = _MILLI if table.in_milliseconds or _are_milliseconds([(s, v) for s, v, _ in found]) else _MICRO
+    found = [(row.size, values, row) for row in table.rows if (values := _values_of(row, table))]
+    # Size over time is the printed bandwidth, with a time in microseconds.
+    ratios = sorted(size / v[0] / 1e3 / v[1] for size, v, _ in found if v[1] > 1)
+    a_thousand = bool(ratios) and 900 < ratios[len(ratios) // 2] < 1100  # noqa: PLR2004
+    unit = _MILLI if table.in_milliseconds or a_thousand else _MICRO
     return [
         SizeRow(size, v[0] * unit, v[1] * _GIGA, v[2] * _GIGA, _rounding(row) * _GIGA)
         for size, v, row in found
@@ -256,13 +245,6 @@ def _rounding(row: RawRow) -> float:
 def _decimals(text: str) -> int:
     mantissa, _, exponent = text.lower().partition("e")
     return len(mantissa.partition(".")[2]) - (int(exponent) if exponent else 0)
-
-
-def _are_milliseconds(values: Iterable[tuple[int, tuple[float, float, float]]]) -> bool:
-    """Whether size over time is the printed bandwidth only if the time is in milliseconds."""
-    ratios = [s / v[0] / 1e3 / v[1] for s, v in values if v[1] > 1]
-    middle = sorted(ratios)[len(ratios) // 2] if ratios else 1.0
-    return 900 < middle < 1100  # noqa: PLR2004 (a thousand)
 
 
 def element_size(kind: str) -> int | None:
@@ -337,13 +319,18 @@ class TableTitle:
         *before* is how many words precede the times in the rows above: versions that leave a column
         empty do not say so in the title.
         """
-        words = self._without_time_of_day(words)
+        last = len(words)  # the time of day stands behind the last value, where every other column is a number
+        columns = {word for place in (*self.places, self.behind) for word in place}
+        numbers = not columns & _TABLE_TITLES_NAMES
+        while numbers and last and not VALUE.match(words[last - 1]):
+            last -= 1
+        words = words[:last]
         expected = len(self.before) if before is None else before
         found = [
             (first, count)
             for count in range(len(self.places), 0, -1)
             for behind in dict.fromkeys((0, len(self.behind)))
-            if self._fits(words, first := self._first(words, count, behind), count)
+            if self._fits(words, first := len(words) - behind - sum(map(len, self.places[:count])), count)
             and (before is None or first == before)
         ]
         if found:
@@ -353,25 +340,9 @@ class TableTitle:
             return self._built(start, words, before, 1)
         return None
 
-    def _first(self, words: Sequence[str], count: int, behind: int) -> int:
-        """Where the times begin if *count* places and *behind* words are printed."""
-        return len(words) - behind - sum(map(len, self.places[:count]))
-
-    def _without_time_of_day(self, words: Sequence[str]) -> Sequence[str]:
-        """*words* without those behind the last value, where every other column is a number.
-
-        A launcher may have added them, or `-S`; a day and an hour are one column of two words.
-        """
-        last = len(words)
-        columns = {word for place in (*self.places, self.behind) for word in place}
-        numbers = not columns & _TABLE_TITLES_NAMES
-        while numbers and last and not VALUE.match(words[last - 1]):
-            last -= 1
-        return words[:last]
-
     def _fits(self, words: Sequence[str], first: int, count: int) -> bool:
         """Whether values begin at *first*, and what precedes them is none."""
-        if not 0 <= first <= _MOST_BEFORE or not all(_precedes(word) for word in words[:first]):
+        if not 0 <= first <= _MOST_BEFORE or any(VALUE.match(one) and not WHOLE.match(one) for one in words[:first]):
             return False
         at = first
         for place in self.places[:count]:
@@ -403,21 +374,13 @@ def raw_row(start: re.Match[str], words: Sequence[str], places: Sequence[tuple[s
     )
 
 
-def _precedes(word: str) -> bool:
-    return bool(WHOLE.match(word)) or not VALUE.match(word)
-
-
 def _table_titles_values(cells: dict[str, str]) -> tuple[str, ...]:
     """Time, both bandwidths and wrong values; empty where the title has none."""
-    time = _first(cells, _TIMES)
+    time, wrong = (next((cells[name] for name in names if name in cells), "") for names in (_TIMES, _COUNTS))
     algbw, busbw = (cells.get(name, "") for name in _SHOWN)
     if not (algbw and busbw):
         algbw = busbw = ""
-    return (time, algbw, busbw, _first(cells, _COUNTS))
-
-
-def _first(cells: dict[str, str], names: Iterable[str]) -> str:
-    return next((cells[name] for name in names if name in cells), "")
+    return (time, algbw, busbw, wrong)
 
 
 _MOST_TESTS = 32  # of one table
@@ -448,12 +411,8 @@ def tests_in(table: CollectiveTable) -> Iterator[CollectiveTable]:
     kinds = {key[:3] for key in parts}
     for number, (key, rows) in enumerate(parts.items(), 1):
         if number <= _MOST_TESTS:
-            yield _part(table, rows, [_about(number, len(parts), key, kinds)])
-
-
-def _part(table: CollectiveTable, rows: Sequence[RawRow], doubts: list[str]) -> CollectiveTable:
-    """The test with these *rows*: the average of all of them is not its own."""
-    return replace(table, rows=list(rows), average=None, doubts=[*table.doubts, *doubts])
+            doubts = [*table.doubts, _about(number, len(parts), key, kinds)]
+            yield replace(table, rows=rows, average=None, doubts=doubts)  # the average is that of all tests
 
 
 def _about(number: int, count: int, key: Key, kinds: set[tuple[str, str, int | None]]) -> str:

@@ -1,7 +1,7 @@
 """Which tensors of a model have the size of a request for memory, and what makes each of them smaller."""
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import lru_cache
@@ -124,7 +124,9 @@ def _whole_tensors(model: ModelShape, context: TensorContext) -> Iterator[_Tenso
         name = noted("one rank's shard of all weights, all gradients or one moment")
         elements = math.ceil(every / context.ranks / split)
         yield _Tensor(TensorRole.SHARD, name, elements, noted("{count:,} parameters / {ranks:,} ranks"), shard)
-    layer = _layer_parameters(model)
+    parts = LayerParts.of(model)
+    mixed = parts.router + parts.shared + model.experts * parts.expert
+    layer = parts.attention + parts.norms + (mixed if model.expert_layers else parts.feed_forward)
     name = noted("the weights or gradients of one layer")
     yield _Tensor(TensorRole.STATES, name, layer // split, form, {"count": layer})
     table = noted("the embedding table or the output head, or its gradient")
@@ -138,13 +140,6 @@ def _whole_tensors(model: ModelShape, context: TensorContext) -> Iterator[_Tenso
         yield from _matrices(query, split, hidden, model.heads * model.head_size)
     experts = noted("one matrix of all experts of a layer, or its gradient")
     yield from _matrices(experts, split, model.experts, hidden, model.expert_feed_forward)
-
-
-def _layer_parameters(model: ModelShape) -> Count:
-    """Parameters of a layer, one with experts if there are any."""
-    parts = LayerParts.of(model)
-    mixed = parts.router + parts.shared + model.experts * parts.expert
-    return parts.attention + parts.norms + (mixed if model.expert_layers else parts.feed_forward)
 
 
 def _split_vocabulary(model: ModelShape, split: Count) -> Count:
@@ -249,21 +244,16 @@ def cache_candidates(
     """The *models* whose keys and values of *tokens* tokens take what was *asked* for, those of one size together."""
     found = []
     for model in models:
+        heads = 2 * max(model.key_value_heads // tensor, 1) * model.head_size
+        held = model.latent + model.rope if model.latent else heads
         for width, bits in ((2, noted("16 bits")), (1, noted("8 bits"))):
-            each = _cache_width(model, tensor) * width
+            each = model.layers * held * width
             if abs(off := asked.off(tokens * each)) <= _NEAR / 10:
                 form = noted("{tokens:,} tokens × {layers} layers × {wide:,}")
-                values = {"tokens": tokens, "layers": model.layers, "wide": each // width // model.layers}
+                values = {"tokens": tokens, "layers": model.layers, "wide": held}
                 one = _Tensor(TensorRole.CACHE, noted("keys and values"), 0, form, values)
                 found.append(_candidate(one, width, bits, say(form, **values), tokens * each, model, off=off))
     return _merged(found)
-
-
-def _cache_width(model: ModelShape, tensor: Count) -> Count:
-    """Numbers that the cache of a token holds on a GPU."""
-    if model.latent:
-        return model.layers * (model.latent + model.rope)
-    return 2 * model.layers * max(model.key_value_heads // tensor, 1) * model.head_size
 
 
 def open_tokens(asked: RequestRange, model: ModelShape, tensor: Count = 1) -> tuple[tuple[str, float], ...]:
@@ -301,12 +291,8 @@ def _is_very_round(tokens: Count) -> bool:
 def _merged(found: Iterable[TensorCandidate]) -> tuple[TensorCandidate, ...]:
     """*found*, with one for all models whose arithmetic is the same."""
     ordered = sorted(found, key=lambda one: (one.name, one.arithmetic))
-    groups = groupby(ordered, key=lambda one: (one.name, one.arithmetic))
-    return tuple(_merge_models(list(same)) for _, same in groups)
-
-
-def _merge_models(same: Sequence[TensorCandidate]) -> TensorCandidate:
-    return replace(same[0], models=tuple(name for one in same for name in one.models))
+    groups = [list(same) for _, same in groupby(ordered, key=lambda one: (one.name, one.arithmetic))]
+    return tuple(replace(same[0], models=tuple(name for one in same for name in one.models)) for same in groups)
 
 
 @dataclass(frozen=True, slots=True)

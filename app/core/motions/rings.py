@@ -191,10 +191,7 @@ def _tree_scene(ranks: int, left: float, width: float, top: float, wide: float) 
 
 
 def ring_beside_tree(ranks: int, ring_step: float, tree_step: float, told: Callable[[float], str]) -> Motion:
-    """A ring and a tree of *ranks* ranks over the same time; *told* is a time in words.
-
-    A step of the ring takes *ring_step* seconds, and one of the tree *tree_step*.
-    """
+    """A ring and a tree of *ranks* ranks over the same time, with steps of these seconds; *told* says one in words."""
     ring, tree = ring_frames(ranks), tree_frames(ranks)
     ends = [(len(ring) - 1) * ring_step, (len(tree) - 1) * tree_step]
     moments = {step * ring_step for step in range(len(ring))} | {step * tree_step for step in range(len(tree))}

@@ -19,7 +19,7 @@ from app.core.formulas.step.memory import RankMemoryTerms, StageMemory, stage_by
 from app.core.formulas.step.speeds import Side, peak_of, reduced_by, stack_speeds
 from app.core.formulas.step.step import step_parts
 from app.core.formulas.transformer import LayerParts, model_parameters
-from app.core.translation import say
+from app.core.translation import noted, value_error
 from app.core.units import BYTE, SECOND, Bytes, PerSecond, Ratio, Seconds, show
 
 _MEGATRON = Recipe.named("Megatron")
@@ -103,14 +103,8 @@ def estimate(asked: PredictionRequest, figures: StepFigures | None = None) -> Es
     """
     layout, gpu = asked.layout, asked.cluster.gpu
     if layout.pipeline > _MOST_STAGES:
-        raise ValueError(
-            say(
-                "{name} must be at most {most} here, as each stage is listed, not {value}",
-                name="pipeline",
-                most=f"{_MOST_STAGES:,}",
-                value=f"{layout.pipeline:,}",
-            )
-        )
+        form = noted("{name} must be at most {most} here, as each stage is listed, not {value}")
+        raise value_error(form, name="pipeline", most=f"{_MOST_STAGES:,}", value=f"{layout.pipeline:,}")
     same_gpus(asked.cluster, layout)
     fits_together(asked.model, layout)
     figures = figures or _plain_figures(asked)
@@ -119,12 +113,13 @@ def estimate(asked: PredictionRequest, figures: StepFigures | None = None) -> Es
     low, high = _ends(asked, total, sum(figures.times["fast"].values()), sum(slow.values()))
     stages = tuple(map(sum, figures.stages))
     fullest = max(figures.stages, key=sum)
+    flops = _token_flops(asked.model, layout.sequence) * layout.tokens
     found = Estimate(
         parts=times,
         total=total,
         low=low,
         high=high,
-        utilization=_flops(asked) / (layout.gpus * peak_of(gpu, layout.precision) * total),
+        utilization=flops / (layout.gpus * peak_of(gpu, layout.precision) * total),
         token_rate=layout.tokens / total / layout.gpus,
         stages=stages,
         memory={name: float(size) for name, size in fullest._asdict().items()},
@@ -421,10 +416,7 @@ _ELEMENT_IN_FEW_BITS = 1.25
 
 
 def _lean(asked: PredictionRequest) -> tuple[PredictionRequest, str]:
-    """*asked* with a fused loss, fewer bits of what is stored, and compiled kernels, where nobody said otherwise.
-
-    With a clause that says what that would be.
-    """
+    """*asked* with all that nobody said as it needs the least memory, and a clause that says what that is."""
     stack, few, held = asked.stack, asked.layout.precision != "16-bit", not asked.has_recipe
     lean = {
         "loss": "fused" if stack.loss == "unknown" or not asked.is_named else "",
@@ -462,11 +454,6 @@ def listed_names(names: Sequence[str]) -> str:
     return " and ".join([", ".join(names[:-1]), names[-1]] if names[1:] else names)
 
 
-def _flops(asked: PredictionRequest) -> float:
-    """FLOP of the model in a step, with a causal mask."""
-    return _token_flops(asked.model, asked.layout.sequence) * asked.layout.tokens
-
-
 _token_flops = lru_cache(512)(counted_flops)
 
 
@@ -486,7 +473,7 @@ _CALLED = {
     "bubble": "the pipeline bubble",
     "skew": "waiting for slower GPUs",
 }
-_NAMED = 0.01  # of the step: smaller parts limit nothing
+_NAMED = 1  # percent of the step: smaller parts limit nothing
 
 
 def explain_estimate(found: Estimate) -> str:
@@ -501,16 +488,10 @@ def part_name(part: str) -> str:
 
 
 def _of_time(found: Estimate) -> str:
-    first, *others = _largest(found.parts, found.total)
-    then = f", then {others[0]}" if others else ""
-    return f"The largest part of the step is {first}{then}."
-
-
-def _largest(parts: Mapping[str, float], total: float) -> list[str]:
-    """The largest *parts* that count, with their shares of *total*."""
-    order = sorted(parts, key=lambda part: -parts[part])
-    counts = [part for part in order[1:] if parts[part] >= _NAMED * total]
-    return [f"{part_name(part)} ({100 * parts[part] / total:.3g} %)" for part in (order[0], *counts)]
+    first, second, *_ = sorted(found.parts, key=lambda part: -found.parts[part])
+    shares = {part: 100 * found.parts[part] / found.total for part in (first, second)}
+    then = f", then {part_name(second)} ({shares[second]:.3g} %)" if shares[second] >= _NAMED else ""
+    return f"The largest part of the step is {part_name(first)} ({shares[first]:.3g} %){then}."
 
 
 def _of_interval(found: Estimate) -> str:
@@ -522,7 +503,8 @@ def _of_interval(found: Estimate) -> str:
 
 def _of_memory(found: Estimate) -> str:
     needs, has = (show(size, BYTE, 3) for size in (found.allocated, found.room))
-    stage = _stage(found)
+    fullest = f"stage {found.stages.index(found.allocated)} of {len(found.stages)}, the fullest,"
+    stage = fullest if len(found.stages) > 1 else "a GPU"
     if found.allocated <= found.room:
         return f"It fits: {stage} needs {needs} of {has}."
     lacking = show(found.allocated - found.room, BYTE, 3)
@@ -539,9 +521,3 @@ def _unless(found: Estimate) -> str:
     if not found.fits or found.least > found.room:
         return ", unless it needs a tenth less than predicted" if found.fits else ""
     return f", unless {found.leaner}: then {show(found.least, BYTE, 3)} are enough"
-
-
-def _stage(found: Estimate) -> str:
-    if len(found.stages) == 1:
-        return "a GPU"
-    return f"stage {found.stages.index(found.allocated)} of {len(found.stages)}, the fullest,"

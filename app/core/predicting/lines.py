@@ -195,7 +195,8 @@ class PredictionTally:
     memory: Accuracy = field(default_factory=Accuracy)
 
     def __str__(self) -> str:
-        return "\n".join([self._counts(), *self._agreement()])
+        counts = f"{_several(self.predicted, 'prediction')}, {_several(self.errors, 'line')} with an error"
+        return "\n".join([counts, *self._agreement()])
 
     @property
     def text(self) -> str:
@@ -220,9 +221,6 @@ class PredictionTally:
         if line.measured_memory:
             self.memory.add(line.group, line.allocated, line.measured_memory)
         self.refuted += not line.fits and bool(line.measured or line.measured_memory)
-
-    def _counts(self) -> str:
-        return f"{_several(self.predicted, 'prediction')}, {_several(self.errors, 'line')} with an error"
 
     def _agreement(self) -> Iterator[str]:
         for name, accuracy in (("step time", self.times), ("memory", self.memory)):
@@ -394,7 +392,6 @@ def prediction_row(ref: Reference, found: Estimate) -> bytes:
 
 @lru_cache(_REMEMBERED)
 def _cluster_fields(cluster: Cluster) -> Mapping[str, object]:
-    """The cluster as it was understood."""
     node = min(cluster.gpus, cluster.gpus_per_node)
     return {
         "gpu": cluster.gpu.name,

@@ -57,14 +57,21 @@ class PredictionReader:
             InputError: it is not JSON, a field is unknown or missing, or a value is not valid.
         """
         given = _object(line)
-        _check_names(given)
-        ref = _reference(given.get("ref"))
+        for name in given:
+            if name not in FIELDS:
+                offer = nearest(name, FIELDS) or f"; a line has {', '.join(FIELDS)}"
+                raise InputError(f"no field is called {name!r}{offer}")
+        ref, group = given.get("ref"), given.get("group") or ""
+        if isinstance(ref, bool) or not isinstance(ref, str | int | None):
+            raise InputError(f"ref must be text or a whole number, not {short(ref)}")
+        if not isinstance(group, str) or len(group) > _LONGEST_GROUP:
+            raise InputError(f"group must be text of at most {_LONGEST_GROUP} characters, not {short(group)}")
         return PredictionLine(
             asked=self.asked(given),
             ref=ref,
             measured=_measured(given, "measured", SECOND),
             measured_memory=_measured(given, "measured_memory", BYTE),
-            group=_group(given.get("group")),
+            group=group,
         )
 
     def asked(self, given: Mapping[str, object]) -> PredictionRequest:
@@ -81,7 +88,11 @@ class PredictionReader:
         given = {**told, **{name: value for name, value in given.items() if value is not None}}
         recipe = self._optional(Recipe, "recipe", given)
         named = self._optional(Stack, "stack", given)
-        stack = self._stack(given, named or likely_stack(layout, cluster.gpu, recipe))
+        stack = named or likely_stack(layout, cluster.gpu, recipe)
+        try:
+            stack = stack.changed({key: value for key in STACK_KEYS if (value := given.get(key)) is not None})
+        except ValueError as error:
+            raise InputError(str(error)) from None
         if stack.gradient_checkpointing != "unknown":
             layout = replace(layout, recompute="full" if stack.gradient_checkpointing == "yes" else "none")
         return PredictionRequest(
@@ -106,13 +117,6 @@ class PredictionReader:
         except ValueError as error:
             raise InputError(f"layout: {error}") from None
         return layout, configured_stack(given)
-
-    def _stack(self, given: Mapping[str, object], stack: Stack) -> Stack:
-        """The *stack*, with what the keys of a line say of it."""
-        try:
-            return stack.changed({key: value for key in STACK_KEYS if (value := given.get(key)) is not None})
-        except ValueError as error:
-            raise InputError(str(error)) from None
 
     def _optional(self, kind: type[R], name: str, given: Mapping[str, object]) -> R | None:
         value = given.get(name)
@@ -197,19 +201,6 @@ def _once(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return given
 
 
-def _check_names(given: Mapping[str, object]) -> None:
-    for name in given:
-        if name not in FIELDS:
-            offer = nearest(name, FIELDS) or f"; a line has {', '.join(FIELDS)}"
-            raise InputError(f"no field is called {name!r}{offer}")
-
-
-def _reference(given: object) -> Reference:
-    if isinstance(given, bool) or not isinstance(given, str | int | None):
-        raise InputError(f"ref must be text or a whole number, not {short(given)}")
-    return given
-
-
 def _measured(given: Mapping[str, object], name: str, unit: Unit) -> float:
     """The number under *name*, in *unit*; 0 if there is none."""
     value = given.get(name)
@@ -221,11 +212,3 @@ def _measured(given: Mapping[str, object], name: str, unit: Unit) -> float:
         except ValueError as error:
             raise InputError(f"{name}: {error}") from None
     return float(positive(name, cast(float, value)))  # refuses what is not a number
-
-
-def _group(given: object) -> str:
-    if given is None:
-        return ""
-    if not isinstance(given, str) or len(given) > _LONGEST_GROUP:
-        raise InputError(f"group must be text of at most {_LONGEST_GROUP} characters, not {short(given)}")
-    return given

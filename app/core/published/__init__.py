@@ -5,20 +5,8 @@ leaves open is written down as an assumption, and what sets it apart from the fo
 Simulations are not among them: every row was measured.
 """
 
-from app.core.published.rows import PrintedNumbers, PublishedMachine, PublishedRun, Source, SourceTable, layout_degrees
-from app.core.published.sources import (
-    NEAR,
-    Outcome,
-    PublishedAccuracy,
-    StepPrediction,
-    accuracy,
-    outcome,
-    outcomes,
-    published_run,
-    published_runs,
-    read_source,
-    sources,
-)
+from app.core.published.rows import *
+from app.core.published.sources import *
 
 __all__ = [
     "NEAR", "PublishedAccuracy", "PublishedMachine", "Outcome", "StepPrediction", "PrintedNumbers", "PublishedRun",

@@ -253,5 +253,4 @@ class RowInFile(BaseModel):
 
 
 def _in(symbol: str, value: float | None) -> float:
-    """*value* of that unit, in the base unit."""
     return (value or 0.0) * scale_of(symbol).factor

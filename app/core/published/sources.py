@@ -190,7 +190,6 @@ class _Reading:
         )
 
     def _copies(self, key: str, row: RowInFile) -> tuple[int, int]:
-        """Data-parallel ranks and micro-batches."""
         copy = row.tensor * row.pipeline * row.context
         data, rest = divmod(row.gpus, copy)
         if rest:
@@ -203,11 +202,11 @@ class _Reading:
         return data, count
 
     def _laid_out(self, row: RowInFile, data: int, count: int) -> tuple[Layout | None, str]:
-        """The layout, or why there is none."""
         if row.model in self.file.unknown:
             return None, self.file.unknown[row.model].strip()
         try:
-            return _layout(row, data, count), ""
+            given = row.model_dump(include=_OF_LAYOUTS)
+            return Layout(**given, data=data, microbatches=count, precision=row.operands), ""
         except ValueError as error:
             return None, str(error)
 
@@ -221,16 +220,6 @@ _OF_LAYOUTS = {
     "tensor", "pipeline", "context", "context_by", "expert", "expert_tensor", "shard_ranks", "virtual", "micro_batch",
     "sequence", "zero_stage", "recompute", "sequence_parallel",
 }  # fmt: skip
-
-
-def _layout(row: RowInFile, data: int, count: int) -> Layout:
-    """The layout of a row with *data* data-parallel ranks and *count* micro-batches.
-
-    Raises:
-        ValueError: the layout does not exist.
-    """
-    given = row.model_dump(include=_OF_LAYOUTS)
-    return Layout(**given, data=data, microbatches=count, precision=row.operands)
 
 
 def _problems(document: YamlDocument, where: KeyPath, error: ValidationError) -> Iterator[Problem]:

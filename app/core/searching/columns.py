@@ -7,17 +7,8 @@ import numpy
 from numpy.typing import NDArray
 
 from app.core.formulas.parallelism import RULES, Degrees, Numbers, Whole
+from app.core.formulas.step import step
 from app.core.formulas.step.memory import RankMemoryTerms, most_memory
-from app.core.formulas.step.step import (
-    busy_time,
-    exposed_time,
-    held_parameters,
-    message_time,
-    optimizer_time,
-    stages_time,
-    total_time,
-    traffic,
-)
 from app.core.formulas.transformer import LayerParts
 from app.core.searching.ranking import LayoutKey, RankedLayout, Ranking
 from app.core.searching.space import BATCH, Grid, Space, Terms, Variants, passes_of
@@ -149,15 +140,15 @@ class _BlockColumns:
 
     def _rank_all(self, block: _LayoutBlock, legal: Mask) -> None:
         shape, on, by, terms = self.space.model, block.on, COLUMNS, self.terms
-        one = stages_time(shape, terms.speeds, on, by)
-        held = held_parameters(shape, on, one.most, by)
-        passed = traffic(terms.speeds, on, by, terms.sent, held)
-        time = total_time(
+        one = step.stages_time(shape, terms.speeds, on, by)
+        held = step.held_parameters(shape, on, one.most, by)
+        passed = step.traffic(terms.speeds, on, by, terms.sent, held)
+        time = step.total_time(
             terms.speeds,
-            busy_time(on, one),
-            message_time(shape, terms.speeds, on, by),
-            exposed_time(shape, terms.speeds, on, by, one, passed),
-            optimizer_time(terms.speeds, on, held, by),
+            step.busy_time(on, one),
+            step.message_time(shape, terms.speeds, on, by),
+            step.exposed_time(shape, terms.speeds, on, by, one, passed),
+            step.optimizer_time(terms.speeds, on, held, by),
         )
         memory = most_memory(shape, on, RankMemoryTerms.of(shape, self.parts, terms.recipe, on, by), by)
         self._offer(block, numpy.asarray(time), numpy.asarray(memory), legal[..., None])

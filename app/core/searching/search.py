@@ -14,7 +14,7 @@ from app.core.formulas.step.speeds import peak_of, reduced_by
 from app.core.formulas.step.step import step_parts
 from app.core.searching.ranking import RankedLayout, Ranking
 from app.core.searching.space import Space, Terms
-from app.core.translation import join_sentences, localize, noted, say
+from app.core.translation import join_sentences, localize, noted, say, value_error
 from app.core.units import Bytes, Ratio, Seconds
 
 LARGEST = 100_000_000  # layouts of a search: a minute or two with NumPy
@@ -138,20 +138,19 @@ def _too_large(space: Space, size: int, largest: int) -> str:
         "zero_stage": 1,
         "sequence_parallel": True,
     }
-    left = {f"{name}={value}": space.fixing(name, value).size for name, value in tried.items() if name in space.free}
+    left = {
+        f"{name}={value}": replace(space, fixed={**space.fixed, name: value}).size
+        for name, value in tried.items()
+        if name in space.free
+    }
     least = sorted(left.items(), key=lambda item: item[1])[:3]
     form, more = noted("{degree} ({count} layouts)"), noted("{first}, {others}")
     offers = [say(form, degree=text, count=f"{count:,}") for text, count in least]
-    return say(
-        "there are {count} layouts, and a search takes at most {most}{offer}",
-        count=f"{size:,}",
-        most=f"{largest:,}",
-        offer=_offer(", ".join(space.free), join_sentences(offers, more)) if offers else "",
-    )
-
-
-def _offer(names: str, offers: str) -> str:
-    return say("; fix some of {names}, such as {offers}", names=names, offers=offers)
+    offer, names = "", ", ".join(space.free)
+    if offers:
+        offer = say("; fix some of {names}, such as {offers}", names=names, offers=join_sentences(offers, more))
+    form = noted("there are {count} layouts, and a search takes at most {most}{offer}")
+    return say(form, count=f"{size:,}", most=f"{largest:,}", offer=offer)
 
 
 def _near(space: Space, name: str, most: int) -> int:
@@ -169,14 +168,8 @@ def search_in_time(space: Callable[[], Space], seconds: float, clock: Callable[[
 
     def hurry(seen: int, size: int) -> None:
         if clock() > end:
-            raise ValueError(
-                say(
-                    "after {seconds} seconds, {seen} of {size} layouts had been searched; fix some of the degrees",
-                    seconds=f"{seconds:g}",
-                    seen=f"{seen:,}",
-                    size=f"{size:,}",
-                )
-            )
+            form = noted("after {seconds} seconds, {seen} of {size} layouts had been searched; fix some of the degrees")
+            raise value_error(form, seconds=f"{seconds:g}", seen=f"{seen:,}", size=f"{size:,}")
 
     try:
         return find_layouts(space(), top=_TOP, largest=_LARGEST, progress=hurry)

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from typing import NamedTuple, cast
 
@@ -12,7 +12,7 @@ from app.core.formulas.presets import GIVEN, Cluster, Layout, ModelShape, Recipe
 from app.core.formulas.presets.layouts import Precision
 from app.core.formulas.records import Single, field_value, hints_of
 from app.core.formulas.step.speeds import ReducedBytes, Speeds, attention_kernels, speeds_of, stack_speeds
-from app.core.translation import noted, offer, say
+from app.core.translation import noted, offer, say, value_error
 from app.core.units import Count
 
 MOST_GPUS, MOST_SEQUENCES, MOST_LAYERS, MOST_EXPERTS = 2**20, 2**24, 2**16, 2**16
@@ -20,17 +20,9 @@ BATCH = noted("the batch divides into data-parallel ranks and micro-batches")
 RECOMPUTE = ("none", "selective", "full")
 RECOMPUTE_FUSED = ("selective", "full")  # none is the same as selective
 SEARCHED = (
-    "tensor",
-    "pipeline",
-    "context",
-    "data",
-    "expert",
-    "virtual",
-    "micro_batch",
-    "recompute",
-    "sequence_parallel",
+    "tensor", "pipeline", "context", "data", "expert", "virtual", "micro_batch", "recompute", "sequence_parallel",
     "zero_stage",
-)
+)  # fmt: skip
 _DIVIDING = ("tensor", "pipeline", "context", "data")  # their product is the number of GPUs
 CONSTANT = ("expert_tensor", "shard_ranks", "first_layers", "last_layers", "precision", "context_by")
 
@@ -94,30 +86,19 @@ class Space:
         self._must_divide("micro_batch", self.batch, noted("sequences per step"))
         together = math.prod(self._fixed(name) for name in _DIVIDING)
         if self.cluster.gpus % together:
-            raise ValueError(
-                say(
-                    "the fixed degrees take {together} GPUs together, which do not divide {gpus}",
-                    together=f"{together:,}",
-                    gpus=f"{self.cluster.gpus:,}",
-                )
-            )
+            form = noted("the fixed degrees take {together} GPUs together, which do not divide {gpus}")
+            raise value_error(form, together=f"{together:,}", gpus=f"{self.cluster.gpus:,}")
 
     def _must_divide(self, name: str, total: int, what: str) -> None:
         value = self._fixed(name)
         if total % value:
-            raise ValueError(
-                say(
-                    "{name} is fixed at {value}, which does not divide the {total} {what}; {nearest}",
-                    name=name,
-                    value=value,
-                    total=f"{total:,}",
-                    what=what,
-                    nearest=_nearest(value, divisors(total)),
-                )
-            )
+            below = [one for one in divisors(total) if one < value][-1:]
+            above = [one for one in divisors(total) if one > value][:1]
+            form = noted("{name} is fixed at {value}, which does not divide the {total} {what}; {nearest}")
+            near = nearest_of((*below, *above))
+            raise value_error(form, name=name, value=value, total=f"{total:,}", what=what, nearest=near)
 
     def _fixed(self, name: str, default: int = 1) -> int:
-        """The whole number that *name* is fixed at."""
         return int(self.fixed.get(name, default))
 
     def grids(self) -> Iterator[Grid]:
@@ -148,10 +129,7 @@ class Space:
         return divisors(max(1, self.model.experts))
 
     def chunks(self, pipeline: int) -> Sequence[int]:
-        """Chunks per stage: one, and every number that makes chunks of as many layers.
-
-        The embedding and the output head may count as a layer each.
-        """
+        """Chunks per stage: one, and every number of equal chunks, with the ends of the model as layers or without."""
         if "virtual" in self.fixed:
             return (self._fixed("virtual"),)
         if pipeline == 1:
@@ -200,10 +178,6 @@ class Space:
             each = len(kinds.passes) * len(kinds.stages) * len(self.chunks(pipeline))
             count += each * len(self.micro_batches(data))
         return count * len(self._experts())
-
-    def fixing(self, name: str, value: Single) -> "Space":
-        """The same space with one more field that is not searched."""
-        return replace(self, fixed={**self.fixed, name: value})
 
     def degrees(self, name: str) -> Sequence[int]:
         """The values of a degree that divide the GPUs beside those that are fixed."""
@@ -270,15 +244,8 @@ def passes_of(recompute: str, parallel: bool, kernels: AttentionKernels) -> Mapp
 
 def _at_most(what: str, value: int, most: int) -> None:
     if value > most:
-        raise ValueError(
-            say("a search takes at most {most} {what}, not {value}", most=f"{most:,}", what=what, value=f"{value:,}")
-        )
-
-
-def _nearest(value: int, among: Sequence[int]) -> str:
-    below = [one for one in among if one < value][-1:]
-    above = [one for one in among if one > value][:1]
-    return nearest_of((*below, *above))
+        form = noted("a search takes at most {most} {what}, not {value}")
+        raise value_error(form, most=f"{most:,}", what=what, value=f"{value:,}")
 
 
 @lru_cache(maxsize=4096)
@@ -325,10 +292,10 @@ def fixed_fields(pairs: Sequence[str]) -> Mapping[str, Single]:
     for pair in pairs:
         name, equals, text = (part.strip() for part in pair.partition("="))
         if not equals or not text:
-            raise ValueError(say("{text!r} fixes nothing: write a field and its value, as in tensor=8", text=pair))
+            raise value_error("{text!r} fixes nothing: write a field and its value, as in tensor=8", text=pair)
         _check_fixable(name)
         if name in fixed:
-            raise ValueError(say("{name} is fixed twice", name=name))
+            raise value_error("{name} is fixed twice", name=name)
         value = cast(Single, field_value(Layout, name, text))
         if hints_of(Layout)[name] == Count:
             whole(name, float(value), 0 if name in CONSTANT else 1)
@@ -341,6 +308,6 @@ def _check_fixable(name: str) -> None:
     if name in known:
         return
     if name in _ELSEWHERE:
-        raise ValueError(say("{name} cannot be fixed: {why}", name=name, why=_ELSEWHERE[name]))
+        raise value_error("{name} cannot be fixed: {why}", name=name, why=_ELSEWHERE[name])
     near = offer(name, known, say(": those are {names}", names=", ".join(known)))
-    raise ValueError(say("{name!r} is not a field that can be fixed{offer}", name=name, offer=near))
+    raise value_error("{name!r} is not a field that can be fixed{offer}", name=name, offer=near)

@@ -209,11 +209,6 @@ def _dot(row: Block, column: Block) -> int | None:
     return sum(there) if there else None
 
 
-def held_share(held: Blocks) -> float:
-    """The part of an array that a rank holds; of the rank that holds most."""
-    return max(sum(cell is not None for cell in block) / len(block) for block in held)
-
-
 def is_lost(held: Blocks) -> bool:
     """Whether some cell is held by no rank."""
     return any(all(cell is None for cell in cells) for cells in zip(*held, strict=True))
@@ -225,7 +220,7 @@ def sent_parts(kind: MoveKind, held: Blocks, ranks: int) -> float:
     An all-gather passes on every block but one; an all-reduce is a reduce-scatter and an
     all-gather; an all-to-all keeps one part of its block at home.
     """
-    own = held_share(held)
+    own = max(sum(cell is not None for cell in block) / len(block) for block in held)  # of the rank that holds most
     return {
         MoveKind.ALL_GATHER: own * (ranks - 1),
         MoveKind.ALL_REDUCE: 2 * own * (ranks - 1) / ranks,

@@ -64,10 +64,7 @@ def speaking(code: str) -> Iterator[None]:
 
 
 def translate(sentence: str, /, **values: object) -> str:
-    """*sentence* in the current language, its `{names}` filled in with *values*.
-
-    Values that are sentences are translated as well.
-    """
+    """*sentence* in the current language, its `{names}` filled in with *values*, of which sentences are translated."""
     form = sentence
     if isinstance(sentence, Sentence):
         form, values = sentence.form, {**sentence.values, **values}

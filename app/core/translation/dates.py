@@ -5,28 +5,13 @@ from datetime import date, datetime
 from app.core.translation import noted, translate
 
 _MONTHS = (
-    noted("Jan"),
-    noted("Feb"),
-    noted("Mar"),
-    noted("Apr"),
-    noted("May"),
-    noted("Jun"),
-    noted("Jul"),
-    noted("Aug"),
-    noted("Sep"),
-    noted("Oct"),
-    noted("Nov"),
-    noted("Dec"),
-)
+    noted("Jan"), noted("Feb"), noted("Mar"), noted("Apr"), noted("May"), noted("Jun"), noted("Jul"), noted("Aug"),
+    noted("Sep"), noted("Oct"), noted("Nov"), noted("Dec"),
+)  # fmt: skip
 _WEEKDAYS = (
-    noted("Monday"),
-    noted("Tuesday"),
-    noted("Wednesday"),
-    noted("Thursday"),
-    noted("Friday"),
-    noted("Saturday"),
+    noted("Monday"), noted("Tuesday"), noted("Wednesday"), noted("Thursday"), noted("Friday"), noted("Saturday"),
     noted("Sunday"),
-)
+)  # fmt: skip
 
 
 def short_day(day: date) -> str:

@@ -49,19 +49,10 @@ def numeral_in(code: str, text: str) -> str:
 def written_in(code: str, text: str) -> str:
     """*text*, a sentence in the language *code*, with its large numbers and without spaces that it does not write.
 
-    >>> written_in("zh", "给出的是 8.03 十亿，应为 无单位的数")
-    '给出的是 80.3 亿，应为无单位的数'
+    >>> written_in("zh", "给出的是 8.03 十亿，应为 无单位的数"), written_in("zh", "2,250 百万")
+    ('给出的是 80.3 亿，应为无单位的数', '22.5 亿')
     """
-    return _SPACE_IN_CHINESE.sub("", counted_by_ten_thousands(text)) if code == "zh" else text
-
-
-def counted_by_ten_thousands(text: str) -> str:
-    """*text*, a Chinese sentence, with its large numbers as Chinese counts them.
-
-    >>> counted_by_ten_thousands("8.03 十亿"), counted_by_ten_thousands("2,250 百万")
-    ('80.3 亿', '22.5 亿')
-    """
-    return _LARGE.sub(_by_ten_thousands, text)
+    return _SPACE_IN_CHINESE.sub("", _LARGE.sub(_by_ten_thousands, text)) if code == "zh" else text
 
 
 def _by_ten_thousands(found: re.Match[str]) -> str:

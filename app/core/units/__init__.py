@@ -7,60 +7,9 @@ text, and no other module multiplies by a power of ten, two or eight to change a
 bytes, GiB is 2**30.
 """
 
-from app.core.units.formatter import figures, round_inward, show, show_in, show_size, show_typed
-from app.core.units.parser import (
-    Reading,
-    check_clear,
-    clear_text,
-    in_english,
-    list_in_english,
-    parse,
-    parse_or_base,
-    read,
-)
-from app.core.units.scales import (
-    BYTE,
-    BYTE_PER_SECOND,
-    COUNT,
-    DOLLAR,
-    DOLLAR_PER_HOUR,
-    DOLLAR_PER_JOULE,
-    DOLLAR_PER_KWH,
-    DOLLAR_PER_SECOND,
-    FLOP,
-    FLOP_PER_BYTE,
-    FLOP_PER_SECOND,
-    JOULE,
-    PER_SECOND,
-    PLAIN,
-    RATIO,
-    SECOND,
-    WATT,
-    Bytes,
-    BytesPerSecond,
-    Count,
-    Dimension,
-    Dollars,
-    DollarsPerHour,
-    DollarsPerJoule,
-    DollarsPerKwh,
-    DollarsPerSecond,
-    Flops,
-    FlopsPerByte,
-    FlopsPerSecond,
-    Joules,
-    PerSecond,
-    Ratio,
-    Scale,
-    Seconds,
-    Unit,
-    Watts,
-    scale_of,
-    singular,
-    spell_dimension,
-    spelling,
-    unit_of,
-)
+from app.core.units.formatter import *
+from app.core.units.parser import *
+from app.core.units.scales import *
 
 __all__ = [
     "BYTE", "BYTE_PER_SECOND", "COUNT", "DOLLAR", "DOLLAR_PER_HOUR", "DOLLAR_PER_JOULE",

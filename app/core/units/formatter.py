@@ -5,31 +5,11 @@ import re
 
 from app.core.translation import Numeral, noted, say
 from app.core.translation.sentence import FORMS, FORMS_OF_ONE
-from app.core.units.scales import (
-    BYTE,
-    DAY,
-    DECIMAL,
-    DOLLAR,
-    DOLLAR_PER_JOULE,
-    DOLLAR_PER_SECOND,
-    HOUR,
-    JOULE,
-    LARGE,
-    PER_SECOND,
-    SECOND,
-    SMALL,
-    WATT,
-    Scale,
-    Unit,
-    is_physical,
-    known_scale,
-    scale_of,
-    singular,
-    spelling,
-)
+from app.core.units import scales
+from app.core.units.scales import BYTE, DECIMAL, DOLLAR, SECOND, Scale, Unit, scale_of
 
-_TIMES = ((DAY, 2 * DAY, "days"), (HOUR, 2 * HOUR, "h"), (60.0, 120.0, "min"))
-_RATES = {DOLLAR_PER_SECOND: scale_of("$/h"), DOLLAR_PER_JOULE: scale_of("$/kWh")}
+_TIMES = ((scales.DAY, 2 * scales.DAY, "days"), (scales.HOUR, 2 * scales.HOUR, "h"), (60.0, 120.0, "min"))
+_RATES = {scales.DOLLAR_PER_SECOND: scale_of("$/h"), scales.DOLLAR_PER_JOULE: scale_of("$/kWh")}
 
 _SIZES = tuple(scale_of(symbol) for symbol in ("GiB", "MiB", "KiB"))
 _MEASURED = 4  # digits of a size that is not a number of KiB
@@ -88,8 +68,8 @@ def show_in(value: float, scale: Scale, digits: int = 4) -> str:
     if scale.symbol.startswith(("$", "USD")):
         per = scale.symbol.partition("/")[2]
         return Numeral(f"{_dollars(value / scale.factor, digits)[:]}/{per}")
-    for word, size in reversed(LARGE.items()):
-        if scale.symbol in LARGE and abs(value) >= size > scale.factor:
+    for word, size in reversed(scales.LARGE.items()):
+        if scale.symbol in scales.LARGE and abs(value) >= size > scale.factor:
             return _with_unit(figures(value / size, digits), word)
     return _with_unit(figures(value / scale.factor, digits), scale.symbol)
 
@@ -104,7 +84,7 @@ def show_typed(text: str) -> str:
     ('8,000 GB/s', '5 µs', '$2.50/h', 'Llama 3')
     """
     match = _TYPED.fullmatch(text)
-    scale = known_scale(match[3]) if match else None
+    scale = scales.known_scale(match[3]) if match else None
     if match is None or scale is None:
         return text
     whole, decimals, symbol = match.groups()
@@ -117,8 +97,8 @@ def _with_unit(number: str, symbol: str) -> str:
     """*number* with the preferred spelling of *symbol*; a sentence if that is a word."""
     if form := (FORMS_OF_ONE if number == "1" else FORMS).get(symbol):
         return say(form, number=number)
-    unit = "/s" if symbol == "1/s" else spelling(symbol)
-    return Numeral(f"{number[:]} {singular(unit) if number == '1' else unit}".strip())
+    unit = "/s" if symbol == "1/s" else scales.spelling(symbol)
+    return Numeral(f"{number[:]} {scales.singular(unit) if number == '1' else unit}".strip())
 
 
 _IN_WORDS = ((noted("${number} trillion"), 1e12), (noted("${number} billion"), 1e9), (noted("${number} million"), 1e6))
@@ -185,7 +165,9 @@ def _written(number: float, digits: int) -> str:
         return f"{number:,.0f}"
     rounded = float(f"{number:.{digits}g}")
     if _WRITTEN_OUT[0] <= abs(rounded) < _WRITTEN_OUT[1]:
-        return _in_full(rounded, digits)
+        decimals = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
+        full = f"{rounded:,.{decimals}f}"
+        return full.rstrip("0").rstrip(".") if "." in full else full
     mantissa, _, exponent = f"{number:.{digits - 1}e}".partition("e")
     mantissa = mantissa.rstrip("0").rstrip(".") if "." in mantissa else mantissa
     return f"{mantissa}e{int(exponent)}"
@@ -209,13 +191,7 @@ def _last_place(number: float, digits: int) -> float:
     return 10.0 ** (math.floor(math.log10(abs(number))) - digits + 1)
 
 
-def _in_full(rounded: float, digits: int) -> str:
-    decimals = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
-    text = f"{rounded:,.{decimals}f}"
-    return text.rstrip("0").rstrip(".") if "." in text else text
-
-
-_SECONDS = [(prefix + "s", SMALL.get(prefix, 1.0)) for prefix in ("", "m", "µ", "n")]
+_SECONDS = [(prefix + "s", scales.SMALL.get(prefix, 1.0)) for prefix in ("", "m", "µ", "n")]
 _LARGEST = 1000.0  # of the largest prefix; beyond that, a power of ten reads better
 
 
@@ -226,8 +202,8 @@ def _candidates(value: float, unit: Unit) -> list[tuple[str, float]]:
             return _SECONDS
         spans = [(symbol, factor) for factor, least, symbol in _TIMES if abs(value) >= least]
         return [*spans, *_SECONDS]
-    if unit is PER_SECOND or is_physical(unit.dimension) or abs(value) >= _LARGEST * DECIMAL["E"]:
+    if unit is scales.PER_SECOND or scales.is_physical(unit.dimension) or abs(value) >= _LARGEST * DECIMAL["E"]:
         return [(unit.symbol, 1.0)]
-    small = [(prefix + unit.symbol, SMALL[prefix]) for prefix in ("m", "µ")]
+    small = [(prefix + unit.symbol, scales.SMALL[prefix]) for prefix in ("m", "µ")]
     large = [(prefix + unit.symbol, DECIMAL[prefix]) for prefix in ("E", "P", "T", "G", "M", "k", "")]
-    return [*large, *(small if unit in (JOULE, WATT) else [])]
+    return [*large, *(small if unit in (scales.JOULE, scales.WATT) else [])]

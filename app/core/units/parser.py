@@ -6,25 +6,9 @@ from fractions import Fraction
 
 from app.core.translation import Numeral, has_decimal_comma, noted, say, value_error
 from app.core.translation.sentence import FORMS
+from app.core.units import scales
 from app.core.units.formatter import figures
-from app.core.units.scales import (
-    FLOP,
-    FLOP_PER_SECOND,
-    JOULE,
-    LARGE,
-    LETTERS,
-    PER_SECOND,
-    PLAIN,
-    RATIO,
-    SCALES,
-    TYPED,
-    WATT,
-    Scale,
-    Unit,
-    close_symbols,
-    is_physical,
-    physical_scale,
-)
+from app.core.units.scales import RATIO, SCALES, Scale, Unit
 
 _SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻⁺", "0123456789-+")
 _SIGNS = str.maketrans({"−": "-", "–": "-", "⁄": "/", "∕": "/", "÷": "/", "\u202f": " "})
@@ -237,7 +221,10 @@ def _number_and_digit(match: re.Match[str]) -> tuple[Fraction, Fraction]:
     exact = bool(match["power"] or match["under"])
     number = Fraction(f"{mantissa}e{exponent}")
     if match["power"]:
-        number = _power(float(number), int(match["power"]), match[0])
+        try:
+            number = Fraction(float(number) ** int(match["power"]))
+        except (OverflowError, ZeroDivisionError):
+            raise value_error("cannot read {text!r}: the number is too large", text=match[0]) from None
     if match["under"]:
         if not (under := Fraction(match["under"])):
             raise value_error("cannot read {text!r}: it divides by zero", text=match[0])
@@ -247,17 +234,10 @@ def _number_and_digit(match: re.Match[str]) -> tuple[Fraction, Fraction]:
     return (-number if match["sign"] == "-" else number), step
 
 
-def _power(base: float, exponent: int, text: str) -> Fraction:
-    try:
-        return Fraction(base**exponent)
-    except (OverflowError, ZeroDivisionError):
-        raise value_error("cannot read {text!r}: the number is too large", text=text) from None
-
-
 def _multiple(text: str, symbol: str, unit: Unit, shown: Scale | None) -> Scale | None:
     """The scale of what is counted in thousands or more, such as B, k tokens/s or million GPUs."""
     match = _MULTIPLE.match(symbol)
-    is_counted = unit.dimension in (RATIO.dimension, PER_SECOND.dimension)
+    is_counted = unit.dimension in (RATIO.dimension, scales.PER_SECOND.dimension)
     if match is None or not is_counted or (shown and shown.factor < 1):
         return None
     counted = _known_scale(symbol[match.end() :].strip())
@@ -267,7 +247,7 @@ def _multiple(text: str, symbol: str, unit: Unit, shown: Scale | None) -> Scale 
         raise value_error(
             "cannot read {text!r}: write the number in full, as K may be 1,000 or 1,024", text=text.strip()
         )
-    times = LETTERS.get(match["letter"]) or LARGE[match["word"]]
+    times = scales.LETTERS.get(match["letter"]) or scales.LARGE[match["word"]]
     return Scale(symbol.strip(), unit, times)
 
 
@@ -276,16 +256,16 @@ def _known_scale(symbol: str) -> Scale | None:
     for pattern, written in _PER:
         symbol = pattern.sub(written, symbol.rstrip("."))
     if not symbol:
-        return PLAIN
-    return SCALES.get(symbol) or SCALES.get(symbol.replace(" ", "")) or TYPED.get(symbol)
+        return scales.PLAIN
+    return SCALES.get(symbol) or SCALES.get(symbol.replace(" ", "")) or scales.TYPED.get(symbol)
 
 
 def asks_for_physics(unit: Unit, shown: Scale | None = None) -> bool:
     """Whether answers in *unit*, shown as *shown*, may be written in meters, volts and the like."""
-    if is_physical(unit.dimension) or unit.dimension in (JOULE.dimension, WATT.dimension):
+    if scales.is_physical(unit.dimension) or unit.dimension in (scales.JOULE.dimension, scales.WATT.dimension):
         return True
     symbol = shown.symbol if shown else ""
-    return symbol not in SCALES and physical_scale(symbol) is not None
+    return symbol not in SCALES and scales.physical_scale(symbol) is not None
 
 
 def _physical_scale(symbol: str, unit: Unit, shown: Scale | None) -> Scale | None:
@@ -293,7 +273,7 @@ def _physical_scale(symbol: str, unit: Unit, shown: Scale | None) -> Scale | Non
         return None
     for pattern, written in _PER:
         symbol = pattern.sub(written, symbol.rstrip("."))
-    return physical_scale(symbol)
+    return scales.physical_scale(symbol)
 
 
 def _written_scale(text: str, symbol: str, unit: Unit, shown: Scale | None) -> Scale:
@@ -304,14 +284,14 @@ def _written_scale(text: str, symbol: str, unit: Unit, shown: Scale | None) -> S
             raise value_error(
                 "cannot read {text!r}: a plain number given, {unit} expected", text=text.strip(), unit=unit
             )
-        return PLAIN
+        return scales.PLAIN
     scale = _known_scale(symbol) or _physical_scale(symbol, unit, shown)
     if scale is None and symbol[0] in "0123456789.,":
         raise value_error("cannot read {text!r}: it is not clear where the number ends", text=text.strip())
     if scale is None:
         form = noted("cannot read {text!r}: {symbol!r} is not a unit here, {unit} expected{offer}")
-        raise value_error(form, text=text.strip(), symbol=symbol, unit=unit, offer=close_symbols(symbol))
-    if unit is FLOP_PER_SECOND and scale.unit is FLOP and not symbol.endswith("FLOP"):
+        raise value_error(form, text=text.strip(), symbol=symbol, unit=unit, offer=scales.close_symbols(symbol))
+    if unit is scales.FLOP_PER_SECOND and scale.unit is scales.FLOP and not symbol.endswith("FLOP"):
         return Scale(symbol, unit, scale.factor)  # most people write TFLOPs and TFLOPS for both
     if scale.unit.dimension != unit.dimension:
         raise value_error(

@@ -128,21 +128,16 @@ def spell_dimension(dimension: Dimension) -> str:
     in_joules = _spelled_in(dimension, _BASES)
     if not is_physical(dimension):
         return in_joules
-    in_kilograms = _spelled_in(_in_kilograms(dimension), _WITH_MASS)
+    joule, powers = dimension[JOULE.dimension.index(1)], list(dimension)
+    powers[SECOND.dimension.index(1)] -= 2 * joule  # with the kilogram in place of the joule
+    powers[_METER] += 2 * joule
+    in_kilograms = _spelled_in(tuple(powers), _WITH_MASS)
     return with_superscripts(min(in_kilograms, in_joules, key=len))
 
 
 def with_superscripts(text: str) -> str:
     """*text* with raised digits: m/s² for m/s^2."""
     return re.sub(r"\^(-?[1-9])", lambda power: power[1].translate(_RAISED), text)
-
-
-def _in_kilograms(dimension: Dimension) -> Dimension:
-    """The exponents of *dimension* with the kilogram in place of the joule."""
-    joule, powers = dimension[JOULE.dimension.index(1)], list(dimension)
-    powers[SECOND.dimension.index(1)] -= 2 * joule
-    powers[_METER] += 2 * joule
-    return tuple(powers)
 
 
 def _spelled_in(dimension: Dimension, bases: tuple[tuple[str, int], ...]) -> str:
@@ -297,25 +292,19 @@ class Scale:
     factor: float
 
 
-def _scales() -> dict[str, Scale]:
-    """Every symbol; where two rows have the same symbol, the later one counts."""
-    return {
-        symbol: Scale(symbol, unit, factor)
-        for symbols, unit, factor in (*_prefixed(), *_time_rows(), *_others())
-        for symbol in symbols.split()
-    }
-
-
 _Row = tuple[str, Unit, float]  # symbols, separated by spaces, the unit and the factor
 
 
 def _prefixed() -> Iterator[_Row]:
-    """Units with metric and binary prefixes."""
     for p, scale in (DECIMAL | BINARY).items():
         yield f"{p}B {p}byte {p}bytes {p}Byte {p}Bytes", BYTE, scale
         yield f"{p}bit {p}bits {p}b", BYTE, scale / 8
         yield f"{p}B/s {p}Bps {p}byte/s {p}bytes/s", BYTE_PER_SECOND, scale
         yield f"{p}bit/s {p}bits/s {p}bps {p}b/s", BYTE_PER_SECOND, scale / 8
+    for word, prefix in WORDS.items():
+        scale = (DECIMAL | BINARY)[prefix]
+        yield f"{word}byte {word}bytes", BYTE, scale
+        yield f"{word}bit {word}bits", BYTE, scale / 8
     for p, scale in DECIMAL.items():
         yield f"{p}FLOP {p}FLOPs {p}flop {p}flops", FLOP, scale
         yield f"{p}FLOP/s {p}FLOPs/s {p}FLOPS {p}flop/s", FLOP_PER_SECOND, scale
@@ -365,16 +354,12 @@ def _others() -> Iterator[_Row]:
         yield f"{one}/s {many or one + 's'}/s", PER_SECOND, 1.0
 
 
-def _spelled_out() -> dict[str, Scale]:
-    """Units spelled out, such as gigabytes."""
-    prefixes, found = DECIMAL | BINARY, {}
-    for word, prefix in WORDS.items():
-        for base, bytes_ in (("byte", 1.0), ("bytes", 1.0), ("bit", 1 / 8), ("bits", 1 / 8)):
-            found[word + base] = Scale(word + base, BYTE, prefixes[prefix] * bytes_)
-    return found
-
-
-SCALES = _scales() | _spelled_out()
+# Every symbol; where two rows have the same symbol, the later one counts.
+SCALES = {
+    symbol: Scale(symbol, unit, factor)
+    for symbols, unit, factor in (*_prefixed(), *_time_rows(), *_others())
+    for symbol in symbols.split()
+}
 _SPELLINGS = {"us": "µs", "μs": "µs", "uJ": "µJ", "uW": "µW"}
 
 

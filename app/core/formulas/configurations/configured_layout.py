@@ -170,17 +170,14 @@ class ConfigurationReading:
             if effect == "-" or (text := self.text(path)) in ("", "none", "-1"):
                 continue
             if kind == "stack":
-                self._tell(path, name, text)
+                word = _WORDS[name](text.replace("-", "_"))
+                if word:
+                    self.stack.setdefault(name, word)
+                else:
+                    self.odd.append(path)
             elif (value := self.count(path)) is not None:
                 into = self.numbers if effect in ("batch", "chunk", "gpus") else self.fields
                 into.setdefault(effect, value)
-
-    def _tell(self, path: str, name: str, text: str) -> None:
-        word = _WORDS[name](text.replace("-", "_"))
-        if word:
-            self.stack.setdefault(name, word)
-        else:
-            self.odd.append(path)
 
     def offload(self, *, optimizer: bool, parameters: bool) -> None:
         """Note what waits in the memory of the host."""

@@ -263,7 +263,6 @@ def plain_number(value: object) -> object:
 
 
 def _plain_value(text: str) -> object:
-    """*text* as a number or a truth value, if it is one."""
     if text.lower() in _KNOWN:
         return _KNOWN[text.lower()]
     if len(text) < 40:  # noqa: PLR2004 - no number of a configuration is longer

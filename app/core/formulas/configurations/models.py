@@ -154,16 +154,11 @@ def _hub_attention(kind: str, given: Mapping[str, object]) -> Mapping[str, objec
     found["head_size"] = (
         count_in(given, "head_dim", "attention_head_size") or default or needed_count(given, "head_dim")
     )
-    found["key_value_heads"] = _key_value_heads(kind, given, heads)
+    is_multi_query = flag_in(given, "multi_query") and not flag_in(given, "new_decoder_architecture")
+    found["key_value_heads"] = 1 if is_multi_query else count_in(given, "num_key_value_heads", "num_kv_heads") or heads
     if kind in {"gpt2", "opt"}:
         found["positions"] = needed_count(given, "n_positions", "max_position_embeddings")
     return found
-
-
-def _key_value_heads(kind: str, given: Mapping[str, object], heads: int) -> int:
-    if flag_in(given, "multi_query") and not flag_in(given, "new_decoder_architecture"):
-        return 1
-    return count_in(given, "num_key_value_heads", "num_kv_heads") or heads
 
 
 def _biases(kind: str, given: Mapping[str, object]) -> str:
@@ -249,7 +244,6 @@ _MOST_LAYERS = 10_000
 
 
 def _notes(kind: str, given: Mapping[str, object], inner: Mapping[str, object]) -> Iterator[str]:
-    """What is guessed, and what is left out."""
     if kind not in _KNOWN:
         yield f"model_type {kind[:40] or 'not said'} is not known: read as a Llama, with a gate, RMSNorm and no biases"
     left_out = {
@@ -312,7 +306,11 @@ def megatron_model(given: Mapping[str, object]) -> Mapping[str, object]:
     Raises:
         ValueError: an argument is missing or is not a number.
     """
-    _refuse_variables(given)
+    if any(given.get(name) for name in _OTHER_LAYERS):
+        raise value_error("layers without attention are asked for, which a model shape cannot say")
+    for name, value in given.items():
+        if isinstance(value, str) and _VARIABLE.search(value) and name in _NUMBERS:
+            raise value_error("{name} is a variable of a script: write its number", name=name)
     hidden, heads = needed_count(given, "hidden_size"), needed_count(given, "num_attention_heads")
     gated = flag_in(given, "swiglu") or flag_in(given, "gated_linear_unit") or "glu" in str(given.get("activation"))
     layers = needed_count(given, "num_layers")
@@ -333,14 +331,6 @@ def megatron_model(given: Mapping[str, object]) -> Mapping[str, object]:
         "source": "arguments of Megatron-LM",
     }
     return {**found, **_positions(given), **_latent(given, heads), **_megatron_mixture(given, layers)}
-
-
-def _refuse_variables(given: Mapping[str, object]) -> None:
-    if any(given.get(name) for name in _OTHER_LAYERS):
-        raise value_error("layers without attention are asked for, which a model shape cannot say")
-    for name, value in given.items():
-        if isinstance(value, str) and _VARIABLE.search(value) and name in _NUMBERS:
-            raise value_error("{name} is a variable of a script: write its number", name=name)
 
 
 _OTHER_LAYERS = ("hybrid_override_pattern", "hybrid_layer_pattern", "linear_attention_freq")

@@ -5,51 +5,30 @@ import re
 from collections.abc import Callable, Mapping
 from reprlib import repr as short
 
+from app.core.formulas.configurations import documents, program_keys
 from app.core.formulas.configurations.configured_layout import (
     ATTENTION_KERNELS,
     NUMBER_FORMATS,
     ConfigurationReading,
     ConfiguredLayout,
 )
-from app.core.formulas.configurations.documents import (
-    arguments_of_sections,
-    check_document,
-    count_in,
-    document_of,
-    is_configuration,
-    plain_number,
-)
-from app.core.formulas.configurations.program_keys import (
-    ACCELERATE,
-    AXOLOTL,
-    DEEPSPEED,
-    LLAMA_FACTORY,
-    MAXTEXT,
-    MEGATRON,
-    PROGRAMS,
-    TORCHTITAN,
-    TRAINER,
-    VERL,
-    ProgramKeys,
-    flat_settings,
-)
 from app.core.translation import value_error
 
 
-def program_of(given: Mapping[str, object]) -> ProgramKeys | None:
+def program_of(given: Mapping[str, object]) -> program_keys.ProgramKeys | None:
     """The program whose configuration *given* is; None for what is none of a layout."""
-    paths = set(flat_settings(given)) | set(given)
-    return next((keys for keys in PROGRAMS if keys.marked(paths)), None)
+    paths = set(program_keys.flat_settings(given)) | set(given)
+    return next((keys for keys in program_keys.PROGRAMS if keys.marked(paths)), None)
 
 
 def is_layout_configuration(given: Mapping[str, object]) -> bool:
     """Whether an object is a configuration rather than the fields of a layout."""
-    return program_of(arguments_of_sections(given)) is not None
+    return program_of(documents.arguments_of_sections(given)) is not None
 
 
 def configured_stack(given: object) -> Mapping[str, str]:
     """What a configuration of a layout says of the stack, by the names of a line; nothing for anything else."""
-    if not isinstance(given, str | Mapping) or (isinstance(given, str) and not is_configuration(given)):
+    if not isinstance(given, str | Mapping) or (isinstance(given, str) and not documents.is_configuration(given)):
         return {}
     try:
         found = layout_fields(given)
@@ -64,12 +43,12 @@ def layout_fields(given: str | Mapping[str, object]) -> ConfiguredLayout | None:
     Raises:
         ValueError: it is not valid, or says nothing of a layout.
     """
-    document = document_of(given) if isinstance(given, str) else given
-    document = arguments_of_sections(document)
+    document = documents.document_of(given) if isinstance(given, str) else given
+    document = documents.arguments_of_sections(document)
     keys = program_of(document)
     if keys is not None:
-        check_document(document)
-        return _read_layout(keys, flat_settings(document))
+        documents.check_document(document)
+        return _read_layout(keys, program_keys.flat_settings(document))
     if isinstance(given, Mapping):
         return None
     raise value_error(
@@ -79,7 +58,7 @@ def layout_fields(given: str | Mapping[str, object]) -> ConfiguredLayout | None:
     )
 
 
-def _read_layout(keys: ProgramKeys, given: Mapping[str, object]) -> ConfiguredLayout:
+def _read_layout(keys: program_keys.ProgramKeys, given: Mapping[str, object]) -> ConfiguredLayout:
     reading = ConfigurationReading(keys, given)
     reading.take()
     _READERS[keys.program](reading)
@@ -93,14 +72,18 @@ def configured_model(given: Mapping[str, object]) -> str:
         ValueError: a value of the configuration is not valid.
     """
     keys = program_of(given)
-    return _read_layout(keys, flat_settings(given)).model if keys not in (None, MEGATRON, DEEPSPEED) else ""
+    return (
+        _read_layout(keys, program_keys.flat_settings(given)).model
+        if keys not in (None, program_keys.MEGATRON, program_keys.DEEPSPEED)
+        else ""
+    )
 
 
 def _deepspeed(now: ConfigurationReading) -> None:
     zero = "zero_optimization."
     stage = now.given.get(f"{zero}stage")
     if stage is not None and stage != now.fields.get("zero_stage"):
-        count_in({"stage": stage}, "stage")  # says what it must be
+        documents.count_in({"stage": stage}, "stage")  # says what it must be
     now.fields.setdefault("zero_stage", 0)
     now.fields |= {"sequence_parallel": False}
     homes = [now.text(f"{zero}offload_{what}.device").removeprefix("none") for what in ("optimizer", "param")]
@@ -232,7 +215,6 @@ def _megatron(now: ConfigurationReading) -> None:
 
 
 def _megatron_numbers(now: ConfigurationReading) -> None:
-    """The widths of operands, gradients and moments."""
     if now.on("fp4", "fp4_format"):
         now.fields["precision"] = "4-bit"
     elif now.on("fp8", "fp8_format"):
@@ -271,7 +253,7 @@ def _trainer(now: ConfigurationReading) -> None:
         now.fields["micro_batch"] = 8
         now.notes.append("it says no batch: 8 sequences on each GPU are taken, as transformers does")
     now.fields["sequence_parallel"] = False
-    always = now.keys is LLAMA_FACTORY and not now.on("disable_gradient_checkpointing")
+    always = now.keys is program_keys.LLAMA_FACTORY and not now.on("disable_gradient_checkpointing")
     now.fields["recompute"] = "full" if always or now.on("gradient_checkpointing") else "none"
     if now.on("use_liger_kernel", "enable_liger_kernel"):
         now.stack["loss"] = "fused"
@@ -281,11 +263,6 @@ def _trainer(now: ConfigurationReading) -> None:
     elif not in_16_bits:
         now.in_fp32("neither bf16 nor fp16")
     _sharding(now)
-    _trainer_adapter(now)
-    now.model = str(now.given.get("model_name_or_path") or "")
-
-
-def _trainer_adapter(now: ConfigurationReading) -> None:
     bits, kind = now.text("quantization_bit"), now.text("finetuning_type")
     if kind == "lora" or now.on("use_peft"):
         now.stack["adapter"] = "QLoRA" if bits == "4" or now.on("load_in_4bit") else "LoRA"
@@ -293,6 +270,7 @@ def _trainer_adapter(now: ConfigurationReading) -> None:
         now.odd.append("finetuning_type")
     if bits not in ("", "4"):
         now.odd.append("quantization_bit")
+    now.model = str(now.given.get("model_name_or_path") or "")
 
 
 _STAGE_BY_NAME = re.compile(r"z(?:ero)?[_-]?(?:stage)?[_-]?([0-3])(?!\d)", re.IGNORECASE)
@@ -303,7 +281,7 @@ def _sharding(now: ConfigurationReading) -> None:
     now.fields.setdefault("zero_stage", 0)
     inner = {path[len("deepspeed.") :]: value for path, value in now.given.items() if path.startswith("deepspeed.")}
     if inner:
-        found = _read_layout(DEEPSPEED, inner)
+        found = _read_layout(program_keys.DEEPSPEED, inner)
         own = {name: value for name, value in found.fields.items() if name in ("zero_stage", "tensor")}
         now.fields |= own
         now.stack |= found.stack
@@ -351,12 +329,6 @@ def _axolotl(now: ConfigurationReading) -> None:
     elif now.on("liger_cross_entropy"):
         now.stack["loss"] = "in place"
     _sharding(now)
-    _axolotl_numbers(now)
-    now.model = str(now.given.get("base_model") or "")
-
-
-def _axolotl_numbers(now: ConfigurationReading) -> None:
-    """The adapter, and the formats of numbers: weights are loaded and updated in 16 bits."""
     adapter = now.text("adapter")
     if adapter not in ("", "none"):
         now.stack["adapter"] = "QLoRA" if adapter == "qlora" or now.on("load_in_4bit") else "LoRA"
@@ -366,6 +338,7 @@ def _axolotl_numbers(now: ConfigurationReading) -> None:
         now.in_fp32("neither bf16 nor fp16")
     elif "adapter" not in now.stack:
         now.in_bf16()
+    now.model = str(now.given.get("base_model") or "")
 
 
 def _accelerate(now: ConfigurationReading) -> None:
@@ -432,14 +405,6 @@ def _verl(now: ConfigurationReading) -> None:
         optimizer=now.on(f"{part}optimizer_offload", f"{part}offload_policy"),
         parameters=now.on(f"{part}param_offload", f"{part}offload_policy"),
     )
-    _verl_sizes(now, actor)
-    now.stack |= {"loss": "fused"} if now.on(f"{model}use_liger", f"{model}use_fused_kernels") else {}
-    now.stack |= {"adapter": "LoRA"} if now.on(f"{model}lora_rank") else {}
-    now.model = str(now.given.get(f"{model}path") or "")
-    now.notes.append("this is one update of the actor: generation and the other phases of a step are left out")
-
-
-def _verl_sizes(now: ConfigurationReading, actor: str) -> None:
     prompt, response = (now.count(f"data.max_{what}_length") for what in ("prompt", "response"))
     if prompt and response:
         now.fields["sequence"] = prompt + response
@@ -447,6 +412,10 @@ def _verl_sizes(now: ConfigurationReading, actor: str) -> None:
         now.numbers["batch"] = samples * (now.count("actor_rollout_ref.rollout.n") or 1)
     if each := now.count("trainer.n_gpus_per_node"):
         now.numbers["gpus"] = each * (now.count("trainer.nnodes") or 1)
+    now.stack |= {"loss": "fused"} if now.on(f"{model}use_liger", f"{model}use_fused_kernels") else {}
+    now.stack |= {"adapter": "LoRA"} if now.on(f"{model}lora_rank") else {}
+    now.model = str(now.given.get(f"{model}path") or "")
+    now.notes.append("this is one update of the actor: generation and the other phases of a step are left out")
 
 
 def _maxtext(now: ConfigurationReading) -> None:
@@ -465,7 +434,7 @@ def _maxtext(now: ConfigurationReading) -> None:
     now.odd += [] if policy in _REMAT else ["remat_policy"]
     if "8" in now.text("quantization"):
         now.fields["precision"] = "8-bit"
-    each = plain_number(now.given.get("per_device_batch_size"))
+    each = documents.plain_number(now.given.get("per_device_batch_size"))
     now.each = float(each) if isinstance(each, int | float) and each > 0 else _MAXTEXT_BATCH
     now.offload(optimizer=now.on("optimizer_memory_host_offload"), parameters=now.on("parameter_memory_host_offload"))
     _maxtext_kernels(now)
@@ -493,13 +462,13 @@ _REMAT = {
     "save_everything": "none", "none": "none",
 }  # fmt: skip
 _READERS: Mapping[str, Callable[[ConfigurationReading], None]] = {
-    DEEPSPEED.program: _deepspeed,
-    TORCHTITAN.program: _torchtitan,
-    MEGATRON.program: _megatron,
-    TRAINER.program: _trainer,
-    LLAMA_FACTORY.program: _trainer,
-    AXOLOTL.program: _axolotl,
-    ACCELERATE.program: _accelerate,
-    VERL.program: _verl,
-    MAXTEXT.program: _maxtext,
+    program_keys.DEEPSPEED.program: _deepspeed,
+    program_keys.TORCHTITAN.program: _torchtitan,
+    program_keys.MEGATRON.program: _megatron,
+    program_keys.TRAINER.program: _trainer,
+    program_keys.LLAMA_FACTORY.program: _trainer,
+    program_keys.AXOLOTL.program: _axolotl,
+    program_keys.ACCELERATE.program: _accelerate,
+    program_keys.VERL.program: _verl,
+    program_keys.MAXTEXT.program: _maxtext,
 }

@@ -205,11 +205,8 @@ def spacing(value: Ratio, format: Format) -> Ratio:
     if size > largest_finite(format):
         form = noted("{name} must be at most {most}, the largest of {format}, not {value}")
         raise value_error(form, name="value", most=f"{largest_finite(format):g}", format=format, value=value)
-    return math.ldexp(1.0, _exponent(size, known) - known.mantissa_bits)
-
-
-def _exponent(size: float, known: NumberFormat) -> int:
-    return max(math.frexp(size)[1] - 1, known.least_exponent) if size else known.least_exponent
+    exponent = max(math.frexp(size)[1] - 1, known.least_exponent) if size else known.least_exponent
+    return math.ldexp(1.0, exponent - known.mantissa_bits)
 
 
 def round_to(value: Ratio, format: Format) -> Ratio:
@@ -236,7 +233,9 @@ def round_to(value: Ratio, format: Format) -> Ratio:
         IEEE 754-2019, section 4.3.1; OCP OFP8 specification 1.0, section 5.2.1.
     """
     known = NumberFormat.named(format)
-    rounded = _nearest(signed("value", value), known)
+    exponent = max(math.frexp(value)[1] - 1, known.least_exponent) if signed("value", value) else 0
+    unit = exponent - known.mantissa_bits
+    rounded = math.ldexp(round(math.ldexp(value, -unit)), unit)
     top = (2 - (2 if known.reserved == "code" else 1) * 2.0**-known.mantissa_bits) * (2.0**known.largest_exponent)
     if abs(rounded) <= top:
         return rounded
@@ -280,12 +279,6 @@ def _within(known: NumberFormat, name: str, value: float) -> float:
         return round_to(value, known.name)
     except ValueError as error:
         raise value_error("{name}: {problem}", name=name, problem=error) from None
-
-
-def _nearest(value: float, known: NumberFormat) -> float:
-    exponent = max(math.frexp(value)[1] - 1, known.least_exponent) if value else 0
-    unit = exponent - known.mantissa_bits
-    return math.ldexp(round(math.ldexp(value, -unit)), unit)
 
 
 def mixed_precision_bytes(parameters: Count, gradient_bytes: Bytes = 2) -> Bytes:

@@ -310,7 +310,7 @@ def plan_bytes(task: ShardingTask, plan: ShardingPlan) -> Bytes:
         total += sent
     if dict(state).get(task.target[0]) != _Array(task.target[1]):
         raise value_error(
-            "{name} must reach {want}, not end with {state}", name="plan", want=task.want, state=_shown_plans(state)
+            "{name} must reach {want}, not end with {state}", name="plan", want=task.want, state=_shown_state(state)
         )
     return float(total)
 
@@ -406,7 +406,9 @@ def _made(task: ShardingTask, state: _State, step: Step) -> tuple[_State, Fracti
         "all-reduce": 2 * Fraction(ranks - 1, ranks),
         "keep own part of": Fraction(0),
     }
-    return tuple(arrays.items()), _own(task, array) * shares.get(kind, Fraction(ranks - 1, ranks))
+    cells = prod(task.dims[dim] for dim, _ in array.cuts)
+    own = Fraction(task.element_bytes) * cells / prod(task.ranks[axis] for axis in array.axes)  # of the block of a rank
+    return tuple(arrays.items()), own * shares.get(kind, Fraction(ranks - 1, ranks))
 
 
 def _after(task: ShardingTask, array: _Array, kind: str, axis: str, dim: str) -> _Array:
@@ -421,12 +423,6 @@ def _after(task: ShardingTask, array: _Array, kind: str, axis: str, dim: str) ->
     if dict(array.cuts).get(dim, "").endswith(axis):
         raise value_error("a dimension {dim} that {axis} does not split yet", dim=dim, axis=axis)
     return array.without(axis).split(axis, dim, task)
-
-
-def _own(task: ShardingTask, array: _Array) -> Fraction:
-    """Bytes of the block that a rank holds."""
-    cells = prod(task.dims[dim] for dim, _ in array.cuts)
-    return Fraction(task.element_bytes) * cells / prod(task.ranks[axis] for axis in array.axes)
 
 
 def _product(task: ShardingTask, state: _State) -> _State:
@@ -456,17 +452,14 @@ def _step_text(step: Step) -> str:
     return " ".join(filter(None, words))
 
 
-def _shown_plans(state: _State) -> str:
+def _shown_state(state: _State) -> str:
     """The arrays with their layouts, as a task has them."""
-    return " ".join(f"{name}[{_layout(array.cuts)}]{_sums(array)}" for name, array in state)
-
-
-def _layout(cuts: Cuts) -> str:
-    return ", ".join(f"{dim}/{axes}" if axes else dim for dim, axes in cuts)
-
-
-def _sums(array: _Array) -> str:
-    return f" with partial sums over {', '.join(sorted(array.sums))}" if array.sums else ""
+    shown = []
+    for name, array in state:
+        cuts = ", ".join(f"{dim}/{axes}" if axes else dim for dim, axes in array.cuts)
+        sums = f" with partial sums over {', '.join(sorted(array.sums))}" if array.sums else ""
+        shown.append(f"{name}[{cuts}]{sums}")
+    return " ".join(shown)
 
 
 __all__ = ["cheapest_plan", "plan_bytes"]

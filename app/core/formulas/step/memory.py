@@ -3,19 +3,8 @@
 from functools import lru_cache
 from typing import NamedTuple
 
-from app.core.formulas.parallelism import (
-    PLAIN,
-    Degrees,
-    Middle,
-    Numbers,
-    Value,
-    Whole,
-    in_flight,
-    is_plain_zero,
-    mixture_layers,
-    stage_layers,
-    stage_of,
-)
+from app.core.formulas import parallelism
+from app.core.formulas.parallelism import PLAIN, Degrees, Middle, Numbers, Value, Whole
 from app.core.formulas.presets import ModelShape, Recipe
 from app.core.formulas.step.layer import LayerBytes, sequence_share
 from app.core.formulas.transformer import LayerParts
@@ -59,12 +48,12 @@ class StageLayers(NamedTuple):
     @classmethod
     def of(cls, shape: ModelShape, on: Degrees, middle: Middle, stage: Whole, by: Numbers = PLAIN) -> "StageLayers":
         """The stage number *stage*, from 0."""
-        held, before = stage_layers(shape.layers, on, middle, stage, by)
+        held, before = parallelism.stage_layers(shape.layers, on, middle, stage, by)
         first, last = stage == 0, stage == on.pipeline - 1
         further = shape.multi_token * last
         if not shape.experts:
             return cls(held + further, 0, first, last)
-        mixtures = mixture_layers(shape, held, before, by)
+        mixtures = parallelism.mixture_layers(shape, held, before, by)
         if shape.dense_layers == shape.layers:
             return cls(held - mixtures + further, mixtures, first, last)
         return cls(held - mixtures, mixtures + further, first, last)
@@ -294,7 +283,7 @@ def stage_bytes(
         weights=state.weights,
         gradients=state.gradients,
         optimizer=state.optimizer,
-        activations=in_flight(on, stage, by) * passing.kept,
+        activations=parallelism.in_flight(on, stage, by) * passing.kept,
         logits=passing.logits,
         transient=passing.transient + state.sharding,
         workspace=passing.workspace,
@@ -326,10 +315,10 @@ def fullest_stages(shape: ModelShape, on: Degrees, middle: Middle, by: Numbers =
     """
     last, longer = on.pipeline - 1, middle.start + middle.low
     chosen: tuple[Whole, ...] = (0, by.smaller(longer, last))
-    if not is_plain_zero(on.first):
+    if not parallelism.is_plain_zero(on.first):
         chosen += (by.smaller(middle.start, last),)
     if shape.experts and shape.dense_layers:
-        turns = stage_of(shape.dense_layers - 1, on, middle, by)
+        turns = parallelism.stage_of(shape.dense_layers - 1, on, middle, by)
         then = by.smaller(turns + 1, last)
         chosen += (by.smaller(turns, last), then, by.smaller(by.larger(then, longer), last))
     return (*chosen, last)

@@ -49,7 +49,9 @@ def stages_time(shape: ModelShape, speeds: Speeds, degrees: Degrees, on: Numbers
     further = shape.multi_token
     if further:
         layers = layers.plus(deepest.times(further))
-        ends = _with_further(ends, further)
+        ends = ends._replace(
+            head=ends.head * (1 + further) + ends.projection * further, tensor=ends.tensor * (1 + 2 * further)
+        )
     total = layers.busy + ends.embedding + ends.head + ends.tensor
     first, last, most = _counts(shape.layers, degrees, on)
     plain = on.smaller(first, widths.dense_layers)
@@ -61,13 +63,6 @@ def stages_time(shape: ModelShape, speeds: Speeds, degrees: Degrees, on: Numbers
     slowest = on.where(degrees.pipeline > 1, on.larger(slowest, between), total)
     fullest = on.larger(on.larger(first, last + further), on.where(degrees.pipeline > 2, most, 0))  # noqa: PLR2004
     return StagesTime(layers, ends.embedding + ends.head, ends.tensor, total, slowest, fullest)
-
-
-def _with_further(ends: Ends, further: int) -> Ends:
-    """The ends with *further* modules, each of which has a projection and runs the output head."""
-    return ends._replace(
-        head=ends.head * (1 + further) + ends.projection * further, tensor=ends.tensor * (1 + 2 * further)
-    )
 
 
 def _counts(layers: int, degrees: Degrees, on: Numbers) -> tuple[Value, Value, Value]:

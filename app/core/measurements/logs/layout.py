@@ -19,8 +19,8 @@ Fields = dict[str, object]
 
 
 @dataclass(frozen=True, slots=True)
-class PrintedModel:
-    """The model as a text; what of it is a guess; and what is printed if that is not enough."""
+class PrintedRecord:
+    """A model or a layout as a text; what of it is a guess; and what is printed if that is not enough."""
 
     text: str = ""
     guesses: tuple[str, ...] = ()
@@ -28,7 +28,7 @@ class PrintedModel:
     missing: tuple[str, ...] = ()
 
 
-def printed_model(said: LogSettings) -> PrintedModel:
+def printed_model(said: LogSettings) -> PrintedRecord:
     """The model that *said* describes."""
     if said.model:
         return _by_name(said)
@@ -42,18 +42,20 @@ def printed_model(said: LogSettings) -> PrintedModel:
         needed.append("active_experts")
     if needed:
         needed += [name for name in ("gated", "vocabulary") if name not in found]
-        return _incomplete(found, needed)
+        if not {"layers", "hidden"} & set(found):
+            return PrintedRecord()
+        return PrintedRecord(printed=_layout_text(found), missing=tuple(dict.fromkeys(needed)))
     return _whole_model(said, found)
 
 
-def _by_name(said: LogSettings) -> PrintedModel:
+def _by_name(said: LogSettings) -> PrintedRecord:
     """The model that the log calls by its name, if what else it prints agrees."""
     try:
         shape = ModelShape.named(said.model.lower().replace("llama", "llama "))
     except ValueError:
-        return PrintedModel()
+        return PrintedRecord()
     agree = all(said.count(name) in {0, getattr(shape, name)} for name in ("layers", "hidden", "heads"))
-    return PrintedModel(shape.name) if agree else PrintedModel()
+    return PrintedRecord(shape.name) if agree else PrintedRecord()
 
 
 def _size(said: LogSettings) -> Fields:
@@ -66,7 +68,6 @@ def _size(said: LogSettings) -> Fields:
 
 
 def _attention(said: LogSettings) -> Fields:
-    """Heads, biases and norms, as far as they are printed."""
     found: Fields = {}
     heads, groups = said.count("heads"), said.count("groups")
     if said.says("grouped") is False:
@@ -82,7 +83,9 @@ def _attention(said: LogSettings) -> Fields:
         found["query_key_norm"] = query_key
     if norm := said.text("normalization"):
         found["norm"] = "rms" if "rms" in norm.lower() else "layer"
-    return found | _biases(said) | _positions(said)
+    if said.text("position_type") == "learned_absolute" and (count := said.count("positions")):
+        found["positions"] = count
+    return found | _biases(said)
 
 
 def _biases(said: LogSettings) -> Fields:
@@ -91,11 +94,6 @@ def _biases(said: LogSettings) -> Fields:
         return {}
     every = biased if biased is not None else not unbiased
     return {"biases": "all" if every else "qkv" if said.says("query_bias") else "none"}
-
-
-def _positions(said: LogSettings) -> Fields:
-    learned, count = said.text("position_type"), said.count("positions")
-    return {"positions": count} if learned == "learned_absolute" and count else {}
 
 
 def _experts(said: LogSettings) -> Fields:
@@ -111,25 +109,19 @@ def _experts(said: LogSettings) -> Fields:
     return found
 
 
-def _incomplete(found: Fields, needed: list[str]) -> PrintedModel:
-    if not {"layers", "hidden"} & set(found):
-        return PrintedModel()
-    return PrintedModel(printed=_layout_text(found), missing=tuple(dict.fromkeys(needed)))
-
-
-def _whole_model(said: LogSettings, found: Fields) -> PrintedModel:
+def _whole_model(said: LogSettings, found: Fields) -> PrintedRecord:
     """A known model with all that is printed; else the shape, with guesses for the rest."""
     like = [one for one in dict.fromkeys(MODELS.values()) if _is_like(one, found)]
     sure = {"gated", "vocabulary", "key_value_heads"} <= found.keys()
     if like and sure:
-        return PrintedModel(like[0].name)
+        return PrintedRecord(like[0].name)
     assumed = {name: value for name, value in _assumed(said, found).items() if name not in found}
     if len({one.vocabulary for one in like}) == 1 and "vocabulary" in assumed:
         assumed["vocabulary"] = like[0].vocabulary
     if "gated" in assumed and found.get("feed_forward") != 4 * _whole_number(found, "hidden"):
-        return PrintedModel(printed=_layout_text(found), missing=("gated",))
+        return PrintedRecord(printed=_layout_text(found), missing=("gated",))
     shown = [f"{k}={v}" for k, v in assumed.items() if k in _OF_TIME]
-    return PrintedModel(_layout_text(found | assumed), tuple(shown))
+    return PrintedRecord(_layout_text(found | assumed), tuple(shown))
 
 
 _OF_TIME = ("key_value_heads", "gated", "vocabulary")  # of which a step's time depends
@@ -173,14 +165,6 @@ def _layout_text(found: Fields) -> str:
 _DEGREES = ("tensor", "pipeline", "context")
 
 
-@dataclass(frozen=True, slots=True)
-class PrintedLayout:
-    """The layout as a text, empty if the log does not print enough, and what of it is a guess."""
-
-    text: str = ""
-    guesses: tuple[str, ...] = ()
-
-
 def printed_cluster(said: LogSettings) -> str:
     """The cluster of the GPUs that the log names and counts; empty if it does not say both."""
     gpu, count = gpu_printed_as(said.gpu) if said.gpu else None, world_of(said)
@@ -189,13 +173,13 @@ def printed_cluster(said: LogSettings) -> str:
     return f"{cluster.name} gpus={count}" if cluster and count else ""
 
 
-def printed_layout(said: LogSettings, batch: float | None) -> PrintedLayout:
+def printed_layout(said: LogSettings, batch: float | None) -> PrintedRecord:
     """The degrees of parallelism and the batch."""
     count = world_of(said)
     degrees = {name: said.count(name) or 1 for name in _DEGREES}
     ranks = math.prod(degrees.values())
     if not count or count % ranks or not said.count("sequence"):
-        return PrintedLayout()
+        return PrintedRecord()
     data, micro = count // ranks, said.count("micro_batch") or 1
     given = {**degrees, "expert": said.count("expert") or 1, "data": data}
     given |= {"expert_tensor": said.count("expert_tensor"), "virtual": _virtual(said)}
@@ -206,8 +190,8 @@ def printed_layout(said: LogSettings, batch: float | None) -> PrintedLayout:
     try:
         Layout.read(text)
     except ValueError:
-        return PrintedLayout()
-    return PrintedLayout(text, tuple(guesses))
+        return PrintedRecord()
+    return PrintedRecord(text, tuple(guesses))
 
 
 def world_of(said: LogSettings) -> int:
@@ -340,7 +324,7 @@ def _compared(log: TrainingLog, model: ModelShape, cluster: Cluster, layout: Lay
     if log.step_time is not None:
         unexplained = log.step_time - found.total
         share = _fitted(model, cluster, layout, log.step_time)
-        says += f" Measured: {show(log.step_time, SECOND)}, {_ratio(log.step_time, found.total)}."
+        says += f" Measured: {show(log.step_time, SECOND)}, {log.step_time / found.total:.2f} times as long."
         says += _about(share)
         if share is not None:
             found = step_time(model, cluster, layout, Shares(product=share))
@@ -368,10 +352,6 @@ def _first(parts: Sequence[tuple[str, Seconds]], total: Seconds) -> str:
             part = name.replace("_", " ")
             return f" Try first, against {part} ({100 * time / total:.0f} %): {_TRY[name]}."
     return " Hardly anything but computation is left: faster kernels or 8-bit products would help."
-
-
-def _ratio(measured: Seconds, total: Seconds) -> str:
-    return f"{measured / total:.2f} times as long"
 
 
 def _about(share: float | None) -> str:

@@ -7,27 +7,19 @@ from datetime import datetime
 from functools import lru_cache
 from types import MappingProxyType
 
+from app.core.measurements.logs import settings
 from app.core.measurements.logs.families import LOG_FAMILIES, LogFamily
 from app.core.measurements.logs.runs import MOST_STEPS, LoggedStep, LogRun, StepCount
-from app.core.measurements.logs.settings import (
-    REMEMBERED,
-    LineNumbers,
-    LogSettings,
-    line_numbers,
-    read_settings,
-    shape_of,
-    without_colors,
-)
+from app.core.measurements.logs.settings import LineNumbers, LogSettings
 from app.core.measurements.number_checks import read_number
 
 
 @dataclass(frozen=True, slots=True)
 class ForeignOutput:
-    """How a line looks that is known and not read, with one of its *words*; a *sample*, and what to do *instead*."""
+    """How a line looks that is known and not read, with one of its *words*; and what to do *instead*."""
 
     words: tuple[str, ...]
     form: re.Pattern[str]
-    sample: str
     instead: str
 
     def is_on(self, line: str) -> bool:
@@ -35,77 +27,34 @@ class ForeignOutput:
         return any(word in line for word in self.words) and self.form.search(line) is not None
 
 
-def _foreign(words: str, form: str, sample: str, instead: str = "") -> ForeignOutput:
-    return ForeignOutput(tuple(words.split(", ")), re.compile(form), sample, instead)
+def _foreign(words: str, form: str, instead: str = "") -> ForeignOutput:
+    return ForeignOutput(tuple(words.split(", ")), re.compile(form), instead)
 
 
 FOREIGN_FAMILIES: Mapping[str, ForeignOutput] = MappingProxyType(
     {
-        "MosaicML Composer": _foreign("batch=", r"\[batch=\d+/\d+\]", "[batch=20/4800]: Train time/batch: 19"),
-        "Levanter": _foreign(
-            "Progress on",
-            r"\bProgress on:\s?train\b",
-            "2025-03-01 - INFO - Progress on:train 12.0it/100it rate:1.2s/it remaining:01:40",
-        ),
-        "fairseq": _foreign("train_inner", r"\btrain_inner \| ", "INFO | train_inner | epoch 001: 100 / 1000 loss=9.1"),
-        "Keras": _foreign(
-            "/step",
-            r"\b\d+/\d+ +(?:\[[=>.]{5,}\]|\u2501{3,}).*/step",
-            "120/1875 [=>............................] - ETA: 5s - loss: 0.5 - 3ms/step",
-        ),
-        "MMEngine or XTuner": _foreign(
-            "(train)", r"\b(?:Iter|Epoch)\(train\) +\[", "Iter(train) [  10/1000]  lr: 2e-05  time: 1.2"
-        ),
-        "PaddleNLP": _foreign(
-            "interval_",
-            r"\binterval_(?:tokens|samples|steps)_per_second",
-            "loss: 9.1, global_step: 10, interval_tokens_per_second_per_device: 4100.1",
-        ),
-        "MindFormers": _foreign("per_step_time", r"\bper_step_time: ?\d", "step:[ 2/ 10], per_step_time: 812ms"),
-        "InternEvo": _foreign(
-            "tgs (", r"\btgs \(tokens/gpu/second\)", "step=5,loss=9.1,tgs (tokens/gpu/second)=4195.1"
-        ),
-        "Lingua": _foreign("acc:", r"\bstep: \d+ +acc: \d", "step: 10  acc: 0  loss: 9.1  wps: 5e+04"),
-        "timm": _foreign("Train: ", r"\bTrain: \d+ \[ *\d+/\d+ +\( *\d+%\)\]", "Train: 0 [  50/1251 (  4%)]"),
-        "torchvision": _foreign(
-            "Epoch: [", r"\bEpoch: \[\d+\] +\[ *\d+/\d+\] +eta:", "Epoch: [0]  [  10/5004] eta: 0:10:01"
-        ),
-        "MLPerf": _foreign(":::MLLOG", r":::MLLOG\b", ':::MLLOG {"namespace": "", "key": "step_time"}'),
-        "PyTorch Lightning": _foreign(
-            "Epoch ",
-            r"\bEpoch \d+: +\d+%\|.{0,300}(?:it/s|s/it)",
-            "Epoch 0:  10%|#         | 10/100 [00:05<00:45, 2.0it/s, v_num=0, train_loss=2.1]",
-        ),
-        "llm.c": _foreign(
-            " tok/s",
-            r"\bstep +\d+/\d+ +\| +(?:train )?loss .*\| +[\d.]+ ms \|",
-            "step    1/19560 | loss 11.0 (+nanz)| norm 15.4 (+nanz)| lr 8.6e-07 | 118.3 ms | 45.2% bf16"
-            " MFU | 44291 tok/s",
-        ),
-        "modded-nanogpt": _foreign(
-            "step_avg:", r"\bstep:\d+/\d+ .*step_avg:", "step:10/1770 train_time:600ms step_avg:60.1ms"
-        ),
-        "torchtune without its lines": _foreign(
-            "|Loss:", r"^\W{0,9}\d+\|\d+\|Loss: ", "1|20|Loss: 1.5: 20%|##  | 20/100 [00:40<03:00]"
-        ),
-        "OpenRLHF": _foreign(
-            "Train epoch [",
-            r"\bTrain epoch \[\d+/\d+\]: +\d+%\|",
-            "Train epoch [1/1]:  10%|#         | 10/100 [00:05<00:45,  2.0s/it]",
-        ),
-        "slime": _foreign(
-            "perf/", r"\bperf \d+: \{'perf/", "perf 5: {'perf/rollout_time': 41.2, 'perf/actor_train_time': 22.1}"
-        ),
-        "VeOmni": _foreign(
-            "total_loss",
-            r"\bEpoch \d+/\d+: +\d+%\|.*\btotal_loss:",
-            "Epoch 1/3:  10%|# | 9/90 [00:5<1:0, total_loss: 1.2]",
-        ),
-        "NeMo-RL": _foreign("Total step time", r"\bTotal step time: [\d.]+ ?s", "  Total step time: 41.20s"),
+        "MosaicML Composer": _foreign("batch=", r"\[batch=\d+/\d+\]"),
+        "Levanter": _foreign("Progress on", r"\bProgress on:\s?train\b"),
+        "fairseq": _foreign("train_inner", r"\btrain_inner \| "),
+        "Keras": _foreign("/step", r"\b\d+/\d+ +(?:\[[=>.]{5,}\]|\u2501{3,}).*/step"),
+        "MMEngine or XTuner": _foreign("(train)", r"\b(?:Iter|Epoch)\(train\) +\["),
+        "PaddleNLP": _foreign("interval_", r"\binterval_(?:tokens|samples|steps)_per_second"),
+        "MindFormers": _foreign("per_step_time", r"\bper_step_time: ?\d"),
+        "InternEvo": _foreign("tgs (", r"\btgs \(tokens/gpu/second\)"),
+        "Lingua": _foreign("acc:", r"\bstep: \d+ +acc: \d"),
+        "timm": _foreign("Train: ", r"\bTrain: \d+ \[ *\d+/\d+ +\( *\d+%\)\]"),
+        "torchvision": _foreign("Epoch: [", r"\bEpoch: \[\d+\] +\[ *\d+/\d+\] +eta:"),
+        "MLPerf": _foreign(":::MLLOG", r":::MLLOG\b"),
+        "PyTorch Lightning": _foreign("Epoch ", r"\bEpoch \d+: +\d+%\|.{0,300}(?:it/s|s/it)"),
+        "llm.c": _foreign(" tok/s", r"\bstep +\d+/\d+ +\| +(?:train )?loss .*\| +[\d.]+ ms \|"),
+        "modded-nanogpt": _foreign("step_avg:", r"\bstep:\d+/\d+ .*step_avg:"),
+        "torchtune without its lines": _foreign("|Loss:", r"^\W{0,9}\d+\|\d+\|Loss: "),
+        "OpenRLHF": _foreign("Train epoch [", r"\bTrain epoch \[\d+/\d+\]: +\d+%\|"),
+        "slime": _foreign("perf/", r"\bperf \d+: \{'perf/"),
+        "VeOmni": _foreign("total_loss", r"\bEpoch \d+/\d+: +\d+%\|.*\btotal_loss:"),
+        "NeMo-RL": _foreign("Total step time", r"\bTotal step time: [\d.]+ ?s"),
         "diffusers or another program with a bar of its own": _foreign(
-            "%|",
-            r"^\s{0,9}[A-Z][\w ]{1,40}: +\d{1,3}%\|.*\b\d+/\d+ \[.*(?:it/s|s/it)",
-            "Steps:   2%|#   | 20/1000 [00:30<24:00,  1.50s/it, lr=1e-5, step_loss=0.1]",
+            "%|", r"^\s{0,9}[A-Z][\w ]{1,40}: +\d{1,3}%\|.*\b\d+/\d+ \[.*(?:it/s|s/it)"
         ),
     }
 )
@@ -121,96 +70,58 @@ FOREIGN_TOOLS: Mapping[str, ForeignOutput] = MappingProxyType(
         "oneCCL's benchmark": _foreign(
             "# Benchmarking, t_min[usec]",
             r"# Benchmarking: \w|#bytes +#repetitions +t_min\[usec\] +t_max\[usec\] +t_avg\[usec\] +stddev",
-            "# Benchmarking: allreduce ",
             _COLLECTIVES,
         ),
         "all_reduce_bench": _foreign(
             "bandwidth of all_reduce, | payload",
             r"average bandwidth of all_reduce|^\| payload +\| +busbw",
-            "The average bandwidth of all_reduce with a 4.0GB payload (5 trials, 4 ranks):",
             _COLLECTIVES,
         ),
-        "DeepSpeed's FLOPS profiler": _foreign(
-            "Flops Profiler", r"\bDeepSpeed Flops Profiler\b", "--- DeepSpeed Flops Profiler ---", _TRACE
-        ),
-        "OSU micro-benchmarks": _foreign(
-            "# OSU", r"^[^#]{0,80}# OSU \S.{0,80}\bTest\b", "# OSU MPI-CUDA Allreduce Latency Test v7.3", _COLLECTIVES
-        ),
-        "Intel MPI Benchmarks": _foreign(
-            "MPI Benchmarks",
-            r"\bIntel\(R\) MPI Benchmarks\b",
-            "#    Intel(R) MPI Benchmarks 2021.7, MPI-1 part",
-            _COLLECTIVES,
-        ),
+        "DeepSpeed's FLOPS profiler": _foreign("Flops Profiler", r"\bDeepSpeed Flops Profiler\b", _TRACE),
+        "OSU micro-benchmarks": _foreign("# OSU", r"^[^#]{0,80}# OSU \S.{0,80}\bTest\b", _COLLECTIVES),
+        "Intel MPI Benchmarks": _foreign("MPI Benchmarks", r"\bIntel\(R\) MPI Benchmarks\b", _COLLECTIVES),
         "perftest": _foreign(
             "#iterations, Test",
             r"#bytes +#iterations|\b(?:RDMA_\w+|Send) (?:BW|Latency|Bidirectional BW) Test\b",
-            " #bytes     #iterations    BW peak[Gb/sec]    BW average[Gb/sec]   MsgRate[Mpps]",
             _COLLECTIVES,
         ),
         "nvbandwidth": _foreign(
-            "nvbandwidth, (row)",
-            r"\bnvbandwidth Version\b|\bmemcpy [CS][EM] \w+\(row\)",
-            "nvbandwidth Version: v0.8",
-            _COLLECTIVES,
+            "nvbandwidth, (row)", r"\bnvbandwidth Version\b|\bmemcpy [CS][EM] \w+\(row\)", _COLLECTIVES
         ),
         "p2pBandwidthLatencyTest or bandwidthTest": _foreign(
-            "P2P, [CUDA",
-            r"P2P \(Peer-to-Peer\) GPU Bandwidth|\[CUDA Bandwidth Test\]",
-            "[P2P (Peer-to-Peer) GPU Bandwidth Latency Test]",
-            _COLLECTIVES,
+            "P2P, [CUDA", r"P2P \(Peer-to-Peer\) GPU Bandwidth|\[CUDA Bandwidth Test\]", _COLLECTIVES
         ),
-        "TransferBench": _foreign("TransferBench", r"\bTransferBench v\d", "TransferBench v1.50", _COLLECTIVES),
+        "TransferBench": _foreign("TransferBench", r"\bTransferBench v\d", _COLLECTIVES),
         "Nsight Systems (nsys stats)": _foreign(
             "Time (%), _sum, Summary",
             r"^\W*Time \(%\),? *Total Time \(\w+\)|\(cuda_\w+_sum\)|\bGPU Kernel Summary\b",
-            "Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),Name",
             _TRACE,
         ),
-        "Nsight Compute": _foreign(
-            "==PROF==, Section:",
-            r"==PROF== |\bSection: GPU Speed Of Light",
-            "==PROF== Connected to process 4000",
-            _TRACE,
-        ),
-        "torch.profiler as a table": _foreign(
-            "Self C", r"\bSelf (?:CPU|CUDA|XPU) (?:time total:|%)", "Self CPU time total: 11.100ms", _TRACE
-        ),
+        "Nsight Compute": _foreign("==PROF==, Section:", r"==PROF== |\bSection: GPU Speed Of Light", _TRACE),
+        "torch.profiler as a table": _foreign("Self C", r"\bSelf (?:CPU|CUDA|XPU) (?:time total:|%)", _TRACE),
         "Holistic Trace Analysis": _foreign(
             "rank",
             r"^(?:,|\w+,)?rank,(?:idle_time|compute_time|\w+_pctg|comp_comm_overlap)",
-            "rank,idle_time_ns,compute_time_ns,non_compute_time_ns,kernel_time_ns",
             "send the traces that it read",
         ),
         "vLLM": _foreign(
             "Benchmark, Throughput:, throughput:",
             r"\bServing Benchmark Result\b|^Throughput: \S+ requests/s|\bgeneration throughput:",
-            "============ Serving Benchmark Result ============",
             _SERVING,
         ),
         "SGLang": _foreign(
             "batch, gen throughput",
             r"\b(?:Decode|Prefill) batch\W .*#(?:running|new|queue)|\bgen throughput \(token/s\)",
-            "[2026-02-01 10:00:00 TP0] Decode batch. #running-req: 64, #token: 32768",
             _SERVING,
         ),
         "TensorRT-LLM": _foreign(
-            "PERFORMANCE, Throughput",
-            r"^=* ?PERFORMANCE OVERVIEW\b|\bTotal Output Throughput \(tokens/sec\)",
-            "= PERFORMANCE OVERVIEW ",
-            _SERVING,
+            "PERFORMANCE, Throughput", r"^=* ?PERFORMANCE OVERVIEW\b|\bTotal Output Throughput \(tokens/sec\)", _SERVING
         ),
         "llama.cpp": _foreign(
-            "eval time, | t/s |",
-            r"\bllama_\w*print\w*: +(?:prompt )?eval time|\| test +\| +t/s \|",
-            "llama_perf_context_print:        eval time =    1234.56 ms /   127 runs",
-            _SERVING,
+            "eval time, | t/s |", r"\bllama_\w*print\w*: +(?:prompt )?eval time|\| test +\| +t/s \|", _SERVING
         ),
         "nvidia-smi or rocm-smi": _foreign(
-            "NVIDIA-SMI, ROCm",
-            r"\| NVIDIA-SMI \d|ROCm System Management Interface",
-            "| NVIDIA-SMI 550.54.15    Driver Version: 550.54.15    CUDA Version: 12.4 |",
-            "send what the job printed",
+            "NVIDIA-SMI, ROCm", r"\| NVIDIA-SMI \d|ROCm System Management Interface", "send what the job printed"
         ),
     }
 )
@@ -237,11 +148,6 @@ def line_source(line: str) -> str:
     """The rank that printed *line*; empty if it does not say."""
     found = _SOURCE.search(line)
     return next(filter(None, found.groups()), "") if found else ""
-
-
-def has_date(text: str) -> bool:
-    """Whether *text* has a day and a time."""
-    return bool(_STAMP.search(text) or _AMERICAN.search(text))
 
 
 def line_clock(line: str) -> tuple[float | None, bool]:
@@ -320,20 +226,21 @@ class OpenStep:
 
     def goes_on(self, line: str) -> bool:
         """Whether *line* is a part of the step; it is kept if so."""
-        line = self._without_prefix(line)
-        if self.left <= 0 or not line.strip() or _is_own(line):
+        for form in _PREFIXES:
+            if form.match(self.pieces[0]) and (found := form.match(line)):
+                line = line[found.end() :]
+                break
+        head = line[:_HEAD]
+        is_own = (
+            _STAMP.search(head) or _AMERICAN.search(head) or line_source(head) or _OWN.search(head)
+        )  # as no part of a step is
+        if self.left <= 0 or not line.strip() or is_own:
             return False
         if not self.family.below and not self._is_rest(line):
             return False
         self.pieces.append(line)
         self.left -= 1
         return True
-
-    def _without_prefix(self, line: str) -> str:
-        for form in _PREFIXES:
-            if form.match(self.pieces[0]) and (found := form.match(line)):
-                return line[found.end() :]
-        return line
 
     def _is_rest(self, line: str) -> bool:
         """Whether *line* can be the rest: of a number, of named numbers, or behind a joint."""
@@ -347,12 +254,12 @@ class OpenStep:
         """The numbers of the lines together: cut anywhere, or between words."""
         scale, pieces = self.family.mfu_scale, self.pieces
         if len(pieces) == 1:
-            return line_numbers(pieces[0], scale)
+            return settings.line_numbers(pieces[0], scale)
         joint = "|".join(pieces) if self.family.below else "".join(pieces)
-        found = line_numbers(joint[:_LONGEST], scale)
+        found = settings.line_numbers(joint[:_LONGEST], scale)
         if self.family.below:
             return found
-        spaced = line_numbers(" ".join(map(str.strip, pieces))[:_LONGEST], scale)
+        spaced = settings.line_numbers(" ".join(map(str.strip, pieces))[:_LONGEST], scale)
         values = {**spaced.values, **found.values}
         odd = {name: text for name, text in found.odd.items() if name not in values}
         return LineNumbers(values, odd)
@@ -365,12 +272,6 @@ class OpenStep:
             return None
         kept = replace(self, pieces=[*self.pieces[:-1], whole]).numbers()
         return LineNumbers(kept.values, {})
-
-
-def _is_own(line: str) -> bool:
-    """Whether *line* is one of its own: with a day, a rank, or as no part of a step is."""
-    head = line[:_HEAD]
-    return bool(has_date(head) or line_source(head) or _OWN.search(head))
 
 
 MOST_RUNS = 16
@@ -396,14 +297,14 @@ class LogReader:
     def take(self, line: str) -> bool:
         """Read *line*; whether it was that of a step."""
         self._last = line
-        line = without_colors(line)
+        line = settings.without_colors(line)
         if any(word in line for word in _OF_A_TRAINER):
             line = strip_tags(line[:_LONGEST])
             if line.count("%|") > 1:
                 taken = [self.take(one) for one in _BARS.split(line)]
                 return any(taken)
-        family = _family_of(line)
-        if family is not None:
+        is_step = any(word in line for word in _STEP_WORDS)
+        if is_step and (family := _family_of(settings.shape_of(line))) is not None:
             self._close()
             self._open = OpenStep.of(family, line)
             return True
@@ -458,7 +359,8 @@ class LogReader:
         """The run of a step: the last one, an earlier one of its family, or a new one."""
         run = self.runs[-1]
         count = run.counts.get(_key(family, total))
-        if not family.companion and not _shares(run, family):
+        programs = [one for one in run.counts.values() if not one.family.companion]
+        if programs and not family.companion and count is None:
             return self._other_family(family)
         if family.companion and total:  # a bar, of which every evaluation has another
             ended = run.summary and (count is None or step.number < max(count.steps))
@@ -500,24 +402,21 @@ class LogReader:
             times = [value for word in series[1].split(",") if (value := read_number(word.strip()))]
             run.unnumbered += [LoggedStep(0, None, {"step_time": value}) for value in times]
         elif ("epoch" in line and _TRAINER.search(line)) or _A_SUMMARY.match(line.lstrip()):
-            self._take_trainer(run, line)
+            run.trainer = True
+            if (found := _A_SUMMARY.search(line)) and (rate := read_number(found[1])):
+                run.summary["step_time"] = 1 / rate
+                if (time := _A_RUN.search(line)) and (seconds := read_number(time[1])):
+                    run.summary["steps"] = rate * seconds
+            elif (values := settings.line_numbers(line).values) and len(run.unnumbered) < MOST_STEPS:
+                run.unnumbered.append(LoggedStep(0, None, values))
         elif "Step Time" in line and len(self._waiting) + len(run.unnumbered) < MOST_STEPS:
-            self._waiting.append(LoggedStep(0, line_clock(line)[0], line_numbers(line).values))
+            self._waiting.append(LoggedStep(0, line_clock(line)[0], settings.line_numbers(line).values))
         else:
             return False
         return True
 
-    def _take_trainer(self, run: LogRun, line: str) -> None:
-        run.trainer = True
-        if (found := _A_SUMMARY.search(line)) and (rate := read_number(found[1])):
-            run.summary["step_time"] = 1 / rate
-            if (time := _A_RUN.search(line)) and (seconds := read_number(time[1])):
-                run.summary["steps"] = rate * seconds
-        elif (values := line_numbers(line).values) and len(run.unnumbered) < MOST_STEPS:
-            run.unnumbered.append(LoggedStep(0, None, values))
-
     def _take_setting(self, line: str) -> bool:
-        if (found := read_settings(line)) is not None:
+        if (found := settings.read_settings(line)) is not None:
             target = self._pending if self.runs[-1].counts else self.runs[-1].settings
             target.merge(found)
         if not self.foreign and not self.runs[-1].counts:
@@ -525,25 +424,13 @@ class LogReader:
         return False
 
 
-def _family_of(line: str) -> LogFamily | None:
-    if not any(word in line for word in _STEP_WORDS):
-        return None
-    return _family_of_shape(shape_of(line))
-
-
-@lru_cache(REMEMBERED)
-def _family_of_shape(shape: str) -> LogFamily | None:
+@lru_cache(settings.REMEMBERED)
+def _family_of(shape: str) -> LogFamily | None:
     return next((family for family in LOG_FAMILIES if family.step.search(shape)), None)
 
 
 def _key(family: LogFamily, total: str) -> str:
     return f"{family.counter}/{total}" if family.companion and total else family.counter
-
-
-def _shares(run: LogRun, family: LogFamily) -> bool:
-    """Whether *run* is of *family*, or has no steps yet but those of a library beside it."""
-    own = [one for one in run.counts.values() if not one.family.companion]
-    return not own or family.counter in run.counts
 
 
 def _counted(match: re.Match[str]) -> tuple[int, str, int]:

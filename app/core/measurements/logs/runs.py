@@ -41,8 +41,8 @@ class StepCount:
         if self.total and total and total != self.total:
             return True
         known = self.steps.get(step.number)
-        if known is not None and _same_line(known, step):
-            return False
+        if known is not None and known.at == step.at and step.values and known.values.items() >= step.values.items():
+            return False  # it was printed twice
         if known is not None and (self._is_another(known, step) or _of_another_time(known, step)):
             return True
         if known is None and self._is_elsewhen(step):
@@ -74,7 +74,10 @@ class StepCount:
             self.steps[step.number] = step
             self.highest = max(self.highest, step.at or 0.0)
         elif step.micro > known.micro:
-            _add_micro_batch(known, step)
+            known.micro = step.micro
+            known.at = step.at if step.at is not None else known.at
+            time = known.values.get("step_time", 0.0) + step.values.get("step_time", 0.0)
+            known.values |= {"step_time": time} if time else {}
         else:
             for name, value in step.values.items():
                 known.values.setdefault(name, value)
@@ -82,12 +85,6 @@ class StepCount:
 
 _PAUSE = 3600.0  # seconds without a line
 _BACK = 60.0  # seconds by which a clock that goes back tells another run
-
-
-def _same_line(known: LoggedStep, step: LoggedStep) -> bool:
-    """Whether *step* was printed twice."""
-    same = all(known.values.get(name) == value for name, value in step.values.items())
-    return same and bool(step.values) and known.at == step.at
 
 
 def _of_another_time(known: LoggedStep, step: LoggedStep) -> bool:
@@ -103,13 +100,6 @@ def _of_another_time(known: LoggedStep, step: LoggedStep) -> bool:
 def _differ(known: LoggedStep, step: LoggedStep) -> bool:
     """Whether one number of both differs by more than a quarter."""
     return any(far_apart(known.values[name], value) for name, value in step.values.items() if name in known.values)
-
-
-def _add_micro_batch(known: LoggedStep, step: LoggedStep) -> None:
-    known.micro = step.micro
-    known.at = step.at if step.at is not None else known.at
-    time = known.values.get("step_time", 0.0) + step.values.get("step_time", 0.0)
-    known.values |= {"step_time": time} if time else {}
 
 
 @dataclass(slots=True)
@@ -264,13 +254,15 @@ def batch_of(steady: SteadyRun) -> float | None:
 
 
 def measured_step_time(steady: SteadyRun) -> tuple[Seconds | None, str]:
-    """Seconds of a step: as printed, else by the samples per second, else by the clock.
-
-    Where the clock differs by more than a quarter, it is the measurement.
-    """
+    """Seconds of a step: as printed, else by the samples per second; by the clock where that differs by a quarter."""
     printed, said, fault = _printed(steady)
     if (bar := _by_bar(steady, printed)) is not None:
-        return bar, _about_bar(bar, printed)
+        if printed is None or not far_apart(bar, printed):
+            return bar, ""
+        return bar, (
+            f"the bar prints {show(printed, SECOND)} for a step, smoothed over the last few, and its clock says"
+            f" {show(bar, SECOND)}, which is shown: with evaluations and checkpoints between the steps"
+        )
     clock, coarse = steady.by_clock()
     if printed is None or clock is None:
         return printed or clock, ""
@@ -283,15 +275,6 @@ def measured_step_time(steady: SteadyRun) -> tuple[Seconds | None, str]:
     return clock, (
         f"{said} says {show(printed, SECOND)} for a step, and its clock says {show(clock, SECOND)},"
         f" which is shown; {known}"
-    )
-
-
-def _about_bar(bar: Seconds, printed: Seconds | None) -> str:
-    if printed is None or not far_apart(bar, printed):
-        return ""
-    return (
-        f"the bar prints {show(printed, SECOND)} for a step, smoothed over the last few, and its clock says"
-        f" {show(bar, SECOND)}, which is shown: with evaluations and checkpoints between the steps"
     )
 
 

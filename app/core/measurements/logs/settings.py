@@ -5,15 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from app.core.measurements.number_checks import (
-    ReadsUnit,
-    as_share,
-    in_counts,
-    in_flops,
-    in_named_seconds,
-    in_seconds,
-    read_number,
-)
+from app.core.measurements import number_checks
 
 _COLOR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _JOINT = re.compile(r"[:=]++ ?")
@@ -35,25 +27,27 @@ class LogField:
     name: str
     word: str
     form: re.Pattern[str]
-    reads: ReadsUnit
+    reads: number_checks.ReadsUnit
     scale: float = 1.0
 
 
-def _field(name: str, word: str, form: str, reads: ReadsUnit = in_counts, scale: float = 1.0) -> LogField:
+def _field(
+    name: str, word: str, form: str, reads: number_checks.ReadsUnit = number_checks.in_counts, scale: float = 1.0
+) -> LogField:
     return LogField(name, word, re.compile(rf"(?<![A-Za-z]){form}", re.IGNORECASE), reads, scale)
 
 
 def _inverse(value: float, behind: str, scale: float) -> float | None:
-    rate = in_counts(value, behind, scale)
+    rate = number_checks.in_counts(value, behind, scale)
     return 1 / rate if rate else None
 
 
 def _scaled_field(word: str, form: str, scale: float = 1.0) -> LogField:
-    return _field("step_time", word, form, in_seconds, scale)
+    return _field("step_time", word, form, number_checks.in_seconds, scale)
 
 
 def _flops(word: str, form: str) -> LogField:
-    return _field("flops_per_gpu", word, form, in_flops, _TERA)
+    return _field("flops_per_gpu", word, form, number_checks.in_flops, _TERA)
 
 
 def _tokens(word: str, form: str) -> LogField:
@@ -65,18 +59,18 @@ _FIELDS = (
     _scaled_field("elapsed", rf"elapsed time per iteration(?: ?\(?s\)?)?{_N}"),
     _scaled_field("train step", rf"train step timing(?: in s)?{_N}"),
     _scaled_field("iter time", rf"iter time \(s\){_N}"),
-    _field("step_time", "iter time", rf"iter time:{_DIGITS}{_BEHIND}", in_named_seconds),
+    _field("step_time", "iter time", rf"iter time:{_DIGITS}{_BEHIND}", number_checks.in_named_seconds),
     _scaled_field("seconds", rf"seconds{_N}"),
     _scaled_field("step time", rf"step time{_N}"),
     _scaled_field("end to end", rf"time metrics/end to end\(s\)\W{{0,9}}{_N}"),
     _scaled_field("perf/time", rf"perf/time per step{_N}"),
     _scaled_field("timing s/step", rf"timing s/step{_N}"),
-    _field("step_time", "| time:", rf"\| time:{_DIGITS}{_BEHIND}", in_named_seconds),
+    _field("step_time", "| time:", rf"\| time:{_DIGITS}{_BEHIND}", number_checks.in_named_seconds),
     _scaled_field("train speed", rf"train speed\(s/it\){_N}"),
     _field("step_time", "train speed", rf"train speed\(iter/s\){_N}", _inverse),
-    _field("phase_time", "update actor", rf"timing s/update actor{_N}", in_seconds),
-    _field("step_time", "dt:", rf"dt:{_DIGITS}{_BEHIND}", in_named_seconds),
-    _field("step_time", ", time", rf", time {_DIGITS}{_BEHIND}", in_named_seconds),
+    _field("phase_time", "update actor", rf"timing s/update actor{_N}", number_checks.in_seconds),
+    _field("step_time", "dt:", rf"dt:{_DIGITS}{_BEHIND}", number_checks.in_named_seconds),
+    _field("step_time", ", time", rf", time {_DIGITS}{_BEHIND}", number_checks.in_named_seconds),
     _scaled_field("s/it", rf"{_FIRST}()s/it"),
     _field("step_time", "it/s", rf"{_FIRST}()it/s", _inverse),
     _flops("tflop/s/gpu", rf"(?:throughput|compute) per gpu \(tflop/s/gpu\){_N}"),
@@ -105,7 +99,7 @@ _FIELDS = (
     _field("samples_per_second", "currsamples", rf"CurrSamplesPerSec{_N}"),
     _field("samples_per_second", "samplespersec", rf"SamplesPerSec{_N}"),
     _field("samples_per_second", "samples", rf"samples(?: per second|/sec){_N}"),
-    _field("mfu", "mfu", rf"mfu(?:/actor)?(?: \(actual avg\))?(?: \(%\))?{_N}", as_share),
+    _field("mfu", "mfu", rf"mfu(?:/actor)?(?: \(actual avg\))?(?: \(%\))?{_N}", number_checks.as_share),
     _field("global_batch", "batch", rf"global batch size{_N}"),
 )
 
@@ -138,11 +132,11 @@ def line_numbers(line: str, mfu_scale: float = 0.0) -> LineNumbers:
     plain = plain_line(line)
     found = LineNumbers({}, {})
     for one, number, unit in _field_places(shape_of(plain)):
-        value = read_number(plain[number])
+        value = number_checks.read_number(plain[number])
         behind = plain[unit].strip()
         if value is None or one.name in found.values:
             continue
-        scale = one.scale if one.name != "mfu" else _share_scale(value, mfu_scale)
+        scale = one.scale if one.name != "mfu" else (mfu_scale or (1.0 if value <= 1 else 0.0))
         read = one.reads(value, behind, scale)
         if read:
             found.values[one.name] = read
@@ -167,11 +161,6 @@ def _field_places(shape: str) -> Sequence[tuple[LogField, slice, slice]]:
     lowered = shape.lower()
     found = ((one, one.form.search(shape)) for one in _FIELDS if one.word in lowered)
     return [(one, slice(*match.span(1)), slice(*match.span(2))) for one, match in found if match]
-
-
-def _share_scale(value: float, of_family: float) -> float:
-    """The scale of an MFU without a sign: of its family, else a fraction if it can be one."""
-    return of_family or (1.0 if value <= 1 else 0.0)
 
 
 # How an argument is printed, and what it is called here.
@@ -328,5 +317,5 @@ def _read_special(found: LogSettings, line: str) -> None:
     if gpu := _GPU.search(line):
         found.gpu = _AFTER_NAME.split(gpu[1])[0].strip()
     if peak := _PEAK.search(line):
-        found.peak = read_number(peak[1])
+        found.peak = number_checks.read_number(peak[1])
     found.eight_bits = bool(_EIGHT_BITS.search(line))

@@ -4,13 +4,13 @@ import statistics
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from app.core.formulas.presets import Gpu, gpu_printed_as
+from app.core.formulas.presets import gpu_printed_as
 from app.core.formulas.presets.gpus import GPUS
 from app.core.measurements.logs.families import family_title
 from app.core.measurements.logs.layout import printed_cluster, printed_layout, printed_model, world_of
 from app.core.measurements.logs.reader import LogReader
 from app.core.measurements.logs.runs import FEWEST_STEADY, LogRun, SteadyRun, batch_of, is_warm_up, measured_step_time
-from app.core.measurements.number_checks import exceeds, highest_peak, unknown_units
+from app.core.measurements.number_checks import exceeds, highest_peak
 from app.core.measurements.reports import TrainingLog, join_doubts
 from app.core.units import FLOP_PER_SECOND, SECOND, FlopsPerSecond, Ratio, Seconds, show
 
@@ -41,7 +41,12 @@ def utilization(steady: SteadyRun) -> tuple[FlopsPerSecond | None, Ratio | None,
         return flops, *_of_a_phase(printed, steady, family.mfu_phase)
     peaks = _peaks(steady, flops, printed)
     if flops is not None and exceeds(flops, peaks.highest):
-        return None, None, [_about_flops(flops, peaks)]
+        whose = peaks.gpu if peaks.dense else "any GPU that is known here"
+        says = (
+            f"the log prints {_shown(flops)} per GPU, which is more than {_shown(peaks.highest)}, the"
+            f" highest peak of {whose}: they are of several GPUs, or counted wrong"
+        )
+        return None, None, [says]
     if flops is None:
         return (None, *_without_flops(printed, peaks))
     if printed is None:
@@ -66,24 +71,12 @@ def _peaks(steady: SteadyRun, flops: float | None, printed: Ratio | None) -> _Pe
     family = steady.run.family
     of_family = family.mfu_peak if family else 0.0
     used = said.peak or of_family or (flops / printed if flops and printed else None)
-    dense = _dense_peak(gpu, eight_bits=said.eight_bits)
+    dense = gpu.peak if gpu else None
+    if gpu and said.eight_bits and gpu.peak_8bit:
+        dense = gpu.peak_8bit
     highest = max(gpu.peak, gpu.peak_8bit, gpu.peak_4bit) if gpu else highest_peak()
     fault, fixed = (family.mfu_of, family.mfu_fixed) if family else ("", False)
     return _Peaks(said.gpu, dense, highest, used, fault, fixed and not said.peak)
-
-
-def _dense_peak(gpu: Gpu | None, *, eight_bits: bool) -> FlopsPerSecond | None:
-    if gpu is None:
-        return None
-    return gpu.peak_8bit if eight_bits and gpu.peak_8bit else gpu.peak
-
-
-def _about_flops(flops: float, peaks: _Peaks) -> str:
-    whose = peaks.gpu if peaks.dense else "any GPU that is known here"
-    return (
-        f"the log prints {_shown(flops)} per GPU, which is more than {_shown(peaks.highest)}, the"
-        f" highest peak of {whose}: they are of several GPUs, or counted wrong"
-    )
 
 
 def _without_flops(printed: Ratio | None, peaks: _Peaks) -> tuple[Ratio | None, Doubts]:
@@ -94,24 +87,15 @@ def _without_flops(printed: Ratio | None, peaks: _Peaks) -> tuple[Ratio | None, 
     if exceeds(printed, 1.0):
         return None, [f"{_percent(printed)} is printed: {_NOT_ONE}{_because(peaks.fault)}"]
     if peaks.used and peaks.dense and abs(peaks.used / peaks.dense - 1) > _NEAR:
-        return _rescaled(printed, peaks.used, peaks.dense, peaks.gpu)
-    if peaks.gpu and peaks.fault and not peaks.used and not _is_the_one(peaks):
-        says = f"{_percent(printed)} is printed of {peaks.gpu}, and {peaks.fault}"
-        return None, [says]
+        says = (
+            f"the log's MFU of {_percent(printed)} divides by {_shown(peaks.used)}; of the dense"
+            f" {_shown(peaks.dense)} of {peaks.gpu} it is {_percent(printed * peaks.used / peaks.dense)}"
+        )
+        return printed * peaks.used / peaks.dense, [says]
+    is_that_gpu = any(name in peaks.gpu for name in ("A100", "H100") if name in peaks.fault)
+    if peaks.gpu and peaks.fault and not peaks.used and not is_that_gpu:
+        return None, [f"{_percent(printed)} is printed of {peaks.gpu}, and {peaks.fault}"]
     return printed, []
-
-
-def _is_the_one(peaks: _Peaks) -> bool:
-    """Whether the GPU is the one whose peak the log takes for every other."""
-    return any(name in peaks.gpu for name in ("A100", "H100") if name in peaks.fault)
-
-
-def _rescaled(printed: Ratio, used: float, dense: float, gpu: str) -> tuple[Ratio | None, Doubts]:
-    says = (
-        f"the log's MFU of {_percent(printed)} divides by {_shown(used)}; of the dense"
-        f" {_shown(dense)} of {gpu} it is {_percent(printed * used / dense)}"
-    )
-    return printed * used / dense, [says]
 
 
 def _on_peak(flops: float, peaks: _Peaks) -> tuple[Ratio | None, Doubts]:
@@ -149,11 +133,6 @@ def _plausible_mfu(flops: float, printed: Ratio, peaks: _Peaks) -> tuple[Ratio |
             f" the peak of {peaks.gpu} is {_shown(peaks.dense)}, of which it is"
             f" {_percent(flops / peaks.dense)}"
         ]
-    return _unknown_gpu(printed, used, peaks)
-
-
-def _unknown_gpu(printed: Ratio, used: float, peaks: _Peaks) -> tuple[Ratio | None, Doubts]:
-    """What holds where the peak of the GPU is not known here."""
     fallback = abs(used / _FALLBACK - 1) <= _NEAR
     whose = f"; the peak of {peaks.gpu} is not known here" if peaks.gpu else ""
     if exceeds(printed, 1.0) or (fallback and peaks.gpu and "A100" not in peaks.gpu):
@@ -247,25 +226,22 @@ def _about_run(run: LogRun, steady: SteadyRun) -> Iterator[str]:
     left_out = sum(count.left_out for count in run.counts.values())
     if left_out:
         yield f"{left_out} lines of further steps are left out"
-    yield unknown_units({k: v for k, v in run.odd.items() if steady.median(k) is None})
+    odd = {name: text for name, text in run.odd.items() if steady.median(name) is None}
+    if odd:
+        listed = ", ".join(f"{text} ({name.replace('_', ' ')})" for name, text in odd.items())
+        yield f"left out for an unknown unit right behind the number: {listed}"
     if run.summary and not steady.each("step_time") and steady.by_clock()[0] is None:
         yield "the time of a step is that of the whole run, with all that lies between its steps"
     if run.broken:
         yield "lines of another run lie between these steps: its settings may be of the other"
     if run.cut_off:
         yield "the text ends with a number, which may go on"
-    yield from _foreign_settings(run)
-    for key, one, other in run.settings.contradicted.values():
-        yield f"the log says {key} twice, {one} and {other}: neither is used"
-
-
-def _foreign_settings(run: LogRun) -> Iterator[str]:
-    """A doubt if the lines above the steps are those of another program."""
     own = {name for count in run.counts.values() for name in count.family.settings_of}
     for name in sorted(run.settings.printed_by - own) if run.counts else ():
-        yield (
-            f"settings are printed as {family_title(name)} does, and these steps are not: they may be of another run"
-        )
+        how = f"settings are printed as {family_title(name)} does, and these steps are not"
+        yield f"{how}: they may be of another run"
+    for key, one, other in run.settings.contradicted.values():
+        yield f"the log says {key} twice, {one} and {other}: neither is used"
 
 
 def _unsteady(steady: SteadyRun) -> str:
@@ -292,11 +268,17 @@ def _tokens(steady: SteadyRun, time: Seconds | None) -> tuple[float | None, str]
     printed, world = steady.median("tokens_per_second_per_gpu"), world_of(said)
     every, of_all = steady.median("tokens_per_second"), ""
     if printed is None and every and world:
-        printed, of_all = every / world, _divided(every, world)
+        printed = every / world
+        of_all = f"the log prints {every:,.0f} tokens per second, which are divided by {world} GPUs here"
+    if printed is None and every is not None:
+        of_all = (
+            f"the log prints {every:,.0f} tokens per second of all GPUs together, and does not say how many GPUs there"
+            " are"
+        )
     batch, length = batch_of(steady), said.count("sequence")
     if not (batch and length and world and time):
         if steady.family != _WHOLE or not (printed and length and time):
-            return printed, of_all or _of_all(printed, every)
+            return printed, of_all
         return printed, _about_sequences(printed, time, length, world or 1)
     counted = batch * length / world / time
     if printed is None or abs(counted / printed - 1) <= _COUNTED_OFF:
@@ -308,28 +290,13 @@ def _tokens(steady: SteadyRun, time: Seconds | None) -> tuple[float | None, str]
 
 
 def _of_some_model(tokens: float | None, flops: FlopsPerSecond | None) -> tuple[float | None, str]:
-    """Tokens per second, if a model can need that many FLOP for each: a second source, and a limit.
-
-    A token takes about 6 FLOP per parameter.
-    """
+    """Tokens per second, if a model can need that many FLOP for each, at about 6 per parameter; else a doubt."""
     if not tokens or not flops or flops / tokens <= _PER_PARAMETER * _MOST_PARAMETERS:
         return tokens, ""
     size = flops / tokens / _PER_PARAMETER
     return None, (
         f"{tokens:,.4g} tokens per second at {show(flops, FLOP_PER_SECOND)} would be a model of"
         f" {size / 1e12:,.3g} trillion parameters: one of the numbers is of something else, or cut"
-    )
-
-
-def _divided(every: float, world: int) -> str:
-    return f"the log prints {every:,.0f} tokens per second, which are divided by {world} GPUs here"
-
-
-def _of_all(printed: float | None, every: float | None) -> str:
-    if printed is not None or every is None:
-        return ""
-    return (
-        f"the log prints {every:,.0f} tokens per second of all GPUs together, and does not say how many GPUs there are"
     )
 
 

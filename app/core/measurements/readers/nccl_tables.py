@@ -144,7 +144,6 @@ class TableReader(CollectiveReader):
         return self.tables
 
     def _next(self) -> None:
-        """What follows is of the next test."""
         if self._now.rows:
             self.tables.append(self._now)
             self._now = CollectiveTable()
@@ -161,7 +160,11 @@ class TableReader(CollectiveReader):
 
     def _row_of(self, start: re.Match[str], rest: list[str]) -> RawRow | None:
         if self._title is None:
-            return _untitled_row(start, rest)
+            count = _columns_of(rest)  # then values come in fours: the time, both bandwidths, wrong values
+            values = tuple(rest[count : count + 2 * _VALUES])
+            if len(values) < _VALUES - 1 or not all(map(VALUE.match, values[: _VALUES - 1])):
+                return None
+            return raw_row(start, rest[:count], (values[:_VALUES], values[_VALUES:]))
         row = self._title.row(start, rest, self._before)
         if row is not None:
             self._before = (row.redop != "") + (row.root is not None)
@@ -275,18 +278,6 @@ def _called(line: str) -> int | None:
     return ranks if ranks > 1 else None
 
 
-def _untitled_row(start: re.Match[str], rest: list[str]) -> RawRow | None:
-    """The row that begins with *start*, where no title was printed; None while values are missing.
-
-    Values come in fours: the time, both bandwidths, wrong values.
-    """
-    count = _columns_of(rest)
-    values = tuple(rest[count : count + 2 * _VALUES])
-    if len(values) < _VALUES - 1 or not all(map(VALUE.match, values[: _VALUES - 1])):
-        return None
-    return raw_row(start, rest[:count], (values[:_VALUES], values[_VALUES:]))
-
-
 def _columns_of(rest: Sequence[str]) -> int:
     """How many words precede the values: a reduction, a root, both, or none of them."""
     last = len(rest)
@@ -329,8 +320,8 @@ class RecordReader(CollectiveReader):
 
     def take_record(self, record: Mapping[str, object]) -> None:
         """Keep *record*, whose keys are those of rccl-tests."""
-        ranks = _ranks_of(record)
-        size = _whole_or_none(record.get("size"))
+        size, ranks, each = (_whole_or_none(record.get(name)) for name in ("size", "ranks", "gpusPerRank"))
+        ranks = ranks * (each or 1) if ranks else _whole_or_none(record.get("gpus"))
         if size is None:
             return
         key = tuple(str(record.get(name, "")) for name in ("name", "type", "redop")) + (str(ranks),)
@@ -357,11 +348,6 @@ def _values(record: Mapping[str, object] | None) -> tuple[str, ...]:
     if record is None:
         return ()
     return tuple(str(record.get(name, "")) for name in ("time", "algBw", "busBw", "wrong"))
-
-
-def _ranks_of(record: Mapping[str, object]) -> int | None:
-    ranks, gpus = _whole_or_none(record.get("ranks")), _whole_or_none(record.get("gpusPerRank"))
-    return ranks * (gpus or 1) if ranks else _whole_or_none(record.get("gpus"))
 
 
 def _whole_or_none(value: object) -> int | None:

@@ -125,9 +125,8 @@ memory 68.21 GiB is allocated by PyTorch, and 5.12 GiB is reserved by PyTorch bu
 
     def _begins(self, line: str) -> bool:
         """Whether a message begins in *line*, and not in a line before it."""
-        if _HEAD.search(line):
-            return True
-        return bool(_BEGINS.search(line)) and (not self._open or any(map(_BEGINS.search, self._open)))
+        is_first = not self._open or any(map(_BEGINS.search, self._open))
+        return bool(_HEAD.search(line) or (is_first and _BEGINS.search(line)))
 
     def _look_around(self, line: str) -> None:
         """Keep what a traceback and settings say."""
@@ -146,7 +145,8 @@ memory 68.21 GiB is allocated by PyTorch, and 5.12 GiB is reserved by PyTorch bu
         self._open = []
         if found is None:
             return
-        found = replace(found, role=self._role(), zero_stage=self._stage)
+        told = (role.value for line in reversed(self._above) for role, form in _ROLES if form.search(line))
+        found = replace(found, role=next(told, ""), zero_stage=self._stage)
         self._above.clear()
         key = (found.program, found.asked, round((found.total or 0) / (1 << 30)), found.tokens)
         if before := self._found.get(key):
@@ -156,13 +156,6 @@ memory 68.21 GiB is allocated by PyTorch, and 5.12 GiB is reserved by PyTorch bu
             self._found[key] = found
         else:
             self._left_out += 1
-
-    def _role(self) -> str:
-        for line in reversed(self._above):
-            for role, form in _ROLES:
-                if form.search(line):
-                    return role.value
-        return ""
 
     def reports(self, trouble: str = "") -> Iterator[MemoryShortage]:
         """The errors, each with how often it was printed."""
@@ -193,6 +186,9 @@ def read_shortage(lines: Iterable[str]) -> MemoryShortage | None:
     empty = "No available memory for the cache" in spaced
     if not numbers and tokens is None and not empty:
         return None
+    cut = "CUDA out of memory" in spaced and "asked" in numbers and not {"free", "allocated"} & numbers.keys()
+    about_cut = "the message is cut: how much was free, allocated and reserved is not in it" if cut else ""
+    ranks = [int(next(filter(None, groups))) for groups in _RANK.findall(spaced)[:_MOST_PROCESSES]]
     found = MemoryShortage(
         program=_program(spaced),
         asked=_bytes(numbers, "asked"),
@@ -204,10 +200,11 @@ def read_shortage(lines: Iterable[str]) -> MemoryShortage | None:
         unallocated=_bytes(numbers, "unallocated"),
         tokens=tokens,
         room_tokens=room,
-        ranks=_ranks(spaced),
-        doubts=tuple(filter(None, [wild or too, _about_cut(spaced, numbers)])),
+        ranks=min(max(ranks, default=0) + 1, _LARGEST_RANK),  # one more than the highest that is named
+        doubts=tuple(filter(None, [wild or too, about_cut])),
     )
-    return _with_processes(_with_old_numbers(found, numbers, spaced), max((joined, spaced), key=_process_count))
+    processes = max((joined, spaced), key=lambda text: len(_OTHERS.findall(text)))
+    return _with_processes(_with_old_numbers(found, numbers, spaced), processes)
 
 
 def _program(text: str) -> str:
@@ -258,19 +255,6 @@ def _count(form: re.Pattern[str], text: str) -> int | None:
     return int(found[1]) if (found := form.search(text)) else None
 
 
-def _ranks(text: str) -> int:
-    """One more than the highest rank or GPU that is named."""
-    named = [int(next(filter(None, groups))) for groups in _RANK.findall(text)[:_MOST_PROCESSES]]
-    return min(max(named, default=0) + 1, _LARGEST_RANK)
-
-
-def _about_cut(text: str, numbers: _Numbers) -> str:
-    """A doubt about a message of PyTorch that ends before it says what is free and allocated."""
-    if "CUDA out of memory" in text and "asked" in numbers and not {"free", "allocated"} & numbers.keys():
-        return "the message is cut: how much was free, allocated and reserved is not in it"
-    return ""
-
-
 def _with_old_numbers(found: MemoryShortage, numbers: _Numbers, text: str) -> MemoryShortage:
     """What follows from numbers that other versions print: reserved in total, other allocations, a pair."""
     if found.allocated is not None and "reserved" in numbers and found.unallocated is None:
@@ -287,10 +271,6 @@ def _with_old_numbers(found: MemoryShortage, numbers: _Numbers, text: str) -> Me
         says = "more is reserved than the GPU has: the driver lends memory of the host, which is slow"
         found = replace(found, doubts=(*found.doubts, says))
     return found
-
-
-def _process_count(text: str) -> int:
-    return len(_OTHERS.findall(text))
 
 
 def _with_processes(found: MemoryShortage, text: str) -> MemoryShortage:

@@ -84,14 +84,8 @@ _LATEST = 1e17  # microseconds: more than three thousand years
 _NONE = -(1 << 62)  # no correlation
 _GPU = {"kernel": COMPUTE, "gpu_memcpy": COPY, "gpu_memset": COPY, "memcpy": COPY, "memset": COPY}
 _LAUNCHES = {
-    "cuda_runtime",
-    "cuda_driver",
-    "runtime",
-    "xpu_runtime",
-    "xpu_driver",
-    "privateuse1_runtime",
-    "privateuse1_driver",
-}
+    "cuda_runtime", "cuda_driver", "runtime", "xpu_runtime", "xpu_driver", "privateuse1_runtime", "privateuse1_driver",
+}  # fmt: skip
 _GRAPH = re.compile(r"GraphLaunch|CommandBufferEnqueue")  # launches many kernels one by one
 _IDLE_CALL = re.compile(r"Query|Get|Occupancy|IsCapturing|PeekAt|SetAttribute|Event(?:Record|Create|Destroy)|WaitEvent")
 STEP = "ProfilerStep#"
@@ -366,17 +360,13 @@ def tolls_of(activity: Activity, window: Window) -> Tolls:
         end = begin + activity.duration[event]
         sweep.pass_work(begin, end, activity.sort[event], activity.launched[event])
     if sweep.first == inf:
-        raise InputError(_nothing_read(activity))
+        if other := activity.foreign.describe():
+            raise InputError(
+                f"the trace has {other}, which is not supported: read are GPUs of NVIDIA, AMD and"
+                " Intel, as the PyTorch profiler records them"
+            )
+        raise InputError("no GPU activity in this trace: profile with ProfilerActivity.CUDA")
     return sweep.tolls()
-
-
-def _nothing_read(activity: Activity) -> str:
-    if other := activity.foreign.describe():
-        return (
-            f"the trace has {other}, which is not supported: read are GPUs of NVIDIA, AMD and"
-            " Intel, as the PyTorch profiler records them"
-        )
-    return "no GPU activity in this trace: profile with ProfilerActivity.CUDA"
 
 
 def exposed_waits(waits: Iterable[tuple[float, float]], compute: Iterable[tuple[float, float]]) -> Seconds:
@@ -431,19 +421,15 @@ class _Sweep:
             self.first = begin
         begin, end = begin - self.first, end - self.first
         busy = max(self.ends)
-        if begin > busy:
-            self._pass_gap(busy, begin, launched - self.first)
+        gap = begin - busy  # in which nothing happens, until work that was *launched* then begins
+        if gap > 0 and isnan(launched):
+            self.unexplained += gap
+        elif gap > 0:
+            self.host += min(max(launched - self.first - busy, 0.0), gap)
+        if gap > self.gap:
+            self.gap, self.gap_begin = gap, busy
         self._count_until(begin)
         self.ends[sort] = max(self.ends[sort], end)
-
-    def _pass_gap(self, begin: float, end: float, launched: float) -> None:
-        """Nothing happens from *begin* to *end*, when work *launched* at that time begins."""
-        if isnan(launched):
-            self.unexplained += end - begin
-        else:
-            self.host += min(max(launched - begin, 0.0), end - begin)
-        if end - begin > self.gap:
-            self.gap, self.gap_begin = end - begin, begin
 
     def _count_until(self, then: float) -> None:
         """Count what happens from now to *then*; each sort of work goes on until its end."""

@@ -117,21 +117,9 @@ _KINDS = tuple(
 # Bytes of an element by the names without a number of bits; PyTorch prints those of C++ and of
 # Python, such as Float and float32.
 _WIDTHS: Mapping[str, int] = {
-    "float": 4,
-    "double": 8,
-    "half": 2,
-    "int": 4,
-    "long": 8,
-    "short": 2,
-    "byte": 1,
-    "char": 1,
-    "bool": 1,
-    "complexhalf": 4,
-    "complexfloat": 8,
-    "complexdouble": 16,
-    "cfloat": 8,
-    "cdouble": 16,
-}
+    "float": 4, "double": 8, "half": 2, "int": 4, "long": 8, "short": 2, "byte": 1, "char": 1, "bool": 1,
+    "complexhalf": 4, "complexfloat": 8, "complexdouble": 16, "cfloat": 8, "cdouble": 16,
+}  # fmt: skip
 _BITS = re.compile(r"(?:b?float|q?u?int|complex|bits|b?f|u|i)(8|16|32|64|128)")
 _PACKED = re.compile(r"(?:float[48]|q?u?int[1-7]|bits[124]).*")  # a whole byte each
 _WHOLE = {"all_reduce": 2.0, "all_gather": 1.0, "reduce_scatter": 1.0, "alltoall": 1.0}
@@ -247,26 +235,21 @@ class Skew:
 def skew_of(ranks: Sequence[Sequence[CollectiveCall]], world: int | None) -> Skew:
     """How long each call of each rank waited for others; 0 where it cannot be known."""
     skew = Skew([[0.0] * len(calls) for calls in ranks])
-    for (_, kind), members in _by_group(ranks, world).items():
-        if len(members) < _PAIR:
-            continue
-        if not _alike(kind, ranks, members):
-            skew.unmatched.add(kind)
-            continue
-        _compare(skew, ranks, members)
-    return skew
-
-
-def _by_group(
-    ranks: Sequence[Sequence[CollectiveCall]], world: int | None
-) -> Mapping[tuple[str, str], Mapping[int, list[int]]]:
-    """The calls by group and kind: for each rank, their positions in order."""
+    # The calls by group and kind: for each rank, their positions in order.
     found: dict[tuple[str, str], dict[int, list[int]]] = defaultdict(dict)
     for rank, calls in enumerate(ranks):
         for position, call in enumerate(calls):
             if (group := _group(call, world)) is not None:
                 found[group, call.kind].setdefault(rank, []).append(position)
-    return found
+    for (_, kind), members in found.items():
+        if len(members) < _PAIR:
+            continue
+        sizes = [[None if kind in _UNEVEN else ranks[rank][at].size for at in own] for rank, own in members.items()]
+        if any(one != sizes[0] for one in sizes):  # as many calls, of the same sizes
+            skew.unmatched.add(kind)
+            continue
+        _compare(skew, ranks, members)
+    return skew
 
 
 def _group(call: CollectiveCall, world: int | None) -> str | None:
@@ -280,14 +263,6 @@ def _group(call: CollectiveCall, world: int | None) -> str | None:
     if call.group:
         return call.group
     return "everyone" if not (call.ranks and world) or call.ranks == world else None
-
-
-def _alike(kind: str, ranks: Sequence[Sequence[CollectiveCall]], members: Mapping[int, list[int]]) -> bool:
-    """Whether the ranks made the same calls: as many, of the same sizes."""
-    sizes = [
-        [None if kind in _UNEVEN else ranks[rank][at].size for at in positions] for rank, positions in members.items()
-    ]
-    return all(one == sizes[0] for one in sizes)
 
 
 def _compare(skew: Skew, ranks: Sequence[Sequence[CollectiveCall]], members: Mapping[int, list[int]]) -> None:

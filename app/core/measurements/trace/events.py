@@ -9,6 +9,7 @@ import re
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import BinaryIO
 
 import msgspec
@@ -96,8 +97,9 @@ class EventFile:
                 break
             if len(self._rest) > _LONGEST:
                 raise InputError(f"an event is longer than {_LONGEST >> 20} MiB")
-        if not self._ended and (found := self._last_piece()):
+        if not self._ended and (found := self._one_by_one(final=True)):
             yield found
+        self.cut_off = self.cut_off or not self._ended
         if self._ended:
             self._read_tail(source)
 
@@ -126,7 +128,6 @@ class EventFile:
         raise InputError("not a trace of the PyTorch profiler: it has no list of traceEvents")
 
     def _piece(self) -> list[Event]:
-        """The events that are complete; the rest stays."""
         near_end = max(0, len(self._rest) - _NEAR_END)
         cuts = deque(_BETWEEN.finditer(self._rest, near_end), maxlen=1)
         if not cuts:
@@ -139,18 +140,12 @@ class EventFile:
         self._rest = self._rest[cut.end() :]
         return found
 
-    def _last_piece(self) -> list[Event]:
-        """The events at the end of the file."""
-        found = self._one_by_one(final=True)
-        self.cut_off = self.cut_off or not self._ended
-        return found
-
     def _one_by_one(self, *, final: bool) -> list[Event]:
         """The complete events, each decoded alone; those that are damaged are counted."""
         found: list[Event] = []
         text, start = self._rest, 0
         self._ended = text[:1] == b"]"
-        while not self._ended and (ends := _ends(text, start)):
+        while not self._ended and (ends := list(islice(_END.finditer(text, start, start + _LONGEST), _TRIES))):
             event, end = _decoded(text, start, ends)
             if end is None and not final and len(text) - start < _NEAR_END:
                 break  # perhaps the next block has its end
@@ -185,16 +180,6 @@ class EventFile:
 _LIST = msgspec.json.Decoder(list[Event], strict=False)
 _ONE = msgspec.json.Decoder(Event, strict=False)
 _JOB = msgspec.json.Decoder(TracedJob)
-
-
-def _ends(text: bytes, start: int) -> list[re.Match[bytes]]:
-    """Where the event that begins at *start* may end."""
-    found = []
-    for end in _END.finditer(text, start, start + _LONGEST):
-        found.append(end)
-        if len(found) == _TRIES:
-            break
-    return found
 
 
 def _decoded(text: bytes, start: int, ends: list[re.Match[bytes]]) -> tuple[Event | None, re.Match[bytes] | None]:

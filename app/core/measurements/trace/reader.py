@@ -5,10 +5,12 @@ from __future__ import annotations
 from array import array
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain, islice
 from pathlib import Path
 from typing import BinaryIO
 
 from app.core.errors import InputError
+from app.core.measurements.trace import communication, report
 from app.core.measurements.trace.activity import (
     MICRO,
     Activity,
@@ -20,27 +22,9 @@ from app.core.measurements.trace.activity import (
     tolls_of,
     whole_steps,
 )
-from app.core.measurements.trace.communication import (
-    CollectiveCall,
-    collective_bytes,
-    collective_kind,
-    communicates,
-    group_of,
-    known_groups,
-    short_kernel_name,
-    skew_of,
-    whole_number,
-)
+from app.core.measurements.trace.communication import CollectiveCall, communicates
 from app.core.measurements.trace.events import EventFile
-from app.core.measurements.trace.report import (
-    Kernel,
-    RankTrace,
-    TraceReport,
-    by_kind,
-    doubts_of_rank,
-    doubts_of_ranks,
-    straggler,
-)
+from app.core.measurements.trace.report import Kernel, RankTrace, TraceReport
 
 _KERNELS = 20  # names in a report
 _INTERVALS = 250_000  # of compute that are kept of a rank, to compare it with others
@@ -66,7 +50,10 @@ def read_rank(file: BinaryIO, name: str, communicates: Callable[[str], bool] = c
     Raises:
         InputError: it is not a trace of a GPU.
     """
-    source, activity = read_activity(file, communicates)
+    source, collector = EventFile(file), Collector(communicates=communicates)
+    for events in source.events():
+        collector.add(events)
+    activity = collector.activity()
     if source.cut_off and not activity.begin:
         raise InputError(f"{name} is cut off or damaged before the first event of the GPU")
     window = whole_steps(activity)
@@ -75,59 +62,42 @@ def read_rank(file: BinaryIO, name: str, communicates: Callable[[str], bool] = c
     tolls, kernels = tolls_of(activity, window), _kernels(activity, window)
     return RankTrace(
         name=name,
-        number=whole_number(distributed.get("rank")),
-        world=whole_number(distributed.get("world_size")),
+        number=communication.whole_number(distributed.get("rank")),
+        world=communication.whole_number(distributed.get("world_size")),
         hardware=str(devices[0].get("name") or "")[:100],
         steps=window.steps,
         tolls=tolls,
         calls=tuple(_calls(source, activity, window)),
         kernels=kernels,
-        computing=_computing(activity, window),
-        doubts=tuple(doubts_of_rank(source, activity, window, tolls, kernels)),
+        computing=array("d", chain.from_iterable(islice(computing_intervals(activity, window), _INTERVALS))),
+        doubts=tuple(report.doubts_of_rank(source, activity, window, tolls, kernels)),
     )
-
-
-def read_activity(file: BinaryIO, communicates: Callable[[str], bool] = communicates) -> tuple[EventFile, Activity]:
-    """The events of the GPU in *file*.
-
-    Raises:
-        InputError: it is not a trace.
-    """
-    source, collector = EventFile(file), Collector(communicates=communicates)
-    for events in source.events():
-        collector.add(events)
-    return source, collector.activity()
 
 
 def reports(ranks: Sequence[RankTrace]) -> tuple[TraceReport, ...]:
     """A report for each of the *ranks*, which are compared if they belong to one job."""
     found: dict[int, TraceReport] = {}
-    for positions in _jobs(ranks):
+    jobs: dict[tuple[object, ...], list[int]] = defaultdict(list)
+    seen: Counter[tuple[object, ...]] = Counter()
+    for at, rank in enumerate(ranks):  # those belong together that are alike, and each rank once
+        alike = (rank.world, rank.hardware, rank.steps)
+        again = 0 if rank.number is None else seen[*alike, rank.number]
+        seen[*alike, rank.number] += 1
+        jobs[*alike, again].append(at)
+    for positions in jobs.values():
         job = [ranks[at] for at in positions]
         found |= dict(zip(positions, _reports_of_job(job), strict=True))
     return tuple(found[at] for at in range(len(ranks)))
 
 
-def _jobs(ranks: Sequence[RankTrace]) -> Iterator[list[int]]:
-    """The positions of ranks that belong together: alike, and each rank once."""
-    jobs: dict[tuple[object, ...], list[int]] = defaultdict(list)
-    seen: Counter[tuple[object, ...]] = Counter()
-    for at, rank in enumerate(ranks):
-        alike = (rank.world, rank.hardware, rank.steps)
-        again = 0 if rank.number is None else seen[*alike, rank.number]
-        seen[*alike, rank.number] += 1
-        jobs[*alike, again].append(at)
-    yield from jobs.values()
-
-
 def _reports_of_job(job: Sequence[RankTrace]) -> Iterator[TraceReport]:
-    skew = skew_of([rank.calls for rank in job], job[0].world) if len(job) > 1 else None
+    skew = communication.skew_of([rank.calls for rank in job], job[0].world) if len(job) > 1 else None
     numbers = [at if rank.number is None else rank.number for at, rank in enumerate(job)]
-    last = straggler(skew.last, skew.matched, numbers) if skew else None
+    last = report.straggler(skew.last, skew.matched, numbers) if skew else None
     compared = len(job) if skew and (skew.matched or job[0].world) else 1
     for at, rank in enumerate(job):
         waits = skew.waits[at] if skew else [0.0] * len(rank.calls)
-        collectives = by_kind(rank.calls, waits)
+        collectives = report.by_kind(rank.calls, waits)
         yield TraceReport(
             name=rank.name,
             rank=rank.number,
@@ -141,7 +111,7 @@ def _reports_of_job(job: Sequence[RankTrace]) -> Iterator[TraceReport]:
             collectives=collectives,
             kernels=rank.kernels,
             last=last,
-            doubts=(*rank.doubts, *doubts_of_ranks(rank, compared, skew, collectives)),
+            doubts=(*rank.doubts, *report.doubts_of_ranks(rank, compared, skew, collectives)),
         )
 
 
@@ -156,25 +126,25 @@ def _exposed(rank: RankTrace, waits: Sequence[float]) -> float:
 
 def _calls(source: EventFile, activity: Activity, window: Window) -> Iterator[CollectiveCall]:
     """The collectives in the order in which they began."""
-    groups = known_groups(source.job.distributed)
+    groups = communication.known_groups(source.job.distributed)
     for event in events_in_order(activity, window):
         if (said := activity.collectives.get(event)) is not None:
             name = activity.names[activity.name[event]]
-            kind = collective_kind(str(said.collective or ""))
-            kind = collective_kind(name) if kind == "other" else kind
+            kind = communication.collective_kind(str(said.collective or ""))
+            kind = communication.collective_kind(name) if kind == "other" else kind
             yield CollectiveCall(
                 kind=kind,
                 begin=activity.begin[event],
                 time=activity.duration[event] * MICRO,
-                size=collective_bytes(kind, said),
-                ranks=whole_number(said.group_size) or 0,
-                group=group_of(said, groups),
+                size=communication.collective_bytes(kind, said),
+                ranks=communication.whole_number(said.group_size) or 0,
+                group=communication.group_of(said, groups),
             )
 
 
 def _kernels(activity: Activity, window: Window) -> tuple[Kernel, ...]:
     """Those that take the most time, all of one name together."""
-    names = [short_kernel_name(name) for name in activity.names]
+    names = [communication.short_kernel_name(name) for name in activity.names]
     count: Counter[tuple[str, int]] = Counter()
     time: dict[tuple[str, int], float] = defaultdict(float)
     for event in range(len(activity)):
@@ -184,12 +154,3 @@ def _kernels(activity: Activity, window: Window) -> tuple[Kernel, ...]:
             time[key] += activity.duration[event]
     most = sorted(time, key=lambda key: -time[key])[:_KERNELS]
     return tuple(Kernel(name, sort, count[name, sort], time[name, sort] * MICRO) for name, sort in most)
-
-
-def _computing(activity: Activity, window: Window) -> array[float]:
-    found = array("d")
-    for begin, end in computing_intervals(activity, window):
-        found.extend((begin, end))
-        if len(found) >= 2 * _INTERVALS:
-            break
-    return found

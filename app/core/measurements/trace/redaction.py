@@ -6,42 +6,27 @@ the CPU and annotations, save the steps; the report of the slim trace is that of
 
 import gzip
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from hashlib import sha256
 from typing import BinaryIO
 
 import msgspec
 
-from app.core.measurements.trace.activity import (
-    CPU_COLLECTIVE,
-    STEP,
-    calls,
-    device_process,
-    is_foreign,
-    may_launch,
-    works,
-)
+from app.core.measurements.trace import activity
 from app.core.measurements.trace.events import Arguments, Event, EventFile
 
 _GENERATED = re.compile(r"[\w.\-]{0,16}")
 _PATH = re.compile(r"(?:[A-Za-z]:)?(?:[/\\][\w.\-+@~ ]+){2,}[/\\]?")
-_STEP = re.compile(STEP + r"\d+")
+_STEP = re.compile(activity.STEP + r"\d+")
 _JOB = ("backend", "rank", "world_size", "nccl_version")
 _LEVEL = 6  # of compression
 _HEAD = b'{"schemaVersion":1,"traceEvents":['
 
 
-@dataclass(frozen=True, slots=True)
-class RedactionCount:
-    """How many events were kept, of how many."""
+def slim(source: BinaryIO, target: BinaryIO, *, packed: bool) -> tuple[int, int]:
+    """Write the trace *source* to *target* without what is private; how many events were kept, of how many.
 
-    kept: int
-    seen: int
-
-
-def slim(source: BinaryIO, target: BinaryIO, *, packed: bool) -> RedactionCount:
-    """Write the trace *source* to *target* without what is private; *packed* with gzip.
+    If *packed*, with gzip.
 
     Raises:
         InputError: *source* is not a trace.
@@ -52,7 +37,7 @@ def slim(source: BinaryIO, target: BinaryIO, *, packed: bool) -> RedactionCount:
         return _write(EventFile(source), out)
 
 
-def _write(source: EventFile, out: BinaryIO | gzip.GzipFile) -> RedactionCount:
+def _write(source: EventFile, out: BinaryIO | gzip.GzipFile) -> tuple[int, int]:
     kept = seen = 0
     out.write(_HEAD)
     for events in source.events():
@@ -63,20 +48,21 @@ def _write(source: EventFile, out: BinaryIO | gzip.GzipFile) -> RedactionCount:
             out.write(msgspec.json.encode(some)[1:-1].replace(b"},{", b"},\n{"))
             kept += len(some)
     out.write(b'],"distributedInfo":' + msgspec.json.encode(_job(source.job.distributed or {})))
-    names = [{"id": 0, "name": name} for name in _hardware(source)]
+    hardware = [device.get("name") for device in (source.job.devices or [])[:1]]
+    names = [{"id": 0, "name": name[:100]} for name in hardware if isinstance(name, str)]
     out.write(b',"deviceProperties":' + msgspec.json.encode(names) + b"}\n")
-    return RedactionCount(kept, seen)
+    return kept, seen
 
 
 def is_needed(event: Event) -> bool:
     """Whether the report needs *event*."""
     if event.ph != "X":
-        return bool(device_process(event))
-    if calls(event.cat):
-        return may_launch(event.name)
+        return bool(activity.device_process(event))
+    if activity.calls(event.cat):
+        return activity.may_launch(event.name)
     if _STEP.match(event.name):
         return event.cat != "gpu_user_annotation"
-    return works(event.cat) or event.name == CPU_COLLECTIVE or is_foreign(event)
+    return activity.works(event.cat) or event.name == activity.CPU_COLLECTIVE or activity.is_foreign(event)
 
 
 def public(event: Event) -> Event:
@@ -94,7 +80,7 @@ def public(event: Event) -> Event:
         args=Arguments(
             **{name: _short(getattr(args, name)) for name in Arguments.__struct_fields__}
             | {"group_name": _digest(args.group_name), "group_ranks": args.group_ranks}
-            | {"name": device_process(event) or None}
+            | {"name": activity.device_process(event) or None}
         ),
     )
 
@@ -116,21 +102,10 @@ def _digest(value: object) -> str | None:
 
 def _job(distributed: Mapping[str, object]) -> Mapping[str, object]:
     found: dict[str, object] = {name: _short(distributed[name]) for name in _JOB if name in distributed}
-    listed = distributed.get("pg_config")
-    if isinstance(listed, list):
-        found["pg_config"] = list(_redacted_groups(listed))
+    if isinstance(listed := distributed.get("pg_config"), list):
+        groups = [one for one in listed if isinstance(one, dict) and isinstance(one.get("ranks"), list)]
+        found["pg_config"] = [
+            {"pg_name": _digest(one.get("pg_name")), "ranks": [rank for rank in one["ranks"] if isinstance(rank, int)]}
+            for one in groups
+        ]
     return found
-
-
-def _redacted_groups(listed: list[object]) -> Iterator[Mapping[str, object]]:
-    for one in listed:
-        ranks = one.get("ranks") if isinstance(one, dict) else None
-        if isinstance(one, dict) and isinstance(ranks, list):
-            whole = [rank for rank in ranks if isinstance(rank, int)]
-            yield {"pg_name": _digest(one.get("pg_name")), "ranks": whole}
-
-
-def _hardware(source: EventFile) -> Iterator[str]:
-    for device in (source.job.devices or [])[:1]:
-        if isinstance(name := device.get("name"), str):
-            yield name[:100]

@@ -123,8 +123,7 @@ def by_kind(calls: Sequence[CollectiveCall], waits: Sequence[Seconds]) -> tuple[
     found: dict[str, list[tuple[CollectiveCall, Seconds]]] = defaultdict(list)
     for call, wait in zip(calls, waits, strict=True):
         found[call.kind].append((call, wait))
-    kinds = (_kind(kind, some) for kind, some in found.items())
-    return tuple(sorted(kinds, key=lambda one: -one.time))
+    return tuple(sorted((_kind(kind, some) for kind, some in found.items()), key=lambda one: -one.time))
 
 
 def _kind(kind: str, some: Sequence[tuple[CollectiveCall, Seconds]]) -> KindOfCollective:

@@ -165,10 +165,7 @@ class SimulatedSchedule:
 
     @cached_property
     def in_flight(self) -> tuple[float, ...]:
-        """For each device, the most micro-batches whose activations it holds at the same time.
-
-        From the forward pass until all of the backward pass is done; a chunk counts as its share.
-        """
+        """For each device, the most micro-batches whose activations it holds at once; a chunk counts as its share."""
         return tuple(_peak(own, self.schedule.chunks) for own in self.slots)
 
 

@@ -4,16 +4,8 @@ from collections import defaultdict, deque
 from collections.abc import Callable, Mapping
 from itertools import count
 
-from app.core.simulators.pipeline.player import (
-    Block,
-    Pass,
-    PassKind,
-    PipelineSchedule,
-    Waits,
-    both_ways,
-    fold_stages,
-    straight,
-)
+from app.core.simulators.pipeline import player
+from app.core.simulators.pipeline.player import Block, Pass, PassKind, PipelineSchedule, Waits
 from app.core.translation import noted, offer, value_error
 
 
@@ -24,19 +16,16 @@ def _one(kind: PassKind, microbatch: int, stage: int) -> Block:
 def naive(devices: int, microbatches: int) -> PipelineSchedule:
     """A micro-batch starts when the previous one has finished its forward and backward passes."""
     orders = [[_one(kind, m, device) for m in range(microbatches) for kind in ("F", "B")] for device in range(devices)]
-    return PipelineSchedule("naive", devices, microbatches, devices, 1, straight(devices), orders)
+    return PipelineSchedule("naive", devices, microbatches, devices, 1, player.straight(devices), orders)
 
 
 def gpipe(devices: int, microbatches: int) -> PipelineSchedule:
-    """All forward passes, then all backward passes.
-
-    Huang et al., GPipe, arXiv:1811.06965, section 2.3.
-    """
+    """All forward passes, then all backward passes: Huang et al., GPipe, arXiv:1811.06965, section 2.3."""
     orders = [
         [_one("F", m, device) for m in range(microbatches)] + [_one("B", m, device) for m in range(microbatches)]
         for device in range(devices)
     ]
-    return PipelineSchedule("gpipe", devices, microbatches, devices, 1, straight(devices), orders)
+    return PipelineSchedule("gpipe", devices, microbatches, devices, 1, player.straight(devices), orders)
 
 
 def one_forward_one_backward(devices: int, microbatches: int) -> PipelineSchedule:
@@ -53,7 +42,7 @@ def one_forward_one_backward(devices: int, microbatches: int) -> PipelineSchedul
                 order.append(_one("F", ahead + m, device))
             order.append(_one("B", m, device))
         orders.append(order)
-    return PipelineSchedule("1f1b", devices, microbatches, devices, 1, straight(devices), orders)
+    return PipelineSchedule("1f1b", devices, microbatches, devices, 1, player.straight(devices), orders)
 
 
 def interleaved(devices: int, microbatches: int, chunks: int, waits: Waits = "every") -> PipelineSchedule:
@@ -80,7 +69,7 @@ def interleaved(devices: int, microbatches: int, chunks: int, waits: Waits = "ev
             order += [forward, backward]
         orders.append(order + back[len(there) - ahead :])
     depth = devices * chunks
-    place = straight(devices)
+    place = player.straight(devices)
     return PipelineSchedule("interleaved", devices, microbatches, depth, chunks, place, orders, waits)
 
 
@@ -101,31 +90,22 @@ def _split(device: int, microbatches: int, ahead: int, delay: int) -> list[Block
 
 
 def zb_h1(devices: int, microbatches: int) -> PipelineSchedule:
-    """1F1B with delayed weight gradients, so that every device holds p micro-batches.
-
-    Section 2.1 and figure 2, top.
-    """
+    """1F1B with delayed weight gradients, so that every device holds p micro-batches: section 2.1; figure 2, top."""
     orders = [_split(d, microbatches, devices - d, d) for d in range(devices)]
-    return PipelineSchedule("zb_h1", devices, microbatches, devices, 1, straight(devices), orders)
+    return PipelineSchedule("zb_h1", devices, microbatches, devices, 1, player.straight(devices), orders)
 
 
 def zb_h2(devices: int, microbatches: int) -> PipelineSchedule:
-    """ZB-H1 with twice as many forward passes first, which fills the gap before the backward ones.
-
-    Section 2.2 and figure 2, bottom.
-    """
+    """ZB-H1 with twice as many forward passes first, which fill the gap: section 2.2; figure 2, bottom."""
     orders = [_split(d, microbatches, 2 * (devices - d) - 1, 2 * d) for d in range(devices)]
-    return PipelineSchedule("zb_h2", devices, microbatches, devices, 1, straight(devices), orders)
+    return PipelineSchedule("zb_h2", devices, microbatches, devices, 1, player.straight(devices), orders)
 
 
 def zb_v(devices: int, microbatches: int) -> PipelineSchedule:
-    """Two chunks per device, down and up again, so that the last stage is on the first device.
-
-    Section 6 and figure 9.
-    """
+    """Two chunks per device, down and up again, so that the last stage is on the first: section 6; figure 9."""
     orders = [_folded_order(d, devices, microbatches) for d in range(devices)]
     depth = 2 * devices
-    return PipelineSchedule("zb_v", devices, microbatches, depth, 2, fold_stages(devices), orders)
+    return PipelineSchedule("zb_v", devices, microbatches, depth, 2, player.fold_stages(devices), orders)
 
 
 def _folded_order(device: int, devices: int, microbatches: int) -> list[Block]:
@@ -164,7 +144,7 @@ def dualpipe(devices: int, microbatches: int) -> PipelineSchedule:
         other = stream - own
         there, back = near, devices - 1 - near
         orders.append(_Order(near, half, stream, (own, other), (there, back)).blocks())
-    place = both_ways(devices, microbatches)
+    place = player.both_ways(devices, microbatches)
     return PipelineSchedule("dualpipe", devices, microbatches, devices, 1, place, orders)
 
 
@@ -174,7 +154,7 @@ def dualpipe_v(devices: int, microbatches: int) -> PipelineSchedule:
     for device in range(devices):
         stages = device, 2 * devices - 1 - device
         orders.append(_Order(device, devices, microbatches, (0, 0), stages).blocks())
-    return PipelineSchedule("dualpipe_v", devices, microbatches, 2 * devices, 2, fold_stages(devices), orders)
+    return PipelineSchedule("dualpipe_v", devices, microbatches, 2 * devices, 2, player.fold_stages(devices), orders)
 
 
 class _Order:

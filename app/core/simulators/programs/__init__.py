@@ -1,24 +1,7 @@
 """Schedules that learners write as programs, one per rank, played on a small machine."""
 
-from app.core.simulators.programs.instructions import (
-    COMPUTE,
-    STREAMS,
-    Instruction,
-    Name,
-    ScheduleError,
-    Summed,
-    memory_name,
-    read_program,
-)
-from app.core.simulators.programs.player import (
-    PlayedSchedule,
-    PlayedSpan,
-    ScheduleMachine,
-    known_schedules,
-    play_schedule,
-    read_schedule_code,
-    schedule_code,
-)
+from app.core.simulators.programs.instructions import *
+from app.core.simulators.programs.player import *
 
 __all__ = [
     "COMPUTE", "Instruction", "Name", "PlayedSchedule", "PlayedSpan", "STREAMS", "ScheduleError", "ScheduleMachine",

@@ -225,8 +225,11 @@ class ScheduledRank:
             self.queues[stream].popleft()
             self.busy.add(stream)
         self.begun.add(step.place)
-        if step.op == "F":
-            self._read(("x", step.layer, step.batch))
+        name: Name = ("x", step.layer, step.batch)
+        if step.op == "F" and step.layer == 0 and name not in self.read:  # until then, tokens take no room
+            there = (name in self.held) + (name in self.coming)
+            self.read.add(name)
+            self.used += there * self._size(name)
         for name in makes(step, layers):
             if name not in self.coming and (name not in self.held or name[0] not in ("d", "c")):
                 self.coming.add(name)
@@ -266,13 +269,6 @@ class ScheduledRank:
             where = memory_name(name)
             raise ScheduleError(say(form, rank=self.number, numbers=numbers, name=where))
         self.hold(name, old | (what or frozenset()))
-
-    def _read(self, name: Name) -> None:
-        """Tokens take no room before the first layer reads them."""
-        if name[1] == 0 and name not in self.read:
-            there = (name in self.held) + (name in self.coming)
-            self.read.add(name)
-            self.used += there * self._size(name)
 
     def _size(self, name: Name) -> int:
         unread = name[0] == "x" and name[1] == 0 and name not in self.read

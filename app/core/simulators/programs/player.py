@@ -8,20 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from app.core.simulators.pipeline import Pass, PipelineSchedule, build
-from app.core.simulators.programs.instructions import (
-    COMPUTE,
-    RECEIVING,
-    SENDING,
-    STREAMS,
-    TOGETHER,
-    Instruction,
-    Name,
-    ScheduledRank,
-    ScheduleError,
-    Summed,
-    memory_name,
-    read_program,
-)
+from app.core.simulators.programs import instructions
+from app.core.simulators.programs.instructions import Instruction, Name, ScheduledRank, ScheduleError, Summed
 from app.core.translation import join_sentences, noted, say, value_error
 
 _LATEST = 10_000  # units of time
@@ -45,7 +33,7 @@ class ScheduleMachine:
     @property
     def ops(self) -> set[str]:
         """The instructions that it knows."""
-        messages = SENDING | RECEIVING if "hop" in self.costs else frozenset[str]()
+        messages = instructions.SENDING | instructions.RECEIVING if "hop" in self.costs else frozenset[str]()
         return {*self.costs, *messages, "drop"} - {"hop"}
 
     def cost(self, op: str) -> int:
@@ -107,7 +95,7 @@ def play_schedule(machine: ScheduleMachine, programs: Sequence[object], order: S
     game = _Game(machine, list(order) or list(range(ranks)))
     try:
         for rank, program in enumerate(programs):
-            game.ranks[rank].load(read_program(rank, program, machine.ops, ranks))
+            game.ranks[rank].load(instructions.read_program(rank, program, machine.ops, ranks))
         game.play()
     except ScheduleError as error:
         return game.result(str(error))
@@ -182,7 +170,7 @@ class _Game:
     def _compute(self, number: int) -> bool:
         one = self.ranks[number]
         step = one.head("compute")
-        if not step or not one.is_free(step) or one.lacks(step, self.machine.layers):
+        if not step or not self._can(one, step):
             return False
         self._begin(_Job(self._end(step), [(number, step)]))
         return True
@@ -190,17 +178,17 @@ class _Game:
     def _message(self, number: int) -> bool:
         one = self.ranks[number]
         step = one.head("out")
-        if not step or step.op not in SENDING or not self._can(one, step):
+        if not step or step.op not in instructions.SENDING or not self._can(one, step):
             return False
         other = self.ranks[step.peer]
         there = other.head("in")
-        if not there or there.op not in RECEIVING or there.peer != number:
+        if not there or there.op not in instructions.RECEIVING or there.peer != number:
             return False
         if not self._can(other, there):
             return False
         if there.name != step.name:
             form = noted("rank {rank} expects {name} from rank {other}, which sends {sent}")
-            expected, sent = memory_name(there.name), memory_name(step.name)
+            expected, sent = instructions.memory_name(there.name), instructions.memory_name(step.name)
             raise ScheduleError(say(form, rank=step.peer, name=expected, other=number, sent=sent))
         parts = [(number, step), (step.peer, there)]
         self._begin(_Job(self._end(step), parts, one.held[step.name]))
@@ -209,7 +197,7 @@ class _Game:
     def _collective(self) -> bool:
         heads = [one.head("out") for one in self.ranks]
         first = heads[0]
-        if not first or first.op not in TOGETHER:
+        if not first or first.op not in instructions.TOGETHER:
             return False
         for one, step in zip(self.ranks, heads, strict=True):
             same = step and (step.op, step.layer) == (first.op, first.layer)
@@ -280,7 +268,7 @@ class _Game:
 
     def _waiting(self, one: ScheduledRank) -> str:
         """Where a rank has stopped, and for what; empty if it is done."""
-        for stream in STREAMS:
+        for stream in instructions.STREAMS:
             if step := one.head(stream):
                 lacks = one.lacks(step, self.machine.layers) or noted("the other ranks")
                 return say("rank {rank} waits at {step} for {lacks}", rank=one.number, step=step, lacks=lacks)
@@ -293,7 +281,7 @@ _UNPACKED = 24 * MOST_INSTRUCTIONS  # bytes
 _CODE = re.compile(r"[A-Za-z0-9_-]+")
 _WORD = re.compile(r"[A-Za-z]{1,7}")
 _NUMBER = re.compile(r"[0-9]{1,3}")
-_COUNTED = (COMPUTE - {"drop"}) | TOGETHER  # what they work on are numbers alone
+_COUNTED = (instructions.COMPUTE - {"drop"}) | instructions.TOGETHER  # what they work on are numbers alone
 _NO_CODE = noted("this is not a schedule in short form")
 
 Program = list[tuple[object, ...]]  # as a learner's function returns it
@@ -334,7 +322,7 @@ def _programs(played: PlayedSchedule) -> Iterator[list[Instruction]]:
 
 def _instruction_text(step: Instruction) -> str:
     """An instruction as its words and numbers: F.0.1, pass.1.x.1.0, drop.x.0.1, gather.2."""
-    if step.op in TOGETHER:
+    if step.op in instructions.TOGETHER:
         parts: Sequence[object] = (step.layer,)
     elif step.op in _COUNTED:
         parts = (step.layer, step.batch)
@@ -399,7 +387,11 @@ def known_schedules(machine: ScheduleMachine, microbatches: int) -> Mapping[str,
     chunks = machine.layers // ranks
     if not chunks:
         return {}
-    beside = _with_neighbors(machine, chunks)
+    start: list[Mapping[Name, Summed]] = []
+    for rank, held in enumerate(machine.start):  # with layers that are neighbors on each rank
+        others = {name: what for name, what in held.items() if name[0] != "W"}
+        start.append({**others, **{("W", layer): None for layer in range(rank * chunks, (rank + 1) * chunks)}})
+    beside = replace(machine, start=tuple(start))
     names = (*_WHOLE, *(_SPLIT if "I" in machine.costs else ()))
     tried = [(build(name, ranks, microbatches), beside, chunks) for name in names]
     if chunks > 1 and microbatches % ranks == 0:
@@ -411,25 +403,9 @@ def known_schedules(machine: ScheduleMachine, microbatches: int) -> Mapping[str,
     return {name: one for name, one in played.items() if not one.problem}
 
 
-def _with_neighbors(machine: ScheduleMachine, chunks: int) -> ScheduleMachine:
-    """*machine* with *chunks* neighboring layers on each rank."""
-    return replace(
-        machine,
-        start=tuple(
-            dict(_neighbors(held, range(rank * chunks, (rank + 1) * chunks))) for rank, held in enumerate(machine.start)
-        ),
-    )
-
-
-def _neighbors(held: Mapping[Name, Summed], layers: Sequence[int]) -> Iterator[tuple[Name, Summed]]:
-    yield from ((name, what) for name, what in held.items() if name[0] != "W")
-    yield from ((("W", layer), None) for layer in layers)
-
-
 def _program(
     schedule: PipelineSchedule, machine: ScheduleMachine, rank: int, each: int
 ) -> Iterator[tuple[object, ...]]:
-    """What *rank* does in *schedule*, whose stages have *each* layers, and its messages."""
     for block in schedule.orders[rank]:
         for one in block:
             yield from _instructions(schedule, machine, one, each)

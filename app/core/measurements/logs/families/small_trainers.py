@@ -2,6 +2,7 @@
 
 import re
 from dataclasses import dataclass
+from functools import partial
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,31 +105,24 @@ _FAULT = (
     "DeepSpeed's samples per second are known to be wrong where its timer leaves a part of the step"
     " out, such as the optimizer"
 )
-PIPELINE_ENGINE = LogFamily(
-    name="deepspeed",
-    title="DeepSpeed",
+_of_deepspeed = partial(LogFamily, name="deepspeed", title="DeepSpeed", companion=True, settings_of=("megatron",))
+PIPELINE_ENGINE = _of_deepspeed(
     step=re.compile(r"\bsteps: {0,30}(?P<step>\d{1,15}) {1,30}loss:"),
-    companion=True,
     rank=6,
     rate_fault=_FAULT,
-    settings_of=("megatron",),
     sample="""\
 steps: 1 loss: 12.7902 iter time (s): 150.471 samples/sec: 6.805
 steps: 2 loss: 12.8004 iter time (s): 145.206 samples/sec: 7.052
 """,
     source="bigscience-workshop/bigscience, logs of 2021",
 )
-ENGINE = LogFamily(
-    name="deepspeed",
-    title="DeepSpeed",
+ENGINE = _of_deepspeed(
     step=re.compile(
         r"\bglobal_step=(?P<step>\d{1,15}), *RunningAvgSamplesPerSec"
         r"|\bstop\] {1,30}(?:\d{1,15}/)?(?P<step1>\d{1,15}), *(?:RunningAvg)?SamplesPerSec"
     ),
-    companion=True,
     rank=7,
     rate_fault=_FAULT,
-    settings_of=("megatron",),
     sample="""\
 [2023-07-25 21:03:17,269] [INFO] [timer.py:215:stop] epoch=0/micro_step=34/global_step=34, \
 RunningAvgSamplesPerSec=7.864, CurrSamplesPerSec=8.009, MemAllocated=59.65GB
@@ -137,13 +131,9 @@ RunningAvgSamplesPerSec=7.868, CurrSamplesPerSec=8.011, MemAllocated=59.65GB
 """,
     source="deepspeedai/DeepSpeed, issue 3742; the second line is made",
 )
-RATES_OF_LEARNING = LogFamily(
-    name="deepspeed",
-    title="DeepSpeed",
+RATES_OF_LEARNING = _of_deepspeed(
     step=re.compile(r"\bstep=(?P<step>\d{1,15}), skipped="),
-    companion=True,
     rank=8,
-    settings_of=("megatron",),
     sample="""\
 [2025-11-10 09:43:39,573] [INFO] [logging.py:107:log_dist] [Rank 0] step=5, skipped=0, lr=[2e-05]
 [2025-11-10 09:43:42,973] [INFO] [logging.py:107:log_dist] [Rank 0] step=6, skipped=0, lr=[2e-05]
@@ -336,11 +326,9 @@ samples_per_second=1800.621 | tokens_per_gpu_per_second_tgs=4801.655 | TFLOPs=53
 )
 
 
-TRAINER_LOG = LogFamily(
-    name="hf-trainer",
-    title="Hugging Face Trainer",
+_of_the_trainer = partial(LogFamily, name="hf-trainer", title="Hugging Face Trainer", settings_of=("megatron",))
+TRAINER_LOG = _of_the_trainer(
     step=re.compile(r"[\"']current_steps[\"']: (?P<step>\d{1,15}), [\"']total_steps[\"']: (?P<total>\d{1,15})"),
-    settings_of=("megatron",),
     sample="""\
 {"current_steps": 10, "total_steps": 100, "loss": 1.5, "lr": 1e-05, "epoch": 0.1, "percentage": \
 10.0, "elapsed_time": "0:01:23", "remaining_time": "0:12:27", "throughput": 5121.7}
@@ -349,11 +337,8 @@ TRAINER_LOG = LogFamily(
 """,
     source="made, after hiyouga/LLaMA-Factory, src/llamafactory/train/callbacks.py",
 )
-SWIFT_LOG = LogFamily(
-    name="hf-trainer",
-    title="Hugging Face Trainer",
+SWIFT_LOG = _of_the_trainer(
     step=re.compile(r"[\"']global_step/max_steps[\"']: ?[\"'](?P<step>\d{1,15})/(?P<total>\d{1,15})[\"']"),
-    settings_of=("megatron",),
     sample="""\
 {"loss": 1.5, "epoch": 0.1, "global_step/max_steps": "10/100", "elapsed_time": "1m 23s", "train_speed(s/it)": 8.3}
 {"loss": 1.4, "epoch": 0.2, "global_step/max_steps": "20/100", "elapsed_time": "2m 45s", "train_speed(s/it)": 8.25}
@@ -373,13 +358,10 @@ tokens/s | MFU: 26.8% | Peak Mem.: 54.6/79.2 GiB (68.9%)
 """,
     source="made, after PrimeIntellect-ai/prime-rl, src/prime_rl/trainer",
 )
-TRAINER_BAR = LogFamily(
-    name="hf-trainer",
-    title="Hugging Face Trainer",
+TRAINER_BAR = _of_the_trainer(
     step=re.compile(r"^\s{0,30}\d{1,3}%\|[^|]{0,300}\| {0,30}(?P<step>\d{1,15})/(?P<total>\d{1,15}) \["),
     companion=True,
     rank=9,
-    settings_of=("megatron",),
     sample="""\
 {'loss': 1.6801, 'grad_norm': 1.0225, 'learning_rate': 0.0001, 'epoch': 0.02}
   2%|#         | 200/10000 [03:45<3:04:00,  1.13s/it]
