@@ -312,7 +312,9 @@ def _points_table(
     return PointsTable(
         name=asked.column(""),
         columns=tuple(columns.values()),
-        sums=tuple(asked.column(one.sort, translate(one.title), points=_most(one, whole)) for one in sums),
+        sums=tuple(
+            asked.column(one.sort, translate(one.title), points=(whole if one is COLUMNS[0] else None)) for one in sums
+        ),
         rows=tuple(rows[(page - 1) * SHOWN : page * SHOWN]),
         means=(*(f"{one or 0.0:.4g}" for one in means), *map(_sum_text, sums, mean_sums)) if rows else (),
         pages=tuple(Hyperlink(asked.at(number), str(number)) for number in range(1, pages + 1)),
@@ -322,11 +324,6 @@ def _points_table(
 
 def _mean(points: Sequence[float]) -> float | None:
     return sum(points) / len(points) if points else None
-
-
-def _most(column: GradebookColumn, whole: float) -> float | None:
-    """The most of a column: *whole*, where it is the total."""
-    return whole if column is COLUMNS[0] else None
 
 
 def _sum_text(column: GradebookColumn, value: float | None) -> str:

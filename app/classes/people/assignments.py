@@ -37,7 +37,7 @@ class ExercisePool:
         of: a copy draws the same. Of the exercises, each with a number that follows from both, the
         lowest are drawn, so that one that comes or goes changes as few draws as can be.
         """
-        ranked = sorted(self.exercises, key=lambda name: _rank(origin, name, learner))
+        ranked = sorted(self.exercises, key=lambda name: sha256(f"pool:{origin}:{name}:{learner}".encode()).digest())
         chosen = set(ranked[: self.draw])
         return [name for name in self.exercises if name in chosen]
 
@@ -78,10 +78,6 @@ def read_draws(stored: str) -> tuple[int, ...]:
 def first_origin(assignment: int, origins: str) -> int:
     """The first of the assignments that one is a copy of, or itself."""
     return int(origins.split()[0]) if origins else assignment
-
-
-def _rank(origin: int, exercise: str, learner: str) -> bytes:
-    return sha256(f"pool:{origin}:{exercise}:{learner}".encode()).digest()
 
 
 MOST_GROUPS = 500

@@ -125,7 +125,7 @@ async def launch(
         browser = request.cookies.get(_COOKIE + sent.name, "")
         if not browser and sent.stored and not kept:
             return await _asked_for(request, site, sent, id_token, state)
-        if not is_same_browser(sent, browser or _told(request, sent, kept)):
+        if not is_same_browser(sent, browser or (kept if sent.stored and is_from_here(request) else "")):
             if not browser and kept in _NOTHING and request.headers.get("sec-fetch-dest") in ("iframe", "frame"):
                 return await _begin_again(request, site, sent)
             return await _begun_elsewhere(request, site, sent)
@@ -202,11 +202,6 @@ def _storing_page(request: Request, page: PlatformStorage) -> Response:
     let_anyone_frame(request)
     keep_opener(request)  # the platform's page, if this is a window
     return render("lti/storing.html", frame(request, translate("Opening")), page)
-
-
-def _told(request: Request, sent: LaunchState, kept: str) -> str:
-    """What the platform's page has *kept*, if our page asked for it: any other page may lie."""
-    return kept if sent.stored and is_from_here(request) else ""
 
 
 async def _begin_again(request: Request, site: Site, sent: LaunchState) -> Response:
