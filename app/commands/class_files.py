@@ -1,10 +1,9 @@
-"""`wallclock grades`, `results` and `statistics`: what a class did, as a file. Each imports what it alone needs."""
+"""`wallclock grades` and `results`: what a class did, as a file. Each imports what it alone needs."""
 
 import json
 import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict
 
 from app.classes.people.classes import number_of
 from app.commands.files import Commands, add_output, output
@@ -75,33 +74,4 @@ def _result_rows(arguments: Namespace, here: OpenDatabase) -> Iterator[Mapping[s
     return results_of_class(here.session, here.secret, class_id)
 
 
-def add_statistics_options(parser: ArgumentParser) -> None:
-    """The options of `wallclock statistics`."""
-    parser.add_argument("name", metavar="CLASS", help="number or name")
-    parser.add_argument("--drawings", action="store_true", help="also by the values of the drawings")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-    add_output(parser, "FILE.csv")
-
-
-def run_statistics(arguments: Namespace) -> int:
-    """Write the figures."""
-    from app.classes.people.exercise_statistics import statistics_csv, statistics_of_class
-    from app.course.content.course import read_course
-
-    with open_database() as here:
-        class_id = number_of(class_called(here.session, arguments.name))
-        catalog = read_course(here.settings)
-        found = list(statistics_of_class(here.session, here.secret, catalog, class_id, drawings=arguments.drawings))
-    if arguments.json:
-        print_json([asdict(one) for one in found])
-        return 0
-    with output(arguments.output) as file:
-        file.write(statistics_csv(found).encode())
-    return 0
-
-
-COMMANDS: Commands = {
-    "grades": (add_grades_options, run_grades),
-    "results": (add_results_options, run_results),
-    "statistics": (add_statistics_options, run_statistics),
-}
+COMMANDS: Commands = {"grades": (add_grades_options, run_grades), "results": (add_results_options, run_results)}

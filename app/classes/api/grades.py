@@ -189,12 +189,11 @@ class ExerciseStatisticsDocument(BaseModel):
     assignment: int
     title: str = Field(description="of the assignment")
     exercise: str
-    values: str = Field(description="of the drawings with these values alone; empty: of all")
     students: int = Field(description="who have answered")
     first_try: float = Field(description="share of those whose first answer was right")
     answers: float = Field(description="mean number of answers")
     solved: float = Field(description="share of those who have a right answer")
-    share: float | None = Field(description="mean share of the points; null: of a drawing")
+    share: float | None = Field(description="mean share of the points; null: it has no points")
     discrimination: float | None = Field(
         description="correlation of the share of the points with the points in the other exercises "
         "of the assignment, from -1 to 1; null: fewer than 3 students, or they do not differ"
@@ -254,12 +253,9 @@ def put_grade_rule(call: ClassCall, body: GradeRuleDocument) -> GradeRuleDocumen
 
 
 @router.call("GET", "/statistics", summary="Get the statistics of the exercises")
-def get_statistics(
-    call: ClassCall, drawings: Annotated[bool, Query(description="also by the values of the drawings")] = False
-) -> list[ExerciseStatisticsDocument]:
+def get_statistics(call: ClassCall) -> list[ExerciseStatisticsDocument]:
     """Returns the figures of each exercise with an answer, by assignment."""
-    site = call.site
-    found = statistics_of_class(call.session, site.secret, site.catalog, call.class_id, drawings=drawings)
+    found = statistics_of_class(call.session, call.site.secret, call.class_id)
     return [ExerciseStatisticsDocument(**asdict(one)) for one in found]
 
 

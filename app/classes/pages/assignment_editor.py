@@ -310,30 +310,25 @@ _statistics_router = ClassRouter("/classes/{class_id:int}", "Grades", least=Role
 
 @dataclass(frozen=True, slots=True)
 class StatisticsPage:
-    """The figures of each exercise of a class; with *drawings*, also by the values of the drawings."""
+    """The figures of each exercise of a class."""
 
     href: str
-    drawings: bool
     rows: tuple[tuple[Hyperlink, ExerciseStatistics], ...]
 
 
 @_statistics_router.page("/statistics", "statistics", noted("Statistics of {name}"))
-def statistics_page(visit: ClassVisit, drawings: str = "") -> StatisticsPage:
+def statistics_page(visit: ClassVisit) -> StatisticsPage:
     """The figures of the exercises of a class."""
-    found = _class_statistics(visit, drawings)
+    found = statistics_of_class(visit.session, visit.site.secret, visit.class_id)
     rows = tuple((link_to(visit.site, one.exercise), one) for one in found)
-    return StatisticsPage(f"{visit.class_href}/statistics", bool(drawings), rows)
+    return StatisticsPage(f"{visit.class_href}/statistics", rows)
 
 
 @_statistics_router.page("/statistics.csv", "statistics")
-def statistics_file(visit: ClassVisit, drawings: str = "") -> Response:
+def statistics_file(visit: ClassVisit) -> Response:
     """The same as a file."""
-    return csv_response(visit, BOM + statistics_csv(_class_statistics(visit, drawings)), "statistics")
-
-
-def _class_statistics(visit: ClassVisit, drawings: str) -> list[ExerciseStatistics]:
-    site = visit.site
-    return list(statistics_of_class(visit.session, site.secret, site.catalog, visit.class_id, drawings=bool(drawings)))
+    found = statistics_of_class(visit.session, visit.site.secret, visit.class_id)
+    return csv_response(visit, BOM + statistics_csv(found), "statistics")
 
 
 router.routes += _grade_rule_router.routes

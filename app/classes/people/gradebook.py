@@ -155,15 +155,11 @@ def gradebook_of(
 
 
 def cells_of(session: Session, secret: str, assignment: Assignment, members: Iterable[Member]) -> Cells:
-    """The cells of *members* in an assignment; one without an answer that counts has none."""
-    return cells_from(session, AssignmentAnswers.read(session, secret, assignment, members))
-
-
-def cells_from(session: Session, answers: AssignmentAnswers) -> Cells:
-    """The cells of those who gave the *answers*, and of those with points by hand."""
+    """The cells of *members* in an assignment; one without points by hand or an answer that counts has none."""
+    answers = AssignmentAnswers.read(session, secret, assignment, members)
     found = answers.cells(session)
     learners = {person: learner for learner, person in answers.persons.items()}
-    for row in overrides_in_force(session, answers.assignment.id):
+    for row in overrides_in_force(session, assignment.id):
         key, learner = (row.person, row.exercise), learners.get(row.person)
         if learner and (row.exercise == WHOLE or answers.drawings.has(learner, row.exercise)):
             cell = found.get(key, NO_ANSWER)
