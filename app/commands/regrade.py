@@ -8,15 +8,8 @@ from collections.abc import Iterable, Iterator
 
 from sqlalchemy import Engine
 
+from app.classes.people import regrade_run
 from app.classes.people.classes import number_of
-from app.classes.people.regrade_run import (
-    NewJudgment,
-    RegradeResult,
-    StaleAnswer,
-    classes_with_assignments,
-    regrade_answers,
-    stale_answers,
-)
 from app.commands.people import class_called
 from app.course.content.catalog import Catalog
 from app.course.content.course import read_course
@@ -55,33 +48,35 @@ def run(arguments: Namespace) -> int:
 
 def _stale(
     engine: Engine, settings: Settings, catalog: Catalog, called: str, names: set[str]
-) -> Iterator[tuple[int, list[StaleAnswer]]]:
+) -> Iterator[tuple[int, list[regrade_run.StaleAnswer]]]:
     """The answers to judge, class by class."""
     secret = signing_secret(engine, settings.secret)
     with open_session(engine) as session:
         one = number_of(class_called(session, called)) if called else None
-        classes = [one] if one is not None else classes_with_assignments(session)
+        classes = [one] if one is not None else regrade_run.classes_with_assignments(session)
     for number in classes:
         with open_session(engine) as session:
-            yield number, list(stale_answers(session, secret, catalog, number, names))
+            yield number, list(regrade_run.stale_answers(session, secret, catalog, number, names))
 
 
 async def _regraded(
-    engine: Engine, stale: list[StaleAnswer], catalog: Catalog, settings: Settings, arguments: Namespace
-) -> RegradeResult:
+    engine: Engine, stale: list[regrade_run.StaleAnswer], catalog: Catalog, settings: Settings, arguments: Namespace
+) -> regrade_run.RegradeResult:
     runner = Runner(settings)
     starts = any(catalog.exercise(name).runs_code for name in {one.exercise for one in stale})
     if starts:
         await runner.start()
         await runner.ready()
     try:
-        return await regrade_answers(engine, stale, catalog, runner, lower=arguments.lower, store=not arguments.dry_run)
+        return await regrade_run.regrade_answers(
+            engine, stale, catalog, runner, lower=arguments.lower, store=not arguments.dry_run
+        )
     finally:
         if starts:
             await runner.close()
 
 
-def _list(class_id: int, changes: Iterable[NewJudgment], as_json: bool) -> None:
+def _list(class_id: int, changes: Iterable[regrade_run.NewJudgment], as_json: bool) -> None:
     for one in changes:
         row = {
             "class": class_id,
@@ -96,7 +91,7 @@ def _list(class_id: int, changes: Iterable[NewJudgment], as_json: bool) -> None:
         sys.stdout.write(f"{text}\n")
 
 
-def _summary(found: RegradeResult, dry: bool) -> str:
+def _summary(found: regrade_run.RegradeResult, dry: bool) -> str:
     would = "would be " if dry else ""
     answers = "answer" if found.judged == 1 else "answers"
     return (

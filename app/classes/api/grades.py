@@ -8,16 +8,9 @@ from fastapi import Depends, Query, Request, Response
 from fastapi.responses import PlainTextResponse
 from pydantic import AwareDatetime, BaseModel, Field, StrictFloat, StrictInt, StrictStr
 
+from app.classes.api import shapes
 from app.classes.api.access import LINK, ClassCall, ClassCalls, Number, Paged, persons_called
 from app.classes.api.assignments import ASSIGNMENT
-from app.classes.api.shapes import (
-    GradesDifference,
-    GradesDocument,
-    NewOverride,
-    OverrideDocument,
-    PointsChangeDocument,
-    example_config,
-)
 from app.classes.people.assignments import assignments_of
 from app.classes.people.classes import members_of
 from app.classes.people.csv_grades import Format, PointsChange, class_grades_file, difference_in, store_difference
@@ -67,7 +60,7 @@ async def _body(request: Request) -> bytes:
 
 
 @router.call("GET", "/grades", summary="Get grades", responses={200: LINK})
-def get_grades(call: ClassCall, page: Paged, group: InGroup = None) -> GradesDocument:
+def get_grades(call: ClassCall, page: Paged, group: InGroup = None) -> shapes.GradesDocument:
     """Returns the points of each student in each assignment, by the number of the student."""
     found = grades_of(
         call.session,
@@ -76,7 +69,7 @@ def get_grades(call: ClassCall, page: Paged, group: InGroup = None) -> GradesDoc
         group,
         lambda students: page.cut(students, lambda one: one.person),
     )
-    return GradesDocument.model_validate(found.described())
+    return shapes.GradesDocument.model_validate(found.described())
 
 
 @router.call(
@@ -110,12 +103,12 @@ def put_grades_file(
     content: Annotated[bytes, Depends(_body)],
     dry_run: Annotated[bool, Query(description="change nothing, and return the difference")] = False,
     why: Annotated[str, Query(max_length=4 * REASON_LIMIT, description="the reason, which students see")] = "",
-) -> GradesDifference:
+) -> shapes.GradesDifference:
     """Takes what GET writes in its own format; only points that are not those of now are given."""
     found = difference_in(call.session, call.site.secret, call.class_id, decode_csv(content))
     if not dry_run:
         store_difference(call.session, found, call.by, why)
-    return GradesDifference(
+    return shapes.GradesDifference(
         applied=not dry_run,
         changes=[_changed(one) for one in found.changes],
         same=found.same,
@@ -123,8 +116,8 @@ def put_grades_file(
     )
 
 
-def _changed(one: PointsChange) -> PointsChangeDocument:
-    return PointsChangeDocument(
+def _changed(one: PointsChange) -> shapes.PointsChangeDocument:
+    return shapes.PointsChangeDocument(
         **one.member.named(),
         assignment=one.column.assignment.id,
         exercise=one.column.exercise or None,
@@ -168,7 +161,7 @@ Exercise = Annotated[str, Query(max_length=200, description="the exercise; witho
 class GradeRuleDocument(BaseModel):
     """Weights of assignments, and how many of the lowest are left out for each student."""
 
-    model_config = example_config(lowest=1, weights={"1": 20, "2": 80})
+    model_config = shapes.example_config(lowest=1, weights={"1": 20, "2": 80})
 
     lowest: StrictInt = Field(
         default=0,
@@ -201,7 +194,7 @@ class ExerciseStatisticsDocument(BaseModel):
 
 
 @router.call("GET", OVERRIDES, summary="List points given by hand", responses={200: LINK})
-def list_overrides(call: ClassCall, assignment: Number, page: Paged) -> list[OverrideDocument]:
+def list_overrides(call: ClassCall, assignment: Number, page: Paged) -> list[shapes.OverrideDocument]:
     """Returns the points that were given by hand and hold, by the number of the person.
 
     All of a person are in one part of the list, however many they are.
@@ -212,7 +205,7 @@ def list_overrides(call: ClassCall, assignment: Number, page: Paged) -> list[Ove
 
 
 @router.call("POST", OVERRIDES, summary="Give points by hand")
-def give_points(call: ClassCall, assignment: Number, body: NewOverride) -> list[OverrideDocument]:
+def give_points(call: ClassCall, assignment: Number, body: shapes.NewOverride) -> list[shapes.OverrideDocument]:
     """Gives these people the same points, or excuses them, and returns what holds for them now."""
     found = call.assignment(assignment)
     persons = persons_called(call.session, call.class_id, body.people)
@@ -259,10 +252,10 @@ def get_statistics(call: ClassCall) -> list[ExerciseStatisticsDocument]:
     return [ExerciseStatisticsDocument(**asdict(one)) for one in found]
 
 
-def _held(call: ClassCall, assignment: int) -> list[OverrideDocument]:
+def _held(call: ClassCall, assignment: int) -> list[shapes.OverrideDocument]:
     members = {one.person: one for one in members_of(call.session, call.class_id)}
     return [
-        OverrideDocument(
+        shapes.OverrideDocument(
             **members[row.person].named(),
             exercise=row.exercise or None,
             points=row.points,
@@ -283,7 +276,7 @@ GroupName = Annotated[str, Query(alias="group", max_length=4 * NAME_LIMIT, descr
 class NewGroupName(BaseModel):
     """Another name for a group."""
 
-    model_config = example_config(name="Monday, room 5")
+    model_config = shapes.example_config(name="Monday, room 5")
 
     name: StrictStr = Field(max_length=4 * NAME_LIMIT)
 

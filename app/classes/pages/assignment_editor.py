@@ -8,19 +8,7 @@ from fastapi import Response
 from fastapi.responses import PlainTextResponse
 from starlette.datastructures import FormData
 
-from app.classes.pages.assignment_form import (
-    AssignmentDraft,
-    AssignmentForm,
-    PickerExercise,
-    RuleField,
-    assignment_form_of,
-    chapters_of,
-    date_words,
-    new_assignment_form,
-    parse_form,
-    picked_in_order,
-    rule_fields,
-)
+from app.classes.pages import assignment_form
 from app.classes.pages.class_router import BOM, AssignmentVisit, ClassForm, ClassRouter, ClassVisit, csv_response
 from app.classes.pages.live import link_to
 from app.classes.people.activity import turnouts
@@ -117,10 +105,10 @@ class AssignmentEditorPage:
 
     heading: str
     action: str
-    form: AssignmentForm
+    form: assignment_form.AssignmentForm
     words: Mapping[str, str]
-    fields: Mapping[str, RuleField]
-    chapters: tuple[tuple[str, Sequence[PickerExercise]], ...]
+    fields: Mapping[str, assignment_form.RuleField]
+    chapters: tuple[tuple[str, Sequence[assignment_form.PickerExercise]], ...]
     in_order: tuple[tuple[str, str, str], ...]
     paths: tuple[Hyperlink, ...] = ()
     notes: tuple[str, ...] = ()
@@ -131,10 +119,10 @@ class AssignmentEditorPage:
 
 @router.page(_NEW, "assignment")
 def new_assignment_page(
-    visit: ClassVisit, chapter: str = "", sent: AssignmentForm | None = None
+    visit: ClassVisit, chapter: str = "", sent: assignment_form.AssignmentForm | None = None
 ) -> AssignmentEditorPage:
     """The form of a new assignment; with the path of a *chapter*, if one is named."""
-    form = sent or new_assignment_form(visit.zone, visit.now)
+    form = sent or assignment_form.new_assignment_form(visit.zone, visit.now)
     if chapter:
         topic = visit.site.catalog.topic(chapter)
         form = form.model_copy(update={"title": topic.title, "points": {one.id: "1" for one in topic.path}})
@@ -142,9 +130,9 @@ def new_assignment_page(
 
 
 @router.form(_NEW, new_assignment_page)
-def submit_new_assignment(visit: ClassVisit, sent: AssignmentForm) -> str | AssignmentEditorPage:
+def submit_new_assignment(visit: ClassVisit, sent: assignment_form.AssignmentForm) -> str | AssignmentEditorPage:
     """Make an assignment."""
-    found = parse_form(sent, visit.zone)
+    found = assignment_form.parse_form(sent, visit.zone)
     if notes := _unconfirmed(sent, found):
         return _editor_page(visit, sent, notes=notes)
     _refuse_unknown(visit, found)
@@ -153,18 +141,20 @@ def submit_new_assignment(visit: ClassVisit, sent: AssignmentForm) -> str | Assi
 
 
 @router.page(_EDIT, "assignment")
-def edit_assignment_page(visit: AssignmentVisit, sent: AssignmentForm | None = None) -> AssignmentEditorPage:
+def edit_assignment_page(
+    visit: AssignmentVisit, sent: assignment_form.AssignmentForm | None = None
+) -> AssignmentEditorPage:
     """The form of an assignment."""
-    return _editor_page(visit, sent or assignment_form_of(visit.assignment), visit.assignment)
+    return _editor_page(visit, sent or assignment_form.assignment_form_of(visit.assignment), visit.assignment)
 
 
 @router.form(_EDIT, edit_assignment_page)
-def save_assignment(visit: AssignmentVisit, sent: AssignmentForm) -> str | AssignmentEditorPage:
+def save_assignment(visit: AssignmentVisit, sent: assignment_form.AssignmentForm) -> str | AssignmentEditorPage:
     """Change an assignment; where someone else has done so meanwhile, that is said first."""
     stored = visit.assignment
-    if sent.seen not in ("", stored.version) and not sent.says_the_same(assignment_form_of(stored)):
+    if sent.seen not in ("", stored.version) and not sent.says_the_same(assignment_form.assignment_form_of(stored)):
         return _editor_page(visit, sent.model_copy(update={"seen": stored.version}), stored, changed=True)
-    found = parse_form(sent, visit.zone, stored.policy)
+    found = assignment_form.parse_form(sent, visit.zone, stored.policy)
     if notes := _unconfirmed(sent, found):
         return _editor_page(visit, sent, stored, notes=notes)
     _refuse_unknown(visit, found, stored)
@@ -184,15 +174,17 @@ def delete_assignment_for_good(visit: AssignmentVisit, sent: SureForm) -> str:
 @router.page("/classes/{class_id:int}/date", "assignment", least=Role.ASSISTANT)
 def typed_date(visit: ClassVisit, at: str = "", ends: str = "") -> Response:
     """A date that is being typed, in words."""
-    return PlainTextResponse(date_words(at, visit.zone, visit.now, ends=ends == "yes"))
+    return PlainTextResponse(assignment_form.date_words(at, visit.zone, visit.now, ends=ends == "yes"))
 
 
-def _unconfirmed(sent: AssignmentForm, found: AssignmentDraft) -> tuple[str, ...]:
+def _unconfirmed(sent: assignment_form.AssignmentForm, found: assignment_form.AssignmentDraft) -> tuple[str, ...]:
     """The notes of *found*, unless they were confirmed."""
     return found.notes if "\n".join(found.notes) != "\n".join(sent.told.split("\r\n")) else ()
 
 
-def _refuse_unknown(visit: ClassVisit, found: AssignmentDraft, stored: Assignment | None = None) -> None:
+def _refuse_unknown(
+    visit: ClassVisit, found: assignment_form.AssignmentDraft, stored: Assignment | None = None
+) -> None:
     """Refuse exercises that the course does not have, and the assignment did not."""
     gone = {one.exercise for one in found.entries if one.exercise not in visit.site.catalog.by_id}
     if unknown := gone - {one.exercise for one in (stored.entries if stored else ())}:
@@ -201,7 +193,7 @@ def _refuse_unknown(visit: ClassVisit, found: AssignmentDraft, stored: Assignmen
 
 def _editor_page(
     visit: ClassVisit,
-    form: AssignmentForm,
+    form: assignment_form.AssignmentForm,
     stored: Assignment | None = None,
     *,
     notes: tuple[str, ...] = (),
@@ -213,9 +205,9 @@ def _editor_page(
         action=f"/assignments/{stored.id}/edit" if stored else new,
         form=form,
         words=form.words(visit.zone, visit.now),
-        fields=rule_fields(form),
-        chapters=chapters_of(catalog, form.points),
-        in_order=picked_in_order(catalog, form),
+        fields=assignment_form.rule_fields(form),
+        chapters=assignment_form.chapters_of(catalog, form.points),
+        in_order=assignment_form.picked_in_order(catalog, form),
         paths=() if stored else tuple(Hyperlink(f"{new}?chapter={one.id}", one.title) for one in catalog.topics),
         notes=notes,
         stored=stored is not None,

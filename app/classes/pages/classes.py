@@ -15,14 +15,7 @@ from sqlmodel import Session, col
 
 from app.classes.members import sign_in
 from app.classes.pages.class_router import ClassForm, ClassRouter, ClassVisit, class_url
-from app.classes.people.assignment_copies import (
-    AssignmentCopy,
-    copies_digest,
-    dates_in_words,
-    on_the_calendar,
-    plan_copies,
-    store_copies,
-)
+from app.classes.people import assignment_copies
 from app.classes.people.assignments import Assignment, assignments_of
 from app.classes.people.classes import Role, classes_of, create_class, enroll, number_of, refuse_archived, time_zones
 from app.classes.people.persons import NO_WAY, WayIn, clean_name, new_person, open_browser
@@ -227,7 +220,7 @@ def copy_page(visit: ClassVisit, sent: CopyForm, *, moved: bool = False) -> Copy
         makes=may_make_classes(visit.site),
         rows=tuple(_copy_row(one, visit.now) for one in copies),
         weeks=weeks,
-        digest=copies_digest(copies),
+        digest=assignment_copies.copies_digest(copies),
         moved=moved,
     )
 
@@ -239,10 +232,10 @@ def store_copied_assignments(visit: ClassVisit, sent: CopyForm) -> str | CopyPag
         refuse_new_class(visit.site)
         spend(visit.site.allowances.answers, "new classes", CLASS_COST)
     copies, _ = _asked_copies(visit, sent)
-    if copies_digest(copies) != sent.digest:
+    if assignment_copies.copies_digest(copies) != sent.digest:
         return copy_page(visit, sent, moved=True)
     target = number_of(_target(visit, sent.into) if sent.into else _class_like(visit, sent.name))
-    store_copies(visit.session, target, copies)
+    assignment_copies.store_copies(visit.session, target, copies)
     return class_url(target)
 
 
@@ -270,12 +263,14 @@ def _target(visit: ClassVisit, class_id: int) -> ClassRow:
     raise NotFoundError(translate("you do not teach a class with this number"))
 
 
-def _asked_copies(visit: ClassVisit, form: CopyForm) -> tuple[Sequence[AssignmentCopy], int]:
+def _asked_copies(visit: ClassVisit, form: CopyForm) -> tuple[Sequence[assignment_copies.AssignmentCopy], int]:
     """The copies that *form* asks for, and by how many weeks their dates are moved."""
     row = _target(visit, form.into) if form.into else visit.row
     when = _day(form.start) if form.start else _weeks(form.weeks)
     known = visit.site.catalog.by_id
-    return plan_copies(visit.session, visit.class_id, form.assignment, when, ZoneInfo(row.zone), known)
+    return assignment_copies.plan_copies(
+        visit.session, visit.class_id, form.assignment, when, ZoneInfo(row.zone), known
+    )
 
 
 def _day(text: str) -> date:
@@ -292,11 +287,11 @@ def _weeks(text: str) -> int:
         raise InputError(translate("the number of weeks must be a whole number, not {text!r}", text=text)) from None
 
 
-def _copy_row(one: AssignmentCopy, now: datetime) -> CopyRow:
+def _copy_row(one: assignment_copies.AssignmentCopy, now: datetime) -> CopyRow:
     return CopyRow(
         title=one.source.title,
-        before=dates_in_words(one.source.policy, now, on_the_calendar),
-        after=dates_in_words(one.policy, now, on_the_calendar),
+        before=assignment_copies.dates_in_words(one.source.policy, now, assignment_copies.on_the_calendar),
+        after=assignment_copies.dates_in_words(one.policy, now, assignment_copies.on_the_calendar),
         left_out=one.gone,
         notes=tuple(sentence(note) for note in one.notes),
     )

@@ -25,17 +25,7 @@ from app.classes.pages.sign_in import (
     ways_to_sign_in,
     welcome,
 )
-from app.classes.people.classes import (
-    NewMember,
-    class_of_code,
-    invented_name,
-    join_as,
-    join_as_new,
-    may_join,
-    new_form_id,
-    number_of,
-    role_in,
-)
+from app.classes.people import classes
 from app.classes.people.persons import clean_name, is_own_browser, open_browser
 from app.core.errors import InputError, NotFoundError, RefusedError, UnavailableError, nearest, sentence
 from app.core.translation import noted, translate
@@ -219,7 +209,7 @@ def _enter(request: Request, site: Site, visiting: Visitor, pending: Pending, co
             connected = connect_identity(session, *who, visiting.person.person, own=own)
         row = connected or person_of(session, *who)
     with open_writing_session(site.engine) as session:
-        cookie = open_browser(session, number_of(row), *who)
+        cookie = open_browser(session, classes.number_of(row), *who)
         session.commit()
     to = pending.next or "/me"
     if not row.name:
@@ -307,8 +297,8 @@ def show_join_page(request: Request, site: Here, visiting: Visiting, code: str) 
     """The page of a join link."""
     with open_session(site.engine) as session:
         row = _class(session, site, code)
-        if visiting.person and role_in(session, number_of(row), visiting.person.person):
-            return RedirectResponse(class_url(number_of(row)), 303)
+        if visiting.person and classes.role_in(session, classes.number_of(row), visiting.person.person):
+            return RedirectResponse(class_url(classes.number_of(row)), 303)
     return _form(request, visiting, row, code)
 
 
@@ -326,9 +316,9 @@ def join(
     spend_storage(site, PERSON)
     with open_writing_session(site.engine) as session:
         row = _class(session, site, code)
-        if visiting.person and role_in(session, number_of(row), visiting.person.person):
-            return RedirectResponse(class_url(number_of(row)), 303)
-        if not may_join(row):
+        if visiting.person and classes.role_in(session, classes.number_of(row), visiting.person.person):
+            return RedirectResponse(class_url(classes.number_of(row)), 303)
+        if not classes.may_join(row):
             return _form(request, visiting, row, code, status=422)
         try:
             joined = _joined(session, site, visiting, row, name, form[:_LONGEST_FORM])
@@ -337,15 +327,15 @@ def join(
     return _seat(request, site, visiting, row, joined)
 
 
-def _joined(session: Session, site: Site, visiting: Visitor, row: ClassRow, name: str, form: str) -> NewMember:
+def _joined(session: Session, site: Site, visiting: Visitor, row: ClassRow, name: str, form: str) -> classes.NewMember:
     if visiting.person is not None:
-        return join_as(session, row, visiting.person, name)
-    return join_as_new(session, site.secret, row, name, form or new_form_id())
+        return classes.join_as(session, row, visiting.person, name)
+    return classes.join_as_new(session, site.secret, row, name, form or classes.new_form_id())
 
 
 def _class(session: Session, site: Site, code: str) -> ClassRow:
     check_guesses(site)
-    row = class_of_code(session, code)
+    row = classes.class_of_code(session, code)
     if row is None:
         count_wrong_code(site)
         raise NotFoundError(translate(_NO_CLASS))
@@ -363,15 +353,15 @@ def _form(
         invents=row.pseudonyms,
         known=visiting.person.name if visiting.person else "",
         signed_in=visiting.person is not None,
-        typed=typed[:NAME_LIMIT] or (invented_name() if row.pseudonyms else ""),
-        form=new_form_id(),
+        typed=typed[:NAME_LIMIT] or (classes.invented_name() if row.pseudonyms else ""),
+        form=classes.new_form_id(),
         problem=problem,
         ways=ways_to_sign_in(request, site_in(request), f"/join/{code}"),
     )
     return render("people/join.html", frame(request, translate("Join {name}", name=row.name), here="me"), page, status)
 
 
-def _seat(request: Request, site: Site, visiting: Visitor, row: ClassRow, joined: NewMember) -> Response:
+def _seat(request: Request, site: Site, visiting: Visitor, row: ClassRow, joined: classes.NewMember) -> Response:
     page = SeatPage(
         name=joined.name or (visiting.person.name if visiting.person else ""),
         class_name=row.name,

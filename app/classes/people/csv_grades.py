@@ -10,22 +10,11 @@ from typing import Literal, get_args
 
 from sqlmodel import Session
 
+from app.classes.people import gradebook
 from app.classes.people.assignments import MOST_POINTS, Assignment, assignment_numbered
 from app.classes.people.classes import Member
 from app.classes.people.csv_rosters import foreign_format, read_id, refuse_lines
 from app.classes.people.csv_text import CsvFile, CsvRow, csv_text, read_csv
-from app.classes.people.gradebook import (
-    COLUMNS,
-    WHOLE,
-    Cells,
-    Grades,
-    Override,
-    StudentPoints,
-    grades_of,
-    is_excused,
-    override,
-    points_in,
-)
 from app.classes.people.rosters import MemberIndex
 from app.core.errors import InputError, nearest
 from app.core.translation import translate
@@ -36,14 +25,14 @@ _OWN_FORMS = ("ours", "excel")
 _CLOSE = 1e-6  # points: files have six decimals
 _LEAST_EXPONENT = -2  # at which points are compared: nobody means 9 by 9.33
 _IDENTITY = ("number", "id", "name")
-_SUMS = {one.head.casefold() for one in COLUMNS}
+_SUMS = {one.head.casefold() for one in gradebook.COLUMNS}
 _NUMBER = re.compile(r"[+-]?(?:\d{1,9}(?:[.,]\d{0,12})?|[.,]\d{1,12})", re.ASCII)
 _MAY_BE_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}", re.ASCII)
 
 # Canvas takes EX for a cell that is excused; Moodle has no word for it, and leaves an empty one alone.
 _EXCUSED: Mapping[Format, str] = {"ours": "excused", "excel": "excused", "canvas": "EX", "moodle": ""}
 
-Book = Mapping[int, Cells]
+Book = Mapping[int, gradebook.Cells]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +96,16 @@ def columns_of(assignments: Sequence[Assignment], exercises_of: Assignment | Non
     titles = Counter(one.title.casefold() for one in assignments)
     return [
         FileColumn(
-            one.title if titles[one.title.casefold()] == 1 else f"{one.title} [{one.id}]", one, WHOLE, one.points
+            one.title if titles[one.title.casefold()] == 1 else f"{one.title} [{one.id}]",
+            one,
+            gradebook.WHOLE,
+            one.points,
         )
         for one in assignments
     ]
 
 
-def class_grades_file(grades: Grades, form: Format, assignment: int = 0) -> str:
+def class_grades_file(grades: gradebook.Grades, form: Format, assignment: int = 0) -> str:
     """The points of a class as a file in a *form*: in each assignment, or in each exercise of one.
 
     Raises:
@@ -137,7 +129,7 @@ def grades_file(
     titles, identity = _WRITTEN[form]
     number = _with_comma if form == "excel" else _plain_points
     assignments = {column.assignment.id: column.assignment for column in columns}
-    sums = [one for one in COLUMNS if own and (lowest is not None or not one.of_class)]
+    sums = [one for one in gradebook.COLUMNS if own and (lowest is not None or not one.of_class)]
     table = [[*titles, *(column.name for column in columns), *(one.head for one in sums)]]
     if form == "canvas":
         blank = [""] * (len(titles) - 1)
@@ -148,7 +140,7 @@ def grades_file(
                 _EXCUSED[form] if excused else number(now)
                 for now, excused in (_now(book, member, column) for column in columns)
             ]
-            student = StudentPoints.of(member.person, list(assignments.values()), book, lowest or 0)
+            student = gradebook.StudentPoints.of(member.person, list(assignments.values()), book, lowest or 0)
             table.append([*identity(member), *points, *(number(one.value(student)) for one in sums)])
     return csv_text(table, ";" if form == "excel" else ",")
 
@@ -330,7 +322,7 @@ def _not_possible(points: float, member: Member, column: FileColumn) -> str:
         return translate(
             "{name} is {points:g}; points are from 0 to {most:,.0f}", name=column.name, points=points, most=MOST_POINTS
         )
-    if column.exercise != WHOLE and column.exercise not in column.assignment.drawn(member.learner):
+    if column.exercise != gradebook.WHOLE and column.exercise not in column.assignment.drawn(member.learner):
         return translate("{exercise} was not drawn for this student", exercise=column.exercise)
     return ""
 
@@ -343,7 +335,7 @@ def difference_in(session: Session, secret: str, class_id: int, text: str) -> Po
     Raises:
         InputError: it is not a file of grades.
     """
-    found = grades_of(session, secret, class_id)
+    found = gradebook.grades_of(session, secret, class_id)
     choices = [columns_of(found.assignments), *(columns_of((), one) for one in found.assignments)]
     return points_difference(text, choices, found.members, found.cells)
 
@@ -357,18 +349,20 @@ def store_difference(session: Session, found: PointsDifference, by: str, why: st
     assignments = {one.column.assignment.id: one.column.assignment for one in found.changes}
     for number, assignment in assignments.items():
         given = [
-            Override(one.member.person, one.column.exercise, one.after, excused=one.after is None)
+            gradebook.Override(one.member.person, one.column.exercise, one.after, excused=one.after is None)
             for one in found.changes
             if one.column.assignment.id == number
         ]
-        override(session, assignment, given, by, why)
+        gradebook.override(session, assignment, given, by, why)
 
 
 def _now(book: Book, member: Member, column: FileColumn) -> tuple[float | None, bool]:
     """The points of *member* in a column, none without an answer or an override; and whether it is excused."""
     cells = book[column.assignment.id]
-    if column.exercise == WHOLE:
-        return points_in(cells, member.person, column.assignment), is_excused(cells, member.person, column.assignment)
+    if column.exercise == gradebook.WHOLE:
+        return gradebook.points_in(cells, member.person, column.assignment), gradebook.is_excused(
+            cells, member.person, column.assignment
+        )
     cell = cells.get((member.person, column.exercise))
     if cell is None or cell.excused:
         return None, cell is not None

@@ -8,15 +8,8 @@ from fastapi import Form, Request, Response
 from fastapi.responses import JSONResponse
 from sqlmodel import Session
 
+from app.classes.federation.lti import platforms
 from app.classes.federation.lti.enrollment import CourseDifference, Participant, apply_difference, compare_course
-from app.classes.federation.lti.platforms import (
-    Platform,
-    allow_deployment,
-    platform_with,
-    register_platform,
-    registration_with,
-    use_registration,
-)
 from app.classes.federation.outbox import (
     DeliveryCounts,
     Tie,
@@ -112,7 +105,7 @@ async def show_course_roster(
         raise NotFoundError(translate("this course is not tied to this class anymore"))
     tie, given, problem = ties[course], {}, None
     try:
-        registered = await ask_database(site, platform_with, tie.platform_id)
+        registered = await ask_database(site, platforms.platform_with, tie.platform_id)
         people = await tool_in(request).people(registered, _memberships(tie))
         found, applied = await change_database(
             site, _compare_or_apply, registered, member.class_id, people, digest, assistant
@@ -139,7 +132,7 @@ def _memberships(tie: Tie) -> str:
 
 def _compare_or_apply(
     session: Session,
-    platform: Platform,
+    platform: platforms.Platform,
     class_id: int,
     people: Sequence[Participant],
     digest: str,
@@ -202,7 +195,7 @@ async def ask(
 ) -> Response:
     """The page on which an administrator of a platform registers it."""
     try:
-        name = await ask_database(site, registration_with, code)
+        name = await ask_database(site, platforms.registration_with, code)
         page = _registration_page(name, code, openid_configuration, registration_token)
     except AppError as problem:
         return refused_launch(request, problem)
@@ -223,7 +216,7 @@ async def register_platform_page(
     keep_opener(request)  # it is told when this is done, perhaps at a second try
     try:
         tool = tool_in(request)
-        name = await ask_database(site, registration_with, code)
+        name = await ask_database(site, platforms.registration_with, code)
         found, deployment = await tool.register(name, openid_configuration, registration_token)
         await change_database(site, _store_platform, code, found, deployment)
     except InputError as problem:
@@ -244,12 +237,12 @@ def _registration_page(name: str, code: str, configuration: str, token: str) -> 
     return RegisterPage(name=name, host=host, code=code, configuration=configuration, token=token)
 
 
-def _store_platform(session: Session, code: str, found: Platform, deployment: str) -> None:
-    if not use_registration(session, code):
+def _store_platform(session: Session, code: str, found: platforms.Platform, deployment: str) -> None:
+    if not platforms.use_registration(session, code):
         raise RefusedError(translate("this registration link was used a moment ago"))
-    platform = register_platform(session, found)
+    platform = platforms.register_platform(session, found)
     if deployment:
-        allow_deployment(session, platform, deployment)
+        platforms.allow_deployment(session, platform, deployment)
 
 
 router.routes += _registration_router.routes

@@ -27,13 +27,7 @@ from app.classes.federation.lti.platforms import (
     read_login_state,
 )
 from app.classes.pages.class_router import ask_database, change_database
-from app.classes.pages.lti.launch_entry import (
-    TeacherChoice,
-    answer_launch,
-    refused_launch,
-    show_exercise_choice,
-    tool_in,
-)
+from app.classes.pages.lti import launch_entry
 from app.classes.people.assignment_copies import MOST_WEEKS
 from app.core.errors import AppError, RefusedError
 from app.core.translation import noted, translate
@@ -89,7 +83,7 @@ class OpenPage:
 @router.get("/jwks")
 def keys(request: Request) -> Response:
     """Our public keys, for platforms."""
-    return JSONResponse(tool_in(request).key_set(), headers={"Cache-Control": "public, max-age=3600"})
+    return JSONResponse(launch_entry.tool_in(request).key_set(), headers={"Cache-Control": "public, max-age=3600"})
 
 
 @router.get("/login")
@@ -129,10 +123,10 @@ async def launch(
             if not browser and kept in _NOTHING and request.headers.get("sec-fetch-dest") in ("iframe", "frame"):
                 return await _begin_again(request, site, sent)
             return await _begun_elsewhere(request, site, sent)
-        found = await tool_in(request).launched(sent, id_token)
+        found = await launch_entry.tool_in(request).launched(sent, id_token)
         return await _answer(request, site, visiting, found)
     except AppError as problem:
-        return refused_launch(request, problem)
+        return launch_entry.refused_launch(request, problem)
 
 
 @router.post("/open", dependencies=[FromHere])
@@ -148,17 +142,19 @@ async def open_window(
     """The window of a launch: signs in, and goes to the assignment."""
     found = unseal_launch(site.secret, ticket)
     await change_database(site, use_once, ticket, max(TICKET_LIFE, CHOICE_LIFE))
-    return await answer_launch(request, site, visiting, found, TeacherChoice(chosen, zone, weeks))
+    return await launch_entry.answer_launch(
+        request, site, visiting, found, launch_entry.TeacherChoice(chosen, zone, weeks)
+    )
 
 
 async def _login(request: Request, site: Site, asked: dict[str, str]) -> Response:
     try:
-        tool = tool_in(request)
+        tool = launch_entry.tool_in(request)
         platform = await ask_database(site, platform_for, asked.get("iss", ""), asked.get("client_id", ""))
         opening = begin_launch(site.secret, platform, asked, tool.address + LAUNCH)
         await tool.outgoing.check(platform.jwks_url)
     except AppError as problem:
-        return refused_launch(request, problem)
+        return launch_entry.refused_launch(request, problem)
     if opening.target:
         response = _remembered(request, platform, opening)
     else:
@@ -208,7 +204,7 @@ async def _begin_again(request: Request, site: Site, sent: LaunchState) -> Respo
     """The page in a frame without cookies: a window of its own has them."""
     again = await _fields_again(request, site, sent)
     if not again:
-        return refused_launch(request, RefusedError(translate(_BEGUN_ELSEWHERE)))
+        return launch_entry.refused_launch(request, RefusedError(translate(_BEGUN_ELSEWHERE)))
     let_anyone_frame(request)
     title = translate("Your assignment")
     page = OpenPage(title=title, address="/lti/login", fields=again, begins=True)
@@ -218,7 +214,7 @@ async def _begin_again(request: Request, site: Site, sent: LaunchState) -> Respo
 async def _begun_elsewhere(request: Request, site: Site, sent: LaunchState) -> Response:
     """The page for a browser that did not begin this launch, from which it can begin one."""
     again = await _fields_again(request, site, sent)
-    return refused_launch(request, RefusedError(translate(_BEGUN_ELSEWHERE)), again)
+    return launch_entry.refused_launch(request, RefusedError(translate(_BEGUN_ELSEWHERE)), again)
 
 
 async def _fields_again(request: Request, site: Site, sent: LaunchState) -> tuple[tuple[str, str], ...]:
@@ -238,9 +234,9 @@ async def _fields_again(request: Request, site: Site, sent: LaunchState) -> tupl
 
 async def _answer(request: Request, site: Site, visiting: Visiting, found: Launch) -> Response:
     if found.answer_to:
-        return await show_exercise_choice(request, site, found)
+        return await launch_entry.show_exercise_choice(request, site, found)
     if request.headers.get("sec-fetch-dest") == "document":  # a window of its own
-        return await answer_launch(request, site, visiting, found, TeacherChoice())
+        return await launch_entry.answer_launch(request, site, visiting, found, launch_entry.TeacherChoice())
     platform = await ask_database(site, platform_with, found.platform)
     let_frame(request, {*found.origins, platform.auth_url})
     page = OpenPage(
