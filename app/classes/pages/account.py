@@ -18,7 +18,7 @@ from app.classes.people.erasure import all_about, delete_person
 from app.classes.people.members import member_row, remove_members
 from app.classes.people.merges import answer_merge, waiting_merges
 from app.classes.people.persons import browsers_of, clean_name, close_every_browser, confirm_identities, has_doubted
-from app.core.errors import InputError
+from app.core.errors import input_error
 from app.core.translation import noted, translate
 from app.server.db.claims import UnclaimedWork
 from app.server.db.history import Drawing
@@ -169,7 +169,7 @@ async def answer_asked_merge(
     """Do what a teacher asks for, or drop it."""
     person = _person(request, visiting)
     if mine not in ("yes", "no"):
-        raise InputError(translate("answer with yes or no"))
+        raise input_error("answer with yes or no")
     await change_database(site, partial(answer_merge, agrees=mine == "yes"), merge, person)
     return RedirectResponse(f"/me/merges?{urlencode({'next': own_path(next)})}", 303)
 
@@ -209,7 +209,7 @@ async def leave_class_page(
     """Leave a class."""
     person = _person(request, visiting)
     if sure != "yes":
-        raise InputError(translate("you are still in the class: tick the box to confirm, then leave again"))
+        raise input_error("you are still in the class: tick the box to confirm, then leave again")
     await change_database(site, _leave, person, class_id)
     return RedirectResponse("/me?done=left", 303)
 
@@ -221,7 +221,7 @@ async def delete_account(
     """Delete the person."""
     person = _person(request, visiting)
     if sure != "yes":
-        raise InputError(translate("nothing was deleted: tick the box to confirm, then delete again"))
+        raise input_error("nothing was deleted: tick the box to confirm, then delete again")
     stays = await change_database(site, lambda session: delete_person(session, _account_row(session, person)))
     around = frame(request, translate("Deleted"), here="me", signed_in=False)
     gone = GonePage(stays, copies_until(site.settings.database))
@@ -264,14 +264,14 @@ def _new_code(session: Session, person: SignedIn, class_id: int) -> CodePage:
     names = {number_of(row): row.name for row, _ in classes_of(session, person.person)}
     member = session.get(MemberRow, (class_id, person.person)) if class_id in names else None
     if member is None:
-        raise InputError(translate("you are not in that class"))
+        raise input_error("you are not in that class")
     code = renew_seat_code(session, member)
     return CodePage(class_name=names[class_id], href=class_url(class_id), name=person.name, code=code)
 
 
 def _leave(session: Session, person: SignedIn, class_id: int) -> None:
     if role_in(session, class_id, person.person) is None:
-        raise InputError(translate("you are not in that class"))
+        raise input_error("you are not in that class")
     remove_members(session, class_id, [person.person])
 
 
@@ -289,7 +289,7 @@ def _person(request: Request, visiting: Visitor) -> SignedIn:
 def _account_row(session: Session, person: SignedIn) -> PersonRow:
     row = session.get(PersonRow, person.person)
     if row is None:
-        raise InputError(translate("this person was deleted a moment ago"))
+        raise input_error("this person was deleted a moment ago")
     return row
 
 

@@ -22,7 +22,7 @@ from app.classes.people.gradebook import NO_ANSWER, WHOLE, cells_of, is_excused,
 from app.classes.people.policy import Dates, Phase, dates_of
 from app.classes.people.regrade_run import raised_for
 from app.classes.people.work import release_of
-from app.core.errors import InputError, capitalize
+from app.core.errors import capitalize, input_error
 from app.core.translation import noted, plural, translate
 from app.server.db.people import ExtensionRow
 
@@ -302,7 +302,7 @@ def begin_exam(visit: AssignmentVisit) -> str:
             says = translate("{title} has not opened yet", title=found.title)
         else:
             says = translate("{title} is closed", title=found.title)
-        raise InputError(translate("{says}: it cannot be started", says=says))
+        raise input_error("{says}: it cannot be started", says=says)
     if found.policy.sitting:
         begin_sitting(visit.session, found.id, visit.member.person.person)
     return visit.href

@@ -24,7 +24,7 @@ from app.classes.people.classes import Role, change_class, members_of, set_archi
 from app.classes.people.exercise_statistics import ExerciseStatistics, statistics_csv, statistics_of_class
 from app.classes.people.gradebook import GradeRule, change_grade_rule, grade_rule_of
 from app.classes.people.members import delete_class, refuse_other_name
-from app.core.errors import InputError, NotFoundError
+from app.core.errors import NotFoundError, input_error
 from app.core.translation import noted, translate
 from app.site.web.frame.database_copies import copies_until
 from app.site.web.frame.renderer import Hyperlink
@@ -279,7 +279,7 @@ def post_grade_rule(visit: ClassVisit, sent: GradeRuleForm) -> str:
     what = translate("the number of assignments that are left out")
     lowest = _weight_typed(sent.texts.get("lowest", "") or "0", what)
     if lowest != int(lowest):
-        raise InputError(translate("{what} must be a whole number", what=what))
+        raise input_error("{what} must be a whole number", what=what)
     change_grade_rule(visit.session, visit.row, GradeRule(int(lowest), weights))
     return f"{visit.class_href}/grades"
 
@@ -287,9 +287,7 @@ def post_grade_rule(visit: ClassVisit, sent: GradeRuleForm) -> str:
 def _weight_typed(text: str, what: str) -> float:
     plain = text.removesuffix("%").strip().replace(",", ".")
     if not plain.replace(".", "", 1).isdecimal() or len(plain) > _LONGEST:
-        raise InputError(
-            translate("{what}: cannot read {text!r} as a number such as 12.5", what=what, text=text[:_LONGEST])
-        )
+        raise input_error("{what}: cannot read {text!r} as a number such as 12.5", what=what, text=text[:_LONGEST])
     return float(plain)
 
 

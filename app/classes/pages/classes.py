@@ -19,7 +19,7 @@ from app.classes.people import assignment_copies
 from app.classes.people.assignments import Assignment, assignments_of
 from app.classes.people.classes import Role, classes_of, create_class, enroll, number_of, refuse_archived, time_zones
 from app.classes.people.persons import NO_WAY, WayIn, clean_name, new_person, open_browser
-from app.core.errors import InputError, NotFoundError, sentence
+from app.core.errors import InputError, NotFoundError, input_error, sentence
 from app.core.translation import noted, translate
 from app.server.aside import aside
 from app.server.db.people import ClassRow, MemberRow, PersonRow
@@ -105,7 +105,7 @@ def may_make_classes(site: Site) -> bool:
 def refuse_new_class(site: Site) -> None:
     """Refuse to make a class where only the operator may."""
     if not may_make_classes(site):
-        raise InputError(translate("classes are made by the operator of this server: wallclock class create"))
+        raise input_error("classes are made by the operator of this server: wallclock class create")
 
 
 def _asks(person: SignedIn | None) -> bool:
@@ -277,14 +277,14 @@ def _day(text: str) -> date:
     try:
         return date.fromisoformat(text.strip())
     except ValueError:
-        raise InputError(translate("cannot read {text!r} as a day; write it as 2027-04-12", text=text)) from None
+        raise input_error("cannot read {text!r} as a day; write it as 2027-04-12", text=text) from None
 
 
 def _weeks(text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise InputError(translate("the number of weeks must be a whole number, not {text!r}", text=text)) from None
+        raise input_error("the number of weeks must be a whole number, not {text!r}", text=text) from None
 
 
 def _copy_row(one: assignment_copies.AssignmentCopy, now: datetime) -> CopyRow:

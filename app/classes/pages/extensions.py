@@ -15,8 +15,8 @@ from app.classes.people.assignments import Assignment, change_groups
 from app.classes.people.classes import Member, Role, members_of
 from app.classes.people.counted_answers import drop_extension, extensions_of, give_extension
 from app.classes.people.policy import DATES, ENDS, GroupDates, Policy
-from app.core.errors import InputError
-from app.core.translation import noted, translate
+from app.core.errors import InputError, input_error
+from app.core.translation import noted
 from app.server.db.people import ExtensionRow
 
 _extensions_router = ClassRouter("/assignments/{assignment:int}/extensions", "Assignments", least=Role.ASSISTANT)
@@ -276,7 +276,7 @@ def _group_dates(one: Assignment, group: str, texts: _Typed) -> GroupDates | Non
             same = text == field_text(before, zone)
             moments[name] = before if same else read_moment(text, zone, ends=ENDS[name]).at if text else None
         except InputError as error:
-            raise InputError(translate("group {group}: {error}", group=group, error=error)) from None
+            raise input_error("group {group}: {error}", group=group, error=error) from None
     return GroupDates(group=group, **moments) if any(moments.values()) else None
 
 

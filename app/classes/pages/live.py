@@ -15,7 +15,7 @@ from app.classes.people.assignments import Assignment, AssignmentEntry, assignme
 from app.classes.people.classes import Member, Role
 from app.classes.people.members import students_in
 from app.classes.people.policy import dates_of
-from app.core.errors import AppError, InputError, NotFoundError
+from app.core.errors import AppError, NotFoundError, input_error
 from app.core.translation import language, noted, translate
 from app.course.kinds import Exercise
 from app.course.kinds.base import ValueCache
@@ -325,7 +325,7 @@ def _placed(one: AssignmentEntry, typed: str | None) -> AssignmentEntry:
 
 def _pool_number(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) <= _DIGITS):
-        raise InputError(translate("pools and draws are whole numbers, not {text!r}", text=text[:40]))
+        raise input_error("pools and draws are whole numbers, not {text!r}", text=text[:40])
     return int(text)
 
 

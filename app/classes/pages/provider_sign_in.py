@@ -27,7 +27,7 @@ from app.classes.pages.sign_in import (
 )
 from app.classes.people import classes
 from app.classes.people.persons import clean_name, is_own_browser, open_browser
-from app.core.errors import InputError, NotFoundError, RefusedError, UnavailableError, nearest, sentence
+from app.core.errors import InputError, NotFoundError, RefusedError, UnavailableError, nearest, refused_error, sentence
 from app.core.translation import noted, translate
 from app.server.aside import aside
 from app.server.db.claims import UnclaimedWork
@@ -138,7 +138,7 @@ def connect_or_create(request: Request, site: Here, visiting: Visiting, mine: An
     """Connect the new identity with the person who is signed in, or make another person."""
     pending = _pending(request, site)
     if pending is None or mine not in ("yes", "no"):
-        return _refused(request, RefusedError(translate("that took longer than ten minutes; sign in again")))
+        return _refused(request, refused_error("that took longer than ten minutes; sign in again"))
     same = visiting.person is not None and visiting.person.person == pending.person
     return _enter(request, site, visiting, pending, connects=mine == "yes" and same)
 
@@ -165,7 +165,7 @@ async def lead_to_provider(
 def _led_here(request: Request) -> Response:
     """The page with the button to sign in: a page of another site cannot press it."""
     again = f"{request.url.path}?{request.url.query}".rstrip("?")
-    return _refused_page(request, RefusedError(translate(_LED_HERE)), again)
+    return _refused_page(request, refused_error(_LED_HERE), again)
 
 
 def _provider(site: Site, slug: str) -> Provider:

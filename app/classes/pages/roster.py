@@ -25,7 +25,7 @@ from app.classes.people.members import (
 from app.classes.people.merges import merge_members, merges_in, undo_or_ask
 from app.classes.people.policy import read_factor
 from app.classes.people.rosters import namesakes
-from app.core.errors import InputError
+from app.core.errors import input_error
 from app.core.translation import noted, translate
 from app.server.db.people import REASON_LIMIT, MemberRow, MergeRow, PersonRow
 from app.server.db.tables import now
@@ -132,7 +132,7 @@ def renew_code(visit: class_router.ClassVisit, person: int) -> SlipsPage:
         class_router.refuse_student_and_assistant(visit.member)
     found = [one for one in members_of(visit.session, visit.class_id) if one.person == person]
     if not found:
-        raise InputError(translate("this person is not in the class; they may have left a moment ago"))
+        raise input_error("this person is not in the class; they may have left a moment ago")
     return _slips_page(visit, found, is_own=person == visit.member.person.person)
 
 
@@ -140,7 +140,7 @@ def renew_code(visit: class_router.ClassVisit, person: int) -> SlipsPage:
 def renew_codes(visit: class_router.ClassVisit, sent: CodesForm) -> SlipsPage:
     """New codes of all students, or of those who have none."""
     if sent.which not in ("missing", "all"):
-        raise InputError(translate("say for which students: missing or all"))
+        raise input_error("say for which students: missing or all")
     students = [one for one in members_of(visit.session, visit.class_id) if one.role is Role.STUDENT]
     return _slips_page(visit, [one for one in students if sent.which == "all" or not one.has_code])
 
@@ -172,9 +172,7 @@ def _slips_page(visit: class_router.ClassVisit, chosen: Sequence[Member], *, is_
 def _joining(do: str) -> str:
     """Who may join a class by its link from now on."""
     if do not in _JOINING:
-        raise InputError(
-            translate("the link can be {joining} or renewed, not {do!r}", joining=", ".join(_JOINING), do=do[:20])
-        )
+        raise input_error("the link can be {joining} or renewed, not {do!r}", joining=", ".join(_JOINING), do=do[:20])
     return do
 
 
@@ -268,7 +266,7 @@ def change_member(visit: class_router.ClassVisit, person: int, sent: MemberForm)
 def remove_member(visit: class_router.ClassVisit, person: int, sent: RemovalForm) -> str:
     """Take a member out of the class."""
     if sent.sure != "yes":
-        raise InputError(translate("Nobody was removed: tick the box to confirm, then remove again."))
+        raise input_error("Nobody was removed: tick the box to confirm, then remove again.")
     remove_members(visit.session, visit.class_id, [person])
     return f"{visit.class_href}/people"
 
@@ -278,7 +276,7 @@ def merge_member(visit: class_router.ClassVisit, person: int, sent: MergeForm) -
     """Make another student and this one the same person."""
     other = sent.other
     if not (other.isascii() and other.isdecimal() and len(other) <= _LARGEST):
-        raise InputError(translate("choose the other student"))
+        raise input_error("choose the other student")
     teacher = visit.member.person
     own = taught_by(visit.session, teacher.person)
     merge_members(visit.session, visit.class_id, person, int(other), own=own, by=teacher.name)
@@ -333,9 +331,9 @@ def delete_member(visit: class_router.ClassVisit, person: int, sent: ReasonForm)
 def _reason(why: str, *, sure: bool) -> str:
     """The reason that is written to the log of the server."""
     if not sure:
-        raise InputError(translate("nobody was deleted: tick the box to confirm"))
+        raise input_error("nobody was deleted: tick the box to confirm")
     if not (given := " ".join(why.split())[:REASON_LIMIT]):
-        raise InputError(translate("give a reason: it is written to the log of the server"))
+        raise input_error("give a reason: it is written to the log of the server")
     return given
 
 
@@ -348,5 +346,5 @@ def _student(visit: class_router.ClassVisit, person: int) -> MemberRow:
     """A student of the class."""
     row = member_row(visit.session, visit.class_id, person)
     if row.role != Role.STUDENT.word:
-        raise InputError(translate("this is not a student: they can do it on their account page"))
+        raise input_error("this is not a student: they can do it on their account page")
     return row

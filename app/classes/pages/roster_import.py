@@ -15,7 +15,7 @@ from app.classes.people.csv_text import MOST_LINES, CsvRow, read_csv
 from app.classes.people.gradebook import grades_of
 from app.classes.people.members import students_in
 from app.classes.people.rosters import RosterChanges, import_roster, roster_changes
-from app.core.errors import InputError, NotFoundError, nearest
+from app.core.errors import NotFoundError, input_error, nearest
 from app.core.translation import noted, translate
 from app.site.web.frame.renderer import Hyperlink
 from app.site.web.frame.visitor import spend_storage
@@ -171,14 +171,12 @@ def grades_csv(visit: ClassVisit, format: str = "ours", assignment: str = "") ->
     """The points of the class, by assignment; or of one *assignment*, by exercise."""
     chosen = next((one for one in FORMATS if one == format), None)
     if chosen is None:
-        raise InputError(
-            translate(
-                "format must be {formats} or {last}, not {given!r}{near}",
-                formats=", ".join(FORMATS[:-1]),
-                last=FORMATS[-1],
-                given=format[:40],
-                near=nearest(format, FORMATS),
-            )
+        raise input_error(
+            "format must be {formats} or {last}, not {given!r}{near}",
+            formats=", ".join(FORMATS[:-1]),
+            last=FORMATS[-1],
+            given=format[:40],
+            near=nearest(format, FORMATS),
         )
     known = assignment.isascii() and assignment.isdecimal() and len(assignment) <= _GRADE_FILES_DIGITS
     number = int(assignment) if known else 0

@@ -16,7 +16,7 @@ from sqlmodel import Session, col, select
 
 from app.classes.people.persons import clean_name
 from app.classes.people.policy import DATES, RULES, GroupDates, Policy, check_policy
-from app.core.errors import InputError, NotFoundError
+from app.core.errors import InputError, NotFoundError, input_error
 from app.core.translation import translate
 from app.server.db.people import AssignedRow, AssignmentRow, ClassRow, GroupDatesRow, MemberRow
 from app.server.db.tables import now
@@ -49,24 +49,20 @@ def check_pool(number: int, draw: int, points: Collection[float]) -> None:
         InputError: it is empty, draws none or more than there are, or the points differ.
     """
     if not points:
-        raise InputError(translate("pool {number} has no exercises", number=number))
+        raise input_error("pool {number} has no exercises", number=number)
     if not 1 <= draw <= len(points):
-        raise InputError(
-            translate(
-                "pool {number} draws {draw} of {count} exercises: draw at least 1, and at most all",
-                number=number,
-                count=len(points),
-                draw=draw,
-            )
+        raise input_error(
+            "pool {number} draws {draw} of {count} exercises: draw at least 1, and at most all",
+            number=number,
+            count=len(points),
+            draw=draw,
         )
     if len(set(points)) > 1:
-        raise InputError(
-            translate(
-                "the exercises of pool {number} need the same points, not {low:g} and {high:g}",
-                number=number,
-                low=min(points),
-                high=max(points),
-            )
+        raise input_error(
+            "the exercises of pool {number} need the same points, not {low:g} and {high:g}",
+            number=number,
+            low=min(points),
+            high=max(points),
         )
 
 
@@ -104,14 +100,12 @@ def store_group_dates(session: Session, assignment: int, policy: Policy, groups:
     """
     given = list(groups)
     if len(given) > MOST_GROUPS:
-        raise InputError(
-            translate(
-                "an assignment has dates for at most {most:,} groups, not {count:,}", most=MOST_GROUPS, count=len(given)
-            )
+        raise input_error(
+            "an assignment has dates for at most {most:,} groups, not {count:,}", most=MOST_GROUPS, count=len(given)
         )
     names = Counter(one.group for one in given)
     if twice := next((name for name, count in names.items() if count > 1), ""):
-        raise InputError(translate("the group {group} is there twice", group=twice))
+        raise input_error("the group {group} is there twice", group=twice)
     session.connection().execute(delete(GroupDatesRow).where(col(GroupDatesRow.assignment) == assignment))
     for one in given:
         one.check(policy)

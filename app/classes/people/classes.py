@@ -15,7 +15,7 @@ from sqlmodel import Session, col, select
 
 from app.classes.people import persons
 from app.classes.people.assignments import mark_changed
-from app.core.errors import InputError, NotFoundError, nearest
+from app.core.errors import NotFoundError, input_error, nearest
 from app.core.translation import translate
 from app.server.db.people import ClassRow, MemberRow, PersonRow
 from app.server.db.tables import now
@@ -47,12 +47,8 @@ class Role(IntEnum):
         """
         names = {role.word: role for role in cls}
         if text not in names:
-            raise InputError(
-                translate(
-                    "a role is student, assistant or teacher, not {text!r}{near}",
-                    text=text[:40],
-                    near=nearest(text, names),
-                )
+            raise input_error(
+                "a role is student, assistant or teacher, not {text!r}{near}", text=text[:40], near=nearest(text, names)
             )
         return names[text]
 
@@ -111,13 +107,11 @@ def zone_named(name: str) -> ZoneInfo:
         InputError: the zone does not exist; the message offers the closest name.
     """
     if name not in time_zones():
-        raise InputError(
-            translate(
-                "the time zone {name!r} does not exist; write it as in the IANA database, such as "
-                "Europe/Berlin or America/New_York{near}",
-                name=name[:40],
-                near=nearest(name, time_zones()),
-            )
+        raise input_error(
+            "the time zone {name!r} does not exist; write it as in the IANA database, such as "
+            "Europe/Berlin or America/New_York{near}",
+            name=name[:40],
+            near=nearest(name, time_zones()),
         )
     return ZoneInfo(name)
 
@@ -158,8 +152,8 @@ def refuse_archived(row: ClassRow) -> None:
         InputError: the class is.
     """
     if row.archived is not None:
-        raise InputError(
-            translate("{name} is archived, so nothing in it changes: take it out of the archive first", name=row.name)
+        raise input_error(
+            "{name} is archived, so nothing in it changes: take it out of the archive first", name=row.name
         )
 
 

@@ -16,7 +16,7 @@ from app.classes.people.classes import Member
 from app.classes.people.csv_rosters import foreign_format, read_id, refuse_lines
 from app.classes.people.csv_text import CsvFile, CsvRow, csv_text, read_csv
 from app.classes.people.rosters import MemberIndex
-from app.core.errors import InputError, nearest
+from app.core.errors import InputError, input_error, nearest
 from app.core.translation import translate
 
 Format = Literal["ours", "canvas", "moodle", "excel"]
@@ -219,13 +219,11 @@ def _identity(head: CsvRow) -> Mapping[str, int]:
     if found and not system:
         return found
     says = translate("this is a file of {system}", system=system.system) if system else ""
-    raise InputError(
-        translate(
-            "line {line}: {says}; points are read from Wallclock's own file alone: download the grades for a "
-            "spreadsheet, change points in that file, and send it back",
-            line=head.number,
-            says=says or translate("no column is called number, id or name"),
-        )
+    raise input_error(
+        "line {line}: {says}; points are read from Wallclock's own file alone: download the grades for a "
+        "spreadsheet, change points in that file, and send it back",
+        line=head.number,
+        says=says or translate("no column is called number, id or name"),
     )
 
 
@@ -244,14 +242,14 @@ def _points_columns(
         if title in _SUMS and (again or not column) or not title:
             continue
         if again:
-            raise InputError(translate("two columns are called {name!r}", name=title[:60]))
+            raise input_error("two columns are called {name!r}", name=title[:60])
         if column:
             columns[place] = column
         else:
             left.append(head.cells[place])
     if not columns:
         near = next((says for cell in left if (says := nearest(cell, [one.name for one in wanted]))), "")
-        raise InputError(translate("no column is an assignment or exercise of this class{near}", near=near))
+        raise input_error("no column is an assignment or exercise of this class{near}", near=near)
     return columns, [translate("the column {name!r} is none of this class", name=name[:60]) for name in left]
 
 
@@ -281,7 +279,7 @@ def _grade_lines(
 def _grade_line(row: CsvRow, identity: Mapping[str, int]) -> GradeLine:
     number = row.cell(identity.get("number"))
     if number and not (number.isascii() and number.isdecimal()):
-        raise InputError(translate("number is {text!r}, and a whole number is expected", text=number[:40]))
+        raise input_error("number is {text!r}, and a whole number is expected", text=number[:40])
     outside_id, name = read_id(row.cell(identity.get("id"))), row.cell(identity.get("name"))
     return GradeLine(row.number, int(number[:18]) if number else None, outside_id, name, [])
 
@@ -292,13 +290,11 @@ def _points(cell: str, separator: str) -> Decimal | None:
         return None
     other = "." if separator == ";" else ","
     if other in cell and _MAY_BE_THOUSANDS.fullmatch(cell):
-        raise InputError(
-            translate(
-                "{cell!r}, with thousands or with decimals: write it without {sign!r}", cell=cell[:40], sign=other
-            )
+        raise input_error(
+            "{cell!r}, with thousands or with decimals: write it without {sign!r}", cell=cell[:40], sign=other
         )
     if not _NUMBER.fullmatch(cell):
-        raise InputError(translate("{cell!r}; points are a number such as 7.5, empty, or excused", cell=cell[:40]))
+        raise input_error("{cell!r}; points are a number such as 7.5, empty, or excused", cell=cell[:40])
     return Decimal(cell.replace(",", "."))
 
 
@@ -379,20 +375,16 @@ def _student(students: MemberIndex, line: GradeLine) -> Member:
         if found := students.with_id(line.outside_id):
             return found
         near = nearest(line.outside_id, students.ids)
-        raise InputError(
-            translate("no student has the id {outside_id!r}{near}", outside_id=line.outside_id[:60], near=near)
-        )
+        raise input_error("no student has the id {outside_id!r}{near}", outside_id=line.outside_id[:60], near=near)
     if line.number is not None:
         if line.number in students.numbers:
             return students.numbers[line.number]
-        raise InputError(translate("no student has the number {count}", count=line.number))
+        raise input_error("no student has the number {count}", count=line.number)
     name = line.name.casefold()
     if name in students.names:
         return students.names[name]
     near = nearest(name, students.names)
-    raise InputError(
-        translate("no student, or more than one, is called {name!r}{near}", name=line.name[:60], near=near)
-    )
+    raise input_error("no student, or more than one, is called {name!r}{near}", name=line.name[:60], near=near)
 
 
 def _matched(

@@ -17,7 +17,7 @@ from app.classes.people.assignments import mark_changed
 from app.classes.people.classes import Role, role_in
 from app.classes.people.members import hold, in_other_classes, member_row, with_identity
 from app.classes.people.persons import NO_WAY, WayIn, close_every_browser, speaks_for
-from app.core.errors import InputError, NotFoundError
+from app.core.errors import NotFoundError, input_error
 from app.core.translation import noted, translate
 from app.server.db.claims import give_rows, movable_rows
 from app.server.db.people import (
@@ -84,7 +84,7 @@ def merge_persons(
         NotFoundError: the person does not exist.
     """
     if kept == gone:
-        raise InputError(translate("these are the same person: choose another one"))
+        raise input_error("these are the same person: choose another one")
     stays, goes = _person(session, kept), _person(session, gone)
     identities = select(IdentityRow).where(IdentityRow.person == gone)
     moved: dict[str, Any] = {
@@ -126,12 +126,9 @@ def undo_or_ask(session: Session, class_id: int, number: int, own: Collection[in
         return True
     _refuse_older(session, row)
     if _entered_since(session, row, own):
-        raise InputError(
-            translate(
-                "one of them has entered another class since; an operator can undo it: "
-                "wallclock person unmerge {number}",
-                number=number,
-            )
+        raise input_error(
+            "one of them has entered another class since; an operator can undo it: wallclock person unmerge {number}",
+            number=number,
         )
     if not with_identity(session, [row.kept, row.gone]):
         undo_merge(session, number)
@@ -194,9 +191,7 @@ def answer_merge(session: Session, number: int, person: SignedIn, *, agrees: boo
     if row is None:
         raise NotFoundError(translate("this was answered already, or taken back"))
     if agrees and not speaks_for(session, person):
-        raise InputError(
-            translate("this browser was signed in with a code: sign in with your own account, and answer there")
-        )
+        raise input_error("this browser was signed in with a code: sign in with your own account, and answer there")
     left = [one for one in row.waits.split() if one != str(person.person)] if agrees else []
     row.waits = " ".join(left)
     session.add(row)
@@ -219,9 +214,9 @@ def _do(session: Session, row: MergeRow, way: WayIn) -> None:
 def _refuse_others(session: Session, class_id: int, kept: int, gone: int) -> None:
     rows = [member_row(session, class_id, person) for person in (kept, gone)]
     if kept == gone:
-        raise InputError(translate("these are the same member: choose another one"))
+        raise input_error("these are the same member: choose another one")
     if any(row.role != Role.STUDENT.word for row in rows):
-        raise InputError(translate("only students can be merged: make both students first"))
+        raise input_error("only students can be merged: make both students first")
 
 
 def _are_students(session: Session, row: MergeRow) -> bool:
@@ -372,7 +367,7 @@ def _refuse_older(session: Session, row: MergeRow) -> None:
         or_(col(MergeRow.kept).in_(both), col(MergeRow.gone).in_(both)),
     )
     if session.exec(later).first() is not None:
-        raise InputError(translate("one of them was merged again since: undo that first"))
+        raise input_error("one of them was merged again since: undo that first")
 
 
 def _mark(session: Session, moved: Mapping[str, Iterable[Mapping[str, int]]]) -> None:

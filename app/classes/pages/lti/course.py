@@ -30,7 +30,7 @@ from app.classes.pages.class_router import (
 )
 from app.classes.pages.lti.launch_entry import refused_launch, tool_in
 from app.classes.people.classes import Role
-from app.core.errors import AppError, InputError, NotFoundError, RefusedError, UnavailableError
+from app.core.errors import AppError, InputError, NotFoundError, RefusedError, UnavailableError, refused_error
 from app.core.translation import noted, translate
 from app.server.aside import aside
 from app.server.network.door import note_trouble
@@ -120,12 +120,10 @@ async def show_course_roster(
 
 def _memberships(tie: Tie) -> str:
     if not tie.memberships:
-        raise RefusedError(
-            translate(
-                "{platform} has not said where the people of this course are; let the tool read "
-                "names and roles in its settings there, then open a link of the course once",
-                platform=tie.platform,
-            )
+        raise refused_error(
+            "{platform} has not said where the people of this course are; let the tool read "
+            "names and roles in its settings there, then open a link of the course once",
+            platform=tie.platform,
         )
     return tie.memberships
 
@@ -231,15 +229,15 @@ async def register_platform_page(
 def _registration_page(name: str, code: str, configuration: str, token: str) -> RegisterPage:
     host = origin_of(configuration)
     if not host:
-        raise RefusedError(
-            translate("this link is for a learning platform: enter it there as the registration address of a new tool")
+        raise refused_error(
+            "this link is for a learning platform: enter it there as the registration address of a new tool"
         )
     return RegisterPage(name=name, host=host, code=code, configuration=configuration, token=token)
 
 
 def _store_platform(session: Session, code: str, found: platforms.Platform, deployment: str) -> None:
     if not platforms.use_registration(session, code):
-        raise RefusedError(translate("this registration link was used a moment ago"))
+        raise refused_error("this registration link was used a moment ago")
     platform = platforms.register_platform(session, found)
     if deployment:
         platforms.allow_deployment(session, platform, deployment)

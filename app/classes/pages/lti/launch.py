@@ -29,7 +29,7 @@ from app.classes.federation.lti.platforms import (
 from app.classes.pages.class_router import ask_database, change_database
 from app.classes.pages.lti import launch_entry
 from app.classes.people.assignment_copies import MOST_WEEKS
-from app.core.errors import AppError, RefusedError
+from app.core.errors import AppError, RefusedError, refused_error
 from app.core.translation import noted, translate
 from app.server.network.response_policy import (
     keep_opener,
@@ -204,7 +204,7 @@ async def _begin_again(request: Request, site: Site, sent: LaunchState) -> Respo
     """The page in a frame without cookies: a window of its own has them."""
     again = await _fields_again(request, site, sent)
     if not again:
-        return launch_entry.refused_launch(request, RefusedError(translate(_BEGUN_ELSEWHERE)))
+        return launch_entry.refused_launch(request, refused_error(_BEGUN_ELSEWHERE))
     let_anyone_frame(request)
     title = translate("Your assignment")
     page = OpenPage(title=title, address="/lti/login", fields=again, begins=True)
@@ -214,7 +214,7 @@ async def _begin_again(request: Request, site: Site, sent: LaunchState) -> Respo
 async def _begun_elsewhere(request: Request, site: Site, sent: LaunchState) -> Response:
     """The page for a browser that did not begin this launch, from which it can begin one."""
     again = await _fields_again(request, site, sent)
-    return launch_entry.refused_launch(request, RefusedError(translate(_BEGUN_ELSEWHERE)), again)
+    return launch_entry.refused_launch(request, refused_error(_BEGUN_ELSEWHERE), again)
 
 
 async def _fields_again(request: Request, site: Site, sent: LaunchState) -> tuple[tuple[str, str], ...]:

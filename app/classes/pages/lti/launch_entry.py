@@ -35,7 +35,7 @@ from app.classes.people.classes import Role, class_with, classes_of, number_of, 
 from app.classes.people.merges import waiting_merges
 from app.classes.people.persons import known_person, open_browser, show_identity
 from app.classes.people.policy import Policy
-from app.core.errors import AppError, InputError, NotFoundError, RefusedError, UnavailableError, sentence
+from app.core.errors import AppError, InputError, NotFoundError, UnavailableError, input_error, refused_error, sentence
 from app.core.translation import noted, plural, translate
 from app.course.content.catalog import Topic
 from app.server.aside import aside
@@ -172,11 +172,11 @@ def _chosen(
             asked = translate("an assignment")
         else:
             asked = translate("at least one assignment, and at most {most}", most=most)
-        raise InputError(translate("choose {asked}: {count} were chosen", asked=asked, count=count))
+        raise input_error("choose {asked}: {count} were chosen", asked=asked, count=count)
     with open_writing_session(site.engine) as session:
         own = {one.id for one in _assignments(session, launch)}
         if not set(assignments) <= own:
-            raise InputError(translate("an assignment was deleted in the meantime; choose again"))
+            raise input_error("an assignment was deleted in the meantime; choose again")
         use_once(session, ticket, CHOICE_LIFE)
         if enrollment.class_of(session, launch) is None:
             enrollment.tie(session, launch, enrollment.new_class(session, site.secret, launch, zone))
@@ -255,7 +255,7 @@ def _entered(site: Site, visiting: Visitor, launch: Launch, said: TeacherChoice)
     before = here.person if here else None
     with open_writing_session(site.engine) as session:
         if enrollment.class_of(session, launch) is None and not launch.role:
-            raise RefusedError(translate(enrollment.NO_ROLE))
+            raise refused_error(enrollment.NO_ROLE)
         if enrollment.class_of(session, launch) is None and launch.teaches:
             if not said.chosen.startswith((_CLASS, _COPY)):
                 return _which_class(session, site, launch, before), ""
@@ -420,5 +420,5 @@ def _which_assignment(session: Session, site: Site, launch: Launch, arrival: enr
 def _chosen_weeks(chosen: str) -> int:
     digits = chosen.rpartition(":")[2]
     if not (digits.isascii() and digits.isdecimal() and len(digits) < len(str(2**63))):
-        raise RefusedError(translate("choose one of those that are listed"))
+        raise refused_error("choose one of those that are listed")
     return int(digits)
