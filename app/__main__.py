@@ -48,13 +48,11 @@ _COMMANDS = {
 # The modules that have several commands, or are not called like their command.
 _MODULES = {
     "backups": "backup restore move",
-    "class_files": "grades results",
-    "classes": "class",
     "drawings": "answers moodle qti",
     "grade": "grade merge",
     "lint": "lint pack",
     "new": "new schema",
-    "people": "person",
+    "people": "class roster person grades results",
     "side_servers": "sandbox labs",
 }
 
