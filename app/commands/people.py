@@ -7,13 +7,14 @@ import asyncio
 import json
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 
+from sqlalchemy import Engine
 from sqlmodel import Session, col, select
 
-from app.classes.people.classes import Member, class_facts, create_taught_class, members_of, number_of
+from app.classes.people.classes import class_facts, create_taught_class, members_of, number_of
 from app.classes.people.csv_rosters import COLUMN_WORDS, SYSTEMS, ReadRoster, read_roster, write_roster
 from app.classes.people.csv_text import FILE_LIMIT
 from app.classes.people.members import delete_class
@@ -36,6 +37,7 @@ class OpenDatabase:
     """The database, and the secret that codes and variants follow from."""
 
     settings: Settings
+    engine: Engine
     session: Session
     secret: str
 
@@ -53,7 +55,7 @@ def open_database(*, writes: bool = False) -> Iterator[OpenDatabase]:
     try:
         secret = signing_secret(engine, settings.secret)
         with (open_writing_session if writes else open_session)(engine) as session:
-            yield OpenDatabase(settings, session, secret)
+            yield OpenDatabase(settings, engine, session, secret)
     finally:
         engine.dispose()
 
@@ -231,7 +233,7 @@ def _demo(arguments: Namespace, here: OpenDatabase) -> None:
 
     catalog = read_course(here.settings)
     runner = Runner(here.settings)  # not started: no exercise of the demo runs code
-    demo = asyncio.run_class(create_demo(here.session, catalog, here.secret, runner, now()))
+    demo = asyncio.run(create_demo(here.session, catalog, here.secret, runner, now()))
     here.session.commit()
     if arguments.json:
         print_json(
@@ -284,7 +286,7 @@ def add_roster_options(parser: ArgumentParser) -> None:
         metavar="LINE",
         help="the line of the first person (default: the one below the titles on line 1)",
     )
-    parser.add_argument("--dry-run_roster", action="store_true", help="print the difference alone")
+    parser.add_argument("--dry-run", action="store_true", help="print the difference alone")
     parser.add_argument("--remove-missing", action="store_true", help="remove students who are not in the file")
     parser.add_argument("--json", action="store_true", help="print the roster as JSON")
 
@@ -296,19 +298,15 @@ def run_roster(arguments: Namespace) -> int:
         return 0
     with open_database() as here:
         members = members_of(here.session, _class_id(arguments, here))
-    _show_roster(members, as_json=arguments.json)
+    if arguments.json:
+        print_json([one.described() for one in members])
+    else:
+        sys.stdout.write(write_roster(members))
     return 0
 
 
 def _class_id(arguments: Namespace, here: OpenDatabase) -> int:
     return number_of(class_called(here.session, arguments.name))
-
-
-def _show_roster(members: Sequence[Member], *, as_json: bool) -> None:
-    if as_json:
-        print_json([one.described() for one in members])
-    else:
-        sys.stdout.write(write_roster(members))
 
 
 def _change_roster(arguments: Namespace) -> None:
@@ -329,7 +327,7 @@ def _change_roster(arguments: Namespace) -> None:
     if roster.unused:
         sys.stderr.write(f"Columns that are not used: {', '.join(roster.unused)}\n")
     if arguments.dry_run:
-        sys.stderr.write("Nothing was changed: --dry-run_roster.\n")
+        sys.stderr.write("Nothing was changed: --dry-run.\n")
 
 
 def _show_first_entries(roster: ReadRoster) -> None:

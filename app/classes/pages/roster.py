@@ -120,7 +120,11 @@ def change_join_link(visit: class_router.ClassVisit, sent: JoinForm) -> str:
     if sent.do == "renew":
         renew_join_link(visit.session, visit.site.secret, row)
     else:
-        row.joining = _joining(sent.do)
+        if sent.do not in _JOINING:
+            raise input_error(
+                "the link can be {joining} or renewed, not {do!r}", joining=", ".join(_JOINING), do=sent.do[:20]
+            )
+        row.joining = sent.do
         visit.session.add(row)
     return f"{visit.class_href}/people#link"
 
@@ -167,13 +171,6 @@ def _slips_page(visit: class_router.ClassVisit, chosen: Sequence[Member], *, is_
         address=address.netloc + address.path,
         is_own=is_own,
     )
-
-
-def _joining(do: str) -> str:
-    """Who may join a class by its link from now on."""
-    if do not in _JOINING:
-        raise input_error("the link can be {joining} or renewed, not {do!r}", joining=", ".join(_JOINING), do=do[:20])
-    return do
 
 
 _LARGEST = len(str(2**63)) - 1  # digits of a number

@@ -95,7 +95,10 @@ def work_in(
     changed = facts.keys() - work.keys()
     read = _answered(session, assignment, drawings, {one: persons[one] for one in changed}, again)
     work |= {learner: _LearnerActivity(facts[learner], read.get(learner, ())) for learner in changed}
-    _keep(known, work, assignment)
+    room = max(1, _MOST_KEPT // len(assignment.entries))
+    if len(known.keys() | work.keys()) > room:
+        known.clear()
+    known.update(islice(work.items(), room))
     found = {(one.person, one.exercise): one for own in work.values() for one in own.activities}
     _give(found, session, assignment, drawings, {person: learner for learner, person in persons.items()})
     return list(found.values())
@@ -151,14 +154,6 @@ class _LearnerActivity:
 def _known(database: URL, secret: str, assignment: Assignment) -> dict[str, _LearnerActivity]:
     """What was found last of each learner in *assignment* with all of its rules; `work_in` fills it."""
     return {}
-
-
-def _keep(known: dict[str, _LearnerActivity], found: Mapping[str, _LearnerActivity], assignment: Assignment) -> None:
-    """Keep as much in *known* of what was *found* as there is room for."""
-    room = max(1, _MOST_KEPT // len(assignment.entries))
-    if len(known.keys() | found.keys()) > room:
-        known.clear()
-    known.update(islice(found.items(), room))
 
 
 def _facts_of(

@@ -251,7 +251,12 @@ def _store(
 ) -> int:
     """The number of the assignment of *row*, as it is to be from now on."""
     row.title, row.draws = clean_name(title), " ".join(map(str, draws))
-    session.add(_with(row, policy))
+    check_policy(policy)
+    rules = {name: getattr(policy, name) for name in RULES}
+    row.rules = json.dumps(more) if (more := {name: rules.pop(name) for name in _WITHOUT_COLUMN}) else ""
+    for name, value in rules.items():
+        setattr(row, name, value)
+    session.add(row)
     session.flush()
     number = row.id or 0
     _store_entries(session, number, entries, draws)
@@ -333,16 +338,6 @@ def _assignments_row(session: Session, assignment: int) -> AssignmentRow:
     row = session.get(AssignmentRow, assignment)
     if row is None:
         raise NotFoundError(translate("this assignment does not exist"))
-    return row
-
-
-def _with(row: AssignmentRow, policy: Policy) -> AssignmentRow:
-    """*row* with the rules of *policy*."""
-    check_policy(policy)
-    rules = {name: getattr(policy, name) for name in RULES}
-    row.rules = json.dumps(more) if (more := {name: rules.pop(name) for name in _WITHOUT_COLUMN}) else ""
-    for name, value in rules.items():
-        setattr(row, name, value)
     return row
 
 

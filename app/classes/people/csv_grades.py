@@ -260,7 +260,11 @@ def _grade_lines(
     lines = []
     for row in file.rows[1:]:
         try:
-            lines.append(_grade_line(row, identity))
+            number = row.cell(identity.get("number"))
+            if number and not (number.isascii() and number.isdecimal()):
+                raise input_error("number is {text!r}, and a whole number is expected", text=number[:40])
+            outside_id, name = read_id(row.cell(identity.get("id"))), row.cell(identity.get("name"))
+            lines.append(GradeLine(row.number, int(number[:18]) if number else None, outside_id, name, []))
         except InputError as error:
             left_out.append(translate("line {line}: {error}", line=row.number, error=error))
             continue
@@ -274,14 +278,6 @@ def _grade_lines(
     if not any(line.points for line in lines):
         refuse_lines(left_out)
     return lines
-
-
-def _grade_line(row: CsvRow, identity: Mapping[str, int]) -> GradeLine:
-    number = row.cell(identity.get("number"))
-    if number and not (number.isascii() and number.isdecimal()):
-        raise input_error("number is {text!r}, and a whole number is expected", text=number[:40])
-    outside_id, name = read_id(row.cell(identity.get("id"))), row.cell(identity.get("name"))
-    return GradeLine(row.number, int(number[:18]) if number else None, outside_id, name, [])
 
 
 def _points(cell: str, separator: str) -> Decimal | None:

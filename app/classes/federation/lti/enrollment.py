@@ -496,7 +496,8 @@ def _steps(session: Session, platform: Platform, class_id: int, people: Sequence
     """Everyone who is in the course, or was, in the order of the course."""
     members = {member.person: member for member in members_of(session, class_id)}
     known, pseudonyms = _known(session, platform), class_with(session, class_id).pseudonyms
-    launched = _launched(session, class_id)
+    rows = select(MemberRow).where(MemberRow.class_id == class_id, MemberRow.launched != "")
+    launched = {row.person: Role.read(row.launched) for row in session.exec(rows)}
     steps, seen = [], set[int]()
     for one in people:
         member = members.get(known.get(one.subject, 0))
@@ -531,12 +532,6 @@ def _role_after(one: Participant, member: Member | None, launched: Mapping[int, 
         return member.role if member.role > Role.STUDENT else None
     lowered = one.role < member.role <= launched.get(member.person, Role.STUDENT)
     return member.role if lowered else one.role
-
-
-def _launched(session: Session, class_id: int) -> Mapping[int, Role]:
-    """The roles in the latest launches of the members of a class."""
-    rows = select(MemberRow).where(MemberRow.class_id == class_id, MemberRow.launched != "")
-    return {row.person: Role.read(row.launched) for row in session.exec(rows)}
 
 
 def _difference(

@@ -69,18 +69,13 @@ def role_of(given: object) -> Role | None:
         return None
     inside = [one for one in roles if one.where == _CONTEXT]
     if inside:
-        return _in_course(inside)
+        if any(_ASSISTANT.match(one.sub or one.name) for one in inside):
+            return Role.ASSISTANT  # platforms list it beside the role of an instructor
+        names = {one.name for one in inside}
+        if names & _TEACHERS:
+            return Role.TEACHER
+        return Role.STUDENT if names & _STUDENTS else None
     return None if any(one.name in _OUTSIDERS for one in roles) else Role.STUDENT
-
-
-def _in_course(roles: Collection[_NamedRole]) -> Role | None:
-    """The role of one who has *roles* in the course."""
-    if any(_ASSISTANT.match(one.sub or one.name) for one in roles):
-        return Role.ASSISTANT  # platforms list it beside the role of an instructor
-    names = {one.name for one in roles}
-    if names & _TEACHERS:
-        return Role.TEACHER
-    return Role.STUDENT if names & _STUDENTS else None
 
 
 def _parsed(text: str) -> _NamedRole | None:

@@ -118,11 +118,16 @@ async def launch(
         sent = read_login_state(site.secret, state)
         browser = request.cookies.get(_COOKIE + sent.name, "")
         if not browser and sent.stored and not kept:
-            return await _asked_for(request, site, sent, id_token, state)
+            platform = await ask_database(site, platform_with, sent.platform)
+            page = PlatformStorage(
+                asks="get", key=sent.name, origin=origin_of(platform.auth_url), next=LAUNCH, token=id_token, state=state
+            )
+            return _storing_page(request, page)
         if not is_same_browser(sent, browser or (kept if sent.stored and is_from_here(request) else "")):
             if not browser and kept in _NOTHING and request.headers.get("sec-fetch-dest") in ("iframe", "frame"):
                 return await _begin_again(request, site, sent)
-            return await _begun_elsewhere(request, site, sent)
+            again = await _fields_again(request, site, sent)
+            return launch_entry.refused_launch(request, refused_error(_BEGUN_ELSEWHERE), again)
         found = await launch_entry.tool_in(request).launched(sent, id_token)
         return await _answer(request, site, visiting, found)
     except AppError as problem:
@@ -185,15 +190,6 @@ def _remembered(request: Request, platform: Platform, opening: Opening) -> Respo
     return _storing_page(request, page)
 
 
-async def _asked_for(request: Request, site: Site, sent: LaunchState, token: str, state: str) -> Response:
-    """The page that asks the platform's page what it remembers, then sends the message again."""
-    platform = await ask_database(site, platform_with, sent.platform)
-    page = PlatformStorage(
-        asks="get", key=sent.name, origin=origin_of(platform.auth_url), next=LAUNCH, token=token, state=state
-    )
-    return _storing_page(request, page)
-
-
 def _storing_page(request: Request, page: PlatformStorage) -> Response:
     let_anyone_frame(request)
     keep_opener(request)  # the platform's page, if this is a window
@@ -209,12 +205,6 @@ async def _begin_again(request: Request, site: Site, sent: LaunchState) -> Respo
     title = translate("Your assignment")
     page = OpenPage(title=title, address="/lti/login", fields=again, begins=True)
     return render("lti/open.html", frame(request, title), page)
-
-
-async def _begun_elsewhere(request: Request, site: Site, sent: LaunchState) -> Response:
-    """The page for a browser that did not begin this launch, from which it can begin one."""
-    again = await _fields_again(request, site, sent)
-    return launch_entry.refused_launch(request, refused_error(_BEGUN_ELSEWHERE), again)
 
 
 async def _fields_again(request: Request, site: Site, sent: LaunchState) -> tuple[tuple[str, str], ...]:
