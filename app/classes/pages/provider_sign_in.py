@@ -1,4 +1,4 @@
-"""Sign in with a provider of identities, or as the one whom a proxy has signed in; and /join."""
+"""Sign in with a provider of identities; and /join."""
 
 from dataclasses import dataclass, replace
 from typing import Annotated
@@ -8,7 +8,6 @@ from fastapi import Form, Request, Response
 from fastapi.responses import RedirectResponse
 from sqlmodel import Session
 
-from app.classes.federation import identities
 from app.classes.federation.identities import Pending, connect_identity, may_connect, person_of
 from app.classes.federation.providers import PATIENCE, Provider, obstacles
 from app.classes.members import sign_in, site_members
@@ -81,15 +80,9 @@ async def back(
 
 
 @router.get("/proxy")
-def from_proxy(request: Request, site: Here, visiting: Visiting, next: str = "") -> Response:
-    """Sign in the one whom the proxy names."""
-    if is_from_elsewhere(request):
-        return _led_here(request)
-    subject = site_members(site).proxy.subject(request.scope)
-    if not subject:
-        raise NotFoundError(translate("no proxy in front of this server has signed you in"))
-    pending = Pending(identities.ISSUER, subject, own_path(next))
-    return _arrived(request, site, visiting, pending)
+def lead_to_other_ways() -> Response:
+    """The way that earlier versions had for those whom a proxy had signed in."""
+    return RedirectResponse(_PATH, 308)
 
 
 @router.get("/name")
@@ -242,8 +235,6 @@ def _pending(request: Request, site: Site) -> Pending | None:
 
 def _called(site: Site, pending: Pending) -> str:
     """How an identity is called in a sentence."""
-    if pending.issuer == identities.ISSUER:
-        return pending.subject
     names = [p.name for p in site_members(site).federation.providers.values() if p.issuer == pending.issuer]
     return f"your account at {names[0] if names else urlsplit(pending.issuer).netloc}"
 
@@ -356,7 +347,7 @@ def _form(
         typed=typed[:NAME_LIMIT] or (classes.invented_name() if row.pseudonyms else ""),
         form=classes.new_form_id(),
         problem=problem,
-        ways=ways_to_sign_in(request, site_in(request), f"/join/{code}"),
+        ways=ways_to_sign_in(site_in(request), f"/join/{code}"),
     )
     return render("people/join.html", frame(request, translate("Join {name}", name=row.name), here="me"), page, status)
 
