@@ -11,24 +11,13 @@ from pydantic import AwareDatetime, BaseModel, Field, StrictFloat, StrictInt, St
 from app.classes.api import shapes
 from app.classes.api.access import LINK, ClassCall, ClassCalls, Number, Paged, persons_called
 from app.classes.api.assignments import ASSIGNMENT
+from app.classes.people import gradebook
 from app.classes.people.assignments import assignments_of
 from app.classes.people.classes import members_of
 from app.classes.people.csv_grades import Format, PointsChange, class_grades_file, difference_in, store_difference
 from app.classes.people.csv_text import decode_csv
 from app.classes.people.erasure import results_of_class
 from app.classes.people.exercise_statistics import statistics_of_class
-from app.classes.people.gradebook import (
-    MOST_LOWEST,
-    MOST_WEIGHT,
-    WHOLE,
-    GradeRule,
-    Override,
-    change_grade_rule,
-    grade_rule_of,
-    grades_of,
-    override,
-    overrides_in_force,
-)
 from app.classes.people.members import class_groups, dissolve_group, rename_group
 from app.core.errors import InputError, NotFoundError
 from app.server.db.people import REASON_LIMIT
@@ -62,7 +51,7 @@ async def _body(request: Request) -> bytes:
 @router.call("GET", "/grades", summary="Get grades", responses={200: LINK})
 def get_grades(call: ClassCall, page: Paged, group: InGroup = None) -> shapes.GradesDocument:
     """Returns the points of each student in each assignment, by the number of the student."""
-    found = grades_of(
+    found = gradebook.grades_of(
         call.session,
         call.site.secret,
         call.class_id,
@@ -88,7 +77,7 @@ def get_grades_file(
     group: InGroup = None,
 ) -> Response:
     """Returns the file that Wallclock's page, Canvas or Moodle imports."""
-    found = grades_of(call.session, call.site.secret, call.class_id, group)
+    found = gradebook.grades_of(call.session, call.site.secret, call.class_id, group)
     return Response(class_grades_file(found, format, assignment), media_type="text/csv")
 
 
@@ -166,12 +155,12 @@ class GradeRuleDocument(BaseModel):
     lowest: StrictInt = Field(
         default=0,
         ge=0,
-        le=MOST_LOWEST,
+        le=gradebook.MOST_LOWEST,
         description="assignments with the lowest share of the points; the best one always counts",
     )
     weights: dict[int, StrictFloat | None] = Field(
         default={},
-        description=f"from 0 to {MOST_WEIGHT:,.0f}, by the number of the assignment; null or "
+        description=f"from 0 to {gradebook.MOST_WEIGHT:,.0f}, by the number of the assignment; null or "
         "none: it weighs as much as its points",
     )
 
@@ -211,8 +200,10 @@ def give_points(call: ClassCall, assignment: Number, body: shapes.NewOverride) -
     persons = persons_called(call.session, call.class_id, body.people)
     if body.excused and body.points is not None:
         raise InputError("body.points: what is excused has no points; send null, or excused: false")
-    given = [Override(one, body.exercise or WHOLE, body.points, body.excused) for one in sorted(persons)]
-    override(call.session, found, given, call.by, body.why)
+    given = [
+        gradebook.Override(one, body.exercise or gradebook.WHOLE, body.points, body.excused) for one in sorted(persons)
+    ]
+    gradebook.override(call.session, found, given, call.by, body.why)
     return [one for one in _held(call, assignment) if one.number in persons]
 
 
@@ -221,27 +212,29 @@ def take_points_back(
     call: ClassCall,
     assignment: Number,
     person: Number,
-    exercise: Exercise = WHOLE,
+    exercise: Exercise = gradebook.WHOLE,
     why: Annotated[str, Query(max_length=4 * REASON_LIMIT)] = "taken back",
 ) -> None:
     """The points of the answers hold again for the person with that number."""
     found = call.assignment(assignment)
-    if not any((row.person, row.exercise) == (person, exercise) for row in overrides_in_force(call.session, found.id)):
+    if not any(
+        (row.person, row.exercise) == (person, exercise) for row in gradebook.overrides_in_force(call.session, found.id)
+    ):
         raise NotFoundError("this person was not given points by hand for that")
-    override(call.session, found, [Override(person, exercise, None)], call.by, why)
+    gradebook.override(call.session, found, [gradebook.Override(person, exercise, None)], call.by, why)
 
 
 @router.call("GET", "/grades/rule", summary="Get the rule of the overall grade")
 def get_grade_rule(call: ClassCall) -> GradeRuleDocument:
     """Returns the weights that differ from the points, and how many assignments are left out."""
-    rule = grade_rule_of(call.row, assignments_of(call.session, call.class_id))
+    rule = gradebook.grade_rule_of(call.row, assignments_of(call.session, call.class_id))
     return GradeRuleDocument(lowest=rule.lowest, weights=dict(rule.weights))
 
 
 @router.call("PUT", "/grades/rule", summary="Change the rule of the overall grade")
 def put_grade_rule(call: ClassCall, body: GradeRuleDocument) -> GradeRuleDocument:
     """Takes what GET returns; scores that are sent to learning platforms do not change."""
-    change_grade_rule(call.session, call.row, GradeRule(body.lowest, body.weights))
+    gradebook.change_grade_rule(call.session, call.row, gradebook.GradeRule(body.lowest, body.weights))
     return get_grade_rule(call)
 
 
@@ -264,7 +257,7 @@ def _held(call: ClassCall, assignment: int) -> list[shapes.OverrideDocument]:
             why=row.why,
             at=row.at,
         )
-        for row in overrides_in_force(call.session, assignment)
+        for row in gradebook.overrides_in_force(call.session, assignment)
         if row.person in members
     ]
 

@@ -8,18 +8,9 @@ from fastapi import Form, Request, Response
 from fastapi.responses import JSONResponse
 from sqlmodel import Session
 
+from app.classes.federation import outbox
 from app.classes.federation.lti import platforms
 from app.classes.federation.lti.enrollment import CourseDifference, Participant, apply_difference, compare_course
-from app.classes.federation.outbox import (
-    DeliveryCounts,
-    Tie,
-    UndeliveredScore,
-    send_again,
-    send_refused_again,
-    sending_of,
-    ties_of,
-    unsent_of,
-)
 from app.classes.pages.class_router import (
     AssignmentVisit,
     ClassRouter,
@@ -51,9 +42,9 @@ class CoursePage:
     *compared* is the course that the class was compared with, and how it differs; *applied*: the class has changed.
     """
 
-    ties: tuple[Tie, ...]
-    sending: DeliveryCounts
-    unsent: tuple[UndeliveredScore, ...]
+    ties: tuple[outbox.Tie, ...]
+    sending: outbox.DeliveryCounts
+    unsent: tuple[outbox.UndeliveredScore, ...]
     again: int
     compared: tuple[int, CourseDifference] | None
     applied: bool
@@ -66,9 +57,9 @@ def platform_page(
 ) -> CoursePage:
     """The courses that the class is, and how far its scores are."""
     return CoursePage(
-        ties=tuple(ties_of(visit.session, visit.class_id)),
-        sending=sending_of(visit.session, visit.class_id),
-        unsent=tuple(unsent_of(visit.session, visit.class_id, _SHOWN)),
+        ties=tuple(outbox.ties_of(visit.session, visit.class_id)),
+        sending=outbox.sending_of(visit.session, visit.class_id),
+        unsent=tuple(outbox.unsent_of(visit.session, visit.class_id, _SHOWN)),
         again=again,
         compared=compared,
         applied=applied,
@@ -78,13 +69,13 @@ def platform_page(
 @router.form("/classes/{class_id:int}/platform", platform_page, archived=True)
 def resend(visit: ClassVisit) -> str:
     """Send the scores again that did not arrive."""
-    return f"{visit.class_href}/platform?again={send_refused_again(visit.session, visit.class_id, visit.now)}"
+    return f"{visit.class_href}/platform?again={outbox.send_refused_again(visit.session, visit.class_id, visit.now)}"
 
 
 @router.form("/assignments/{assignment:int}/send", None, least=Role.STUDENT)
 def send_points_again(visit: AssignmentVisit) -> str:
     """Send one's own points in an assignment again."""
-    send_again(visit.session, visit.assignment.id, visit.member.person.person, visit.now)
+    outbox.send_again(visit.session, visit.assignment.id, visit.member.person.person, visit.now)
     return visit.href
 
 
@@ -100,7 +91,7 @@ async def show_course_roster(
 ) -> Response:
     """Show how a course differs from the class; with the *digest* of that, change the class."""
     member = await in_class(request, site, visiting, class_id, Role.TEACHER)
-    ties = await ask_database(site, ties_of, class_id)
+    ties = await ask_database(site, outbox.ties_of, class_id)
     if not 0 <= course < len(ties):
         raise NotFoundError(translate("this course is not tied to this class anymore"))
     tie, given, problem = ties[course], {}, None
@@ -118,7 +109,7 @@ async def show_course_roster(
     return await aside(router.show, platform_page, request, site, (member, None), given, problem)
 
 
-def _memberships(tie: Tie) -> str:
+def _memberships(tie: outbox.Tie) -> str:
     if not tie.memberships:
         raise refused_error(
             "{platform} has not said where the people of this course are; let the tool read "

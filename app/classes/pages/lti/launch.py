@@ -6,6 +6,7 @@ from typing import Annotated
 from fastapi import Form, Request, Response
 from fastapi.responses import JSONResponse
 
+from app.classes.federation.lti import platforms
 from app.classes.federation.lti.launch_message import (
     CHOICE_LIFE,
     LAUNCH,
@@ -14,17 +15,6 @@ from app.classes.federation.lti.launch_message import (
     seal_ticket,
     unseal_launch,
     use_once,
-)
-from app.classes.federation.lti.platforms import (
-    OPENING_LIFE,
-    LaunchState,
-    Opening,
-    Platform,
-    begin_launch,
-    is_same_browser,
-    platform_for,
-    platform_with,
-    read_login_state,
 )
 from app.classes.pages.class_router import ask_database, change_database
 from app.classes.pages.lti import launch_entry
@@ -115,15 +105,15 @@ async def launch(
     try:
         if error:
             raise RefusedError(f"the platform refused: {error[:100]} {error_description[:300]}".strip())
-        sent = read_login_state(site.secret, state)
+        sent = platforms.read_login_state(site.secret, state)
         browser = request.cookies.get(_COOKIE + sent.name, "")
         if not browser and sent.stored and not kept:
-            platform = await ask_database(site, platform_with, sent.platform)
+            platform = await ask_database(site, platforms.platform_with, sent.platform)
             page = PlatformStorage(
                 asks="get", key=sent.name, origin=origin_of(platform.auth_url), next=LAUNCH, token=id_token, state=state
             )
             return _storing_page(request, page)
-        if not is_same_browser(sent, browser or (kept if sent.stored and is_from_here(request) else "")):
+        if not platforms.is_same_browser(sent, browser or (kept if sent.stored and is_from_here(request) else "")):
             if not browser and kept in _NOTHING and request.headers.get("sec-fetch-dest") in ("iframe", "frame"):
                 return await _begin_again(request, site, sent)
             again = await _fields_again(request, site, sent)
@@ -155,8 +145,8 @@ async def open_window(
 async def _login(request: Request, site: Site, asked: dict[str, str]) -> Response:
     try:
         tool = launch_entry.tool_in(request)
-        platform = await ask_database(site, platform_for, asked.get("iss", ""), asked.get("client_id", ""))
-        opening = begin_launch(site.secret, platform, asked, tool.address + LAUNCH)
+        platform = await ask_database(site, platforms.platform_for, asked.get("iss", ""), asked.get("client_id", ""))
+        opening = platforms.begin_launch(site.secret, platform, asked, tool.address + LAUNCH)
         await tool.outgoing.check(platform.jwks_url)
     except AppError as problem:
         return launch_entry.refused_launch(request, problem)
@@ -168,16 +158,16 @@ async def _login(request: Request, site: Site, asked: dict[str, str]) -> Respons
     return response
 
 
-def _cookie(opening: Opening) -> str:
+def _cookie(opening: platforms.Opening) -> str:
     """The cookie that comes back in the frame of another site: where it is the only way."""
-    age = round(OPENING_LIFE.total_seconds())
+    age = round(platforms.OPENING_LIFE.total_seconds())
     return (
         f"{_COOKIE}{opening.name}={opening.browser}; Path=/lti; Max-Age={age}; HttpOnly; Secure; "
         "SameSite=None; Partitioned"
     )
 
 
-def _remembered(request: Request, platform: Platform, opening: Opening) -> Response:
+def _remembered(request: Request, platform: platforms.Platform, opening: platforms.Opening) -> Response:
     """The page that asks the platform's page to remember this browser, then goes on."""
     page = PlatformStorage(
         asks="put",
@@ -196,7 +186,7 @@ def _storing_page(request: Request, page: PlatformStorage) -> Response:
     return render("lti/storing.html", frame(request, translate("Opening")), page)
 
 
-async def _begin_again(request: Request, site: Site, sent: LaunchState) -> Response:
+async def _begin_again(request: Request, site: Site, sent: platforms.LaunchState) -> Response:
     """The page in a frame without cookies: a window of its own has them."""
     again = await _fields_again(request, site, sent)
     if not again:
@@ -207,11 +197,11 @@ async def _begin_again(request: Request, site: Site, sent: LaunchState) -> Respo
     return render("lti/open.html", frame(request, title), page)
 
 
-async def _fields_again(request: Request, site: Site, sent: LaunchState) -> tuple[tuple[str, str], ...]:
+async def _fields_again(request: Request, site: Site, sent: platforms.LaunchState) -> tuple[tuple[str, str], ...]:
     """What begins the launch again; nothing, if its hints were too long to be remembered."""
     if not sent.hint:
         return ()
-    platform = await ask_database(site, platform_with, sent.platform)
+    platform = await ask_database(site, platforms.platform_with, sent.platform)
     fields = {
         "iss": platform.issuer,
         "client_id": platform.client_id,
@@ -227,7 +217,7 @@ async def _answer(request: Request, site: Site, visiting: Visiting, found: Launc
         return await launch_entry.show_exercise_choice(request, site, found)
     if request.headers.get("sec-fetch-dest") == "document":  # a window of its own
         return await launch_entry.answer_launch(request, site, visiting, found, launch_entry.TeacherChoice())
-    platform = await ask_database(site, platform_with, found.platform)
+    platform = await ask_database(site, platforms.platform_with, found.platform)
     let_frame(request, {*found.origins, platform.auth_url})
     page = OpenPage(
         title=found.link_title or translate("Your assignment"),
