@@ -50,7 +50,6 @@ from app.site.web.frame.visitor import (
 
 _PATH = "/sign-in"
 _FLIGHT, _PENDING = "flight", "identity"  # cookies
-_NAMELESS = noted("someone without a name")
 _LED_HERE = noted("a page of another site has led you here; if you want to sign in, do it here")
 router = Router(prefix=_PATH)
 
@@ -122,7 +121,7 @@ async def connect_page(request: Request, site: Here, visiting: Visiting) -> Resp
     pending = _pending(request, site)
     if visiting.person is None or pending is None:
         raise sign_in_first(request)
-    page = ConnectPage(_called(site, pending), visiting.person.name or translate(_NAMELESS))
+    page = ConnectPage(_called(site, pending), visiting.person.name or translate("someone without a name"))
     return render("people/connect.html", frame(request, translate("Is this you?"), here="me"), page)
 
 

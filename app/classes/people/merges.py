@@ -18,7 +18,7 @@ from app.classes.people.classes import Role, role_in
 from app.classes.people.members import hold, in_other_classes, member_row, with_identity
 from app.classes.people.persons import NO_WAY, WayIn, close_every_browser, speaks_for
 from app.core.errors import NotFoundError, input_error
-from app.core.translation import noted, translate
+from app.core.translation import translate
 from app.server.db.claims import give_rows, movable_rows
 from app.server.db.people import (
     ExtensionRow,
@@ -36,7 +36,6 @@ from app.site.members import SignedIn
 
 _OF_AN_ASSIGNMENT: Mapping[str, type[ExtensionRow | SittingRow]] = {"extensions": ExtensionRow, "sittings": SittingRow}
 _OF_MEMBERS = ("role", "label", "outside_id", "group_name", "time_factor")
-_NO_MERGE = noted("no merge has this number, or it was already undone")
 
 
 def merge_members(session: Session, class_id: int, kept: int, gone: int, *, own: Collection[int], by: str) -> int:
@@ -251,7 +250,7 @@ def _merge(session: Session, number: int, class_id: int | None) -> MergeRow:
     """A merge that was not undone; of a class, if that is given."""
     row = session.get(MergeRow, number)
     if row is None or row.undone is not None or (class_id is not None and class_id not in _classes_of(row)):
-        raise NotFoundError(translate(_NO_MERGE))
+        raise NotFoundError(translate("no merge has this number, or it was already undone"))
     return row
 
 

@@ -15,7 +15,7 @@ from app.classes.people.members import holder_of_id, in_other_classes, in_parts,
 from app.classes.people.merges import merge_persons
 from app.classes.people.persons import WayIn
 from app.core.errors import input_error, nearest
-from app.core.translation import noted, translate
+from app.core.translation import translate
 from app.server.db.learner_cookie import new_learner
 from app.server.db.people import MemberRow, PersonRow
 from app.server.db.tables import now
@@ -59,9 +59,6 @@ def learner_called(session: Session, text: str, class_id: int | None) -> str:
     )
 
 
-FOUND = noted("known from before, found by id")
-
-
 def classes_of_the_same(session: Session, class_id: int) -> set[int]:
     """The class, and those that only teachers of it teach."""
     taught = select(MemberRow).where(MemberRow.role == Role.TEACHER.word, col(MemberRow.left).is_(None))
@@ -100,7 +97,7 @@ def recognize(session: Session, class_id: int, known: int | None, outside: str, 
     member = joined_member(session, class_id, known, outside)
     if known is None or member is None:
         return member if known is None else known
-    merge_persons(session, known, member, translate(FOUND), way=way, class_id=class_id)
+    merge_persons(session, known, member, translate("known from before, found by id"), way=way, class_id=class_id)
     return known
 
 

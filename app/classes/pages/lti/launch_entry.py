@@ -196,7 +196,6 @@ def _made(session: Session, class_id: int, topic: Topic) -> int:
 _CLASS, _ASSIGNMENT, _NEW, _NONE = "class:", "assignment:", "class:new", "assignment:none"
 _COPY = "copy:"  # the assignments of a class, for a course that its platform copied
 _SAME, _OTHER = "person:same", "person:other"
-_SIGN_IN = noted(" To choose a class that you have here already, sign in here first.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -315,7 +314,7 @@ def _which_class(session: Session, site: Site, launch: Launch, person: int | Non
             "You are asked once. From then on, everyone who opens a link of the course is in this "
             "class, and their points go back to the course."
         )
-        + ("" if person else translate(_SIGN_IN)),
+        + ("" if person else translate(" To choose a class that you have here already, sign in here first.")),
         options=tuple(options),
         ticket=seal_ticket(site.secret, launch),
         zones=time_zones(),
