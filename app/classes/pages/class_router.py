@@ -147,11 +147,7 @@ def sign_in_first(request: Request) -> HTTPException:
 
 
 def require_person(request: Request, visiting: Visitor) -> SignedIn:
-    """The person who is signed in.
-
-    Raises:
-        HTTPException: 303 to the page for signing in, if nobody is.
-    """
+    """The person who is signed in; without one, an HTTPException leads to the page for signing in."""
     if visiting.person is None:
         raise sign_in_first(request)
     return visiting.person
