@@ -114,7 +114,10 @@ class StudentAssignment:
             return
         yield self._ends()
         if self.extended and self.group_due:
-            yield translate("extended for you (for others {moment})", moment=self._day(self.group_due))
+            yield translate(
+                "extended for you (for others {moment})",
+                moment=on_the_calendar(self.group_due, self.assignment.policy.zone, self.now),
+            )
         elif self.extended:
             yield translate("extended for you")
         if dates.closes and dates.closes != dates.due:
@@ -128,9 +131,6 @@ class StudentAssignment:
         if self.assignment.policy.sitting:
             form = _FINISH_BY if self.phase == "unstarted" else _ENDS
         return translate(form, moment=self.moment(self.dates.due))
-
-    def _day(self, at: datetime) -> str:
-        return on_the_calendar(at, self.assignment.policy.zone, self.now)
 
 
 def student_assignment(visit: ClassVisit, assignment: Assignment) -> StudentAssignment:

@@ -187,11 +187,6 @@ class Assignment:
         return [self.policy, *(one.policy(self.policy) for one in self.groups)]
 
     @property
-    def weighs(self) -> float:
-        """What it weighs in the overall grade."""
-        return self.points if self.weight is None else self.weight
-
-    @property
     def version(self) -> str:
         """The same for the same title, rules and exercises."""
         rules = [str(getattr(self.policy, name)) for name in RULES]

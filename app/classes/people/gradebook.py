@@ -293,7 +293,7 @@ def change_grade_rule(session: Session, row: ClassRow, rule: GradeRule) -> None:
 def grade_rule_in_words(assignments: Sequence[Assignment], lowest: int) -> Sequence[str]:
     """The rule of a class, a sentence for each part of it."""
     if any(one.weight is not None for one in assignments):
-        weights = ", ".join(f"{one.title} {one.weighs:g}" for one in assignments)
+        weights = ", ".join(f"{one.title} {one.points if one.weight is None else one.weight:g}" for one in assignments)
         first = translate("Overall is the mean of the shares of the points, by weight: {weights}.", weights=weights)
     else:
         first = translate("Overall is the share of the points of all assignments.")
