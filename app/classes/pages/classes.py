@@ -149,20 +149,15 @@ def _made(site: Site, person: SignedIn | None, form: MakeForm) -> tuple[int, str
         row = create_class(session, site.secret, form.name, form.zone or "UTC", pseudonyms=form.pseudonyms)
         teacher = clean_name(form.teacher) if form.asks else ""
         number = person.person if person else number_of(new_person(session, teacher))
-        if person is not None:
-            _name(session, number, teacher)
+        if person is not None:  # one who signed in without a name gets the one that they typed
+            signed_in = session.get_one(PersonRow, number)
+            signed_in.name = signed_in.name or teacher
+            session.add(signed_in)
         way = WayIn(browser=person.browser) if person else NO_WAY
         enroll(session, number_of(row), number, Role.TEACHER, teacher, way=way)
         cookie = "" if person else open_browser(session, number)
         session.commit()
         return number_of(row), cookie
-
-
-def _name(session: Session, person: int, name: str) -> None:
-    """Give a person who signed in without a name the one that they typed."""
-    row = session.get_one(PersonRow, person)
-    row.name = row.name or name
-    session.add(row)
 
 
 router = ClassRouter("/classes/{class_id:int}", "Assignments")
