@@ -185,7 +185,15 @@ def _entries(site: Site, body: shapes.NewAssignment, stored: tuple[AssignmentEnt
     """The entries of *body*; an exercise must be in the course, or *stored* already."""
     known = {entry.exercise for entry in stored}
     seen: set[str] = set()
-    found = _placed_entries(body)
+    fixed = [
+        (f"body.exercises.{place}.exercise", AssignmentEntry(one.exercise, one.points))
+        for place, one in enumerate(body.exercises)
+    ]
+    found = fixed + [
+        (f"body.pools.{number}.of.{place}", AssignmentEntry(name, pool.points, number + 1))
+        for number, pool in enumerate(body.pools)
+        for place, name in enumerate(pool.of)
+    ]
     for where, entry in found:
         if entry.exercise in seen:
             raise InputError(f"{where}: {entry.exercise!r} is already in this assignment")
@@ -196,19 +204,6 @@ def _entries(site: Site, body: shapes.NewAssignment, stored: tuple[AssignmentEnt
             except NotFoundError as error:
                 raise InputError(f"{where}: {error}") from None
     return [entry for _, entry in found]
-
-
-def _placed_entries(body: shapes.NewAssignment) -> list[tuple[str, AssignmentEntry]]:
-    """The exercises of *body*, those of pools last, each with its place in the document."""
-    fixed = [
-        (f"body.exercises.{place}.exercise", AssignmentEntry(one.exercise, one.points))
-        for place, one in enumerate(body.exercises)
-    ]
-    return fixed + [
-        (f"body.pools.{number}.of.{place}", AssignmentEntry(name, pool.points, number + 1))
-        for number, pool in enumerate(body.pools)
-        for place, name in enumerate(pool.of)
-    ]
 
 
 def _policy(body: shapes.NewAssignment) -> Policy:

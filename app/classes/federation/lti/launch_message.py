@@ -233,17 +233,13 @@ def _check_launch(launch: Launch, choice: Fields, kind: str) -> None:
     if kind == RESOURCE_LINK and not launch.link:
         raise refused_error("the platform sent no resource link; open this link from the course")
     if kind == DEEP_LINK:
-        _check_choice(launch, choice)
-
-
-def _check_choice(launch: Launch, choice: Fields) -> None:
-    if not launch.teaches:
-        raise refused_error("only teachers of a course choose its assignments")
-    if not launch.answer_to:
-        raise refused_error("the platform sent no deep_link_return_url")
-    accepted = choice.get("accept_types")
-    if not isinstance(accepted, list) or "ltiResourceLink" not in accepted:
-        raise refused_error("the platform does not accept links here: choose another kind of item")
+        if not launch.teaches:
+            raise refused_error("only teachers of a course choose its assignments")
+        if not launch.answer_to:
+            raise refused_error("the platform sent no deep_link_return_url")
+        accepted = choice.get("accept_types")
+        if not isinstance(accepted, list) or "ltiResourceLink" not in accepted:
+            raise refused_error("the platform does not accept links here: choose another kind of item")
 
 
 def _check_target(target: str, service: str) -> None:

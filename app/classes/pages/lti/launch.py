@@ -151,7 +151,15 @@ async def _login(request: Request, site: Site, asked: dict[str, str]) -> Respons
     except AppError as problem:
         return launch_entry.refused_launch(request, problem)
     if opening.target:
-        response = _remembered(request, platform, opening)
+        page = PlatformStorage(
+            asks="put",
+            key=opening.name,
+            value=opening.browser,
+            target=opening.target,
+            origin=origin_of(platform.auth_url),
+            next=opening.address,
+        )
+        response = _storing_page(request, page)
     else:
         response = redirect_beyond(request, opening.address, 302)
     response.headers.append("Set-Cookie", _cookie(opening))
@@ -165,19 +173,6 @@ def _cookie(opening: platforms.Opening) -> str:
         f"{_COOKIE}{opening.name}={opening.browser}; Path=/lti; Max-Age={age}; HttpOnly; Secure; "
         "SameSite=None; Partitioned"
     )
-
-
-def _remembered(request: Request, platform: platforms.Platform, opening: platforms.Opening) -> Response:
-    """The page that asks the platform's page to remember this browser, then goes on."""
-    page = PlatformStorage(
-        asks="put",
-        key=opening.name,
-        value=opening.browser,
-        target=opening.target,
-        origin=origin_of(platform.auth_url),
-        next=opening.address,
-    )
-    return _storing_page(request, page)
 
 
 def _storing_page(request: Request, page: PlatformStorage) -> Response:
