@@ -1,12 +1,20 @@
 """`wallclock lab`: predict, then measure, without a server."""
 
 import json
+import platform
 import sys
 from argparse import ArgumentParser, Namespace
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
 
 from app.commands.files import add_actions, add_command
 from app.commands.modules import load_command
 from app.labs.spec import Lab, known_labs
+
+_FAILED = 1
+_LIMIT = 600.0  # seconds for each process
+_SAID = 300  # characters of what a process said
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -27,8 +35,12 @@ def add_options(parser: ArgumentParser) -> None:
         action.add_argument("--anyway", action="store_true", help="measure although others use the GPUs")
     _add_check_options(add_command(actions, "check", "check the GPUs of this machine, step by step"))
     _add_record_options(add_command(actions, "record", "record the runs of a list that nothing disturbed"))
+    selftest = add_command(actions, "selftest", "run every lab and what else can be tested on this machine")
+    selftest.add_argument("-o", "--output", metavar="FILE", default="selftest.json", help="default: selftest.json")
+    selftest.add_argument("--labs", metavar="NAMES", help="only these labs, such as all-reduce,zero")
     show = add_command(actions, "show", "show an earlier run")
     show.add_argument("run", metavar="RUN")
+    show.add_argument("--beside", metavar="FILE", help="output of nccl-tests on the same machine: text or JSON")
     for action in (listing, run, show):
         action.add_argument("--json", action="store_true", help="print JSON")
 
@@ -37,6 +49,8 @@ def run(arguments: Namespace) -> int:
     """List the labs, run one, or show a run; what a listing does without is imported only for the others."""
     if arguments.action == "list":
         return _list_labs(as_json=arguments.json)
+    if arguments.action == "selftest":
+        return _run_selftest(arguments)
     modules = {"check": "lab_check", "record": "lab_record"}
     return int(load_command(modules.get(arguments.action, "lab_launch")).run(arguments))
 
@@ -88,3 +102,66 @@ def _ranks(lab: Lab) -> str:
     if least < most:
         return f"{least} to {most} ranks"
     return "1 rank" if most == 1 else f"{most} ranks"
+
+
+def _run_selftest(arguments: Namespace) -> int:
+    """Take every part, and write what came of it; a fault is exit code 1."""
+    parts = []
+    for one in _parts(arguments.labs.split(",") if arguments.labs else list(known_labs())):
+        parts.append(one)
+        sys.stdout.write(f"{'FAILED' if one['fault'] else 'passed'}  {one['part']} {one['name']}{_remark(one)}\n")
+        sys.stdout.flush()
+    faults = [f"{one['part']} {one['name']}: {one['fault']}" for one in parts if one["fault"]]
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    result = {"at": at, "host": platform.node(), "python": platform.python_version(), "faults": faults, "parts": parts}
+    from app.labs.runner.job import write_whole  # a list of labs needs no runner
+
+    write_whole(Path(arguments.output), (json.dumps(result, indent=1) + "\n").encode())
+    sys.stdout.write(f"{len(parts)} parts, {len(faults)} with a fault: {arguments.output}\n")
+    return _FAILED if faults else 0
+
+
+def _remark(one: Mapping[str, object]) -> str:
+    doubts = one.get("doubts") or one.get("apart")
+    return f": {one['fault']}" if one["fault"] else "  (disturbed)" if doubts else ""
+
+
+def _parts(labs: Sequence[str]) -> Iterator[Mapping[str, object]]:
+    import tempfile
+
+    with tempfile.TemporaryDirectory() as folder:
+        code, text, fault = _said(["-m", "app.labs.check.selftest", folder])
+    found = [json.loads(line) for line in text.splitlines() if line.startswith('{"part"')]
+    yield from found
+    if code or not found:
+        yield {"part": "forced", "name": "process", "fault": fault or f"it ended with exit code {code}"}
+    for name in labs:
+        yield _of_lab(name)
+
+
+def _of_lab(name: str) -> Mapping[str, object]:
+    """A run of the lab *name*, as the command line would do it."""
+    from app.labs.runner.job import DONE
+
+    code, text, fault = _said(["-m", "app", "lab", "run", name, "--json"])
+    try:
+        report = json.loads(text)
+    except ValueError:
+        return {"part": "lab", "name": name, "fault": fault or f"no JSON, and exit code {code}"}
+    right = all(report["checks"].values())
+    fault = "" if report["state"] == DONE and right and not code else str(report["cause"] or f"exit code {code}")
+    return {"part": "lab", "name": name, "fault": fault, "doubts": report["doubts"], "report": report}
+
+
+def _said(words: Sequence[str]) -> tuple[int, str, str]:
+    """The exit code of a process of Python, what it printed, and what went wrong in a few words."""
+    import subprocess
+
+    try:
+        done = subprocess.run(
+            [sys.executable, *words], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=_LIMIT
+        )
+    except subprocess.TimeoutExpired:
+        return -1, "", f"it took more than {_LIMIT:g} s"
+    last = next((line for line in reversed(done.stderr.splitlines()) if line.strip()), "")
+    return done.returncode, done.stdout, last[:_SAID] if done.returncode else ""

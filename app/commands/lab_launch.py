@@ -1,5 +1,6 @@
 """How a command runs a lab to its end, prepares a run for another launcher, or shows one."""
 
+import json
 import sys
 from argparse import Namespace
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -45,6 +46,8 @@ def run(arguments: Namespace) -> int:
     launcher = launcher_of(Settings())
     run = launcher.run_called(arguments.run)
     launcher.outcome_of(run)
+    if arguments.beside:
+        return _show_beside(report_of(run), Path(arguments.beside), as_json=arguments.json)
     return _show(run, as_json=arguments.json)
 
 
@@ -230,3 +233,27 @@ def results_table(lab: Lab, report: Report) -> Sequence[Sequence[str]]:
         for one in report.measures
     ]
     return [[*header, "over formula"], *rows]
+
+
+def _show_beside(report: Report, path: Path, *, as_json: bool) -> int:
+    """Print *report* and the test of nccl-tests in the file at *path*, size by size."""
+    # Only this needs what a site knows of nccl-tests.
+    from app.core.measurements.reports import CollectiveTest
+    from app.server.aside.measured_files import measured_apart
+    from app.site.labs.nccl_tests import SIZE_COLUMNS, compare_sizes, difference_text, is_same_test
+
+    tests = [one for one in measured_apart([path]) if isinstance(one, CollectiveTest)]
+    if not tests:
+        raise InputError(f"{path.name} has no table of nccl-tests")
+    of_same = [one for one in tests if is_same_test(report, one)]
+    pairs = compare_sizes(report, (of_same or tests)[0])
+    if as_json:
+        rows = [
+            {"size": one.size, "time": one.ours.median, "nccl_tests": one.theirs.median, "ratio": one.ratio}
+            for one in pairs
+        ]
+        sys.stdout.write(json.dumps(rows) + "\n")
+        return 0
+    write_rows([SIZE_COLUMNS, *(one.cells() for one in pairs)])
+    sys.stdout.write(f"\n{difference_text(pairs)}\n")
+    return 0

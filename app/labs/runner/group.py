@@ -14,9 +14,10 @@ class RankGroup:
     single rank does without NCCL.
     """
 
-    def __init__(self, rank: int, world: int, device: torch.device) -> None:
+    def __init__(self, rank: int, world: int, device: torch.device, *, is_forced: bool = False) -> None:
+        """A rank that is alone goes through NCCL if it *is_forced*, to test that."""
         self._rank, self._world = rank, world
-        self._with_nccl = device.type == "cuda" and world > 1
+        self._with_nccl = device.type == "cuda" and (world > 1 or is_forced)
         self._device = device
         self._token = torch.empty(0)
 

@@ -35,7 +35,7 @@ class WorkerRank:
     """A process among *world*: `timing` takes samples, `report` writes them, `budget` knows what still fits.
 
     *values* are the parameters of the lab, numbers in base units; a collective that takes longer
-    than *seconds* fails. A rank that is alone does without NCCL.
+    than *seconds* fails. A rank that is alone does without NCCL unless it *is_forced*, to test it.
     """
 
     def __init__(
@@ -47,6 +47,7 @@ class WorkerRank:
         values: Mapping[str, float | str | Sequence[float]],
         on_gpu: bool,
         seconds: float,
+        is_forced: bool = False,
     ) -> None:
         self.rank, self.world = rank, world
         self.folder = folder
@@ -57,7 +58,7 @@ class WorkerRank:
         self.on_gpu = on_gpu
         local = int(os.environ.get("LOCAL_RANK", rank))
         self.device = gpu.own_gpu(local) if on_gpu else torch.device("cpu")
-        self._group = RankGroup(rank, world, self.device)
+        self._group = RankGroup(rank, world, self.device, is_forced=is_forced)
         self._limit = timedelta(seconds=seconds)
         self.report = RankReport(folder, rank, self.all_gather)
         self.timing = RankTiming(self._group, self.device, world, self.report)
