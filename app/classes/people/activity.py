@@ -26,17 +26,27 @@ STATES: tuple[State, ...] = ("new", "trying", "stuck", "solved")
 _IN_A_ROW = 3  # wrong answers
 _PAUSE = timedelta(minutes=10)  # since the last wrong answer
 _DRAWING = (col(AttemptRow.learner), col(AttemptRow.exercise), col(AttemptRow.seed))
-# What is right has a score. Asked first, it spares SQLite a look at the row of what is not: the
-# index has all but `correct`.
-_OWN = (col(AttemptRow.score) > 0) & ~col(AttemptRow.revealed) & col(AttemptRow.correct)
-_NUMBERS = (func.count(), func.min(col(AttemptRow.id)), func.min(case((_OWN, col(AttemptRow.id)))))
-# The answers to each drawing that were told the same mistake; and all to each, in the order of the index.
+_RIGHT = col(AttemptRow.correct) & ~col(AttemptRow.revealed)
+_FIRST = (func.count(), func.min(col(AttemptRow.id)))
+# The answers to each drawing that were told the same mistake.
 _MISTAKES = columns(
-    *_DRAWING, col(AttemptRow.mistake), *_NUMBERS, func.max(col(AttemptRow.seconds)), func.max(col(AttemptRow.at))
+    *_DRAWING,
+    col(AttemptRow.mistake),
+    *_FIRST,
+    func.min(case((_RIGHT, col(AttemptRow.id)))),
+    func.max(col(AttemptRow.seconds)),
+    func.max(col(AttemptRow.at)),
 ).group_by(*_DRAWING, col(AttemptRow.mistake))
-_TRIES = columns(*_DRAWING, null(), *_NUMBERS, null(), null()).group_by(
-    col(AttemptRow.exercise), col(AttemptRow.learner), col(AttemptRow.seed)
-)
+# All answers to each drawing, in the order of the index, which has all but `correct`: what is right has a score, and
+# asked first, that spares SQLite a look at the row of what is not.
+_TRIES = columns(
+    *_DRAWING,
+    null(),
+    *_FIRST,
+    func.min(case(((col(AttemptRow.score) > 0) & _RIGHT, col(AttemptRow.id)))),
+    null(),
+    null(),
+).group_by(col(AttemptRow.exercise), col(AttemptRow.learner), col(AttemptRow.seed))
 _AT_ONCE = 1_000  # learners of a query: databases limit its parameters
 _KEPT, _MOST_KEPT = 8, 16_384  # assignments, and exercises of learners in each, of which is kept what was found
 
