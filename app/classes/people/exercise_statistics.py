@@ -6,7 +6,7 @@ from statistics import StatisticsError, correlation, fmean
 
 from sqlmodel import Session
 
-from app.classes.people.activity import exercise_figures, work_in
+from app.classes.people.activity import exercise_figures, tries_in
 from app.classes.people.assignments import Assignment, assignments_of
 from app.classes.people.classes import Member
 from app.classes.people.csv_text import csv_text
@@ -55,7 +55,7 @@ def statistics_of(
     exercises = [entry.exercise for entry in assignment.entries]
     cells = {key: cell for key, cell in cells_of(session, secret, assignment, students).items() if not cell.excused}
     sums = {one.person: sum(cells.get((one.person, name), NO_ANSWER).points for name in exercises) for one in students}
-    answered = [one for one in work_in(session, secret, assignment, students) if one.tries]
+    answered = [one for one in tries_in(session, secret, assignment, students) if one.tries]
     figures = exercise_figures(answered)
     for entry in assignment.entries:
         if entry.exercise not in figures:
