@@ -29,11 +29,9 @@ _COMMANDS = {
     "token": "create, list or revoke API tokens",
     "class": "create, list or delete classes",
     "roster": "print or change the people of a class",
-    "group": "list, rename or dissolve the groups of a class",
     "person": "export, delete or merge persons",
     "grades": "write the points of a class",
     "results": "write the answers of a class",
-    "statistics": "write figures of the exercises of a class",
     "regrade": "judge answers again after an exercise was mended",
     "platform": "connect learning platforms (LTI 1.3)",
     "schema": "print the JSON Schema of course files, for editors",
@@ -49,13 +47,11 @@ _COMMANDS = {
 # The modules that have several commands, or are not called like their command.
 _MODULES = {
     "backups": "backup restore move",
-    "class_files": "grades results statistics",
-    "classes": "class group",
     "drawings": "answers moodle qti",
     "grade": "grade merge",
     "lint": "lint pack",
     "new": "new schema",
-    "people": "person",
+    "people": "class roster person grades results",
     "side_servers": "sandbox labs",
 }
 

@@ -10,11 +10,11 @@ import pytest
 from app.core.folders import ROOT
 
 FILES = [path for path in sorted((ROOT / "app").rglob("*.py")) if "bundle" not in path.parts]
-# SQLAlchemy, io, uvicorn, logging, pickle, Jinja, Starlette, the script of an exported course
+# SQLAlchemy, io, uvicorn, logging, pickle, Jinja, Starlette, the script of an exported course, a training loop
 BY_OTHERS = {
     "make_globals", "load_bytecode", "dump_bytecode",  # Jinja calls them
     "process_bind_param", "process_result_value", "writable", "readable", "send_400_response", "Lines",
-    "reducer_override", "find_class", "visit_Compare", "visit_BinOp", "filter_stream", "convert", "Desk",
+    "reducer_override", "find_class", "visit_Compare", "visit_BinOp", "filter_stream", "convert", "Desk", "Sniffer",
 }  # fmt: skip
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 

@@ -30,7 +30,11 @@ from app.site.web.reference import formulas
 from app.site.web.reference.formulas import TABLES, field_words
 
 # What marks a sentence; in Python, how many of its arguments are sentences.
-PYTHON = {"translate": 1, "translate_known": 1, "noted": 1, "say": 1, "value_error": 1, "plural": 2}
+PYTHON = {
+    "translate": 1, "translate_known": 1, "noted": 1, "say": 1, "value_error": 1, "input_error": 1,
+    "refused_error": 1, "plural": 2,
+}  # fmt: skip
+FORMS = ("say", "value_error", "input_error", "refused_error", "translate")  # those that fill in values
 SCRIPTS = {"say": None}
 TEMPLATES = {"_": None}
 _OPTIONS = {
@@ -57,7 +61,7 @@ def said(tree: ast.AST) -> Iterator[tuple[ast.Call, str]]:
     """Each call that says a sentence with values, and its English, which may be noted as `form` above it."""
     for scope in ast.walk(tree):
         match scope:
-            case ast.Call(ast.Name("say" | "value_error" | "translate"), [ast.Constant(str(form)), *_]):
+            case ast.Call(ast.Name(name), [ast.Constant(str(form)), *_]) if name in FORMS:
                 yield scope, form
             case ast.FunctionDef():
                 yield from _said_by_form(scope)
@@ -71,7 +75,7 @@ def _said_by_form(function: ast.FunctionDef) -> Iterator[tuple[ast.Call, str]]:
                 forms[node.lineno] = form
     for node in ast.walk(function):
         match node:
-            case ast.Call(ast.Name("say" | "value_error" | "translate"), [ast.Name("form"), *_]):
+            case ast.Call(ast.Name(name), [ast.Name("form"), *_]) if name in FORMS:
                 if above := [line for line in forms if line < node.lineno]:
                     yield node, forms[max(above)]
 

@@ -1,15 +1,14 @@
 """The persons of a site, and what assignments say to them about the page of an exercise."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from typing import Any
 
 from fastapi import Request, Response
 from sqlalchemy import Engine
 
-from app.classes.federation.identities import ISSUER, Federation, Identities, ProxyHeader
+from app.classes.federation.identities import Federation
 from app.classes.people.assignment_copies import in_words, on_the_calendar
 from app.classes.people.assignments import Assignment
 from app.classes.people.persons import LIFETIME, Sessions, key_seat_codes
@@ -200,26 +199,17 @@ class ClassMembers(Members, Assignments):
         """Raises InputError if WALLCLOCK_OIDC cannot be read."""
         self.federation = Federation(settings, engine)
         self.sessions = Sessions(engine)
-        self.proxy = ProxyHeader(settings)
-        self.identities = Identities(engine)
         self._engine, self._secret = engine, secret
         self._histories = BatchedLookup(partial(student_histories, engine, secret), outage_of(engine))
         key_seat_codes(engine)
 
-    async def sought(self, scope: Mapping[str, Any], cookie: str) -> SignedIn | None:
-        """Who sent the request of *scope* with the *cookie* of a session."""
-        return self._unless_other(await self.sessions.sought(cookie), scope)
+    async def sought(self, cookie: str) -> SignedIn | None:
+        """Who is signed in with the *cookie* of a session."""
+        return await self.sessions.sought(cookie)
 
-    def find(self, scope: Mapping[str, Any], cookie: str) -> SignedIn | None:
-        """Who sent the request of *scope* with the *cookie* of a session."""
-        return self._unless_other(self.sessions.find(cookie), scope)
-
-    def _unless_other(self, found: SignedIn | None, scope: Mapping[str, Any]) -> SignedIn | None:
-        """Whom a session *found*, unless the proxy names another person."""
-        if found and self.proxy and (subject := self.proxy.subject(scope)):
-            named = self.identities.find(ISSUER, subject)
-            return found if named in (None, found.person) else None
-        return found
+    def find(self, cookie: str) -> SignedIn | None:
+        """Who is signed in with the *cookie* of a session."""
+        return self.sessions.find(cookie)
 
     def veil(self, learner: str, moment: datetime) -> frozenset[Drawing]:
         """The drawings whose verdicts are hidden from *learner*; for an anonymous one, no query."""

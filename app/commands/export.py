@@ -44,7 +44,10 @@ def add_options(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     """Write the course."""
     folder, settings = Path(arguments.folder), Settings()
-    _refuse_foreign(folder)
+    if folder.exists() and not folder.is_dir():
+        raise InputError(f"{folder} is a file: name a folder")
+    if folder.is_dir() and any(folder.iterdir()) and not (folder / _MARK).is_file():
+        raise InputError(f"{folder} has files that are not an exported course: name a new folder")
     more = tuple(Path(one) for one in arguments.exercises)
     chosen = arguments.language or settings.language
     every = {"exercises": (*settings.exercises, *more), "language": chosen}
@@ -60,15 +63,3 @@ def run(arguments: Namespace) -> int:
         f"Try it: python -m http.server -d {folder}\n"
     )
     return 0
-
-
-def _refuse_foreign(folder: Path) -> None:
-    """Refuse a folder in which something else would be overwritten.
-
-    Raises:
-        InputError: it is a file, or has files but no exported course.
-    """
-    if folder.exists() and not folder.is_dir():
-        raise InputError(f"{folder} is a file: name a folder")
-    if folder.is_dir() and any(folder.iterdir()) and not (folder / _MARK).is_file():
-        raise InputError(f"{folder} has files that are not an exported course: name a new folder")

@@ -68,16 +68,9 @@ def _add_check_options(parser: ArgumentParser) -> None:
 def _add_record_options(parser: ArgumentParser) -> None:
     """The options of `wallclock lab record`."""
     parser.add_argument(
-        "list",
-        metavar="LIST",
-        help="a file with a lab and its parameters on each line, a folder of recordings, whose "
-        "runs are repeated, or - for standard input",
+        "list", metavar="LIST", help="a file with a lab and its parameters on each line, or - for standard input"
     )
-    where = parser.add_mutually_exclusive_group()
-    where.add_argument("-o", "--output", metavar="FOLDER", default="recorded", help="default: recorded")
-    where.add_argument(
-        "--replace", action="store_true", help="repeat only what was disturbed in the folder LIST, and replace it there"
-    )
+    parser.add_argument("-o", "--output", metavar="FOLDER", default="recorded", help="default: recorded")
 
 
 def _list_labs(*, as_json: bool) -> int:

@@ -11,14 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import NoReturn
 
-from pydantic import ValidationError
-
-from app.commands.files import STANDARD, source_of
+from app.commands.files import source_of
 from app.commands.lab_launch import parameter_pairs, run_to_end
 from app.core.errors import InputError, NotFoundError, UnavailableError
 from app.labs.launch.base import Launcher
 from app.labs.launch.local import launcher_of
-from app.labs.results.analysis import read_report, report_of
+from app.labs.results.analysis import report_of
 from app.labs.results.report import Report
 from app.labs.runner.job import write_whole
 from app.labs.spec import lab_called
@@ -31,12 +29,11 @@ _COMMAND = ["wallclock", "lab", "run"]  # may stand at the beginning of a line
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecordingRequest:
-    """A run of *lab* to record, over nccl, gloo or auto; it *replaces* a file, or none."""
+    """A run of *lab* to record, over nccl, gloo or auto."""
 
     lab: str
     given: Mapping[str, str]
     backend: str = "auto"
-    replaces: Path | None = None
 
     @property
     def command(self) -> str:
@@ -67,25 +64,10 @@ def requests_in_lines(lines: Iterable[str]) -> Sequence[RecordingRequest]:
     return found
 
 
-def requests_in_folder(folder: Path, *, disturbed: bool = False) -> Sequence[RecordingRequest]:
-    """The runs that the recordings in *folder* are of; only the *disturbed* ones, to replace them."""
-    found = [(path, _recording_in(path)) for path in sorted(folder.glob("*.json"))]
-    return [
-        RecordingRequest(
-            lab=report.lab, given=report.given, backend=report.backend, replaces=path if disturbed else None
-        )
-        for path, report in found
-        if report.doubts or not disturbed
-    ]
-
-
 def record_runs(
     requests: Iterable[RecordingRequest], run: Callable[[RecordingRequest], Report], folder: Path
 ) -> Iterator[RecordingResult]:
-    """Record what *requests* ask for in *folder*, one after the other, until one is canceled.
-
-    A recording that is replaced is there until the new one is.
-    """
+    """Record what *requests* ask for in *folder*, one after the other, until one is canceled."""
     for request in requests:
         try:
             report = run(request)
@@ -95,7 +77,7 @@ def record_runs(
         if reasons := reasons_against(report):
             yield RecordingResult(request=request, reasons=reasons)
         else:
-            yield RecordingResult(request=request, path=_store(report, folder, request.replaces))
+            yield RecordingResult(request=request, path=_store(report, folder))
         if report.state is RunState.CANCELED:
             return
 
@@ -110,24 +92,13 @@ def reasons_against(report: Report) -> tuple[str, ...]:
     return tuple(dict.fromkeys([*wrong, *nothing, *report.doubts]))
 
 
-def _store(report: Report, folder: Path, replaces: Path | None) -> Path:
+def _store(report: Report, folder: Path) -> Path:
     path = folder / f"{report.id}.json"
     try:
         write_whole(path, f"{report.as_json()}\n".encode())
-        if replaces and replaces != path:
-            replaces.unlink(missing_ok=True)
     except OSError as error:
         raise UnavailableError(f"{folder} cannot be written: {error.strerror}") from error
     return path
-
-
-def _recording_in(path: Path) -> Report:
-    try:
-        return read_report(path.read_bytes())
-    except ValidationError:
-        raise InputError(f"{path} is not a recording") from None
-    except OSError as error:
-        raise InputError(f"{path} cannot be read: {error.strerror}") from error
 
 
 class _LineParser(argparse.ArgumentParser):
@@ -150,11 +121,10 @@ def _request_in(words: Sequence[str]) -> RecordingRequest:
 
 def run(arguments: Namespace) -> int:
     """Record every run of the list; one that is not recorded is exit code 1."""
-    requests = _requests(arguments.list, replace=arguments.replace)
-    folder = _folder(Path(arguments.list if arguments.replace else arguments.output))
+    requests, folder = _requests(arguments.list), _folder(Path(arguments.output))
     results = []
     with closing(launcher_of(Settings())) as launcher:
-        if requests and (trouble := launcher.trouble()):
+        if trouble := launcher.trouble():
             raise UnavailableError(trouble)
         for result in record_runs(requests, lambda request: _record_run(launcher, request), folder):
             results.append(result)
@@ -165,24 +135,15 @@ def run(arguments: Namespace) -> int:
     return 0 if recorded == len(requests) else _FAILED
 
 
-def _requests(name: str, *, replace: bool) -> Sequence[RecordingRequest]:
-    is_folder = name != STANDARD and Path(name).is_dir()
-    if replace and not is_folder:
-        raise InputError(f"--replace takes a folder of recordings, and {name} is not a folder")
-    if replace:
-        return requests_in_folder(Path(name), disturbed=True)
-    requests = requests_in_folder(Path(name)) if is_folder else _requests_in_file(name)
+def _requests(name: str) -> Sequence[RecordingRequest]:
+    with source_of(name) as source:
+        try:
+            requests = requests_in_lines(source.read().decode().splitlines())
+        except UnicodeDecodeError:
+            raise InputError(f"{name} is not text in UTF-8") from None
     if not requests:
         raise InputError(f"{name} names no lab")
     return requests
-
-
-def _requests_in_file(name: str) -> Sequence[RecordingRequest]:
-    with source_of(name) as source:
-        try:
-            return requests_in_lines(source.read().decode().splitlines())
-        except UnicodeDecodeError:
-            raise InputError(f"{name} is not text in UTF-8") from None
 
 
 def _folder(path: Path) -> Path:

@@ -12,17 +12,7 @@ from typing import TYPE_CHECKING
 from app.authoring.lint import LintReport, ProofCache, lint
 from app.commands.files import Commands, add_actions
 from app.core.errors import InputError, UnavailableError
-from app.course.content.course import (
-    CoursePack,
-    exercise_folders,
-    files_digest,
-    is_agreed,
-    load_formulas,
-    pack_folders,
-    packs_digest,
-    read_packs,
-    sources_of,
-)
+from app.course.content import course
 from app.course.sandbox.runner import Runner
 from app.server.config import Settings
 
@@ -42,10 +32,10 @@ def add_lint_options(parser: ArgumentParser) -> None:
 def run_lint(arguments: Namespace) -> int:
     """Print every problem; 1 if there are any."""
     settings = Settings()
-    packs = read_packs(pack_folders(settings))
-    load_formulas(settings, packs)
-    proofs = ProofCache(None if arguments.fresh else settings.cache / "course", packs_digest(packs))
-    paths = [Path(path) for path in arguments.path] or exercise_folders(settings)
+    packs = course.read_packs(course.pack_folders(settings))
+    course.load_formulas(settings, packs)
+    proofs = ProofCache(None if arguments.fresh else settings.cache / "course", course.packs_digest(packs))
+    paths = [Path(path) for path in arguments.path] or course.exercise_folders(settings)
     linted = asyncio.run(_lint(paths, settings, proofs))
     if arguments.json:
         document = findings_document(linted)
@@ -94,7 +84,7 @@ async def _lint(paths: Sequence[Path], settings: Settings, proofs: ProofCache) -
             raise UnavailableError(health.cause or health.says)
 
     try:
-        return await lint(paths, runner, exercise_folders(settings), proofs=proofs, start=start)
+        return await lint(paths, runner, course.exercise_folders(settings), proofs=proofs, start=start)
     finally:
         await runner.close()
 
@@ -131,7 +121,7 @@ def run_pack(arguments: Namespace) -> int:
 
 def _list(arguments: Namespace) -> int:
     settings = Settings()
-    rows = [_pack_row(settings, pack) for pack in read_packs(pack_folders(settings))]
+    rows = [_pack_row(settings, pack) for pack in course.read_packs(course.pack_folders(settings))]
     if arguments.json:
         sys.stdout.write(f"{json.dumps(rows, ensure_ascii=False, indent=1)}\n")
         return 0
@@ -145,15 +135,15 @@ def _list(arguments: Namespace) -> int:
     return 0
 
 
-def _pack_row(settings: Settings, pack: CoursePack) -> dict[str, object]:
-    files = sources_of(pack)
+def _pack_row(settings: Settings, pack: course.CoursePack) -> dict[str, object]:
+    files = course.sources_of(pack)
     return {
         "name": pack.file.name if pack.file else pack.folder.name,
         "title": pack.file.title if pack.file else "",
         "version": pack.file.version if pack.file else "",
         "folder": str(pack.folder),
-        "digest": files_digest(files) if files else "",
-        "agreed": is_agreed(settings, pack, files) if files else None,
+        "digest": course.files_digest(files) if files else "",
+        "agreed": course.is_agreed(settings, pack, files) if files else None,
     }
 
 

@@ -18,7 +18,7 @@ from app.core.measurements.logs.layout import RECORDS, guesses_of, predicted_ste
 from app.core.measurements.memory_shortage import ShortageExplanation, explain_shortage, names_of
 from app.core.measurements.packed_files import UNPACKED_LIMIT
 from app.core.measurements.pieces import ABOVE_THE_WIRE, Comparison, compare_test
-from app.core.measurements.reports import CollectiveTest, Json, MemoryShortage, SizeRow, TrainingLog, UnreadFile
+from app.core.measurements.reports import CollectiveTest, Json, MemoryShortage, TrainingLog, UnreadFile
 from app.core.measurements.trace.report import KindOfCollective, TraceReport, levers
 from app.core.units import BYTE_PER_SECOND, FLOP_PER_SECOND, RATIO, SECOND, show, show_size
 from app.server.aside.measured_files import measured_apart
@@ -195,7 +195,8 @@ def _test(test: CollectiveTest, cluster: Cluster | None) -> Iterator[str]:
         yield f"  {'size':>10}  {'time':>10}  {'algbw':>12}  {'busbw':>12}"
     stride = -(-len(test.rows) // _SHOWN) or 1
     for row in list(test.rows)[::-1][::stride][::-1]:
-        yield _measured_row(row)
+        bandwidths = "".join(f"  {show(v, BYTE_PER_SECOND, 3):>12}" for v in (row.algbw, row.busbw))
+        yield f"  {show_size(row.size):>10}  {show(row.time, SECOND, 3):>10}{bandwidths}"
     for piece in test.pieces:
         yield (
             f"  {show_size(piece.first)} to {show_size(piece.last)}:"
@@ -228,11 +229,6 @@ def _largest_size_beside(found: Comparison | None) -> Iterator[str]:
         yield f"  likely cause: {found.cause}"
     if found.above:
         yield f"  more than the wire: {found.above} See /errata/{ABOVE_THE_WIRE}."
-
-
-def _measured_row(row: SizeRow) -> str:
-    bandwidths = "".join(f"  {show(v, BYTE_PER_SECOND, 3):>12}" for v in (row.algbw, row.busbw))
-    return f"  {show_size(row.size):>10}  {show(row.time, SECOND, 3):>10}{bandwidths}"
 
 
 def _log(log: TrainingLog, given: Mapping[str, str]) -> Iterator[str]:

@@ -17,17 +17,10 @@ from app.commands.files import Commands
 from app.core.errors import InputError, nearest
 from app.core.folders import ROOT
 from app.core.translation import LANGUAGES, SOURCE
+from app.course.content import translations
 from app.course.content.course import PACK_FILE, PackFile, ProofFile
 from app.course.content.outline import COURSE_FILE, CourseFile
 from app.course.content.topic_file import TOPIC_FILE, TopicFile
-from app.course.content.translations import (
-    exercise_texts,
-    read_exercise,
-    read_topic,
-    texts_digest,
-    topic_of,
-    topic_texts,
-)
 from app.course.kinds import Where
 from app.server.config import Settings
 
@@ -106,13 +99,13 @@ def write_translation(path: Path, language: str | None) -> None:
         near = nearest(language or "", known)
         raise InputError(f"name the language with --language: {', '.join(known)}{near}")
     if path.name == TOPIC_FILE:
-        topic, document = read_topic(path)
-        texts = topic_texts(topic)
+        topic, document = translations.read_topic(path)
+        texts = translations.topic_texts(topic)
     else:
-        exercise, document = read_exercise(path, topic_of(path))
-        texts = exercise_texts(exercise)
+        exercise, document = translations.read_exercise(path, translations.topic_of(path))
+        texts = translations.exercise_texts(exercise)
     target = path.with_suffix(f".{language}{path.suffix}")
-    head = _HEAD.format(name=path.name, digest=texts_digest(texts))
+    head = _HEAD.format(name=path.name, digest=translations.texts_digest(texts))
     chosen = chosen_texts(document.values, texts)
     add_implied_texts(chosen, texts)
     body = yaml.safe_dump(chosen, sort_keys=False, allow_unicode=True, width=100)

@@ -7,9 +7,6 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from sqlalchemy import Engine
-from sqlmodel import Session
-
 from app.classes.federation.lti.platforms import (
     REGISTRATION_LIFE,
     Platform,
@@ -24,10 +21,9 @@ from app.classes.federation.lti.platforms import (
 )
 from app.classes.federation.providers import target_of
 from app.commands.files import add_actions
+from app.commands.people import OpenDatabase, open_database
 from app.core.errors import InputError, RefusedError, UnavailableError
 from app.server.config import Settings
-from app.server.db.migrations import migrate
-from app.server.db.session import connect, open_session, open_writing_session
 
 _CANVAS = {
     "issuer": "https://canvas.instructure.com",
@@ -88,31 +84,25 @@ def add_options(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Add, list, test, allow, link or remove platforms; 1 if a test fails."""
-    settings = Settings()
-    migrate(settings.database)
-    engine = connect(settings.database)
-    try:
+    with open_database(writes=arguments.action not in ("list", "test")) as here:
         if arguments.action == "test":
-            return _test(arguments, settings, engine)
-        with open_writing_session(engine) as session:
-            _ACTIONS[arguments.action](arguments, settings, session)
-    finally:
-        engine.dispose()
+            return _test(arguments, here)
+        _ACTIONS[arguments.action](arguments, here)
     return 0
 
 
-def _add(arguments: Namespace, settings: Settings, session: Session) -> None:
-    made = register_platform(session, _described_platform(arguments, settings))
+def _add(arguments: Namespace, here: OpenDatabase) -> None:
+    made = register_platform(here.session, _described_platform(arguments, here.settings))
     for deployment in arguments.deployment:
-        allow_deployment(session, made, deployment)
-    session.commit()
-    sys.stdout.write(f"{made.name} is registered. In the platform, enter:\n{_addresses(settings)}")
+        allow_deployment(here.session, made, deployment)
+    here.session.commit()
+    sys.stdout.write(f"{made.name} is registered. In the platform, enter:\n{_addresses(here.settings)}")
     if not arguments.deployment:
         sys.stderr.write("No deployment may launch yet: a first launch is refused with the command that allows it.\n")
 
 
-def _list_platforms(arguments: Namespace, settings: Settings, session: Session) -> None:
-    found = [(one, deployments(session, one)) for one in platforms(session)]
+def _list_platforms(arguments: Namespace, here: OpenDatabase) -> None:
+    found = [(one, deployments(here.session, one)) for one in platforms(here.session)]
     if arguments.json:
         rows = [{**asdict(one), "deployments": list(allowed)} for one, allowed in found]
         sys.stdout.write(f"{json.dumps(rows, indent=2)}\n")
@@ -123,22 +113,24 @@ def _list_platforms(arguments: Namespace, settings: Settings, session: Session) 
         sys.stdout.write(f"{one.name}\t{one.issuer}\t{one.client_id}\t{state}\tdeployments: {which}\n")
 
 
-def _allow(arguments: Namespace, settings: Settings, session: Session) -> None:
-    platform = platform_named(session, arguments.name)
-    activate(session, platform)
+def _allow(arguments: Namespace, here: OpenDatabase) -> None:
+    platform = platform_named(here.session, arguments.name)
+    activate(here.session, platform)
     if arguments.deployment:
-        allow_deployment(session, platform, arguments.deployment)
-    session.commit()
-    allowed = deployments(session, platform)
+        allow_deployment(here.session, platform, arguments.deployment)
+    here.session.commit()
+    allowed = deployments(here.session, platform)
     sys.stderr.write(f"{platform.name} is active; deployments that may launch: {', '.join(allowed) or 'none'}.\n")
 
 
-def _link(arguments: Namespace, settings: Settings, session: Session) -> None:
-    address = _server_address(settings)
-    if arguments.name in {platform.name for platform in platforms(session)}:
+def _link(arguments: Namespace, here: OpenDatabase) -> None:
+    if not here.settings.url:
+        raise InputError("set WALLCLOCK_URL to the public address of the site, such as https://wallclock.example.org")
+    address = here.settings.url
+    if arguments.name in {platform.name for platform in platforms(here.session)}:
         raise InputError(f"a platform called {arguments.name!r} already exists; choose another name")
-    code = new_registration(session, arguments.name)
-    session.commit()
+    code = new_registration(here.session, arguments.name)
+    here.session.commit()
     sys.stdout.write(f"{address}/lti/register?code={code}\n")
     sys.stderr.write(
         f"Enter it in the platform as the registration URL of a new tool. It works once, within "
@@ -146,33 +138,32 @@ def _link(arguments: Namespace, settings: Settings, session: Session) -> None:
     )
 
 
-def _remove(arguments: Namespace, settings: Settings, session: Session) -> None:
-    remove_platform(session, platform_named(session, arguments.name))
-    session.commit()
+def _remove(arguments: Namespace, here: OpenDatabase) -> None:
+    remove_platform(here.session, platform_named(here.session, arguments.name))
+    here.session.commit()
     sys.stderr.write(f"{arguments.name} is removed; its classes and their people stay.\n")
 
 
-def _rotate(arguments: Namespace, settings: Settings, session: Session) -> None:
+def _rotate(arguments: Namespace, here: OpenDatabase) -> None:
     try:
         from app.classes.federation.lti.scores import rotate
     except ModuleNotFoundError as error:
         raise UnavailableError(_MISSING, str(error)) from error
-    rotate(session)
+    rotate(here.session)
     sys.stderr.write("The key that platforms knew as the next one signs from now on.\n")
 
 
-def _test(arguments: Namespace, settings: Settings, engine: Engine) -> int:
+def _test(arguments: Namespace, here: OpenDatabase) -> int:
     try:
         from app.classes.federation.http_client import Outgoing
         from app.classes.federation.lti.scores import PlatformCheck, Services, trials
     except ModuleNotFoundError as error:
         raise UnavailableError(_MISSING, str(error)) from error
-    with open_session(engine) as session:
-        platform = platform_named(session, arguments.name)
+    platform = platform_named(here.session, arguments.name)
 
     async def tried() -> Sequence[PlatformCheck]:
-        outgoing = Outgoing(private=settings.private_hosts)
-        services = Services(outgoing, engine)
+        outgoing = Outgoing(private=here.settings.private_hosts)
+        services = Services(outgoing, here.engine)
         return [trial async for trial in trials(outgoing, services, platform)]
 
     found = asyncio.run(tried())
@@ -202,7 +193,10 @@ def _described_platform(arguments: Namespace, settings: Settings) -> Platform:
             "only --moodle, and Canvas only --canvas"
         )
     for name in ("auth_url", "token_url", "jwks_url"):
-        _check_platform(values[name], settings)
+        try:
+            target_of(values[name], settings.private_hosts)
+        except RefusedError as error:
+            raise InputError(f"{error} (a host in your own network: WALLCLOCK_PRIVATE_HOSTS)") from error
     return Platform(
         name=arguments.name,
         client_id=arguments.client,
@@ -219,19 +213,6 @@ def _known(arguments: Namespace) -> dict[str, str]:
         base = arguments.moodle.rstrip("/")
         return {name: f"{base}{path}" for name, path in _MOODLE.items()}
     return _CANVAS if arguments.canvas else {}
-
-
-def _check_platform(url: str, settings: Settings) -> None:
-    try:
-        target_of(url, settings.private_hosts)
-    except RefusedError as error:
-        raise InputError(f"{error} (a host in your own network: WALLCLOCK_PRIVATE_HOSTS)") from error
-
-
-def _server_address(settings: Settings) -> str:
-    if not settings.url:
-        raise InputError("set WALLCLOCK_URL to the public address of the site, such as https://wallclock.example.org")
-    return settings.url
 
 
 def _addresses(settings: Settings) -> str:

@@ -4,27 +4,14 @@ import asyncio
 import json
 import sys
 from argparse import ArgumentParser, Namespace
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
-from sqlalchemy import Engine
-
+from app.classes.people import regrade_run
 from app.classes.people.classes import number_of
-from app.classes.people.regrade_run import (
-    NewJudgment,
-    RegradeResult,
-    StaleAnswer,
-    classes_with_assignments,
-    regrade_answers,
-    stale_answers,
-)
-from app.commands.people import class_called
+from app.commands.people import OpenDatabase, class_called, open_database
 from app.course.content.catalog import Catalog
 from app.course.content.course import read_course
 from app.course.sandbox.runner import Runner
-from app.server.config import Settings
-from app.server.db.learner_cookie import signing_secret
-from app.server.db.migrations import migrate
-from app.server.db.session import connect, open_session
 
 
 def add_options(parser: ArgumentParser) -> None:
@@ -38,50 +25,37 @@ def add_options(parser: ArgumentParser) -> None:
 
 def run(arguments: Namespace) -> int:
     """Judge the answers of one class or of all, and list the scores that change."""
-    settings = Settings()
-    catalog = read_course(settings)
-    names = {catalog.exercise(name).id for name in arguments.exercise}
-    migrate(settings.database)
-    engine = connect(settings.database)
-    try:
-        for class_id, stale in _stale(engine, settings, catalog, arguments.class_called, names):
-            found = asyncio.run(_regraded(engine, stale, catalog, settings, arguments))
+    with open_database() as here:
+        catalog, called = read_course(here.settings), arguments.class_called
+        names = {catalog.exercise(name).id for name in arguments.exercise}
+        one = number_of(class_called(here.session, called)) if called else None
+        for class_id in [one] if one is not None else regrade_run.classes_with_assignments(here.session):
+            stale = list(regrade_run.stale_answers(here.session, here.secret, catalog, class_id, names))
+            here.session.rollback()  # the next class is read with what was stored of this one
+            found = asyncio.run(_regraded(here, stale, catalog, arguments))
             _list(class_id, found.changes, arguments.json)
             sys.stderr.write(f"class {class_id}: {_summary(found, arguments.dry_run)}\n")
-    finally:
-        engine.dispose()
     return 0
 
 
-def _stale(
-    engine: Engine, settings: Settings, catalog: Catalog, called: str, names: set[str]
-) -> Iterator[tuple[int, list[StaleAnswer]]]:
-    """The answers to judge, class by class."""
-    secret = signing_secret(engine, settings.secret)
-    with open_session(engine) as session:
-        one = number_of(class_called(session, called)) if called else None
-        classes = [one] if one is not None else classes_with_assignments(session)
-    for number in classes:
-        with open_session(engine) as session:
-            yield number, list(stale_answers(session, secret, catalog, number, names))
-
-
 async def _regraded(
-    engine: Engine, stale: list[StaleAnswer], catalog: Catalog, settings: Settings, arguments: Namespace
-) -> RegradeResult:
-    runner = Runner(settings)
+    here: OpenDatabase, stale: list[regrade_run.StaleAnswer], catalog: Catalog, arguments: Namespace
+) -> regrade_run.RegradeResult:
+    runner = Runner(here.settings)
     starts = any(catalog.exercise(name).runs_code for name in {one.exercise for one in stale})
     if starts:
         await runner.start()
         await runner.ready()
     try:
-        return await regrade_answers(engine, stale, catalog, runner, lower=arguments.lower, store=not arguments.dry_run)
+        return await regrade_run.regrade_answers(
+            here.engine, stale, catalog, runner, lower=arguments.lower, store=not arguments.dry_run
+        )
     finally:
         if starts:
             await runner.close()
 
 
-def _list(class_id: int, changes: Iterable[NewJudgment], as_json: bool) -> None:
+def _list(class_id: int, changes: Iterable[regrade_run.NewJudgment], as_json: bool) -> None:
     for one in changes:
         row = {
             "class": class_id,
@@ -96,7 +70,7 @@ def _list(class_id: int, changes: Iterable[NewJudgment], as_json: bool) -> None:
         sys.stdout.write(f"{text}\n")
 
 
-def _summary(found: RegradeResult, dry: bool) -> str:
+def _summary(found: regrade_run.RegradeResult, dry: bool) -> str:
     would = "would be " if dry else ""
     answers = "answer" if found.judged == 1 else "answers"
     return (

@@ -56,7 +56,12 @@ def run(arguments: Namespace) -> int:
     elif arguments.svg:
         sys.stdout.write(to_svg(schedule_timeline(played), alone=True))
     else:
-        _chart(played)
+        terminal = sys.stdout.isatty()
+        width = shutil.get_terminal_size((_WIDE, 24)).columns if terminal else _WIDE
+        timeline = schedule_timeline(played)
+        sys.stdout.write(f"{timeline.title}: {timeline.summary}\n")
+        sys.stdout.write(f"{timeline.note}\n\n" if timeline.note else "\n")
+        sys.stdout.write(gantt(timeline, width, terminal and "NO_COLOR" not in os.environ))
     return 0
 
 
@@ -65,15 +70,6 @@ def _seconds(name: str, text: str) -> float:
         return parse_or_base(text, SECOND)
     except ValueError as error:
         raise ValueError(f"--{name}: {error}") from None
-
-
-def _chart(played: SimulatedSchedule) -> None:
-    terminal = sys.stdout.isatty()
-    width = shutil.get_terminal_size((_WIDE, 24)).columns if terminal else _WIDE
-    timeline = schedule_timeline(played)
-    sys.stdout.write(f"{timeline.title}: {timeline.summary}\n")
-    sys.stdout.write(f"{timeline.note}\n\n" if timeline.note else "\n")
-    sys.stdout.write(gantt(timeline, width, terminal and "NO_COLOR" not in os.environ))
 
 
 def _schedule_json(played: SimulatedSchedule) -> dict[str, object]:

@@ -90,7 +90,8 @@ def _announce(settings: Settings, listening: list[socket.socket]) -> None:
     sys.stderr.write(f"Wallclock is at {where} (Ctrl+C stops it)\n")
     if settings.url or settings.prefix:
         sys.stderr.write(f"Visitors find it at {settings.url or settings.prefix + '/'}\n")
-    if _is_slow_with_cookies(sys.version_info[:3]):
+    version = sys.version_info[:3]
+    if version < (3, 11, 10) or (3, 12) <= version < (3, 12, 6):
         sys.stderr.write(_SLOW_COOKIES)
     sys.stderr.flush()
 
@@ -132,11 +133,6 @@ def _configuration(app: FastAPI | str, arguments: Namespace, settings: Settings,
         timeout_graceful_shutdown=5,
         timeout_worker_healthcheck=_SILENT,
     )
-
-
-def _is_slow_with_cookies(version: tuple[int, ...]) -> bool:
-    """Whether that version of Python has CVE-2024-7592."""
-    return version < (3, 11, 10) or (3, 12) <= version < (3, 12, 6)
 
 
 def _serve(config: uvicorn.Config, listening: list[socket.socket]) -> None:

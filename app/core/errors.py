@@ -61,6 +61,16 @@ class UnavailableError(AppError):
         super().__init__(says)
 
 
+def input_error(form: str, /, **values: object) -> InputError:
+    """The error about an argument that says the sentence of this *form* with *values*, translated."""
+    return InputError(translate(form, **values))
+
+
+def refused_error(form: str, /, **values: object) -> RefusedError:
+    """The error about what another service sent that says the sentence of this *form* with *values*, translated."""
+    return RefusedError(translate(form, **values))
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """The end of a sentence that offers the known name closest to *name*, or an empty string.
 

@@ -91,7 +91,9 @@ class LabRun:
     def outcome(self) -> RunOutcome | None:
         """How it ended; None while it runs."""
         with contextlib.suppress(FileNotFoundError):
-            return self._explained(JobOutcome.read(self.folder))
+            found = JobOutcome.read(self.folder)
+            cause = found.cause or cause_of(self.folder, found, self.job.seconds)
+            return RunOutcome(RunState(found.state), cause, found.seconds, found.codes)
         if not self.has_begun:
             return RunOutcome(RunState.LOST, "the server stopped before it could start the run")
         if self.job.launcher != "local":
@@ -178,11 +180,6 @@ class LabRun:
         """That it was stopped when its time was up, and which ranks kept the others waiting."""
         late = late_ranks(self.folder)
         return f"it took more than its {self.job.seconds:g} s{late and f': {late}'}"
-
-    def _explained(self, found: JobOutcome) -> RunOutcome:
-        """How it ended, with the reason that is in its files where nothing else is known."""
-        cause = found.cause or cause_of(self.folder, found, self.job.seconds)
-        return RunOutcome(RunState(found.state), cause, found.seconds, found.codes)
 
     def _is_out_of_time(self) -> bool:
         """Whether a rank has written where it was, as it does when it is stopped, that late.

@@ -10,7 +10,7 @@ from typing import Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from app.core.errors import ContentError, InputError, NotFoundError, nearest
+from app.core.errors import ContentError, InputError, NotFoundError, input_error, nearest
 from app.core.translation import Numeral, noted, translate
 from app.core.units import BYTE, COUNT, RATIO, Unit, scale_of, show, show_size
 from app.core.validation import problems_of
@@ -61,14 +61,12 @@ class Parameter(FrozenModel):
         """
         if self.one_of:
             if text not in self.one_of:
-                raise InputError(
-                    translate(
-                        "{name} must be one of {one_of}, not {text!r}{near}",
-                        name=name,
-                        one_of=", ".join(self.one_of),
-                        text=text[:60],
-                        near=nearest(text[:60], self.one_of),
-                    )
+                raise input_error(
+                    "{name} must be one of {one_of}, not {text!r}{near}",
+                    name=name,
+                    one_of=", ".join(self.one_of),
+                    text=text[:60],
+                    near=nearest(text[:60], self.one_of),
                 )
             return text
         if text in self.words:
@@ -79,7 +77,7 @@ class Parameter(FrozenModel):
             return tuple(self._between(name, match["low"], match["high"]))
         parts = text.split(",", _MOST)
         if len(parts) > _MOST:
-            raise InputError(translate("{name} takes at most {most} values", name=name, most=_MOST))
+            raise input_error("{name} takes at most {most} values", name=name, most=_MOST)
         return tuple(self.number(name, part) for part in parts)
 
     def shown(self, value: Value) -> str:
@@ -98,19 +96,17 @@ class Parameter(FrozenModel):
             raise InputError(f"{name}: {error}") from None
         low, high = self._parsed(str(self.least)), self._parsed(str(self.most))
         if low == high != value:
-            raise InputError(translate("{name} must be {only}, not {text}", name=name, only=self.least, text=text))
+            raise input_error("{name} must be {only}, not {text}", name=name, only=self.least, text=text)
         if not low <= value <= high:
-            raise InputError(
-                translate(
-                    "{name} must be from {least} to {most}, not {text}",
-                    name=name,
-                    least=self.least,
-                    most=self.most,
-                    text=text.strip(),
-                )
+            raise input_error(
+                "{name} must be from {least} to {most}, not {text}",
+                name=name,
+                least=self.least,
+                most=self.most,
+                text=text.strip(),
             )
         if self.whole and value != round(value):
-            raise InputError(translate("{name} must be a whole number, not {text}", name=name, text=text.strip()))
+            raise input_error("{name} must be a whole number, not {text}", name=name, text=text.strip())
         return value
 
     def _parsed(self, text: str) -> float:
@@ -123,9 +119,7 @@ class Parameter(FrozenModel):
     def _between(self, name: str, low: str, high: str) -> Iterable[float]:
         value, last = self.number(name, low), self.number(name, high)
         if not 0 < value <= last:
-            raise InputError(
-                translate("{name}: {low} to {high} is not a range", name=name, low=low.strip(), high=high.strip())
-            )
+            raise input_error("{name}: {low} to {high} is not a range", name=name, low=low.strip(), high=high.strip())
         for _ in range(_MOST):
             if value > last:
                 return
@@ -223,12 +217,10 @@ class Lab(FrozenModel):
     def on(self, backend: str) -> "Lab":
         """The lab as it runs over *backend*: over nccl, each rank has a GPU."""
         if backend == "nccl" and self.gpu is None:
-            raise InputError(
-                translate(
-                    "{name} runs on processors only, over gloo: {why_processors}",
-                    name=self.name,
-                    why_processors=translate(self.why_processors),
-                )
+            raise input_error(
+                "{name} runs on processors only, over gloo: {why_processors}",
+                name=self.name,
+                why_processors=translate(self.why_processors),
             )
         return self.run_over(backend)
 
@@ -331,16 +323,11 @@ def read_job(lab: Lab, given: Mapping[str, str]) -> LabJob:
     known = (RANKS, NODES, *lab.parameters)
     for name, text in given.items():
         if name not in known:
-            raise InputError(
-                translate(
-                    "{name} has no {parameter!r}{near}",
-                    name=lab.name,
-                    parameter=name[:60],
-                    near=nearest(name[:60], known),
-                )
+            raise input_error(
+                "{name} has no {parameter!r}{near}", name=lab.name, parameter=name[:60], near=nearest(name[:60], known)
             )
         if len(text) > _LONGEST:
-            raise InputError(translate("{name} has more than {longest} characters", name=name, longest=_LONGEST))
+            raise input_error("{name} has more than {longest} characters", name=name, longest=_LONGEST)
     least, most, start = lab.ranks
     ranks = Parameter(says="ranks", start=start, least=least, most=most, whole=True)
     count = int(ranks.number(RANKS, given.get(RANKS, str(start))))
@@ -359,14 +346,10 @@ def _nodes_in(lab: Lab, ranks: int, text: str) -> int:
     nodes = Parameter(says="nodes", start=1, least=1, most=ranks, whole=True)
     count = int(nodes.number(NODES, text))
     if ranks % count:
-        raise InputError(
-            translate("{ranks} ranks cannot be spread evenly over {count} nodes", ranks=ranks, count=count)
-        )
+        raise input_error("{ranks} ranks cannot be spread evenly over {count} nodes", ranks=ranks, count=count)
     if count > 1 and lab.links == "emulated":
-        raise InputError(
-            translate(
-                "{name} runs on one node: its link is emulated, which requires one clock for all ranks", name=lab.name
-            )
+        raise input_error(
+            "{name} runs on one node: its link is emulated, which requires one clock for all ranks", name=lab.name
         )
     return count
 

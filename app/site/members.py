@@ -1,9 +1,7 @@
 """What a site asks about persons: who is signed in, and what an assignment hides. Without classes, nobody is."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
 
 from app.core.errors import InputError
 from app.server.db.history import Drawing, ExerciseHistory, LearnerDrawing
@@ -26,16 +24,16 @@ class Members:
 
     exist: bool = False  # whether anyone can sign in
 
-    async def sought(self, scope: Mapping[str, Any], cookie: str) -> SignedIn | None:
-        """Who sent the request of *scope* with the *cookie* of a session, looked up together with others.
+    async def sought(self, cookie: str) -> SignedIn | None:
+        """Who is signed in with the *cookie* of a session, looked up together with others.
 
         Raises:
             UnavailableError: the database cannot be read.
         """
         return None
 
-    def find(self, scope: Mapping[str, Any], cookie: str) -> SignedIn | None:
-        """Who sent the request of *scope* with the *cookie* of a session. Raises as `sought` does."""
+    def find(self, cookie: str) -> SignedIn | None:
+        """Who is signed in with the *cookie* of a session. Raises as `sought` does."""
         return None
 
     def veil(self, learner: str, moment: datetime) -> frozenset[Drawing]:

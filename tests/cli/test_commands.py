@@ -369,9 +369,7 @@ def test_every_command_that_is_listed_has_options(capsys: pytest.CaptureFixture[
         assert f"usage: wallclock {command} " in capsys.readouterr().out
 
 
-@each(
-    ("command", "modules"), [("", []), ("serve", ["serve"]), ("formula", ["formula"]), ("class", ["classes", "people"])]
-)
+@each(("command", "modules"), [("", []), ("serve", ["serve"]), ("formula", ["formula"]), ("class", ["people"])])
 def test_help_imports_the_named_command_alone(command: str, modules: list[str]) -> None:
     code = (
         "import sys; from app.__main__ import main\n"

@@ -1,14 +1,13 @@
 """Classes, rosters, grades, results and tokens from the command line."""
 
 import json
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from app.__main__ import main
-from app.classes.people.assignments import AssignmentEntry, assignments_of, create_assignment
+from app.classes.people.assignments import AssignmentEntry, create_assignment
 from app.classes.people.classes import members_of
 from app.classes.people.policy import Policy
 from app.course.content.catalog import Catalog
@@ -152,43 +151,6 @@ def test_a_demo_is_made_and_removed(capsys: Capture) -> None:
     assert listed(capsys, "class", "list") == []
 
 
-def test_the_assignments_of_a_class_are_copied_with_their_dates_moved(capsys: Capture, database: str) -> None:
-    said(capsys, "class", "create", "Fall", "--zone", "Europe/Berlin")
-    said(capsys, "class", "create", "Spring", "--zone", "Europe/Berlin")
-    with open_session(connect(database)) as session:
-        due = datetime(2036, 10, 2, 21, 59, tzinfo=UTC)
-        create_assignment(session, 1, "Week 1", Policy(due=due), [AssignmentEntry(RING, 1.0)])
-        session.commit()
-    dry = said(capsys, "class", "copy", "Fall", "Spring", "--weeks", "26", "--dry-run")
-    assert dry == "Week 1\tdue 2037-04-02 23:59\n"
-    assert said(capsys, "class", "copy", "Fall", "Spring", "--start", "2037-03-31") == dry
-    nothing = said(capsys, "class", "copy", "Fall", "Spring", "--weeks", "1", "--assignment", "7", code=1)
-    assert "no assignment 7" in nothing
-    with open_session(connect(database)) as session:
-        assert [one.title for one in assignments_of(session, 2)] == ["Week 1"]
-    with pytest.raises(SystemExit, match="2"):
-        main(["class", "copy", "Fall", "Spring", "--start", "April"])
-
-
-def test_the_assignments_of_a_class_are_weighed(capsys: Capture, database: str) -> None:
-    said(capsys, "class", "create", "Fall")
-    with open_session(connect(database)) as session:
-        for week in ("Week 1", "Week 2"):
-            create_assignment(session, 1, week, Policy(), [AssignmentEntry(RING, 4.0)])
-        session.commit()
-    rule = said(capsys, "class", "weigh", "Fall", "--weight", "1=20", "--weight", "2=7.5")
-    assert rule.endswith("by weight: Week 1 20, Week 2 7.5.\n")
-    both = said(capsys, "class", "weigh", "Fall", "--weight", "2=", "--lowest", "1")
-    assert "Week 1 20, Week 2 4." in both
-    assert "left out for each student: 1." in both
-    assert said(capsys, "class", "weigh", "Fall") == both
-    assert "no assignment 7" in said(capsys, "class", "weigh", "Fall", "--weight", "7=", code=1)
-    for wrong in ("20", "one=2", "1=much"):
-        with pytest.raises(SystemExit, match="2"):
-            main(["class", "weigh", "Fall", "--weight", wrong])
-    assert listed(capsys, "grades", "Fall")["lowest"] == 1
-
-
 def test_groups_of_a_roster_are_printed_and_grades_are_those_of_one(capsys: Capture, tmp_path: Path) -> None:
     said(capsys, "class", "create", "Fall")
     roster = tmp_path / "roster.csv"
@@ -203,27 +165,3 @@ def test_groups_of_a_roster_are_printed_and_grades_are_those_of_one(capsys: Capt
     (ada,) = listed(capsys, "grades", "Fall", "--group", "Monday")["people"]
     assert (ada["name"], ada["group"]) == ("Ada", "Monday")
     assert "did you mean 'Monday'" in said(capsys, "grades", "Fall", "--group", "Mondy", code=1)
-
-
-def test_statistics_are_written_also_of_a_class_that_has_answered_nothing(capsys: Capture) -> None:
-    said(capsys, "class", "demo")
-    rows = listed(capsys, "statistics", "1")
-    assert rows
-    assert all(0 <= row["first_try"] <= row["solved"] <= 1 for row in rows)
-    assert said(capsys, "statistics", "1").count("\n") == len(rows) + 1
-    said(capsys, "class", "create", "Empty")
-    assert said(capsys, "statistics", "Empty").startswith("assignment,title,exercise,values,")
-
-
-def test_a_group_is_listed_renamed_and_dissolved(capsys: Capture, tmp_path: Path) -> None:
-    said(capsys, "class", "create", "Systems")
-    file = tmp_path / "roster.csv"
-    file.write_text("name,group\nAda,Monday\nAlan,Tuesday\n")
-    said(capsys, "roster", "Systems", str(file))
-    assert said(capsys, "group", "list", "Systems") == "Monday\t1\t0\nTuesday\t1\t0\n"
-    assert "did you mean 'Monday'" in said(capsys, "group", "rename", "1", "Mondy", "A", code=1)
-    assert "is called Tuesday" in said(capsys, "group", "rename", "1", "Monday", "Tuesday", code=1)
-    said(capsys, "group", "rename", "Systems", "Monday", "Section A")
-    said(capsys, "group", "dissolve", "Systems", "Tuesday")
-    (one,) = listed(capsys, "group", "list", "Systems")
-    assert one == {"name": "Section A", "students": 1, "assignments": 0}

@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Engine
 from sqlmodel import select
 
-from app.classes.federation.identities import Identities, connect_identity, issuers_of, may_connect, person_of
+from app.classes.federation.identities import connect_identity, issuers_of, may_connect, person_of
 from app.classes.people.classes import number_of
 from app.server.db.migrations import migrate
 from app.server.db.people import IdentityRow
@@ -69,14 +69,3 @@ def test_an_identity_of_another_person_is_never_taken_over(engine: Engine) -> No
         connected.deleted = now()
         session.commit()
         assert connect_identity(session, "https://c", "ben", ben) is None  # deleted a moment ago
-
-
-def test_the_cache_of_identities_holds_for_a_second(engine: Engine) -> None:
-    moment = [0.0]
-    identities = Identities(engine, lambda: moment[0])
-    assert identities.find("https://a", "mina") is None
-    with open_session(engine) as session:
-        mina = number_of(person_of(session, "https://a", "mina"))
-    assert identities.find("https://a", "mina") is None
-    moment[0] = 1.5
-    assert identities.find("https://a", "mina") == mina

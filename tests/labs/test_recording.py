@@ -9,16 +9,9 @@ from pathlib import Path
 import pytest
 
 from app.__main__ import main
-from app.commands.lab_record import (
-    RecordingRequest,
-    RecordingResult,
-    reasons_against,
-    record_runs,
-    requests_in_folder,
-    requests_in_lines,
-)
+from app.commands.lab_record import RecordingRequest, RecordingResult, reasons_against, record_runs, requests_in_lines
 from app.core.errors import InputError, UnavailableError
-from app.labs.results.analysis import read_report, shipped_runs
+from app.labs.results.analysis import read_report
 from app.labs.results.report import Report
 from app.server.db.run_state import RunState
 from tests.each import each
@@ -28,17 +21,6 @@ QUIET = quiet_run("all-reduce", "=all_gather")
 DISTURBED = replace(QUIET, id="disturbed", doubts=("Rank 0 was interrupted.", "A median falls."))
 COUNTED = quiet_run("ring-bytes")
 Output = pytest.CaptureFixture[str]
-
-
-@pytest.fixture
-def recordings(tmp_path: Path) -> Path:
-    """A folder with one shipped recording that was disturbed, and one that was not."""
-    folder = tmp_path / "recordings"
-    folder.mkdir()
-    for doubted in (True, False):
-        one = next(one for one in shipped_runs() if bool(one.doubts) is doubted)
-        (folder / f"{one.id}.json").write_text(one.as_json())
-    return folder
 
 
 def scripted(*reports: Report | Exception) -> Callable[[RecordingRequest], Report]:
@@ -144,30 +126,6 @@ def test_a_line_that_cannot_be_read_is_named_before_anything_runs(line: str, say
     assert says in str(caught.value)
 
 
-def test_a_folder_names_the_runs_of_its_recordings_over_their_backends(recordings: Path) -> None:
-    found = requests_in_folder(recordings)
-    assert [one.lab for one in found] == ["all-reduce", "ring-bytes"]
-    assert all(one.backend == "gloo" and one.replaces is None for one in found)
-    assert found[1].given == COUNTED.given
-
-
-def test_a_disturbed_recording_is_replaced_and_stays_until_then(recordings: Path) -> None:
-    (request,) = requests_in_folder(recordings, disturbed=True)
-    before = names_in(recordings)
-    list(record_runs([request], scripted(replace(DISTURBED, id="again")), recordings))
-    assert names_in(recordings) == before
-    assert request.replaces
-    list(record_runs([request], scripted(replace(QUIET, id="new")), recordings))
-    assert names_in(recordings) == before - {request.replaces.name} | {"new.json"}
-    assert requests_in_folder(recordings, disturbed=True) == []
-
-
-def test_a_file_that_is_no_recording_is_named(recordings: Path) -> None:
-    (recordings / "other.json").write_text("{}")
-    with pytest.raises(InputError, match=r"other\.json is not a recording"):
-        requests_in_folder(recordings)
-
-
 @pytest.mark.needs("torch")
 @pytest.mark.slow(8)
 def test_the_command_records_what_it_can_and_fails_if_anything_was_refused(
@@ -184,24 +142,18 @@ def test_the_command_records_what_it_can_and_fails_if_anything_was_refused(
     assert printed.endswith(f"1 of 2 recorded in {folder}\n")
     (path,) = folder.iterdir()
     assert reasons_against(read_report(path.read_bytes())) == ()
-    again = tmp_path / "again"
-    assert main(["lab", "record", str(folder), "--output", str(again)]) == 0
-    assert len(names_in(again)) == 1
-    assert main(["lab", "record", str(again), "--replace"]) == 0
-    assert capsys.readouterr().out.endswith(f"0 of 0 recorded in {again}\n")
 
 
 @each(
     ("options", "says"),
     [
-        (["list.txt", "--replace"], "--replace takes a folder of recordings"),
         (["empty.txt"], "empty.txt names no lab"),
         (["latin.txt"], "latin.txt is not text in UTF-8"),
         (["none.txt"], "none.txt cannot be read: No such file or directory"),
         (["list.txt", "--output", "list.txt"], "list.txt cannot be written: File exists"),
     ],
 )
-def test_a_list_or_folder_that_cannot_be_used_is_refused_before_anything_runs(
+def test_a_list_that_cannot_be_used_is_refused_before_anything_runs(
     options: list[str], says: str, tmp_path: Path, capsys: Output, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)

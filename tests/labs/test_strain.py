@@ -187,7 +187,7 @@ def test_a_gpu_that_others_use_is_told_with_what_they_do() -> None:
 def test_a_rank_whose_gpu_is_busy_refuses_before_it_measures(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The state comes from a tool that is not there: its answer is given."""
     busy = GpuReading(uuid="GPU-1", utilization=0.6)
-    monkeypatch.setattr("app.labs.runner.rank.reading_of", lambda _: busy)
+    monkeypatch.setattr("app.labs.runner.clocks.reading_of", lambda _: busy)
     monkeypatch.setattr("app.labs.runner.rank._AGAIN", 0.0)
     rank = WorkerRank(0, 1, tmp_path, values={}, on_gpu=False, seconds=60.0)
     rank.join()

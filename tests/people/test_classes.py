@@ -270,9 +270,13 @@ def test_only_classes_that_one_has_not_left_are_others(session: Session) -> None
     assert with_own_way_in(session, [grace, ada], grace) == {ada}, "a teacher gets a code of their own"
     remove_members(session, other, [ada])
     assert with_own_way_in(session, [ada], grace) == set()
-    session.add(IdentityRow(issuer=INVENTED, subject=f"{ada}", person=ada))
+    for signs_nobody_in in (INVENTED, "proxy"):
+        session.add(IdentityRow(issuer=signs_nobody_in, subject=f"{ada}", person=ada))
     session.flush()
     assert with_own_way_in(session, [ada], grace) == set()
+    session.add(IdentityRow(issuer="https://idp.example", subject=f"{ada}", person=ada))
+    session.flush()
+    assert with_own_way_in(session, [ada], grace) == {ada}
 
 
 def test_a_group_and_its_end_are_of_one_class(session: Session) -> None:

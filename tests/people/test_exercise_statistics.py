@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import pytest
 from fastapi.testclient import TestClient
-from sqlmodel import Session, select
+from sqlmodel import Session
 
 from app.classes.people.assignments import Assignment
 from app.classes.people.classes import Member
@@ -20,7 +20,6 @@ from app.classes.people.exercise_statistics import (
 from app.classes.people.policy import CountableAnswer, Policy
 from app.server.db.people import OverrideRow, RegradeRow
 from app.server.db.session import open_writing_session
-from app.server.db.tables import AttemptRow
 from app.site import Site
 from app.site.web.frame.visitor import SESSION
 from tests.people.school import RING, School
@@ -98,34 +97,6 @@ def test_there_is_no_discrimination_among_too_few_or_equal_students(session: Ses
     assert figures(session, assignment, members)["a/two"].discrimination is None
 
 
-def test_drawings_with_the_same_values_are_counted_together(session: Session) -> None:
-    class_id, members = room(session, 3)
-    assignment = assigned(session, class_id, POLICY)
-    numbers = [
-        *gives(session, assignment, members[0], "a/one", 1),
-        *gives(session, assignment, members[1], "a/one", 0, 1),
-        *gives(session, assignment, members[2], "a/one", 0),
-    ]
-    hard = {members[1].learner, members[2].learner}
-    for row in session.exec(select(AttemptRow)):
-        row.drawn = "8" if row.learner in hard else "4"
-    session.flush()
-
-    def values(_: str, drawn: str) -> str:
-        return f"ranks {drawn}"
-
-    found = list(statistics_of(session, SECRET, assignment, members, values))
-    assert [(one.values, one.students, one.first_try, one.answers, one.solved) for one in found] == [
-        ("", 3, 1 / 3, 4 / 3, 2 / 3),
-        ("ranks 8", 2, 0, 1.5, 0.5),
-        ("ranks 4", 1, 1, 1, 1),
-    ]
-    session.add(RegradeRow(attempt=numbers[-1], digest="new", score=1.0, correct=True))
-    session.flush()
-    again = list(statistics_of(session, SECRET, assignment, members, values))[1]
-    assert (again.first_try, again.solved) == (0.5, 1.0), "the latest verdict counts"
-
-
 def test_the_file_has_a_line_for_each_exercise(session: Session) -> None:
     class_id, members = room(session, 1)
     assignment = assigned(session, class_id, POLICY)
@@ -133,10 +104,38 @@ def test_the_file_has_a_line_for_each_exercise(session: Session) -> None:
     text = statistics_csv(statistics_of(session, SECRET, assignment, members))
     head, line = csv.reader(io.StringIO(text))
     assert tuple(head) == COLUMNS
-    assert line == [str(assignment.id), "Week 1", "a/one", "", "1", "0", "2", "1", "1", ""]
+    assert line == [str(assignment.id), "Week 1", "a/one", "1", "0", "2", "1", "1", ""]
 
 
-def test_the_page_shows_the_figures_and_those_by_drawing(client: TestClient, site: Site) -> None:
+def test_the_latest_verdict_on_an_answer_counts(session: Session) -> None:
+    class_id, members = room(session, 2)
+    assignment = assigned(session, class_id, POLICY)
+    (number,) = gives(session, assignment, members[0], "a/one", 0)
+    gives(session, assignment, members[1], "a/one", 0, 1)
+    session.add(RegradeRow(attempt=number, digest="new", score=1.0, correct=True))
+    session.flush()
+    one = figures(session, assignment, members)["a/one"]
+    assert (one.students, one.first_try, one.solved) == (2, 0.5, 1.0)
+
+
+def test_an_excused_exercise_is_in_no_sum(session: Session) -> None:
+    class_id, members = room(session, 4)
+    assignment = assigned(session, class_id, POLICY)  # 1, 2 and 4 points
+    for member, scores in zip(members, ((0, 1, 0), (1, 0, 1), (1, 1, 1), (1, 1, 1)), strict=True):
+        for name, score in zip(NAMES, scores, strict=True):
+            gives(session, assignment, member, name, score)
+    excused = OverrideRow(
+        assignment=assignment.id, person=members[3].person, exercise=NAMES[0], excused=True, why="ill"
+    )
+    session.add(excused)
+    session.flush()
+    found = figures(session, assignment, members)
+    assert found[NAMES[0]].share == pytest.approx(2 / 3)
+    # x = 0, 1, 1 and y = 2, 4, 6: means 2/3 and 4; sums of squares 2/3 and 8, of products 10 - 8 = 2.
+    assert found[NAMES[0]].discrimination == pytest.approx(2 / (2 / 3 * 8) ** 0.5)
+
+
+def test_the_page_shows_the_figures(client: TestClient, site: Site) -> None:
     school = School(site)
     assignment = school.assign(Policy())
     student = school.student(client)
@@ -144,13 +143,11 @@ def test_the_page_shows_the_figures_and_those_by_drawing(client: TestClient, sit
     client.post(address, data={"answer": "1 s"})
     client.cookies.clear()
     client.cookies.set(SESSION, school.teacher_cookie)
-    page = client.get(f"/classes/{school.id}/statistics?drawings=yes")
+    page = client.get(f"/classes/{school.id}/statistics")
     assert page.status_code == 200
+    assert "Discrimination" in words(page.text)
     with open_writing_session(site.engine) as session:
-        whole, *drawings = statistics_of_class(session, site.secret, site.catalog, school.id, drawings=True)
-    assert (whole.exercise, whole.students, whole.first_try) == (RING, 1, 0.0)
-    assert len(drawings) == 1
-    assert "ranks" in drawings[0].values
-    assert drawings[0].values in words(page.text)
-    file = client.get(f"/classes/{school.id}/statistics.csv?drawings=yes")
-    assert file.text.removeprefix("\ufeff") == statistics_csv([whole, *drawings])
+        (one,) = statistics_of_class(session, site.secret, school.id)
+    assert (one.exercise, one.students, one.first_try) == (RING, 1, 0.0)
+    file = client.get(f"/classes/{school.id}/statistics.csv")
+    assert file.text.removeprefix("\ufeff") == statistics_csv([one])

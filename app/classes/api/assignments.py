@@ -8,21 +8,10 @@ from zoneinfo import ZoneInfo
 
 from fastapi import Header, HTTPException, Response
 
+from app.classes.api import shapes
 from app.classes.api.access import LINK, ClassCall, ClassCalls, Number, Paged, class_for, persons_called
 from app.classes.api.classes import DryRun
-from app.classes.api.shapes import (
-    AssignmentDocument,
-    CopiedAssignments,
-    CopyDocument,
-    EntryDocument,
-    ExtensionDocument,
-    GroupDatesDocument,
-    NewAssignment,
-    NewCopies,
-    NewExtension,
-    PersonVariants,
-    PoolDocument,
-)
+from app.classes.people import counted_answers
 from app.classes.people.assignment_copies import AssignmentCopy, plan_copies, store_copies
 from app.classes.people.assignments import (
     Assignment,
@@ -35,13 +24,6 @@ from app.classes.people.assignments import (
     delete_assignment,
 )
 from app.classes.people.classes import Member
-from app.classes.people.counted_answers import (
-    Drawings,
-    EarlyExtensionError,
-    drop_extension,
-    extensions_of,
-    give_extension,
-)
 from app.classes.people.members import refuse_unknown_groups, students_in
 from app.classes.people.persons import clean_name
 from app.classes.people.policy import DATES, RULES, GroupDates, Policy
@@ -66,13 +48,13 @@ _CHANGED = "the assignment was changed in the meantime: GET it again; its versio
 
 
 @router.call("GET", ASSIGNMENTS, summary="List assignments", responses={200: LINK})
-def list_assignments(call: ClassCall, page: Paged) -> list[AssignmentDocument]:
+def list_assignments(call: ClassCall, page: Paged) -> list[shapes.AssignmentDocument]:
     """Returns the assignments of a class, oldest first."""
     return [_document(one) for one in page.cut(assignments_of(call.session, call.class_id), lambda one: one.id)]
 
 
 @router.call("POST", ASSIGNMENTS, status_code=201, summary="Make an assignment", responses={201: VERSIONED})
-def make_assignment(call: ClassCall, body: NewAssignment, response: Response) -> AssignmentDocument:
+def make_assignment(call: ClassCall, body: shapes.NewAssignment, response: Response) -> shapes.AssignmentDocument:
     """Returns the assignment with its number."""
     _refuse_other_points(body)
     entries, groups = _entries(call.site, body, ()), _group_dates(call, body)
@@ -82,13 +64,13 @@ def make_assignment(call: ClassCall, body: NewAssignment, response: Response) ->
 
 
 @router.call("GET", ASSIGNMENT, summary="Get an assignment", responses={200: VERSIONED})
-def get_assignment(call: ClassCall, assignment: Number, response: Response) -> AssignmentDocument:
+def get_assignment(call: ClassCall, assignment: Number, response: Response) -> shapes.AssignmentDocument:
     """Returns the assignment, and its version in the header ETag."""
     return _versioned(response, call.assignment(assignment))
 
 
 @router.call("GET", ASSIGNMENT + "/variants", summary="List everyone's variants", responses={200: LINK})
-def list_variants(call: ClassCall, assignment: Number, page: Paged) -> list[PersonVariants]:
+def list_variants(call: ClassCall, assignment: Number, page: Paged) -> list[shapes.PersonVariants]:
     """Returns the seed of each exercise that counts for each student, by their number."""
     found = call.assignment(assignment)
     students = page.cut(students_in(call.session, call.class_id), lambda one: one.person)
@@ -97,8 +79,8 @@ def list_variants(call: ClassCall, assignment: Number, page: Paged) -> list[Pers
 
 @router.call("PUT", ASSIGNMENT, summary="Change an assignment", responses={200: VERSIONED, **CHANGED})
 def put_assignment(
-    call: ClassCall, assignment: Number, body: NewAssignment, response: Response, if_match: IfMatch = None
-) -> AssignmentDocument:
+    call: ClassCall, assignment: Number, body: shapes.NewAssignment, response: Response, if_match: IfMatch = None
+) -> shapes.AssignmentDocument:
     """Replaces the assignment; what is left out gets its usual value. Answers stay."""
     call.assignment(assignment)
     if body.id not in (None, assignment):
@@ -121,7 +103,7 @@ def remove_assignment(call: ClassCall, assignment: Number, if_match: IfMatch = N
 
 
 @router.call("POST", "/copies", summary="Copy assignments into a class")
-def copy_assignments(call: ClassCall, body: NewCopies, dry_run: DryRun = False) -> CopiedAssignments:
+def copy_assignments(call: ClassCall, body: shapes.NewCopies, dry_run: DryRun = False) -> shapes.CopiedAssignments:
     """Returns the copies with their dates; the token must open both classes.
 
     Clocks show the same times on the same days of the week, also where they were changed meanwhile.
@@ -131,26 +113,26 @@ def copy_assignments(call: ClassCall, body: NewCopies, dry_run: DryRun = False) 
     zone, known = ZoneInfo(call.row.zone), call.site.catalog.by_id
     copies, weeks = plan_copies(call.session, body.source, body.assignments, when, zone, known)
     made = {} if dry_run else store_copies(call.session, call.class_id, copies)
-    return CopiedAssignments(
+    return shapes.CopiedAssignments(
         applied=not dry_run, weeks=weeks, copies=[_copy_document(one, made.get(one.source.id)) for one in copies]
     )
 
 
 @router.call("GET", EXTENSIONS, summary="List extensions", responses={200: LINK})
-def list_extensions(call: ClassCall, assignment: Number, page: Paged) -> list[ExtensionDocument]:
+def list_extensions(call: ClassCall, assignment: Number, page: Paged) -> list[shapes.ExtensionDocument]:
     """Returns the extensions of an assignment, by the number of the person."""
     return list(page.cut(_extensions(call, call.assignment(assignment)), lambda one: one.number))
 
 
 @router.call("POST", EXTENSIONS, summary="Extend for one or many")
-def give_extensions(call: ClassCall, assignment: Number, body: NewExtension) -> list[ExtensionDocument]:
+def give_extensions(call: ClassCall, assignment: Number, body: shapes.NewExtension) -> list[shapes.ExtensionDocument]:
     """Moves the due date and the close of these people; an earlier extension is replaced."""
     extended, session = call.assignment(assignment), call.session
     persons = persons_called(session, call.class_id, body.people)
     until, why = body.until.astimezone(UTC), " ".join(body.why.split())
     try:
-        give_extension(session, extended, persons, until, call.by[:100], why, call.site.clock())
-    except EarlyExtensionError as error:
+        counted_answers.give_extension(session, extended, persons, until, call.by[:100], why, call.site.clock())
+    except counted_answers.EarlyExtensionError as error:
         raise InputError(f"body.until: everyone has until {error.first:%Y-%m-%dT%H:%MZ} already") from None
     session.flush()
     return [one for one in _extensions(call, extended) if one.number in persons]
@@ -159,15 +141,15 @@ def give_extensions(call: ClassCall, assignment: Number, body: NewExtension) -> 
 @router.call("DELETE", EXTENSIONS + "/{person}", status_code=204, summary="Take an extension back")
 def end_extension(call: ClassCall, assignment: Number, person: Number) -> None:
     """The dates of everyone hold again for the person with that number."""
-    if not drop_extension(call.session, call.assignment(assignment).id, person):
+    if not counted_answers.drop_extension(call.session, call.assignment(assignment).id, person):
         raise NotFoundError("this person has no extension")
 
 
-def _variants(site: Site, found: Assignment, member: Member) -> PersonVariants:
+def _variants(site: Site, found: Assignment, member: Member) -> shapes.PersonVariants:
     exercises = [one.exercise for one in found.personal(member.learner).entries]
-    drawings = Drawings(site.secret, found)
+    drawings = counted_answers.Drawings(site.secret, found)
     seeded = () if found.policy.variants == "many" else exercises
-    return PersonVariants(
+    return shapes.PersonVariants(
         **member.named(), exercises=exercises, seeds={name: drawings.of(member.learner, name) for name in seeded}
     )
 
@@ -180,7 +162,7 @@ def _refuse_other_version(stored: Assignment, if_match: str | None) -> None:
         raise HTTPException(412, _CHANGED.format(now=_tag(stored)))
 
 
-def _refuse_other_points(body: NewAssignment, before: float | None = None) -> None:
+def _refuse_other_points(body: shapes.NewAssignment, before: float | None = None) -> None:
     """Refuse points that are not the sum of the exercises, nor the sum *before* the change, which GET gave."""
     total = sum(one.points for one in body.exercises) + sum(one.draw * one.points for one in body.pools)
     if body.points is not None and not any(isclose(body.points, one) for one in (total, before) if one is not None):
@@ -190,7 +172,7 @@ def _refuse_other_points(body: NewAssignment, before: float | None = None) -> No
         )
 
 
-def _versioned(response: Response, stored: Assignment) -> AssignmentDocument:
+def _versioned(response: Response, stored: Assignment) -> shapes.AssignmentDocument:
     response.headers["ETag"] = _tag(stored)
     return _document(stored)
 
@@ -199,11 +181,19 @@ def _tag(stored: Assignment) -> str:
     return f'"{stored.version}"'
 
 
-def _entries(site: Site, body: NewAssignment, stored: tuple[AssignmentEntry, ...]) -> list[AssignmentEntry]:
+def _entries(site: Site, body: shapes.NewAssignment, stored: tuple[AssignmentEntry, ...]) -> list[AssignmentEntry]:
     """The entries of *body*; an exercise must be in the course, or *stored* already."""
     known = {entry.exercise for entry in stored}
     seen: set[str] = set()
-    found = _placed_entries(body)
+    fixed = [
+        (f"body.exercises.{place}.exercise", AssignmentEntry(one.exercise, one.points))
+        for place, one in enumerate(body.exercises)
+    ]
+    found = fixed + [
+        (f"body.pools.{number}.of.{place}", AssignmentEntry(name, pool.points, number + 1))
+        for number, pool in enumerate(body.pools)
+        for place, name in enumerate(pool.of)
+    ]
     for where, entry in found:
         if entry.exercise in seen:
             raise InputError(f"{where}: {entry.exercise!r} is already in this assignment")
@@ -216,53 +206,42 @@ def _entries(site: Site, body: NewAssignment, stored: tuple[AssignmentEntry, ...
     return [entry for _, entry in found]
 
 
-def _placed_entries(body: NewAssignment) -> list[tuple[str, AssignmentEntry]]:
-    """The exercises of *body*, those of pools last, each with its place in the document."""
-    fixed = [
-        (f"body.exercises.{place}.exercise", AssignmentEntry(one.exercise, one.points))
-        for place, one in enumerate(body.exercises)
-    ]
-    return fixed + [
-        (f"body.pools.{number}.of.{place}", AssignmentEntry(name, pool.points, number + 1))
-        for number, pool in enumerate(body.pools)
-        for place, name in enumerate(pool.of)
-    ]
-
-
-def _policy(body: NewAssignment) -> Policy:
+def _policy(body: shapes.NewAssignment) -> Policy:
     rules = {name: getattr(body, name) for name in RULES}
     return Policy(**(rules | _moments(body)))
 
 
-def _moments(document: NewAssignment | GroupDatesDocument) -> dict[str, datetime | None]:
+def _moments(document: shapes.NewAssignment | shapes.GroupDatesDocument) -> dict[str, datetime | None]:
     given = {name: getattr(document, name) for name in DATES}
     return {name: at.astimezone(UTC) if at else None for name, at in given.items()}
 
 
-def _group_dates(call: ClassCall, body: NewAssignment) -> list[GroupDates]:
+def _group_dates(call: ClassCall, body: shapes.NewAssignment) -> list[GroupDates]:
     """The dates of groups in *body*; the class must have these groups."""
     found = [GroupDates(group=clean_name(one.group), **_moments(one)) for one in body.groups]
     refuse_unknown_groups(call.session, call.class_id, [one.group for one in found])
     return found
 
 
-def _document(one: Assignment) -> AssignmentDocument:
-    return AssignmentDocument(
+def _document(one: Assignment) -> shapes.AssignmentDocument:
+    return shapes.AssignmentDocument(
         id=one.id,
         title=one.title,
         points=one.points,
         exercises=[
-            EntryDocument(exercise=entry.exercise, points=entry.points) for entry in one.entries if not entry.pool
+            shapes.EntryDocument(exercise=entry.exercise, points=entry.points)
+            for entry in one.entries
+            if not entry.pool
         ],
-        pools=[PoolDocument(draw=pool.draw, of=list(pool.exercises), points=pool.points) for pool in one.pools],
-        groups=[GroupDatesDocument(**asdict(dates)) for dates in one.groups],
+        pools=[shapes.PoolDocument(draw=pool.draw, of=list(pool.exercises), points=pool.points) for pool in one.pools],
+        groups=[shapes.GroupDatesDocument(**asdict(dates)) for dates in one.groups],
         **{name: getattr(one.policy, name) for name in RULES},
     )
 
 
-def _copy_document(one: AssignmentCopy, number: int | None) -> CopyDocument:
+def _copy_document(one: AssignmentCopy, number: int | None) -> shapes.CopyDocument:
     dates = {name: getattr(one.policy, name) for name in DATES}
-    return CopyDocument(
+    return shapes.CopyDocument(
         source=one.source.id,
         id=number,
         title=one.source.title,
@@ -272,8 +251,8 @@ def _copy_document(one: AssignmentCopy, number: int | None) -> CopyDocument:
     )
 
 
-def _extensions(call: ClassCall, assignment: Assignment) -> list[ExtensionDocument]:
+def _extensions(call: ClassCall, assignment: Assignment) -> list[shapes.ExtensionDocument]:
     return [
-        ExtensionDocument(**one.named(), until=row.until, by=row.by, why=row.why)
-        for one, row in extensions_of(call.session, assignment)
+        shapes.ExtensionDocument(**one.named(), until=row.until, by=row.by, why=row.why)
+        for one, row in counted_answers.extensions_of(call.session, assignment)
     ]

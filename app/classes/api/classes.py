@@ -9,41 +9,8 @@ from fastapi.responses import PlainTextResponse
 from sqlmodel import Session, col, select
 from starlette.concurrency import run_in_threadpool
 
-from app.classes.api.access import (
-    CLASSES,
-    LINK,
-    ONE_CLASS,
-    Administrative,
-    ClassCall,
-    ClassCalls,
-    Number,
-    Paged,
-    Scoped,
-    administrative,
-    class_to_change,
-    persons_called,
-)
-from app.classes.api.shapes import (
-    ClassDocument,
-    MadeClass,
-    MergeDocument,
-    NewClass,
-    NewMerge,
-    NewPerson,
-    PersonChange,
-    PersonDocument,
-    RosterDifference,
-)
-from app.classes.people.classes import (
-    Member,
-    Role,
-    class_facts,
-    create_taught_class,
-    members_of,
-    number_of,
-    set_archived,
-    take_out_of_archive,
-)
+from app.classes.api import access, shapes
+from app.classes.people import classes
 from app.classes.people.csv_rosters import COLUMN_WORDS, RosterEntry, read_roster, write_roster
 from app.classes.people.csv_text import MOST_LINES
 from app.classes.people.erasure import about_member, forget_member
@@ -57,70 +24,71 @@ from app.server.db.tables import NAME_LIMIT
 from app.site import Here, Site
 from app.site.api.documents import text_body, text_content
 
-_classes_router = ClassCalls("classes")
+_classes_router = access.ClassCalls("classes")
 
 
-@_classes_router.get(CLASSES, summary="List classes", responses={200: LINK})
-def list_classes(request: Request, site: Here, grant: Scoped, page: Paged) -> list[ClassDocument]:
+@_classes_router.get(access.CLASSES, summary="List classes", responses={200: access.LINK})
+def list_classes(request: Request, site: Here, grant: access.Scoped, page: access.Paged) -> list[shapes.ClassDocument]:
     """Returns the classes that the token opens, oldest first."""
     with open_session(site.engine) as session:
         statement = select(ClassRow).where(col(ClassRow.id) > page.after).order_by(col(ClassRow.id))
         if grant.scope != "admin":
             statement = statement.where(ClassRow.id == grant.class_id)
         rows = session.exec(statement.limit(page.limit + 1)).all()
-        return [_classes_document(request, site, session, row) for row in page.cut(rows, number_of)]
+        return [_classes_document(request, site, session, row) for row in page.cut(rows, classes.number_of)]
 
 
-@_classes_router.post(CLASSES, status_code=201, summary="Make a class")
-def make_class(request: Request, site: Here, _: Administrative, body: NewClass) -> MadeClass:
+@_classes_router.post(access.CLASSES, status_code=201, summary="Make a class")
+def make_class(request: Request, site: Here, _: access.Administrative, body: shapes.NewClass) -> shapes.MadeClass:
     """Returns the class and the seat code of its teacher, which is sent only once."""
     with open_writing_session(site.engine) as session:
-        row, code = create_taught_class(
+        row, code = classes.create_taught_class(
             session, site.secret, body.name, body.zone, body.teacher, pseudonyms=body.pseudonyms
         )
-        made = MadeClass(**_classes_document(request, site, session, row).model_dump(), code=code)
+        made = shapes.MadeClass(**_classes_document(request, site, session, row).model_dump(), code=code)
         session.commit()
     return made
 
 
 @_classes_router.call("GET", "", summary="Get a class")
-def get_class(call: ClassCall, request: Request) -> ClassDocument:
+def get_class(call: access.ClassCall, request: Request) -> shapes.ClassDocument:
     """Returns the class."""
     return _classes_document(request, call.site, call.session, call.row)
 
 
 @_classes_router.call("DELETE", "", archived=True, status_code=204, summary="Delete a class")
 def remove_class(
-    call: ClassCall, name: Annotated[str, Query(max_length=4 * NAME_LIMIT, description="of the class, to confirm")] = ""
+    call: access.ClassCall,
+    name: Annotated[str, Query(max_length=4 * NAME_LIMIT, description="of the class, to confirm")] = "",
 ) -> None:
     """Deletes it with its assignments, its grades, its tokens, and those who are only in it."""
-    administrative(call.grant, "delete")
+    access.administrative(call.grant, "delete")
     refuse_other_name(name, call.row.name)
     delete_class(call.session, call.row)
 
 
 @_classes_router.call("PUT", "/archive", archived=True, summary="Archive a class")
-def put_into_archive(call: ClassCall, request: Request) -> ClassDocument:
+def put_into_archive(call: access.ClassCall, request: Request) -> shapes.ClassDocument:
     """Returns the class: nobody can join it anymore. Everything in it stays."""
-    set_archived(call.session, call.row)
+    classes.set_archived(call.session, call.row)
     return get_class(call, request)
 
 
 @_classes_router.call("DELETE", "/archive", archived=True, summary="Take a class out of the archive")
-def take_from_archive(call: ClassCall, request: Request) -> ClassDocument:
+def take_from_archive(call: access.ClassCall, request: Request) -> shapes.ClassDocument:
     """Returns the class, which stays closed to those who want to join."""
-    take_out_of_archive(call.session, call.row)
+    classes.take_out_of_archive(call.session, call.row)
     return get_class(call, request)
 
 
-def _classes_document(request: Request, site: Site, session: Session, row: ClassRow) -> ClassDocument:
+def _classes_document(request: Request, site: Site, session: Session, row: ClassRow) -> shapes.ClassDocument:
     root = (site.settings.url or str(request.base_url)).rstrip("/")
-    return ClassDocument(**class_facts(session, site.secret, row, root))
+    return shapes.ClassDocument(**classes.class_facts(session, site.secret, row, root))
 
 
 ROSTER = "/roster"
 _CSV = "text/csv", "id,name,role\n4711,Ada,student\n"
-router = ClassCalls("roster")
+router = access.ClassCalls("roster")
 DryRun = Annotated[bool, Query(description="change nothing, and return what would change")]
 Columns = Annotated[
     tuple[str, ...],
@@ -136,10 +104,10 @@ FirstLine = Annotated[
 RemoveMissing = Annotated[bool, Query(description="remove the students who are not on it; their answers stay")]
 
 
-@router.call("GET", ROSTER, summary="List the people of a class", responses={200: LINK})
-def get_roster(call: ClassCall, page: Paged) -> list[PersonDocument]:
+@router.call("GET", ROSTER, summary="List the people of a class", responses={200: access.LINK})
+def get_roster(call: access.ClassCall, page: access.Paged) -> list[shapes.PersonDocument]:
     """Returns teachers, assistants and students, by number."""
-    members = members_of(call.session, call.class_id)
+    members = classes.members_of(call.session, call.class_id)
     return [_document(one) for one in page.cut(members, lambda one: one.person)]
 
 
@@ -150,18 +118,18 @@ def get_roster(call: ClassCall, page: Paged) -> list[PersonDocument]:
     response_class=PlainTextResponse,
     responses={200: {"content": text_content(*_CSV), "description": "CSV"}},
 )
-def get_roster_file(call: ClassCall) -> Response:
+def get_roster_file(call: access.ClassCall) -> Response:
     """Returns a file that PUT takes."""
-    return Response(write_roster(members_of(call.session, call.class_id)), media_type="text/csv")
+    return Response(write_roster(classes.members_of(call.session, call.class_id)), media_type="text/csv")
 
 
 @router.call("PUT", ROSTER, summary="Replace the roster")
 def put_roster(
-    call: ClassCall,
-    body: Annotated[list[NewPerson], Body(max_length=MOST_LINES)],
+    call: access.ClassCall,
+    body: Annotated[list[shapes.NewPerson], Body(max_length=MOST_LINES)],
     dry_run: DryRun = False,
     remove_missing: RemoveMissing = False,
-) -> RosterDifference:
+) -> shapes.RosterDifference:
     """Adds and changes people, and returns the difference.
 
     A person is matched by number, as GET says it; by id; or by a name that only one has.
@@ -171,32 +139,32 @@ def put_roster(
 
 
 @router.put(
-    ONE_CLASS + ROSTER + ".csv",
+    access.ONE_CLASS + ROSTER + ".csv",
     summary="Replace the roster with a CSV file",
     openapi_extra={"requestBody": text_body(*_CSV)},
 )
 async def put_roster_file(
     site: Here,
-    grant: Scoped,
-    class_id: Number,
+    grant: access.Scoped,
+    class_id: access.Number,
     request: Request,
     dry_run: DryRun = False,
     remove_missing: RemoveMissing = False,
     column: Columns = (),
     first_line: FirstLine = 0,
-) -> RosterDifference:
+) -> shapes.RosterDifference:
     """As with JSON; exports of Canvas, Moodle, Blackboard and Open edX are known by their titles.
 
     Of other files, say which column is what.
     """
     content = await request.body()
 
-    def change() -> RosterDifference:
+    def change() -> shapes.RosterDifference:
         with open_session(site.engine) as session:
-            class_to_change(session, grant, class_id)
+            access.class_to_change(session, grant, class_id)
         read = read_roster(content, column, first_line)  # takes a while, and holds nothing
         with open_writing_session(site.engine) as session:
-            class_to_change(session, grant, class_id)
+            access.class_to_change(session, grant, class_id)
             found = _change(session, class_id, read.entries, dry_run=dry_run, removes=remove_missing)
             session.commit()
         return found.model_copy(update={"left_out": list(read.left_out), "unused": list(read.unused)})
@@ -205,29 +173,29 @@ async def put_roster_file(
 
 
 @router.call("POST", ROSTER, summary="Add a person", responses={201: {"description": "the person is new"}})
-def add_person(call: ClassCall, body: NewPerson, response: Response) -> PersonDocument:
+def add_person(call: access.ClassCall, body: shapes.NewPerson, response: Response) -> shapes.PersonDocument:
     """Returns the person, with 201 if they are new; one with the same id is changed."""
     listed, session = _listed(1, body), call.session
     found = roster_changes(session, call.class_id, [listed])
     apply(session, call.class_id, found)
     response.status_code = 201 if found.added else 200
-    members = members_of(session, call.class_id)
+    members = classes.members_of(session, call.class_id)
     newest = max(members, key=lambda one: one.person)  # who is new and has the name of others
     return _document(RosterFinder(members, [listed]).member(listed)[0] or newest)
 
 
 def _change(
     session: Session, class_id: int, roster: Sequence[RosterEntry], *, dry_run: bool, removes: bool
-) -> RosterDifference:
+) -> shapes.RosterDifference:
     found = roster_changes(session, class_id, roster)
     if not dry_run:
         import_roster(session, class_id, found, remove_missing=removes)
-    return RosterDifference(
+    return shapes.RosterDifference(
         applied=not dry_run,
         added=[_person_sent(one) for one in found.added],
         known=[_person_sent(replace(one.listed, number=one.person)) for one in found.known],
         changed=[
-            PersonChange(before=_document(one.member), after=_person_sent(one.listed))
+            shapes.PersonChange(before=_document(one.member), after=_person_sent(one.listed))
             for one in (*found.changed, *found.found)
         ],
         missing=[_document(one) for one in found.missing],
@@ -239,8 +207,8 @@ def _change(
     )
 
 
-def _listed(line: int, one: NewPerson) -> RosterEntry:
-    role = Role.read(one.role) if one.role else None
+def _listed(line: int, one: shapes.NewPerson) -> RosterEntry:
+    role = classes.Role.read(one.role) if one.role else None
     return RosterEntry(
         line=line,
         name=clean_name(one.name),
@@ -252,8 +220,8 @@ def _listed(line: int, one: NewPerson) -> RosterEntry:
     )
 
 
-def _person_sent(one: RosterEntry) -> NewPerson:
-    return NewPerson(
+def _person_sent(one: RosterEntry) -> shapes.NewPerson:
+    return shapes.NewPerson(
         name=one.name,
         id=one.outside_id,
         role=one.role.word if one.role else None,
@@ -263,8 +231,8 @@ def _person_sent(one: RosterEntry) -> NewPerson:
     )
 
 
-def _document(one: Member) -> PersonDocument:
-    return PersonDocument(**one.described())
+def _document(one: classes.Member) -> shapes.PersonDocument:
+    return shapes.PersonDocument(**one.described())
 
 
 MERGES = "/merges"
@@ -275,21 +243,21 @@ Deletes = Annotated[
 
 
 @router.call("GET", MERGES, summary="List merges")
-def list_merges(call: ClassCall) -> list[MergeDocument]:
+def list_merges(call: access.ClassCall) -> list[shapes.MergeDocument]:
     """Returns the merges that can be undone, newest first."""
     return [_persons_document(row) for row in merges_in(call.session, call.class_id)]
 
 
 @router.call("POST", MERGES, status_code=201, summary="Merge two students")
-def merge_students(call: ClassCall, body: NewMerge) -> MergeDocument:
+def merge_students(call: access.ClassCall, body: shapes.NewMerge) -> shapes.MergeDocument:
     """Gives answers, extensions, points and ways to sign in of one to the other.
 
     If `waits` is not empty, nothing has moved yet: these persons, who sign in with accounts of their
     own or are in other classes, are asked first, on the page that they see next.
     """
     session, class_id = call.session, call.class_id
-    (kept,) = persons_called(session, class_id, [body.kept])
-    (gone,) = persons_called(session, class_id, [body.gone])
+    (kept,) = access.persons_called(session, class_id, [body.kept])
+    (gone,) = access.persons_called(session, class_id, [body.gone])
     number = merge_members(session, class_id, kept, gone, own=[class_id], by=call.by)
     return _persons_document(session.get_one(MergeRow, number))
 
@@ -301,14 +269,14 @@ def merge_students(call: ClassCall, body: NewMerge) -> MergeDocument:
     summary="Undo a merge",
     responses={202: {"description": "it is undone when the person has agreed"}},
 )
-def undo_students_merge(call: ClassCall, merge: Number) -> Response:
+def undo_students_merge(call: access.ClassCall, merge: access.Number) -> Response:
     """Lets two persons be two again, or takes back a merge that waits."""
     undone = undo_or_ask(call.session, call.class_id, merge, [call.class_id])
     return Response(status_code=204 if undone else 202)
 
 
 @router.call("GET", _PERSON, summary="Get what a class stored about a person")
-def get_everything(call: ClassCall, person: Number) -> Mapping[str, Any]:
+def get_everything(call: access.ClassCall, person: access.Number) -> Mapping[str, Any]:
     """Returns name and id in the class, dates, points, and what was done for its assignments.
 
     Everything about a person is theirs, on their page; an operator has `wallclock person export`.
@@ -317,7 +285,7 @@ def get_everything(call: ClassCall, person: Number) -> Mapping[str, Any]:
 
 
 @router.call("DELETE", _PERSON, status_code=204, summary="Remove a person")
-def remove_person(call: ClassCall, person: Number, deletes: Deletes = False) -> None:
+def remove_person(call: access.ClassCall, person: access.Number, deletes: Deletes = False) -> None:
     """Takes a person out of the class; their answers stay."""
     row = member_row(call.session, call.class_id, person)
     if deletes:
@@ -326,9 +294,9 @@ def remove_person(call: ClassCall, person: Number, deletes: Deletes = False) -> 
         remove_members(call.session, call.class_id, [person])
 
 
-def _persons_document(row: MergeRow) -> MergeDocument:
+def _persons_document(row: MergeRow) -> shapes.MergeDocument:
     waits = [int(one) for one in row.waits.split()]
-    return MergeDocument(id=row.id or 0, kept=row.kept, gone=row.gone, by=row.by, at=row.at, waits=waits)
+    return shapes.MergeDocument(id=row.id or 0, kept=row.kept, gone=row.gone, by=row.by, at=row.at, waits=waits)
 
 
 router.routes += _classes_router.routes

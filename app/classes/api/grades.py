@@ -8,34 +8,16 @@ from fastapi import Depends, Query, Request, Response
 from fastapi.responses import PlainTextResponse
 from pydantic import AwareDatetime, BaseModel, Field, StrictFloat, StrictInt, StrictStr
 
+from app.classes.api import shapes
 from app.classes.api.access import LINK, ClassCall, ClassCalls, Number, Paged, persons_called
 from app.classes.api.assignments import ASSIGNMENT
-from app.classes.api.shapes import (
-    GradesDifference,
-    GradesDocument,
-    NewOverride,
-    OverrideDocument,
-    PointsChangeDocument,
-    example_config,
-)
+from app.classes.people import gradebook
 from app.classes.people.assignments import assignments_of
 from app.classes.people.classes import members_of
 from app.classes.people.csv_grades import Format, PointsChange, class_grades_file, difference_in, store_difference
 from app.classes.people.csv_text import decode_csv
 from app.classes.people.erasure import results_of_class
 from app.classes.people.exercise_statistics import statistics_of_class
-from app.classes.people.gradebook import (
-    MOST_LOWEST,
-    MOST_WEIGHT,
-    WHOLE,
-    GradeRule,
-    Override,
-    change_grade_rule,
-    grade_rule_of,
-    grades_of,
-    override,
-    overrides_in_force,
-)
 from app.classes.people.members import class_groups, dissolve_group, rename_group
 from app.core.errors import InputError, NotFoundError
 from app.server.db.people import REASON_LIMIT
@@ -67,16 +49,16 @@ async def _body(request: Request) -> bytes:
 
 
 @router.call("GET", "/grades", summary="Get grades", responses={200: LINK})
-def get_grades(call: ClassCall, page: Paged, group: InGroup = None) -> GradesDocument:
+def get_grades(call: ClassCall, page: Paged, group: InGroup = None) -> shapes.GradesDocument:
     """Returns the points of each student in each assignment, by the number of the student."""
-    found = grades_of(
+    found = gradebook.grades_of(
         call.session,
         call.site.secret,
         call.class_id,
         group,
         lambda students: page.cut(students, lambda one: one.person),
     )
-    return GradesDocument.model_validate(found.described())
+    return shapes.GradesDocument.model_validate(found.described())
 
 
 @router.call(
@@ -95,7 +77,7 @@ def get_grades_file(
     group: InGroup = None,
 ) -> Response:
     """Returns the file that Wallclock's page, Canvas or Moodle imports."""
-    found = grades_of(call.session, call.site.secret, call.class_id, group)
+    found = gradebook.grades_of(call.session, call.site.secret, call.class_id, group)
     return Response(class_grades_file(found, format, assignment), media_type="text/csv")
 
 
@@ -110,12 +92,12 @@ def put_grades_file(
     content: Annotated[bytes, Depends(_body)],
     dry_run: Annotated[bool, Query(description="change nothing, and return the difference")] = False,
     why: Annotated[str, Query(max_length=4 * REASON_LIMIT, description="the reason, which students see")] = "",
-) -> GradesDifference:
+) -> shapes.GradesDifference:
     """Takes what GET writes in its own format; only points that are not those of now are given."""
     found = difference_in(call.session, call.site.secret, call.class_id, decode_csv(content))
     if not dry_run:
         store_difference(call.session, found, call.by, why)
-    return GradesDifference(
+    return shapes.GradesDifference(
         applied=not dry_run,
         changes=[_changed(one) for one in found.changes],
         same=found.same,
@@ -123,8 +105,8 @@ def put_grades_file(
     )
 
 
-def _changed(one: PointsChange) -> PointsChangeDocument:
-    return PointsChangeDocument(
+def _changed(one: PointsChange) -> shapes.PointsChangeDocument:
+    return shapes.PointsChangeDocument(
         **one.member.named(),
         assignment=one.column.assignment.id,
         exercise=one.column.exercise or None,
@@ -168,17 +150,17 @@ Exercise = Annotated[str, Query(max_length=200, description="the exercise; witho
 class GradeRuleDocument(BaseModel):
     """Weights of assignments, and how many of the lowest are left out for each student."""
 
-    model_config = example_config(lowest=1, weights={"1": 20, "2": 80})
+    model_config = shapes.example_config(lowest=1, weights={"1": 20, "2": 80})
 
     lowest: StrictInt = Field(
         default=0,
         ge=0,
-        le=MOST_LOWEST,
+        le=gradebook.MOST_LOWEST,
         description="assignments with the lowest share of the points; the best one always counts",
     )
     weights: dict[int, StrictFloat | None] = Field(
         default={},
-        description=f"from 0 to {MOST_WEIGHT:,.0f}, by the number of the assignment; null or "
+        description=f"from 0 to {gradebook.MOST_WEIGHT:,.0f}, by the number of the assignment; null or "
         "none: it weighs as much as its points",
     )
 
@@ -189,12 +171,11 @@ class ExerciseStatisticsDocument(BaseModel):
     assignment: int
     title: str = Field(description="of the assignment")
     exercise: str
-    values: str = Field(description="of the drawings with these values alone; empty: of all")
     students: int = Field(description="who have answered")
     first_try: float = Field(description="share of those whose first answer was right")
     answers: float = Field(description="mean number of answers")
     solved: float = Field(description="share of those who have a right answer")
-    share: float | None = Field(description="mean share of the points; null: of a drawing")
+    share: float | None = Field(description="mean share of the points; null: it has no points")
     discrimination: float | None = Field(
         description="correlation of the share of the points with the points in the other exercises "
         "of the assignment, from -1 to 1; null: fewer than 3 students, or they do not differ"
@@ -202,7 +183,7 @@ class ExerciseStatisticsDocument(BaseModel):
 
 
 @router.call("GET", OVERRIDES, summary="List points given by hand", responses={200: LINK})
-def list_overrides(call: ClassCall, assignment: Number, page: Paged) -> list[OverrideDocument]:
+def list_overrides(call: ClassCall, assignment: Number, page: Paged) -> list[shapes.OverrideDocument]:
     """Returns the points that were given by hand and hold, by the number of the person.
 
     All of a person are in one part of the list, however many they are.
@@ -213,14 +194,16 @@ def list_overrides(call: ClassCall, assignment: Number, page: Paged) -> list[Ove
 
 
 @router.call("POST", OVERRIDES, summary="Give points by hand")
-def give_points(call: ClassCall, assignment: Number, body: NewOverride) -> list[OverrideDocument]:
+def give_points(call: ClassCall, assignment: Number, body: shapes.NewOverride) -> list[shapes.OverrideDocument]:
     """Gives these people the same points, or excuses them, and returns what holds for them now."""
     found = call.assignment(assignment)
     persons = persons_called(call.session, call.class_id, body.people)
     if body.excused and body.points is not None:
         raise InputError("body.points: what is excused has no points; send null, or excused: false")
-    given = [Override(one, body.exercise or WHOLE, body.points, body.excused) for one in sorted(persons)]
-    override(call.session, found, given, call.by, body.why)
+    given = [
+        gradebook.Override(one, body.exercise or gradebook.WHOLE, body.points, body.excused) for one in sorted(persons)
+    ]
+    gradebook.override(call.session, found, given, call.by, body.why)
     return [one for one in _held(call, assignment) if one.number in persons]
 
 
@@ -229,44 +212,43 @@ def take_points_back(
     call: ClassCall,
     assignment: Number,
     person: Number,
-    exercise: Exercise = WHOLE,
+    exercise: Exercise = gradebook.WHOLE,
     why: Annotated[str, Query(max_length=4 * REASON_LIMIT)] = "taken back",
 ) -> None:
     """The points of the answers hold again for the person with that number."""
     found = call.assignment(assignment)
-    if not any((row.person, row.exercise) == (person, exercise) for row in overrides_in_force(call.session, found.id)):
+    if not any(
+        (row.person, row.exercise) == (person, exercise) for row in gradebook.overrides_in_force(call.session, found.id)
+    ):
         raise NotFoundError("this person was not given points by hand for that")
-    override(call.session, found, [Override(person, exercise, None)], call.by, why)
+    gradebook.override(call.session, found, [gradebook.Override(person, exercise, None)], call.by, why)
 
 
 @router.call("GET", "/grades/rule", summary="Get the rule of the overall grade")
 def get_grade_rule(call: ClassCall) -> GradeRuleDocument:
     """Returns the weights that differ from the points, and how many assignments are left out."""
-    rule = grade_rule_of(call.row, assignments_of(call.session, call.class_id))
+    rule = gradebook.grade_rule_of(call.row, assignments_of(call.session, call.class_id))
     return GradeRuleDocument(lowest=rule.lowest, weights=dict(rule.weights))
 
 
 @router.call("PUT", "/grades/rule", summary="Change the rule of the overall grade")
 def put_grade_rule(call: ClassCall, body: GradeRuleDocument) -> GradeRuleDocument:
     """Takes what GET returns; scores that are sent to learning platforms do not change."""
-    change_grade_rule(call.session, call.row, GradeRule(body.lowest, body.weights))
+    gradebook.change_grade_rule(call.session, call.row, gradebook.GradeRule(body.lowest, body.weights))
     return get_grade_rule(call)
 
 
 @router.call("GET", "/statistics", summary="Get the statistics of the exercises")
-def get_statistics(
-    call: ClassCall, drawings: Annotated[bool, Query(description="also by the values of the drawings")] = False
-) -> list[ExerciseStatisticsDocument]:
+def get_statistics(call: ClassCall) -> list[ExerciseStatisticsDocument]:
     """Returns the figures of each exercise with an answer, by assignment."""
-    site = call.site
-    found = statistics_of_class(call.session, site.secret, site.catalog, call.class_id, drawings=drawings)
+    found = statistics_of_class(call.session, call.site.secret, call.class_id)
     return [ExerciseStatisticsDocument(**asdict(one)) for one in found]
 
 
-def _held(call: ClassCall, assignment: int) -> list[OverrideDocument]:
+def _held(call: ClassCall, assignment: int) -> list[shapes.OverrideDocument]:
     members = {one.person: one for one in members_of(call.session, call.class_id)}
     return [
-        OverrideDocument(
+        shapes.OverrideDocument(
             **members[row.person].named(),
             exercise=row.exercise or None,
             points=row.points,
@@ -275,7 +257,7 @@ def _held(call: ClassCall, assignment: int) -> list[OverrideDocument]:
             why=row.why,
             at=row.at,
         )
-        for row in overrides_in_force(call.session, assignment)
+        for row in gradebook.overrides_in_force(call.session, assignment)
         if row.person in members
     ]
 
@@ -287,7 +269,7 @@ GroupName = Annotated[str, Query(alias="group", max_length=4 * NAME_LIMIT, descr
 class NewGroupName(BaseModel):
     """Another name for a group."""
 
-    model_config = example_config(name="Monday, room 5")
+    model_config = shapes.example_config(name="Monday, room 5")
 
     name: StrictStr = Field(max_length=4 * NAME_LIMIT)
 

@@ -14,18 +14,8 @@ from sqlalchemy import select as columns
 from sqlmodel import Session, col, select
 
 from app.classes.federation import outbox
+from app.classes.federation.lti import scores
 from app.classes.federation.lti.platforms import Platform, platform_with
-from app.classes.federation.lti.scores import (
-    ItemTerms,
-    ResourceLink,
-    RetryLaterError,
-    Score,
-    Services,
-    change_line_item,
-    line_item,
-    send_score,
-    terms_of,
-)
 from app.classes.federation.outbox import DueScore, shares_of
 from app.classes.people.assignments import assignment_with, assignments_with
 from app.core.errors import AppError, RefusedError, UnavailableError
@@ -46,13 +36,13 @@ class _Change:
 
     link: int
     lineitem: str
-    terms: ItemTerms
+    terms: scores.ItemTerms
 
 
 class PlatformWorker:
     """Works for platforms in the background of every server, in a task for each."""
 
-    def __init__(self, engine: Engine, services: Services, clock: Callable[[], datetime]) -> None:
+    def __init__(self, engine: Engine, services: scores.Services, clock: Callable[[], datetime]) -> None:
         self._engine = engine
         self._services = services
         self._clock = clock
@@ -101,7 +91,7 @@ class LineItems(PlatformWorker):
     Two servers may tell a platform the same: that changes nothing.
     """
 
-    def __init__(self, engine: Engine, services: Services, clock: Callable[[], datetime]) -> None:
+    def __init__(self, engine: Engine, services: scores.Services, clock: Callable[[], datetime]) -> None:
         super().__init__(engine, services, clock)
         self._next: datetime | None = None
         self._down: dict[int, datetime] = {}
@@ -120,7 +110,7 @@ class LineItems(PlatformWorker):
         platform = await self._ask(platform_with, number)
         for one in changes:
             try:
-                await change_line_item(self._services, platform, one.lineitem, one.terms)
+                await scores.change_line_item(self._services, platform, one.lineitem, one.terms)
             except RefusedError as error:
                 _log.info("%s keeps what it says of a link: %s", platform.name, error)
             except UnavailableError as error:
@@ -143,7 +133,7 @@ def _store_link(session: Session, link: int, **values: str) -> None:
     session.connection().execute(update(LinkRow).where(col(LinkRow.id) == link).values(**values))
 
 
-def _links(session: Session) -> Sequence[tuple[LinkRow, ItemTerms]]:
+def _links(session: Session) -> Sequence[tuple[LinkRow, scores.ItemTerms]]:
     """The links of active platforms that have a line item, and what that should say."""
     rows = session.exec(
         select(LinkRow)
@@ -151,7 +141,7 @@ def _links(session: Session) -> Sequence[tuple[LinkRow, ItemTerms]]:
         .where(col(PlatformRow.active), LinkRow.lineitem_url != "")
     ).all()
     assignments = assignments_with(session, {row.assignment for row in rows})
-    terms = {one.id: terms_of(one) for one in assignments}
+    terms = {one.id: scores.terms_of(one) for one in assignments}
     return [(row, terms[row.assignment]) for row in rows]
 
 
@@ -231,7 +221,9 @@ _TICK = timedelta(milliseconds=1)
 class Courier(PlatformWorker):
     """Keeps the outbox, and empties it."""
 
-    def __init__(self, engine: Engine, secret: str, services: Services, clock: Callable[[], datetime] = now) -> None:
+    def __init__(
+        self, engine: Engine, secret: str, services: scores.Services, clock: Callable[[], datetime] = now
+    ) -> None:
         super().__init__(engine, services, clock)
         self._secret = secret
         self._changes = Changes()
@@ -319,7 +311,7 @@ class Courier(PlatformWorker):
             await self._send(
                 platform,
                 link,
-                Score(
+                scores.Score(
                     subject=one.subject,
                     share=None if one.share == outbox.NO_SCORE else one.share,
                     answered=one.answered,
@@ -332,7 +324,7 @@ class Courier(PlatformWorker):
         except UnavailableError as error:
             why = f"{error} ({error.cause})" if error.cause else str(error)
             SCORES.labels("unavailable").inc()
-            asked = error.seconds if isinstance(error, RetryLaterError) else None
+            asked = error.seconds if isinstance(error, scores.RetryLaterError) else None
             after = timedelta(seconds=asked) if asked is not None else None
             await self._change(outbox.mark_failed, one, why, self._clock(), refused=False, after=after)
             return _DOWN if after is None else after
@@ -341,41 +333,41 @@ class Courier(PlatformWorker):
             await self._change(outbox.note_arrival, one, sent)
         return None
 
-    async def _send(self, platform: Platform, link: ResourceLink, score: Score) -> None:
+    async def _send(self, platform: Platform, link: scores.ResourceLink, score: scores.Score) -> None:
         """Send a score to the line item of a link; one that is gone is looked for again."""
         known = link.lineitem or await self._found(platform, link)
         try:
-            await send_score(self._services, platform, link, known, score)
+            await scores.send_score(self._services, platform, link, known, score)
         except RefusedError:
             if not (link.lineitem and link.lineitems):
                 raise
             another = await self._found(platform, link)
             if another == known:
                 raise
-            await send_score(self._services, platform, link, another, score)
+            await scores.send_score(self._services, platform, link, another, score)
 
-    async def _found(self, platform: Platform, link: ResourceLink) -> str:
+    async def _found(self, platform: Platform, link: scores.ResourceLink) -> str:
         async with self._finding[link.id]:
             row: LinkRow | None = await self._ask(Session.get, LinkRow, link.id)
             if row and row.lineitem_url not in ("", link.lineitem):
                 return row.lineitem_url  # another score has found it in the meantime
-            found = await line_item(self._services, platform, link)
+            found = await scores.line_item(self._services, platform, link)
             await self._change(_store_link, link.id, lineitem_url=found)
             return found
 
 
-def _claimed_link(session: Session, one: DueScore, at: datetime) -> ResourceLink | None:
+def _claimed_link(session: Session, one: DueScore, at: datetime) -> scores.ResourceLink | None:
     """The link of a score that this server may send now."""
     row = session.get(LinkRow, one.link)
     if row is None or not outbox.claim_score(session, one, at):
         return None
     assignment = assignment_with(session, row.assignment)
-    return ResourceLink(
+    return scores.ResourceLink(
         id=one.link,
         resource_link=row.resource_link,
         assignment=row.assignment,
         title=assignment.title,
-        terms=terms_of(assignment),
+        terms=scores.terms_of(assignment),
         lineitem=row.lineitem_url,
         lineitems=row.lineitems_url,
     )

@@ -1,10 +1,8 @@
 """The person of an identity of elsewhere, known by issuer and subject, and what a server needs to know them."""
 
-import time
-from collections.abc import Callable, Mapping
 from dataclasses import astuple, dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from itsdangerous import BadSignature, URLSafeTimedSerializer
 from sqlalchemy import Engine
@@ -16,10 +14,7 @@ from app.classes.people.classes import number_of
 from app.classes.people.persons import known_person, new_person
 from app.core.errors import UnavailableError
 from app.server.config import Settings
-from app.server.config.checks import is_within
 from app.server.db.people import IdentityRow, PersonRow
-from app.server.db.session import open_session
-from app.server.network.guard import PEER
 
 if TYPE_CHECKING:
     from app.classes.federation.lti.tool import Tool
@@ -95,10 +90,6 @@ def _signer(secret: str) -> URLSafeTimedSerializer:
     return URLSafeTimedSerializer(secret, salt="wallclock.identity")
 
 
-_FRESH = 1.0  # seconds that the person of an identity is cached
-_CACHED = 20_000  # identities
-
-
 def person_of(session: Session, issuer: str, subject: str, name: str = "") -> PersonRow:
     """The person whom *issuer* calls *subject*, made if there is none. Commits."""
     found = known_person(session, issuer, subject)
@@ -150,63 +141,3 @@ def _stored_person(session: Session, issuer: str, subject: str, person: PersonRo
             raise
         return first
     return person
-
-
-class Identities:
-    """A cache of the persons of identities, for those that come with every request."""
-
-    def __init__(self, engine: Engine, clock: Callable[[], float] = time.monotonic) -> None:
-        self._engine = engine
-        self._clock = clock
-        self._known: dict[tuple[str, str], tuple[int | None, float]] = {}
-
-    def find(self, issuer: str, subject: str) -> int | None:
-        """The number of the person whom *issuer* calls *subject*.
-
-        Raises:
-            UnavailableError: the database cannot be read.
-        """
-        key, moment = (issuer, subject), self._clock()
-        known = self._known.get(key)
-        if known and moment < known[1]:
-            return known[0]
-        with open_session(self._engine) as session:
-            row = session.get(IdentityRow, key)
-        if len(self._known) >= _CACHED:
-            self._known.clear()
-        person = row.person if row else None
-        self._known[key] = person, moment + _FRESH
-        return person
-
-
-ISSUER = "proxy"  # of identities
-_LONGEST = 255  # characters
-
-
-class ProxyHeader:
-    """Reads the header of WALLCLOCK_TRUSTED_USER_HEADER."""
-
-    def __init__(self, settings: Settings) -> None:
-        self._name = settings.trusted_user_header.lower().encode()
-        self._proxies = settings.proxies
-
-    def __bool__(self) -> bool:
-        """Whether the setting is set."""
-        return bool(self._name)
-
-    def subject(self, scope: Mapping[str, Any]) -> str:
-        """The name that the proxy gives the visitor; empty if it gives none.
-
-        A request with two such headers names nobody: the client may have sent one of them.
-        """
-        peer = scope.get("state", {}).get(PEER, "")
-        if not self._name or not is_within(peer, self._proxies):
-            return ""
-        values = [value for name, value in scope["headers"] if name == self._name]
-        if len(values) != 1:
-            return ""
-        try:
-            text = bytes(values[0]).decode().strip()
-        except UnicodeDecodeError:
-            return ""
-        return text if text.isprintable() and len(text) <= _LONGEST else ""

@@ -15,7 +15,7 @@ from itsdangerous import BadSignature, URLSafeTimedSerializer
 from app.classes.federation.http_client import HttpAnswer, Outgoing, text_in
 from app.classes.federation.providers import PATIENCE, Provider, target_of
 from app.classes.federation.tokens import KeySets, verify_token
-from app.core.errors import RefusedError, UnavailableError
+from app.core.errors import RefusedError, UnavailableError, refused_error
 from app.core.translation import noted, translate
 
 _DESCRIPTION = "/.well-known/openid-configuration"
@@ -131,11 +131,9 @@ class Flight:
         try:
             return cls(*_signer(secret).loads(cookie, max_age=PATIENCE))
         except (BadSignature, TypeError):
-            raise RefusedError(
-                translate(
-                    "this sign-in did not begin in this browser, or more than ten minutes ago; {again_says}",
-                    again_says=translate(_AGAIN_SAYS),
-                )
+            raise refused_error(
+                "this sign-in did not begin in this browser, or more than ten minutes ago; {again_says}",
+                again_says=translate(_AGAIN_SAYS),
             ) from None
 
 
@@ -196,26 +194,22 @@ class SignIns:
             UnavailableError: the provider cannot be used.
         """
         if not hmac.compare_digest(returned.state.encode(), flight.state.encode()):
-            raise RefusedError(
-                translate(
-                    "this is the answer to a sign-in in another tab; {again_says}", again_says=translate(_AGAIN_SAYS)
-                )
+            raise refused_error(
+                "this is the answer to a sign-in in another tab; {again_says}", again_says=translate(_AGAIN_SAYS)
             )
         about = await self._descriptions.of(provider)
         named = returned.issuer or about.names_issuer
         if named and returned.issuer != about.issuer:
-            raise RefusedError(
-                translate(
-                    "the answer is from another issuer than {issuer}: {other!r}",
-                    issuer=about.issuer,
-                    other=returned.issuer[:100],
-                )
+            raise refused_error(
+                "the answer is from another issuer than {issuer}: {other!r}",
+                issuer=about.issuer,
+                other=returned.issuer[:100],
             )
         if returned.error:
             raise RefusedError(_declined(provider, returned.error))
         if not returned.code:
-            raise RefusedError(
-                translate("{name} sent no code; {again_says}", name=provider.name, again_says=translate(_AGAIN_SAYS))
+            raise refused_error(
+                "{name} sent no code; {again_says}", name=provider.name, again_says=translate(_AGAIN_SAYS)
             )
         token = await self._token(provider, about, flight, returned.code, back)
         claims = await verify_token(
@@ -277,13 +271,11 @@ def _accepted(provider: Provider, answer: HttpAnswer) -> Mapping[str, object]:
     if answer.status >= _FAULT or answer.status == _UNAUTHORIZED:
         says = f"{provider.name} answered {answer.status} to this server"
         raise UnavailableError(says, answer.said())
-    raise RefusedError(
-        translate(
-            "{name} did not accept the code, which is valid once and for a short time ({status}); {again_says}",
-            name=provider.name,
-            status=answer.status,
-            again_says=translate(_AGAIN_SAYS),
-        )
+    raise refused_error(
+        "{name} did not accept the code, which is valid once and for a short time ({status}); {again_says}",
+        name=provider.name,
+        status=answer.status,
+        again_says=translate(_AGAIN_SAYS),
     )
 
 

@@ -176,11 +176,6 @@ def _provider(entry: str, settings: Settings) -> Provider:
             f"{_LONGEST_NAME} characters with a letter in it"
         )
     issuer, client, secret = (*parts, "")[:3]
-    _check_issuer(name, issuer, settings)
-    return Provider(slug, name, issuer, client, secret)
-
-
-def _check_issuer(name: str, issuer: str, settings: Settings) -> None:
     try:
         target_of(issuer, settings.private_hosts)
     except RefusedError as error:
@@ -190,3 +185,4 @@ def _check_issuer(name: str, issuer: str, settings: Settings) -> None:
             f"WALLCLOCK_OIDC: the issuer of {name} must have at most {_LONGEST_ISSUER} "
             "characters, and neither a query nor a fragment"
         )
+    return Provider(slug, name, issuer, client, secret)

@@ -13,8 +13,8 @@ from joserfc import jwk, jwt
 from joserfc.errors import JoseError
 
 from app.classes.federation.http_client import Outgoing, host_in
-from app.core.errors import RefusedError, UnavailableError
-from app.core.translation import noted, translate
+from app.core.errors import UnavailableError, refused_error
+from app.core.translation import noted
 
 # Never `none`, and never a shared secret: a public key could be used as one.
 ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "ES256", "ES384")
@@ -80,14 +80,12 @@ class KeySets:
             raise UnavailableError(str(kept.trouble), kept.trouble.cause)
         fitting = _fitting(kept.keys, kid, algorithm)
         if len(fitting) != 1:
-            raise RefusedError(
-                translate(
-                    "the token is signed with the key {kid!r}, which {url} does not have; if its "
-                    "keys have just changed, try again in {again:g} seconds",
-                    kid=str(kid)[:80],
-                    url=url[:200],
-                    again=_AGAIN,
-                )
+            raise refused_error(
+                "the token is signed with the key {kid!r}, which {url} does not have; if its "
+                "keys have just changed, try again in {again:g} seconds",
+                kid=str(kid)[:80],
+                url=url[:200],
+                again=_AGAIN,
             )
         return fitting[0]
 
@@ -135,17 +133,15 @@ async def verify_token(
     try:
         claims = jwt.decode(token, key, algorithms=[algorithm]).claims
     except (JoseError, ValueError, RecursionError) as error:
-        raise RefusedError(translate("the signature of the token is not valid ({error})", error=error)) from None
+        raise refused_error("the signature of the token is not valid ({error})", error=error) from None
     _check_texts(claims)
     _check_issuer(claims, issuer)
     _check_audience(claims, audience)
     _check_times(claims, time.time() if now is None else now)
     if nonce is not None and claims.get("nonce") != nonce:
-        raise RefusedError(
-            translate(
-                "the token answers another request: its nonce is not the one sent; go back to "
-                "where you came from, and open it again there"
-            )
+        raise refused_error(
+            "the token answers another request: its nonce is not the one sent; go back to "
+            "where you came from, and open it again there"
         )
     _check_subject(claims)
     return claims
@@ -183,20 +179,18 @@ def _fitting(keys: Iterable[Key], kid: str | None, algorithm: str) -> Sequence[K
 def _header(token: str) -> tuple[str, str | None]:
     """The algorithm of a token, and the name of its key."""
     if len(token) > _LONGEST or token.count(".") != 2:  # noqa: PLR2004  # three parts
-        raise RefusedError(translate(_NO_TOKEN))
+        raise refused_error(_NO_TOKEN)
     head = token.split(".", 1)[0]
     try:
         header = json.loads(base64.urlsafe_b64decode(head + "=" * (-len(head) % 4)))
         algorithm, kid = header["alg"], header.get("kid")
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
-        raise RefusedError(translate(_NO_TOKEN)) from None
+        raise refused_error(_NO_TOKEN) from None
     if algorithm not in ALGORITHMS:
-        raise RefusedError(
-            translate(
-                "the token is signed with {algorithm!r}; accepted are {algorithms}",
-                algorithm=str(algorithm)[:20],
-                algorithms=", ".join(ALGORITHMS),
-            )
+        raise refused_error(
+            "the token is signed with {algorithm!r}; accepted are {algorithms}",
+            algorithm=str(algorithm)[:20],
+            algorithms=", ".join(ALGORITHMS),
         )
     return algorithm, None if kid is None else str(kid)
 
@@ -205,12 +199,10 @@ def _check_subject(claims: Claims) -> None:
     subject = claims.get("sub")
     length = len(subject) if isinstance(subject, str) and subject.isprintable() else 0
     if not 0 < length <= _LONGEST_SUBJECT:
-        raise RefusedError(
-            translate(
-                "the token does not name a person: its sub must have 1 to {longest_subject} "
-                "printable characters; anonymous launches are not supported",
-                longest_subject=_LONGEST_SUBJECT,
-            )
+        raise refused_error(
+            "the token does not name a person: its sub must have 1 to {longest_subject} "
+            "printable characters; anonymous launches are not supported",
+            longest_subject=_LONGEST_SUBJECT,
         )
 
 
@@ -220,7 +212,7 @@ def _check_texts(claims: Claims) -> None:
     while left:
         one = left.pop()
         if isinstance(one, str) and _NOT_STORED.search(one):
-            raise RefusedError(translate("the token has a text with a character that is not valid"))
+            raise refused_error("the token has a text with a character that is not valid")
         if isinstance(one, Mapping):
             left += [*one, *one.values()]
         elif isinstance(one, list):
@@ -229,10 +221,8 @@ def _check_texts(claims: Claims) -> None:
 
 def _check_issuer(claims: Claims, issuer: str) -> None:
     if claims.get("iss") != issuer:
-        raise RefusedError(
-            translate(
-                "the token is from {claims!r}, not {issuer!r}", claims=str(claims.get("iss"))[:200], issuer=issuer
-            )
+        raise refused_error(
+            "the token is from {claims!r}, not {issuer!r}", claims=str(claims.get("iss"))[:200], issuer=issuer
         )
 
 
@@ -242,25 +232,21 @@ def _check_audience(claims: Claims, audience: str) -> None:
     party = claims.get("azp")
     alone = len(several) == 1 and party is None
     if audience not in several or not (alone or party == audience):
-        raise RefusedError(translate("the token is for another client than {audience!r}", audience=audience))
+        raise refused_error("the token is for another client than {audience!r}", audience=audience)
 
 
 def _check_times(claims: Claims, now: float) -> None:
     issued, ends = _moment(claims, "iat"), _moment(claims, "exp")
     begins = _moment(claims, "nbf") if "nbf" in claims else issued
     if ends < now - SKEW:
-        raise RefusedError(
-            translate(
-                "the token expired {now:,.0f} seconds ago; open the page again, and if that does "
-                "not help, compare the clocks of both servers",
-                now=now - ends,
-            )
+        raise refused_error(
+            "the token expired {now:,.0f} seconds ago; open the page again, and if that does "
+            "not help, compare the clocks of both servers",
+            now=now - ends,
         )
     if (early := max(issued, begins) - now) > SKEW:
-        raise RefusedError(
-            translate(
-                "the token becomes valid in {early:,.0f} seconds: compare the clocks of both servers", early=early
-            )
+        raise refused_error(
+            "the token becomes valid in {early:,.0f} seconds: compare the clocks of both servers", early=early
         )
 
 
@@ -268,5 +254,5 @@ def _moment(claims: Claims, name: str) -> float:
     found = claims.get(name)
     # An integer may have any length: it is compared before anything is computed with it.
     if isinstance(found, bool) or not isinstance(found, int | float) or not 0 <= found < _LATEST:
-        raise RefusedError(translate("the token has no valid {name}", name=name))
+        raise refused_error("the token has no valid {name}", name=name)
     return found

@@ -11,14 +11,14 @@ from fastapi.responses import RedirectResponse
 from sqlmodel import Session
 
 from app.classes.members import site_members
-from app.classes.pages.class_router import ask_database, change_database, class_url, sign_in_first
+from app.classes.pages.class_router import ask_database, change_database, class_url, require_person
 from app.classes.pages.sign_in import SignInAccount, accounts_of, asked_first, offered_work, own_path
 from app.classes.people.classes import Role, classes_of, number_of, renew_seat_code, role_in
 from app.classes.people.erasure import all_about, delete_person
 from app.classes.people.members import member_row, remove_members
 from app.classes.people.merges import answer_merge, waiting_merges
 from app.classes.people.persons import browsers_of, clean_name, close_every_browser, confirm_identities, has_doubted
-from app.core.errors import InputError
+from app.core.errors import input_error
 from app.core.translation import noted, translate
 from app.server.db.claims import UnclaimedWork
 from app.server.db.history import Drawing
@@ -30,7 +30,7 @@ from app.site import Here, Site
 from app.site.members import SignedIn
 from app.site.web.frame.database_copies import copies_until
 from app.site.web.frame.renderer import frame, render
-from app.site.web.frame.visitor import SESSION, FromHere, Visiting, Visitor
+from app.site.web.frame.visitor import SESSION, FromHere, Visiting
 from app.site.web.progress.file import progress_file
 from app.site.web.standing.records import veil_of
 
@@ -105,14 +105,14 @@ _SAID = {
 @router.get("")
 def show_account(request: Request, site: Here, visiting: Visiting, done: str = "") -> Response:
     """The page of the person who is signed in; first what a teacher asks, if there is anything."""
-    person = _person(request, visiting)
+    person = require_person(request, visiting)
     if asked := asked_first(site, person, "/me"):
         return RedirectResponse(asked, 303)
     with open_session(site.engine) as session:
         found = classes_of(session, person.person)
         codes = [member_row(session, number_of(row), person.person).code_digest is not None for row, _ in found]
         browsers = browsers_of(session, person.person)
-        accounts = accounts_of(request, site, session, person.person)
+        accounts = accounts_of(site, session, person.person)
         doubted = has_doubted(session, person.person)
     page = MePage(
         name=person.name,
@@ -129,7 +129,7 @@ def show_account(request: Request, site: Here, visiting: Visiting, done: str = "
 @router.post("/name", dependencies=[FromHere])
 async def rename(request: Request, site: Here, visiting: Visiting, name: Annotated[str, Form()] = "") -> Response:
     """Change the person's name."""
-    await change_database(site, _rename, _person(request, visiting), name)
+    await change_database(site, _rename, require_person(request, visiting), name)
     site_members(site).sessions.forget(request.cookies.get(SESSION, ""))
     return RedirectResponse("/me?done=name", 303)
 
@@ -137,21 +137,21 @@ async def rename(request: Request, site: Here, visiting: Visiting, name: Annotat
 @router.post("/everywhere", dependencies=[FromHere])
 async def sign_out_everywhere(request: Request, site: Here, visiting: Visiting) -> Response:
     """Sign the person out in every browser."""
-    await change_database(site, close_every_browser, _person(request, visiting).person)
+    await change_database(site, close_every_browser, require_person(request, visiting).person)
     return _signed_out(request, site, RedirectResponse("/sign-in", 303))
 
 
 @router.post("/accounts", dependencies=[FromHere])
 async def confirm_accounts(request: Request, site: Here, visiting: Visiting) -> Response:
     """Let accounts that were connected before the person entered another class sign in again."""
-    await change_database(site, confirm_identities, _person(request, visiting).person)
+    await change_database(site, confirm_identities, require_person(request, visiting).person)
     return RedirectResponse("/me?done=accounts", 303)
 
 
 @router.get("/merges")
 async def show_asked_merges(request: Request, site: Here, visiting: Visiting, next: str = "") -> Response:
     """What teachers ask: whether two entries are this person, or are not."""
-    page = await ask_database(site, _asked_merges, _person(request, visiting), own_path(next))
+    page = await ask_database(site, _asked_merges, require_person(request, visiting), own_path(next))
     if not page.asked:
         return RedirectResponse(page.next or "/me", 303)
     return render("people/asked.html", frame(request, translate("Is this you?"), here="me"), page)
@@ -167,9 +167,9 @@ async def answer_asked_merge(
     next: Annotated[str, Form()] = "",
 ) -> Response:
     """Do what a teacher asks for, or drop it."""
-    person = _person(request, visiting)
+    person = require_person(request, visiting)
     if mine not in ("yes", "no"):
-        raise InputError(translate("answer with yes or no"))
+        raise input_error("answer with yes or no")
     await change_database(site, partial(answer_merge, agrees=mine == "yes"), merge, person)
     return RedirectResponse(f"/me/merges?{urlencode({'next': own_path(next)})}", 303)
 
@@ -179,14 +179,14 @@ async def renew_own_code(
     request: Request, site: Here, visiting: Visiting, class_id: Annotated[int, Form()]
 ) -> Response:
     """A new seat code for one class; the one before stops working."""
-    page = await change_database(site, _new_code, _person(request, visiting), class_id)
+    page = await change_database(site, _new_code, require_person(request, visiting), class_id)
     return render("people/new_code.html", frame(request, translate("Your new seat code"), here="me"), page)
 
 
 @router.get("/export")
 def export_account(request: Request, site: Here, visiting: Visiting) -> Response:
     """Everything that is stored about the person, as JSON."""
-    person = _person(request, visiting)
+    person = require_person(request, visiting)
     with open_session(site.engine) as session:
         stored = dict(all_about(session, _account_row(session, person)))
     # An answer whose verdict is hidden is in the file once it is shown.
@@ -207,9 +207,9 @@ async def leave_class_page(
     sure: Annotated[str, Form()] = "",
 ) -> Response:
     """Leave a class."""
-    person = _person(request, visiting)
+    person = require_person(request, visiting)
     if sure != "yes":
-        raise InputError(translate("you are still in the class: tick the box to confirm, then leave again"))
+        raise input_error("you are still in the class: tick the box to confirm, then leave again")
     await change_database(site, _leave, person, class_id)
     return RedirectResponse("/me?done=left", 303)
 
@@ -219,9 +219,9 @@ async def delete_account(
     request: Request, site: Here, visiting: Visiting, sure: Annotated[str, Form()] = ""
 ) -> Response:
     """Delete the person."""
-    person = _person(request, visiting)
+    person = require_person(request, visiting)
     if sure != "yes":
-        raise InputError(translate("nothing was deleted: tick the box to confirm, then delete again"))
+        raise input_error("nothing was deleted: tick the box to confirm, then delete again")
     stays = await change_database(site, lambda session: delete_person(session, _account_row(session, person)))
     around = frame(request, translate("Deleted"), here="me", signed_in=False)
     gone = GonePage(stays, copies_until(site.settings.database))
@@ -264,14 +264,14 @@ def _new_code(session: Session, person: SignedIn, class_id: int) -> CodePage:
     names = {number_of(row): row.name for row, _ in classes_of(session, person.person)}
     member = session.get(MemberRow, (class_id, person.person)) if class_id in names else None
     if member is None:
-        raise InputError(translate("you are not in that class"))
+        raise input_error("you are not in that class")
     code = renew_seat_code(session, member)
     return CodePage(class_name=names[class_id], href=class_url(class_id), name=person.name, code=code)
 
 
 def _leave(session: Session, person: SignedIn, class_id: int) -> None:
     if role_in(session, class_id, person.person) is None:
-        raise InputError(translate("you are not in that class"))
+        raise input_error("you are not in that class")
     remove_members(session, class_id, [person.person])
 
 
@@ -280,16 +280,10 @@ def _is_hidden(answer: Mapping[str, object], veil: Collection[Drawing]) -> bool:
     return (exercise, seed) in veil or (exercise, None) in veil
 
 
-def _person(request: Request, visiting: Visitor) -> SignedIn:
-    if visiting.person is None:
-        raise sign_in_first(request)
-    return visiting.person
-
-
 def _account_row(session: Session, person: SignedIn) -> PersonRow:
     row = session.get(PersonRow, person.person)
     if row is None:
-        raise InputError(translate("this person was deleted a moment ago"))
+        raise input_error("this person was deleted a moment ago")
     return row
 
 

@@ -22,7 +22,7 @@ from app.classes.people.gradebook import NO_ANSWER, WHOLE, cells_of, is_excused,
 from app.classes.people.policy import Dates, Phase, dates_of
 from app.classes.people.regrade_run import raised_for
 from app.classes.people.work import release_of
-from app.core.errors import InputError, capitalize
+from app.core.errors import capitalize, input_error
 from app.core.translation import noted, plural, translate
 from app.server.db.people import ExtensionRow
 
@@ -114,7 +114,10 @@ class StudentAssignment:
             return
         yield self._ends()
         if self.extended and self.group_due:
-            yield translate("extended for you (for others {moment})", moment=self._day(self.group_due))
+            yield translate(
+                "extended for you (for others {moment})",
+                moment=on_the_calendar(self.group_due, self.assignment.policy.zone, self.now),
+            )
         elif self.extended:
             yield translate("extended for you")
         if dates.closes and dates.closes != dates.due:
@@ -128,9 +131,6 @@ class StudentAssignment:
         if self.assignment.policy.sitting:
             form = _FINISH_BY if self.phase == "unstarted" else _ENDS
         return translate(form, moment=self.moment(self.dates.due))
-
-    def _day(self, at: datetime) -> str:
-        return on_the_calendar(at, self.assignment.policy.zone, self.now)
 
 
 def student_assignment(visit: ClassVisit, assignment: Assignment) -> StudentAssignment:
@@ -302,7 +302,7 @@ def begin_exam(visit: AssignmentVisit) -> str:
             says = translate("{title} has not opened yet", title=found.title)
         else:
             says = translate("{title} is closed", title=found.title)
-        raise InputError(translate("{says}: it cannot be started", says=says))
+        raise input_error("{says}: it cannot be started", says=says)
     if found.policy.sitting:
         begin_sitting(visit.session, found.id, visit.member.person.person)
     return visit.href

@@ -8,19 +8,7 @@ from fastapi import Response
 from fastapi.responses import PlainTextResponse
 from starlette.datastructures import FormData
 
-from app.classes.pages.assignment_form import (
-    AssignmentDraft,
-    AssignmentForm,
-    PickerExercise,
-    RuleField,
-    assignment_form_of,
-    chapters_of,
-    date_words,
-    new_assignment_form,
-    parse_form,
-    picked_in_order,
-    rule_fields,
-)
+from app.classes.pages import assignment_form
 from app.classes.pages.class_router import BOM, AssignmentVisit, ClassForm, ClassRouter, ClassVisit, csv_response
 from app.classes.pages.live import link_to
 from app.classes.people.activity import turnouts
@@ -36,7 +24,7 @@ from app.classes.people.classes import Role, change_class, members_of, set_archi
 from app.classes.people.exercise_statistics import ExerciseStatistics, statistics_csv, statistics_of_class
 from app.classes.people.gradebook import GradeRule, change_grade_rule, grade_rule_of
 from app.classes.people.members import delete_class, refuse_other_name
-from app.core.errors import InputError, NotFoundError
+from app.core.errors import NotFoundError, input_error
 from app.core.translation import noted, translate
 from app.site.web.frame.database_copies import copies_until
 from app.site.web.frame.renderer import Hyperlink
@@ -117,10 +105,10 @@ class AssignmentEditorPage:
 
     heading: str
     action: str
-    form: AssignmentForm
+    form: assignment_form.AssignmentForm
     words: Mapping[str, str]
-    fields: Mapping[str, RuleField]
-    chapters: tuple[tuple[str, Sequence[PickerExercise]], ...]
+    fields: Mapping[str, assignment_form.RuleField]
+    chapters: tuple[tuple[str, Sequence[assignment_form.PickerExercise]], ...]
     in_order: tuple[tuple[str, str, str], ...]
     paths: tuple[Hyperlink, ...] = ()
     notes: tuple[str, ...] = ()
@@ -131,10 +119,10 @@ class AssignmentEditorPage:
 
 @router.page(_NEW, "assignment")
 def new_assignment_page(
-    visit: ClassVisit, chapter: str = "", sent: AssignmentForm | None = None
+    visit: ClassVisit, chapter: str = "", sent: assignment_form.AssignmentForm | None = None
 ) -> AssignmentEditorPage:
     """The form of a new assignment; with the path of a *chapter*, if one is named."""
-    form = sent or new_assignment_form(visit.zone, visit.now)
+    form = sent or assignment_form.new_assignment_form(visit.zone, visit.now)
     if chapter:
         topic = visit.site.catalog.topic(chapter)
         form = form.model_copy(update={"title": topic.title, "points": {one.id: "1" for one in topic.path}})
@@ -142,9 +130,9 @@ def new_assignment_page(
 
 
 @router.form(_NEW, new_assignment_page)
-def submit_new_assignment(visit: ClassVisit, sent: AssignmentForm) -> str | AssignmentEditorPage:
+def submit_new_assignment(visit: ClassVisit, sent: assignment_form.AssignmentForm) -> str | AssignmentEditorPage:
     """Make an assignment."""
-    found = parse_form(sent, visit.zone)
+    found = assignment_form.parse_form(sent, visit.zone)
     if notes := _unconfirmed(sent, found):
         return _editor_page(visit, sent, notes=notes)
     _refuse_unknown(visit, found)
@@ -153,18 +141,20 @@ def submit_new_assignment(visit: ClassVisit, sent: AssignmentForm) -> str | Assi
 
 
 @router.page(_EDIT, "assignment")
-def edit_assignment_page(visit: AssignmentVisit, sent: AssignmentForm | None = None) -> AssignmentEditorPage:
+def edit_assignment_page(
+    visit: AssignmentVisit, sent: assignment_form.AssignmentForm | None = None
+) -> AssignmentEditorPage:
     """The form of an assignment."""
-    return _editor_page(visit, sent or assignment_form_of(visit.assignment), visit.assignment)
+    return _editor_page(visit, sent or assignment_form.assignment_form_of(visit.assignment), visit.assignment)
 
 
 @router.form(_EDIT, edit_assignment_page)
-def save_assignment(visit: AssignmentVisit, sent: AssignmentForm) -> str | AssignmentEditorPage:
+def save_assignment(visit: AssignmentVisit, sent: assignment_form.AssignmentForm) -> str | AssignmentEditorPage:
     """Change an assignment; where someone else has done so meanwhile, that is said first."""
     stored = visit.assignment
-    if sent.seen not in ("", stored.version) and not sent.says_the_same(assignment_form_of(stored)):
+    if sent.seen not in ("", stored.version) and not sent.says_the_same(assignment_form.assignment_form_of(stored)):
         return _editor_page(visit, sent.model_copy(update={"seen": stored.version}), stored, changed=True)
-    found = parse_form(sent, visit.zone, stored.policy)
+    found = assignment_form.parse_form(sent, visit.zone, stored.policy)
     if notes := _unconfirmed(sent, found):
         return _editor_page(visit, sent, stored, notes=notes)
     _refuse_unknown(visit, found, stored)
@@ -184,15 +174,17 @@ def delete_assignment_for_good(visit: AssignmentVisit, sent: SureForm) -> str:
 @router.page("/classes/{class_id:int}/date", "assignment", least=Role.ASSISTANT)
 def typed_date(visit: ClassVisit, at: str = "", ends: str = "") -> Response:
     """A date that is being typed, in words."""
-    return PlainTextResponse(date_words(at, visit.zone, visit.now, ends=ends == "yes"))
+    return PlainTextResponse(assignment_form.date_words(at, visit.zone, visit.now, ends=ends == "yes"))
 
 
-def _unconfirmed(sent: AssignmentForm, found: AssignmentDraft) -> tuple[str, ...]:
+def _unconfirmed(sent: assignment_form.AssignmentForm, found: assignment_form.AssignmentDraft) -> tuple[str, ...]:
     """The notes of *found*, unless they were confirmed."""
     return found.notes if "\n".join(found.notes) != "\n".join(sent.told.split("\r\n")) else ()
 
 
-def _refuse_unknown(visit: ClassVisit, found: AssignmentDraft, stored: Assignment | None = None) -> None:
+def _refuse_unknown(
+    visit: ClassVisit, found: assignment_form.AssignmentDraft, stored: Assignment | None = None
+) -> None:
     """Refuse exercises that the course does not have, and the assignment did not."""
     gone = {one.exercise for one in found.entries if one.exercise not in visit.site.catalog.by_id}
     if unknown := gone - {one.exercise for one in (stored.entries if stored else ())}:
@@ -201,7 +193,7 @@ def _refuse_unknown(visit: ClassVisit, found: AssignmentDraft, stored: Assignmen
 
 def _editor_page(
     visit: ClassVisit,
-    form: AssignmentForm,
+    form: assignment_form.AssignmentForm,
     stored: Assignment | None = None,
     *,
     notes: tuple[str, ...] = (),
@@ -213,9 +205,9 @@ def _editor_page(
         action=f"/assignments/{stored.id}/edit" if stored else new,
         form=form,
         words=form.words(visit.zone, visit.now),
-        fields=rule_fields(form),
-        chapters=chapters_of(catalog, form.points),
-        in_order=picked_in_order(catalog, form),
+        fields=assignment_form.rule_fields(form),
+        chapters=assignment_form.chapters_of(catalog, form.points),
+        in_order=assignment_form.picked_in_order(catalog, form),
         paths=() if stored else tuple(Hyperlink(f"{new}?chapter={one.id}", one.title) for one in catalog.topics),
         notes=notes,
         stored=stored is not None,
@@ -287,7 +279,7 @@ def post_grade_rule(visit: ClassVisit, sent: GradeRuleForm) -> str:
     what = translate("the number of assignments that are left out")
     lowest = _weight_typed(sent.texts.get("lowest", "") or "0", what)
     if lowest != int(lowest):
-        raise InputError(translate("{what} must be a whole number", what=what))
+        raise input_error("{what} must be a whole number", what=what)
     change_grade_rule(visit.session, visit.row, GradeRule(int(lowest), weights))
     return f"{visit.class_href}/grades"
 
@@ -295,9 +287,7 @@ def post_grade_rule(visit: ClassVisit, sent: GradeRuleForm) -> str:
 def _weight_typed(text: str, what: str) -> float:
     plain = text.removesuffix("%").strip().replace(",", ".")
     if not plain.replace(".", "", 1).isdecimal() or len(plain) > _LONGEST:
-        raise InputError(
-            translate("{what}: cannot read {text!r} as a number such as 12.5", what=what, text=text[:_LONGEST])
-        )
+        raise input_error("{what}: cannot read {text!r} as a number such as 12.5", what=what, text=text[:_LONGEST])
     return float(plain)
 
 
@@ -310,30 +300,25 @@ _statistics_router = ClassRouter("/classes/{class_id:int}", "Grades", least=Role
 
 @dataclass(frozen=True, slots=True)
 class StatisticsPage:
-    """The figures of each exercise of a class; with *drawings*, also by the values of the drawings."""
+    """The figures of each exercise of a class."""
 
     href: str
-    drawings: bool
     rows: tuple[tuple[Hyperlink, ExerciseStatistics], ...]
 
 
 @_statistics_router.page("/statistics", "statistics", noted("Statistics of {name}"))
-def statistics_page(visit: ClassVisit, drawings: str = "") -> StatisticsPage:
+def statistics_page(visit: ClassVisit) -> StatisticsPage:
     """The figures of the exercises of a class."""
-    found = _class_statistics(visit, drawings)
+    found = statistics_of_class(visit.session, visit.site.secret, visit.class_id)
     rows = tuple((link_to(visit.site, one.exercise), one) for one in found)
-    return StatisticsPage(f"{visit.class_href}/statistics", bool(drawings), rows)
+    return StatisticsPage(f"{visit.class_href}/statistics", rows)
 
 
 @_statistics_router.page("/statistics.csv", "statistics")
-def statistics_file(visit: ClassVisit, drawings: str = "") -> Response:
+def statistics_file(visit: ClassVisit) -> Response:
     """The same as a file."""
-    return csv_response(visit, BOM + statistics_csv(_class_statistics(visit, drawings)), "statistics")
-
-
-def _class_statistics(visit: ClassVisit, drawings: str) -> list[ExerciseStatistics]:
-    site = visit.site
-    return list(statistics_of_class(visit.session, site.secret, site.catalog, visit.class_id, drawings=bool(drawings)))
+    found = statistics_of_class(visit.session, visit.site.secret, visit.class_id)
+    return csv_response(visit, BOM + statistics_csv(found), "statistics")
 
 
 router.routes += _grade_rule_router.routes

@@ -14,7 +14,7 @@ from app.classes.people.assignment_copies import field_text, in_words, read_mome
 from app.classes.people.assignments import MOST_POINTS, Assignment, AssignmentEntry
 from app.classes.people.persons import clean_name
 from app.classes.people.policy import DATES, ENDS, TYPED_RULES, USUAL, ChoiceRule, NumberRule, Policy, Rule
-from app.core.errors import InputError, nearest, sentence
+from app.core.errors import InputError, input_error, nearest, sentence
 from app.core.translation import localize, noted, translate
 from app.core.units import in_english
 from app.course.content.catalog import Catalog
@@ -104,12 +104,10 @@ def read_points(text: str) -> float | None:
         return None
     points = number_of_points(text)
     if not 0 <= points <= MOST_POINTS:
-        raise InputError(
-            translate(
-                "points must be a number from 0 to {most_points:,.0f}, not {text!r}",
-                most_points=MOST_POINTS,
-                text=text.strip()[:40],
-            )
+        raise input_error(
+            "points must be a number from 0 to {most_points:,.0f}, not {text!r}",
+            most_points=MOST_POINTS,
+            text=text.strip()[:40],
         )
     return points
 
@@ -327,10 +325,8 @@ class _Reader:
 
     def _entries(self) -> tuple[AssignmentEntry, ...]:
         for name, text in self._form.unread.items():
-            raise InputError(
-                translate(
-                    "the place of {name} must be a number such as 3, not {text!r}", name=name, text=text.strip()[:20]
-                )
+            raise input_error(
+                "the place of {name} must be a number such as 3, not {text!r}", name=name, text=text.strip()[:20]
             )
         return tuple(AssignmentEntry(name, _typed_worth(name, text)) for name, text in self._form.points.items())
 
@@ -359,15 +355,13 @@ def _option(field: str, rule: ChoiceRule, text: str) -> str:
     known = list(rule.options)
     if text not in known:
         *first, last = known
-        raise InputError(
-            translate(
-                "{field} must be {first} or {last}, not {text!r}{near}",
-                field=field,
-                first=", ".join(first),
-                last=last,
-                text=text[:20],
-                near=nearest(text[:20], known),
-            )
+        raise input_error(
+            "{field} must be {first} or {last}, not {text!r}{near}",
+            field=field,
+            first=", ".join(first),
+            last=last,
+            text=text[:20],
+            near=nearest(text[:20], known),
         )
     return text
 
@@ -375,10 +369,8 @@ def _option(field: str, rule: ChoiceRule, text: str) -> str:
 def _typed_worth(exercise: str, text: str) -> float:
     points = number_of_points(text)
     if math.isnan(points):
-        raise InputError(
-            translate(
-                "the points of {exercise} must be a number such as 2.5, not {text!r}", exercise=exercise, text=text[:20]
-            )
+        raise input_error(
+            "the points of {exercise} must be a number such as 2.5, not {text!r}", exercise=exercise, text=text[:20]
         )
     return points
 

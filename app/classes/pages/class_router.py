@@ -96,7 +96,7 @@ async def in_class(
         NotFoundError: the class does not exist, or not for this person in this role.
         InputError: a form would change a class that is archived.
     """
-    person = _person(request, visiting)
+    person = require_person(request, visiting)
     with open_session(site.engine) as session:
         member = _membership(session, person, class_id, least)
     if request.method == "POST" and not archived:
@@ -114,7 +114,7 @@ async def in_assignment(
         NotFoundError: the assignment does not exist, or not for this person in this role.
         InputError: a form would change an assignment of a class that is archived.
     """
-    person = _person(request, visiting)
+    person = require_person(request, visiting)
     with open_session(site.engine) as session:
         row = session.get(AssignmentRow, assignment) if assignment <= _LARGEST else None
         if row is None:
@@ -146,7 +146,8 @@ def sign_in_first(request: Request) -> HTTPException:
     return HTTPException(303, translate("sign in first"), {"Location": location})
 
 
-def _person(request: Request, visiting: Visitor) -> SignedIn:
+def require_person(request: Request, visiting: Visitor) -> SignedIn:
+    """The person who is signed in; without one, an HTTPException leads to the page for signing in."""
     if visiting.person is None:
         raise sign_in_first(request)
     return visiting.person

@@ -15,18 +15,11 @@ from sqlmodel import Session, col
 
 from app.classes.members import sign_in
 from app.classes.pages.class_router import ClassForm, ClassRouter, ClassVisit, class_url
-from app.classes.people.assignment_copies import (
-    AssignmentCopy,
-    copies_digest,
-    dates_in_words,
-    on_the_calendar,
-    plan_copies,
-    store_copies,
-)
+from app.classes.people import assignment_copies
 from app.classes.people.assignments import Assignment, assignments_of
 from app.classes.people.classes import Role, classes_of, create_class, enroll, number_of, refuse_archived, time_zones
 from app.classes.people.persons import NO_WAY, WayIn, clean_name, new_person, open_browser
-from app.core.errors import InputError, NotFoundError, sentence
+from app.core.errors import InputError, NotFoundError, input_error, sentence
 from app.core.translation import noted, translate
 from app.server.aside import aside
 from app.server.db.people import ClassRow, MemberRow, PersonRow
@@ -112,7 +105,7 @@ def may_make_classes(site: Site) -> bool:
 def refuse_new_class(site: Site) -> None:
     """Refuse to make a class where only the operator may."""
     if not may_make_classes(site):
-        raise InputError(translate("classes are made by the operator of this server: wallclock class create"))
+        raise input_error("classes are made by the operator of this server: wallclock class create")
 
 
 def _asks(person: SignedIn | None) -> bool:
@@ -156,20 +149,15 @@ def _made(site: Site, person: SignedIn | None, form: MakeForm) -> tuple[int, str
         row = create_class(session, site.secret, form.name, form.zone or "UTC", pseudonyms=form.pseudonyms)
         teacher = clean_name(form.teacher) if form.asks else ""
         number = person.person if person else number_of(new_person(session, teacher))
-        if person is not None:
-            _name(session, number, teacher)
+        if person is not None:  # one who signed in without a name gets the one that they typed
+            signed_in = session.get_one(PersonRow, number)
+            signed_in.name = signed_in.name or teacher
+            session.add(signed_in)
         way = WayIn(browser=person.browser) if person else NO_WAY
         enroll(session, number_of(row), number, Role.TEACHER, teacher, way=way)
         cookie = "" if person else open_browser(session, number)
         session.commit()
         return number_of(row), cookie
-
-
-def _name(session: Session, person: int, name: str) -> None:
-    """Give a person who signed in without a name the one that they typed."""
-    row = session.get_one(PersonRow, person)
-    row.name = row.name or name
-    session.add(row)
 
 
 router = ClassRouter("/classes/{class_id:int}", "Assignments")
@@ -227,7 +215,7 @@ def copy_page(visit: ClassVisit, sent: CopyForm, *, moved: bool = False) -> Copy
         makes=may_make_classes(visit.site),
         rows=tuple(_copy_row(one, visit.now) for one in copies),
         weeks=weeks,
-        digest=copies_digest(copies),
+        digest=assignment_copies.copies_digest(copies),
         moved=moved,
     )
 
@@ -239,10 +227,10 @@ def store_copied_assignments(visit: ClassVisit, sent: CopyForm) -> str | CopyPag
         refuse_new_class(visit.site)
         spend(visit.site.allowances.answers, "new classes", CLASS_COST)
     copies, _ = _asked_copies(visit, sent)
-    if copies_digest(copies) != sent.digest:
+    if assignment_copies.copies_digest(copies) != sent.digest:
         return copy_page(visit, sent, moved=True)
     target = number_of(_target(visit, sent.into) if sent.into else _class_like(visit, sent.name))
-    store_copies(visit.session, target, copies)
+    assignment_copies.store_copies(visit.session, target, copies)
     return class_url(target)
 
 
@@ -270,33 +258,35 @@ def _target(visit: ClassVisit, class_id: int) -> ClassRow:
     raise NotFoundError(translate("you do not teach a class with this number"))
 
 
-def _asked_copies(visit: ClassVisit, form: CopyForm) -> tuple[Sequence[AssignmentCopy], int]:
+def _asked_copies(visit: ClassVisit, form: CopyForm) -> tuple[Sequence[assignment_copies.AssignmentCopy], int]:
     """The copies that *form* asks for, and by how many weeks their dates are moved."""
     row = _target(visit, form.into) if form.into else visit.row
     when = _day(form.start) if form.start else _weeks(form.weeks)
     known = visit.site.catalog.by_id
-    return plan_copies(visit.session, visit.class_id, form.assignment, when, ZoneInfo(row.zone), known)
+    return assignment_copies.plan_copies(
+        visit.session, visit.class_id, form.assignment, when, ZoneInfo(row.zone), known
+    )
 
 
 def _day(text: str) -> date:
     try:
         return date.fromisoformat(text.strip())
     except ValueError:
-        raise InputError(translate("cannot read {text!r} as a day; write it as 2027-04-12", text=text)) from None
+        raise input_error("cannot read {text!r} as a day; write it as 2027-04-12", text=text) from None
 
 
 def _weeks(text: str) -> int:
     try:
         return int(text)
     except ValueError:
-        raise InputError(translate("the number of weeks must be a whole number, not {text!r}", text=text)) from None
+        raise input_error("the number of weeks must be a whole number, not {text!r}", text=text) from None
 
 
-def _copy_row(one: AssignmentCopy, now: datetime) -> CopyRow:
+def _copy_row(one: assignment_copies.AssignmentCopy, now: datetime) -> CopyRow:
     return CopyRow(
         title=one.source.title,
-        before=dates_in_words(one.source.policy, now, on_the_calendar),
-        after=dates_in_words(one.policy, now, on_the_calendar),
+        before=assignment_copies.dates_in_words(one.source.policy, now, assignment_copies.on_the_calendar),
+        after=assignment_copies.dates_in_words(one.policy, now, assignment_copies.on_the_calendar),
         left_out=one.gone,
         notes=tuple(sentence(note) for note in one.notes),
     )

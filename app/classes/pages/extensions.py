@@ -9,23 +9,14 @@ from starlette.datastructures import FormData
 
 from app.classes.pages.assignment_form import date_words
 from app.classes.pages.class_router import AssignmentVisit, ClassForm, ClassRouter, ClassVisit
+from app.classes.people import members
 from app.classes.people.assignment_copies import dates_in_words, field_text, in_words, on_the_calendar, read_moment
 from app.classes.people.assignments import Assignment, change_groups
 from app.classes.people.classes import Member, Role, members_of
 from app.classes.people.counted_answers import drop_extension, extensions_of, give_extension
-from app.classes.people.members import (
-    Group,
-    class_groups,
-    dissolve_group,
-    fill_group,
-    refuse_missing_students,
-    refuse_unknown_groups,
-    rename_group,
-    students_in,
-)
 from app.classes.people.policy import DATES, ENDS, GroupDates, Policy
-from app.core.errors import InputError
-from app.core.translation import noted, translate
+from app.core.errors import InputError, input_error
+from app.core.translation import noted
 from app.server.db.people import ExtensionRow
 
 _extensions_router = ClassRouter("/assignments/{assignment:int}/extensions", "Assignments", least=Role.ASSISTANT)
@@ -86,7 +77,7 @@ def extensions_page(visit: AssignmentVisit, sent: ExtensionForm) -> ExtensionsPa
     """The extensions of an assignment; with a *person*, that one is chosen in the form."""
     one, now, zone = visit.assignment, visit.now, visit.zone
     given = {member.person: row for member, row in extensions_of(visit.session, one)}
-    students = students_in(visit.session, visit.class_id)
+    students = members.students_in(visit.session, visit.class_id)
     until = sent.until if "until" in sent.model_fields_set else _suggested(one.policy, now)
     notes = {person: on_the_calendar(row.until, zone, now) for person, row in given.items()}
     return ExtensionsPage(
@@ -114,7 +105,7 @@ def extensions_page(visit: AssignmentVisit, sent: ExtensionForm) -> ExtensionsPa
 def extend_for_students(visit: AssignmentVisit, sent: ExtensionForm) -> str:
     """Extend the assignment for the students who are chosen."""
     everyone = members_of(visit.session, visit.class_id)
-    refuse_missing_students(sent.chosen, (one for one in everyone if one.role is Role.STUDENT))
+    members.refuse_missing_students(sent.chosen, (one for one in everyone if one.role is Role.STUDENT))
     by = next(one.name for one in everyone if one.person == visit.member.person.person)
     until = read_moment(sent.until.strip(), visit.zone, ends=True).at
     why = " ".join(sent.why.split())
@@ -184,7 +175,7 @@ class GroupsPage:
     """The groups of a class, and the form that puts students into one."""
 
     href: str
-    groups: tuple[Group, ...]
+    groups: tuple[members.Group, ...]
     students: tuple[StudentChoice, ...]
     sent: GroupForm
 
@@ -212,10 +203,10 @@ class GroupDatesPage:
 @router.page(_CLASS, "groups", noted("Groups of {name}"))
 def groups_page(visit: ClassVisit, sent: GroupForm) -> GroupsPage:
     """The groups of a class."""
-    students = students_in(visit.session, visit.class_id)
+    students = members.students_in(visit.session, visit.class_id)
     return GroupsPage(
         href=f"{visit.class_href}/groups",
-        groups=tuple(class_groups(visit.session, visit.class_id)),
+        groups=tuple(members.class_groups(visit.session, visit.class_id)),
         students=tuple(sent.choice(one, one.group) for one in students),
         sent=sent,
     )
@@ -224,21 +215,21 @@ def groups_page(visit: ClassVisit, sent: GroupForm) -> GroupsPage:
 @router.form(_CLASS, groups_page)
 def put_into_named_group(visit: ClassVisit, sent: GroupForm) -> str:
     """Put the students who are chosen into a group; without a name, into none."""
-    fill_group(visit.session, visit.class_id, sent.chosen, sent.name)
+    members.fill_group(visit.session, visit.class_id, sent.chosen, sent.name)
     return f"{visit.class_href}/groups"
 
 
 @router.form(f"{_CLASS}/rename", groups_page)
 def give_group_another_name(visit: ClassVisit, sent: GroupName) -> str:
     """Give a group another name."""
-    rename_group(visit.session, visit.class_id, sent.group, sent.name)
+    members.rename_group(visit.session, visit.class_id, sent.group, sent.name)
     return f"{visit.class_href}/groups"
 
 
 @router.form(f"{_CLASS}/dissolve", groups_page)
 def end_group(visit: ClassVisit, sent: GroupName) -> str:
     """Take everyone out of a group, and delete its dates."""
-    dissolve_group(visit.session, visit.class_id, sent.group)
+    members.dissolve_group(visit.session, visit.class_id, sent.group)
     return f"{visit.class_href}/groups"
 
 
@@ -251,7 +242,7 @@ def group_dates_page(visit: AssignmentVisit, sent: GroupDatesForm | None = None)
     }
     typed = sent.typed if sent else stored
 
-    def fields(group: Group) -> GroupDatesFields:
+    def fields(group: members.Group) -> GroupDatesFields:
         texts = {date: typed.get(group.name, {}).get(date, "") for date in DATES}
         words = {date: date_words(text, visit.zone, visit.now, ends=ENDS[date]) for date, text in texts.items()}
         return GroupDatesFields(group.name, group.students, texts, words)
@@ -260,7 +251,7 @@ def group_dates_page(visit: AssignmentVisit, sent: GroupDatesForm | None = None)
         title=one.title,
         href=f"{visit.href}/groups",
         general=dates_in_words(one.policy, visit.now),
-        rows=tuple(map(fields, class_groups(visit.session, visit.class_id))),
+        rows=tuple(map(fields, members.class_groups(visit.session, visit.class_id))),
     )
 
 
@@ -269,7 +260,7 @@ def change_group_dates(visit: AssignmentVisit, sent: GroupDatesForm) -> str:
     """Change the dates of the groups; where all of one are empty, everyone's hold."""
     stored = visit.assignment
     found = [_group_dates(stored, group, texts) for group, texts in sent.typed.items()]
-    refuse_unknown_groups(visit.session, visit.class_id, sent.typed)
+    members.refuse_unknown_groups(visit.session, visit.class_id, sent.typed)
     unseen = [dates for dates in stored.groups if dates.group not in sent.typed]
     change_groups(visit.session, stored, [*unseen, *(dates for dates in found if dates)])
     return visit.class_href
@@ -285,7 +276,7 @@ def _group_dates(one: Assignment, group: str, texts: _Typed) -> GroupDates | Non
             same = text == field_text(before, zone)
             moments[name] = before if same else read_moment(text, zone, ends=ENDS[name]).at if text else None
         except InputError as error:
-            raise InputError(translate("group {group}: {error}", group=group, error=error)) from None
+            raise input_error("group {group}: {error}", group=group, error=error) from None
     return GroupDates(group=group, **moments) if any(moments.values()) else None
 
 

@@ -8,23 +8,10 @@ from urllib.parse import urlencode
 from app.classes.pages.class_router import ClassForm, ClassRouter, ClassVisit, Tab
 from app.classes.pages.live import Idea, idea_html, link_to
 from app.classes.pages.roster import page_number
+from app.classes.people import gradebook
 from app.classes.people.activity import ExerciseFigures, exercise_figures, ideas_in, work_in
 from app.classes.people.assignments import Assignment, assignment_numbered, assignments_of
 from app.classes.people.classes import Member, Role
-from app.classes.people.gradebook import (
-    COLUMNS,
-    NO_ANSWER,
-    WHOLE,
-    Cells,
-    GradebookColumn,
-    Grades,
-    StudentPoints,
-    cells_of,
-    cells_of_person,
-    grade_rule_in_words,
-    grades_of,
-    is_excused,
-)
 from app.classes.people.members import class_groups, students_in
 from app.core.translation import noted, translate
 from app.core.units import SECOND, show
@@ -79,8 +66,8 @@ class PointsRow:
 
     member: Member
     cells: Sequence[PointsCell]
-    points: StudentPoints
-    columns: Sequence[GradebookColumn]
+    points: gradebook.StudentPoints
+    columns: Sequence[gradebook.GradebookColumn]
     whole: bool = False
 
     @property
@@ -170,14 +157,14 @@ class TableRequest:
 def class_grades_page(visit: ClassVisit, sent: TableForm) -> GradesPage:
     """People by assignments."""
     asked = _table_request(f"{visit.class_href}/grades", sent)
-    found = grades_of(visit.session, visit.site.secret, visit.class_id, asked.group or None)
+    found = gradebook.grades_of(visit.session, visit.site.secret, visit.class_id, asked.group or None)
     return GradesPage(
         title="",
         whole=asked.href,
         table=class_table(found, asked),
         assignments=_links(asked.href, found.assignments),
         groups=_group_tabs(visit, asked),
-        rule=tuple(grade_rule_in_words(found.assignments, found.lowest)),
+        rule=tuple(gradebook.grade_rule_in_words(found.assignments, found.lowest)),
     )
 
 
@@ -193,7 +180,7 @@ def assignment_grades_page(visit: ClassVisit, assignment: int, sent: TableForm) 
         title=one.title,
         whole=book,
         table=assignment_table(
-            visit.site, students, one, cells_of(visit.session, visit.site.secret, one, students), asked
+            visit.site, students, one, gradebook.cells_of(visit.session, visit.site.secret, one, students), asked
         ),
         assignments=_links(book, assignments),
         groups=_group_tabs(visit, asked),
@@ -202,7 +189,7 @@ def assignment_grades_page(visit: ClassVisit, assignment: int, sent: TableForm) 
     )
 
 
-def class_table(found: Grades, asked: TableRequest) -> PointsTable:
+def class_table(found: gradebook.Grades, asked: TableRequest) -> PointsTable:
     """People by assignments."""
     columns = {
         str(one.id): asked.column(str(one.id), one.title, f"{asked.href}/{one.id}", one.points)
@@ -211,8 +198,8 @@ def class_table(found: Grades, asked: TableRequest) -> PointsTable:
 
     def cell(member: Member, one: Assignment, points: float | None) -> PointsCell:
         cells = found.cells[one.id]
-        those, whole = cells_of_person(cells, member.person, one), (member.person, WHOLE) in cells
-        excused = is_excused(cells, member.person, one)
+        those, whole = gradebook.cells_of_person(cells, member.person, one), (member.person, gradebook.WHOLE) in cells
+        excused = gradebook.is_excused(cells, member.person, one)
         return PointsCell(
             points=points or 0.0,
             href=f"{asked.href}/{one.id}/{member.person}",
@@ -226,12 +213,12 @@ def class_table(found: Grades, asked: TableRequest) -> PointsTable:
     for member in found.members:
         own = found.of(member.person)
         cells = [cell(member, one, points) for one, points in zip(found.assignments, own.points, strict=True)]
-        rows.append(PointsRow(member, cells, own, COLUMNS))
-    return _points_table(rows, columns, COLUMNS, asked, sum(one.points for one in found.assignments))
+        rows.append(PointsRow(member, cells, own, gradebook.COLUMNS))
+    return _points_table(rows, columns, gradebook.COLUMNS, asked, sum(one.points for one in found.assignments))
 
 
 def assignment_table(
-    site: Site, students: Sequence[Member], assignment: Assignment, cells: Cells, asked: TableRequest
+    site: Site, students: Sequence[Member], assignment: Assignment, cells: gradebook.Cells, asked: TableRequest
 ) -> PointsTable:
     """People by exercises of an assignment."""
     links = [link_to(site, entry.exercise) for entry in assignment.entries]
@@ -241,16 +228,16 @@ def assignment_table(
     }
     chosen = {entry.exercise: urlencode({"exercise": entry.exercise}) for entry in assignment.entries}
 
-    sums = [one for one in COLUMNS if not one.of_class]
+    sums = [one for one in gradebook.COLUMNS if not one.of_class]
 
     def row(member: Member) -> PointsRow:
         drawn = assignment.drawn(member.learner)
-        found = [(name, cells.get((member.person, name), NO_ANSWER)) for name in chosen]
+        found = [(name, cells.get((member.person, name), gradebook.NO_ANSWER)) for name in chosen]
         own = [
             PointsCell(
                 points=one.points,
                 href=f"{asked.href}/{member.person}?{chosen[name]}#chosen",
-                begun=one is not NO_ANSWER,
+                begun=one is not gradebook.NO_ANSWER,
                 late=one.late,
                 overridden=one.overridden,
                 excused=one.excused,
@@ -258,8 +245,8 @@ def assignment_table(
             )
             for name, one in found
         ]
-        whole = cells.get((member.person, WHOLE), NO_ANSWER)
-        points = StudentPoints.of(member.person, [assignment], {assignment.id: cells})
+        whole = cells.get((member.person, gradebook.WHOLE), gradebook.NO_ANSWER)
+        points = gradebook.StudentPoints.of(member.person, [assignment], {assignment.id: cells})
         return PointsRow(member, own, points, sums, whole.overridden)
 
     return _points_table([row(one) for one in students], columns, sums, asked, assignment.points)
@@ -297,7 +284,7 @@ def _table_request(href: str, sent: TableForm) -> TableRequest:
 def _points_table(
     rows: list[PointsRow],
     columns: Mapping[str, Column],
-    sums: Sequence[GradebookColumn],
+    sums: Sequence[gradebook.GradebookColumn],
     asked: TableRequest,
     whole: float,
 ) -> PointsTable:
@@ -312,7 +299,10 @@ def _points_table(
     return PointsTable(
         name=asked.column(""),
         columns=tuple(columns.values()),
-        sums=tuple(asked.column(one.sort, translate(one.title), points=_most(one, whole)) for one in sums),
+        sums=tuple(
+            asked.column(one.sort, translate(one.title), points=(whole if one is gradebook.COLUMNS[0] else None))
+            for one in sums
+        ),
         rows=tuple(rows[(page - 1) * SHOWN : page * SHOWN]),
         means=(*(f"{one or 0.0:.4g}" for one in means), *map(_sum_text, sums, mean_sums)) if rows else (),
         pages=tuple(Hyperlink(asked.at(number), str(number)) for number in range(1, pages + 1)),
@@ -324,18 +314,15 @@ def _mean(points: Sequence[float]) -> float | None:
     return sum(points) / len(points) if points else None
 
 
-def _most(column: GradebookColumn, whole: float) -> float | None:
-    """The most of a column: *whole*, where it is the total."""
-    return whole if column is COLUMNS[0] else None
-
-
-def _sum_text(column: GradebookColumn, value: float | None) -> str:
+def _sum_text(column: gradebook.GradebookColumn, value: float | None) -> str:
     if value is None:
         return "–"
     return f"{value:.1f} %" if column.is_percent else f"{value:.4g}"
 
 
-def _order(keys: Sequence[str], sums: Sequence[GradebookColumn], sort: str) -> Callable[[PointsRow], tuple[float, str]]:
+def _order(
+    keys: Sequence[str], sums: Sequence[gradebook.GradebookColumn], sort: str
+) -> Callable[[PointsRow], tuple[float, str]]:
     """What rows are sorted by: the points or a sum, or the name; ties by name."""
     if sort in keys:
         place = keys.index(sort)

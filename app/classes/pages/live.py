@@ -9,13 +9,13 @@ from urllib.parse import urlencode
 from markupsafe import Markup
 from starlette.datastructures import FormData
 
-from app.classes.pages.class_router import AssignmentVisit, ClassForm, ClassRouter, ClassVisit
+from app.classes.pages.class_router import AssignmentVisit, ClassForm, ClassRouter, ClassVisit, Tab
 from app.classes.people.activity import STATES, ExerciseActivity, State, group_by_exercise, ideas_in, work_in
 from app.classes.people.assignments import Assignment, AssignmentEntry, assignments_of, change_assignment, number_pools
 from app.classes.people.classes import Member, Role
 from app.classes.people.members import students_in
 from app.classes.people.policy import dates_of
-from app.core.errors import AppError, InputError, NotFoundError
+from app.core.errors import AppError, NotFoundError, input_error
 from app.core.translation import language, noted, translate
 from app.course.kinds import Exercise
 from app.course.kinds.base import ValueCache
@@ -97,19 +97,11 @@ class LiveExercise:
     ideas: tuple[Idea, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class LiveAssignment:
-    """An assignment that can be shown; *here*: it is."""
-
-    link: Hyperlink
-    here: bool
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LivePage:
     """An assignment, live; *names* is the link that shows or hides names."""
 
-    choices: tuple[LiveAssignment, ...]
+    choices: tuple[Tab, ...]
     title: str
     students: int
     begun: int
@@ -130,9 +122,7 @@ def live_page(visit: ClassVisit, assignment: str = "", names: str = "") -> LiveP
     href = f"{visit.class_href}/live"
     number = chosen.id if chosen else 0
     return LivePage(
-        choices=tuple(
-            LiveAssignment(Hyperlink(f"{href}?assignment={one.id}", one.title), one.id == number) for one in assignments
-        ),
+        choices=tuple(Tab(f"{href}?assignment={one.id}", one.title, one.id == number) for one in assignments),
         title=chosen.title if chosen else "",
         students=len(students),
         begun=len({one.person for one in work if one.tries}),
@@ -257,23 +247,15 @@ class PooledExercise:
     pool: str
 
 
-@dataclass(frozen=True, slots=True)
-class DrawnExercises:
-    """What was drawn for a student."""
-
-    name: str
-    links: tuple[Hyperlink, ...]
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PoolsPage:
-    """The form of the pools of an assignment, and who has which exercises of them."""
+    """The form of the pools of an assignment, and who, by name, has which exercises of them."""
 
     title: str
     href: str
     entries: tuple[PooledExercise, ...]
     draws: tuple[tuple[str, str], ...]
-    students: tuple[DrawnExercises, ...]
+    students: tuple[tuple[str, tuple[Hyperlink, ...]], ...]
     more: int
 
 
@@ -302,7 +284,7 @@ def pools_page(visit: AssignmentVisit, sent: PoolForm | None = None) -> PoolsPag
         draws=tuple(
             (number, form.draws.get(number, "")) for number in dict.fromkeys([*map(str, offered), *form.draws])
         ),
-        students=tuple(DrawnExercises(student.name, drawn(student.learner)) for student in students[:_SHOWN]),
+        students=tuple((student.name, drawn(student.learner)) for student in students[:_SHOWN]),
         more=max(0, len(students) - _SHOWN),
     )
 
@@ -325,7 +307,7 @@ def _placed(one: AssignmentEntry, typed: str | None) -> AssignmentEntry:
 
 def _pool_number(text: str) -> int:
     if not (text.isascii() and text.isdecimal() and len(text) <= _DIGITS):
-        raise InputError(translate("pools and draws are whole numbers, not {text!r}", text=text[:40]))
+        raise input_error("pools and draws are whole numbers, not {text!r}", text=text[:40])
     return int(text)
 
 

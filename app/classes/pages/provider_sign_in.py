@@ -1,4 +1,4 @@
-"""Sign in with a provider of identities, or as the one whom a proxy has signed in; and /join."""
+"""Sign in with a provider of identities; and /join."""
 
 from dataclasses import dataclass, replace
 from typing import Annotated
@@ -8,7 +8,6 @@ from fastapi import Form, Request, Response
 from fastapi.responses import RedirectResponse
 from sqlmodel import Session
 
-from app.classes.federation import identities
 from app.classes.federation.identities import Pending, connect_identity, may_connect, person_of
 from app.classes.federation.providers import PATIENCE, Provider, obstacles
 from app.classes.members import sign_in, site_members
@@ -25,19 +24,9 @@ from app.classes.pages.sign_in import (
     ways_to_sign_in,
     welcome,
 )
-from app.classes.people.classes import (
-    NewMember,
-    class_of_code,
-    invented_name,
-    join_as,
-    join_as_new,
-    may_join,
-    new_form_id,
-    number_of,
-    role_in,
-)
+from app.classes.people import classes
 from app.classes.people.persons import clean_name, is_own_browser, open_browser
-from app.core.errors import InputError, NotFoundError, RefusedError, UnavailableError, nearest, sentence
+from app.core.errors import InputError, NotFoundError, RefusedError, UnavailableError, nearest, refused_error, sentence
 from app.core.translation import noted, translate
 from app.server.aside import aside
 from app.server.db.claims import UnclaimedWork
@@ -61,7 +50,6 @@ from app.site.web.frame.visitor import (
 
 _PATH = "/sign-in"
 _FLIGHT, _PENDING = "flight", "identity"  # cookies
-_NAMELESS = noted("someone without a name")
 _LED_HERE = noted("a page of another site has led you here; if you want to sign in, do it here")
 router = Router(prefix=_PATH)
 
@@ -91,15 +79,9 @@ async def back(
 
 
 @router.get("/proxy")
-def from_proxy(request: Request, site: Here, visiting: Visiting, next: str = "") -> Response:
-    """Sign in the one whom the proxy names."""
-    if is_from_elsewhere(request):
-        return _led_here(request)
-    subject = site_members(site).proxy.subject(request.scope)
-    if not subject:
-        raise NotFoundError(translate("no proxy in front of this server has signed you in"))
-    pending = Pending(identities.ISSUER, subject, own_path(next))
-    return _arrived(request, site, visiting, pending)
+def lead_to_other_ways() -> Response:
+    """The way that earlier versions had for those whom a proxy had signed in."""
+    return RedirectResponse(_PATH, 308)
 
 
 @router.get("/name")
@@ -139,7 +121,7 @@ async def connect_page(request: Request, site: Here, visiting: Visiting) -> Resp
     pending = _pending(request, site)
     if visiting.person is None or pending is None:
         raise sign_in_first(request)
-    page = ConnectPage(_called(site, pending), visiting.person.name or translate(_NAMELESS))
+    page = ConnectPage(_called(site, pending), visiting.person.name or translate("someone without a name"))
     return render("people/connect.html", frame(request, translate("Is this you?"), here="me"), page)
 
 
@@ -148,7 +130,7 @@ def connect_or_create(request: Request, site: Here, visiting: Visiting, mine: An
     """Connect the new identity with the person who is signed in, or make another person."""
     pending = _pending(request, site)
     if pending is None or mine not in ("yes", "no"):
-        return _refused(request, RefusedError(translate("that took longer than ten minutes; sign in again")))
+        return _refused(request, refused_error("that took longer than ten minutes; sign in again"))
     same = visiting.person is not None and visiting.person.person == pending.person
     return _enter(request, site, visiting, pending, connects=mine == "yes" and same)
 
@@ -175,7 +157,7 @@ async def lead_to_provider(
 def _led_here(request: Request) -> Response:
     """The page with the button to sign in: a page of another site cannot press it."""
     again = f"{request.url.path}?{request.url.query}".rstrip("?")
-    return _refused_page(request, RefusedError(translate(_LED_HERE)), again)
+    return _refused_page(request, refused_error(_LED_HERE), again)
 
 
 def _provider(site: Site, slug: str) -> Provider:
@@ -219,7 +201,7 @@ def _enter(request: Request, site: Site, visiting: Visitor, pending: Pending, co
             connected = connect_identity(session, *who, visiting.person.person, own=own)
         row = connected or person_of(session, *who)
     with open_writing_session(site.engine) as session:
-        cookie = open_browser(session, number_of(row), *who)
+        cookie = open_browser(session, classes.number_of(row), *who)
         session.commit()
     to = pending.next or "/me"
     if not row.name:
@@ -252,8 +234,6 @@ def _pending(request: Request, site: Site) -> Pending | None:
 
 def _called(site: Site, pending: Pending) -> str:
     """How an identity is called in a sentence."""
-    if pending.issuer == identities.ISSUER:
-        return pending.subject
     names = [p.name for p in site_members(site).federation.providers.values() if p.issuer == pending.issuer]
     return f"your account at {names[0] if names else urlsplit(pending.issuer).netloc}"
 
@@ -307,8 +287,8 @@ def show_join_page(request: Request, site: Here, visiting: Visiting, code: str) 
     """The page of a join link."""
     with open_session(site.engine) as session:
         row = _class(session, site, code)
-        if visiting.person and role_in(session, number_of(row), visiting.person.person):
-            return RedirectResponse(class_url(number_of(row)), 303)
+        if visiting.person and classes.role_in(session, classes.number_of(row), visiting.person.person):
+            return RedirectResponse(class_url(classes.number_of(row)), 303)
     return _form(request, visiting, row, code)
 
 
@@ -326,9 +306,9 @@ def join(
     spend_storage(site, PERSON)
     with open_writing_session(site.engine) as session:
         row = _class(session, site, code)
-        if visiting.person and role_in(session, number_of(row), visiting.person.person):
-            return RedirectResponse(class_url(number_of(row)), 303)
-        if not may_join(row):
+        if visiting.person and classes.role_in(session, classes.number_of(row), visiting.person.person):
+            return RedirectResponse(class_url(classes.number_of(row)), 303)
+        if not classes.may_join(row):
             return _form(request, visiting, row, code, status=422)
         try:
             joined = _joined(session, site, visiting, row, name, form[:_LONGEST_FORM])
@@ -337,15 +317,15 @@ def join(
     return _seat(request, site, visiting, row, joined)
 
 
-def _joined(session: Session, site: Site, visiting: Visitor, row: ClassRow, name: str, form: str) -> NewMember:
+def _joined(session: Session, site: Site, visiting: Visitor, row: ClassRow, name: str, form: str) -> classes.NewMember:
     if visiting.person is not None:
-        return join_as(session, row, visiting.person, name)
-    return join_as_new(session, site.secret, row, name, form or new_form_id())
+        return classes.join_as(session, row, visiting.person, name)
+    return classes.join_as_new(session, site.secret, row, name, form or classes.new_form_id())
 
 
 def _class(session: Session, site: Site, code: str) -> ClassRow:
     check_guesses(site)
-    row = class_of_code(session, code)
+    row = classes.class_of_code(session, code)
     if row is None:
         count_wrong_code(site)
         raise NotFoundError(translate(_NO_CLASS))
@@ -363,15 +343,15 @@ def _form(
         invents=row.pseudonyms,
         known=visiting.person.name if visiting.person else "",
         signed_in=visiting.person is not None,
-        typed=typed[:NAME_LIMIT] or (invented_name() if row.pseudonyms else ""),
-        form=new_form_id(),
+        typed=typed[:NAME_LIMIT] or (classes.invented_name() if row.pseudonyms else ""),
+        form=classes.new_form_id(),
         problem=problem,
-        ways=ways_to_sign_in(request, site_in(request), f"/join/{code}"),
+        ways=ways_to_sign_in(site_in(request), f"/join/{code}"),
     )
     return render("people/join.html", frame(request, translate("Join {name}", name=row.name), here="me"), page, status)
 
 
-def _seat(request: Request, site: Site, visiting: Visitor, row: ClassRow, joined: NewMember) -> Response:
+def _seat(request: Request, site: Site, visiting: Visitor, row: ClassRow, joined: classes.NewMember) -> Response:
     page = SeatPage(
         name=joined.name or (visiting.person.name if visiting.person else ""),
         class_name=row.name,

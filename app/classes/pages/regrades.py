@@ -19,7 +19,7 @@ from app.classes.pages.class_router import ClassRouter, ClassVisit, in_class
 from app.classes.pages.live import link_to
 from app.classes.people.classes import Role, members_of
 from app.classes.people.regrade_run import RegradeResult, StaleAnswer, regrade_answers, stale_answers
-from app.core.errors import InputError
+from app.core.errors import input_error
 from app.core.translation import noted, translate
 from app.server.aside import aside, current_payer
 from app.server.db.session import open_session
@@ -87,7 +87,7 @@ def so_far(text: str) -> SoFar:
     try:
         return SoFar.model_validate_json(text) if text else SoFar()
     except ValidationError:
-        raise InputError(translate("this form is incomplete; begin to judge again")) from None
+        raise input_error("this form is incomplete; begin to judge again") from None
 
 
 def _counted(before: dict[str, int], reasons: Sequence[str]) -> dict[str, int]:

@@ -7,15 +7,7 @@ from urllib.parse import urlsplit
 
 from fastapi import Response
 
-from app.classes.pages.class_router import (
-    ClassForm,
-    ClassRouter,
-    ClassVisit,
-    JoinLink,
-    join_link,
-    refuse_student_and_assistant,
-    root_of,
-)
+from app.classes.pages import class_router
 from app.classes.people.assignment_copies import how_far, on_the_calendar
 from app.classes.people.classes import Member, Role, members_of, renew_join_link
 from app.classes.people.erasure import about_member, forget_member
@@ -33,13 +25,13 @@ from app.classes.people.members import (
 from app.classes.people.merges import merge_members, merges_in, undo_or_ask
 from app.classes.people.policy import read_factor
 from app.classes.people.rosters import namesakes
-from app.core.errors import InputError
+from app.core.errors import input_error
 from app.core.translation import noted, translate
 from app.server.db.people import REASON_LIMIT, MemberRow, MergeRow, PersonRow
 from app.server.db.tables import now
 from app.site.web.progress.file import progress_file
 
-router = ClassRouter("/classes/{class_id:int}/people", "People")
+router = class_router.ClassRouter("/classes/{class_id:int}/people", "People")
 _log = logging.getLogger(__name__)
 _SHOWN = 50  # pairs of namesakes
 _AT_ONCE = 300  # members on a page
@@ -47,13 +39,13 @@ _MOST_PAGES = 999
 _JOINING = ("open", "roster", "closed")
 
 
-class JoinForm(ClassForm):
+class JoinForm(class_router.ClassForm):
     """Who may join by the link, or that it is to be renewed."""
 
     do: str = ""
 
 
-class CodesForm(ClassForm):
+class CodesForm(class_router.ClassForm):
     """Whose codes are made: all, or those that are missing."""
 
     which: str = ""
@@ -66,7 +58,7 @@ class PeoplePage:
     Of each in *lines*, the text says when they were seen last. *namesakes* may be one person.
     """
 
-    link: JoinLink
+    link: class_router.JoinLink
     lines: tuple[tuple[Member, str], ...]
     total: int
     students: int
@@ -93,7 +85,7 @@ router.register(SlipsPage, "slips", noted("Codes"))
 
 
 @router.page("", "people", noted("People of {name}"), least=Role.ASSISTANT)
-def people_page(visit: ClassVisit, q: str = "", page: str = "1") -> PeoplePage:
+def people_page(visit: class_router.ClassVisit, q: str = "", page: str = "1") -> PeoplePage:
     """Everyone in a class, or those whose name or id contains *q*."""
     sought, place = " ".join(q.split())[:100], page_number(page)
     members = sorted(members_of(visit.session, visit.class_id), key=lambda one: -one.role)
@@ -105,7 +97,7 @@ def people_page(visit: ClassVisit, q: str = "", page: str = "1") -> PeoplePage:
     students = [one for one in members if one.role is Role.STUDENT]
 
     return PeoplePage(
-        link=join_link(visit.request, visit.site, visit.member),
+        link=class_router.join_link(visit.request, visit.site, visit.member),
         lines=tuple(
             (one, how_far(seen[one.person], visit.zone, visit.now) if one.person in seen else "never") for one in shown
         ),
@@ -122,33 +114,37 @@ def people_page(visit: ClassVisit, q: str = "", page: str = "1") -> PeoplePage:
 
 
 @router.form("/link", people_page)
-def change_join_link(visit: ClassVisit, sent: JoinForm) -> str:
+def change_join_link(visit: class_router.ClassVisit, sent: JoinForm) -> str:
     """Renew the join link, or say who may join by it."""
     row = visit.row
     if sent.do == "renew":
         renew_join_link(visit.session, visit.site.secret, row)
     else:
-        row.joining = _joining(sent.do)
+        if sent.do not in _JOINING:
+            raise input_error(
+                "the link can be {joining} or renewed, not {do!r}", joining=", ".join(_JOINING), do=sent.do[:20]
+            )
+        row.joining = sent.do
         visit.session.add(row)
     return f"{visit.class_href}/people#link"
 
 
 @router.form("/{person:int}/code", people_page, least=Role.ASSISTANT)
-def renew_code(visit: ClassVisit, person: int) -> SlipsPage:
+def renew_code(visit: class_router.ClassVisit, person: int) -> SlipsPage:
     """A new code of one member; everyone who teaches may renew their own."""
     if person != visit.member.person.person:
-        refuse_student_and_assistant(visit.member)
+        class_router.refuse_student_and_assistant(visit.member)
     found = [one for one in members_of(visit.session, visit.class_id) if one.person == person]
     if not found:
-        raise InputError(translate("this person is not in the class; they may have left a moment ago"))
+        raise input_error("this person is not in the class; they may have left a moment ago")
     return _slips_page(visit, found, is_own=person == visit.member.person.person)
 
 
 @router.form("/codes", people_page)
-def renew_codes(visit: ClassVisit, sent: CodesForm) -> SlipsPage:
+def renew_codes(visit: class_router.ClassVisit, sent: CodesForm) -> SlipsPage:
     """New codes of all students, or of those who have none."""
     if sent.which not in ("missing", "all"):
-        raise InputError(translate("say for which students: missing or all"))
+        raise input_error("say for which students: missing or all")
     students = [one for one in members_of(visit.session, visit.class_id) if one.role is Role.STUDENT]
     return _slips_page(visit, [one for one in students if sent.which == "all" or not one.has_code])
 
@@ -165,10 +161,10 @@ def page_number(text: str) -> int:
     return int(text) if known else 1
 
 
-def _slips_page(visit: ClassVisit, chosen: Sequence[Member], *, is_own: bool = False) -> SlipsPage:
+def _slips_page(visit: class_router.ClassVisit, chosen: Sequence[Member], *, is_own: bool = False) -> SlipsPage:
     slips = new_seat_codes(visit.session, visit.class_id, chosen, visit.member.person.person)
     made = {slip.member.person for slip in slips}
-    address = urlsplit(root_of(visit.request, visit.site) + "/sign-in")
+    address = urlsplit(class_router.root_of(visit.request, visit.site) + "/sign-in")
     return SlipsPage(
         slips=tuple(slips),
         without=tuple(one.name for one in chosen if one.person not in made),
@@ -177,19 +173,10 @@ def _slips_page(visit: ClassVisit, chosen: Sequence[Member], *, is_own: bool = F
     )
 
 
-def _joining(do: str) -> str:
-    """Who may join a class by its link from now on."""
-    if do not in _JOINING:
-        raise InputError(
-            translate("the link can be {joining} or renewed, not {do!r}", joining=", ".join(_JOINING), do=do[:20])
-        )
-    return do
-
-
 _LARGEST = len(str(2**63)) - 1  # digits of a number
 
 
-class MemberForm(ClassForm):
+class MemberForm(class_router.ClassForm):
     """How a class calls a member, here and in other systems, the role, and the factor of the time in exams."""
 
     name: str = ""
@@ -198,13 +185,13 @@ class MemberForm(ClassForm):
     time_factor: str | None = None
 
 
-class RemovalForm(ClassForm):
+class RemovalForm(class_router.ClassForm):
     """Whether the teacher is sure."""
 
     sure: str = ""
 
 
-class MergeForm(ClassForm):
+class MergeForm(class_router.ClassForm):
     """The number of the other student."""
 
     other: str = ""
@@ -242,7 +229,7 @@ class MemberPage:
 
 
 @router.page("/{person:int}/edit", "member")
-def member_page(visit: ClassVisit, person: int) -> MemberPage:
+def member_page(visit: class_router.ClassVisit, person: int) -> MemberPage:
     """A member's name, id and role."""
     member_row(visit.session, visit.class_id, person)
     everyone = members_of(visit.session, visit.class_id)
@@ -263,7 +250,7 @@ def member_page(visit: ClassVisit, person: int) -> MemberPage:
 
 
 @router.form("/{person:int}/edit", member_page)
-def change_member(visit: ClassVisit, person: int, sent: MemberForm) -> str:
+def change_member(visit: class_router.ClassVisit, person: int, sent: MemberForm) -> str:
     """Change a member's name, id, role and time in exams."""
     rename_member(visit.session, visit.class_id, person, sent.name, sent.outside_id)
     change_role(visit.session, visit.class_id, person, Role.read(sent.role))
@@ -273,20 +260,20 @@ def change_member(visit: ClassVisit, person: int, sent: MemberForm) -> str:
 
 
 @router.form("/{person:int}/remove", member_page)
-def remove_member(visit: ClassVisit, person: int, sent: RemovalForm) -> str:
+def remove_member(visit: class_router.ClassVisit, person: int, sent: RemovalForm) -> str:
     """Take a member out of the class."""
     if sent.sure != "yes":
-        raise InputError(translate("Nobody was removed: tick the box to confirm, then remove again."))
+        raise input_error("Nobody was removed: tick the box to confirm, then remove again.")
     remove_members(visit.session, visit.class_id, [person])
     return f"{visit.class_href}/people"
 
 
 @router.form("/{person:int}/merge", member_page)
-def merge_member(visit: ClassVisit, person: int, sent: MergeForm) -> str:
+def merge_member(visit: class_router.ClassVisit, person: int, sent: MergeForm) -> str:
     """Make another student and this one the same person."""
     other = sent.other
     if not (other.isascii() and other.isdecimal() and len(other) <= _LARGEST):
-        raise InputError(translate("choose the other student"))
+        raise input_error("choose the other student")
     teacher = visit.member.person
     own = taught_by(visit.session, teacher.person)
     merge_members(visit.session, visit.class_id, person, int(other), own=own, by=teacher.name)
@@ -294,13 +281,13 @@ def merge_member(visit: ClassVisit, person: int, sent: MergeForm) -> str:
 
 
 @router.form("/merges/{number:int}/undo", None)
-def undo_member_merge(visit: ClassVisit, number: int) -> str:
+def undo_member_merge(visit: class_router.ClassVisit, number: int) -> str:
     """Let two persons be two again."""
     undo_or_ask(visit.session, visit.class_id, number, taught_by(visit.session, visit.member.person.person))
     return f"{visit.class_href}/people"
 
 
-def _past(visit: ClassVisit, row: MergeRow) -> PastMerge:
+def _past(visit: class_router.ClassVisit, row: MergeRow) -> PastMerge:
     gone = visit.session.get(PersonRow, row.gone)
     return PastMerge(
         href=f"{visit.class_href}/people/merges/{row.id}/undo",
@@ -319,7 +306,7 @@ class ReasonForm(RemovalForm):
 
 
 @router.form("/{person:int}/everything", member_page, archived=True)
-def export_member(visit: ClassVisit, person: int, sent: ReasonForm) -> Response:
+def export_member(visit: class_router.ClassVisit, person: int, sent: ReasonForm) -> Response:
     """What the class has stored about a member, as a file, for a reason."""
     why = _reason(sent.why, sure=True)
     text = progress_file(about_member(visit.session, visit.site.secret, _student(visit, person)))
@@ -330,7 +317,7 @@ def export_member(visit: ClassVisit, person: int, sent: ReasonForm) -> Response:
 
 
 @router.form("/{person:int}/delete", member_page, archived=True)
-def delete_member(visit: ClassVisit, person: int, sent: ReasonForm) -> str:
+def delete_member(visit: class_router.ClassVisit, person: int, sent: ReasonForm) -> str:
     """Delete what the class has stored about a member, who leaves it, for a reason."""
     why = _reason(sent.why, sure=sent.sure == "yes")
     forget_member(visit.session, visit.site.secret, _student(visit, person))
@@ -341,20 +328,20 @@ def delete_member(visit: ClassVisit, person: int, sent: ReasonForm) -> str:
 def _reason(why: str, *, sure: bool) -> str:
     """The reason that is written to the log of the server."""
     if not sure:
-        raise InputError(translate("nobody was deleted: tick the box to confirm"))
+        raise input_error("nobody was deleted: tick the box to confirm")
     if not (given := " ".join(why.split())[:REASON_LIMIT]):
-        raise InputError(translate("give a reason: it is written to the log of the server"))
+        raise input_error("give a reason: it is written to the log of the server")
     return given
 
 
-def _note(visit: ClassVisit, person: int, what: str, why: str) -> None:
+def _note(visit: class_router.ClassVisit, person: int, what: str, why: str) -> None:
     teacher = visit.member.person.person
     _log.info("what class %d stored about person %d was %s by %d: %s", visit.class_id, person, what, teacher, why)
 
 
-def _student(visit: ClassVisit, person: int) -> MemberRow:
+def _student(visit: class_router.ClassVisit, person: int) -> MemberRow:
     """A student of the class."""
     row = member_row(visit.session, visit.class_id, person)
     if row.role != Role.STUDENT.word:
-        raise InputError(translate("this is not a student: they can do it on their account page"))
+        raise input_error("this is not a student: they can do it on their account page")
     return row

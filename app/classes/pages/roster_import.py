@@ -7,22 +7,15 @@ from fastapi import Response
 from starlette.datastructures import FormData
 
 from app.classes.pages.class_router import BOM, ClassRouter, ClassVisit, FileForm, csv_response
+from app.classes.people import csv_rosters
 from app.classes.people.assignments import assignments_of
 from app.classes.people.classes import Role
 from app.classes.people.csv_grades import FORMATS, PointsDifference, class_grades_file, difference_in, store_difference
-from app.classes.people.csv_rosters import (
-    COLUMN_WORDS,
-    SYSTEMS,
-    ReadRoster,
-    RosterLayout,
-    UnknownTitlesError,
-    read_roster,
-)
 from app.classes.people.csv_text import MOST_LINES, CsvRow, read_csv
 from app.classes.people.gradebook import grades_of
 from app.classes.people.members import students_in
 from app.classes.people.rosters import RosterChanges, import_roster, roster_changes
-from app.core.errors import InputError, NotFoundError, nearest
+from app.core.errors import NotFoundError, input_error, nearest
 from app.core.translation import noted, translate
 from app.site.web.frame.renderer import Hyperlink
 from app.site.web.frame.visitor import spend_storage
@@ -47,7 +40,7 @@ class RosterForm(FileForm):
     def read(cls, sent: FormData) -> Self:
         """The form that was *sent*."""
         line = str(sent.get("first_line", ""))
-        numbers = ((word, str(sent.get(f"column-{word}", ""))) for word in COLUMN_WORDS)
+        numbers = ((word, str(sent.get(f"column-{word}", ""))) for word in csv_rosters.COLUMN_WORDS)
         more = {
             "columns": tuple(f"{word}:{number}" for word, number in numbers if number.isascii() and number.isdecimal()),
             "first_line": int(line) if line.isascii() and line.isdecimal() and len(line) <= _DIGITS else 0,
@@ -60,9 +53,9 @@ class RosterForm(FileForm):
         """The number of the column of each word."""
         return tuple((word, int(number)) for word, _, number in (one.partition(":") for one in self.columns))
 
-    def roster(self) -> ReadRoster:
+    def roster(self) -> csv_rosters.ReadRoster:
         """Who is on it."""
-        return read_roster(self.text, self.columns, self.first_line)
+        return csv_rosters.read_roster(self.text, self.columns, self.first_line)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,7 +72,7 @@ class ColumnsForm:
     system: str = ""
 
     @classmethod
-    def of(cls, sent: RosterForm, layout: RosterLayout | None = None) -> "ColumnsForm":
+    def of(cls, sent: RosterForm, layout: csv_rosters.RosterLayout | None = None) -> "ColumnsForm":
         """The form for what was *sent*, which was read by a *layout* if it could be."""
         rows = read_csv(sent.text).rows
         untitled = bool(layout and not layout.titles)
@@ -89,7 +82,9 @@ class ColumnsForm:
         titles = [above[-1].cell(place)[:_TITLE] if above else "" for place in range(width)]
         numbers = {word: place + 1 for word, place in layout.places.items()} if layout else dict(sent.numbers)
         return cls(
-            words=tuple((word, translate(says), numbers.get(word, 0)) for word, says in COLUMN_WORDS.items()),
+            words=tuple(
+                (word, translate(says), numbers.get(word, 0)) for word, says in csv_rosters.COLUMN_WORDS.items()
+            ),
             columns=tuple(enumerate(titles, 1)),
             rows=rows[:_FIRST],
             first_line=first_line,
@@ -103,12 +98,12 @@ class RosterPage:
 
     sent: RosterForm
     form: ColumnsForm | None = None
-    read: ReadRoster | None = None
+    read: csv_rosters.ReadRoster | None = None
     found: RosterChanges | None = None
     shown: int = _SHOWN
     first: int = _FIRST
     most: int = MOST_LINES
-    systems: str = SYSTEMS
+    systems: str = csv_rosters.SYSTEMS
     moved: bool = False
     closes: bool = False
 
@@ -123,7 +118,7 @@ def roster_page(visit: ClassVisit, sent: RosterForm | None = None, *, moved: boo
         return RosterPage(sent=sent, form=ColumnsForm.of(sent) if sent.columns else None)
     try:
         read = sent.roster()
-    except UnknownTitlesError:
+    except csv_rosters.UnknownTitlesError:
         return RosterPage(sent=sent, form=ColumnsForm.of(sent))
     found = roster_changes(visit.session, visit.class_id, read.entries)
     closes = visit.row.joining == "open" and bool(found.added or found.known)
@@ -176,14 +171,12 @@ def grades_csv(visit: ClassVisit, format: str = "ours", assignment: str = "") ->
     """The points of the class, by assignment; or of one *assignment*, by exercise."""
     chosen = next((one for one in FORMATS if one == format), None)
     if chosen is None:
-        raise InputError(
-            translate(
-                "format must be {formats} or {last}, not {given!r}{near}",
-                formats=", ".join(FORMATS[:-1]),
-                last=FORMATS[-1],
-                given=format[:40],
-                near=nearest(format, FORMATS),
-            )
+        raise input_error(
+            "format must be {formats} or {last}, not {given!r}{near}",
+            formats=", ".join(FORMATS[:-1]),
+            last=FORMATS[-1],
+            given=format[:40],
+            near=nearest(format, FORMATS),
         )
     known = assignment.isascii() and assignment.isdecimal() and len(assignment) <= _GRADE_FILES_DIGITS
     number = int(assignment) if known else 0

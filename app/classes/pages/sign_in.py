@@ -12,7 +12,7 @@ from fastapi.responses import RedirectResponse
 from sqlmodel import Session
 from starlette.exceptions import HTTPException
 
-from app.classes.federation.identities import ISSUER, issuers_of
+from app.classes.federation.identities import issuers_of
 from app.classes.federation.providers import obstacles
 from app.classes.members import sign_in, site_members
 from app.classes.pages.class_router import change_database, class_url, sign_in_first
@@ -77,28 +77,22 @@ class RefusedPage:
     again: str
 
 
-def accounts_of(request: Request, site: Site, session: Session, person: int) -> tuple[SignInAccount, ...]:
+def accounts_of(site: Site, session: Session, person: int) -> tuple[SignInAccount, ...]:
     """The accounts that a person has connected, and those that they could connect here."""
     issuers = issuers_of(session, person)
-    found = [
+    return tuple(
         SignInAccount(provider.name, f"/sign-in/{provider.slug}?next=/me", provider.issuer in issuers)
         for provider in site_members(site).federation.usable()
-    ]
-    subject = site_members(site).proxy.subject(request.scope)
-    if subject:
-        found.insert(0, SignInAccount(subject, "/sign-in/proxy?next=/me", ISSUER in issuers))
-    return tuple(found)
+    )
 
 
-def ways_to_sign_in(request: Request, site: Site, to: str = "") -> Ways:
+def ways_to_sign_in(site: Site, to: str = "") -> Ways:
     """The ways that are configured; each leads back to *to*, a path of this site."""
     query = f"?{urlencode({'next': to})}" if to else ""
     links = [
         Hyperlink(f"/sign-in/{provider.slug}{query}", translate("Sign in with {name}", name=provider.name))
         for provider in site_members(site).federation.usable()
     ]
-    if subject := site_members(site).proxy.subject(request.scope):
-        links.insert(0, Hyperlink(f"/sign-in/proxy{query}", translate("Continue as {subject}", subject=subject)))
     return Ways(tuple(links), tuple(obstacles(site.settings)))
 
 
@@ -316,7 +310,7 @@ def _form(
         code=code[:_DIGITS],
         problem=problem,
         signed_in=visiting.person.name or translate("a person without a name") if visiting.person else "",
-        ways=ways_to_sign_in(request, site, own_path(to) or (f"/join/{join}" if named else "")),
+        ways=ways_to_sign_in(site, own_path(to) or (f"/join/{join}" if named else "")),
     )
     status = 422 if problem else 200
     return render("people/sign_in.html", frame(request, translate("Sign in"), here="me"), page, status)

@@ -27,7 +27,7 @@ from app.classes.people.gradebook import (
     possible_in,
     total,
 )
-from app.core.errors import InputError, NotFoundError
+from app.core.errors import NotFoundError, input_error
 from app.core.translation import plural, translate
 from app.core.units import SECOND, show
 from app.server.db.people import OverrideRow
@@ -177,7 +177,7 @@ def change_points(visit: ClassVisit, assignment: int, person: int, sent: PointsF
     """Give points by hand, or excuse."""
     excused = sent.excused == "yes"
     if excused and sent.points.strip():
-        raise InputError(translate("an exercise is excused or has points, not both: take one of them away"))
+        raise input_error("an exercise is excused or has points, not both: take one of them away")
     given = Override(person, sent.exercise or WHOLE, None if excused else read_points(sent.points), excused)
     student_in(visit.session, visit.class_id, person)
     one = assignment_numbered(assignments_of(visit.session, visit.class_id), assignment)

@@ -9,7 +9,7 @@ from itertools import chain, islice
 from statistics import median
 from typing import Any, Literal
 
-from sqlalchemy import URL, ColumnElement, case, func
+from sqlalchemy import URL, ColumnElement, Select, case, func, null
 from sqlalchemy import select as columns
 from sqlalchemy.types import NullType
 from sqlmodel import Session, col
@@ -26,6 +26,27 @@ STATES: tuple[State, ...] = ("new", "trying", "stuck", "solved")
 _IN_A_ROW = 3  # wrong answers
 _PAUSE = timedelta(minutes=10)  # since the last wrong answer
 _DRAWING = (col(AttemptRow.learner), col(AttemptRow.exercise), col(AttemptRow.seed))
+_RIGHT = col(AttemptRow.correct) & ~col(AttemptRow.revealed)
+_FIRST = (func.count(), func.min(col(AttemptRow.id)))
+# The answers to each drawing that were told the same mistake.
+_MISTAKES = columns(
+    *_DRAWING,
+    col(AttemptRow.mistake),
+    *_FIRST,
+    func.min(case((_RIGHT, col(AttemptRow.id)))),
+    func.max(col(AttemptRow.seconds)),
+    func.max(col(AttemptRow.at)),
+).group_by(*_DRAWING, col(AttemptRow.mistake))
+# All answers to each drawing, in the order of the index, which has all but `correct`: what is right has a score, and
+# asked first, that spares SQLite a look at the row of what is not.
+_TRIES = columns(
+    *_DRAWING,
+    null(),
+    *_FIRST,
+    func.min(case(((col(AttemptRow.score) > 0) & _RIGHT, col(AttemptRow.id)))),
+    null(),
+    null(),
+).group_by(col(AttemptRow.exercise), col(AttemptRow.learner), col(AttemptRow.seed))
 _AT_ONCE = 1_000  # learners of a query: databases limit its parameters
 _KEPT, _MOST_KEPT = 8, 16_384  # assignments, and exercises of learners in each, of which is kept what was found
 
@@ -93,10 +114,26 @@ def work_in(
     facts = _facts_of(session, assignment, persons, former, again)  # before the answers: these are not older
     work = {learner: own for learner, all_of in facts.items() if (own := known.get(learner)) and own.facts == all_of}
     changed = facts.keys() - work.keys()
-    read = _answered(session, assignment, drawings, {one: persons[one] for one in changed}, again)
+    read = _answered(session, assignment, drawings, {one: persons[one] for one in changed}, again, _MISTAKES)
     work |= {learner: _LearnerActivity(facts[learner], read.get(learner, ())) for learner in changed}
-    _keep(known, work, assignment)
+    room = max(1, _MOST_KEPT // len(assignment.entries))
+    if len(known.keys() | work.keys()) > room:
+        known.clear()
+    known.update(islice(work.items(), room))
     found = {(one.person, one.exercise): one for own in work.values() for one in own.activities}
+    _give(found, session, assignment, drawings, {person: learner for learner, person in persons.items()})
+    return list(found.values())
+
+
+def tries_in(
+    session: Session, secret: str, assignment: Assignment, members: Iterable[Member]
+) -> Sequence[ExerciseActivity]:
+    """The same without mistakes and times, which takes less where nothing of it was read before."""
+    persons = {member.learner: member.person for member in members}
+    former, again = former_learners(session), judged_again(session, assignment)
+    drawings = Drawings(secret, assignment, former)
+    read = _answered(session, assignment, drawings, persons, again, _TRIES)
+    found = {(one.person, one.exercise): one for own in read.values() for one in own}
     _give(found, session, assignment, drawings, {person: learner for learner, person in persons.items()})
     return list(found.values())
 
@@ -153,14 +190,6 @@ def _known(database: URL, secret: str, assignment: Assignment) -> dict[str, _Lea
     return {}
 
 
-def _keep(known: dict[str, _LearnerActivity], found: Mapping[str, _LearnerActivity], assignment: Assignment) -> None:
-    """Keep as much in *known* of what was *found* as there is room for."""
-    room = max(1, _MOST_KEPT // len(assignment.entries))
-    if len(known.keys() | found.keys()) > room:
-        known.clear()
-    known.update(islice(found.items(), room))
-
-
 def _facts_of(
     session: Session,
     assignment: Assignment,
@@ -205,12 +234,18 @@ def _answered(
     drawings: Drawings,
     persons: Mapping[str, int],
     again: Mapping[int, JudgedAgain],
+    counted: Select[*tuple[Any, ...]],
 ) -> Mapping[str, Sequence[ExerciseActivity]]:
-    """What *persons* did, by learner, according to their answers."""
+    """What *persons* did, by learner, according to their answers, as far as they are *counted*."""
     single = persons.keys() & {one.learner for one in again.values()}
     found: dict[tuple[str, str], ExerciseActivity] = {}
     rows = chain(
-        _counted_mistakes(session, assignment, persons.keys() - single), _rows_again(session, assignment, single, again)
+        (
+            row
+            for these in _countable(assignment, persons.keys() - single)
+            for row in session.connection().execute(counted.where(*these)).all()
+        ),
+        _rows_again(session, assignment, single, again),
     )
     for learner, exercise, seed, *answers in rows:
         if drawings.counts(learner, exercise, seed):
@@ -222,22 +257,6 @@ def _answered(
     for (learner, _), one in found.items():
         by_learner.setdefault(learner, []).append(one)
     return by_learner
-
-
-def _counted_mistakes(session: Session, assignment: Assignment, learners: Collection[str]) -> Iterator[Sequence[Any]]:
-    """The answers to each drawing that were told the same mistake, counted."""
-    own = col(AttemptRow.correct) & ~col(AttemptRow.revealed)
-    counted = columns(
-        *_DRAWING,
-        col(AttemptRow.mistake),
-        func.count(),
-        func.min(col(AttemptRow.id)),
-        func.min(case((own, col(AttemptRow.id)))),
-        func.max(col(AttemptRow.seconds)),
-        func.max(col(AttemptRow.at)),
-    ).group_by(*_DRAWING, col(AttemptRow.mistake))
-    for these in _countable(assignment, learners):
-        yield from session.connection().execute(counted.where(*these)).all()
 
 
 def _rows_again(
@@ -292,7 +311,7 @@ def _add(
     first: int,
     right: int | None,
     seconds: float | None,
-    last: datetime,
+    last: datetime | None,
 ) -> None:
     """Add the answers that were told *mistake*."""
     work.tries += count
@@ -302,7 +321,7 @@ def _add(
         work.right = right
     if seconds is not None and (work.seconds is None or seconds > work.seconds):
         work.seconds = seconds
-    if work.last is None or last > work.last:
+    if last is not None and (work.last is None or last > work.last):
         work.last = last
     if mistake:
         work.mistakes[mistake] += count

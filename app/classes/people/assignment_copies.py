@@ -13,7 +13,7 @@ from sqlmodel import Session, col, select
 
 from app.classes.people.assignments import Assignment, AssignmentEntry, assignments_of, create_assignment, entries_left
 from app.classes.people.policy import DATES, ENDS, GroupDates, Policy
-from app.core.errors import InputError, NotFoundError
+from app.core.errors import NotFoundError, input_error
 from app.core.translation import noted, plural, translate
 from app.core.translation.dates import weekday
 from app.server.db.people import AssignmentRow
@@ -58,10 +58,8 @@ def local_moment(typed: datetime, zone: ZoneInfo, *, ends: bool) -> LocalMoment:
         InputError: the year is too far away.
     """
     if not _FIRST <= typed.year < _LAST:
-        raise InputError(
-            translate(
-                "the year must be from {first} to {last}, not {year}", first=_FIRST, last=_LAST - 1, year=typed.year
-            )
+        raise input_error(
+            "the year must be from {first} to {last}, not {year}", first=_FIRST, last=_LAST - 1, year=typed.year
         )
     early, late = (typed.replace(tzinfo=zone, fold=fold) for fold in (0, 1))
     if early.utcoffset() == late.utcoffset():
@@ -91,7 +89,7 @@ def _typed(text: str) -> datetime:
     if _TYPED.fullmatch(text):
         with suppress(ValueError):  # such as February 30
             return datetime.fromisoformat(text)
-    raise InputError(translate("cannot read {text!r} as a date and time; write it as 2026-10-02T23:59", text=text[:40]))
+    raise input_error("cannot read {text!r} as a date and time; write it as 2026-10-02T23:59", text=text[:40])
 
 
 def field_text(at: datetime | None, zone: ZoneInfo) -> str:
@@ -210,9 +208,7 @@ def copies_of(
         InputError: a date would be too far away, or nothing would be left of an assignment.
     """
     if abs(weeks) > MOST_WEEKS:
-        raise InputError(
-            translate("dates are moved by at most {most:,} weeks, not {weeks:,}", most=MOST_WEEKS, weeks=weeks)
-        )
+        raise input_error("dates are moved by at most {most:,} weeks, not {weeks:,}", most=MOST_WEEKS, weeks=weeks)
     return [_copy(one, weeks, zone, known) for one in assignments]
 
 
@@ -233,7 +229,7 @@ def chosen_assignments(session: Session, class_id: int, numbers: Collection[int]
     if unknown := set(numbers) - {one.id for one in found}:
         raise NotFoundError(translate("this class has no assignment {number}", number=min(unknown)))
     if not found:
-        raise InputError(translate("this class has no assignments that could be copied"))
+        raise input_error("this class has no assignments that could be copied")
     return [one for one in found if not numbers or one.id in numbers]
 
 
@@ -272,9 +268,7 @@ def _copy(one: Assignment, weeks: int, zone: ZoneInfo, known: Container[str]) ->
     left = [entry for entry in one.entries if entry.exercise in known]
     entries, draws = entries_left(one, left)
     if not entries:
-        raise InputError(
-            translate("the course does not have the exercises of {title} anymore: leave it out", title=one.title)
-        )
+        raise input_error("the course does not have the exercises of {title} anymore: leave it out", title=one.title)
     notes: dict[str, None] = {}
 
     def moved(dates: Policy | GroupDates) -> dict[str, Any]:
@@ -302,7 +296,7 @@ def _later(at: datetime, zone: ZoneInfo, weeks: int) -> datetime:
     try:
         return at.astimezone(zone).replace(tzinfo=None, fold=0) + weeks * _WEEK
     except OverflowError:
-        raise InputError(translate("a date would be too far away")) from None
+        raise input_error("a date would be too far away") from None
 
 
 def _days(one: Assignment) -> Iterable[date]:

@@ -16,7 +16,7 @@ from sqlmodel import Session, col, select
 
 from app.classes.people.persons import clean_name
 from app.classes.people.policy import DATES, RULES, GroupDates, Policy, check_policy
-from app.core.errors import InputError, NotFoundError
+from app.core.errors import InputError, NotFoundError, input_error
 from app.core.translation import translate
 from app.server.db.people import AssignedRow, AssignmentRow, ClassRow, GroupDatesRow, MemberRow
 from app.server.db.tables import now
@@ -37,7 +37,7 @@ class ExercisePool:
         of: a copy draws the same. Of the exercises, each with a number that follows from both, the
         lowest are drawn, so that one that comes or goes changes as few draws as can be.
         """
-        ranked = sorted(self.exercises, key=lambda name: _rank(origin, name, learner))
+        ranked = sorted(self.exercises, key=lambda name: sha256(f"pool:{origin}:{name}:{learner}".encode()).digest())
         chosen = set(ranked[: self.draw])
         return [name for name in self.exercises if name in chosen]
 
@@ -49,24 +49,20 @@ def check_pool(number: int, draw: int, points: Collection[float]) -> None:
         InputError: it is empty, draws none or more than there are, or the points differ.
     """
     if not points:
-        raise InputError(translate("pool {number} has no exercises", number=number))
+        raise input_error("pool {number} has no exercises", number=number)
     if not 1 <= draw <= len(points):
-        raise InputError(
-            translate(
-                "pool {number} draws {draw} of {count} exercises: draw at least 1, and at most all",
-                number=number,
-                count=len(points),
-                draw=draw,
-            )
+        raise input_error(
+            "pool {number} draws {draw} of {count} exercises: draw at least 1, and at most all",
+            number=number,
+            count=len(points),
+            draw=draw,
         )
     if len(set(points)) > 1:
-        raise InputError(
-            translate(
-                "the exercises of pool {number} need the same points, not {low:g} and {high:g}",
-                number=number,
-                low=min(points),
-                high=max(points),
-            )
+        raise input_error(
+            "the exercises of pool {number} need the same points, not {low:g} and {high:g}",
+            number=number,
+            low=min(points),
+            high=max(points),
         )
 
 
@@ -78,10 +74,6 @@ def read_draws(stored: str) -> tuple[int, ...]:
 def first_origin(assignment: int, origins: str) -> int:
     """The first of the assignments that one is a copy of, or itself."""
     return int(origins.split()[0]) if origins else assignment
-
-
-def _rank(origin: int, exercise: str, learner: str) -> bytes:
-    return sha256(f"pool:{origin}:{exercise}:{learner}".encode()).digest()
 
 
 MOST_GROUPS = 500
@@ -108,14 +100,12 @@ def store_group_dates(session: Session, assignment: int, policy: Policy, groups:
     """
     given = list(groups)
     if len(given) > MOST_GROUPS:
-        raise InputError(
-            translate(
-                "an assignment has dates for at most {most:,} groups, not {count:,}", most=MOST_GROUPS, count=len(given)
-            )
+        raise input_error(
+            "an assignment has dates for at most {most:,} groups, not {count:,}", most=MOST_GROUPS, count=len(given)
         )
     names = Counter(one.group for one in given)
     if twice := next((name for name, count in names.items() if count > 1), ""):
-        raise InputError(translate("the group {group} is there twice", group=twice))
+        raise input_error("the group {group} is there twice", group=twice)
     session.connection().execute(delete(GroupDatesRow).where(col(GroupDatesRow.assignment) == assignment))
     for one in given:
         one.check(policy)
@@ -197,11 +187,6 @@ class Assignment:
         return [self.policy, *(one.policy(self.policy) for one in self.groups)]
 
     @property
-    def weighs(self) -> float:
-        """What it weighs in the overall grade."""
-        return self.points if self.weight is None else self.weight
-
-    @property
     def version(self) -> str:
         """The same for the same title, rules and exercises."""
         rules = [str(getattr(self.policy, name)) for name in RULES]
@@ -261,7 +246,12 @@ def _store(
 ) -> int:
     """The number of the assignment of *row*, as it is to be from now on."""
     row.title, row.draws = clean_name(title), " ".join(map(str, draws))
-    session.add(_with(row, policy))
+    check_policy(policy)
+    rules = {name: getattr(policy, name) for name in RULES}
+    row.rules = json.dumps(more) if (more := {name: rules.pop(name) for name in _WITHOUT_COLUMN}) else ""
+    for name, value in rules.items():
+        setattr(row, name, value)
+    session.add(row)
     session.flush()
     number = row.id or 0
     _store_entries(session, number, entries, draws)
@@ -343,16 +333,6 @@ def _assignments_row(session: Session, assignment: int) -> AssignmentRow:
     row = session.get(AssignmentRow, assignment)
     if row is None:
         raise NotFoundError(translate("this assignment does not exist"))
-    return row
-
-
-def _with(row: AssignmentRow, policy: Policy) -> AssignmentRow:
-    """*row* with the rules of *policy*."""
-    check_policy(policy)
-    rules = {name: getattr(policy, name) for name in RULES}
-    row.rules = json.dumps(more) if (more := {name: rules.pop(name) for name in _WITHOUT_COLUMN}) else ""
-    for name, value in rules.items():
-        setattr(row, name, value)
     return row
 
 

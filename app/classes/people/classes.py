@@ -13,22 +13,9 @@ from zoneinfo import ZoneInfo, available_timezones
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, select
 
+from app.classes.people import persons
 from app.classes.people.assignments import mark_changed
-from app.classes.people.persons import (
-    NO_WAY,
-    WayIn,
-    clean_name,
-    code_digest,
-    end_other_ways,
-    join_code,
-    new_person,
-    open_browser,
-    random_code,
-    read_code,
-    seat_digest,
-    seat_of_code,
-)
-from app.core.errors import InputError, NotFoundError, nearest
+from app.core.errors import NotFoundError, input_error, nearest
 from app.core.translation import translate
 from app.server.db.people import ClassRow, MemberRow, PersonRow
 from app.server.db.tables import now
@@ -60,12 +47,8 @@ class Role(IntEnum):
         """
         names = {role.word: role for role in cls}
         if text not in names:
-            raise InputError(
-                translate(
-                    "a role is student, assistant or teacher, not {text!r}{near}",
-                    text=text[:40],
-                    near=nearest(text, names),
-                )
+            raise input_error(
+                "a role is student, assistant or teacher, not {text!r}{near}", text=text[:40], near=nearest(text, names)
             )
         return names[text]
 
@@ -100,9 +83,9 @@ def create_class(session: Session, secret: str, name: str, zone: str = "UTC", *,
         InputError: the name or the time zone is not valid.
     """
     made = ClassRow(
-        name=clean_name(name),
+        name=persons.clean_name(name),
         zone=zone_named(zone).key,
-        join_digest=random_code(),  # replaced below: the link follows from the row's number
+        join_digest=persons.random_code(),  # replaced below: the link follows from the row's number
         pseudonyms=pseudonyms,
     )
     session.add(made)
@@ -124,13 +107,11 @@ def zone_named(name: str) -> ZoneInfo:
         InputError: the zone does not exist; the message offers the closest name.
     """
     if name not in time_zones():
-        raise InputError(
-            translate(
-                "the time zone {name!r} does not exist; write it as in the IANA database, such as "
-                "Europe/Berlin or America/New_York{near}",
-                name=name[:40],
-                near=nearest(name, time_zones()),
-            )
+        raise input_error(
+            "the time zone {name!r} does not exist; write it as in the IANA database, such as "
+            "Europe/Berlin or America/New_York{near}",
+            name=name[:40],
+            near=nearest(name, time_zones()),
         )
     return ZoneInfo(name)
 
@@ -153,7 +134,7 @@ def change_class(session: Session, row: ClassRow, name: str, zone: str, *, pseud
     Raises:
         InputError: the name or the time zone is not valid.
     """
-    row.name, row.zone, row.pseudonyms = clean_name(name), zone_named(zone.strip()).key, pseudonyms
+    row.name, row.zone, row.pseudonyms = persons.clean_name(name), zone_named(zone.strip()).key, pseudonyms
     session.add(row)
 
 
@@ -171,8 +152,8 @@ def refuse_archived(row: ClassRow) -> None:
         InputError: the class is.
     """
     if row.archived is not None:
-        raise InputError(
-            translate("{name} is archived, so nothing in it changes: take it out of the archive first", name=row.name)
+        raise input_error(
+            "{name} is archived, so nothing in it changes: take it out of the archive first", name=row.name
         )
 
 
@@ -192,20 +173,20 @@ def number_of(row: ClassRow | PersonRow) -> int:
 
 def join_code_of(secret: str, row: ClassRow) -> str:
     """The code in the join link of a class."""
-    return join_code(secret, number_of(row), row.join_number)
+    return persons.join_code(secret, number_of(row), row.join_number)
 
 
 def renew_join_link(session: Session, secret: str, row: ClassRow) -> None:
     """Give the class another join link; the old one stops working. Not committed."""
     row.join_number += 1
-    row.join_digest = code_digest(read_code(join_code_of(secret, row)))
+    row.join_digest = persons.code_digest(persons.read_code(join_code_of(secret, row)))
     session.add(row)
     session.flush()
 
 
 def class_of_code(session: Session, code: str) -> ClassRow | None:
     """The class whose join link has *code*."""
-    digest = code_digest(read_code(code))
+    digest = persons.code_digest(persons.read_code(code))
     return session.exec(select(ClassRow).where(ClassRow.join_digest == digest)).first()
 
 
@@ -216,7 +197,7 @@ def enroll(
     role: Role = Role.STUDENT,
     name: str = "",
     outside_id: str = "",
-    way: WayIn = NO_WAY,
+    way: persons.WayIn = persons.NO_WAY,
 ) -> MemberRow:
     """The membership of *person*, made or taken up again; not committed.
 
@@ -237,11 +218,11 @@ def enroll(
     return row
 
 
-def _begin_anew(session: Session, person: int, way: WayIn) -> None:
+def _begin_anew(session: Session, person: int, way: persons.WayIn) -> None:
     """End the ways in that may be known in a class where *person* has been."""
     row = session.get_one(PersonRow, person)
     if row.entered:
-        end_other_ways(session, person, way)
+        persons.end_other_ways(session, person, way)
     row.entered = True
     session.add(row)
 
@@ -254,9 +235,9 @@ def create_taught_class(
     Raises:
         InputError: a name or the zone is not valid.
     """
-    called = clean_name(teacher)
+    called = persons.clean_name(teacher)
     row = create_class(session, secret, name, zone, pseudonyms=pseudonyms)
-    person = number_of(new_person(session, called))
+    person = number_of(persons.new_person(session, called))
     return row, renew_seat_code(session, enroll(session, number_of(row), person, Role.TEACHER, called))
 
 
@@ -276,8 +257,8 @@ def class_facts(session: Session, secret: str, row: ClassRow, root: str) -> dict
 
 def renew_seat_code(session: Session, row: MemberRow) -> str:
     """A new seat code of a member; the old one stops working. Not committed."""
-    code = random_code()
-    row.code_digest = seat_digest(session, code)
+    code = persons.random_code()
+    row.code_digest = persons.seat_digest(session, code)
     session.add(row)
     session.flush()
     return code
@@ -285,7 +266,7 @@ def renew_seat_code(session: Session, row: MemberRow) -> str:
 
 def member_of_seat_code(session: Session, code: str, class_id: int | None = None) -> MemberRow | None:
     """The member whose seat code it is, of a class that they have not left; of *class_id* only, if that is given."""
-    row = seat_of_code(session, code)
+    row = persons.seat_of_code(session, code)
     return row if row and row.left is None and class_id in (None, row.class_id) else None
 
 
@@ -396,11 +377,11 @@ def join_as_new(session: Session, secret: str, row: ClassRow, name: str, form: s
         InputError: the name is not valid.
     """
     learner = hmac.digest(secret.encode(), f"join:{number_of(row)}:{form}".encode(), "sha256")
-    person = _person_of_learner(session, learner.hex()[:_LEARNER_LENGTH], clean_name(name))
+    person = _person_of_learner(session, learner.hex()[:_LEARNER_LENGTH], persons.clean_name(name))
     number = number_of(person)
     member = enroll(session, number_of(row), number)
     code = renew_seat_code(session, member)
-    cookie = open_browser(session, number)
+    cookie = persons.open_browser(session, number)
     session.commit()
     return NewMember(member.class_id, person.name, code, cookie)
 
@@ -413,8 +394,8 @@ def join_as(session: Session, row: ClassRow, person: SignedIn, name: str = "") -
     Raises:
         InputError: the name is not valid.
     """
-    called = clean_name(name) if name else ""
-    member = enroll(session, number_of(row), person.person, name=called, way=WayIn(browser=person.browser))
+    called = persons.clean_name(name) if name else ""
+    member = enroll(session, number_of(row), person.person, name=called, way=persons.WayIn(browser=person.browser))
     code = renew_seat_code(session, member) if member.code_digest is None else ""
     session.commit()
     return NewMember(member.class_id, called, code)

@@ -17,7 +17,7 @@ from app.classes.people.assignment_copies import on_the_calendar
 from app.classes.people.assignments import Assignment
 from app.classes.people.classes import Member, members_of
 from app.classes.people.policy import CountableAnswer, Dates, Policy, counts, dates_of, unaided_share, worth
-from app.core.errors import InputError
+from app.core.errors import InputError, input_error
 from app.core.translation import noted, translate
 from app.course.kinds import SEEDS
 from app.server.db.people import REASON_LIMIT, ExtensionRow, MemberRow, MergeRow, PersonRow, RegradeRow, SittingRow
@@ -115,11 +115,10 @@ def give_extension(
         InputError: no date can be moved, or the reason is not valid.
     """
     if len(why) > REASON_LIMIT or not why.isprintable():
-        says = translate("a reason has at most {reason_limit} printable characters", reason_limit=REASON_LIMIT)
-        raise InputError(says)
+        raise input_error("a reason has at most {reason_limit} printable characters", reason_limit=REASON_LIMIT)
     first = first_end(session, assignment, persons, now)
     if first is None:
-        raise InputError(translate("this assignment has no due date: nothing can be extended"))
+        raise input_error("this assignment has no due date: nothing can be extended")
     if until <= first:
         form = _EARLY_IN_EXAM if assignment.policy.sitting else _EARLY
         raise EarlyExtensionError(first, translate(form, words=on_the_calendar(first, assignment.policy.zone, now)))

@@ -10,24 +10,13 @@ from typing import Literal, get_args
 
 from sqlmodel import Session
 
+from app.classes.people import gradebook
 from app.classes.people.assignments import MOST_POINTS, Assignment, assignment_numbered
 from app.classes.people.classes import Member
 from app.classes.people.csv_rosters import foreign_format, read_id, refuse_lines
 from app.classes.people.csv_text import CsvFile, CsvRow, csv_text, read_csv
-from app.classes.people.gradebook import (
-    COLUMNS,
-    WHOLE,
-    Cells,
-    Grades,
-    Override,
-    StudentPoints,
-    grades_of,
-    is_excused,
-    override,
-    points_in,
-)
 from app.classes.people.rosters import MemberIndex
-from app.core.errors import InputError, nearest
+from app.core.errors import InputError, input_error, nearest
 from app.core.translation import translate
 
 Format = Literal["ours", "canvas", "moodle", "excel"]
@@ -36,14 +25,14 @@ _OWN_FORMS = ("ours", "excel")
 _CLOSE = 1e-6  # points: files have six decimals
 _LEAST_EXPONENT = -2  # at which points are compared: nobody means 9 by 9.33
 _IDENTITY = ("number", "id", "name")
-_SUMS = {one.head.casefold() for one in COLUMNS}
+_SUMS = {one.head.casefold() for one in gradebook.COLUMNS}
 _NUMBER = re.compile(r"[+-]?(?:\d{1,9}(?:[.,]\d{0,12})?|[.,]\d{1,12})", re.ASCII)
 _MAY_BE_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}[.,]\d{3}", re.ASCII)
 
 # Canvas takes EX for a cell that is excused; Moodle has no word for it, and leaves an empty one alone.
 _EXCUSED: Mapping[Format, str] = {"ours": "excused", "excel": "excused", "canvas": "EX", "moodle": ""}
 
-Book = Mapping[int, Cells]
+Book = Mapping[int, gradebook.Cells]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,13 +96,16 @@ def columns_of(assignments: Sequence[Assignment], exercises_of: Assignment | Non
     titles = Counter(one.title.casefold() for one in assignments)
     return [
         FileColumn(
-            one.title if titles[one.title.casefold()] == 1 else f"{one.title} [{one.id}]", one, WHOLE, one.points
+            one.title if titles[one.title.casefold()] == 1 else f"{one.title} [{one.id}]",
+            one,
+            gradebook.WHOLE,
+            one.points,
         )
         for one in assignments
     ]
 
 
-def class_grades_file(grades: Grades, form: Format, assignment: int = 0) -> str:
+def class_grades_file(grades: gradebook.Grades, form: Format, assignment: int = 0) -> str:
     """The points of a class as a file in a *form*: in each assignment, or in each exercise of one.
 
     Raises:
@@ -137,7 +129,7 @@ def grades_file(
     titles, identity = _WRITTEN[form]
     number = _with_comma if form == "excel" else _plain_points
     assignments = {column.assignment.id: column.assignment for column in columns}
-    sums = [one for one in COLUMNS if own and (lowest is not None or not one.of_class)]
+    sums = [one for one in gradebook.COLUMNS if own and (lowest is not None or not one.of_class)]
     table = [[*titles, *(column.name for column in columns), *(one.head for one in sums)]]
     if form == "canvas":
         blank = [""] * (len(titles) - 1)
@@ -148,7 +140,7 @@ def grades_file(
                 _EXCUSED[form] if excused else number(now)
                 for now, excused in (_now(book, member, column) for column in columns)
             ]
-            student = StudentPoints.of(member.person, list(assignments.values()), book, lowest or 0)
+            student = gradebook.StudentPoints.of(member.person, list(assignments.values()), book, lowest or 0)
             table.append([*identity(member), *points, *(number(one.value(student)) for one in sums)])
     return csv_text(table, ";" if form == "excel" else ",")
 
@@ -227,13 +219,11 @@ def _identity(head: CsvRow) -> Mapping[str, int]:
     if found and not system:
         return found
     says = translate("this is a file of {system}", system=system.system) if system else ""
-    raise InputError(
-        translate(
-            "line {line}: {says}; points are read from Wallclock's own file alone: download the grades for a "
-            "spreadsheet, change points in that file, and send it back",
-            line=head.number,
-            says=says or translate("no column is called number, id or name"),
-        )
+    raise input_error(
+        "line {line}: {says}; points are read from Wallclock's own file alone: download the grades for a "
+        "spreadsheet, change points in that file, and send it back",
+        line=head.number,
+        says=says or translate("no column is called number, id or name"),
     )
 
 
@@ -252,14 +242,14 @@ def _points_columns(
         if title in _SUMS and (again or not column) or not title:
             continue
         if again:
-            raise InputError(translate("two columns are called {name!r}", name=title[:60]))
+            raise input_error("two columns are called {name!r}", name=title[:60])
         if column:
             columns[place] = column
         else:
             left.append(head.cells[place])
     if not columns:
         near = next((says for cell in left if (says := nearest(cell, [one.name for one in wanted]))), "")
-        raise InputError(translate("no column is an assignment or exercise of this class{near}", near=near))
+        raise input_error("no column is an assignment or exercise of this class{near}", near=near)
     return columns, [translate("the column {name!r} is none of this class", name=name[:60]) for name in left]
 
 
@@ -270,7 +260,11 @@ def _grade_lines(
     lines = []
     for row in file.rows[1:]:
         try:
-            lines.append(_grade_line(row, identity))
+            number = row.cell(identity.get("number"))
+            if number and not (number.isascii() and number.isdecimal()):
+                raise input_error("number is {text!r}, and a whole number is expected", text=number[:40])
+            outside_id, name = read_id(row.cell(identity.get("id"))), row.cell(identity.get("name"))
+            lines.append(GradeLine(row.number, int(number[:18]) if number else None, outside_id, name, []))
         except InputError as error:
             left_out.append(translate("line {line}: {error}", line=row.number, error=error))
             continue
@@ -286,27 +280,17 @@ def _grade_lines(
     return lines
 
 
-def _grade_line(row: CsvRow, identity: Mapping[str, int]) -> GradeLine:
-    number = row.cell(identity.get("number"))
-    if number and not (number.isascii() and number.isdecimal()):
-        raise InputError(translate("number is {text!r}, and a whole number is expected", text=number[:40]))
-    outside_id, name = read_id(row.cell(identity.get("id"))), row.cell(identity.get("name"))
-    return GradeLine(row.number, int(number[:18]) if number else None, outside_id, name, [])
-
-
 def _points(cell: str, separator: str) -> Decimal | None:
     """*cell* as points, or None if it is excused: where semicolons separate cells, a comma begins the decimals."""
     if cell.casefold() == _EXCUSED["ours"]:
         return None
     other = "." if separator == ";" else ","
     if other in cell and _MAY_BE_THOUSANDS.fullmatch(cell):
-        raise InputError(
-            translate(
-                "{cell!r}, with thousands or with decimals: write it without {sign!r}", cell=cell[:40], sign=other
-            )
+        raise input_error(
+            "{cell!r}, with thousands or with decimals: write it without {sign!r}", cell=cell[:40], sign=other
         )
     if not _NUMBER.fullmatch(cell):
-        raise InputError(translate("{cell!r}; points are a number such as 7.5, empty, or excused", cell=cell[:40]))
+        raise input_error("{cell!r}; points are a number such as 7.5, empty, or excused", cell=cell[:40])
     return Decimal(cell.replace(",", "."))
 
 
@@ -330,7 +314,7 @@ def _not_possible(points: float, member: Member, column: FileColumn) -> str:
         return translate(
             "{name} is {points:g}; points are from 0 to {most:,.0f}", name=column.name, points=points, most=MOST_POINTS
         )
-    if column.exercise != WHOLE and column.exercise not in column.assignment.drawn(member.learner):
+    if column.exercise != gradebook.WHOLE and column.exercise not in column.assignment.drawn(member.learner):
         return translate("{exercise} was not drawn for this student", exercise=column.exercise)
     return ""
 
@@ -343,7 +327,7 @@ def difference_in(session: Session, secret: str, class_id: int, text: str) -> Po
     Raises:
         InputError: it is not a file of grades.
     """
-    found = grades_of(session, secret, class_id)
+    found = gradebook.grades_of(session, secret, class_id)
     choices = [columns_of(found.assignments), *(columns_of((), one) for one in found.assignments)]
     return points_difference(text, choices, found.members, found.cells)
 
@@ -357,18 +341,20 @@ def store_difference(session: Session, found: PointsDifference, by: str, why: st
     assignments = {one.column.assignment.id: one.column.assignment for one in found.changes}
     for number, assignment in assignments.items():
         given = [
-            Override(one.member.person, one.column.exercise, one.after, excused=one.after is None)
+            gradebook.Override(one.member.person, one.column.exercise, one.after, excused=one.after is None)
             for one in found.changes
             if one.column.assignment.id == number
         ]
-        override(session, assignment, given, by, why)
+        gradebook.override(session, assignment, given, by, why)
 
 
 def _now(book: Book, member: Member, column: FileColumn) -> tuple[float | None, bool]:
     """The points of *member* in a column, none without an answer or an override; and whether it is excused."""
     cells = book[column.assignment.id]
-    if column.exercise == WHOLE:
-        return points_in(cells, member.person, column.assignment), is_excused(cells, member.person, column.assignment)
+    if column.exercise == gradebook.WHOLE:
+        return gradebook.points_in(cells, member.person, column.assignment), gradebook.is_excused(
+            cells, member.person, column.assignment
+        )
     cell = cells.get((member.person, column.exercise))
     if cell is None or cell.excused:
         return None, cell is not None
@@ -385,20 +371,16 @@ def _student(students: MemberIndex, line: GradeLine) -> Member:
         if found := students.with_id(line.outside_id):
             return found
         near = nearest(line.outside_id, students.ids)
-        raise InputError(
-            translate("no student has the id {outside_id!r}{near}", outside_id=line.outside_id[:60], near=near)
-        )
+        raise input_error("no student has the id {outside_id!r}{near}", outside_id=line.outside_id[:60], near=near)
     if line.number is not None:
         if line.number in students.numbers:
             return students.numbers[line.number]
-        raise InputError(translate("no student has the number {count}", count=line.number))
+        raise input_error("no student has the number {count}", count=line.number)
     name = line.name.casefold()
     if name in students.names:
         return students.names[name]
     near = nearest(name, students.names)
-    raise InputError(
-        translate("no student, or more than one, is called {name!r}{near}", name=line.name[:60], near=near)
-    )
+    raise input_error("no student, or more than one, is called {name!r}{near}", name=line.name[:60], near=near)
 
 
 def _matched(

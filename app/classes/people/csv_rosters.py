@@ -14,7 +14,7 @@ from app.classes.people.classes import Member, Role
 from app.classes.people.csv_text import CsvRow, csv_text, read_csv
 from app.classes.people.persons import clean_id, clean_name
 from app.classes.people.policy import read_factor
-from app.core.errors import InputError, nearest
+from app.core.errors import InputError, input_error, nearest
 from app.core.translation import noted, translate
 
 SYSTEMS = "Canvas, Moodle, Blackboard, Open edX"
@@ -232,7 +232,7 @@ def read_roster(content: bytes | str, columns: Sequence[str] = (), first_line: i
             problems.append(str(error))
     if not found:
         refuse_lines(problems)
-        raise InputError(translate("this roster has no lines below its head; nobody is on it"))
+        raise input_error("this roster has no lines below its head; nobody is on it")
     entries, several = _in_one_group(found, layout.format)
     return ReadRoster(entries=tuple(entries), left_out=(*left_out, *problems, *several), layout=layout)
 
@@ -306,16 +306,15 @@ def _chosen_places(columns: Sequence[str], titles: Sequence[str], width: int) ->
     for one in columns:
         word, _, which = one.partition(":")
         if word not in COLUMN_WORDS or not which or word in places:
-            says = translate(
+            raise input_error(
                 "column {one!r}: each is one of {words}, once, a colon, and a title or a number, such as id:1{near}",
                 one=one[:60],
                 words=", ".join(COLUMN_WORDS),
                 near=nearest(word, COLUMN_WORDS) if word not in COLUMN_WORDS else "",
             )
-            raise InputError(says)
         places[word] = _place_called(which.strip(), titles, width)
     if places.keys().isdisjoint(("id", *_NAMES)):
-        raise InputError(translate("say which column has the names, such as name:2, or the ids, such as id:1"))
+        raise input_error("say which column has the names, such as name:2, or the ids, such as id:1")
     return places
 
 
@@ -325,14 +324,13 @@ def _place_called(which: str, titles: Sequence[str], width: int) -> int:
         return int(which) - 1
     same = [place for place, cell in enumerate(titles) if cell.casefold() == which.casefold()]
     if len(same) != 1:
-        says = translate(
+        raise input_error(
             "this file has {count} columns called {which!r}; its columns have the numbers 1 to {width}{near}",
             count=len(same),
             which=which[:60],
             width=width,
             near="" if same else nearest(which, titles),
         )
-        raise InputError(says)
     return same[0]
 
 
@@ -385,10 +383,9 @@ def _in_column(row: CsvRow, layout: RosterLayout, word: str) -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        says = translate(
+        raise input_error(
             "line {line}, column {title}: {error}", line=row.number, title=layout.title(word)[:40], error=error
-        )
-        raise InputError(says) from None
+        ) from None
 
 
 def _fitting_row(row: CsvRow, layout: RosterLayout) -> CsvRow:
@@ -398,13 +395,11 @@ def _fitting_row(row: CsvRow, layout: RosterLayout) -> CsvRow:
         return replace(row, cells=(", ".join(filter(None, row.cells)),))
     if not width or not any(row.cells[width:]):
         return row
-    raise InputError(
-        translate(
-            "line {line}: {count} cells under {width} titles: put a cell with a separator in quotation marks",
-            line=row.number,
-            count=len(row.cells),
-            width=width,
-        )
+    raise input_error(
+        "line {line}: {count} cells under {width} titles: put a cell with a separator in quotation marks",
+        line=row.number,
+        count=len(row.cells),
+        width=width,
     )
 
 
@@ -438,12 +433,10 @@ def read_id(cell: str) -> str:
     """
     found = clean_id(cell)
     if _SHORTENED.fullmatch(found):
-        raise InputError(
-            translate(
-                "the id is {id!r}, which a spreadsheet has shortened: format the column of ids as text, and save the "
-                "file again",
-                id=found,
-            )
+        raise input_error(
+            "the id is {id!r}, which a spreadsheet has shortened: format the column of ids as text, and save the "
+            "file again",
+            id=found,
         )
     return re.sub(r"(?<=\d)\.0+$", "", found) if found[:1].isdigit() else found
 

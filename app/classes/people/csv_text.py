@@ -7,8 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from app.core.errors import InputError
-from app.core.translation import translate
+from app.core.errors import input_error
 
 FILE_LIMIT = 8 << 20  # bytes
 MOST_LINES = 10_000  # besides the head
@@ -78,15 +77,13 @@ def _western_text(content: bytes) -> str:
     signs = {sign for sign in text if not sign.isascii() and not sign.isalpha()}
     if signs <= _WESTERN and not _FOREIGN.search(content) and ("\n" in text or "\r" not in text):
         return text
-    raise InputError(
-        translate("this file is not in UTF-8, UTF-16 or Windows-1252: save it as CSV UTF-8, as Excel calls it")
-    )
+    raise input_error("this file is not in UTF-8, UTF-16 or Windows-1252: save it as CSV UTF-8, as Excel calls it")
 
 
 def _require_size(size: int) -> None:
     if size > FILE_LIMIT:
         limit = FILE_LIMIT >> 20
-        raise InputError(translate("this file is larger than {file_limit} MiB, the limit", file_limit=limit))
+        raise input_error("this file is larger than {file_limit} MiB, the limit", file_limit=limit)
 
 
 def guard_cell(text: str) -> str:
@@ -130,13 +127,13 @@ def read_csv(content: bytes | str) -> CsvFile:
     text = content if isinstance(content, str) else decode_csv(content)
     _require_size(len(text))
     if "\0" in text:
-        raise InputError(translate("this is not a text file; save the table as CSV"))
+        raise input_error("this is not a text file; save the table as CSV")
     if _MARKUP.match(text):
-        raise InputError(translate("this is HTML, XML or JSON, not a table; save the table as CSV"))
+        raise input_error("this is HTML, XML or JSON, not a table; save the table as CSV")
     text, separator = _separated(text.removeprefix("\ufeff"))
     rows = tuple(_csv_rows(text, separator))
     if not rows:
-        raise InputError(translate("this file is empty"))
+        raise input_error("this file is empty")
     return CsvFile(separator, rows)
 
 
@@ -160,19 +157,16 @@ def _csv_rows(text: str, separator: str) -> Iterator[CsvRow]:
     try:
         for row in reader:
             if len(row) > _COLUMNS:
-                says = translate("line {line}: more than {columns:,} columns", line=reader.line_num, columns=_COLUMNS)
-                raise InputError(says)
+                raise input_error("line {line}: more than {columns:,} columns", line=reader.line_num, columns=_COLUMNS)
             cells = tuple(map(_plain_cell, row))
             if any(cells):
                 count += 1
                 if count > MOST_LINES + 1:
                     most = f"{MOST_LINES:,}"
-                    raise InputError(translate("this file has more than {most} lines, the limit", most=most))
+                    raise input_error("this file has more than {most} lines, the limit", most=most)
                 yield CsvRow(reader.line_num, cells)
     except csv.Error as error:
-        raise InputError(
-            translate("line {line}: this is not CSV ({error})", line=reader.line_num, error=error)
-        ) from None
+        raise input_error("line {line}: this is not CSV ({error})", line=reader.line_num, error=error) from None
 
 
 def _plain_cell(cell: str) -> str:

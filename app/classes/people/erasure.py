@@ -15,8 +15,7 @@ from app.classes.people.classes import Role, classes_of, members_of, number_of
 from app.classes.people.counted_answers import Drawings, former_learners
 from app.classes.people.members import delete_persons, in_parts, remove_members
 from app.classes.people.merges import merged_into
-from app.core.errors import InputError
-from app.core.translation import translate
+from app.core.errors import input_error
 from app.server.db.assessments import AssessedRow, KnownChapterRow
 from app.server.db.measurements import MeasurementRow
 from app.server.db.people import (
@@ -309,11 +308,9 @@ def _refuse_last_teacher(session: Session, person: int) -> None:
     for row, role in classes_of(session, person):
         members = members_of(session, number_of(row))
         if role is Role.TEACHER and sum(one.role is Role.TEACHER for one in members) == 1:
-            raise InputError(
-                translate(
-                    "you are the only teacher of {name}: make another member a teacher, or delete the class first",
-                    name=row.name,
-                )
+            raise input_error(
+                "you are the only teacher of {name}: make another member a teacher, or delete the class first",
+                name=row.name,
             )
 
 

@@ -11,7 +11,7 @@ from app.classes.people.assignments import Assignment, assignments_of
 from app.classes.people.cells import AssignmentAnswers, Cell, Key
 from app.classes.people.classes import Member, class_with
 from app.classes.people.members import students_in
-from app.core.errors import InputError, NotFoundError, nearest
+from app.core.errors import NotFoundError, input_error, nearest
 from app.core.translation import noted, translate
 from app.server.db.people import REASON_LIMIT, AssignmentRow, ClassRow, OverrideRow, PersonRow
 from app.server.db.tables import NAME_LIMIT
@@ -155,15 +155,11 @@ def gradebook_of(
 
 
 def cells_of(session: Session, secret: str, assignment: Assignment, members: Iterable[Member]) -> Cells:
-    """The cells of *members* in an assignment; one without an answer that counts has none."""
-    return cells_from(session, AssignmentAnswers.read(session, secret, assignment, members))
-
-
-def cells_from(session: Session, answers: AssignmentAnswers) -> Cells:
-    """The cells of those who gave the *answers*, and of those with points by hand."""
+    """The cells of *members* in an assignment; one without points by hand or an answer that counts has none."""
+    answers = AssignmentAnswers.read(session, secret, assignment, members)
     found = answers.cells(session)
     learners = {person: learner for learner, person in answers.persons.items()}
-    for row in overrides_in_force(session, answers.assignment.id):
+    for row in overrides_in_force(session, assignment.id):
         key, learner = (row.person, row.exercise), learners.get(row.person)
         if learner and (row.exercise == WHOLE or answers.drawings.has(learner, row.exercise)):
             cell = found.get(key, NO_ANSWER)
@@ -278,8 +274,8 @@ def change_grade_rule(session: Session, row: ClassRow, rule: GradeRule) -> None:
         NotFoundError: an assignment is not in the class.
     """
     if not 0 <= rule.lowest <= MOST_LOWEST:
-        raise InputError(
-            translate("from 0 to {most} assignments can be left out, not {count}", most=MOST_LOWEST, count=rule.lowest)
+        raise input_error(
+            "from 0 to {most} assignments can be left out, not {count}", most=MOST_LOWEST, count=rule.lowest
         )
     assignments = session.exec(
         select(AssignmentRow).where(AssignmentRow.class_id == row.id).order_by(col(AssignmentRow.id)).with_for_update()
@@ -297,7 +293,7 @@ def change_grade_rule(session: Session, row: ClassRow, rule: GradeRule) -> None:
 def grade_rule_in_words(assignments: Sequence[Assignment], lowest: int) -> Sequence[str]:
     """The rule of a class, a sentence for each part of it."""
     if any(one.weight is not None for one in assignments):
-        weights = ", ".join(f"{one.title} {one.weighs:g}" for one in assignments)
+        weights = ", ".join(f"{one.title} {one.points if one.weight is None else one.weight:g}" for one in assignments)
         first = translate("Overall is the mean of the shares of the points, by weight: {weights}.", weights=weights)
     else:
         first = translate("Overall is the share of the points of all assignments.")
@@ -311,13 +307,8 @@ def grade_rule_in_words(assignments: Sequence[Assignment], lowest: int) -> Seque
 
 def _weight(title: str, weight: float | None) -> float | None:
     if weight is not None and not 0 <= weight <= MOST_WEIGHT:
-        raise InputError(
-            translate(
-                "{title}: a weight is from 0 to {most:,.0f}, not {weight:g}",
-                title=title,
-                most=MOST_WEIGHT,
-                weight=weight,
-            )
+        raise input_error(
+            "{title}: a weight is from 0 to {most:,.0f}, not {weight:g}", title=title, most=MOST_WEIGHT, weight=weight
         )
     return weight
 
@@ -340,19 +331,17 @@ def override(session: Session, assignment: Assignment, given: Iterable[Override]
     """
     reason = " ".join(why.split())
     if not reason:
-        raise InputError(translate("give a reason: the student sees it beside the points"))
+        raise input_error("give a reason: the student sees it beside the points")
     if len(reason) > REASON_LIMIT or not reason.isprintable():
-        raise InputError(
-            translate("a reason has at most {reason_limit} printable characters", reason_limit=REASON_LIMIT)
-        )
+        raise input_error("a reason has at most {reason_limit} printable characters", reason_limit=REASON_LIMIT)
     names = [entry.exercise for entry in assignment.entries]
     for one in given:
         if one.points is not None or one.excused:
             _refuse_undrawn(session, assignment, one)
         if one.exercise not in (WHOLE, *names):
             near = nearest(one.exercise, names)
-            raise InputError(
-                translate("the assignment has no exercise {exercise!r}{near}", exercise=one.exercise[:80], near=near)
+            raise input_error(
+                "the assignment has no exercise {exercise!r}{near}", exercise=one.exercise[:80], near=near
             )
         session.add(
             OverrideRow(
@@ -373,7 +362,7 @@ def _refuse_undrawn(session: Session, assignment: Assignment, one: Override) -> 
     pooled = any(entry.pool and entry.exercise == one.exercise for entry in assignment.entries)
     person = session.get(PersonRow, one.person) if pooled else None
     if person is not None and one.exercise not in assignment.drawn(person.learner):
-        raise InputError(translate("{exercise} was not drawn for this student", exercise=one.exercise))
+        raise input_error("{exercise} was not drawn for this student", exercise=one.exercise)
 
 
 def overrides_in_force(session: Session, assignment: int) -> Sequence[OverrideRow]:

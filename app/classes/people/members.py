@@ -15,7 +15,7 @@ from app.classes.people.assignments import mark_changed
 from app.classes.people.classes import Member, Role, members_of, number_of
 from app.classes.people.persons import clean_id, clean_name, random_code, seat_digest
 from app.classes.people.policy import check_factor
-from app.core.errors import InputError, NotFoundError, nearest
+from app.core.errors import NotFoundError, input_error, nearest
 from app.core.translation import noted, translate
 from app.server.db.people import AssignmentRow, ClassRow, GroupDatesRow, IdentityRow, MemberRow, PersonRow, SessionRow
 from app.server.db.personal import delete_learners
@@ -23,6 +23,7 @@ from app.server.db.tables import AttemptRow, TokenRow, now
 
 T = TypeVar("T")
 INVENTED = "demo"  # the issuer of persons who were invented
+_SIGN_NOBODY_IN = (INVENTED, "proxy")  # issuers; earlier versions trusted the header of a proxy
 _LARGEST = 2**63 - 1  # number of a row
 _AT_ONCE = 500  # values in one statement
 
@@ -59,9 +60,9 @@ def refuse_missing_students(persons: Collection[int], students: Iterable[Member]
         InputError: there are none, or one is not.
     """
     if not persons:
-        raise InputError(translate("nobody is chosen: tick at least one student"))
+        raise input_error("nobody is chosen: tick at least one student")
     if set(persons) - {one.person for one in students}:
-        raise InputError(translate("one of those who are chosen has left the class meanwhile"))
+        raise input_error("one of those who are chosen has left the class meanwhile")
 
 
 def change_role(session: Session, class_id: int, person: int, role: Role) -> None:
@@ -94,10 +95,8 @@ def rename_member(session: Session, class_id: int, person: int, name: str, outsi
     row = member_row(session, class_id, person)
     outside = clean_id(outside)
     if outside != row.outside_id and (other := holder_of_id(session, class_id, outside)):
-        raise InputError(
-            translate(
-                "the id {outside!r} is that of {value}", outside=outside[:40], value=other.label or "another member"
-            )
+        raise input_error(
+            "the id {outside!r} is that of {value}", outside=outside[:40], value=other.label or "another member"
         )
     row.label, row.outside_id = clean_name(name), outside
     session.add(row)
@@ -174,7 +173,9 @@ def with_identity(session: Session, persons: Collection[int]) -> set[int]:
     """Those of *persons* whom a provider of identities or a learning platform signs in."""
     found: set[int] = set()
     for some in in_parts(persons):
-        provided = select(IdentityRow.person).where(col(IdentityRow.person).in_(some), IdentityRow.issuer != INVENTED)
+        provided = select(IdentityRow.person).where(
+            col(IdentityRow.person).in_(some), col(IdentityRow.issuer).not_in(_SIGN_NOBODY_IN)
+        )
         found |= set(session.exec(provided))
     return found
 
@@ -243,7 +244,7 @@ def _leave_a_teacher(session: Session, row: MemberRow) -> None:
         return
     teachers = [m for m in members_of(session, row.class_id) if m.role is Role.TEACHER]
     if len(teachers) < 2:  # noqa: PLR2004
-        raise InputError(translate("a class needs a teacher; make another member one first, or delete the class"))
+        raise input_error("a class needs a teacher; make another member one first, or delete the class")
 
 
 _UNKNOWN = noted("this class has no group {name!r}{near}")
@@ -286,7 +287,7 @@ def refuse_unknown_groups(session: Session, class_id: int, names: Iterable[str])
     known = [one.name for one in class_groups(session, class_id)]
     for name in names:
         if name not in known:
-            raise InputError(translate(_UNKNOWN, name=name[:60], near=nearest(name, known)))
+            raise input_error(_UNKNOWN, name=name[:60], near=nearest(name, known))
 
 
 def students_in(session: Session, class_id: int, group: str | None = None) -> list[Member]:
@@ -332,7 +333,7 @@ def rename_group(session: Session, class_id: int, before: str, after: str) -> No
     _refuse_absent(session, class_id, before)
     name = clean_name(after)
     if name != before and any(one.name == name for one in class_groups(session, class_id)):
-        raise InputError(translate("another group is called {name}", name=name))
+        raise input_error("another group is called {name}", name=name)
     run = session.connection().execute
     for table, mine in ((MemberRow, col(MemberRow.class_id) == class_id), (GroupDatesRow, _dates(class_id))):
         named = col(table.group_name) == before
@@ -397,9 +398,7 @@ def refuse_other_name(typed: str, name: str) -> None:
     """
     if " ".join(typed.split()).casefold() != name.casefold():
         found = translate("not {text!r}", text=typed[:40]) if typed.strip() else translate("and the field was empty")
-        raise InputError(
-            translate("nothing was deleted: to confirm, type the name {name!r}, {found}", name=name, found=found)
-        )
+        raise input_error("nothing was deleted: to confirm, type the name {name!r}, {found}", name=name, found=found)
 
 
 def _only_here(session: Session, class_id: int) -> Mapping[int, str]:

@@ -17,8 +17,8 @@ from app.classes.people.assignments import mark_changed
 from app.classes.people.classes import Role, role_in
 from app.classes.people.members import hold, in_other_classes, member_row, with_identity
 from app.classes.people.persons import NO_WAY, WayIn, close_every_browser, speaks_for
-from app.core.errors import InputError, NotFoundError
-from app.core.translation import noted, translate
+from app.core.errors import NotFoundError, input_error
+from app.core.translation import translate
 from app.server.db.claims import give_rows, movable_rows
 from app.server.db.people import (
     ExtensionRow,
@@ -36,7 +36,6 @@ from app.site.members import SignedIn
 
 _OF_AN_ASSIGNMENT: Mapping[str, type[ExtensionRow | SittingRow]] = {"extensions": ExtensionRow, "sittings": SittingRow}
 _OF_MEMBERS = ("role", "label", "outside_id", "group_name", "time_factor")
-_NO_MERGE = noted("no merge has this number, or it was already undone")
 
 
 def merge_members(session: Session, class_id: int, kept: int, gone: int, *, own: Collection[int], by: str) -> int:
@@ -84,7 +83,7 @@ def merge_persons(
         NotFoundError: the person does not exist.
     """
     if kept == gone:
-        raise InputError(translate("these are the same person: choose another one"))
+        raise input_error("these are the same person: choose another one")
     stays, goes = _person(session, kept), _person(session, gone)
     identities = select(IdentityRow).where(IdentityRow.person == gone)
     moved: dict[str, Any] = {
@@ -126,12 +125,9 @@ def undo_or_ask(session: Session, class_id: int, number: int, own: Collection[in
         return True
     _refuse_older(session, row)
     if _entered_since(session, row, own):
-        raise InputError(
-            translate(
-                "one of them has entered another class since; an operator can undo it: "
-                "wallclock person unmerge {number}",
-                number=number,
-            )
+        raise input_error(
+            "one of them has entered another class since; an operator can undo it: wallclock person unmerge {number}",
+            number=number,
         )
     if not with_identity(session, [row.kept, row.gone]):
         undo_merge(session, number)
@@ -194,9 +190,7 @@ def answer_merge(session: Session, number: int, person: SignedIn, *, agrees: boo
     if row is None:
         raise NotFoundError(translate("this was answered already, or taken back"))
     if agrees and not speaks_for(session, person):
-        raise InputError(
-            translate("this browser was signed in with a code: sign in with your own account, and answer there")
-        )
+        raise input_error("this browser was signed in with a code: sign in with your own account, and answer there")
     left = [one for one in row.waits.split() if one != str(person.person)] if agrees else []
     row.waits = " ".join(left)
     session.add(row)
@@ -219,9 +213,9 @@ def _do(session: Session, row: MergeRow, way: WayIn) -> None:
 def _refuse_others(session: Session, class_id: int, kept: int, gone: int) -> None:
     rows = [member_row(session, class_id, person) for person in (kept, gone)]
     if kept == gone:
-        raise InputError(translate("these are the same member: choose another one"))
+        raise input_error("these are the same member: choose another one")
     if any(row.role != Role.STUDENT.word for row in rows):
-        raise InputError(translate("only students can be merged: make both students first"))
+        raise input_error("only students can be merged: make both students first")
 
 
 def _are_students(session: Session, row: MergeRow) -> bool:
@@ -256,7 +250,7 @@ def _merge(session: Session, number: int, class_id: int | None) -> MergeRow:
     """A merge that was not undone; of a class, if that is given."""
     row = session.get(MergeRow, number)
     if row is None or row.undone is not None or (class_id is not None and class_id not in _classes_of(row)):
-        raise NotFoundError(translate(_NO_MERGE))
+        raise NotFoundError(translate("no merge has this number, or it was already undone"))
     return row
 
 
@@ -372,7 +366,7 @@ def _refuse_older(session: Session, row: MergeRow) -> None:
         or_(col(MergeRow.kept).in_(both), col(MergeRow.gone).in_(both)),
     )
     if session.exec(later).first() is not None:
-        raise InputError(translate("one of them was merged again since: undo that first"))
+        raise input_error("one of them was merged again since: undo that first")
 
 
 def _mark(session: Session, moved: Mapping[str, Iterable[Mapping[str, int]]]) -> None:

@@ -13,7 +13,7 @@ from sqlalchemy import BindParameter, Connection, Engine, bindparam, delete, eve
 from sqlalchemy import select as columns
 from sqlmodel import Session, col, select
 
-from app.core.errors import InputError, RefusedError
+from app.core.errors import input_error, refused_error
 from app.core.translation import noted, translate
 from app.server.db.learner_cookie import new_learner, secret_of
 from app.server.db.people import DIGEST_LENGTH, SUBJECT_LIMIT, IdentityRow, MemberRow, PersonRow, SessionRow
@@ -121,10 +121,8 @@ def clean_name(text: str) -> str:
     name = unicodedata.normalize("NFC", " ".join(text.split()))
     if not (0 < len(name) <= NAME_LIMIT and name.translate(_JOINERS).isprintable()):
         found = translate("not {text!r}", text=name[:40]) if name else translate("and nothing was entered")
-        raise InputError(
-            translate(
-                "a name must have 1 to {name_limit} printable characters, {found}", name_limit=NAME_LIMIT, found=found
-            )
+        raise input_error(
+            "a name must have 1 to {name_limit} printable characters, {found}", name_limit=NAME_LIMIT, found=found
         )
     return name
 
@@ -137,9 +135,7 @@ def clean_id(text: str) -> str:
     """
     found = unicodedata.normalize("NFC", text.strip().removeprefix("#"))
     if len(found) > SUBJECT_LIMIT or not found.isprintable():
-        raise InputError(
-            translate("an id has at most {subject_limit} printable characters", subject_limit=SUBJECT_LIMIT)
-        )
+        raise input_error("an id has at most {subject_limit} printable characters", subject_limit=SUBJECT_LIMIT)
     return found
 
 
@@ -161,7 +157,7 @@ def known_person(session: Session, issuer: str, subject: str) -> PersonRow | Non
     if found is None:
         return None
     if found.doubted:
-        raise RefusedError(translate(_DOUBTED))
+        raise refused_error(_DOUBTED)
     found.seen = now()
     return session.get(PersonRow, found.person)
 

@@ -9,8 +9,8 @@ from zoneinfo import ZoneInfo
 
 from pydantic import Field
 
-from app.core.errors import InputError
-from app.core.translation import noted, translate
+from app.core.errors import InputError, input_error
+from app.core.translation import noted
 
 Variants = Literal["own", "same", "many"]
 Hints = Literal["free", "cost", "off"]
@@ -214,11 +214,11 @@ class GroupDates:
             InputError: there is none, or one is before one that it has to follow.
         """
         if not (self.opens or self.due or self.closes):
-            raise InputError(translate("the group {group} needs a date of its own", group=self.group))
+            raise input_error("the group {group} needs a date of its own", group=self.group)
         try:
             check_policy(self.policy(general))
         except InputError as error:
-            raise InputError(translate("group {group}: {error}", group=self.group, error=error)) from None
+            raise input_error("group {group}: {error}", group=self.group, error=error) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -326,8 +326,8 @@ def read_factor(text: str) -> float:
     """
     found = _FACTOR.fullmatch(text.strip())
     if text.strip() and found is None:
-        raise InputError(
-            translate("a factor of the time in exams is a number such as 1.25, 1.5 or 2, not {text!r}", text=text[:40])
+        raise input_error(
+            "a factor of the time in exams is a number such as 1.25, 1.5 or 2, not {text!r}", text=text[:40]
         )
     number = float(found["number"].replace(",", ".")) / (100.0 if found["percent"] else 1.0) if found else 1.0
     return check_factor(number)
@@ -340,12 +340,11 @@ def check_factor(factor: float) -> float:
         InputError: it is less than 1, which would take time away, or too large.
     """
     if not 1.0 <= factor <= MOST_FACTOR:
-        says = translate(
+        raise input_error(
             "a factor of the time in exams is from 1 (as everyone) to {most:g}, not {factor:g}",
             most=MOST_FACTOR,
             factor=factor,
         )
-        raise InputError(says)
     return factor
 
 

@@ -14,8 +14,8 @@ from app.classes.people.csv_rosters import RosterEntry
 from app.classes.people.members import holder_of_id, in_other_classes, in_parts, remove_members, with_identity
 from app.classes.people.merges import merge_persons
 from app.classes.people.persons import WayIn
-from app.core.errors import InputError, nearest
-from app.core.translation import noted, translate
+from app.core.errors import input_error, nearest
+from app.core.translation import translate
 from app.server.db.learner_cookie import new_learner
 from app.server.db.people import MemberRow, PersonRow
 from app.server.db.tables import now
@@ -52,18 +52,11 @@ def learner_called(session: Session, text: str, class_id: int | None) -> str:
         if len(found) == 1:
             return found[0]
         if found:
-            raise InputError(translate("learner: several people are called {text!r}; send the number", text=text[:60]))
+            raise input_error("learner: several people are called {text!r}; send the number", text=text[:60])
     ids = select(MemberRow.outside_id).where(*present, MemberRow.outside_id != "").limit(_NEAREST)
-    raise InputError(
-        translate(
-            "learner: nobody in this class is called {text!r}{near}",
-            text=text[:60],
-            near=nearest(text, session.exec(ids)),
-        )
+    raise input_error(
+        "learner: nobody in this class is called {text!r}{near}", text=text[:60], near=nearest(text, session.exec(ids))
     )
-
-
-FOUND = noted("known from before, found by id")
 
 
 def classes_of_the_same(session: Session, class_id: int) -> set[int]:
@@ -104,7 +97,7 @@ def recognize(session: Session, class_id: int, known: int | None, outside: str, 
     member = joined_member(session, class_id, known, outside)
     if known is None or member is None:
         return member if known is None else known
-    merge_persons(session, known, member, translate(FOUND), way=way, class_id=class_id)
+    merge_persons(session, known, member, translate("known from before, found by id"), way=way, class_id=class_id)
     return known
 
 
@@ -248,12 +241,10 @@ def roster_difference(members: Sequence[Member], roster: Sequence[RosterEntry]) 
                 (found if by_name and one.outside_id else changed).append(ChangedMember(member, one))
     if len(members) + len(added) > MOST_MEMBERS:
         total = len(members) + len(added)
-        raise InputError(
-            translate(
-                "a class has at most {most_members:,} members; this would make {total:,}",
-                most_members=MOST_MEMBERS,
-                total=total,
-            )
+        raise input_error(
+            "a class has at most {most_members:,} members; this would make {total:,}",
+            most_members=MOST_MEMBERS,
+            total=total,
         )
     return RosterChanges(
         added=tuple(added),
@@ -329,7 +320,7 @@ def _keep_a_teacher(session: Session, class_id: int) -> None:
         MemberRow.class_id == class_id, MemberRow.role == Role.TEACHER.word, col(MemberRow.left).is_(None)
     )
     if session.exec(teachers).first() is None:
-        raise InputError(translate("with this roster the class would have no teacher; nothing was changed"))
+        raise input_error("with this roster the class would have no teacher; nothing was changed")
 
 
 def _add(session: Session, class_id: int, added: Sequence[RosterEntry]) -> None:
@@ -435,16 +426,14 @@ class RosterFinder(MemberIndex):
         """The member with a number; an id on the roster is theirs, or nobody's."""
         member = self.numbers.get(number)
         if member is None:
-            raise InputError(translate("nobody in this class has the number {number}", number=number))
+            raise input_error("nobody in this class has the number {number}", number=number)
         holder = self.ids.get(listed.outside_id, member)
         if holder is not member:
-            raise InputError(
-                translate(
-                    "the id {id!r} is that of {holder}, not of number {number}",
-                    id=listed.outside_id[:60],
-                    holder=holder.name,
-                    number=number,
-                )
+            raise input_error(
+                "the id {id!r} is that of {holder}, not of number {number}",
+                id=listed.outside_id[:60],
+                holder=holder.name,
+                number=number,
             )
         return member
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 from sqlalchemy import BindParameter, bindparam
 from sqlalchemy import select as columns
@@ -243,7 +243,11 @@ def _assignments(session: Session, numbers: Collection[int]) -> Mapping[int, Ass
     for number, name, points, pool in run(_ENTRIES, wanted):
         entries[number].append(AssignmentEntry(name, points, pool))
     rows = run(_RULES, wanted).all()
-    groups = [(row.id, _group_dates(row)) for row in rows if row.group_name is not None]
+    groups = [
+        (row.id, GroupDates(group=row.group_name, opens=row.group_opens, due=row.group_due, closes=row.group_closes))
+        for row in rows
+        if row.group_name is not None
+    ]
     return {
         row.id: Assignment(
             id=row.id,
@@ -258,11 +262,6 @@ def _assignments(session: Session, numbers: Collection[int]) -> Mapping[int, Ass
         )
         for row in rows
     }
-
-
-def _group_dates(row: Any) -> GroupDates:
-    """The dates of a group in a row of rules."""
-    return GroupDates(group=row.group_name, opens=row.group_opens, due=row.group_due, closes=row.group_closes)
 
 
 def _given(session: Session, learners: Collection[str], exercises: Collection[str]) -> _Given:

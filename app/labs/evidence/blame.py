@@ -13,17 +13,7 @@ from typing import Any
 from pydantic import TypeAdapter
 from pydantic_core import from_json
 
-from app.labs.evidence.faults import (
-    all_await_their_first,
-    cause_in,
-    consequence_in,
-    known_faults,
-    laggards_in,
-    late_in,
-    odd_one_out,
-    places_of,
-    vague_cause_in,
-)
+from app.labs.evidence import faults
 from app.labs.runner.job import CANCELED, FAILED, LOST, TEARDOWN, TIMEOUT, JobOutcome, ranks_shown, stack_of
 
 _SURE = 0.9  # of the time left: samples that take more would not have ended
@@ -173,13 +163,13 @@ class RankError:
         name, _, says = self.what.partition(": ")
         if name == _WRONG:  # which rank has it is in the words: all of them stop
             return says
-        return f"rank {self.rank}: {cause_in(self.what) or self.what}"
+        return f"rank {self.rank}: {faults.cause_in(self.what) or self.what}"
 
     @property
     def lost_its_peer(self) -> bool:
         """Whether the error only follows from that of another rank."""
-        vague = vague_cause_in(self.what) or consequence_in(self.what)
-        return bool(vague) and not cause_in(self.what)
+        vague = faults.vague_cause_in(self.what) or faults.consequence_in(self.what)
+        return bool(vague) and not faults.cause_in(self.what)
 
 
 _ERROR: TypeAdapter[RankError] = TypeAdapter(RankError)
@@ -260,16 +250,16 @@ def late_ranks(folder: Path, killed: Sequence[int] = ()) -> str:
         return says
     if says := overtime_in(read_event_lines(folder), float(_job_in(folder).get("seconds", 0.0))):
         return says
-    places = places_of(folder)
-    if late := late_in(places):
+    places = faults.places_of(folder)
+    if late := faults.late_in(places):
         return f"{late}; the others waited for it"
-    if says := odd_one_out(places) or laggards_in(logs_of(folder)):
+    if says := faults.odd_one_out(places) or faults.laggards_in(logs_of(folder)):
         return f"{says}; {_SAME}"
     who = "every rank" if len(places) > 1 else "its rank"
     found = [f"{who} was {place}" for place in list(places.values())[:1]]
     found += filter(None, [_busy_before(folder)])
     if _lost_between_gpus(folder):
-        found.append(known_faults().hang.says)
+        found.append(faults.known_faults().hang.says)
     return "; ".join(found)
 
 
@@ -306,11 +296,11 @@ def _killed(evidence: _Evidence) -> Iterator[str]:
 def _exited(evidence: _Evidence) -> Iterator[str]:
     """A rank that gave up without a word."""
     for rank in sorted(evidence.silent):
-        if evidence.codes[rank] > 0 and not cause_in(evidence.logs.get(rank, "")):
+        if evidence.codes[rank] > 0 and not faults.cause_in(evidence.logs.get(rank, "")):
             yield f"rank {rank} exited with code {evidence.codes[rank]}"
 
 
-def _logged(evidence: _Evidence, find: Callable[[str], str] = cause_in) -> Iterator[str]:
+def _logged(evidence: _Evidence, find: Callable[[str], str] = faults.cause_in) -> Iterator[str]:
     """A rank in whose log a fault can be found."""
     for rank, log in evidence.logs.items():
         if cause := find(log):
@@ -319,10 +309,10 @@ def _logged(evidence: _Evidence, find: Callable[[str], str] = cause_in) -> Itera
 
 def _awaited(evidence: _Evidence) -> Iterator[str]:
     """A rank that did not call the collective that the others waited for."""
-    if late := laggards_in(evidence.logs):
+    if late := faults.laggards_in(evidence.logs):
         yield f"{late}; {_SAME}"
-    elif all_await_their_first(evidence.logs) and _lost_between_gpus(evidence.folder):
-        yield known_faults().hang.says
+    elif faults.all_await_their_first(evidence.logs) and _lost_between_gpus(evidence.folder):
+        yield faults.known_faults().hang.says
 
 
 def _aborted(evidence: _Evidence) -> Iterator[str]:
@@ -330,7 +320,7 @@ def _aborted(evidence: _Evidence) -> Iterator[str]:
     for rank, code in evidence.codes.items():
         thrown = _THROWN.search(evidence.logs.get(rank, ""))
         says = thrown[1] if thrown else ""
-        if code == -signal.SIGABRT and not consequence_in(says):
+        if code == -signal.SIGABRT and not faults.consequence_in(says):
             yield f"rank {rank} was killed by SIGABRT{says and f' ({says[:_LONGEST]})'}"
 
 
@@ -344,7 +334,7 @@ def _left(evidence: _Evidence) -> Iterator[str]:
 def _lost(evidence: _Evidence) -> Iterator[str]:
     """A rank that lost another one, where nothing is known of that."""
     for rank, log in evidence.logs.items():
-        if consequence := consequence_in(log):
+        if consequence := faults.consequence_in(log):
             yield f"rank {rank} {consequence}"
     for error in evidence.errors:
         yield str(error)
@@ -355,7 +345,7 @@ def _lost(evidence: _Evidence) -> Iterator[str]:
 # The places to look for the rank that failed, the surest first.
 _LOOKS: tuple[Callable[[_Evidence], Iterator[str]], ...] = (
     _killed_first, _told_to_end, _reported, _killed, _exited, _logged, _awaited,
-    partial(_logged, find=vague_cause_in), _aborted, _left, _lost,
+    partial(_logged, find=faults.vague_cause_in), _aborted, _left, _lost,
 )  # fmt: skip
 
 
@@ -365,7 +355,7 @@ def _hung(folder: Path, killed: Sequence[int]) -> str:
     if not silent:
         return ""
     it, were = ("it", "was") if len(silent) == 1 else ("they", "were")
-    calls = {place.call for place in places_of(folder).values() if place.call}
+    calls = {place.call for place in faults.places_of(folder).values() if place.call}
     others = f"; the others waited in {', '.join(sorted(calls))}" if calls else ""
     return (
         f"{ranks_shown(silent)} wrote no stack and had to be killed: {it} {were} stopped (SIGSTOP, a freezer), or "

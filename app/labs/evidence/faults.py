@@ -197,7 +197,12 @@ def laggards_in(logs: Mapping[int, str]) -> str:
     last = max(awaited.values(), key=lambda one: one.number)
     if late := _never_called(logs, awaited, last):
         return f"{ranks_shown(late)} did not call the collective that the others waited for ({last})"
-    return _odd_ones(awaited)
+    (usual, _), *rest = Counter(awaited.values()).most_common()
+    if not rest:
+        return ""
+    odd = sorted(rank for rank, one in awaited.items() if one != usual)
+    called = f"called another collective ({awaited[odd[0]]}) than the others ({usual})"
+    return f"{ranks_shown(odd)} {called}"
 
 
 def all_await_their_first(logs: Mapping[int, str]) -> bool:
@@ -217,13 +222,3 @@ def _never_called(
     if not known and len(silent) < len(awaited):
         known = silent
     return sorted(behind + known)
-
-
-def _odd_ones(awaited: Mapping[int, AwaitedCollective]) -> str:
-    """The ranks whose collective differs from that of most; empty if all are the same."""
-    (usual, _), *rest = Counter(awaited.values()).most_common()
-    if not rest:
-        return ""
-    odd = sorted(rank for rank, one in awaited.items() if one != usual)
-    called = f"called another collective ({awaited[odd[0]]}) than the others ({usual})"
-    return f"{ranks_shown(odd)} {called}"

@@ -158,7 +158,7 @@ def _counted_jobs(number: int, noun: str) -> str:
 
 _PATIENCE = 20.0  # seconds for a command of Slurm
 _FIELDS = "--format=%i|%T|%r"
-_NEVER = {
+_NEVER = {  # reasons of a job that would not start, however long it waited
     "PartitionConfig",
     "PartitionNodeLimit",
     "PartitionTimeLimit",
@@ -183,16 +183,6 @@ class QueuedJob:
     def is_waiting(self) -> bool:
         """Whether it has not begun."""
         return self.state in _WAITING
-
-    @property
-    def is_going(self) -> bool:
-        """Whether it has begun, and Slurm has not cleaned up after it."""
-        return self.state in _GOING
-
-    @property
-    def never_starts(self) -> bool:
-        """Whether Slurm would never start it as it was asked for."""
-        return self.reason in _NEVER
 
 
 def read_queue() -> Mapping[str, QueuedJob]:
@@ -326,7 +316,7 @@ class SlurmLauncher(Launcher):
             return RunOutcome(RunState.LOST, "it was never submitted to Slurm")
         self._look()
         job = self._jobs.get(number)
-        if self._silent or (job and job.is_going):
+        if self._silent or (job and job.state in _GOING):
             return None
         if job and job.is_waiting:
             return self._waited(run, number, job, time.time() - at)
@@ -361,7 +351,7 @@ class SlurmLauncher(Launcher):
 
     def _waited(self, run: LabRun, number: str, job: QueuedJob, seconds: float) -> RunOutcome | None:
         """None while it may still start; else it is canceled."""
-        never = job.never_starts and seconds > self._pace.files
+        never = job.reason in _NEVER and seconds > self._pace.files
         if not never and seconds < self._settings.slurm_patience:
             return None
         slurm_output("scancel", number)

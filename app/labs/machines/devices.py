@@ -274,17 +274,12 @@ def _listed_as(number: int, seen: TorchProbe, listing: GpuListing, chosen: Mappi
 def _device(one: SeenDevice, known: ListedGpu | None, chosen: Mapping[str, str]) -> Device:
     name, uuid = one.name, known.uuid if known and known.uuid else one.uuid
     if known and known.instances:
-        uuid = _instance(one, known, chosen.get("CUDA_VISIBLE_DEVICES", ""))
+        own, first = _bare(one.uuid), chosen.get("CUDA_VISIBLE_DEVICES", "").partition(",")[0]
+        same = [uuid for uuid in known.instances if _bare(uuid) == own]
+        fitting = [uuid for uuid in known.instances if first and uuid.startswith(first)]
+        uuid = (same or fitting or list(known.instances))[0]
         name = f"{known.name}{_MIG}{known.instances[uuid]}"
     return Device(**{**asdict(one), "name": name, "uuid": uuid}, listed=known)
-
-
-def _instance(one: SeenDevice, known: ListedGpu, chosen: str) -> str:
-    """The MIG instance that *one* is: that of its UUID, the one that is chosen, or the first."""
-    own, first = _bare(one.uuid), chosen.partition(",")[0]
-    same = [uuid for uuid in known.instances if _bare(uuid) == own]
-    fitting = [uuid for uuid in known.instances if first and uuid.startswith(first)]
-    return (same or fitting or list(known.instances))[0]
 
 
 def _oddity(devices: tuple[Device, ...], listing: GpuListing, chosen: Mapping[str, str]) -> str:

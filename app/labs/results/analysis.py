@@ -9,7 +9,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
-from app.core.errors import InputError
+from app.core.errors import input_error
 from app.core.expressions import ExpressionError, Quantity, evaluate, names_in, parse_expression
 from app.core.measurements.pieces import bad_point, line_interval, median_error, pieces
 from app.core.measurements.reports import AlphaBetaPiece
@@ -338,16 +338,14 @@ def refuse_too_long(job: LabJob) -> None:
     limit = job.lab.seconds
     if sum(least) <= limit:
         return
-    raise InputError(
-        translate(
-            "{name} takes {least:.0f} s or more with these parameters, by its formula and "
-            "{calls} calls each, and is stopped after {limit:.0f} s; {cure}",
-            name=job.lab.name,
-            least=sum(least),
-            calls=job.lab.calls,
-            limit=limit,
-            cure=_fitting_values(job, varied, values, least),
-        )
+    raise input_error(
+        "{name} takes {least:.0f} s or more with these parameters, by its formula and "
+        "{calls} calls each, and is stopped after {limit:.0f} s; {cure}",
+        name=job.lab.name,
+        least=sum(least),
+        calls=job.lab.calls,
+        limit=limit,
+        cure=_fitting_values(job, varied, values, least),
     )
 
 

@@ -183,7 +183,11 @@ def _run(folder: Path, job: Job, stopped: list[int], wake: int) -> JobOutcome:
     begun = time.monotonic()
     with DeviceLocks(folder.parent, job) as locks:  # the ranks inherit them
         if not _locked(locks, stopped, job.patience, wake):
-            return _never_ran(stopped)
+            if signal.SIGHUP in stopped:
+                return JobOutcome(LOST)
+            if stopped:
+                return JobOutcome(CANCELED, "stopped on request, before it started")
+            return JobOutcome(FAILED, "another run has been using these devices all this time")
         ranks = _started(folder, job)
         state = _watched(ranks, wake, stopped, time.monotonic() + job.seconds)
         _end(ranks, state)
@@ -200,15 +204,6 @@ def _outcome(ranks: _Ranks, state: str) -> JobOutcome:
         killed=tuple(sorted(ranks.killed)),
         left=tuple(ranks.left),
     )
-
-
-def _never_ran(stopped: list[int]) -> JobOutcome:
-    """The outcome of a run that did not get its devices."""
-    if signal.SIGHUP in stopped:
-        return JobOutcome(LOST)
-    if stopped:
-        return JobOutcome(CANCELED, "stopped on request, before it started")
-    return JobOutcome(FAILED, "another run has been using these devices all this time")
 
 
 def _watched(ranks: _Ranks, wake: int, stopped: list[int], end: float) -> str:

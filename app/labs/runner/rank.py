@@ -14,17 +14,7 @@ from typing import Literal
 import torch
 import torch.distributed as dist
 
-from app.labs.runner import gpu, nccl
-from app.labs.runner.clocks import (
-    BUSY,
-    BusyGpuError,
-    WaitMeter,
-    reading_of,
-    reading_text,
-    readings_event,
-    use_of_others,
-    wait_event,
-)
+from app.labs.runner import clocks, gpu, nccl
 from app.labs.runner.events import CheckEvent, DetailEvent, MeasureEvent, RankEvent, ReadyEvent, TimingEvent, as_line
 from app.labs.runner.group import RankGroup
 from app.labs.runner.proof import DataProof, Difference, WrongDataError, calls_of_proof, wrong_data
@@ -96,7 +86,7 @@ class WorkerRank:
     def leave(self) -> None:
         """Wait for the others, and leave the group."""
         if (waits := self.timing.waits.total).seconds:
-            self.report.write(wait_event(self._group.texts(waits.as_json())))
+            self.report.write(clocks.wait_event(self._group.texts(waits.as_json())))
         if self.on_gpu:
             self.report.tell_launches()
             self._look("after")
@@ -185,14 +175,14 @@ class WorkerRank:
 
         Before the run it looks twice at a GPU that is at work: the work may be that of a run that has just ended.
         """
-        reading = reading_of(self.device)
-        if when == "before" and reading and (reading.utilization or 0.0) > BUSY:
+        reading = clocks.reading_of(self.device)
+        if when == "before" and reading and (reading.utilization or 0.0) > clocks.BUSY:
             time.sleep(_AGAIN)
-            reading = reading_of(self.device)
-        if event := readings_event(when, self._group.texts(reading_text(reading))):
+            reading = clocks.reading_of(self.device)
+        if event := clocks.readings_event(when, self._group.texts(clocks.reading_text(reading))):
             self.report.write(event)
-        if when == "before" and self.refuses_busy and (says := use_of_others(reading)):
-            raise BusyGpuError(says)
+        if when == "before" and self.refuses_busy and (says := clocks.use_of_others(reading)):
+            raise clocks.BusyGpuError(says)
 
 
 class RankReport:
@@ -253,7 +243,7 @@ class RankTiming:
     """The times of calls, on processors or on the GPU of this rank; each is the maximum over ranks."""
 
     def __init__(self, group: RankGroup, device: torch.device, world: int, report: RankReport) -> None:
-        self.waits = WaitMeter()
+        self.waits = clocks.WaitMeter()
         self._device, self._world, self._group, self._report = device, world, group, report
         self.on_gpu = device.type == "cuda"
         stream = gpu.GpuStream(device) if self.on_gpu else None

@@ -142,7 +142,14 @@ class _Children:
             pid = _probing(Path(order.probe))
             self.probes.add(pid)
         else:
-            _import_for(Path(order.run), self.later)
+            with suppress(OSError, ValueError):  # its leader says what is wrong
+                worker = Path(Job.read(Path(order.run)).worker).read_text(encoding="utf-8")
+                trains = "from torch import nn" in worker
+                for name in [
+                    one for one in self.later if f"from {one} import" in worker or (one == _DYNAMO and trains)
+                ]:
+                    self.later.remove(name)
+                    _import(name)
             pid = _leading(Path(order.run))
             self.leaders.add(pid)
         _say(ZygoteReply(pid=pid))
@@ -172,16 +179,11 @@ def _prepared() -> ZygoteReply:
         for name in (*PRELOADED, *sys.argv[1:]):
             importlib.import_module(name)
     except (ImportError, OSError) as error:
-        return _fault(error)
+        if isinstance(error, ImportError) and ".so" not in str(error):
+            return ZygoteReply(fault=f"{error.name or 'torch'} is not installed: {error}")
+        return ZygoteReply(fault=f"it is installed, but cannot be loaded: {error}", cure=_LIBRARY)
     _freeze()
     return ZygoteReply(ready=str(torch.__version__))
-
-
-def _fault(error: ImportError | OSError) -> ZygoteReply:
-    """Why torch cannot be imported: it is not installed, or a library that it needs is missing."""
-    if isinstance(error, ImportError) and ".so" not in str(error):
-        return ZygoteReply(fault=f"{error.name or 'torch'} is not installed: {error}")
-    return ZygoteReply(fault=f"it is installed, but cannot be loaded: {error}", cure=_LIBRARY)
 
 
 def _import(name: str) -> None:
@@ -189,16 +191,6 @@ def _import(name: str) -> None:
     with suppress(ImportError, OSError):
         importlib.import_module(name)
         _freeze()
-
-
-def _import_for(folder: Path, later: list[str]) -> None:
-    """Import those of *later* that the worker of the run in *folder* needs: once here, not once per rank."""
-    with suppress(OSError, ValueError):  # its leader says what is wrong
-        worker = Path(Job.read(folder).worker).read_text(encoding="utf-8")
-        trains = "from torch import nn" in worker
-        for name in [one for one in later if f"from {one} import" in worker or (one == _DYNAMO and trains)]:
-            later.remove(name)
-            _import(name)
 
 
 def _freeze() -> None:

@@ -12,7 +12,7 @@ from pydantic_settings import NoDecode, SettingsConfigDict
 
 from app.core.errors import nearest
 from app.core.validation import problem_text, problems_of
-from app.server.config.checks import OptionalPath, WholePath, are_networks, is_of_a_service, networks, shell_words
+from app.server.config.checks import OptionalPath, WholePath, is_of_a_service, networks, shell_words
 from app.server.config.visits import VisitSettings, path_prefix, prefix_of, public_url
 
 _PREFIX = "WALLCLOCK_"
@@ -122,12 +122,6 @@ class Settings(VisitSettings):
         description="comma-separated addresses or networks of proxies whose X-Forwarded-For and "
         "X-Forwarded-Proto headers are trusted; empty: none",
     )
-    trusted_user_header: str = Field(
-        default="",
-        pattern=r"^[A-Za-z0-9-]*$",
-        description="header in which the proxies name the visitor whom they have signed in, such "
-        "as X-Remote-User; they must remove it from what clients send",
-    )
     oidc: str = Field(
         default="",
         repr=False,
@@ -195,16 +189,6 @@ class Settings(VisitSettings):
     def prefix(self) -> str:
         """The path under which the site is, such as /wallclock; empty: at the root of the host."""
         return prefix_of(self.url) or self.root_path
-
-    @model_validator(mode="after")
-    def _a_header_needs_its_proxies(self) -> Self:
-        """Refuse to trust a header that every visitor could send."""
-        if self.trusted_user_header and not are_networks(self.proxies):
-            raise ValueError(
-                "WALLCLOCK_TRUSTED_USER_HEADER needs the addresses or networks of the proxies that "
-                f"set it in WALLCLOCK_PROXIES, which is {self.proxies!r}: any visitor could send it"
-            )
-        return self
 
     @field_validator("port", mode="before")
     @classmethod

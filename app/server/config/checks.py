@@ -54,15 +54,6 @@ def networks(text: str) -> str:
     return text
 
 
-def are_networks(proxies: str) -> bool:
-    """Whether *proxies* are addresses or networks, and none of them is the whole Internet."""
-    try:
-        found = [ip_network(name.strip(), strict=False) for name in proxies.split(",")]
-    except ValueError:
-        return False
-    return all(network.prefixlen for network in found)
-
-
 def is_within(client: str, allowed: str) -> bool:
     """Whether the address *client* is one of *allowed*, addresses and networks with commas."""
     try:

@@ -38,7 +38,7 @@ from app.classes.people.members import (
 from app.classes.people.merges import merge_persons
 from app.classes.people.persons import WayIn, is_own_browser, known_person, new_person, speaks_for
 from app.classes.people.rosters import claimable_member, joined_member, recognize
-from app.core.errors import RefusedError
+from app.core.errors import refused_error
 from app.core.translation import noted, translate
 from app.server.db.people import SUBJECT_LIMIT, AssignmentRow, ClassRow, ContextRow, IdentityRow, LinkRow, MemberRow
 from app.server.network.response_policy import origin_of
@@ -79,11 +79,9 @@ def check_tied(session: Session, launch: Launch) -> int:
     """
     found = class_of(session, launch)
     if found is None:
-        raise RefusedError(
-            translate(
-                "your course is not set up here yet: a teacher of the course has to open this link "
-                "once; then it works for everyone"
-            )
+        raise refused_error(
+            "your course is not set up here yet: a teacher of the course has to open this link "
+            "once; then it works for everyone"
         )
     return found
 
@@ -140,7 +138,7 @@ def enroll_launch(session: Session, launch: Launch, browser: str = "") -> Arriva
                 raise
         else:
             return arrival
-    raise RefusedError(translate("this launch was opened twice at the same moment; open it again"))
+    raise refused_error("this launch was opened twice at the same moment; open it again")
 
 
 def connect_launch(session: Session, launch: Launch, person: int, *, own: bool) -> None:
@@ -196,7 +194,7 @@ def name_link(session: Session, launch: Launch, class_id: int, assignment: int) 
         RefusedError: the assignment is not one of the class.
     """
     if not _in_class(session, assignment, class_id):
-        raise RefusedError(translate("this assignment is not one of this class, or was deleted"))
+        raise refused_error("this assignment is not one of this class, or was deleted")
     row = _link(session, launch)
     if row is None:
         row = LinkRow(
@@ -237,9 +235,9 @@ def _refuse_entering(session: Session, launch: Launch, row: ClassRow, known: int
     if role_in(session, number_of(row), known) or claimable_member(session, number_of(row), launch.outside_id):
         return
     if not launch.role:
-        raise RefusedError(translate(NO_ROLE))
+        raise refused_error(NO_ROLE)
     if row.archived is not None:
-        raise RefusedError(translate("{name} is archived: nobody can join it anymore", name=row.name))
+        raise refused_error("{name} is archived: nobody can join it anymore", name=row.name)
 
 
 def _opened(session: Session, launch: Launch, class_id: int) -> int:
@@ -271,7 +269,7 @@ def _link(session: Session, launch: Launch) -> LinkRow | None:
     same = (LinkRow.platform == launch.platform, LinkRow.resource_link == launch.link)
     row = session.exec(select(LinkRow).where(*same)).first()
     if row is not None and row.deployment != launch.deployment:
-        raise RefusedError(translate("this link belongs to another deployment of the platform"))
+        raise refused_error("this link belongs to another deployment of the platform")
     return row
 
 
@@ -323,10 +321,8 @@ async def participants(services: "Services", platform: Platform, url: str) -> Se
     for _ in range(_MOST_PAGES):
         answer = await services.call(platform, ROSTER_SCOPE, "GET", place, {"Accept": ROSTER_TYPE}, most=_MOST_BYTES)
         if answer.status != HTTPStatus.OK:
-            raise RefusedError(
-                translate(
-                    "{name} answered {status} ({said})", name=platform.name, status=answer.status, said=answer.said()
-                )
+            raise refused_error(
+                "{name} answered {status} ({said})", name=platform.name, status=answer.status, said=answer.said()
             )
         members = answer.fields().get("members")
         for one in members if isinstance(members, list) else ():
@@ -337,17 +333,15 @@ async def participants(services: "Services", platform: Platform, url: str) -> Se
             break
         place = urljoin(place, follow[1])
         if origin_of(place) != origin_of(url):  # it would get our token
-            raise RefusedError(
-                translate(
-                    "{name} says that the list of people goes on at {other}, which is another"
-                    " server than {host}: correct the address of the site in its settings",
-                    name=platform.name,
-                    other=origin_of(place),
-                    host=origin_of(url),
-                )
+            raise refused_error(
+                "{name} says that the list of people goes on at {other}, which is another"
+                " server than {host}: correct the address of the site in its settings",
+                name=platform.name,
+                other=origin_of(place),
+                host=origin_of(url),
             )
     if len(found) > MOST_PEOPLE:
-        raise RefusedError(translate("the course has more than {most_people:,} people", most_people=MOST_PEOPLE))
+        raise refused_error("the course has more than {most_people:,} people", most_people=MOST_PEOPLE)
     return list(found.values())
 
 
@@ -502,7 +496,8 @@ def _steps(session: Session, platform: Platform, class_id: int, people: Sequence
     """Everyone who is in the course, or was, in the order of the course."""
     members = {member.person: member for member in members_of(session, class_id)}
     known, pseudonyms = _known(session, platform), class_with(session, class_id).pseudonyms
-    launched = _launched(session, class_id)
+    rows = select(MemberRow).where(MemberRow.class_id == class_id, MemberRow.launched != "")
+    launched = {row.person: Role.read(row.launched) for row in session.exec(rows)}
     steps, seen = [], set[int]()
     for one in people:
         member = members.get(known.get(one.subject, 0))
@@ -537,12 +532,6 @@ def _role_after(one: Participant, member: Member | None, launched: Mapping[int, 
         return member.role if member.role > Role.STUDENT else None
     lowered = one.role < member.role <= launched.get(member.person, Role.STUDENT)
     return member.role if lowered else one.role
-
-
-def _launched(session: Session, class_id: int) -> Mapping[int, Role]:
-    """The roles in the latest launches of the members of a class."""
-    rows = select(MemberRow).where(MemberRow.class_id == class_id, MemberRow.launched != "")
-    return {row.person: Role.read(row.launched) for row in session.exec(rows)}
 
 
 def _difference(

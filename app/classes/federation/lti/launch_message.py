@@ -19,8 +19,7 @@ from app.classes.people.assignments import Assignment, assignments_of
 from app.classes.people.classes import Role, class_with, classes_of, number_of
 from app.classes.people.persons import code_digest
 from app.classes.people.policy import read_factor
-from app.core.errors import InputError, RefusedError
-from app.core.translation import translate
+from app.core.errors import InputError, refused_error
 from app.server.db.people import ADDRESS_LIMIT, SUBJECT_LIMIT, ClassRow, NonceRow
 from app.server.db.tables import NAME_LIMIT, now
 from app.server.network.response_policy import origin_of
@@ -70,18 +69,13 @@ def role_of(given: object) -> Role | None:
         return None
     inside = [one for one in roles if one.where == _CONTEXT]
     if inside:
-        return _in_course(inside)
+        if any(_ASSISTANT.match(one.sub or one.name) for one in inside):
+            return Role.ASSISTANT  # platforms list it beside the role of an instructor
+        names = {one.name for one in inside}
+        if names & _TEACHERS:
+            return Role.TEACHER
+        return Role.STUDENT if names & _STUDENTS else None
     return None if any(one.name in _OUTSIDERS for one in roles) else Role.STUDENT
-
-
-def _in_course(roles: Collection[_NamedRole]) -> Role | None:
-    """The role of one who has *roles* in the course."""
-    if any(_ASSISTANT.match(one.sub or one.name) for one in roles):
-        return Role.ASSISTANT  # platforms list it beside the role of an instructor
-    names = {one.name for one in roles}
-    if names & _TEACHERS:
-        return Role.TEACHER
-    return Role.STUDENT if names & _STUDENTS else None
 
 
 def _parsed(text: str) -> _NamedRole | None:
@@ -179,16 +173,14 @@ def read_launch(platform: int, claims: Fields, service: str) -> Launch:
     """
     kind = _text_claim(claims, CLAIM + "message_type")
     if claims.get(CLAIM + "version") != VERSION or kind not in (RESOURCE_LINK, DEEP_LINK):
-        raise RefusedError(
-            translate(
-                "the platform sent the message {kind!r} of version {claims!r}; this site answers "
-                "{resource_link} and {deep_link} of version {version}",
-                kind=kind[:60],
-                claims=str(claims.get(CLAIM + "version"))[:20],
-                resource_link=RESOURCE_LINK,
-                deep_link=DEEP_LINK,
-                version=VERSION,
-            )
+        raise refused_error(
+            "the platform sent the message {kind!r} of version {claims!r}; this site answers "
+            "{resource_link} and {deep_link} of version {version}",
+            kind=kind[:60],
+            claims=str(claims.get(CLAIM + "version"))[:20],
+            resource_link=RESOURCE_LINK,
+            deep_link=DEEP_LINK,
+            version=VERSION,
         )
     _check_target(_text_claim(claims, CLAIM + "target_link_uri"), service)
     context, grades = _fields(claims, CLAIM + "context"), _fields(claims, GRADES)
@@ -235,34 +227,28 @@ def name_in(given: Fields) -> str:
 
 def _check_launch(launch: Launch, choice: Fields, kind: str) -> None:
     if not launch.deployment:
-        raise RefusedError(translate("the platform sent no deployment_id"))
+        raise refused_error("the platform sent no deployment_id")
     if not launch.context:
-        raise RefusedError(translate("the platform sent no course; open this link from within a course"))
+        raise refused_error("the platform sent no course; open this link from within a course")
     if kind == RESOURCE_LINK and not launch.link:
-        raise RefusedError(translate("the platform sent no resource link; open this link from the course"))
+        raise refused_error("the platform sent no resource link; open this link from the course")
     if kind == DEEP_LINK:
-        _check_choice(launch, choice)
-
-
-def _check_choice(launch: Launch, choice: Fields) -> None:
-    if not launch.teaches:
-        raise RefusedError(translate("only teachers of a course choose its assignments"))
-    if not launch.answer_to:
-        raise RefusedError(translate("the platform sent no deep_link_return_url"))
-    accepted = choice.get("accept_types")
-    if not isinstance(accepted, list) or "ltiResourceLink" not in accepted:
-        raise RefusedError(translate("the platform does not accept links here: choose another kind of item"))
+        if not launch.teaches:
+            raise refused_error("only teachers of a course choose its assignments")
+        if not launch.answer_to:
+            raise refused_error("the platform sent no deep_link_return_url")
+        accepted = choice.get("accept_types")
+        if not isinstance(accepted, list) or "ltiResourceLink" not in accepted:
+            raise refused_error("the platform does not accept links here: choose another kind of item")
 
 
 def _check_target(target: str, service: str) -> None:
     if target and origin_of(target) != origin_of(service):
-        raise RefusedError(
-            translate(
-                "the target of this launch is {target!r}, which is not on {service}; correct the "
-                "address of the tool in the platform",
-                target=target[:200],
-                service=service,
-            )
+        raise refused_error(
+            "the target of this launch is {target!r}, which is not on {service}; correct the "
+            "address of the tool in the platform",
+            target=target[:200],
+            service=service,
         )
 
 
@@ -285,12 +271,10 @@ def _short(values: Fields, name: str) -> str:
     """A text that names something; one that is not plain is refused, never cut or cleaned."""
     found = _text_claim(values, name)
     if len(found) > SUBJECT_LIMIT or not found.isprintable():
-        raise RefusedError(
-            translate(
-                "{name} has more than {subject_limit} characters, or some that cannot be printed",
-                name=name.rpartition("/")[2],
-                subject_limit=SUBJECT_LIMIT,
-            )
+        raise refused_error(
+            "{name} has more than {subject_limit} characters, or some that cannot be printed",
+            name=name.rpartition("/")[2],
+            subject_limit=SUBJECT_LIMIT,
         )
     return found
 
@@ -346,8 +330,8 @@ def _number(value: object) -> int:
 def _data(choice: Fields) -> str:
     data = _text_claim(choice, "data")
     if len(data) > _LONGEST_DATA:
-        raise RefusedError(
-            translate("the platform sent more than {longest_data:,} characters of data", longest_data=_LONGEST_DATA)
+        raise refused_error(
+            "the platform sent more than {longest_data:,} characters of data", longest_data=_LONGEST_DATA
         )
     return data
 
@@ -376,11 +360,9 @@ def unseal_launch(secret: str, ticket: str, life: timedelta = TICKET_LIFE) -> La
         return launch_of(values)
     except (BadData, TypeError, ValueError):
         minutes = round(life.total_seconds() / 60)
-        raise RefusedError(
-            translate(
-                "this page was opened more than {minutes} minutes ago; reload the page of the course and open it again",
-                minutes=minutes,
-            )
+        raise refused_error(
+            "this page was opened more than {minutes} minutes ago; reload the page of the course and open it again",
+            minutes=minutes,
         ) from None
 
 
@@ -399,7 +381,7 @@ def use_once(session: Session, text: str, life: timedelta, at: datetime | None =
         session.commit()
     except IntegrityError:
         session.rollback()
-        raise RefusedError(translate("this launch was used already; go back to the course and open it again")) from None
+        raise refused_error("this launch was used already; go back to the course and open it again") from None
 
 
 def classes_before(session: Session, launch: Launch, persons: Collection[int], class_id: int = 0) -> Sequence[ClassRow]:

@@ -13,8 +13,7 @@ from sqlalchemy import delete
 from sqlmodel import Session, col, select
 
 from app.classes.people.persons import clean_name, code_digest
-from app.core.errors import InputError, NotFoundError, RefusedError, nearest
-from app.core.translation import translate
+from app.core.errors import InputError, NotFoundError, RefusedError, nearest, refused_error
 from app.server.db.people import DeploymentRow, IdentityRow, PlatformRow, RegistrationRow
 from app.server.db.tables import now
 
@@ -243,7 +242,7 @@ def begin_launch(secret: str, platform: Platform, asked: Mapping[str, str], back
     """
     hint, message = asked.get("login_hint", ""), asked.get("lti_message_hint", "")
     if not hint or len(hint) + len(message) > _LONGEST_HINT:
-        raise RefusedError(translate("{name} must send a login_hint, of at most 8,000 characters", name=platform.name))
+        raise refused_error("{name} must send a login_hint, of at most 8,000 characters", name=platform.name)
     target = asked.get("lti_storage_target", "")[:100]
     nonce, browser = secrets.token_urlsafe(_BYTES), secrets.token_urlsafe(_BYTES)
     hints = [hint, message] if len(hint) + len(message) <= _REMEMBERED else ["", ""]
@@ -276,10 +275,8 @@ def read_login_state(secret: str, state: str) -> LaunchState:
         found = _serializer(secret).loads(state, max_age=round(OPENING_LIFE.total_seconds()))
         platform, nonce, browser, stored, hint, message = found
     except (BadData, TypeError, ValueError):
-        raise RefusedError(
-            translate(
-                "this launch was begun more than ten minutes ago, or elsewhere; go back to the course and open it again"
-            )
+        raise refused_error(
+            "this launch was begun more than ten minutes ago, or elsewhere; go back to the course and open it again"
         ) from None
     return LaunchState(
         platform=int(platform),

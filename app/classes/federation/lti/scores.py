@@ -321,7 +321,12 @@ async def line_item(services: Services, platform: Platform, link: ResourceLink) 
     joined = "&" if urlsplit(link.lineitems).query else "?"
     accept = {"Accept": LINE_ITEMS_TYPE}
     answer = await services.call(platform, LINE_ITEM_SCOPE, "GET", f"{link.lineitems}{joined}{asked}", accept)
-    for one in _items(answer):
+    if answer.status != HTTPStatus.OK:
+        raise RefusedError(f"the line items cannot be read: {answer.status} ({answer.said()})")
+    found = answer.json()
+    if not isinstance(found, list):
+        raise UnavailableError("the platform answered without a list of line items", answer.said())
+    for one in [one for one in found if isinstance(one, dict)]:
         if one.get("tag") == TAG and one.get("resourceLinkId") == link.resource_link:
             return text_in(one, "id", platform.name)
     return await _made(services, platform, link)
@@ -411,15 +416,6 @@ async def _made(services: Services, platform: Platform, link: ResourceLink) -> s
     if answer.status not in (HTTPStatus.OK, HTTPStatus.CREATED):
         raise RefusedError(f"{platform.name} makes no line item: it answered {answer.status} ({answer.said()})")
     return text_in(answer.fields(), "id", platform.name)
-
-
-def _items(answer: HttpAnswer) -> Sequence[Mapping[str, object]]:
-    if answer.status != HTTPStatus.OK:
-        raise RefusedError(f"the line items cannot be read: {answer.status} ({answer.said()})")
-    found = answer.json()
-    if not isinstance(found, list):
-        raise UnavailableError("the platform answered without a list of line items", answer.said())
-    return [one for one in found if isinstance(one, dict)]
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,21 +12,8 @@ from joserfc import jwk
 from sqlalchemy import Engine
 
 from app.classes.federation.http_client import Outgoing, host_in
+from app.classes.federation.lti import launch_message
 from app.classes.federation.lti.enrollment import Participant, participants
-from app.classes.federation.lti.launch_message import (
-    CLAIM,
-    DEEP_LINK,
-    DEEP_LINK_ANSWER,
-    DEEP_LINKING,
-    LAUNCH,
-    RESOURCE_LINK,
-    SCOPES,
-    TAG,
-    VERSION,
-    Launch,
-    read_launch,
-    use_once,
-)
 from app.classes.federation.lti.platforms import OPENING_LIFE, LaunchState, Platform, check_deployment, platform_with
 from app.classes.federation.lti.scores import Services, key_set, sign_claims, signing_key, terms_of
 from app.classes.federation.tokens import KeySets, verify_token
@@ -49,16 +36,17 @@ _OWN_DOMAINS = (".instructure.com", ".canvaslms.com")
 
 def canvas_configuration(service: str) -> Mapping[str, Any]:
     """The JSON that an administrator of Canvas pastes, or whose address they enter."""
-    launch = f"{service}{LAUNCH}"
+    launch = f"{service}{launch_message.LAUNCH}"
     placements = [
-        {"placement": name, "message_type": DEEP_LINK, "target_link_uri": launch, "text": _TITLE} for name in PLACEMENTS
+        {"placement": name, "message_type": launch_message.DEEP_LINK, "target_link_uri": launch, "text": _TITLE}
+        for name in PLACEMENTS
     ]
     return {
         "title": _TITLE,
         "description": _SAYS,
         "oidc_initiation_url": f"{service}/lti/login",
         "target_link_uri": launch,
-        "scopes": list(SCOPES),
+        "scopes": list(launch_message.SCOPES),
         "public_jwk_url": f"{service}/lti/jwks",
         "custom_fields": CUSTOM,
         "extensions": [
@@ -138,13 +126,13 @@ def _is_canvas(about: Mapping[str, object]) -> bool:
 
 def _description(service: str, *, canvas: bool) -> Mapping[str, object]:
     """What a platform is told about us; Canvas shows a tool only where it says so."""
-    launch = f"{service}{LAUNCH}"
-    choosing: dict[str, object] = {"type": DEEP_LINK, "target_link_uri": launch}
+    launch = f"{service}{launch_message.LAUNCH}"
+    choosing: dict[str, object] = {"type": launch_message.DEEP_LINK, "target_link_uri": launch}
     own: dict[str, object] = {}
     if canvas:
         choosing["placements"] = [_CANVAS_PREFIX + name for name in PLACEMENTS]
         own = {f"{_CANVAS_PREFIX}privacy_level": "name_only", "custom_parameters": CUSTOM}
-    messages = [choosing, {"type": RESOURCE_LINK}]
+    messages = [choosing, {"type": launch_message.RESOURCE_LINK}]
     return {
         "application_type": "web",
         "response_types": ["id_token"],
@@ -155,7 +143,7 @@ def _description(service: str, *, canvas: bool) -> Mapping[str, object]:
         "jwks_uri": f"{service}/lti/jwks",
         "logo_uri": f"{service}/favicon.ico",
         "token_endpoint_auth_method": "private_key_jwt",
-        "scope": " ".join(SCOPES),
+        "scope": " ".join(launch_message.SCOPES),
         _TOOL: {
             "domain": urlsplit(service).netloc,
             "target_link_uri": launch,
@@ -180,19 +168,21 @@ def _optional(fields: Mapping[str, object], name: str, most: int) -> str:
     return str(found) if plain else ""
 
 
-def answer_with(key: jwk.RSAKey, platform: Platform, launch: Launch, chosen: Sequence[Assignment], service: str) -> str:
+def answer_with(
+    key: jwk.RSAKey, platform: Platform, launch: launch_message.Launch, chosen: Sequence[Assignment], service: str
+) -> str:
     """The signed message that adds links to *chosen* assignments to a course."""
-    data = {DEEP_LINKING + "data": launch.answer_data} if launch.answer_data else {}
+    data = {launch_message.DEEP_LINKING + "data": launch.answer_data} if launch.answer_data else {}
     return sign_claims(
         key,
         {
             "iss": platform.client_id,
             "aud": [platform.issuer],
             "nonce": secrets.token_urlsafe(16),
-            CLAIM + "deployment_id": launch.deployment,
-            CLAIM + "message_type": DEEP_LINK_ANSWER,
-            CLAIM + "version": VERSION,
-            DEEP_LINKING + "content_items": [_item(one, service) for one in chosen],
+            launch_message.CLAIM + "deployment_id": launch.deployment,
+            launch_message.CLAIM + "message_type": launch_message.DEEP_LINK_ANSWER,
+            launch_message.CLAIM + "version": launch_message.VERSION,
+            launch_message.DEEP_LINKING + "content_items": [_item(one, service) for one in chosen],
             **data,
         },
     )
@@ -203,14 +193,14 @@ def _item(assignment: Assignment, service: str) -> Mapping[str, object]:
     return {
         "type": "ltiResourceLink",
         "title": assignment.title,
-        "url": f"{service}{LAUNCH}",
+        "url": f"{service}{launch_message.LAUNCH}",
         "custom": {"assignment": str(assignment.id)},
         "window": {"targetName": "_blank"},
         "lineItem": {
             "scoreMaximum": assignment.points or 1.0,
             "label": assignment.title,
             "resourceId": f"assignment-{assignment.id}",
-            "tag": TAG,
+            "tag": launch_message.TAG,
         },
         **_submission(assignment),
     }
@@ -250,7 +240,7 @@ class Tool:
         with open_writing_session(self._engine) as session:
             return key_set(session)
 
-    async def launched(self, state: LaunchState, token: str) -> Launch:
+    async def launched(self, state: LaunchState, token: str) -> launch_message.Launch:
         """The launch that *token* is the message of; it can be used once.
 
         Raises:
@@ -262,16 +252,16 @@ class Tool:
         claims = await verify_token(
             token, self._keys, platform.jwks_url, issuer=platform.issuer, audience=platform.client_id, nonce=state.nonce
         )
-        launch = read_launch(platform.id, claims, self.address)
+        launch = launch_message.read_launch(platform.id, claims, self.address)
         await asyncio.to_thread(self._use, platform, launch.deployment, state.nonce)
         return launch
 
     def _use(self, platform: Platform, deployment: str, nonce: str) -> None:
         with open_writing_session(self._engine) as session:
             check_deployment(session, platform, deployment)
-            use_once(session, f"launch:{nonce}", 2 * OPENING_LIFE)
+            launch_message.use_once(session, f"launch:{nonce}", 2 * OPENING_LIFE)
 
-    def choice(self, launch: Launch, chosen: Sequence[Assignment]) -> str:
+    def choice(self, launch: launch_message.Launch, chosen: Sequence[Assignment]) -> str:
         """The signed answer with the assignments that a teacher chose.
 
         Raises:

@@ -8,25 +8,9 @@ from fastapi import Form, Request, Response
 from fastapi.responses import JSONResponse
 from sqlmodel import Session
 
+from app.classes.federation import outbox
+from app.classes.federation.lti import platforms
 from app.classes.federation.lti.enrollment import CourseDifference, Participant, apply_difference, compare_course
-from app.classes.federation.lti.platforms import (
-    Platform,
-    allow_deployment,
-    platform_with,
-    register_platform,
-    registration_with,
-    use_registration,
-)
-from app.classes.federation.outbox import (
-    DeliveryCounts,
-    Tie,
-    UndeliveredScore,
-    send_again,
-    send_refused_again,
-    sending_of,
-    ties_of,
-    unsent_of,
-)
 from app.classes.pages.class_router import (
     AssignmentVisit,
     ClassRouter,
@@ -37,7 +21,7 @@ from app.classes.pages.class_router import (
 )
 from app.classes.pages.lti.launch_entry import refused_launch, tool_in
 from app.classes.people.classes import Role
-from app.core.errors import AppError, InputError, NotFoundError, RefusedError, UnavailableError
+from app.core.errors import AppError, InputError, NotFoundError, RefusedError, UnavailableError, refused_error
 from app.core.translation import noted, translate
 from app.server.aside import aside
 from app.server.network.door import note_trouble
@@ -58,9 +42,9 @@ class CoursePage:
     *compared* is the course that the class was compared with, and how it differs; *applied*: the class has changed.
     """
 
-    ties: tuple[Tie, ...]
-    sending: DeliveryCounts
-    unsent: tuple[UndeliveredScore, ...]
+    ties: tuple[outbox.Tie, ...]
+    sending: outbox.DeliveryCounts
+    unsent: tuple[outbox.UndeliveredScore, ...]
     again: int
     compared: tuple[int, CourseDifference] | None
     applied: bool
@@ -73,9 +57,9 @@ def platform_page(
 ) -> CoursePage:
     """The courses that the class is, and how far its scores are."""
     return CoursePage(
-        ties=tuple(ties_of(visit.session, visit.class_id)),
-        sending=sending_of(visit.session, visit.class_id),
-        unsent=tuple(unsent_of(visit.session, visit.class_id, _SHOWN)),
+        ties=tuple(outbox.ties_of(visit.session, visit.class_id)),
+        sending=outbox.sending_of(visit.session, visit.class_id),
+        unsent=tuple(outbox.unsent_of(visit.session, visit.class_id, _SHOWN)),
         again=again,
         compared=compared,
         applied=applied,
@@ -85,13 +69,13 @@ def platform_page(
 @router.form("/classes/{class_id:int}/platform", platform_page, archived=True)
 def resend(visit: ClassVisit) -> str:
     """Send the scores again that did not arrive."""
-    return f"{visit.class_href}/platform?again={send_refused_again(visit.session, visit.class_id, visit.now)}"
+    return f"{visit.class_href}/platform?again={outbox.send_refused_again(visit.session, visit.class_id, visit.now)}"
 
 
 @router.form("/assignments/{assignment:int}/send", None, least=Role.STUDENT)
 def send_points_again(visit: AssignmentVisit) -> str:
     """Send one's own points in an assignment again."""
-    send_again(visit.session, visit.assignment.id, visit.member.person.person, visit.now)
+    outbox.send_again(visit.session, visit.assignment.id, visit.member.person.person, visit.now)
     return visit.href
 
 
@@ -107,12 +91,12 @@ async def show_course_roster(
 ) -> Response:
     """Show how a course differs from the class; with the *digest* of that, change the class."""
     member = await in_class(request, site, visiting, class_id, Role.TEACHER)
-    ties = await ask_database(site, ties_of, class_id)
+    ties = await ask_database(site, outbox.ties_of, class_id)
     if not 0 <= course < len(ties):
         raise NotFoundError(translate("this course is not tied to this class anymore"))
     tie, given, problem = ties[course], {}, None
     try:
-        registered = await ask_database(site, platform_with, tie.platform_id)
+        registered = await ask_database(site, platforms.platform_with, tie.platform_id)
         people = await tool_in(request).people(registered, _memberships(tie))
         found, applied = await change_database(
             site, _compare_or_apply, registered, member.class_id, people, digest, assistant
@@ -125,21 +109,19 @@ async def show_course_roster(
     return await aside(router.show, platform_page, request, site, (member, None), given, problem)
 
 
-def _memberships(tie: Tie) -> str:
+def _memberships(tie: outbox.Tie) -> str:
     if not tie.memberships:
-        raise RefusedError(
-            translate(
-                "{platform} has not said where the people of this course are; let the tool read "
-                "names and roles in its settings there, then open a link of the course once",
-                platform=tie.platform,
-            )
+        raise refused_error(
+            "{platform} has not said where the people of this course are; let the tool read "
+            "names and roles in its settings there, then open a link of the course once",
+            platform=tie.platform,
         )
     return tie.memberships
 
 
 def _compare_or_apply(
     session: Session,
-    platform: Platform,
+    platform: platforms.Platform,
     class_id: int,
     people: Sequence[Participant],
     digest: str,
@@ -202,7 +184,7 @@ async def ask(
 ) -> Response:
     """The page on which an administrator of a platform registers it."""
     try:
-        name = await ask_database(site, registration_with, code)
+        name = await ask_database(site, platforms.registration_with, code)
         page = _registration_page(name, code, openid_configuration, registration_token)
     except AppError as problem:
         return refused_launch(request, problem)
@@ -223,7 +205,7 @@ async def register_platform_page(
     keep_opener(request)  # it is told when this is done, perhaps at a second try
     try:
         tool = tool_in(request)
-        name = await ask_database(site, registration_with, code)
+        name = await ask_database(site, platforms.registration_with, code)
         found, deployment = await tool.register(name, openid_configuration, registration_token)
         await change_database(site, _store_platform, code, found, deployment)
     except InputError as problem:
@@ -238,18 +220,18 @@ async def register_platform_page(
 def _registration_page(name: str, code: str, configuration: str, token: str) -> RegisterPage:
     host = origin_of(configuration)
     if not host:
-        raise RefusedError(
-            translate("this link is for a learning platform: enter it there as the registration address of a new tool")
+        raise refused_error(
+            "this link is for a learning platform: enter it there as the registration address of a new tool"
         )
     return RegisterPage(name=name, host=host, code=code, configuration=configuration, token=token)
 
 
-def _store_platform(session: Session, code: str, found: Platform, deployment: str) -> None:
-    if not use_registration(session, code):
-        raise RefusedError(translate("this registration link was used a moment ago"))
-    platform = register_platform(session, found)
+def _store_platform(session: Session, code: str, found: platforms.Platform, deployment: str) -> None:
+    if not platforms.use_registration(session, code):
+        raise refused_error("this registration link was used a moment ago")
+    platform = platforms.register_platform(session, found)
     if deployment:
-        allow_deployment(session, platform, deployment)
+        platforms.allow_deployment(session, platform, deployment)
 
 
 router.routes += _registration_router.routes

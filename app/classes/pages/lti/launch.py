@@ -6,6 +6,7 @@ from typing import Annotated
 from fastapi import Form, Request, Response
 from fastapi.responses import JSONResponse
 
+from app.classes.federation.lti import platforms
 from app.classes.federation.lti.launch_message import (
     CHOICE_LIFE,
     LAUNCH,
@@ -15,27 +16,10 @@ from app.classes.federation.lti.launch_message import (
     unseal_launch,
     use_once,
 )
-from app.classes.federation.lti.platforms import (
-    OPENING_LIFE,
-    LaunchState,
-    Opening,
-    Platform,
-    begin_launch,
-    is_same_browser,
-    platform_for,
-    platform_with,
-    read_login_state,
-)
 from app.classes.pages.class_router import ask_database, change_database
-from app.classes.pages.lti.launch_entry import (
-    TeacherChoice,
-    answer_launch,
-    refused_launch,
-    show_exercise_choice,
-    tool_in,
-)
+from app.classes.pages.lti import launch_entry
 from app.classes.people.assignment_copies import MOST_WEEKS
-from app.core.errors import AppError, RefusedError
+from app.core.errors import AppError, RefusedError, refused_error
 from app.core.translation import noted, translate
 from app.server.network.response_policy import (
     keep_opener,
@@ -89,7 +73,7 @@ class OpenPage:
 @router.get("/jwks")
 def keys(request: Request) -> Response:
     """Our public keys, for platforms."""
-    return JSONResponse(tool_in(request).key_set(), headers={"Cache-Control": "public, max-age=3600"})
+    return JSONResponse(launch_entry.tool_in(request).key_set(), headers={"Cache-Control": "public, max-age=3600"})
 
 
 @router.get("/login")
@@ -121,18 +105,23 @@ async def launch(
     try:
         if error:
             raise RefusedError(f"the platform refused: {error[:100]} {error_description[:300]}".strip())
-        sent = read_login_state(site.secret, state)
+        sent = platforms.read_login_state(site.secret, state)
         browser = request.cookies.get(_COOKIE + sent.name, "")
         if not browser and sent.stored and not kept:
-            return await _asked_for(request, site, sent, id_token, state)
-        if not is_same_browser(sent, browser or _told(request, sent, kept)):
+            platform = await ask_database(site, platforms.platform_with, sent.platform)
+            page = PlatformStorage(
+                asks="get", key=sent.name, origin=origin_of(platform.auth_url), next=LAUNCH, token=id_token, state=state
+            )
+            return _storing_page(request, page)
+        if not platforms.is_same_browser(sent, browser or (kept if sent.stored and is_from_here(request) else "")):
             if not browser and kept in _NOTHING and request.headers.get("sec-fetch-dest") in ("iframe", "frame"):
                 return await _begin_again(request, site, sent)
-            return await _begun_elsewhere(request, site, sent)
-        found = await tool_in(request).launched(sent, id_token)
+            again = await _fields_again(request, site, sent)
+            return launch_entry.refused_launch(request, refused_error(_BEGUN_ELSEWHERE), again)
+        found = await launch_entry.tool_in(request).launched(sent, id_token)
         return await _answer(request, site, visiting, found)
     except AppError as problem:
-        return refused_launch(request, problem)
+        return launch_entry.refused_launch(request, problem)
 
 
 @router.post("/open", dependencies=[FromHere])
@@ -148,54 +137,42 @@ async def open_window(
     """The window of a launch: signs in, and goes to the assignment."""
     found = unseal_launch(site.secret, ticket)
     await change_database(site, use_once, ticket, max(TICKET_LIFE, CHOICE_LIFE))
-    return await answer_launch(request, site, visiting, found, TeacherChoice(chosen, zone, weeks))
+    return await launch_entry.answer_launch(
+        request, site, visiting, found, launch_entry.TeacherChoice(chosen, zone, weeks)
+    )
 
 
 async def _login(request: Request, site: Site, asked: dict[str, str]) -> Response:
     try:
-        tool = tool_in(request)
-        platform = await ask_database(site, platform_for, asked.get("iss", ""), asked.get("client_id", ""))
-        opening = begin_launch(site.secret, platform, asked, tool.address + LAUNCH)
+        tool = launch_entry.tool_in(request)
+        platform = await ask_database(site, platforms.platform_for, asked.get("iss", ""), asked.get("client_id", ""))
+        opening = platforms.begin_launch(site.secret, platform, asked, tool.address + LAUNCH)
         await tool.outgoing.check(platform.jwks_url)
     except AppError as problem:
-        return refused_launch(request, problem)
+        return launch_entry.refused_launch(request, problem)
     if opening.target:
-        response = _remembered(request, platform, opening)
+        page = PlatformStorage(
+            asks="put",
+            key=opening.name,
+            value=opening.browser,
+            target=opening.target,
+            origin=origin_of(platform.auth_url),
+            next=opening.address,
+        )
+        response = _storing_page(request, page)
     else:
         response = redirect_beyond(request, opening.address, 302)
     response.headers.append("Set-Cookie", _cookie(opening))
     return response
 
 
-def _cookie(opening: Opening) -> str:
+def _cookie(opening: platforms.Opening) -> str:
     """The cookie that comes back in the frame of another site: where it is the only way."""
-    age = round(OPENING_LIFE.total_seconds())
+    age = round(platforms.OPENING_LIFE.total_seconds())
     return (
         f"{_COOKIE}{opening.name}={opening.browser}; Path=/lti; Max-Age={age}; HttpOnly; Secure; "
         "SameSite=None; Partitioned"
     )
-
-
-def _remembered(request: Request, platform: Platform, opening: Opening) -> Response:
-    """The page that asks the platform's page to remember this browser, then goes on."""
-    page = PlatformStorage(
-        asks="put",
-        key=opening.name,
-        value=opening.browser,
-        target=opening.target,
-        origin=origin_of(platform.auth_url),
-        next=opening.address,
-    )
-    return _storing_page(request, page)
-
-
-async def _asked_for(request: Request, site: Site, sent: LaunchState, token: str, state: str) -> Response:
-    """The page that asks the platform's page what it remembers, then sends the message again."""
-    platform = await ask_database(site, platform_with, sent.platform)
-    page = PlatformStorage(
-        asks="get", key=sent.name, origin=origin_of(platform.auth_url), next=LAUNCH, token=token, state=state
-    )
-    return _storing_page(request, page)
 
 
 def _storing_page(request: Request, page: PlatformStorage) -> Response:
@@ -204,33 +181,22 @@ def _storing_page(request: Request, page: PlatformStorage) -> Response:
     return render("lti/storing.html", frame(request, translate("Opening")), page)
 
 
-def _told(request: Request, sent: LaunchState, kept: str) -> str:
-    """What the platform's page has *kept*, if our page asked for it: any other page may lie."""
-    return kept if sent.stored and is_from_here(request) else ""
-
-
-async def _begin_again(request: Request, site: Site, sent: LaunchState) -> Response:
+async def _begin_again(request: Request, site: Site, sent: platforms.LaunchState) -> Response:
     """The page in a frame without cookies: a window of its own has them."""
     again = await _fields_again(request, site, sent)
     if not again:
-        return refused_launch(request, RefusedError(translate(_BEGUN_ELSEWHERE)))
+        return launch_entry.refused_launch(request, refused_error(_BEGUN_ELSEWHERE))
     let_anyone_frame(request)
     title = translate("Your assignment")
     page = OpenPage(title=title, address="/lti/login", fields=again, begins=True)
     return render("lti/open.html", frame(request, title), page)
 
 
-async def _begun_elsewhere(request: Request, site: Site, sent: LaunchState) -> Response:
-    """The page for a browser that did not begin this launch, from which it can begin one."""
-    again = await _fields_again(request, site, sent)
-    return refused_launch(request, RefusedError(translate(_BEGUN_ELSEWHERE)), again)
-
-
-async def _fields_again(request: Request, site: Site, sent: LaunchState) -> tuple[tuple[str, str], ...]:
+async def _fields_again(request: Request, site: Site, sent: platforms.LaunchState) -> tuple[tuple[str, str], ...]:
     """What begins the launch again; nothing, if its hints were too long to be remembered."""
     if not sent.hint:
         return ()
-    platform = await ask_database(site, platform_with, sent.platform)
+    platform = await ask_database(site, platforms.platform_with, sent.platform)
     fields = {
         "iss": platform.issuer,
         "client_id": platform.client_id,
@@ -243,10 +209,10 @@ async def _fields_again(request: Request, site: Site, sent: LaunchState) -> tupl
 
 async def _answer(request: Request, site: Site, visiting: Visiting, found: Launch) -> Response:
     if found.answer_to:
-        return await show_exercise_choice(request, site, found)
+        return await launch_entry.show_exercise_choice(request, site, found)
     if request.headers.get("sec-fetch-dest") == "document":  # a window of its own
-        return await answer_launch(request, site, visiting, found, TeacherChoice())
-    platform = await ask_database(site, platform_with, found.platform)
+        return await launch_entry.answer_launch(request, site, visiting, found, launch_entry.TeacherChoice())
+    platform = await ask_database(site, platforms.platform_with, found.platform)
     let_frame(request, {*found.origins, platform.auth_url})
     page = OpenPage(
         title=found.link_title or translate("Your assignment"),

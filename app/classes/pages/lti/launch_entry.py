@@ -9,18 +9,7 @@ from fastapi import Form, Request, Response
 from fastapi.responses import RedirectResponse
 from sqlmodel import Session
 
-from app.classes.federation.lti.enrollment import (
-    NO_ROLE,
-    Arrival,
-    check_tied,
-    class_of,
-    doubt_of,
-    enroll_launch,
-    name_link,
-    new_class,
-    tie,
-    unite,
-)
+from app.classes.federation.lti import enrollment
 from app.classes.federation.lti.launch_message import (
     CHOICE_LIFE,
     Launch,
@@ -46,7 +35,7 @@ from app.classes.people.classes import Role, class_with, classes_of, number_of, 
 from app.classes.people.merges import waiting_merges
 from app.classes.people.persons import known_person, open_browser, show_identity
 from app.classes.people.policy import Policy
-from app.core.errors import AppError, InputError, NotFoundError, RefusedError, UnavailableError, sentence
+from app.core.errors import AppError, InputError, NotFoundError, UnavailableError, input_error, refused_error, sentence
 from app.core.translation import noted, plural, translate
 from app.course.content.catalog import Topic
 from app.server.aside import aside
@@ -168,7 +157,7 @@ async def show_exercise_choice(request: Request, site: Site, launch: Launch, pro
 
 
 def _assignments(session: Session, launch: Launch) -> Sequence[Assignment]:
-    class_id = class_of(session, launch)
+    class_id = enrollment.class_of(session, launch)
     return assignments_of(session, class_id) if class_id else ()
 
 
@@ -183,15 +172,15 @@ def _chosen(
             asked = translate("an assignment")
         else:
             asked = translate("at least one assignment, and at most {most}", most=most)
-        raise InputError(translate("choose {asked}: {count} were chosen", asked=asked, count=count))
+        raise input_error("choose {asked}: {count} were chosen", asked=asked, count=count)
     with open_writing_session(site.engine) as session:
         own = {one.id for one in _assignments(session, launch)}
         if not set(assignments) <= own:
-            raise InputError(translate("an assignment was deleted in the meantime; choose again"))
+            raise input_error("an assignment was deleted in the meantime; choose again")
         use_once(session, ticket, CHOICE_LIFE)
-        if class_of(session, launch) is None:
-            tie(session, launch, new_class(session, site.secret, launch, zone))
-        arrival = enroll_launch(session, launch)
+        if enrollment.class_of(session, launch) is None:
+            enrollment.tie(session, launch, enrollment.new_class(session, site.secret, launch, zone))
+        arrival = enrollment.enroll_launch(session, launch)
         made = [_made(session, arrival.class_id, topic) for topic in chapters]
         session.commit()
         return [assignment_with(session, number) for number in (*assignments, *made)]
@@ -207,7 +196,6 @@ def _made(session: Session, class_id: int, topic: Topic) -> int:
 _CLASS, _ASSIGNMENT, _NEW, _NONE = "class:", "assignment:", "class:new", "assignment:none"
 _COPY = "copy:"  # the assignments of a class, for a course that its platform copied
 _SAME, _OTHER = "person:same", "person:other"
-_SIGN_IN = noted(" To choose a class that you have here already, sign in here first.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,19 +253,19 @@ def _entered(site: Site, visiting: Visitor, launch: Launch, said: TeacherChoice)
     here = visiting.person
     before = here.person if here else None
     with open_writing_session(site.engine) as session:
-        if class_of(session, launch) is None and not launch.role:
-            raise RefusedError(translate(NO_ROLE))
-        if class_of(session, launch) is None and launch.teaches:
+        if enrollment.class_of(session, launch) is None and not launch.role:
+            raise refused_error(enrollment.NO_ROLE)
+        if enrollment.class_of(session, launch) is None and launch.teaches:
             if not said.chosen.startswith((_CLASS, _COPY)):
                 return _which_class(session, site, launch, before), ""
             _tie(session, site, launch, said, here)
             session.commit()  # also if something else is asked now
-        class_id = check_tied(session, launch)
+        class_id = enrollment.check_tied(session, launch)
         if here is not None and said.chosen == _SAME:
-            unite(session, launch, class_id, here)
-        elif said.chosen != _OTHER and here and doubt_of(session, launch, class_id, here):
+            enrollment.unite(session, launch, class_id, here)
+        elif said.chosen != _OTHER and here and enrollment.doubt_of(session, launch, class_id, here):
             return _which_person(site, visiting, launch), ""
-        arrival = enroll_launch(session, launch, here.browser if here else "")
+        arrival = enrollment.enroll_launch(session, launch, here.browser if here else "")
         found = _opened(session, site, launch, arrival, said)
         whose = arrival.person, identities_of(launch.platform), launch.subject
         shown = here is not None and show_identity(session, here.browser, *whose)
@@ -288,18 +276,20 @@ def _entered(site: Site, visiting: Visitor, launch: Launch, said: TeacherChoice)
         return found or _which_assignment(session, site, launch, arrival), cookie
 
 
-def _opened(session: Session, site: Site, launch: Launch, arrival: Arrival, said: TeacherChoice) -> str | None:
+def _opened(
+    session: Session, site: Site, launch: Launch, arrival: enrollment.Arrival, said: TeacherChoice
+) -> str | None:
     """The address of what a link opens; None if its teacher has to say what it is."""
     assignment, class_id = arrival.assignment, arrival.class_id
     asks = launch.teaches and launch.link and said.chosen != _NONE
     if asks and said.chosen.startswith(_ASSIGNMENT):
         assignment = _chosen_weeks(said.chosen)
-        name_link(session, launch, class_id, assignment)
+        enrollment.name_link(session, launch, class_id, assignment)
     elif asks and not assignment:
         before = classes_before(session, launch, [arrival.person], class_id)
         if said.chosen.startswith(_COPY):
             _copy(session, site, said, before, class_id)
-            assignment = enroll_launch(session, launch).assignment
+            assignment = enrollment.enroll_launch(session, launch).assignment
         elif before or assignments_of(session, class_id):
             return None
     return f"/assignments/{assignment}" if assignment else f"/classes/{arrival.class_id}"
@@ -324,7 +314,7 @@ def _which_class(session: Session, site: Site, launch: Launch, person: int | Non
             "You are asked once. From then on, everyone who opens a link of the course is in this "
             "class, and their points go back to the course."
         )
-        + ("" if person else translate(_SIGN_IN)),
+        + ("" if person else translate(" To choose a class that you have here already, sign in here first.")),
         options=tuple(options),
         ticket=seal_ticket(site.secret, launch),
         zones=time_zones(),
@@ -392,23 +382,23 @@ def _which_person(site: Site, visiting: Visitor, launch: Launch) -> AskPage:
 def _tie(session: Session, site: Site, launch: Launch, said: TeacherChoice, here: SignedIn | None) -> None:
     person = here.person if here else None
     if said.chosen == _NEW:
-        tie(session, launch, new_class(session, site.secret, launch, said.zone))
+        enrollment.tie(session, launch, enrollment.new_class(session, site.secret, launch, said.zone))
         return
     class_id = _chosen_weeks(said.chosen)
     if said.chosen.startswith(_COPY):
         before = classes_before(session, launch, _who(session, launch, person))
         like = next((row for row in before if number_of(row) == class_id), None)
-        made = new_class(session, site.secret, launch, said.zone, like)
+        made = enrollment.new_class(session, site.secret, launch, said.zone, like)
         _copy(session, site, said, before, made)
         teaches = role_in(session, class_id, person) is Role.TEACHER
-        tie(session, launch, made, here if teaches else None)
+        enrollment.tie(session, launch, made, here if teaches else None)
         return
     if role_in(session, class_id, person) is not Role.TEACHER:
         raise NotFoundError(translate("you do not teach a class with this number"))
-    tie(session, launch, class_id, here)
+    enrollment.tie(session, launch, class_id, here)
 
 
-def _which_assignment(session: Session, site: Site, launch: Launch, arrival: Arrival) -> AskPage:
+def _which_assignment(session: Session, site: Site, launch: Launch, arrival: enrollment.Arrival) -> AskPage:
     """The question what a link opens that does not say it."""
     before = classes_before(session, launch, [arrival.person], arrival.class_id)
     copies, weeks = _copies(session, site, before)
@@ -429,5 +419,5 @@ def _which_assignment(session: Session, site: Site, launch: Launch, arrival: Arr
 def _chosen_weeks(chosen: str) -> int:
     digits = chosen.rpartition(":")[2]
     if not (digits.isascii() and digits.isdecimal() and len(digits) < len(str(2**63))):
-        raise RefusedError(translate("choose one of those that are listed"))
+        raise refused_error("choose one of those that are listed")
     return int(digits)

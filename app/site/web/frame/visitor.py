@@ -75,13 +75,13 @@ def _cookie_learner(request: Request, site: Site) -> str:
 
 async def _sought(request: Request, site: Site) -> SignedIn | None:
     cookie = request.cookies.get(SESSION)
-    return await site.members.sought(request.scope, cookie) if cookie else None
+    return await site.members.sought(cookie) if cookie else None
 
 
 def signed_in(request: Request, site: Site) -> SignedIn | None:
     """The person whose session *request* has, unless the proxy has signed in another one."""
     cookie = request.cookies.get(SESSION)
-    return site.members.find(request.scope, cookie) if cookie else None
+    return site.members.find(cookie) if cookie else None
 
 
 _FOREIGN = noted("this form was sent from another site; open the page here and send it again")
