@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Engine
 from sqlmodel import select
 
-from app.classes.federation.identities import Identities, connect_identity, issuers_of, may_connect, person_of
+from app.classes.federation.identities import Identities, Pending, connect_identity, issuers_of, may_connect, person_of
 from app.classes.people.classes import number_of
 from app.server.db.migrations import migrate
 from app.server.db.people import IdentityRow
@@ -80,3 +80,37 @@ def test_the_cache_of_identities_holds_for_a_second(engine: Engine) -> None:
     assert identities.find("https://a", "mina") is None
     moment[0] = 1.5
     assert identities.find("https://a", "mina") == mina
+
+
+def test_each_identity_is_cached_for_less_than_a_second_beside_others(engine: Engine) -> None:
+    moment = [0.0]
+    identities = Identities(engine, lambda: moment[0])
+    assert [identities.find("https://a", name) for name in ("mina", "ben")] == [None, None]
+    with open_session(engine) as session:
+        mina, ben = (number_of(person_of(session, "https://a", name)) for name in ("mina", "ben"))
+    moment[0] = 0.99
+    assert [identities.find("https://a", name) for name in ("mina", "ben")] == [None, None]
+    moment[0] = 1.0
+    assert [identities.find("https://a", name) for name in ("mina", "ben")] == [mina, ben]
+    assert identities.find("https://b", "mina") is None
+
+
+def test_a_new_person_has_the_name_and_an_identity_says_whose_own_it_is(engine: Engine) -> None:
+    with open_session(engine) as session:
+        ada = person_of(session, "https://a", "ada", "Ada")
+        assert (ada.name, person_of(session, "https://a", "ada", "Eve").name) == ("Ada", "Ada")
+        for issuer, own in (("https://b", True), ("https://c", False)):
+            connect_identity(session, issuer, "ada", number_of(ada), own=own)
+            assert session.get_one(IdentityRow, (issuer, "ada")).own is own
+
+
+def test_a_pending_identity_is_of_the_one_who_was_signed_in_for_ten_minutes() -> None:
+    pending = Pending("https://a", "mina", "/progress", person=5)
+    for age, right in ((0, True), (600, True), (601, False)):
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr("itsdangerous.timed.time.time", lambda: 1_800_000_000)
+            cookie = pending.signed("secret", 7)
+            patched.setattr("itsdangerous.timed.time.time", lambda later=age: 1_800_000_000 + later)
+            expected = Pending("https://a", "mina", "/progress", person=7)
+            assert Pending.read(cookie, "secret") == (expected if right else None)
+            assert Pending.read(cookie, "another") is None

@@ -58,6 +58,8 @@ def scope(*values: bytes, peer: str = PROXY, name: bytes = b"x-remote-user") -> 
         (scope(b"\xff"), ""),
         (scope(b"a\x07b"), ""),
         (scope(b"x" * 256), ""),
+        (scope(b"x" * 255), "x" * 255),
+        (scope(b" mina\t"), "mina"),
         (scope(b"mina", name=b"x_remote_user"), ""),
     ],
 )

@@ -61,7 +61,7 @@ def test_the_dates_that_matter_now_are_said(phase: str, policy: Policy, more: di
     [
         ({"points": 1.23456}, "1.235 of 5 points"),
         ({"points": 1.0, "possible": 3.0}, "1 of 3 points"),
-        ({"phase": "before", "points": 1.0}, "5 points"),
+        ({"phase": "before", "points": 1.0, "possible": 3.0}, "5 points"),
         ({"phase": "unstarted", "points": 1.0}, "5 points"),
         ({"phase": "closed", "points": 1.0}, "1 of 5 points"),
         ({"hidden": "shown after Friday"}, "points shown after Friday"),

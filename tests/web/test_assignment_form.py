@@ -154,6 +154,7 @@ def test_the_form_of_an_assignment_says_what_is_stored(policy: Policy) -> None:
     form = assignment_form_of(one)
     assert parse_form(form, BERLIN).policy == policy
     assert (form.title, dict(form.points), form.seen) == ("Week 1", {"a/one": "2.5"}, one.version)
+    assert form.after == ("ends" if policy.closes and policy.closes == policy.due else "late")
     assert form.says_the_same(assignment_form_of(one))
     for other in (
         replace(one, title="Week 2"),
