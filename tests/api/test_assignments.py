@@ -251,8 +251,9 @@ def test_students_are_merged_and_taken_apart_and_who_has_accounts_is_asked(
 def test_a_person_is_removed_and_what_they_did_goes_if_it_is_asked_for(
     site: Site, session: Session, crowd: Crowd, deletes: bool
 ) -> None:
-    call, name = call_of(site, session, crowd), "Cleo" if deletes else "Bo"
+    name = "Cleo" if deletes else "Bo"
     number = crowd.answers(name, RING, NOW - HOUR, right=True)
+    call = call_of(site, session, crowd)
     remove_person(call, crowd.persons[name], deletes)
     row = session.get(MemberRow, (crowd.class_id, crowd.persons[name]))
     assert row is None or row.left is not None
@@ -308,8 +309,8 @@ def test_a_file_of_grades_counts_once_it_is_no_dry_run(site: Site, session: Sess
 
 
 def test_results_go_on_where_the_last_page_ended(site: Site, session: Session, crowd: Crowd) -> None:
-    call = call_of(site, session, crowd)
     numbers = [crowd.answers("Bo", RING, NOW - (3 - place) * HOUR, right=True) for place in range(3)]
+    call = call_of(site, session, crowd)
     for limit, after, since, found in (
         (2, 0, None, numbers[:2]), (2, numbers[1], None, numbers[2:]), (9, 0, NOW - 2 * HOUR, numbers[1:]),
         (9, 0, NOW, []),
