@@ -30,11 +30,12 @@ def test_the_answers_behind_a_cell_say_what_they_are_worth_and_why(site: Site) -
     crowd = crowd_of(site, "Bo", policy=Policy(zone=BERLIN, due=NOW + DAY, hints="free"))
     at = replace(site, clock=lambda: NOW)
     first = crowd.answers("Bo", STAGE, NOW - 2 * HOUR, right=False, answer="x" * 301, score=0.25)
-    crowd.answers("Bo", STAGE, NOW - HOUR, right=False, answer="y" * 300, score=0.5)
+    second = crowd.answers("Bo", STAGE, NOW - HOUR, right=False, answer="y" * 300, score=0.5)
     with open_session(site.engine) as session:
         row = session.get_one(AttemptRow, first)
         row.hints, row.seconds = 2, None
-        session.add(RegradeRow(attempt=first, digest="n", score=0.75, correct=False, at=NOW))
+        for number, score in ((first, 0.75), (second, 0.5)):
+            session.add(RegradeRow(attempt=number, digest="n", score=score, correct=False, at=NOW))
         session.flush()
         teacher, bo = visit(at, session, crowd.class_id, crowd.persons["Ada Teacher"]), crowd.persons["Bo"]
         page = cell_page(teacher, crowd.assignment.id, bo, PointsForm(exercise=STAGE, stored="yes"))
