@@ -274,6 +274,8 @@ def test_what_did_not_arrive_is_told_with_its_person_and_reason(session: Session
         ("west Ada", "Week of west", "refused", 0.25), ("a former member", "Week of west", "waiting", 0.5),
     ]  # fmt: skip
     assert len(outbox.unsent_of(session, one.class_id, 1)) == 1
+    counts = outbox.sending_of(session, one.class_id)
+    assert (counts.arrived, counts.waiting, counts.refused, counts.computing) == (0, 1, 1, 1)
     (receipt,) = outbox.receipts(session, one.assignment, one.persons[0])
     assert (receipt.platform, receipt.state, receipt.sent, receipt.said) == ("LMS west", "refused", None, "no")
     one.rows()[0].said = ""

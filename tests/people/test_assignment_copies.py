@@ -102,6 +102,8 @@ def test_the_first_date_comes_into_the_week_in_which_the_term_starts(session: Se
     for day, weeks in (("2026-10-05", 0), ("2026-10-11", 0), ("2027-04-12", 27), ("2026-10-04", -1)):
         assert weeks_to(chosen, date.fromisoformat(day)) == weeks, day
     assert weeks_to([], date(2027, 4, 12)) == 0
+    late = in_class(session, rules("2026-10-12T00:30"))  # a Monday in Berlin, and still Sunday in London
+    assert weeks_to(chosen_assignments(session, late), date(2026, 10, 12)) == 0
 
 
 def test_of_an_archived_class_the_dates_are_copied_that_were_set(session: Session) -> None:

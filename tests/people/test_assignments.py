@@ -257,6 +257,14 @@ def test_a_change_is_noted_in_its_own_class_alone(session: Session, class_id: in
     assert changed(lambda: change_assignment(session, first.id, "x", Policy(), [FIXED])) == [True, False]
 
 
+def test_rules_that_contradict_each_other_are_not_stored(session: Session, class_id: int) -> None:
+    for wrong in (Policy(opens=DUE + DAY, due=DUE), Policy(late=1.5)):
+        with pytest.raises(InputError):
+            create_assignment(session, class_id, "Week", wrong, [FIXED])
+    with pytest.raises(InputError, match="1 to 100 printable"):
+        create_assignment(session, class_id, " ", Policy(), [FIXED])
+
+
 def test_the_rules_of_a_class_come_with_its_zone_and_its_end(session: Session, class_id: int) -> None:
     policy = Policy(due=DUE, late=0.1, attempts=3, hints="cost", show_points=False, sitting=45, solution="off")
     number = create_assignment(session, class_id, " Week  1 ", policy, [FIXED])

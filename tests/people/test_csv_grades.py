@@ -188,10 +188,12 @@ def test_points_are_from_0_to_1000(cell: str, is_taken: bool) -> None:
 
 
 def test_a_bad_cell_an_empty_one_and_a_column_of_others_refuse_nothing_else() -> None:
-    found = difference("id,Ring,Bonus,total\n007,EX,1,5\n4712,,1,5\n,3,1,5\n", RING, assignment(2, "Tree"))
+    text = "id,Ring,Bonus,total,Extra\n007,EX,1,5,\n4712,,1,5,\n,3,1,5,\n"
+    found = difference(text, RING, assignment(2, "Tree"))
     assert changes(found) == []
     assert list(found.left_out) == [
         "the column 'Bonus' is none of this class",
+        "the column 'Extra' is none of this class",
         "line 2: Ring is 'EX'; points are a number such as 7.5, empty, or excused",
         "line 4: no student, or more than one, is called ''",
     ]
