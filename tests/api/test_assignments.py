@@ -139,6 +139,9 @@ def test_an_exercise_is_named_by_its_place_and_one_that_is_gone_stays(
     ):
         with pytest.raises(InputError, match=says):
             make_assignment(call, body, Response())
+    both = [{"draw": 1, "of": [one], "points": worth} for one, worth in ((STAGE, 2.0), (RING, 3.0))]
+    found = make_assignment(call, week(pools=both), Response())
+    assert [(one.draw, one.of, one.points) for one in found.pools] == [(1, [STAGE], 2.0), (1, [RING], 3.0)]
     made = make_assignment(call, week(1, pools=[{"draw": 1, "of": [STAGE], "points": 2.0}]), Response())
     assert (made.points, [one.exercise for one in made.exercises], made.pools[0].of) == (3.0, [RING], [STAGE])
     row = session.connection().exec_driver_sql
@@ -146,8 +149,8 @@ def test_an_exercise_is_named_by_its_place_and_one_that_is_gone_stays(
     session.expire_all()
     kept = week(1, pools=[{"draw": 1, "of": ["pack/gone"], "points": 2.0}])
     assert put_assignment(call, made.id, kept, Response()).pools[0].of == ["pack/gone"]
-    assert [one.id for one in list_assignments(call, page())] == [crowd.assignment.id, made.id]
-    assert [one.id for one in list_assignments(call, page(after=crowd.assignment.id))] == [made.id]
+    assert [one.id for one in list_assignments(call, page())] == [crowd.assignment.id, found.id, made.id]
+    assert [one.id for one in list_assignments(call, page(after=crowd.assignment.id))] == [found.id, made.id]
 
 
 @each(("variants", "seeds"), [("own", 2), ("same", 2), ("many", 0)])
