@@ -12,7 +12,7 @@ from app.classes.people.classes import class_with, enroll, number_of, set_archiv
 from app.classes.people.persons import new_person
 from app.core.errors import InputError, NotFoundError
 from app.server.db.learner_cookie import Grant
-from app.server.db.session import open_session
+from app.server.db.session import open_writing_session
 from app.site import Site
 from tests.each import each
 from tests.people.crowd import Crowd, crowd_of
@@ -20,7 +20,7 @@ from tests.people.crowd import Crowd, crowd_of
 
 @pytest.fixture
 def session(site: Site) -> Iterator[Session]:
-    with open_session(site.engine) as made:
+    with open_writing_session(site.engine) as made:
         yield made
         made.rollback()
 

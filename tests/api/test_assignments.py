@@ -47,7 +47,7 @@ from app.classes.people.policy import Policy
 from app.core.errors import InputError, NotFoundError
 from app.server.db.learner_cookie import Grant
 from app.server.db.people import IdentityRow, MemberRow
-from app.server.db.session import open_session
+from app.server.db.session import open_writing_session
 from app.server.db.tables import AttemptRow
 from app.site import Site
 from tests.each import each
@@ -60,7 +60,7 @@ DUE = NOW + DAY
 
 @pytest.fixture
 def session(site: Site) -> Iterator[Session]:
-    with open_session(site.engine) as made:
+    with open_writing_session(site.engine) as made:
         yield made
         made.rollback()
 

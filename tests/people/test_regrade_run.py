@@ -264,7 +264,7 @@ def test_a_step_adds_to_those_before_and_shows_two_hundred_changes() -> None:
 def test_an_answer_that_no_regrade_changed_is_not_told_and_the_last_change_is(site: Site) -> None:
     crowd, now = crowd_of(site, "Bo"), site.clock()
     numbers = [crowd.answers("Bo", RING, now, right=False, score=0.25) for _ in range(3)]
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         for number, scores in zip(numbers, ((0.25,), (0.5, 0.75), (0.5, 0.25)), strict=True):
             for place, score in enumerate(scores):
                 at = now + timedelta(minutes=number - numbers[0] + 5 * place)

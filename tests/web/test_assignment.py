@@ -24,7 +24,7 @@ from app.classes.people.members import member_row, set_time_factor
 from app.classes.people.policy import Dates, GroupDates, Policy
 from app.core.errors import InputError
 from app.server.db.people import RegradeRow, SittingRow
-from app.server.db.session import open_session
+from app.server.db.session import open_writing_session
 from app.site import Site
 from tests.each import each
 from tests.people.crowd import RING, STAGE, crowd_of
@@ -157,7 +157,7 @@ def test_a_student_sees_what_each_exercise_has_and_why(site: Site) -> None:
     at, crowd = replace(site, clock=lambda: NOW), crowd_of(site, "Bo", policy=policy)
     titles = [site.catalog.exercise(name).title for name in (RING, STAGE)]
     first = crowd.answers("Bo", RING, NOW - 2 * HOUR, right=False, score=0.5)
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         bo = assignment_visit(at, session, crowd.assignment, crowd.persons["Bo"])
 
         def entries(moment: datetime = NOW) -> list[tuple[str, str, tuple[str, ...]]]:
@@ -193,7 +193,7 @@ def test_a_student_sees_what_each_exercise_has_and_why(site: Site) -> None:
 def test_a_verdict_that_is_hidden_says_that_the_answer_is_recorded(site: Site) -> None:
     crowd = crowd_of(site, "Bo", policy=Policy(due=NOW + DAY, closes=NOW + 3 * DAY, show_points=False))
     crowd.answers("Bo", RING, NOW - HOUR, right=True)
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         bo = assignment_visit(site, session, crowd.assignment, crowd.persons["Bo"])
 
         def seen(at: datetime) -> tuple[str, str, str, tuple[str, ...]]:
@@ -215,7 +215,7 @@ def test_an_exam_shows_its_exercises_to_who_has_started_it(
 ) -> None:
     at = replace(site, clock=lambda: NOW)
     crowd = crowd_of(site, "Bo", "Cleo", policy=Policy(due=NOW + DAY, closes=NOW + DAY, sitting=45))
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         session.add(SittingRow(assignment=crowd.assignment.id, person=crowd.persons["Cleo"], began=NOW - HOUR / 4))
         for one, factor in (("Bo", 1.5), ("Cleo", 1.0)):
             set_time_factor(session, member_row(session, crowd.class_id, crowd.persons[one]), factor)
@@ -235,7 +235,7 @@ def test_an_exam_is_begun_once_while_it_is_open(site: Site) -> None:
         (Policy(due=NOW + DAY), ""),
     ):
         crowd = crowd_of(site, "Bo", policy=policy)
-        with open_session(site.engine) as session:
+        with open_writing_session(site.engine) as session:
             bo = assignment_visit(replace(site, clock=lambda: NOW), session, crowd.assignment, crowd.persons["Bo"])
             if says:
                 with pytest.raises(InputError, match=says):
@@ -256,7 +256,7 @@ def test_what_is_due_comes_first_and_points_that_are_hidden_are_not_added(site: 
         "later": Policy(opens=NOW + HOUR), "past": Policy(due=NOW - DAY, closes=NOW - DAY),
         "hidden": Policy(due=NOW + 4 * DAY, show_points=False),
     }  # fmt: skip
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         for title, policy in rules.items():
             create_assignment(session, crowd.class_id, title, policy, [AssignmentEntry(RING, 2.0)])
         page = due_page(visit(at, session, crowd.class_id, crowd.persons["Bo"]))
@@ -271,7 +271,7 @@ def test_what_is_due_comes_first_and_points_that_are_hidden_are_not_added(site: 
 def test_the_page_of_a_class_counts_students_and_says_when_each_assignment_counts(site: Site) -> None:
     at, crowd = replace(site, clock=lambda: NOW), crowd_of(site, "Bo", "Cleo", policy=Policy(due=NOW + DAY))
     crowd.answers("Bo", RING, NOW - HOUR, right=True)
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         rules = (Policy(opens=NOW + HOUR, due=NOW + DAY), Policy(opens=NOW, due=NOW + DAY), Policy(),
                  Policy(due=NOW - DAY), Policy(due=NOW - DAY, closes=NOW - DAY))  # fmt: skip
         for place, policy in enumerate(rules):

@@ -34,7 +34,7 @@ from app.classes.pages.class_router import AssignmentVisit, FormError
 from app.classes.people.assignments import AssignmentEntry, assignment_with, assignments_of, create_assignment
 from app.classes.people.policy import Policy
 from app.core.errors import InputError, NotFoundError
-from app.server.db.session import open_session
+from app.server.db.session import open_writing_session
 from app.site import Site
 from tests.each import each
 from tests.people.crowd import RING, STAGE, Crowd, crowd_of
@@ -56,7 +56,7 @@ def editing(crowd: Crowd, session: Session) -> AssignmentVisit:
 
 def test_a_new_assignment_begins_empty_or_with_the_core_of_a_chapter(site: Site) -> None:
     crowd, topic = crowd_of(site), site.catalog.topics[0]
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         teacher = teacher_of(crowd, session)
         page = new_assignment_page(teacher)
         assert (page.heading, page.action, page.stored, page.begun) == (
@@ -77,7 +77,7 @@ def test_a_new_assignment_begins_empty_or_with_the_core_of_a_chapter(site: Site)
 
 def test_a_date_is_confirmed_as_it_was_told_and_stored_then(site: Site) -> None:
     crowd = crowd_of(site)
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         teacher = teacher_of(crowd, session)
         form = new_assignment_page(teacher).form.model_copy(
             update={"title": "X", "points": {RING: "1"}, "opens": "2036-03-30T02:30", "due": "2036-10-26T02:30"}
@@ -94,7 +94,7 @@ def test_a_date_is_confirmed_as_it_was_told_and_stored_then(site: Site) -> None:
 def test_what_is_edited_is_stored_unless_another_has_changed_it_meanwhile(site: Site) -> None:
     crowd = crowd_of(site, "Bo", "Cleo", policy=Policy(zone=BERLIN, due=NOW + DAY, closes=NOW + DAY))
     crowd.answers("Bo", RING, NOW - DAY, right=True)
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         page = edit_assignment_page(editing(crowd, session))
         assert (page.heading, page.action, page.stored, page.begun, page.paths) == (
             "Week 1", f"/assignments/{crowd.assignment.id}/edit", True, 1, (),
@@ -133,7 +133,7 @@ def test_a_date_that_comes_twice_is_said_as_the_end_or_the_beginning_that_it_is(
     site: Site, ends: str, second: bool
 ) -> None:
     crowd = crowd_of(site)
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         said = bytes(typed_date(teacher_of(crowd, session), "2036-10-26T02:30", ends).body).decode()
     assert ("the second is used" in said) is second
 
@@ -150,7 +150,7 @@ def rule(crowd: Crowd, session: Session, **texts: str) -> list[tuple[str, str, f
 
 def test_the_rule_of_the_overall_grade_is_read_as_it_is_typed(site: Site) -> None:
     crowd = crowd_of(site)
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         create_assignment(session, crowd.class_id, "Week 2", Policy(), [AssignmentEntry(STAGE, 3.0)])
         for texts, found in (
             ({"lowest": "1", "weight_1": "12,5 %", "weight_2": " 30 "}, ["1", "12.5", "30"]),
@@ -175,7 +175,7 @@ def test_the_rule_of_the_overall_grade_is_read_as_it_is_typed(site: Site) -> Non
 
 def test_the_settings_of_a_class_are_shown_as_they_are_or_as_they_were_sent(site: Site) -> None:
     crowd = crowd_of(site)
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         teacher = teacher_of(crowd, session)
         page = settings_page(teacher)
         assert (page.form.name, page.form.zone, page.form.pseudonyms) == ("Systems", "Europe/Berlin", "")
@@ -195,7 +195,7 @@ def test_the_settings_of_a_class_are_shown_as_they_are_or_as_they_were_sent(site
 def test_figures_are_by_drawing_if_it_is_asked_for(site: Site) -> None:
     crowd = crowd_of(site, "Bo")
     crowd.answers("Bo", RING, NOW, right=True)
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         teacher = teacher_of(crowd, session)
         for drawings, count in (("", 1), ("yes", 2)):
             page = statistics_page(teacher, drawings)
@@ -211,7 +211,7 @@ def test_figures_are_by_drawing_if_it_is_asked_for(site: Site) -> None:
 def test_a_form_that_was_sent_is_shown_again_as_it_was_typed(site: Site) -> None:
     crowd = crowd_of(site)
     typed = AssignmentForm(title="x", due="soon", points={RING: "many"})
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         page = new_assignment_page(teacher_of(crowd, session), sent=typed)
         assert (page.form, page.words["due"][:11]) == (typed, "Cannot read")
         assert edit_assignment_page(editing(crowd, session), typed).form == typed

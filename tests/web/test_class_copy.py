@@ -8,7 +8,7 @@ from app.classes.pages.classes import CopyForm, copy_page
 from app.classes.people.assignments import Assignment, assignments_of
 from app.classes.people.classes import Role, class_with, members_of, set_archived
 from app.classes.people.members import remove_members
-from app.server.db.session import open_session
+from app.server.db.session import open_session, open_writing_session
 from app.site import Site
 from tests.web.a_class import Browser, a_class, browser, joined, visit, words
 from tests.web.test_assigning import new
@@ -121,7 +121,7 @@ def test_only_classes_that_one_teaches_and_that_are_open_may_get_copies(client: 
     helped, archived, taught = (a_class(client, site)[0] for _ in range(3))
     for number, role in ((helped, Role.ASSISTANT), (archived, Role.TEACHER), (taught, Role.TEACHER)):
         joined(site, number, grace, role)
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         set_archived(session, class_with(session, archived))
         page = copy_page(visit(site, session, class_id, grace.person), CopyForm())
         assert {row.id for row in page.targets} == {class_id, taught}
@@ -137,12 +137,12 @@ def test_only_classes_that_one_teaches_and_that_are_open_may_get_copies(client: 
 def test_a_class_like_another_adds_up_and_names_its_students_as_that_does(client: TestClient, site: Site) -> None:
     class_id, grace = a_class(client, site, "Asia/Tokyo")
     new(grace, class_id)
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         row = class_with(session, class_id)
         row.lowest, row.pseudonyms = 2, True
         session.commit()
     made = int(copied(grace, class_id, SHOWN).rpartition("/")[2])
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         row = class_with(session, made)
         assert (row.name, row.zone, row.lowest, row.pseudonyms) == ("Spring", "Asia/Tokyo", 2, True)
         assert [(one.person, one.role) for one in members_of(session, made)] == [(grace.person, Role.TEACHER)]
@@ -152,11 +152,11 @@ def test_the_list_of_classes_counts_the_students_who_are_there(client: TestClien
     class_id, grace = a_class(client, site)
     for name, role in (("Ada", Role.STUDENT), ("Alan", Role.STUDENT), ("Tom", Role.ASSISTANT)):
         left = joined(site, class_id, browser(client, site, name), role)
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         remove_members(session, class_id, [left.person])
         session.commit()
     assert "2 students" in words(grace.get("/classes"))
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         alan = next(one.person for one in members_of(session, class_id) if one.name == "Alan")
         remove_members(session, class_id, [alan])
         session.commit()

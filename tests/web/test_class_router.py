@@ -13,7 +13,7 @@ from app.classes.people.classes import Role, members_of
 from app.core.errors import NotFoundError
 from app.server.aside.payer import Payer
 from app.server.db.people import AssignmentRow
-from app.server.db.session import open_session
+from app.server.db.session import open_session, open_writing_session
 from app.site import Site
 from app.site.web.frame.visitor import Visitor
 from tests.each import each
@@ -168,7 +168,7 @@ def test_the_head_of_a_page_has_the_tabs_of_those_who_teach(site: Site) -> None:
 @each(("title", "stem"), [("Ring all-reduce: 101!", "Ring-all-reduce-101"), ("系统", "class"), ("--a--", "a")])
 def test_a_file_is_called_as_its_class(site: Site, title: str, stem: str) -> None:
     crowd = crowd_of(site)
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         teacher = visit(site, session, crowd.class_id, crowd.persons["Ada Teacher"])
         teacher.row.name = title
         file = csv_response(teacher, "", "grades")

@@ -22,7 +22,7 @@ from app.classes.people.counted_answers import extend
 from app.classes.people.members import put_into_group, remove_members
 from app.classes.people.policy import GroupDates, Policy
 from app.core.errors import InputError
-from app.server.db.session import open_session
+from app.server.db.session import open_writing_session
 from app.site import Site
 from tests.each import each
 from tests.people.crowd import crowd_of
@@ -58,7 +58,7 @@ def test_two_days_after_the_due_date_are_suggested_or_the_day_after_tomorrow(
 ) -> None:
     at = replace(site, clock=lambda: NOW)
     crowd = crowd_of(site, "Bo", policy=Policy(zone=BERLIN, due=due))
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         seen = assignment_visit(at, session, crowd.assignment, crowd.persons["Ada Teacher"])
         page = extensions_page(seen, ExtensionForm())
         typed = extensions_page(seen, ExtensionForm(until="", person=[str(crowd.persons["Bo"])]))
@@ -69,7 +69,7 @@ def test_two_days_after_the_due_date_are_suggested_or_the_day_after_tomorrow(
 def test_the_extensions_of_those_who_are_in_the_class_are_listed(site: Site) -> None:
     at = replace(site, clock=lambda: NOW)
     crowd = crowd_of(site, "Bo", "Cleo", "Dan", policy=Policy(zone=BERLIN, due=NOW + DAY, sitting=45))
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         persons = [crowd.persons[name] for name in ("Bo", "Dan")]
         extend(session, crowd.assignment.id, persons, NOW + 3 * DAY, "Ada", "ill")
         remove_members(session, crowd.class_id, [crowd.persons["Dan"]])
@@ -96,7 +96,7 @@ def test_the_dates_of_groups_are_read_in_the_order_of_the_form() -> None:
 def test_a_group_whose_text_did_not_change_keeps_its_moment_and_one_that_was_not_shown_its_dates(site: Site) -> None:
     due = NOW + timedelta(days=2, seconds=17)
     crowd = crowd_of(site, "Bo", "Cleo", policy=Policy(zone=BERLIN, due=NOW + DAY))
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         for name, group in (("Bo", "A"), ("Cleo", "B")):
             put_into_group(session, crowd.class_id, [crowd.persons[name]], group)
         both = [GroupDates(group="A", due=due), GroupDates(group="B", due=due)]

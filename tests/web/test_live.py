@@ -16,7 +16,7 @@ from app.classes.people.persons import new_person
 from app.classes.people.policy import GroupDates, Policy
 from app.core.errors import InputError, NotFoundError
 from app.course.kinds.base import mistake_key
-from app.server.db.session import open_session
+from app.server.db.session import open_writing_session
 from app.site import Site
 from tests.each import each
 from tests.people.crowd import RING, STAGE, Crowd, crowd_of
@@ -46,7 +46,7 @@ def test_the_open_assignment_that_is_due_next_is_shown_else_the_latest(
 ) -> None:
     at = replace(site, clock=lambda: NOW)
     crowd = crowd_of(site, policy=Policy(opens=NOW + 99 * DAY))
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         numbers = [0] + [
             create_assignment(session, crowd.class_id, f"Week {place}", policy, [AssignmentEntry(RING, 1.0)])
             for place, policy in enumerate(policies, 1)
@@ -61,7 +61,7 @@ def test_the_open_assignment_that_is_due_next_is_shown_else_the_latest(
 def test_an_assignment_that_is_open_for_a_group_alone_is_open(site: Site) -> None:
     at = replace(site, clock=lambda: NOW)
     crowd = crowd_of(site, policy=Policy(due=NOW - 2 * DAY, closes=NOW - DAY))
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         create_assignment(session, crowd.class_id, "Week 2", OVER, [AssignmentEntry(RING, 1.0)])
         entries, late = [AssignmentEntry(RING, 1.0)], GroupDates(group="Late", due=NOW + DAY, closes=NOW + DAY)
         create_assignment(session, crowd.class_id, "Week 3", OVER, entries, [late])
@@ -86,7 +86,7 @@ def test_each_state_has_its_part_of_the_bar_and_its_names_if_they_are_asked_for(
     crowd.answers("Cleo", RING, now, right=True)
     for name in ("bo", "Dan"):
         crowd.answers(name, RING, now, right=False, key=key)
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         bar = [("solved", 1, 0.0, 25.0), ("stuck", 0, 25.0, 0.0), ("trying", 2, 25.0, 50.0), ("new", 1, 75.0, 25.0)]
         assert states(site, session, crowd) == [(*one, ()) for one in bar]
         names = (("Cleo",), (), ("bo", "Dan"), ("Eve",))
@@ -101,7 +101,7 @@ def test_each_state_has_its_part_of_the_bar_and_its_names_if_they_are_asked_for(
 
 def test_of_many_names_sixty_are_shown_by_the_alphabet(site: Site) -> None:
     crowd = crowd_of(site)
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         for place in reversed(range(61)):
             person = new_person(session, f"S{place:02}")
             enroll(session, crowd.class_id, number_of(person))
@@ -124,7 +124,7 @@ def test_an_idea_or_an_exercise_that_is_gone_is_said_to_be(site: Site) -> None:
 
 def test_the_form_of_pools_offers_one_more_than_there_are_and_at_least_three(site: Site) -> None:
     crowd = crowd_of(site, "Bo")
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
 
         def teacher() -> AssignmentVisit:
             stored = assignment_with(session, crowd.assignment.id)

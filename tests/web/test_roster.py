@@ -29,7 +29,7 @@ from app.classes.people.classes import Member, Role, enroll, members_of, number_
 from app.classes.people.members import member_row, put_into_group, set_time_factor
 from app.classes.people.persons import new_person
 from app.core.errors import InputError, NotFoundError
-from app.server.db.session import open_session
+from app.server.db.session import open_writing_session
 from app.site import Site
 from tests.each import each
 from tests.people.crowd import RING, Crowd, crowd_of
@@ -62,7 +62,7 @@ def teacher_of(crowd: Crowd, session: Any) -> Any:
 
 def test_teachers_are_listed_first_and_it_is_counted_who_needs_a_code(site: Site) -> None:
     crowd = crowd_of(site, "Bo", "Ann", "Cleo")
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         renew_seat_code(session, member_row(session, crowd.class_id, crowd.persons["Bo"]))
         page = people_page(teacher_of(crowd, session))
         assert [one.name for one, _ in page.lines] == ["Ada Teacher", "Tom Assistant", "Ann", "Bo", "Cleo"]
@@ -83,7 +83,7 @@ def test_teachers_are_listed_first_and_it_is_counted_who_needs_a_code(site: Site
 @each(("more", "pages"), [(295, 1), (296, 2)])
 def test_three_hundred_people_are_on_a_page(site: Site, more: int, pages: int) -> None:
     crowd = crowd_of(site, "Bo", "Ann", "Cleo")
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         for place in range(more):
             enroll(session, crowd.class_id, number_of(new_person(session, f"S{place:03}")))
         for asked, place in (("1", 1), ("0", 1), ("9", pages)):
@@ -95,7 +95,7 @@ def test_three_hundred_people_are_on_a_page(site: Site, more: int, pages: int) -
 
 def test_codes_are_made_for_students_who_have_none_or_for_all(site: Site) -> None:
     crowd = crowd_of(site, "Bo", "Cleo")
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         renew_seat_code(session, member_row(session, crowd.class_id, crowd.persons["Bo"]))
         for which, names in (("missing", ["Cleo"]), ("missing", []), ("all", ["Bo", "Cleo"])):
             page = renew_codes(teacher_of(crowd, session), CodesForm(which=which))
@@ -109,7 +109,7 @@ def test_codes_are_made_for_students_who_have_none_or_for_all(site: Site) -> Non
 
 def test_a_member_is_shown_with_the_students_who_may_be_the_same_and_changed(site: Site) -> None:
     crowd = crowd_of(site, "Bo", "Cleo", "Dan")
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         teacher, bo = teacher_of(crowd, session), crowd.persons["Bo"]
         page = member_page(teacher, bo)
         assert (page.name, page.outside_id, page.role, page.time_factor) == ("Bo", "id-2", "student", "1")
@@ -142,7 +142,7 @@ def test_a_member_is_shown_with_the_students_who_may_be_the_same_and_changed(sit
 
 def test_what_a_class_stored_about_a_student_goes_and_is_taken_along_for_a_reason(site: Site) -> None:
     crowd = crowd_of(site, "Bo")
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         teacher, bo, helper = teacher_of(crowd, session), crowd.persons["Bo"], crowd.persons["Tom Assistant"]
         file = export_member(teacher, bo, ReasonForm(why=" asked "))
         assert f'filename="class-{crowd.class_id}-person-{bo}.json"' in file.headers["content-disposition"]
@@ -207,7 +207,7 @@ def test_a_file_is_read_once_and_one_that_cannot_be_read_is_refused_once() -> No
 
 def test_a_roster_that_brings_someone_closes_an_open_link(site: Site) -> None:
     crowd = crowd_of(site, "Bo")
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         teacher = teacher_of(crowd, session)
 
         def page(text: str) -> Any:
@@ -227,7 +227,7 @@ def test_a_roster_that_brings_someone_closes_an_open_link(site: Site) -> None:
 
 def test_a_file_of_grades_begins_as_its_program_expects(site: Site) -> None:
     crowd = crowd_of(site, "Bo")
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         teacher = teacher_of(crowd, session)
         for form, mark in (("ours", True), ("excel", True), ("canvas", False), ("moodle", False)):
             file = grades_csv(teacher, form)

@@ -15,7 +15,7 @@ from app.classes.people.members import put_into_group
 from app.classes.people.policy import GroupDates, Policy
 from app.core.errors import InputError, NotFoundError
 from app.server.db.people import RegradeRow
-from app.server.db.session import open_session
+from app.server.db.session import open_writing_session
 from app.server.db.tables import AttemptRow
 from app.site import Site
 from tests.people.crowd import RING, STAGE, crowd_of
@@ -31,7 +31,7 @@ def test_the_answers_behind_a_cell_say_what_they_are_worth_and_why(site: Site) -
     at = replace(site, clock=lambda: NOW)
     first = crowd.answers("Bo", STAGE, NOW - 2 * HOUR, right=False, answer="x" * 301, score=0.25)
     second = crowd.answers("Bo", STAGE, NOW - HOUR, right=False, answer="y" * 300, score=0.5)
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         row = session.get_one(AttemptRow, first)
         row.hints, row.seconds = 2, None
         for number, score in ((first, 0.75), (second, 0.5)):
@@ -58,7 +58,7 @@ def test_the_answers_behind_a_cell_say_what_they_are_worth_and_why(site: Site) -
 
 def test_points_are_given_taken_back_or_excused_by_the_one_who_is_signed_in(site: Site) -> None:
     crowd = crowd_of(site, "Bo")
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         teacher, bo = visit(site, session, crowd.class_id, crowd.persons["Ada Teacher"]), crowd.persons["Bo"]
         number = crowd.assignment.id
 
@@ -92,7 +92,7 @@ def test_the_path_says_what_is_extended_for_one_and_how_far_they_are(site: Site)
     at = replace(site, clock=lambda: NOW)
     crowd.answers("Bo", RING, NOW - timedelta(minutes=20), right=True)
     crowd.answers("Bo", STAGE, NOW - timedelta(minutes=1), right=False)
-    with open_session(site.engine) as session:
+    with open_writing_session(site.engine) as session:
         extend(session, crowd.assignment.id, [crowd.persons["Bo"]], NOW + 3 * DAY)
         put_into_group(session, crowd.class_id, [crowd.persons["Cleo"]], "Monday")
         change_groups(session, crowd.assignment, [GroupDates(group="Monday", due=NOW + 2 * DAY)])

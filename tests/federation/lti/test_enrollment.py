@@ -36,7 +36,7 @@ from app.classes.people.persons import new_person
 from app.classes.people.policy import Policy
 from app.core.errors import RefusedError
 from app.server.db.people import ContextRow, IdentityRow, LinkRow
-from app.server.db.session import open_session
+from app.server.db.session import open_writing_session
 from app.site.members import SignedIn
 from tests.each import each
 from tests.federation.lti.test_one_person import Tied, member, tied
@@ -142,7 +142,7 @@ def test_a_difference_names_those_it_can_and_counts_the_others() -> None:
 
 
 def test_a_new_class_is_as_its_course_or_the_one_before(tied: Tied) -> None:
-    with open_session(tied.site.engine) as session:
+    with open_writing_session(tied.site.engine) as session:
         launch = replace(tied.launch(), context="c9", title="")
         for zone, expected in (("Europe/Berlin", "Europe/Berlin"), ("Mars/Base", "UTC"), ("", "UTC")):
             row = class_with(session, new_class(session, tied.site.secret, launch, zone))
@@ -156,7 +156,7 @@ def test_a_new_class_is_as_its_course_or_the_one_before(tied: Tied) -> None:
 
 
 def test_a_course_is_tied_once_and_its_teacher_is_known_from_then_on(tied: Tied) -> None:
-    with open_session(tied.site.engine) as session:
+    with open_writing_session(tied.site.engine) as session:
         launch = replace(tied.launch("boss"), context="c2", role="teacher")
         assert class_of(session, launch) is None
         other = number_of(create_class(session, tied.site.secret, "Other"))
@@ -169,7 +169,7 @@ def test_a_course_is_tied_once_and_its_teacher_is_known_from_then_on(tied: Tied)
 
 
 def test_an_id_is_free_unless_another_member_has_it(tied: Tied) -> None:
-    with open_session(tied.site.engine) as session:
+    with open_writing_session(tied.site.engine) as session:
         bo = member(session, tied.class_id, "Bo")
         assert free_id(session, tied.class_id, tied.ada, "00020") == "00020"
         assert free_id(session, tied.class_id, bo, "00020") == ""
@@ -182,7 +182,7 @@ def doubt(session: Session, school: Tied, launch: Launch, person: int) -> str:
 
 
 def test_who_is_signed_in_is_connected_merged_or_left_alone(tied: Tied) -> None:
-    with open_session(tied.site.engine) as session:
+    with open_writing_session(tied.site.engine) as session:
         zed = member(session, tied.class_id, "Zed")
         launch = tied.launch("u9", outside_id="")
         assert doubt(session, tied, launch, zed) == "connect"
@@ -198,7 +198,7 @@ def test_who_is_signed_in_is_connected_merged_or_left_alone(tied: Tied) -> None:
 
 
 def test_a_link_opens_an_assignment_of_its_own_class(tied: Tied) -> None:
-    with open_session(tied.site.engine) as session:
+    with open_writing_session(tied.site.engine) as session:
         other = number_of(create_class(session, tied.site.secret, "Other"))
         entries = [AssignmentEntry("a/one", 1.0)]
         mine, second, theirs = (
@@ -223,7 +223,7 @@ def test_a_link_opens_an_assignment_of_its_own_class(tied: Tied) -> None:
 
 
 def test_a_launch_refreshes_where_the_people_of_a_course_are(tied: Tied) -> None:
-    with open_session(tied.site.engine) as session:
+    with open_writing_session(tied.site.engine) as session:
         for memberships, title, found in (
             (f"{LMS}/m", "Systems", (f"{LMS}/m", "Systems")), ("", "", (f"{LMS}/m", "Systems")),
             (f"{LMS}/n", "Networks", (f"{LMS}/n", "Networks")),
@@ -235,7 +235,7 @@ def test_a_launch_refreshes_where_the_people_of_a_course_are(tied: Tied) -> None
 
 
 def test_an_assistant_without_a_role_in_a_launch_stays_one_and_gets_no_more_time(tied: Tied) -> None:
-    with open_session(tied.site.engine) as session:
+    with open_writing_session(tied.site.engine) as session:
         launch = replace(tied.launch("tom", "Tom", ""), role="assistant", time_factor=2.0, group="Mon")
         tom = enroll_launch(session, launch).person
         for role in ("assistant", ""):
@@ -250,7 +250,7 @@ def listed(subject: str, role: Role | None = Role.STUDENT, **more: Any) -> Parti
 
 
 def test_a_list_changes_those_of_the_platform_alone_and_an_inactive_one_leaves(tied: Tied) -> None:
-    with open_session(tied.site.engine) as session:
+    with open_writing_session(tied.site.engine) as session:
         first, second = listed("u1", outside_id="00020", name="Ada L."), listed("u2", name="Bo")
         apply_difference(session, tied.platform, tied.class_id, [first, second, listed("u3", None)], ["u2", "u1"])
         roles = {one.name: one.role for one in members_of(session, tied.class_id)}
@@ -269,7 +269,7 @@ def test_a_list_changes_those_of_the_platform_alone_and_an_inactive_one_leaves(t
 
 
 def test_a_class_with_invented_names_learns_no_names_of_a_list(tied: Tied) -> None:
-    with open_session(tied.site.engine) as session:
+    with open_writing_session(tied.site.engine) as session:
         class_with(session, tied.class_id).pseudonyms = True
         both = [listed("u1", outside_id="00020", name="Ada L."), listed("u2", name="Bo")]
         found = compare_course(session, tied.platform, tied.class_id, both)
@@ -282,7 +282,7 @@ def test_a_class_with_invented_names_learns_no_names_of_a_list(tied: Tied) -> No
 
 
 def test_two_of_a_list_with_one_id_are_one_member_and_a_new_one(tied: Tied) -> None:
-    with open_session(tied.site.engine) as session:
+    with open_writing_session(tied.site.engine) as session:
         both = [listed(subject, outside_id="00020", name=subject) for subject in ("u1", "u2")]
         found = compare_course(session, tied.platform, tied.class_id, both)
         assert [(one.by_id, one.before) for one in found.changes] == [(True, Role.STUDENT), (False, None)]
