@@ -170,7 +170,7 @@ def test_copies_are_moved_by_weeks_or_to_the_week_of_a_day(site: Site, session: 
     target = crowd_of(site)
     call = call_of(site, session, target)
     for when, weeks in ({"weeks": 2}, 2), ({"weeks": 2, "start": date(2036, 10, 6)}, 1), ({}, 0):
-        dry = copy_assignments(call, NewCopies(source=crowd.class_id, **when), True)  # type: ignore[arg-type]
+        dry = copy_assignments(call, NewCopies(source=crowd.class_id, **when), True)
         assert (dry.applied, dry.weeks, dry.copies[0].id, dry.copies[0].due) == (
             False,
             weeks,

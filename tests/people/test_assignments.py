@@ -232,9 +232,10 @@ def test_assignments_are_found_in_the_order_in_which_they_were_made(session: Ses
         assignment_numbered(own, theirs)
     delete_assignment(session, first)
     assert [one.id for one in assignments_of(session, class_id)] == [second]
-    for work in (assignment_with, lambda *given: change_assignment(*given, "x", Policy(), [FIXED])):
-        with pytest.raises(NotFoundError, match="does not exist"):
-            work(session, 10**9)  # type: ignore[operator]
+    with pytest.raises(NotFoundError, match="does not exist"):
+        assignment_with(session, 10**9)
+    with pytest.raises(NotFoundError, match="does not exist"):
+        change_assignment(session, 10**9, "x", Policy(), [FIXED])
 
 
 def test_a_change_is_noted_in_its_own_class_alone(session: Session, class_id: int) -> None:

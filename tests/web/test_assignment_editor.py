@@ -158,7 +158,7 @@ def test_the_rule_of_the_overall_grade_is_read_as_it_is_typed(site: Site) -> Non
             ({"lowest": "2.0", "weight_2": "1" + "0" * 3}, ["2", "", "1000"]),
             ({}, ["0", "", ""]),
         ):
-            rows = rule(crowd, session, **texts)  # type: ignore[arg-type]
+            rows = rule(crowd, session, **texts)
             assert [one[1] for one in rows] == found
             assert [one[::2] for one in rows[1:]] == [("Week 1", 5.0), ("Week 2", 3.0)]
         for name, text, says in (

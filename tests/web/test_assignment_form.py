@@ -65,8 +65,10 @@ def problems(form: AssignmentForm) -> dict[str, str]:
 def test_exercises_come_by_the_places_that_were_typed_else_as_they_were_dragged(
     places: dict[str, str], order: list[str], expected: str
 ) -> None:
-    sent = [("exercise", name) for name in "abca"] + [("order", name) for name in order]
-    form = AssignmentForm.read(FormData(sent + [(f"place:{name}", text) for name, text in places.items()]))
+    typed_places = [(f"place:{name}", text) for name, text in places.items()]
+    form = AssignmentForm.read(
+        FormData([*(("exercise", name) for name in "abca"), *(("order", name) for name in order), *typed_places])
+    )
     assert "".join(form.points) == expected
     assert form.unread == {}
 

@@ -193,7 +193,7 @@ def test_a_page_is_for_members_with_at_least_its_role(site: Site, role: Role, al
             in_assignment(request, site, visitor, crowd.assignment.id, least),
         ):
             try:
-                asyncio.run(entered)  # type: ignore[arg-type]
+                asyncio.run(entered)
             except NotFoundError:
                 assert not may
             else:
@@ -204,4 +204,4 @@ def test_a_page_is_for_members_with_at_least_its_role(site: Site, role: Role, al
             in_assignment(request, site, visitor, number, Role.STUDENT),
         ):
             with pytest.raises(NotFoundError):
-                asyncio.run(entered)  # type: ignore[arg-type]
+                asyncio.run(entered)

@@ -87,8 +87,8 @@ def test_the_extensions_of_those_who_are_in_the_class_are_listed(site: Site) -> 
 
 
 def test_the_dates_of_groups_are_read_in_the_order_of_the_form() -> None:
-    sent = [("group", "A"), ("due-1", " 2036-10-02T23:59 "), ("group", "B"), ("opens-2", "x"), ("due-3", "y")]
-    assert GroupDatesForm.read(FormData(sent)).typed == {
+    sent = FormData([("group", "A"), ("due-1", " 2036-10-02T23:59 "), ("group", "B"), ("opens-2", "x"), ("due-3", "y")])
+    assert GroupDatesForm.read(sent).typed == {
         "A": {"opens": "", "due": "2036-10-02T23:59", "closes": ""}, "B": {"opens": "x", "due": "", "closes": ""},
     }  # fmt: skip
 

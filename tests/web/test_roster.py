@@ -151,7 +151,7 @@ def test_what_a_class_stored_about_a_student_goes_and_is_taken_along_for_a_reaso
                 delete_member(teacher, bo, ReasonForm(**sent))
         for work in (export_member, delete_member):
             with pytest.raises(InputError, match="not a student"):
-                work(teacher, helper, ReasonForm(why="x", sure="yes"))  # type: ignore[operator]
+                work(teacher, helper, ReasonForm(why="x", sure="yes"))
         assert bo in {one.person for one in members_of(session, crowd.class_id)}
         delete_member(teacher, bo, ReasonForm(why="x", sure="yes"))
         assert bo not in {one.person for one in members_of(session, crowd.class_id)}

@@ -63,7 +63,7 @@ def test_points_are_given_taken_back_or_excused_by_the_one_who_is_signed_in(site
         number = crowd.assignment.id
 
         def given(**sent: str) -> list[tuple[str, float, bool]]:
-            there = change_points(teacher, number, bo, PointsForm(**sent, why="oral"))  # type: ignore[arg-type]
+            there = change_points(teacher, number, bo, PointsForm(**sent, why="oral"))
             exercise = sent.get("exercise", WHOLE)
             assert there == f"{crowd.href}/grades/{number}/{bo}?exercise={exercise}&stored=yes#chosen"
             cells = cells_of(session, site.secret, crowd.assignment, members_of(session, crowd.class_id))

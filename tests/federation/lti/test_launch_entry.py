@@ -64,8 +64,8 @@ def test_a_new_course_is_a_new_class_or_one_that_its_teacher_has_open_here(copie
     for wrong in (numbers["Helped"], copied.old, 10**9):
         answer = copied.opened(launch, chosen=f"class:{wrong}")
         assert "you do not teach a class" in words(answer).lower()
-    for wrong in ("class:", "class:x", "class:" + "9" * 19):
-        assert "choose one of those" in words(copied.opened(launch, chosen=wrong)).lower()
+    for text in ("class:", "class:x", "class:" + "9" * 19):
+        assert "choose one of those" in words(copied.opened(launch, chosen=text)).lower()
     there = copied.opened(launch, chosen=f"class:{numbers['Taught']}")
     assert there == f"/classes/{numbers['Taught']}"
     with open_session(copied.site.engine) as session:

@@ -216,7 +216,7 @@ def test_a_score_or_a_line_item_is_taken_with_the_answers_that_say_so(engine: En
         change_line_item(calls, CAMPUS, f"{LMS}/items/7", ItemTerms(4.0, opens=AT)),
     ):
         try:
-            asyncio.run(work)  # type: ignore[arg-type]
+            asyncio.run(work)
         except RefusedError as error:
             assert (taken, str(status) in str(error)) == (False, True)
         else:
