@@ -212,9 +212,12 @@ def test_who_is_excused_in_a_file_has_no_points(cell: str, after: float | None) 
 
 
 def test_the_number_of_a_student_may_be_long_and_is_no_one_elses() -> None:
-    found = difference("number,Ring\n" + "8" * 30 + ",1\n8,2\n", RING)
+    found = difference("number,Ring\n" + "8" * 30 + ",1\n8,2\n٧,3\n", RING)
     assert changes(found) == [("=Plato", "Ring", 10.0, 2.0)]
-    assert found.left_out == (f"line 2: no student has the number {'8' * 18}",)
+    assert found.left_out == (
+        "line 4: number is '٧', and a whole number is expected",
+        f"line 2: no student has the number {'8' * 18}",
+    )
 
 
 def test_another_change_of_points_has_another_digest() -> None:

@@ -114,6 +114,7 @@ def test_a_cell_that_is_not_there_is_empty() -> None:
 def test_a_cell_loses_what_a_spreadsheet_or_a_page_has_added() -> None:
     assert cells('id,name\n"=""004711""",\u200e\u200fعلي\u200f \n')[1] == ("004711", "علي")
     assert read_csv("id,name\n1").rows[1].cell(1) == ""
+    assert cells('id\n"="" 4711 """\n')[1] == ("4711",)
 
 
 @each("cell", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "x;=1", 'x,"=1', "'=1", "\uff1d1"])

@@ -27,7 +27,7 @@ HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
 
 def test_the_answers_behind_a_cell_say_what_they_are_worth_and_why(site: Site) -> None:
-    crowd = crowd_of(site, "Bo", policy=Policy(zone=BERLIN, due=NOW + DAY, hints="free"))
+    crowd = crowd_of(site, "Bo", policy=Policy(zone=BERLIN, due=NOW - 1.5 * HOUR, closes=NOW + DAY, late=0.5))
     at = replace(site, clock=lambda: NOW)
     first = crowd.answers("Bo", STAGE, NOW - 2 * HOUR, right=False, answer="x" * 301, score=0.25)
     second = crowd.answers("Bo", STAGE, NOW - HOUR, right=False, answer="y" * 300, score=0.5)
@@ -42,13 +42,13 @@ def test_the_answers_behind_a_cell_say_what_they_are_worth_and_why(site: Site) -
         ring, stage, whole = page.cells
         assert [(one.answer, one.at, one.score, one.points, one.time) for one in stage.rows] == [
             ("x" * 300 + "…", "Wednesday, Oct 1, 12:00", "75 %", 3.0, ""),
-            ("y" * 300, "Wednesday, Oct 1, 13:00", "50 %", 2.0, "60 s"),
+            ("y" * 300, "Wednesday, Oct 1, 13:00", "50 %", 1.0, "60 s"),
         ]
-        assert [one.why for one in stage.rows] == [("judged again: 25 % before", "2 hints seen"), ()]
+        assert [one.why for one in stage.rows] == [("judged again: 25 % before", "2 hints seen"), ("late: 50 % less",)]
         assert [(one.points, one.most, one.begun, one.chosen) for one in page.cells] == [
             (0.0, 1.0, False, False), (3.0, 4.0, True, True), (3.0, 5.0, True, False),
         ]  # fmt: skip
-        assert (page.total, page.most, page.due, page.stored) == (3.0, 5.0, "Thursday, Oct 2, 14:00", True)
+        assert (page.total, page.most, page.due, page.stored) == (3.0, 5.0, "Wednesday, Oct 1, 12:30", True)
         assert (page.heading, whole.exercise, ring.rows) == ("Bo, Week 1", WHOLE, ())
         seed = crowd.seed("Bo", STAGE)
         assert stage.rows[0].link.href == f"/exercises/{STAGE}?seed={seed}"
