@@ -75,7 +75,7 @@ def test_an_address_inside_or_of_another_kind_is_never_asked(url: str, says: str
         ("93.184.215.14", True), ("2606:4700::1111", True), ("::ffff:8.8.8.8", True),
         ("2002:808:808::1", True), ("2002:7f00:1::", False), ("::127.0.0.1", False), ("ff02::1", False),
         ("224.0.0.1", False), ("fec0::1", False), ("fe80::1%eth0", False), ("255.255.255.255", False),
-        ("fd00::1", False), ("192.0.0.8", False), ("198.18.0.1", False), ("", False), ("elsewhere", False),
+        ("64:ff9b::808:808", True), ("fd00::1", False), ("192.0.0.8", False), ("198.18.0.1", False), ("", False), ("elsewhere", False),
     ],
 )  # fmt: skip
 def test_an_ipv6_address_around_a_private_one_is_private(address: str, public: bool) -> None:
@@ -170,6 +170,45 @@ def test_an_address_without_a_route_does_not_hide_the_next(port: int, trusted: s
     assert outcome(outgoing.get(f"https://{NAME}:{port}/")).status == 200
 
 
+@each(("before", "status"), [(0, 200), (2, 200), (3, None)])
+def test_three_addresses_of_a_host_are_tried(
+    port: int, trusted: ssl.SSLContext, before: int, status: int | None
+) -> None:
+    async def several(host: str, _: int) -> Sequence[str]:
+        return [*(["::1"] * before), "127.0.0.1"]
+
+    found = outcome(Outgoing(PRIVATE, several, trusted).get(f"https://{NAME}:{port}/"))
+    assert getattr(found, "status", None) == status
+
+
+def test_a_host_without_an_address_is_refused() -> None:
+    async def nowhere(host: str, _: int) -> Sequence[str]:
+        return []
+
+    assert isinstance(outcome(Outgoing(PRIVATE, nowhere).get(f"https://{NAME}/")), RefusedError)
+
+
+def test_an_answer_has_as_many_bytes_as_its_caller_expects_and_its_headers_arrive(
+    port: int, trusted: ssl.SSLContext
+) -> None:
+    outgoing, url = Outgoing(PRIVATE, here, trusted), f"https://{NAME}:{port}/"
+    found = outcome(outgoing.get(url, {"Cookie": "a=b"}))
+    assert found.fields()["cookie"] == "a=b"
+    assert (found.url, found.status) == (url, 200)
+    whole = outcome(outgoing.get(url)).body
+    assert outcome(outgoing.send("GET", url, most=len(whole))).body == whole
+    assert isinstance(outcome(outgoing.send("GET", url, most=len(whole) - 1)), UnavailableError)
+
+
+def test_what_a_service_said_is_short_plain_and_json_or_nothing() -> None:
+    said = HttpAnswer("https://a.org/", 500, {}, b" down\n\tfor  \x07 " + b"x" * 900).said()
+    assert (said[:13], len(said)) == ("down for ? xx", 200)
+    for body, found in ((b"", None), (b" \n", None), (b"[1]", [1]), (b'{"a": 2}', {"a": 2})):
+        assert HttpAnswer("https://a.org/", 200, {}, body).json() == found
+    with pytest.raises(UnavailableError, match=r"a\.org answered 200 without a JSON object"):
+        HttpAnswer("https://a.org/", 200, {}, b"").fields()
+
+
 def test_an_address_is_refused_before_it_is_stored() -> None:
     assert "private" in str(outcome(Outgoing().check("https://10.0.0.1/jwks")))
     assert outcome(Outgoing(resolver=public).check("https://lms.example/jwks")) is None
@@ -186,8 +225,10 @@ def test_a_name_that_does_not_resolve_is_said() -> None:
 
 
 def test_a_missing_field_is_said() -> None:
-    with pytest.raises(UnavailableError, match="idp answered without its token_endpoint"):
-        text_in({"token_endpoint": 3}, "token_endpoint", "idp")
+    for there in ({"token_endpoint": 3}, {"token_endpoint": ""}, {}):
+        with pytest.raises(UnavailableError, match="idp answered without its token_endpoint"):
+            text_in(there, "token_endpoint", "idp")
+    assert text_in({"token_endpoint": "x"}, "token_endpoint", "idp") == "x"
 
 
 def test_the_addresses_of_a_host_are_tried_in_the_order_of_the_system_and_once_each() -> None:

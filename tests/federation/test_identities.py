@@ -9,7 +9,7 @@ import pytest
 from sqlalchemy import Engine
 from sqlmodel import select
 
-from app.classes.federation.identities import connect_identity, issuers_of, may_connect, person_of
+from app.classes.federation.identities import Pending, connect_identity, issuers_of, may_connect, person_of
 from app.classes.people.classes import number_of
 from app.server.db.migrations import migrate
 from app.server.db.people import IdentityRow
@@ -69,3 +69,24 @@ def test_an_identity_of_another_person_is_never_taken_over(engine: Engine) -> No
         connected.deleted = now()
         session.commit()
         assert connect_identity(session, "https://c", "ben", ben) is None  # deleted a moment ago
+
+
+def test_a_new_person_has_the_name_and_an_identity_says_whose_own_it_is(engine: Engine) -> None:
+    with open_session(engine) as session:
+        ada = person_of(session, "https://a", "ada", "Ada")
+        assert (ada.name, person_of(session, "https://a", "ada", "Eve").name) == ("Ada", "Ada")
+        for issuer, own in (("https://b", True), ("https://c", False)):
+            connect_identity(session, issuer, "ada", number_of(ada), own=own)
+            assert session.get_one(IdentityRow, (issuer, "ada")).own is own
+
+
+def test_a_pending_identity_is_of_the_one_who_was_signed_in_for_ten_minutes() -> None:
+    pending = Pending("https://a", "mina", "/progress", person=5)
+    for age, right in ((0, True), (600, True), (601, False)):
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr("time.time", lambda: 1_800_000_000)
+            cookie = pending.signed("secret", 7)
+            patched.setattr("time.time", lambda later=age: 1_800_000_000 + later)
+            expected = Pending("https://a", "mina", "/progress", person=7)
+            assert Pending.read(cookie, "secret") == (expected if right else None)
+            assert Pending.read(cookie, "another") is None

@@ -14,7 +14,7 @@ from app.classes.federation import providers
 from app.classes.federation.http_client import HttpAnswer, Outgoing
 from app.classes.federation.identities import Federation
 from app.classes.federation.oidc import Descriptions, Flight, Identity, ProviderReturn, SignIns
-from app.classes.federation.providers import Provider, obstacles, providers_in
+from app.classes.federation.providers import Provider, obstacles, providers_in, target_of
 from app.classes.federation.tokens import KeySets
 from app.core.errors import AppError, InputError, RefusedError, UnavailableError
 from app.server.config import Settings
@@ -57,6 +57,8 @@ def test_each_provider_has_a_name_an_address_and_its_client() -> None:
         ("Campus=idp.example,id,hush", "https://"),
         ("Campus=https://u:p@idp.example,id,hush", "user name"),
         ("Campus=https://idp.example?x=1,id,hush", "neither a query"),
+        ("Campus=https://idp.example#x,id,hush", "neither a query nor a fragment"),
+        (f"Campus=https://idp.example/{'x' * 236},id,hush", "at most 255"),
         ("A=https://a.example,id,hush;a=https://b.example,id,hush", "two providers with the slug 'a'"),
         ("A=https://a.example,id,hush;B=https://a.example,id,hush", "two providers with the issuer"),
     ],
@@ -66,6 +68,41 @@ def test_a_setting_that_cannot_be_read_is_refused_without_its_secret(oidc: str, 
         providers_in(settings(oidc))
     assert says in str(refused.value)
     assert "hush" not in str(refused.value)
+
+
+def test_names_and_addresses_may_be_as_long_as_the_limits_say() -> None:
+    (found,) = providers_in(settings(f"{'x' * 60}=https://idp.example/{'x' * 235},id,hush"))
+    assert (len(found.name), len(found.issuer), found.client, found.secret) == (60, 255, "id", "hush")
+
+
+@each(
+    ("url", "private", "expected"),
+    [
+        ("https://a.org/", (), ("a.org", 443, False)),
+        ("https://a.org:8443/x?y", (), ("a.org", 8443, False)),
+        ("https://a.org/" + "x" * 1_986, (), ("a.org", 443, False)),
+        ("https://a.org/" + "x" * 1_987, (), None),
+        ("http://a.org/", (), None),
+        ("http://a.org/", {"a.org"}, ("a.org", 80, True)),
+        ("http://a.org/", {"a.org:80"}, ("a.org", 80, True)),
+        ("http://a.org/", {"a.org:443"}, None),
+        ("https://a.org/", {"a.org:443"}, ("a.org", 443, True)),
+        ("https://A.org/", {"b.org"}, ("a.org", 443, False)),
+        ("https://[2606:4700::1111]:444/", (), ("2606:4700::1111", 444, False)),
+        ("https://a.org:/", (), ("a.org", 443, False)),
+        ("https://a@a.org/", (), None),
+        ("ftp://a.org/", {"a.org"}, None),
+    ],
+)
+def test_an_address_leads_to_a_host_and_a_port(
+    url: str, private: set[str], expected: tuple[str, int, bool] | None
+) -> None:
+    try:
+        found = target_of(url, private)
+    except RefusedError:
+        assert expected is None
+    else:
+        assert (found.host, found.port, found.private) == expected
 
 
 def test_secrets_are_not_shown() -> None:

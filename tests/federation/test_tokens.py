@@ -101,8 +101,20 @@ def test_json_that_python_reads_in_its_own_way_is_refused(changed: str, says: st
 
 
 def test_both_kinds_of_keys_are_accepted() -> None:
-    for algorithm in ("RS256", "PS256"):
+    for algorithm in ("RS256", "RS384", "RS512", "PS256"):
         assert claims_of(signed(key=RSA, algorithm=algorithm))["sub"] == "s"
+    key = jwk.ECKey.generate_key("P-384", parameters={"kid": "c"})  # which does not say what it is for
+    assert claims_of(signed(key=key, algorithm="ES384"), KeySets(Service(key)))["sub"] == "s"
+
+
+def test_a_token_may_have_64_kilobytes_and_no_more() -> None:
+    def long(size: int) -> str:
+        return signed(GOOD | {"x": "y" * size}, kid="a")
+
+    size = next(size for size in range(48_900, 49_200) if len(long(size)) == 64 * 1024)
+    assert claims_of(long(size))["sub"] == "s"
+    with pytest.raises(RefusedError, match="not a signed token"):
+        claims_of(long(size + 3))
 
 
 @each(

@@ -1,7 +1,7 @@
 """Copies of assignments: what is copied, and where their dates come to be."""
 
 from dataclasses import replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -25,7 +25,7 @@ from app.classes.people.assignments import (
 )
 from app.classes.people.classes import class_with, create_class, number_of, set_archived
 from app.classes.people.gradebook import GradeRule, change_grade_rule
-from app.classes.people.policy import Policy
+from app.classes.people.policy import GroupDates, Policy
 from app.core.errors import InputError, NotFoundError
 
 BERLIN, NEW_YORK = ZoneInfo("Europe/Berlin"), ZoneInfo("America/New_York")
@@ -102,6 +102,8 @@ def test_the_first_date_comes_into_the_week_in_which_the_term_starts(session: Se
     for day, weeks in (("2026-10-05", 0), ("2026-10-11", 0), ("2027-04-12", 27), ("2026-10-04", -1)):
         assert weeks_to(chosen, date.fromisoformat(day)) == weeks, day
     assert weeks_to([], date(2027, 4, 12)) == 0
+    late = in_class(session, rules("2026-10-12T00:30"))  # a Monday in Berlin, and still Sunday in London
+    assert weeks_to(chosen_assignments(session, late), date(2026, 10, 12)) == 0
 
 
 def test_of_an_archived_class_the_dates_are_copied_that_were_set(session: Session) -> None:
@@ -150,6 +152,34 @@ def test_an_assignment_that_was_copied_in_its_own_class_stays_itself(session: Se
     store_copies(session, source, copies_of([one], 1, BERLIN, KNOWN))
     assert copy_in_class(session, source, one.id) == one.id
     assert assignment_with(session, one.id) == one
+
+
+def test_copies_move_a_thousand_weeks_at_most_and_only_those_that_are_chosen(session: Session) -> None:
+    source = in_class(session, rules("2030-10-02T23:59"), rules("2030-10-09T23:59"))
+    first, second = assignments_of(session, source)
+    assert [one.id for one in chosen_assignments(session, source, [second.id])] == [second.id]
+    for weeks in (1_000, -1_000):
+        (copy,) = copies_of([first], weeks, BERLIN, KNOWN)
+        assert copy.policy.due is not None
+        assert copy.policy.due.astimezone(BERLIN).replace(tzinfo=None) == datetime(2030, 10, 2, 23, 59) + timedelta(
+            weeks=weeks
+        )
+    with pytest.raises(InputError, match="the year must be from 2000"):
+        copies_of([assignments_of(session, in_class(session, rules("2010-10-02T23:59")))[0]], -1_000, BERLIN, KNOWN)
+
+
+def test_groups_move_along_and_a_pool_draws_no_more_than_is_left(session: Session) -> None:
+    class_id = in_class(session)
+    own = GroupDates(group="Monday", opens=local("2026-09-28T08:00"), due=local("2026-10-01T23:59"))
+    entries = [AssignmentEntry(RING, 1.0, 1), AssignmentEntry(TREE, 1.0, 1)]
+    create_assignment(session, class_id, "Week 1", rules("2026-10-09T23:59"), entries, [own], [2])
+    chosen = chosen_assignments(session, class_id)
+    (copy,) = copies_of(chosen, 1, BERLIN, {TREE})
+    assert copy.groups == (GroupDates(group="Monday", opens=local("2026-10-05T08:00"), due=local("2026-10-08T23:59")),)
+    assert (copy.draws, copy.gone, [one.exercise for one in copy.entries]) == ((1,), (RING,), [TREE])
+    assert weeks_to(chosen, date(2026, 10, 5)) == 1, "the first date is that of the group"
+    shown = copies_digest([copy])
+    assert copies_digest(copies_of(chosen, 1, BERLIN, KNOWN)) != shown
 
 
 def test_what_was_shown_is_another_after_a_change(session: Session) -> None:

@@ -188,10 +188,41 @@ def test_points_are_from_0_to_1000(cell: str, is_taken: bool) -> None:
 
 
 def test_a_bad_cell_an_empty_one_and_a_column_of_others_refuse_nothing_else() -> None:
-    found = difference("id,Ring,Bonus,total\n007,EX,1,5\n4712,,1,5\n,3,1,5\n", RING, assignment(2, "Tree"))
+    text = "id,Ring,Bonus,total,Extra\n007,EX,1,5,\n4712,,1,5,\n,3,1,5,\n"
+    found = difference(text, RING, assignment(2, "Tree"))
     assert changes(found) == []
     assert list(found.left_out) == [
         "the column 'Bonus' is none of this class",
+        "the column 'Extra' is none of this class",
         "line 2: Ring is 'EX'; points are a number such as 7.5, empty, or excused",
         "line 4: no student, or more than one, is called ''",
     ]
+
+
+def test_a_file_without_a_good_cell_is_refused_and_with_one_it_is_not() -> None:
+    with pytest.raises(InputError, match="line 2: Ring is 'x'.*line 3: the id is '1E\\+05'"):
+        difference("id,Ring\n007,x\n1E+05,1\n", RING)
+    assert len(difference("id,Ring\n007,x\n4712,1\n", RING).changes) == 1
+    assert difference("id,Ring\n007,\n", RING).changes == ()
+
+
+@each(("cell", "after"), [("EXCUSED", None), ("excused", None), ("0", 0.0)])
+def test_who_is_excused_in_a_file_has_no_points(cell: str, after: float | None) -> None:
+    assert [one[2:] for one in changes(difference(f"number,Ring\n8,{cell}\n", RING))] == [(10.0, after)]
+
+
+def test_the_number_of_a_student_may_be_long_and_is_no_one_elses() -> None:
+    found = difference("number,Ring\n" + "8" * 30 + ",1\n8,2\n٧,3\n", RING)
+    assert changes(found) == [("=Plato", "Ring", 10.0, 2.0)]
+    assert found.left_out == (
+        "line 4: number is '٧', and a whole number is expected",
+        f"line 2: no student has the number {'8' * 18}",
+    )
+
+
+def test_another_change_of_points_has_another_digest() -> None:
+    digests = [
+        difference(f"number,Ring\n{line}\n", RING).digest for line in ("8,9", "8,9.0", "8,excused", "9,9", "8,8.5")
+    ]
+    assert digests[0] == digests[1]
+    assert len(set(digests)) == 4

@@ -8,12 +8,20 @@ the profiles of learners.
 
 import csv
 import io
+from dataclasses import replace
 from typing import Literal
 
 import pytest
 
 from app.classes.people.classes import Member, Role
-from app.classes.people.csv_rosters import ReadRoster, RosterEntry, UnknownTitlesError, read_roster
+from app.classes.people.csv_rosters import (
+    ReadRoster,
+    RosterEntry,
+    UnknownTitlesError,
+    read_id,
+    read_roster,
+    write_roster,
+)
 from app.classes.people.csv_text import read_csv
 from app.classes.people.persons import clean_name
 from app.classes.people.rosters import roster_difference
@@ -296,6 +304,71 @@ def test_columns_that_a_file_does_not_have_are_refused_with_those_it_has(columns
 def test_a_roster_that_cannot_be_read_says_where(content: str, says: str) -> None:
     with pytest.raises(InputError, match=says):
         read_roster(content)
+
+
+@each(
+    ("content", "columns", "first_line", "says"),
+    [
+        ("a,,b\n1,\x01Ada,x\n", ["name:2"], 0, "line 2, column 2: a name must have"),
+        ("a,Nr\nx," + "1" * 101 + "\n", ["id:2"], 0, "line 2, column Nr: a name must have"),
+        ("Ada\n1,2,\x01Bo\n", ["name:3"], 1, "line 2, column 3: a name must have"),
+    ],
+)
+def test_a_column_without_a_title_is_called_by_its_number(
+    content: str, columns: list[str], first_line: int, says: str
+) -> None:
+    with pytest.raises(InputError, match=says):
+        read_roster(content, columns, first_line)
+
+
+def test_the_longest_line_says_how_many_columns_there_are() -> None:
+    assert people(read_roster("x\n1,2,3,Ada\n", ["name:4"], 1)) == [("Ada", "", None)]
+
+
+@each(("content", "found"), [("Ada\nBo\n1,Cy\n", 3), ("Ada\n1,Cy\n", None), ("Ada\n1,Cy\n2,Di\n", None), ("Ada\n", 1)])
+def test_names_one_per_line_are_more_than_half_of_the_lines(content: str, found: int | None) -> None:
+    if found is None:
+        with pytest.raises(UnknownTitlesError):
+            read_roster(content)
+    else:
+        assert len(read_roster(content).entries) == found
+
+
+@each("bad", [5, 6, 7])
+def test_five_problems_are_named_and_the_others_counted(bad: int) -> None:
+    with pytest.raises(InputError) as refused:
+        read_roster("id,name\n" + "1.00E+06,Ada\n" * bad)
+    assert str(refused.value).count("column id") == 5
+    assert str(refused.value).endswith(f"; and {bad - 5} more") is (bad > 5)
+
+
+def test_a_roster_is_written_with_groups_and_factors_if_there_are_any() -> None:
+    ada, bo = members(("Ada", "007"), ("=Bo", ""))
+    assert write_roster([ada, bo]) == "id,name,role\r\n007,Ada,student\r\n,'=Bo,student\r\n"
+    with_group = [replace(ada, group="Mon"), replace(bo, role=Role.TEACHER)]
+    assert write_roster(with_group) == "id,name,role,group\r\n007,Ada,student,Mon\r\n,'=Bo,teacher,\r\n"
+    with_time = [ada, replace(bo, time_factor=1.25)]
+    assert write_roster(with_time) == "id,name,role,time factor\r\n007,Ada,student,1\r\n,'=Bo,student,1.25\r\n"
+    for written in ([ada, bo], with_group, with_time):
+        found = read_roster(write_roster(written)).entries
+        assert [(one.name, one.outside_id, one.role, one.group or "", one.time or 1.0) for one in found] == [
+            (one.name, one.outside_id, one.role, one.group, one.time_factor) for one in written
+        ]
+
+
+@each(
+    ("cell", "expected"),
+    [
+        ("4711.0", "4711"), ("4711.00", "4711"), ("4711.5", "4711.5"), ("a1.0", "a1.0"), ("", ""), ("12.0.0", "12.0"),
+        ("1.5E+10", None), ("1E5", None), ("1,5e10", None), ("1E", "1E"), ("15E+10", "15E+10"), ("E+5", "E+5"),
+    ],
+)  # fmt: skip
+def test_an_id_is_as_it_was_before_a_spreadsheet(cell: str, expected: str | None) -> None:
+    if expected is None:
+        with pytest.raises(InputError, match="format the column of ids as text"):
+            read_id(cell)
+    else:
+        assert read_id(cell) == expected
 
 
 def test_one_bad_line_never_refuses_the_others() -> None:

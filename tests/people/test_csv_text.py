@@ -69,7 +69,8 @@ def test_what_is_not_a_table_is_refused_with_its_line(content: bytes | str, says
 
 def test_as_many_lines_and_columns_as_the_limits_say_are_read() -> None:
     assert len(read_csv("name\n" + "Ada\n" * MOST_LINES).rows) == MOST_LINES + 1
-    assert len(cells("," * 1_998 + "x")[0]) == 1_999
+    assert len(cells("," * 1_999 + "x")[0]) == 2_000
+    assert len(decode_csv(b"x" * (8 << 20))) == 8 << 20
 
 
 def test_rows_have_the_number_of_their_line_and_blank_ones_are_none() -> None:
@@ -84,9 +85,36 @@ def test_a_separator_is_what_most_lines_have_equally_often() -> None:
     assert cells("id;name\n1;Lovelace, Ada\n2;Hopper, Grace\n")[1] == ("1", "Lovelace, Ada")
 
 
+@each(
+    ("text", "separator"),
+    [
+        ("a;b,c\n1;2,3\n", ";"), ("a,b\n1,2\n", ","), ("a\tb,c\n1\t2,3\n", "\t"), ("a\n1\n", ";"),
+        ("a;b;c,d\n", ";"), ("a,b,c;d\n", ","), ("sep=,\na;b;c,d\n", ","), ('"SEP=;"\n1,2;3\n', ";"),
+        ("sep=|\na,b\n", ","), ("\ufeffsep=\t\na,b\n", "\t"),
+    ],
+)  # fmt: skip
+def test_of_two_separators_the_one_that_agrees_more_then_more_often_then_the_rarer(text: str, separator: str) -> None:
+    assert read_csv(text).separator == separator
+
+
+@each(("text", "refused"), [("<b>x", True), (' {"a": 1}', True), ("[]", True), ("<3,x", False), ("{x},1", False)])
+def test_markup_is_told_from_a_table(text: str, refused: bool) -> None:
+    if refused:
+        with pytest.raises(InputError, match="HTML, XML or JSON"):
+            read_csv(text)
+    else:
+        assert len(read_csv(text).rows) == 1
+
+
+def test_a_cell_that_is_not_there_is_empty() -> None:
+    (row,) = read_csv("a,b\n").rows
+    assert [row.cell(place) for place in (0, 1, 2, None)] == ["a", "b", "", ""]
+
+
 def test_a_cell_loses_what_a_spreadsheet_or_a_page_has_added() -> None:
     assert cells('id,name\n"=""004711""",\u200e\u200fعلي\u200f \n')[1] == ("004711", "علي")
     assert read_csv("id,name\n1").rows[1].cell(1) == ""
+    assert cells('id\n"="" 4711 """\n')[1] == ("4711",)
 
 
 @each("cell", ["=1+1", "+1", "-1", "@SUM(A1)", "\t=1", "\r=1", "x;=1", 'x,"=1', "'=1", "\uff1d1"])

@@ -11,7 +11,15 @@ from sqlmodel import Session, SQLModel, select
 
 from app.classes.people.activity import turnouts
 from app.classes.people.assignments import AssignmentEntry, assignments_of, create_assignment
-from app.classes.people.classes import Role, class_with, create_class, enroll, members_of, number_of
+from app.classes.people.classes import (
+    Role,
+    class_with,
+    create_class,
+    enroll,
+    member_of_seat_code,
+    members_of,
+    number_of,
+)
 from app.classes.people.counted_answers import extend
 from app.classes.people.demo import Demo, create_demo
 from app.classes.people.members import delete_class
@@ -24,6 +32,7 @@ from app.server.config import Settings
 from app.server.db.people import (
     ClassRow,
     ContextRow,
+    ExtensionRow,
     IdentityRow,
     LinkRow,
     MemberRow,
@@ -151,6 +160,19 @@ def test_the_demo_has_judged_answers_of_own_variants_and_wrong_ideas(session: Se
     assert 0 < found[over.id].all < found[over.id].begun <= 24
     assert 0.3 < found[over.id].mean < 0.95
     assert found[exam.id].begun == 0
+    assert [(one.policy.late, one.policy.attempts, one.policy.sitting) for one in (over, current, exam)] == [
+        (0.2, 0, 0), (0.0, 5, 0), (0.0, 0, 45),
+    ]  # fmt: skip
+    assert ({one.points for one in exam.entries}, exam.policy.show_points) == ({10.0}, False)
+    today = now().astimezone(over.policy.zone).date()
+    days = [[(at.astimezone(one.policy.zone).date() - today).days for at in (one.policy.opens, one.policy.due,
+             one.policy.closes) if at] for one in (over, current, exam)]  # fmt: skip
+    assert days == [[-15, -7, -3], [-6, 1, 1], [6, 7, 7]]
+    (extended,) = session.exec(select(ExtensionRow).where(ExtensionRow.assignment == over.id))
+    assert extended.person == max(one.person for one in students)
+    seat = member_of_seat_code(session, demo.code)
+    assert seat is not None
+    assert seat.role == "teacher"
 
 
 def test_the_demo_is_removed_with_its_people_but_not_with_those_who_joined_it(

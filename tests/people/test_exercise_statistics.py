@@ -22,6 +22,7 @@ from app.server.db.people import OverrideRow, RegradeRow
 from app.server.db.session import open_writing_session
 from app.site import Site
 from app.site.web.frame.visitor import SESSION
+from tests.each import each
 from tests.people.school import RING, School
 from tests.people.test_gradebook import DUE, HOUR, NAMES, SECRET, answer, assigned, own_seed, room
 from tests.web.a_class import words
@@ -57,6 +58,21 @@ def test_the_first_try_and_the_answers_are_of_those_who_answered(session: Sessio
     one = found["a/one"]
     assert (one.students, one.answers) == (3, 2.0)
     assert (one.first_try, one.solved, one.share) == pytest.approx((1 / 3, 2 / 3, 2 / 3))
+
+
+@each("regraded", [False, True])
+def test_an_answer_after_the_solution_is_not_right(session: Session, regraded: bool) -> None:
+    class_id, members = room(session, 2)
+    assignment = assigned(session, class_id, POLICY)
+    (first,) = gives(session, assignment, members[0], "a/one", 1)
+    number = gives(session, assignment, members[1], "a/one", 1)[0]
+    session.get_one(AttemptRow, number).revealed = True
+    if regraded:
+        for one in (first, number):
+            session.add(RegradeRow(attempt=one, digest="n", score=1.0, correct=True))
+    session.flush()
+    one = figures(session, assignment, members)["a/one"]
+    assert (one.students, one.first_try, one.solved) == (2, 0.5, 0.5)
 
 
 def test_points_by_hand_of_those_who_never_answered_are_no_answers(session: Session) -> None:

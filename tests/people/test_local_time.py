@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.classes.people.assignment_copies import dates_in_words, field_text, how_far, in_words, read_moment
+from app.classes.people.assignment_copies import (
+    dates_in_words,
+    field_text,
+    how_far,
+    in_words,
+    on_the_calendar,
+    read_moment,
+)
 from app.classes.people.policy import Policy
 from app.core.errors import InputError
 from tests.each import each
@@ -74,6 +81,21 @@ def test_what_is_no_date_is_refused_with_a_sentence(text: str) -> None:
         read_moment(text, BERLIN, ends=True)
 
 
+def test_the_first_and_the_last_minute_that_can_be_typed_are_read() -> None:
+    utc = ZoneInfo("UTC")
+    for text in ("2000-01-01T00:00", "2199-12-31T23:59", "2199-12-31T23:59:59"):
+        moment = read_moment(text, utc, ends=True)
+        assert (moment.at.isoformat()[: len(text)], moment.note) == (text, "")
+
+
+def test_a_year_is_said_where_it_is_another_in_the_zone_of_the_class() -> None:
+    eve = datetime(2026, 12, 31, 23, 30, tzinfo=UTC)  # half past midnight in Berlin
+    assert on_the_calendar(eve, BERLIN, NOW) == "Friday, Jan 1, 2027, 00:30"
+    assert on_the_calendar(eve, BERLIN, eve) == "Friday, Jan 1, 00:30"
+    assert on_the_calendar(eve, ZoneInfo("UTC"), NOW) == "Thursday, Dec 31, 23:30"
+    assert (field_text(None, BERLIN), field_text(eve, BERLIN)) == ("", "2027-01-01T00:30")
+
+
 def test_a_date_is_said_with_its_day_and_how_far_it_is() -> None:
     due = datetime(2026, 10, 2, 21, 59, tzinfo=UTC)
     assert in_words(due, BERLIN, NOW) == "Friday, Oct 2, 23:59, in 6 days"
@@ -85,6 +107,18 @@ def test_a_date_is_said_with_its_day_and_how_far_it_is() -> None:
     ("after", "says"),
     [
         (timedelta(seconds=20), "now"),
+        (timedelta(seconds=59), "now"),
+        (-timedelta(seconds=59), "now"),
+        (-timedelta(minutes=1), "1 minute ago"),
+        (timedelta(seconds=3_599), "in 59 minutes"),
+        (timedelta(hours=1), "in 1 hour"),
+        (-timedelta(hours=1), "1 hour ago"),
+        (-timedelta(minutes=119), "1 hour ago"),
+        (timedelta(hours=12, minutes=59), "in 12 hours"),  # 23:59 of the same day
+        (-timedelta(hours=11, minutes=59), "11 hours ago"),
+        (timedelta(hours=36, minutes=59), "tomorrow"),
+        (timedelta(hours=37), "in 2 days"),
+        (-timedelta(hours=36), "2 days ago"),
         (timedelta(minutes=1), "in 1 minute"),
         (-timedelta(minutes=59), "59 minutes ago"),
         (timedelta(hours=11), "in 11 hours"),

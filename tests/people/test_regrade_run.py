@@ -4,6 +4,7 @@ import asyncio
 import json
 import re
 from collections.abc import Callable, Sequence
+from datetime import timedelta
 from html import unescape
 
 import pytest
@@ -15,11 +16,19 @@ from app.classes.pages import regrades
 from app.classes.pages.regrades import SoFar, so_far
 from app.classes.people import regrade_run
 from app.classes.people.assignments import AssignmentEntry, assignments_of, create_assignment
-from app.classes.people.classes import members_of
+from app.classes.people.classes import Member, Role, members_of
 from app.classes.people.counted_answers import variant_seed
 from app.classes.people.gradebook import cells_of
 from app.classes.people.policy import Policy
-from app.classes.people.regrade_run import RegradeResult, StaleAnswer, raised_for, regrade_answers, stale_answers
+from app.classes.people.regrade_run import (
+    NewJudgment,
+    RegradeResult,
+    StaleAnswer,
+    classes_with_assignments,
+    raised_for,
+    regrade_answers,
+    stale_answers,
+)
 from app.core.errors import UnavailableError
 from app.course.kinds import KINDS
 from app.course.sandbox.runner import Runner
@@ -225,6 +234,60 @@ def test_reasons_stay_few_however_many_there_are() -> None:
     assert len(found.kept) == 20
     assert found.kept["for other reasons"] == 82
     assert max(map(len, found.kept)) == 300
+
+
+def judged(number: int, before: float, score: float, why: str = "") -> NewJudgment:
+    member = Member(class_id=1, person=7, learner="l7", role=Role.STUDENT, name="Bo")
+    stale = StaleAnswer(member, number, RING, 5, "1", "{}", before)
+    return NewJudgment(stale=stale, score=score, correct=True, digest="d", why=why)
+
+
+def test_a_step_adds_to_those_before_and_shows_two_hundred_changes() -> None:
+    step = RegradeResult()
+    for one in (judged(3, 0.0, 1.0), judged(5, 1.0, 0.5), judged(8, 0.5, 0.5), judged(9, 1.0, 0.0, "would be lower")):
+        step.count(one)
+    assert (step.judged, step.last, step.raised, step.lowered, step.kept) == (4, 9, 1, 1, ["would be lower"])
+    assert [one.stale.attempt for one in step.changes] == [3, 5]
+    found = so_far("").with_step(step)
+    assert (found.last, found.judged, found.changed, found.lowered) == (9, 4, 2, 1)
+    assert [(one.person, one.seed, one.before, one.after) for one in found.found] == [
+        (7, 5, 0.0, 1.0),
+        (7, 5, 1.0, 0.5),
+    ]
+    assert found.with_step(RegradeResult()) == found, "a step without an answer goes on where the last one ended"
+    many = RegradeResult(judged=300, last=300, changes=[judged(number, 0.0, 1.0) for number in range(300)])
+    twice = found.with_step(many)
+    assert (twice.judged, twice.changed, len(twice.found), twice.found[0].before) == (304, 302, 200, 0.0)
+    assert so_far(twice.text()) == twice
+
+
+def test_an_answer_that_no_regrade_changed_is_not_told_and_the_last_change_is(site: Site) -> None:
+    crowd, now = crowd_of(site, "Bo"), site.clock()
+    numbers = [crowd.answers("Bo", RING, now, right=False, score=0.25) for _ in range(3)]
+    with open_writing_session(site.engine) as session:
+        for number, scores in zip(numbers, ((0.25,), (0.5, 0.75), (0.5, 0.25)), strict=True):
+            for place, score in enumerate(scores):
+                at = now + timedelta(minutes=number - numbers[0] + 5 * place)
+                row = RegradeRow(attempt=number, digest=f"{place}", score=score, correct=False, at=at)
+                session.merge(row)
+                session.flush()
+        told = raised_for(session, crowd.assignment, crowd.learners["Bo"])
+        assert [(one.before, one.after) for one in told] == [(0.25, 0.75)]
+        assert not raised_for(session, crowd.assignment, "nobody")
+        session.rollback()
+
+
+def test_answers_are_judged_again_after_one_and_only_of_those_who_study(site: Site) -> None:
+    crowd, now = crowd_of(site, "Bo"), site.clock()
+    first, second = (crowd.answers("Bo", RING, now, right=False, digest="old") for _ in range(2))
+    crowd.answers("Tom Assistant", RING, now, right=False, digest="old")
+    with open_session(site.engine) as session:
+        for after, expected in ((0, [first, second]), (first, [second]), (second, [])):
+            found = stale_answers(session, site.secret, site.catalog, crowd.class_id, (), after)
+            assert [one.attempt for one in found] == expected
+        known = classes_with_assignments(session)
+        assert crowd.class_id in known
+        assert known == sorted(set(known))
 
 
 def test_the_command_lists_then_changes(

@@ -4,12 +4,18 @@ import re
 from dataclasses import dataclass
 from html import unescape
 
+from fastapi import Request
 from fastapi.testclient import TestClient
+from sqlmodel import Session
 
-from app.classes.people.classes import Role, create_class, enroll, number_of
+from app.classes.pages.class_router import AssignmentVisit, ClassVisit, Membership
+from app.classes.people.assignments import Assignment
+from app.classes.people.classes import Role, create_class, enroll, number_of, role_in
 from app.classes.people.persons import WayIn, code_digest, new_person, open_browser
+from app.server.db.people import ClassRow, PersonRow
 from app.server.db.session import open_writing_session
 from app.site import Site
+from app.site.members import SignedIn
 from app.site.web.frame.visitor import SESSION
 
 
@@ -74,3 +80,19 @@ def a_class(client: TestClient, site: Site, zone: str = "Europe/Berlin") -> tupl
         enroll(session, class_id, grace.person, Role.TEACHER)
         session.commit()
     return class_id, grace
+
+
+def visit(site: Site, session: Session, class_id: int, person: int) -> ClassVisit:
+    """A request of a member to a page of a class, as the function of the page gets it."""
+    known, row = session.get_one(PersonRow, person), session.get_one(ClassRow, class_id)
+    member = Membership(
+        row, role_in(session, class_id, person) or Role.STUDENT, SignedIn(person, known.learner, known.name)
+    )
+    scope = {"type": "http", "method": "GET", "path": "/", "headers": [(b"host", b"testserver")], "query_string": b""}
+    return ClassVisit(request=Request(scope), site=site, session=session, member=member)
+
+
+def assignment_visit(site: Site, session: Session, assignment: Assignment, person: int) -> AssignmentVisit:
+    """A request of a member to a page of an assignment."""
+    one = visit(site, session, assignment.class_id, person)
+    return AssignmentVisit(request=one.request, site=site, session=session, member=one.member, assignment=assignment)

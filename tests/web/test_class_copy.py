@@ -4,11 +4,13 @@ import re
 
 from fastapi.testclient import TestClient
 
+from app.classes.pages.classes import CopyForm, copy_page
 from app.classes.people.assignments import Assignment, assignments_of
-from app.classes.people.classes import Role
-from app.server.db.session import open_session
+from app.classes.people.classes import Role, class_with, members_of, set_archived
+from app.classes.people.members import remove_members
+from app.server.db.session import open_session, open_writing_session
 from app.site import Site
-from tests.web.a_class import Browser, a_class, browser, joined, words
+from tests.web.a_class import Browser, a_class, browser, joined, visit, words
 from tests.web.test_assigning import new
 
 SHOWN = "weeks=26&into=0&name=Spring"
@@ -111,3 +113,51 @@ def test_a_student_copies_nothing(client: TestClient, site: Site) -> None:
     new(grace, class_id)
     linus = joined(site, class_id, browser(client, site, "Linus"))
     assert linus.status(f"/classes/{class_id}/copy") == 404
+
+
+def test_only_classes_that_one_teaches_and_that_are_open_may_get_copies(client: TestClient, site: Site) -> None:
+    class_id, grace = a_class(client, site)
+    new(grace, class_id)
+    helped, archived, taught = (a_class(client, site)[0] for _ in range(3))
+    for number, role in ((helped, Role.ASSISTANT), (archived, Role.TEACHER), (taught, Role.TEACHER)):
+        joined(site, number, grace, role)
+    with open_writing_session(site.engine) as session:
+        set_archived(session, class_with(session, archived))
+        page = copy_page(visit(site, session, class_id, grace.person), CopyForm())
+        assert {row.id for row in page.targets} == {class_id, taught}
+        assert (page.rows, page.weeks, page.moved, page.makes, len(page.assignments)) == ((), 0, False, True, 1)
+        for form, weeks in (
+            (CopyForm(weeks="-2"), -2), (CopyForm(weeks="0"), 0), (CopyForm(weeks="3", start="2036-10-06"), 1),
+        ):  # fmt: skip
+            page = copy_page(visit(site, session, class_id, grace.person), form)
+            assert (page.weeks, len(page.rows)) == (weeks, 1)
+        session.rollback()
+
+
+def test_a_class_like_another_adds_up_and_names_its_students_as_that_does(client: TestClient, site: Site) -> None:
+    class_id, grace = a_class(client, site, "Asia/Tokyo")
+    new(grace, class_id)
+    with open_writing_session(site.engine) as session:
+        row = class_with(session, class_id)
+        row.lowest, row.pseudonyms = 2, True
+        session.commit()
+    made = int(copied(grace, class_id, SHOWN).rpartition("/")[2])
+    with open_writing_session(site.engine) as session:
+        row = class_with(session, made)
+        assert (row.name, row.zone, row.lowest, row.pseudonyms) == ("Spring", "Asia/Tokyo", 2, True)
+        assert [(one.person, one.role) for one in members_of(session, made)] == [(grace.person, Role.TEACHER)]
+
+
+def test_the_list_of_classes_counts_the_students_who_are_there(client: TestClient, site: Site) -> None:
+    class_id, grace = a_class(client, site)
+    for name, role in (("Ada", Role.STUDENT), ("Alan", Role.STUDENT), ("Tom", Role.ASSISTANT)):
+        left = joined(site, class_id, browser(client, site, name), role)
+    with open_writing_session(site.engine) as session:
+        remove_members(session, class_id, [left.person])
+        session.commit()
+    assert "2 students" in words(grace.get("/classes"))
+    with open_writing_session(site.engine) as session:
+        alan = next(one.person for one in members_of(session, class_id) if one.name == "Alan")
+        remove_members(session, class_id, [alan])
+        session.commit()
+    assert "1 student" in words(grace.get("/classes"))

@@ -32,7 +32,7 @@ from app.classes.people.classes import class_with, members_of
 from app.classes.people.policy import Policy
 from app.core.errors import RefusedError
 from app.server.db.migrations import migrate
-from app.server.db.people import NonceRow, ToolKeyRow
+from app.server.db.people import ADDRESS_LIMIT, NonceRow, ToolKeyRow
 from app.server.db.session import connect, open_writing_session
 from app.server.db.tables import now
 from tests.each import each
@@ -178,6 +178,114 @@ def test_names_numbers_and_addresses_that_are_odd_are_left_out() -> None:
 def test_a_message_that_is_not_one_of_ours_is_refused(given: dict[str, Any], says: str) -> None:
     with pytest.raises(RefusedError, match=says):
         read_launch(1, given, SERVICE)
+
+
+@each(
+    ("given", "name"),
+    [
+        ({"name": "Ada L.", "given_name": "A", "family_name": "B"}, "Ada L."),
+        ({"given_name": " Ada ", "family_name": "Lovelace"}, "Ada Lovelace"),
+        ({"family_name": "Lovelace"}, "Lovelace"),
+        ({"name": 7, "given_name": "Ada"}, "Ada"),
+        ({}, ""),
+    ],
+)
+def test_a_person_is_called_as_the_platform_says(given: dict[str, object], name: str) -> None:
+    assert read_launch(1, claims() | given, SERVICE).name == name
+
+
+@each(
+    ("custom", "lis", "outside"),
+    [
+        ({"sis_user_id": "7"}, {}, "7"),
+        ({"sis_user_id": "7"}, {"person_sourcedid": "8"}, "8"),
+        ({"sis_user_id": "$Canvas.user.sisSourceId"}, {}, ""),
+        ({}, {"person_sourcedid": "x" * 255}, "x" * 255),
+        ({}, {"person_sourcedid": "x" * 256}, None),
+        ({}, {"person_sourcedid": "a\nb"}, None),
+        ({}, {}, ""),
+    ],
+)
+def test_the_id_of_a_registrar_counts_before_a_custom_one(
+    custom: dict[str, str], lis: dict[str, str], outside: str | None
+) -> None:
+    given = claims(custom=custom, lis=lis)
+    if outside is None:
+        with pytest.raises(RefusedError, match="more than 255 characters, or some that cannot be printed"):
+            read_launch(1, given, SERVICE)
+    else:
+        assert read_launch(1, given, SERVICE).outside_id == outside
+
+
+@each(
+    ("sent", "number"),
+    [("12", 12), (12, 12), (True, 0), ("٣", 0), ("-1", 0), ("9" * 16, int("9" * 16)), ("9" * 17, 0), (1.5, 0), ("", 0)],
+)
+def test_a_link_names_an_assignment_by_its_number(sent: object, number: int) -> None:
+    assert read_launch(1, claims(custom={"assignment": sent}), SERVICE).assignment == number
+
+
+def test_a_course_without_a_title_has_its_label_and_a_launch_need_not_name_its_target() -> None:
+    launch = read_launch(1, claims(context={"id": "c1", "label": "CS 1"}, target_link_uri=""), SERVICE)
+    assert (launch.title, launch.context) == ("CS 1", "c1")
+    assert read_launch(1, claims(context={"id": "c" * 255}), SERVICE).context == "c" * 255
+    same = read_launch(1, claims(custom={"group": "Parallel computing "}), SERVICE)
+    assert (same.group, same.link_title) == ("", "Week 1")
+    assert read_launch(1, claims(custom={"group": "x" * 299}), SERVICE).group == "x" * 100
+
+
+@each(
+    ("settings", "several", "data"),
+    [
+        ({}, True, ""), ({"accept_multiple": False}, False, ""), ({"accept_multiple": True, "data": "d"}, True, "d"),
+        ({"data": "x" * 16_000}, True, "x" * 16_000),
+    ],
+)  # fmt: skip
+def test_a_teacher_chooses_one_or_several_and_what_was_sent_goes_back(
+    settings: dict[str, object], several: bool, data: str
+) -> None:
+    launch = read_launch(1, chooses(**settings), SERVICE)
+    assert (launch.several, launch.answer_data, launch.answer_to) == (several, data, "https://lms.example/back")
+    assert (launch.teaches, launch.link) == (True, "r1")
+    bare = {name: value for name, value in chooses(**settings).items() if "resource_link" not in name}
+    assert read_launch(1, bare, SERVICE).link == "", "a choice has no link"
+
+
+@each(("role", "word", "teaches"), [("Instructor", "teacher", True), ("Instructor#Grader", "assistant", False),
+    ("Learner", "student", False), ("Mentor", "", False)])  # fmt: skip
+def test_the_role_of_a_launch_is_a_word_and_teachers_alone_teach(role: str, word: str, teaches: bool) -> None:
+    launch = read_launch(1, claims(roles=[role]), SERVICE)
+    assert (launch.role, launch.teaches) == (word, teaches)
+
+
+def test_settings_of_a_choice_count_for_a_choice_alone() -> None:
+    launch = read_launch(
+        1, claims(**{SETTINGS: {"deep_link_return_url": "https://lms.example/back", "data": "d"}}), SERVICE
+    )
+    assert (launch.answer_to, launch.answer_data) == ("", "")
+
+
+def test_an_address_has_two_thousand_characters_at_most() -> None:
+    grades = "https://purl.imsglobal.org/spec/lti-ags/claim/endpoint"
+    for size, kept in ((ADDRESS_LIMIT, True), (ADDRESS_LIMIT + 1, False)):
+        address = "https://lms.example/".ljust(size, "x")
+        launch = read_launch(1, claims(**{grades: {"lineitem": address}}), SERVICE)
+        assert launch.lineitem == (address if kept else "")
+
+
+@each(("age", "right"), [(600, True), (601, False)])
+def test_a_ticket_lasts_ten_minutes(age: int, right: bool) -> None:
+    launch = read_launch(1, claims(), SERVICE)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("time.time", lambda: 1_800_000_000)
+        ticket = seal_ticket(SECRET, launch)
+        patched.setattr("time.time", lambda: 1_800_000_000 + age)
+        assert unseal_launch(SECRET, ticket, timedelta(hours=2)) == launch
+        if right:
+            assert unseal_launch(SECRET, ticket) == launch
+        else:
+            with pytest.raises(RefusedError, match="more than 10 minutes ago"):
+                unseal_launch(SECRET, ticket)
 
 
 def test_a_ticket_is_ours_and_ends() -> None:

@@ -292,7 +292,7 @@ MOST_PEOPLE = 10_000
 _MOST_PAGES = 200
 _MOST_BYTES = 8 << 20  # of a page: some platforms send everyone at once
 _PER_PAGE = 100
-_NEXT = re.compile(r'<([^<>]+)>\s*;[^,<>]*\brel="?next"?')
+_NEXT = re.compile(r'<([^<>]+)>\s*;[^,<>]*\brel="?next(?![\w-])')
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
