@@ -181,10 +181,7 @@ def test_time_in_which_the_server_does_not_read_on_is_not_the_clients(loop: Cloc
     assert visit.end_after(0.1) == "closed 408"
 
 
-@each(
-    ("size", "status"),
-    [(2 * HEADERS - 1 - 64, b"200"), (2 * HEADERS, b"431"), (4 * HEADERS, b"431")],
-)
+@each(("size", "status"), [(2 * HEADERS - 1 - 64, b"200"), (2 * HEADERS, b"431"), (4 * HEADERS, b"431")])
 @each("pieces", [1, 3])
 def test_a_head_is_refused_above_twice_what_the_door_refuses(
     loop: Clock, size: int, status: bytes, pieces: int
