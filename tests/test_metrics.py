@@ -38,7 +38,7 @@ def test_processes_that_share_a_folder_are_summed_and_the_dead_ones_forgotten(
     assert metrics.folder() == tmp_path
     dead = 2**22 + 1  # above the largest ID of a process
     for process, amount in ((os.getpid(), 3), (os.getppid(), 4), (dead, 100)):
-        kind = MultiProcessValue(lambda process=process: process)
+        kind = MultiProcessValue(lambda process=process: process)  # type: ignore[no-untyped-call]
         kind("gauge", "of_test_busy", "of_test_busy", [], [], "help", multiprocess_mode="livesum").set(amount)
         kind("counter", "of_test", "of_test_total", [], [], "help").inc(amount)
     assert value("of_test_busy") == ["7.0"]

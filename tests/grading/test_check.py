@@ -13,7 +13,7 @@ from app.core.errors import AnswerError, AppError
 from app.course.kinds import Answer
 from app.server.aside.fair_queue import Client
 from app.server.db.session import open_session
-from app.server.db.tables import Attempt, AttemptRow
+from app.server.db.tables import AttemptRow
 from app.server.metrics import verdicts
 from app.site import Site
 from app.site.grading.check import StoredVerdict, check
@@ -21,7 +21,7 @@ from app.site.grading.check import StoredVerdict, check
 RING = "collectives/ring-all-reduce-time"
 
 
-def stored(site: Site, learner: str) -> list[Attempt]:
+def stored(site: Site, learner: str) -> list[AttemptRow]:
     with open_session(site.engine) as session:
         return list(session.exec(select(AttemptRow).where(AttemptRow.learner == learner).order_by(col(AttemptRow.id))))
 
@@ -32,7 +32,7 @@ def ask(site: Site, answer: Answer, learner: str, exercise: str = RING, **more: 
 
 
 def counted(kind: str) -> list[float]:
-    return [verdicts(kind, one)._value.get() for one in ("correct", "incorrect", "unreadable")]  # type: ignore[attr-defined]
+    return [verdicts(kind, one)._value.get() for one in ("correct", "incorrect", "unreadable")]
 
 
 def test_an_answer_is_stored_with_its_verdict_when_this_returns(site: Site) -> None:

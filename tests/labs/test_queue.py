@@ -296,7 +296,7 @@ def test_the_runs_of_an_address_are_remembered_until_many_others_came(engine: En
 def test_a_database_that_is_away_does_not_end_the_queue(
     engine: Engine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    real, failures = queue.claim_run, [UnavailableError("the database is away"), KeyError("a bug")]
+    real, failures = claim_run, [UnavailableError("the database is away"), KeyError("a bug")]
 
     def claim(*given: Any) -> LabRunRow | None:
         if failures:

@@ -154,6 +154,7 @@ def test_a_recorded_run_that_is_most_like_the_form_is_predicted() -> None:
         found = recorded_run(LAB, reports)
         assert found
         assert found.href == "/labs/all-reduce/like"
+    assert found
     rows = dict(found.given)
     assert rows["ranks"] == str(REPORT.ranks)
     assert rows[LAB.parameters["operation"].says] == "all-reduce"

@@ -99,16 +99,14 @@ def test_published_tests_beside_one_are_of_the_same_collective_on_the_same_gpu_f
             continue
         found = neighbors(one.report, one.name)
         assert len(found) <= 3
-        reports = [other.report for other in found]
         assert one.name not in [other.name for other in found]
-        assert all(isinstance(other, CollectiveTest) and other.collective == one.report.collective for other in reports)
+        reports = [other.report for other in found if isinstance(other.report, CollectiveTest)]
+        assert len(reports) == len(found)
+        assert {other.collective for other in reports} <= {one.report.collective}
         own = [family(other.hardware) == family(one.report.hardware) for other in found]
         assert own == sorted(own, reverse=True)
-        far = [
-            abs(math.log((other.ranks or 1) / (one.report.ranks or 1)))
-            for other, same in zip(reports, own, strict=True)
-            if same
-        ]  # type: ignore[union-attr]
+        ranks = [other.ranks or 1 for other, same in zip(reports, own, strict=True) if same]
+        far = [abs(math.log(count / (one.report.ranks or 1))) for count in ranks]
         assert far == sorted(far)
     assert neighbors(table(collective="none")) == []
     assert view_beside_run(table(), []) is None
@@ -214,6 +212,7 @@ def test_what_was_read_is_offered_with_a_seal_and_a_title(site: Site) -> None:
 
 @each("changes", [{"report": "{}"}, {"given": "[]"}, {"given": "x"}, {"given": '{"cluster": "none"}'}])
 def test_a_row_that_this_version_cannot_show_is_told(changes: dict[str, str]) -> None:
-    row = MeasurementRow(**{"name": "n", "learner": "l", "title": "t", "report": "{}", "given": "{}", **changes})
+    texts = {"report": "{}", "given": "{}", **changes}
+    row = MeasurementRow(name="n", learner="l", title="t", report=texts["report"], given=texts["given"])
     with pytest.raises(NotFoundError, match="cannot be shown by this version"):
         view_of_row(row)

@@ -105,7 +105,7 @@ def test_some_fields_have_names_of_their_own() -> None:
 
 
 def test_gpus_come_with_the_newest_first_and_each_has_its_place() -> None:
-    years = [gpu.year for gpu in TABLES[0][2].values()]
+    years = [getattr(gpu, "year", 0) for gpu in TABLES[0][2].values()]
     assert years == sorted(years, reverse=True)
     gpu = next(gpu for gpu in GPUS.values() if gpu.name == "H100 SXM")
     assert anchor_of(gpu) == "gpu-h100-sxm"

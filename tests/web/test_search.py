@@ -454,10 +454,8 @@ def test_text_without_a_formula_has_no_shape() -> None:
 
 
 def test_a_page_of_hits_is_cut_counted_and_narrowed() -> None:
-    made = [
-        SearchEntry(kind=kind, title=f"tree {n}", href=f"/{n}", says="")
-        for n, kind in enumerate(("Term", "Lab", "Term"))
-    ]  # type: ignore[arg-type]
+    kinds: list[Kind] = ["Term", "Lab", "Term"]
+    made = [SearchEntry(kind=kind, title=f"tree {n}", href=f"/{n}", says="") for n, kind in enumerate(kinds)]
     index = Index(made)
     whole, two, labs = (
         search_page(index, "tree", "", 9),
