@@ -27,9 +27,14 @@ class Clock(asyncio.SelectorEventLoop):
     """A loop whose time passes only when the test says so."""
 
     now = 1000.0
+    timers = 0  # that were set
 
     def time(self) -> float:
         return self.now
+
+    def call_later(self, *given: Any, **named: Any) -> asyncio.TimerHandle:
+        self.timers += 1
+        return super().call_later(*given, **named)
 
 
 class Wire(asyncio.Transport):
@@ -287,7 +292,10 @@ def test_open_connections_are_looked_at_at_intervals_and_again_after_a_pause(loo
         guard.leave(first)
         loop.now += LOOK
         await steps()
+        before = loop.timers
         loop.now += 10
+        await steps()
+        assert loop.timers == before, "where nobody is connected, nothing is looked at"
         guard.admits(second)
         loop.now += LOOK
         await steps()

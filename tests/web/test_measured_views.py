@@ -216,3 +216,13 @@ def test_a_row_that_this_version_cannot_show_is_told(changes: dict[str, str]) ->
     row = MeasurementRow(name="n", learner="l", title="t", report=texts["report"], given=texts["given"])
     with pytest.raises(NotFoundError, match="cannot be shown by this version"):
         view_of_row(row)
+
+
+def test_the_largest_toll_is_told_and_what_to_try_first() -> None:
+    said = view(TRACE).says
+    tolls = tolls_per_step(TRACE)
+    largest = max((name for name in tolls if name != "compute"), key=lambda name: tolls[name])
+    assert f"The largest toll is {largest}: " in said
+    assert said.startswith("The GPU computes in ")
+    assert " of a step." in said
+    assert " of the time" in view(replace(TRACE, steps=0)).says
