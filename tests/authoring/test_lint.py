@@ -234,6 +234,15 @@ def test_a_chapters_own_file_is_checked_too(
         assert problem.line == 5
 
 
+def test_seeds_must_draw_at_least_two_variants(found: Lint) -> None:
+    limited = [GOOD.replace("answer: 2 * x", f"answer: 2 * x\nwhere: x < {most}") for most in (2, 3, 4)]
+    assert [any("draw the same" in one.says for one in found(text)) for text in limited] == [
+        True, False, False,
+    ]  # fmt: skip
+    alone = GOOD.replace("[1, 2, 3]", "[1]")
+    assert not any("draw the same" in one.says for one in found(alone)), "nothing is drawn"
+
+
 def test_a_sense_that_nothing_meets_is_an_error(found: Lint) -> None:
     text = (ROOT / "exercises" / "memory" / "derive-stage-two.yaml").read_text(encoding="utf-8")
     problems = [one.says for one in found(text.replace("sense: answer >= 1", "sense: answer < 0"))]

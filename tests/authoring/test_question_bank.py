@@ -157,8 +157,20 @@ def test_an_order_is_carried_over_only_if_it_is_the_one_right_one_of_all_steps(c
             assert list(body.steps) == list(exercise.items)
             assert sorted(body.shown) == sorted(body.steps)
             assert body.has_feedback == bool(exercise.says)
+    whole = next(one for one in orders if not one.strangers and _is_whole(one))
+    pairs = sorted(whole.before)
+    for missing in (1, 2):
+        fewer = whole.model_copy()
+        fewer.__dict__["before"] = frozenset(pairs[missing:])
+        with pytest.raises(NotPortableError, match="several orders"):
+            bank_question(fewer, 1)
     assert "carried" in outcomes
     assert len(outcomes) > 1
+
+
+def _is_whole(exercise: Order) -> bool:
+    count = len(exercise.items)
+    return len(exercise.before) == count * (count - 1) // 2
 
 
 def test_what_only_a_server_can_judge_is_refused_with_its_kind(catalog: Catalog) -> None:

@@ -20,6 +20,7 @@ from app.exporting.python import (
     browser_python,
     browser_wheels,
     imports_of,
+    licenses,
     licenses_of,
     modules,
     packages,
@@ -56,6 +57,7 @@ def test_static_files_lead_to_each_other_and_pictures_for_other_sites_stay() -> 
         if name.endswith((".js", ".css")) and not name.startswith("vendor/"):
             assert not re.search(rb'"/static/', content), name
             assert b'location.assign("/search")' not in content
+            assert not re.search(rb'\b(?:from|import)[ (]?"(?![./])', content), f"{name} imports a package"
         else:
             assert content == every[name].body
 
@@ -188,7 +190,9 @@ def test_modules_and_licenses_are_taken_from_wheels() -> None:
 
 
 def test_wheels_of_a_folder_are_those_of_this_version(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="is missing: `pip download"):
+    with pytest.raises(
+        InputError, match=r"is missing: `pip download .* --dest \. annotated_types==0\.8\.0 pydantic==2\."
+    ):
         browser_wheels(tmp_path, tmp_path)
     for name in WHEELS:
         (tmp_path / name).write_bytes(b"x")
@@ -198,6 +202,15 @@ def test_wheels_of_a_folder_are_those_of_this_version(tmp_path: Path) -> None:
         browser_python(tmp_path, tmp_path / next(iter(WHEELS)))
     with pytest.raises(InputError, match="cannot be read"):
         browser_python(tmp_path, tmp_path / "none")
+
+
+def test_every_package_comes_with_its_license() -> None:
+    text = licenses({"mine-1.whl": wheel(mine__licenses__L="Mine alone")})
+    assert text.startswith("Pyodide\n-------\n")
+    assert text.endswith("mine\n----\nMine alone")
+    for package in ("fsrs", "jinja2", "markdown_it", "markupsafe", "mdit_py_plugins", "mdurl", "pygments"):
+        heading = f"{package}\n{'-' * len(package)}\n"
+        assert len(text.partition(heading)[2].partition("\n-")[0]) > 200, package
 
 
 def test_what_was_made_once_is_read_from_the_cache(tmp_path: Path) -> None:
