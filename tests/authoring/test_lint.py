@@ -162,7 +162,8 @@ def test_all_problems_of_a_file_are_reported_at_once(
 
 class _Shelf(BaseHTTPRequestHandler):
     def do_HEAD(self) -> None:
-        self.send_response(404 if "gone" in self.path else 403 if "shy" in self.path else 200)
+        codes = {"gone": 404, "moved": 410, "shy": 403, "busy": 503}
+        self.send_response(codes.get(self.path[1:], 200))
         self.end_headers()
 
     def log_message(self, format: str, *args: object) -> None:
@@ -176,7 +177,7 @@ def test_missing_sources_are_reported_on_request(
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         base = f"http://{HOST}:{server.server_port}"
-        sources = f"[{base}/here, {base}/gone, {base}/shy, http://{HOST}:{free}/x]"
+        sources = f"[{base}/here, {base}/gone, {base}/shy, http://{HOST}:{free}/x, {base}/moved, {base}/busy]"
         path = exercise_file(GOOD.replace("[https://example.org/]", sources))
         try:
             assert loop.run_until_complete(lint([path], runner)).problems == ()
@@ -184,9 +185,10 @@ def test_missing_sources_are_reported_on_request(
         finally:
             server.shutdown()
             thread.join()
-    assert [problem.says.partition(":")[0] for problem in problems] == ["sources.1", "sources.3"]
+    assert [problem.says.partition(":")[0] for problem in problems] == ["sources.1", "sources.3", "sources.4"]
     assert "returns 404" in problems[0].says
     assert "cannot be reached" in problems[1].says
+    assert "returns 410" in problems[2].says
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from pydantic import ValidationError
 
 from app.server.config import Settings, setting_problems
 from app.server.config.checks import are_networks, is_of_a_service, is_within
-from app.server.config.visits import path_prefix
+from app.server.config.visits import path_prefix, prefix_of
 from tests.each import each
 
 DIGEST = "0123456789abcdef" * 2
@@ -189,6 +189,11 @@ def test_networks_that_are_known_and_addresses_that_are_in_them() -> None:
 @each(("given", "path"), [(" wallclock/ ", "/wallclock"), ("//", ""), ("/a/b.c~d_e-F9/", "/a/b.c~d_e-F9")])
 def test_a_path_prefix_begins_with_a_slash_and_ends_without(given: str, path: str) -> None:
     assert path_prefix(given) == path
+
+
+def test_the_prefix_of_a_url_is_its_path() -> None:
+    urls = ("https://example.org/w/", "https://example.org/a/b", "https://example.org/", "https://example.org", "")
+    assert [prefix_of(url) for url in urls] == ["/w", "/a/b", "", "", ""]
 
 
 @each("given", ["a//b", "a/./b", "a/../b", "a/..", ".", "..", "a b", "a%20b", "ä"])

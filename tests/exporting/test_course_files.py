@@ -1,9 +1,13 @@
 """The files of an exported course one by one, without an export."""
 
+import base64
 import hashlib
 import io
 import json
 import re
+import shutil
+import subprocess
+import tarfile
 import zipfile
 from pathlib import Path
 from typing import Any
@@ -11,6 +15,7 @@ from typing import Any
 import pytest
 
 from app.core.errors import InputError, UnavailableError
+from app.exporting import python
 from app.exporting.course import digest, license_texts, scripts, service, static_files, web_manifest
 from app.exporting.pages import Page, as_file, crawl_pages
 from app.exporting.python import (
@@ -202,6 +207,67 @@ def test_wheels_of_a_folder_are_those_of_this_version(tmp_path: Path) -> None:
         browser_python(tmp_path, tmp_path / next(iter(WHEELS)))
     with pytest.raises(InputError, match="cannot be read"):
         browser_python(tmp_path, tmp_path / "none")
+
+
+def test_wheels_are_fetched_once_and_only_the_right_ones_are_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name, content, asked = "mine-1.0-py3-none-any.whl", b"right", list[list[str]]()
+    monkeypatch.setattr(python, "WHEELS", {name: hashlib.sha256(content).hexdigest()})
+    sent = [b"wrong", content]
+
+    def download(command: list[str], **_: object) -> None:
+        asked.append(command)
+        (Path(command[command.index("--dest") + 1]) / name).write_bytes(sent.pop(0))
+
+    monkeypatch.setattr(subprocess, "run", download)
+    with pytest.raises(UnavailableError, match="has another digest: try again"):
+        browser_wheels(tmp_path)
+    for _ in range(3):
+        assert browser_wheels(tmp_path) == {name: content}
+    assert [command[-1] for command in asked] == ["mine==1.0"] * 2
+    assert [path.name for path in (tmp_path / "wheels").iterdir()] == [name]
+    assert browser_wheels(tmp_path, tmp_path / "wheels") == {name: content}
+
+    def fail(command: list[str], **_: object) -> None:
+        raise subprocess.SubprocessError
+
+    monkeypatch.setattr(subprocess, "run", fail)
+    with pytest.raises(UnavailableError, match="fetch them elsewhere with `pip download"):
+        browser_wheels(tmp_path / "other")
+
+
+def test_python_for_browsers_is_made_of_its_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    library = wheel(os_py="1", ssl_py="2", unittest__case_py="3", encodings__utf_8_py="4", encodings__cp500_py="5")
+    files = {
+        "pyodide.mjs": b"one\n//# sourceMappingURL=x\ntwo", "pyodide.asm.mjs": b"glue", "pyodide.asm.wasm": b"wasm",
+        "python_stdlib.zip": library, "pyodide-lock.json": b'{"info": {"a": 1}, "packages": {"b": 2}}',
+    }  # fmt: skip
+    packed = io.BytesIO()
+    with tarfile.open(fileobj=packed, mode="w:gz") as made:
+        for name, content in files.items():
+            member = tarfile.TarInfo(f"package/{name}")
+            member.size = len(content)
+            made.addfile(member, io.BytesIO(content))
+    digest_of = base64.b64encode(hashlib.sha512(packed.getvalue()).digest()).decode()
+    monkeypatch.setattr(python, "_DIGEST", digest_of)
+    monkeypatch.setattr(python, "WHEELS", {})
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    (tmp_path / PACKAGE).write_bytes(packed.getvalue())
+    for package in (None, tmp_path / PACKAGE):
+        found = browser_python(tmp_path, package)
+        assert (found.loader, found.glue, found.wasm) == (b"one\ntwo", b"glue", b"wasm")
+        assert json.loads(found.lock) == {"info": {"a": 1}, "packages": {}}
+        with zipfile.ZipFile(io.BytesIO(found.library)) as small:
+            assert sorted(small.namelist()) == ["encodings/utf_8.py", "os.py"]
+    (tmp_path / PACKAGE).write_bytes(b"another")
+    monkeypatch.setattr(python, "urlopen", lambda *_, **__: io.BytesIO(packed.getvalue()))
+    assert browser_python(tmp_path).wasm == b"wasm", "what is damaged is fetched again"
+    assert (tmp_path / PACKAGE).read_bytes() == packed.getvalue()
+    (tmp_path / PACKAGE).unlink()
+    monkeypatch.setattr(python, "urlopen", lambda *_, **__: io.BytesIO(b"wrong"))
+    with pytest.raises(UnavailableError, match="has another digest: try again"):
+        browser_python(tmp_path)
 
 
 def test_every_package_comes_with_its_license() -> None:
