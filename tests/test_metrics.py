@@ -1,10 +1,10 @@
 """The metrics of one process, and of several that share a folder."""
 
-import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from prometheus_client.values import MultiProcessValue
 
 from app.server import metrics
 
@@ -30,18 +30,35 @@ def test_verdicts_of_one_process_are_counted_by_kind_and_verdict(monkeypatch: py
     }
 
 
+COUNTING = """
+import sys
+from app.server import metrics
+metrics.SANDBOX_WAITING.set(int(sys.argv[1]))
+metrics.verdicts("odd", "correct").inc(int(sys.argv[1]))
+sys.stdout.write("ready" + chr(10))
+sys.stdout.flush()
+sys.stdin.read()
+"""
+
+
 def test_processes_that_share_a_folder_are_summed_and_the_dead_ones_forgotten(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PROMETHEUS_MULTIPROC_DIR", str(tmp_path))
     assert metrics.is_shared()
     assert metrics.folder() == tmp_path
-    dead = 2**22 + 1  # above the largest ID of a process
-    for process, amount in ((os.getpid(), 3), (os.getppid(), 4), (dead, 100)):
-        kind = MultiProcessValue(lambda process=process: process)  # type: ignore[no-untyped-call]
-        kind("gauge", "of_test_busy", "of_test_busy", [], [], "help", multiprocess_mode="livesum").set(amount)
-        kind("counter", "of_test", "of_test_total", [], [], "help").inc(amount)
-    assert value("of_test_busy") == ["7.0"]
-    assert value("of_test_total") == ["107.0"], "what a process has counted stays"
-    assert [path.name for path in tmp_path.glob("gauge_live*") if str(dead) in path.name] == []
-    assert value("wallclock_verdicts_total") == []
+    command = [sys.executable, "-c", COUNTING]
+    counting = [
+        subprocess.Popen([*command, amount], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        for amount in ("3", "4", "100")
+    ]
+    try:
+        assert [one.stdout.readline() for one in counting if one.stdout] == ["ready\n"] * 3
+        dead = counting[-1].pid
+        counting[-1].communicate()
+        assert value("wallclock_sandbox_waiting") == ["7.0"]
+        assert value("wallclock_verdicts_total") == ["107.0"], "what a process has counted stays"
+        assert [path.name for path in tmp_path.glob("gauge_live*") if str(dead) in path.name] == []
+    finally:
+        for one in counting[:-1]:
+            one.communicate()
