@@ -15,7 +15,7 @@ TABLE: dict[tuple[str, str], dict[str, tuple[str, ...]]] = {
     ("uvicorn", ">=0.54,<0.55"): {
         "uvicorn.protocols.http.httptools_impl.HttpToolsProtocol": (CONNECTION,),
         "uvicorn.protocols.http.httptools_impl.STATUS_LINE": (CONNECTION,),
-        "uvicorn.server.ServerState": (CONNECTION,),
+        "uvicorn.server.ServerState": (CONNECTION, "tests/network/test_guard.py"),
         "uvicorn.config.STARTUP_FAILURE": (PROCESSES,),
         "uvicorn._subprocess.subprocess_started": (PROCESSES,),
         "uvicorn.supervisors.multiprocess.Multiprocess": (PROCESSES,),

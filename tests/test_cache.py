@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from app.core.errors import Problem
-from app.server.cache import CacheFile, version_digest
+from app.core.errors import Problem, UnavailableError
+from app.server import cache
+from app.server.cache import CacheFile, check_owner, joint_digest, version_digest
 
 VALUE = {"a": [1, 2.5], "b": (Problem(Path("x.yaml"), 3, "says"), frozenset({"c"}))}
 
@@ -107,3 +108,41 @@ def test_a_few_files_of_a_kind_are_kept(tmp_path: Path) -> None:
     CacheFile(tmp_path / "cache", "other-1").store("key", 1)
     names = {path.name for path in (tmp_path / "cache").iterdir()}
     assert names == {"other-1", *(f"kind-{number}" for number in range(4, 12))}
+
+
+def test_the_digest_of_a_version_changes_with_any_of_its_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "_PACKAGE", tmp_path)
+    seen = list[str]()
+
+    def note() -> None:
+        seen.append(version_digest.__wrapped__())
+
+    (tmp_path / "inner" / "deep").mkdir(parents=True)
+    note()
+    for place, text in (("a.py", "1"), ("a.py", "2"), ("inner/a.py", "2"), ("inner/deep/b.html", ""), ("b.py", "1")):
+        (tmp_path / place).write_text(text)
+        note()
+    (tmp_path / "b.py").rename(tmp_path / "c.py")
+    note()
+    assert len(set(seen)) == len(seen)
+    (tmp_path / "__pycache__").mkdir()
+    (tmp_path / "__pycache__" / "a.pyc").write_text("x")
+    note()
+    assert seen[-1] == seen[-2], "what Python itself has compiled says nothing"
+
+
+def test_a_digest_of_parts_knows_where_one_ends() -> None:
+    assert len({joint_digest("a", "b"), joint_digest("ab"), joint_digest("b", "a"), joint_digest("a", "b", "")}) == 4
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a folder is private by its access list there")
+def test_what_others_may_write_is_refused_with_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    path.touch()
+    for mode, is_ours in ((0o600, True), (0o644, True), (0o620, False), (0o602, False)):
+        path.chmod(mode)
+        if is_ours:
+            check_owner(path)
+        else:
+            with pytest.raises(UnavailableError, match="could have been written by another user"):
+                check_owner(path)

@@ -342,6 +342,26 @@ def test_all_that_wait_are_limited_and_what_is_over_is_not_counted(monkeypatch: 
     assert in_time(visits()) == 1
 
 
+def test_runs_that_were_refused_leave_their_places_to_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.server.aside.fair_queue.TOTAL_LIMIT", 2)
+
+    async def crowd() -> list[str]:
+        queue, served = queue_of(1), list[str]()
+        async with queue.slot(Client("x")):
+            refused = [asyncio.create_task(visit(queue, Client(name), served)) for name in "ab"]
+            await asyncio.sleep(0)
+            queue.refuse(UnavailableError("the sandbox is off"))
+            await asyncio.gather(*refused, return_exceptions=True)
+            assert queue.waiting == 0
+            others = [asyncio.create_task(visit(queue, Client(name), served)) for name in "cd"]
+            await asyncio.sleep(0)
+            assert (queue.waiting, queue.taken) == (2, 1)
+        await asyncio.gather(*others)
+        return served
+
+    assert in_time(crowd()) == ["c", "d"]
+
+
 def test_graders_runs_are_never_refused_and_do_not_count_against_learners() -> None:
     async def crowd() -> list[str]:
         queue, served = queue_of(1), list[str]()

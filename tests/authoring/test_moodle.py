@@ -135,6 +135,8 @@ def test_several_numbers_are_gaps_in_the_text(catalog: Catalog) -> None:
     assert question.attrib["type"] == "cloze"
     written = text(question, "questiontext/text")
     assert written.count("{1:NUMERICAL:=") == 2
+    units = [key.asked.scale.symbol for key in exercise.keys(3).values()]
+    assert [line.rpartition("}")[2].strip() for line in written.split("</li>")[:2]] == units
     for key in exercise.keys(3).values():
         gap = written.partition("{1:NUMERICAL:=")[2]
         middle, _, rest = gap.partition(":")

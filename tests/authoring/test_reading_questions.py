@@ -67,6 +67,7 @@ def test_a_place_without_a_figure_or_a_question_is_refused(tmp_path: Path, befor
         ("3.5 GB: ", "7.2 GB: ", "7.2 GB", "within twice the tolerance"),
         ("adds arrays.", "sends 7.175 GB.", "prompt", "the answer, 7.175, stands above"),
         ("almost twice the array.", "7.175 GB.", "", ""),
+        ("prompt: ", "prompt: Of 7.175 GB, ", "prompt", "the answer, 7.175, stands above"),
     ],
 )
 def test_the_answer_is_proven_and_does_not_stand_above_its_question(

@@ -20,7 +20,15 @@ from app.client import CheckError, check
 from app.core.errors import InputError
 from app.core.folders import ROOT
 from app.course.content.catalog import Catalog
-from app.site.grading.kits import ANSWERS_LIMIT, GradedQuestion, QuestionSheet, gradescope, prairielearn, sheet_lines
+from app.site.grading.kits import (
+    ANSWERS_LIMIT,
+    GradedQuestion,
+    QuestionSheet,
+    graded_lines,
+    gradescope,
+    prairielearn,
+    sheet_lines,
+)
 from tests.each import each
 
 RING, SENT = "collectives/ring-all-reduce-time", "collectives/bytes-sent-by-a-ring"
@@ -144,6 +152,22 @@ def test_lines_without_a_sheet_are_worth_a_point_each(tmp_path: Path, catalog: C
     assert main(["grade", str(source), "--format", "gradescope", "-o", str(out)]) == 0
     first, second = json.loads(out.read_text(encoding="utf-8"))["tests"]
     assert (first["name"], first["score"], second["name"], second["score"]) == ("first", 1, "line 2", 0)
+
+
+def test_a_line_is_worth_a_point_and_says_in_a_word_what_has_no_feedback() -> None:
+    rows = [
+        {"verdict": "correct", "score": 1.0, "feedback": [], "exercise": "e"},
+        {"verdict": "incorrect", "score": 0.5, "feedback": [], "ref": "r", "exercise": "e"},
+        {"verdict": "incorrect", "score": 0.0, "feedback": ["one", "two"]},
+        {"error": "no *such* exercise", "ref": 7},
+    ]
+    graded = [
+        (one.name, one.points, one.of, one.says) for one in graded_lines(json.dumps(row).encode() for row in rows)
+    ]
+    assert graded == [
+        ("e", 1, 1, "Right."), ("r", 0.5, 1, "Not right."), ("line 3", 0, 1, "one\n\ntwo"),
+        ("7", 0, 1, r"This cannot be graded: no \*such\* exercise."),
+    ]  # fmt: skip
 
 
 @contextmanager

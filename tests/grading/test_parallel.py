@@ -127,3 +127,12 @@ def test_an_export_is_graded_by_its_answers_and_a_line_with_a_list_is_none(catal
     assert read({"attempts": rows}, indent=1) == expected
     line = {"exercise": RING, "answer": "1 s", "attempts": rows}
     assert read(line) == [line]
+
+
+def test_few_lines_are_graded_in_this_process_in_order(catalog: Catalog) -> None:
+    tally = VerdictTally()
+    lines = [(number, b'{"exercise": "no/ne", "answer": "1", "ref": %d}' % number) for number in range(1, 5)]
+    rows = [row for piece in parallel.grade_on(4, lines, catalog, Settings(), tally) for row in piece]
+    assert [row.count(b'"ref": %d' % number) for number, row in enumerate(rows, 1)] == [1] * 4
+    assert tally.errors == 4
+    assert list(parallel.grade_on(1, [], catalog, Settings(), VerdictTally())) == [[]]

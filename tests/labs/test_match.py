@@ -1,11 +1,16 @@
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from app.labs.launch.base import write_run
 from app.labs.results.analysis import shipped_runs
+from app.labs.run import RunOutcome
 from app.labs.spec import lab_called, read_job
-from app.site.labs.match import find_result, is_of
+from app.server.db.run_state import RunState
+from app.site.labs.match import find_result, is_of, is_same_job, own_runs
+from app.site.labs.nccl_tests import nccl_tests_runs
 from tests.each import each
 from tests.labs.quiet_runs import quiet_run
 
@@ -64,3 +69,73 @@ def test_a_run_answers_for_as_many_ranks_and_for_any_number_of_nodes_unless_one_
     free, named = replace(job, nodes=None), replace(job, nodes=2)
     spread = replace(report, nodes=2)
     assert [is_of(one, which) for which in (free, named) for one in (report, spread)] == [True, True, False, True]
+
+
+def test_parameters_of_one_value_must_agree_and_those_of_several_need_not() -> None:
+    report = next(one for one in shipped_runs() if one.lab == "all-reduce")
+    job = read_job(lab_called("all-reduce"), {**report.given, "sizes": "4KiB"})
+    assert is_of(report, job)
+    assert not is_of(replace(report, given={**report.given, "operation": "broadcast"}), job)
+    assert not is_of(replace(report, given={**report.given, "operation": "of another version"}), job)
+    start = {name: text for name, text in report.given.items() if name != "operation"}
+    assert is_of(replace(report, given=start), job), "what is not given is what the lab starts with"
+
+
+def test_a_published_test_answers_for_its_collective_on_as_many_ranks_or_on_any() -> None:
+    report = next(one for one in nccl_tests_runs().values() if one.given["operation"] == "all_reduce")
+    form = lab_called("all-reduce").on("nccl")
+    job = read_job(form, {"ranks": str(report.ranks), "operation": "all_reduce", "sizes": "1 MiB"})
+    other = replace(job, ranks=report.ranks + 1)
+    assert [is_same_job(report, one, any_ranks=any_ranks) for one in (job, other) for any_ranks in (True, False)] == [
+        True, True, True, False,
+    ]  # fmt: skip
+    gather = read_job(form, {"ranks": str(report.ranks), "operation": "all_gather", "sizes": "1 MiB"})
+    assert not is_same_job(report, gather, any_ranks=True)
+    assert not is_same_job(replace(report, lab="point-to-point"), job, any_ranks=True)
+    assert not is_same_job(replace(report, links="emulated"), job, any_ranks=True)
+
+
+def test_a_result_is_of_its_measure_and_its_place_and_nothing_is_divided_by_nothing() -> None:
+    last, first = GATHER.measures[-1], GATHER.measures[0]
+    at, over = ({"size": f"{one.where['size']:.0f} B"} for one in (last, first))
+    plain = find_result(GATHER, "time", at, {})
+    assert plain
+    assert (plain.value, plain.least, plain.p90, plain.count) == (last.held, last.least, last.p90, last.count)
+    derived = find_result(GATHER, "time/bus bandwidth", at, {})
+    assert derived
+    assert derived.value == last.derived["bus bandwidth"].value
+    assert (derived.least, derived.p90) == (derived.value, derived.value)
+    assert find_result(GATHER, "time/heat", at, {}) is find_result(GATHER, "heat", at, {}) is None
+    twice = replace(GATHER, measures=(replace(last, held=9.0), last))
+    again = find_result(twice, "time", at, {})
+    assert again
+    assert again.value == last.held, "the last one that was measured there"
+    stopped = replace(GATHER, measures=(replace(first, least=0.0), last))
+    assert find_result(stopped, "time", at, over) is None
+
+
+def test_the_runs_of_a_folder_are_the_finished_ones_of_known_labs_the_newest_first(tmp_path: Path) -> None:
+    job = read_job(lab_called("ring-bytes"), {})
+
+    def made(name: str, state: RunState | None = RunState.DONE) -> None:
+        run = write_run(tmp_path, job, "gloo", name, launcher="by hand")
+        (run.folder / "events.jsonl").touch()
+        if state:
+            run.write_outcome(RunOutcome(state))
+
+    made("20260101-000000-ring-bytes-0a")
+    made("20260103-000000-ring-bytes-0b")
+    made("20260102-000000-ring-bytes-0c")
+    made("20260104-000000-ring-bytes-0d", RunState.FAILED)
+    made("20260105-000000-ring-bytes-0e", None)
+    made("20260106-000000-of-yesterday-0f")
+    made("notes")
+    assert [one.id[-2:] for one in own_runs(tmp_path)] == ["0b", "0c", "0a"]
+    assert own_runs(tmp_path / "missing") == []
+    for number in range(195):
+        folder = tmp_path / f"20270101-000000-gone-{number:02x}"
+        folder.mkdir()
+        if number == 194:
+            assert [one.id[-2:] for one in own_runs(tmp_path)] == ["0b", "0c", "0a"]
+        (folder / "outcome.json").touch()
+    assert [one.id[-2:] for one in own_runs(tmp_path)] == ["0b", "0c"], "of the newest 200"

@@ -11,7 +11,7 @@ from app.labs.machines.machine import MachineFacts, describe_machine
 from app.labs.results.analysis import shipped_runs
 from app.labs.results.report import Report
 from app.labs.spec import lab_called, read_job
-from app.site.labs.upload import FILE_LIMIT, MOST_RUNS, read_sent, read_sent_file
+from app.site.labs.upload import FILE_LIMIT, MOST_RUNS, read_sent, read_sent_file, sent_row
 from app.site.web.labs.predictions import machine_of
 from tests.each import each
 from tests.labs.gpus import H100, TOPOLOGY, machine
@@ -126,6 +126,7 @@ def test_every_recorded_run_is_possible() -> None:
 
 def test_a_file_has_runs_up_to_its_limits_and_names_the_one_that_is_wrong() -> None:
     line = json.dumps(json.loads(quiet_run("all-reduce").as_json()))
+    assert [len(read_sent_file("\n".join([line] * count))) for count in (1, 2, 3)] == [1, 2, 3]
     assert len(read_sent_file("\n\n".join([line] * MOST_RUNS))) == MOST_RUNS
     with pytest.raises(InputError, match="has 21 runs, but 20 are the limit"):
         read_sent_file("\n".join([line] * (MOST_RUNS + 1)))
@@ -149,3 +150,72 @@ def test_a_run_is_of_its_own_command() -> None:
     ):
         with pytest.raises(InputError, match=says):
             read_sent(json.dumps({**plain, **change}))
+
+
+def test_lists_of_a_file_have_limits() -> None:
+    """The largest that is read, and one more."""
+    report = quiet_run("all-reduce")
+    plain = json.loads(report.as_json())
+    (one, *_) = plain["measures"]
+
+    def refused(**changes: Any) -> bool:
+        try:
+            read_sent(json.dumps({**plain, **changes}))
+        except InputError:
+            return True
+        return False
+
+    sizes = [{**one, "where": {"size": 4096.0 + number}} for number in range(201)]
+    limits: dict[str, tuple[Any, Any]] = {
+        "measures": (sizes[:200], sizes),
+        "versions": ({f"v{n}": "1" for n in range(20)}, {f"v{n}": "1" for n in range(21)}),
+        "details": ({f"v{n}": "1" for n in range(20)}, {f"v{n}": "1" for n in range(21)}),
+        "checks": ({f"v{n}": True for n in range(50)}, {f"v{n}": True for n in range(51)}),
+        "id": ("i" * 200, "i" * 201),
+        "machine": ({**plain["machine"], "gpus": ["A"] * 1024}, {**plain["machine"], "gpus": ["A"] * 1025}),
+        "seconds": (0, -1e-9),
+        "at": ("2026-11-29T10:00:00+00:00", "yesterday"),
+        "state": ("done", "failed"),
+    }
+    for name, (within, beyond) in limits.items():
+        assert [refused(**{name: given}) for given in (within, beyond)] == [False, True], name
+    for samples, by_rank in (([0.01] * 2001, []), ([], []), ([-0.1], []), ([0.01], [0.0]), ([0.01], [1] * 4097)):
+        assert refused(measures=[{**one, "samples": samples, "by_rank": by_rank}])
+    assert not refused(measures=[{**one, "samples": [0.01] * 2000}])
+    assert refused(checks={})
+    assert refused(checks={"sums": False})
+
+
+def test_what_only_describes_a_machine_is_cut_and_not_refused() -> None:
+    plain = json.loads(sent("all-reduce", "nccl", of_nodes()).as_json())
+    facts = {"cores": 2e30, "load": 1e30, "processor": "p" * 300, "driver": 7}
+    plain["machine"].update(facts)
+    machine = read_sent(json.dumps(plain)).machine
+    assert (machine.cores, machine.load, machine.processor, machine.driver) == ("2e+30", 1e30, "p" * 200, 7)
+
+
+def test_a_row_of_a_sent_run_is_done_and_of_its_learner() -> None:
+    report = quiet_run("all-reduce")
+    row = sent_row(report, "here-1", "grace")
+    assert (row.name, row.pool, row.learner, row.state, row.host) == ("here-1", "here-1", "grace", "done", "sent in")
+    assert (row.lab, row.backend, json.loads(row.given)) == (report.lab, report.backend, dict(report.given))
+    assert json.loads(row.report)["id"] == "here-1"
+
+
+@each(
+    ("field", "value", "says"),
+    [
+        ("state", "failed", "state: only a finished run can be compared (is \"failed\", which is not one of 'done')"),
+        ("checks", {"sums": False}, "checks.sums: the run did not find its data right, so its times do not count ("),
+        ("ranks", 0, "ranks: must be at least 1"),
+    ],
+)
+def test_the_first_problem_of_a_file_is_told_plainly(field: str, value: object, says: str) -> None:
+    plain = json.loads(quiet_run("all-reduce").as_json())
+    with pytest.raises(InputError) as refused:
+        read_sent(json.dumps({**plain, field: value}))
+    assert f"prints it: {says}" in str(refused.value)
+    del plain[field]
+    with pytest.raises(InputError, match=f"prints it: {field}: is missing|prints it: {field}: ") as missing:
+        read_sent(json.dumps(plain))
+    assert "(" not in str(missing.value)

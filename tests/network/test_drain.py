@@ -3,8 +3,11 @@
 import asyncio
 import os
 import signal
+import subprocess
+import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, closing
 from types import FrameType
 
@@ -55,6 +58,52 @@ def test_it_serves_on_after_the_first_signal_and_stops_at_the_second(stopped: li
     assert asyncio.run(drain(60, 2, stopped)) < 30
     stopped.clear()
     assert asyncio.run(drain(0, 1, stopped)) < 30
+
+
+def test_a_thread_and_a_program_without_a_server_handle_no_signal(stopped: list[float]) -> None:
+    async def in_block() -> object:
+        with DrainState(60).watching():
+            return signal.getsignal(signal.SIGTERM)
+
+    mine = signal.getsignal(signal.SIGTERM)
+    with ThreadPoolExecutor(1) as threads:
+        assert threads.submit(asyncio.run, in_block()).result() is mine
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    assert asyncio.run(in_block()) is signal.SIG_DFL
+    signal.signal(signal.SIGTERM, mine)
+
+
+ORPHAN = """
+import asyncio, multiprocessing, os, signal, time
+from app.server.network.drain import DrainState
+
+def stop(number, frame):
+    os.write(1, b"stopped")
+    os._exit(0)
+
+async def serve():
+    draining = DrainState(60)
+    with draining.watching():
+        await asyncio.sleep(0.4)
+        os.write(1, f"{draining.has_begun} ".encode())
+        ready.set()
+        await asyncio.sleep(60)
+
+def work():
+    signal.signal(signal.SIGTERM, stop)
+    asyncio.run(serve())
+
+context = multiprocessing.get_context("fork")
+ready = context.Event()
+context.Process(target=work).start()
+ready.wait()
+os._exit(0)
+"""
+
+
+def test_a_worker_whose_parent_dies_does_not_wait_for_the_end_of_its_draining() -> None:
+    done = subprocess.run([sys.executable, "-c", ORPHAN], capture_output=True, text=True, timeout=30, check=True)
+    assert done.stdout == "False stopped"
 
 
 def test_a_request_on_its_way_while_the_server_stops_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,19 +1,22 @@
+import asyncio
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from threading import current_thread
 from types import SimpleNamespace
 
 import pytest
-from fastapi import FastAPI
+from fastapi import Depends, FastAPI, HTTPException, Request, Response
 from fastapi.testclient import TestClient
 from starlette.responses import PlainTextResponse
 from starlette.routing import Route
 
-from app.server.network.routes import LateModule, Router, RouteTable
+from app.server.network import routes as routes_module
+from app.server.network.routes import LARGEST, LateModule, NumberConvertor, Router, RouteTable, methods_at
 from tests.each import each
 from tests.parts import CALLS, PAGES
+from tests.waiting import until
 
 
 def test_a_plain_function_is_called_aside_and_a_coroutine_on_the_event_loop() -> None:
@@ -100,3 +103,92 @@ def test_two_threads_that_ask_for_every_module_install_each_route_once(monkeypat
         both = [threads.submit(table.install_all) for _ in range(2)]
     assert [one.exception() for one in both] == [None, None]
     assert [route.path for route in app.router.routes if isinstance(route, Route)].count("/one") == 1
+
+
+@each(
+    ("text", "number"),
+    [("7", 7), ("0" * 39 + "7", 7), ("0" * 40 + "7", LARGEST), (str(2**63 - 2), 2**63 - 2), (str(2**63), 2**63 - 1),
+     ("9" * 5000, 2**63 - 1)],
+)  # fmt: skip
+def test_a_number_in_a_path_is_at_most_that_of_a_row(text: str, number: int) -> None:
+    assert NumberConvertor().convert(text) == number
+
+
+def test_an_endpoint_that_asks_for_the_request_alone_still_has_its_methods_and_dependencies() -> None:
+    def refuse() -> None:
+        raise HTTPException(418)
+
+    router = Router()
+
+    @router.get("/plain", tags=["calls"])
+    async def plain(request: Request) -> Response:
+        return PlainTextResponse(request.url.path)
+
+    @router.post("/guarded", dependencies=[Depends(refuse)])
+    async def guarded(request: Request) -> Response:
+        return PlainTextResponse("no")
+
+    @router.get("/hidden", tags=["calls"], include_in_schema=False, name="another")
+    async def hidden(request: Request) -> Response:
+        return PlainTextResponse("here")
+
+    app = FastAPI()
+    app.router.routes.extend(router.routes)
+    client = TestClient(app)
+    answers = [client.get("/plain"), client.post("/plain"), client.post("/guarded"), client.get("/guarded")]
+    assert [one.status_code for one in answers] == [200, 405, 418, 405]
+    assert (answers[0].text, client.get("/hidden").text) == ("/plain", "here")
+    assert [*app.openapi()["paths"]] == ["/plain"], "a page, which has no tag, is not described"
+    assert (app.url_path_for("another"), app.url_path_for("guarded")) == ("/hidden", "/guarded")
+
+
+@each(
+    ("path", "methods"),
+    [("/a/1", ["GET", "HEAD", "POST"]), ("/a/b", ["DELETE", "GET", "HEAD", "POST"]), ("/c", ["PUT"]), ("/d", [])],
+)
+def test_the_methods_at_a_path_are_those_of_all_its_routes(path: str, methods: list[str]) -> None:
+    given = [("/a/{x}", "GET"), ("/a/{x}", "POST"), ("/a/b", "DELETE"), ("/c", "PUT")]
+    routes = [Route(at, PlainTextResponse, methods=[verb]) for at, verb in given]
+    for sent in ("GET", "PUT"):
+        assert methods_at(routes, {"type": "http", "method": sent, "path": path}) == methods
+
+
+def listed(patch: pytest.MonkeyPatch) -> tuple[FastAPI, RouteTable]:
+    """An app of two modules: `one` has `/a` and `/b/x`, `two` has `/b/{name}` and `/c`."""
+
+    def answer(text: str) -> Callable[[Request], PlainTextResponse]:
+        return lambda request: PlainTextResponse(text)
+
+    for module, paths in (("one", ("/a", "/b/x")), ("two", ("/b/{name}", "/c"))):
+        made = [Route(path, answer(f"{module} {path}")) for path in paths]
+        patch.setitem(sys.modules, module, SimpleNamespace(router=SimpleNamespace(routes=made)))
+    app = FastAPI()
+    return app, RouteTable(app, [LateModule("one", ("a", "b")), LateModule("two", ("b", "c"))])
+
+
+def installed(app: FastAPI) -> set[str]:
+    return {route.path for route in app.router.routes if isinstance(route, Route)} & {"/a", "/b/x", "/b/{name}", "/c"}
+
+
+def test_a_request_installs_the_routes_of_its_first_part_and_is_answered(monkeypatch: pytest.MonkeyPatch) -> None:
+    app, _ = listed(monkeypatch)
+    client = TestClient(app)
+    assert installed(app) == set()
+    assert client.get("/a").text == "one /a"
+    assert installed(app) == {"/a"}
+    assert [client.get(path).text for path in ("/b/x", "/b/y", "/a")] == ["one /b/x", "two /b/{name}", "one /a"]
+    assert installed(app) == {"/a", "/b/x", "/b/{name}"}
+    assert [client.get(path).status_code for path in ("/b", "/nothing", "/c/d")] == [404, 404, 404]
+    assert client.post("/a").status_code == 405
+
+
+def test_what_nobody_asks_for_is_installed_soon_after_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def started(pause: float) -> set[str]:
+        monkeypatch.setattr(routes_module, "_AFTER_START", pause)
+        app, table = listed(monkeypatch)
+        async with table.beside():
+            await until(lambda: pause or len(installed(app)) == 4)
+        return installed(app)
+
+    assert asyncio.run(started(0)) == {"/a", "/b/x", "/b/{name}", "/c"}
+    assert asyncio.run(started(60)) == set()

@@ -5,13 +5,15 @@ import socket
 import stat
 import subprocess
 import sys
+import threading
+import time
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from app.core.errors import InputError
-from app.server.network.sockets import listen, listen_at, passed_on, url_of
+from app.server.network.sockets import listen, listen_at, listening_at, passed_on, url_of
 from tests.each import each
 
 ACTIVATED = """
@@ -24,7 +26,7 @@ from app.core.errors import InputError
 from app.server.network.sockets import passed_on, url_of
 try:
     found = passed_on()
-    print(*map(url_of, found), "again:", passed_on(), "LISTEN_FDS" in os.environ)
+    print(*map(url_of, found), *(one.get_inheritable() for one in found), "again:", passed_on(), "LISTEN_FDS" in os.environ)
 except InputError as error:
     print(error)
 """
@@ -80,14 +82,51 @@ def test_nothing_else_at_the_path_is_touched(tmp_path: Path) -> None:
     assert path.read_text() == "mine"
     with pytest.raises(InputError, match="No such file or directory"):
         listen_at(tmp_path / "missing" / "w.sock")
-    with pytest.raises(InputError, match="at most 107 bytes"):
-        listen_at(tmp_path / ("w" * 108))
+
+
+def test_the_path_of_a_socket_has_at_most_107_bytes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for longest, too_long in (("w" * 107, "w" * 108), ("é" * 53, "é" * 54)):
+        listen_at(Path(longest)).close()
+        with pytest.raises(InputError, match="at most 107 bytes"):
+            listen_at(Path(too_long))
+
+
+def test_a_port_in_use_is_tried_again_for_as_long_as_is_asked() -> None:
+    with closing(listen("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        began = time.monotonic()
+        with pytest.raises(InputError, match=f"127.0.0.1 port {port}: .*; choose another with --port"):
+            listen("127.0.0.1", port)
+        with pytest.raises(InputError):
+            listen("127.0.0.1", port, patience=0.1)
+        assert time.monotonic() - began >= 0.1
+        threading.Timer(0.1, other.close).start()
+        listen("127.0.0.1", port, patience=60).close()
+        assert time.monotonic() - began < 30
+    with pytest.raises(InputError, match="cannot listen on 192.0.2.1"):  # of nobody here: no patience helps
+        listen("192.0.2.1", 0, patience=60)
+
+
+def test_a_worker_process_inherits_the_sockets(tmp_path: Path) -> None:
+    with closing(listen("127.0.0.1", 0)) as one, closing(listen_at(tmp_path / "w.sock")) as other:
+        assert [made.get_inheritable() for made in (one, other)] == [True, True]
+
+
+def test_a_path_is_preferred_to_a_port_and_removed_at_the_end(tmp_path: Path) -> None:
+    path = tmp_path / "w.sock"
+    with listening_at(path, "127.0.0.1", 0) as (found,):
+        assert url_of(found) == f"unix:{path}"
+        found.close()
+    assert not path.exists()
+    with listening_at(None, "127.0.0.1", 0) as (found,), closing(found):
+        assert url_of(found).startswith("http://127.0.0.1:")
 
 
 def test_sockets_that_systemd_passes_on(tmp_path: Path) -> None:
     with closing(listen("127.0.0.1", 0)) as one, closing(listen_at(tmp_path / "w.sock")) as other:
         said = activated(one.fileno(), other.fileno())
-        assert said == f"{url_of(one)} {url_of(other)} again: [] False"
+        assert said == f"{url_of(one)} {url_of(other)} True True again: [] False"
 
 
 def test_what_systemd_passes_on_must_listen(tmp_path: Path) -> None:
@@ -95,9 +134,17 @@ def test_what_systemd_passes_on_must_listen(tmp_path: Path) -> None:
         assert "file descriptor 3, which is not a socket" in activated(file.fileno())
     with closing(socket.socket()) as idle:
         assert "on which nothing listens for connections" in activated(idle.fileno())
+    with closing(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)) as packets:
+        packets.bind(str(tmp_path / "packets"))
+        packets.listen()
+        assert "on which nothing listens for connections" in activated(packets.fileno())
 
 
-def test_sockets_for_another_process_are_not_taken(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LISTEN_PID", str(os.getpid() + 1))
-    monkeypatch.setenv("LISTEN_FDS", "1")
+@each(("process", "number"), [(os.getpid() + 1, "1"), (os.getpid(), ""), (os.getpid(), "x"), ("", "1")])
+def test_sockets_for_another_process_are_not_taken(
+    monkeypatch: pytest.MonkeyPatch, process: object, number: str
+) -> None:
+    for name, value in (("PID", str(process)), ("FDS", number), ("FDNAMES", "a")):
+        monkeypatch.setenv(f"LISTEN_{name}", value)
     assert passed_on() == []
+    assert [name for name in os.environ if name.startswith("LISTEN_")] == []

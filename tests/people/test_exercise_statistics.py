@@ -20,6 +20,7 @@ from app.classes.people.exercise_statistics import (
 from app.classes.people.policy import CountableAnswer, Policy
 from app.server.db.people import OverrideRow, RegradeRow
 from app.server.db.session import open_writing_session
+from app.server.db.tables import AttemptRow
 from app.site import Site
 from app.site.web.frame.visitor import SESSION
 from tests.each import each

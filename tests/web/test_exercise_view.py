@@ -225,3 +225,21 @@ def test_a_rule_refuses_the_button_that_it_names(action: str) -> None:
     rules = AssignmentRules(hints="no hints", solution="no solution", verdict="hidden")
     assert rules.refusal(action) == {"hint": "no hints", "solution": "no solution"}.get(action, "")
     assert AssignmentRules().refusal(action) == ""
+
+
+def test_what_a_wrong_answer_counts_is_drawn_with_sizes_only_once_it_is_over(catalog: Catalog) -> None:
+    bill = catalog.exercise("collectives/bytes-sent-by-a-ring")
+    wrong = next(answer for answer, _ in bill.mistakes(7) if bill.counted(7, answer))
+    assert isinstance(wrong, str)
+
+    def drawn(result: ActionResult, answer: str = wrong, **more: Any) -> str:
+        view = page(catalog, result, name=bill.id, given={"answer": [answer]}, **more).counted
+        return view.svg if view else ""
+
+    right = bill.right_answer(7)
+    assert isinstance(right, str)
+    assert "left out" in drawn(WRONG)
+    assert right not in drawn(WRONG)
+    assert f"right: {right}" in drawn(WRONG, history=ExerciseHistory(seen=RevealedParts(0, solution=True)))
+    assert drawn(RIGHT) == drawn(ActionResult()) == drawn(WRONG, "7 parsecs") == ""
+    assert drawn(WRONG, rules=HIDDEN) == ""

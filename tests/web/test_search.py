@@ -22,7 +22,17 @@ from app.server.config import Settings
 from app.site.web.cache_files import index_file
 from app.site.web.reference.docs import documentation
 from app.site.web.search.entries import entries, index_of
-from app.site.web.search.index import Index, Kind, SearchEntry, kind_asked
+from app.site.web.search.index import (
+    Index,
+    Kind,
+    SearchEntry,
+    asks_meaning,
+    count_words,
+    index_words,
+    kind_asked,
+    phrase_words,
+    query_words,
+)
 from tests.client import Client
 from tests.each import each
 
@@ -257,3 +267,167 @@ def test_an_index_that_no_earlier_start_left_is_built_before_the_first_request(t
         with Client(app) as client:
             assert {code for code, task in app.state.indexes.items() if task.done()} == expected
             assert "Ring all-reduce" in client.get("/search?q=ring+all-reduce").text
+
+
+@each(
+    ("text", "words"),
+    [
+        ("Losses of a Bus, gas and CPUS", ["losse", "of", "a", "bus", "gas", "and", "cpus"]),
+        ("bass basis virus", ["bass", "basis", "virus"]),
+        ("toys mass", ["toy", "mass"]),
+        ("1,234.5 and 10.000", ["1234.5", "and", "10.000"]),
+        ("a_b-c", ["a", "b", "c"]),
+        ("x" * 50, ["x" * 40]),
+        ("9" * 50, ["9" * 40]),
+        ("显", ["显"]),
+        ("显存GPU带宽x", ["显存", "gpu", "带宽", "x"]),
+        ("ＧＰＵ ①", ["gpu", "1"]),
+    ],
+)
+def test_words_are_in_lower_case_and_in_the_singular(text: str, words: list[str]) -> None:
+    assert index_words(text) == words
+
+
+def test_a_word_with_a_hyphen_is_one_word_and_its_parts() -> None:
+    assert count_words("All-reduces, all") == {"all": 2, "reduce": 1, "allreduce": 1}
+    assert phrase_words("all-reduce") == {"all", "reduce", "allreduce"}
+
+
+@each(
+    ("query", "words", "means"),
+    [
+        ("What is a bubble?", ["bubble"], True),
+        ("how is it", ["how", "is", "it"], False),
+        ("bubble bubble GPU", ["bubble", "gpu"], False),
+        ("definition of one two tree lane", ["two", "tree", "lane"], True),
+        ("meaning of two tree lane root", ["two", "tree", "lane", "root"], False),
+        ("MFU stands for", ["mfu"], True),
+        ("somewhat is", ["somewhat"], False),
+        ("什么是显存", ["显存"], True),
+        ("什么是", ["什么", "么是"], True),
+    ],
+)
+def test_the_words_of_a_question_are_those_that_say_what_it_is_about(query: str, words: list[str], means: bool) -> None:
+    assert query_words(query) == words
+    assert asks_meaning(query) is means
+
+
+def small(*entries: tuple[str, str, str] | SearchEntry, alike: dict[str, str] | None = None) -> Index:
+    """An index of terms by title, keywords and text."""
+    made = [
+        one if isinstance(one, SearchEntry)
+        else SearchEntry(kind="Exercise", title=one[0], href=f"/{n}", says="", keywords=one[1], text=one[2])
+        for n, one in enumerate(entries)
+    ]  # fmt: skip
+    return Index(made, alike)
+
+
+def titles(index: Index, query: str) -> list[str]:
+    return [one.title for one in index.find(query).entries]
+
+
+def test_a_word_counts_more_when_it_is_repeated_but_not_more_than_three_times() -> None:
+    texts = [(f"t{count}", "", "tree " * count) for count in (1, 3, 9, 2)]
+    assert titles(small(*texts, ("other", "", "lane")), "tree") == ["t3", "t9", "t2", "t1"]
+
+
+def test_a_rare_word_tells_more_than_one_that_many_have() -> None:
+    index = small(("a", "", "tree"), ("b", "", "lane"), *((f"c{n}", "", "lane") for n in range(9)))
+    assert titles(index, "lane tree")[0] == "a"
+
+
+def test_a_word_inside_another_is_found_if_it_is_long_and_no_term() -> None:
+    index = small(("x", "", "hauptspeicher"), ("y", "", "speicher"))
+    assert titles(index, "speicher") == ["y", "x"]
+    assert titles(small(("x", "", "treehouses")), "house") == ["x"]
+    assert titles(small(("x", "", "atreeb"), ("z", "", "tree")), "tree") == ["z"], "four letters"
+    term = SearchEntry(kind="Term", title="house", href="/t", says="")
+    assert titles(small(("x", "", "treehouses"), term), "house") == ["house"]
+
+
+def test_a_word_that_means_another_finds_it_after_the_word_itself() -> None:
+    index = small(("tree", "", ""), ("lane", "", ""), alike={"baum": "tree", "lane": "tree"})
+    assert titles(index, "baum") == ["tree"]
+    assert index.find("baum").instead == ""
+    assert titles(index, "lane") == ["lane", "tree"]
+
+
+def test_a_misspelled_word_is_said_and_one_that_is_two_is_split() -> None:
+    index = small(("gradient", "", ""), ("clock speed", "", ""))
+    assert (index.find("gradeint").instead, titles(index, "gradeint")) == ("gradient", ["gradient"])
+    assert (index.find("clockspeed").instead, titles(index, "clockspeed")) == ("clock speed", ["clock speed"])
+    assert (index.find("qqqqqq").instead, titles(index, "qqqqqq")) == ("", [])
+    assert titles(index, "gradientenabstieg") == ["gradient"]
+    found = index.find("gradient speed zzz")
+    assert found.partly
+
+
+def test_two_words_that_are_written_with_a_hyphen_are_one() -> None:
+    index = small(("all-reduce", "", ""), ("all", "", ""), ("reduce", "", ""))
+    assert titles(index, "all reduce")[0] == titles(index, "allreduce")[0] == "all-reduce"
+
+
+def test_of_a_query_ten_words_are_looked_at() -> None:
+    index = small(*((f"word{letter}", "", "") for letter in "abcdefghijkl"))
+    assert len(titles(index, " ".join(f"word{letter}" for letter in "abcdefghijkl"))) == 10
+
+
+def test_the_kind_that_leads_on_comes_first_where_all_else_is_equal() -> None:
+    kinds: list[Kind] = ["Formula", "Hardware", "Lab", "Explorer", "Term", "Chapter"]
+    made = [SearchEntry(kind=kind, title="tree", href=f"/{kind}", says="") for kind in kinds]
+    order = [one.kind for one in small(*made).find("tree branch").entries]
+    assert order == ["Chapter", "Term", "Explorer", "Lab", "Hardware", "Formula"]
+    assert small(*made).find("tree lab").entries[0].kind == "Lab"
+    assert small(*made).find("what is a tree").entries[0].kind == "Term"
+    named = [one.kind for one in small(*made).find("tree").entries]
+    assert named.index("Formula") < named.index("Lab"), "its name is the query"
+
+
+def test_a_question_that_a_page_answers_finds_it_before_pages_with_its_words() -> None:
+    asked = SearchEntry(kind="Exercise", title="x", href="/x", says="", questions=("how tall is the tree",))
+    assert titles(small(("tree tall", "", "tree tall"), asked), "how tall is the tree") == ["x", "tree tall"]
+
+
+def test_a_page_of_hits_is_cut_counted_and_narrowed() -> None:
+    kinds: list[Kind] = ["Term", "Lab", "Term"]
+    made = [SearchEntry(kind=kind, title=f"tree {n}", href=f"/{n}", says="") for n, kind in enumerate(kinds)]
+    index = Index(made)
+    whole, two, labs = (
+        search_page(index, "tree", "", 9),
+        search_page(index, "tree", "", 2),
+        search_page(index, "tree", "Lab", 9),
+    )
+    assert [len(one.hits) for one in (whole, two, labs)] == [3, 2, 1]
+    assert [one.count for one in (whole, two, labs)] == [3, 3, 1]
+    assert [(one.link.text, one.count, one.is_on) for one in labs.filters] == [
+        ("All", 3, False), ("Terms", 2, False), ("Labs", 1, True),
+    ]  # fmt: skip
+    assert [one.link.href for one in whole.filters] == [
+        "/search?q=tree",
+        "/search?q=tree&kind=Term",
+        "/search?q=tree&kind=Lab",
+    ]
+    assert (search_page(index, "zzz", "", 9).filters, whole.all_hits) == ((), "/search?q=tree")
+
+
+def test_entries_say_where_they_are_and_have_the_names_in_both_languages(catalog: Catalog) -> None:
+    found = {one.href: one for one in entries(catalog)}
+    topic = catalog.topics[0]
+    exercise = topic.exercises[0]
+    made = found[f"/exercises/{exercise.id}"]
+    assert made.says == f"{topic.title} · {exercise.kind_title} · level {exercise.level}"
+    assert made.keywords == f"{' '.join(exercise.skills)} {exercise.label}"
+    assert not set("$*`{}") & set(made.text)
+    with speaking("de"):
+        german = {one.href: one for one in entries(catalog)}
+    chapter = german[f"/chapters/{topic.id}"]
+    assert chapter.title != topic.title
+    assert topic.title in chapter.keywords
+    assert topic.title not in found[f"/chapters/{topic.id}"].keywords
+    gpu = next(one for one in found.values() if one.kind == "Hardware" and "TFLOPS" in one.keywords)
+    assert gpu.href.startswith("/hardware#")
+    link = [one for one in found.values() if one.kind == "Hardware" and "TFLOPS" not in one.keywords]
+    assert link, "what is no GPU has no arithmetic"
+    formula = next(iter(FORMULAS.values()))
+    made = found[f"/formulas/{formula.name}"]
+    assert (made.title, made.keywords) == (formula.name.split(".")[1], formula.module)

@@ -121,3 +121,29 @@ def test_the_vendored_editors_are_those_that_their_recipe_builds() -> None:
 def test_the_recipe_of_the_editor_is_not_served(client: TestClient) -> None:
     assert client.get("/static/vendor/editor/entry.js").status_code == 404
     assert client.get("/static/vendor/codemirror.js").status_code == 200
+
+
+def test_the_page_of_a_fault_has_its_status_its_headers_and_the_words_of_its_address(client: TestClient) -> None:
+    lost = client.get("/nothing/ring-all_reduce%20time")
+    assert lost.status_code == 404
+    assert 'href="/search?q=ring%20all%20reduce%20time"' in lost.text
+    assert 'href="/search?q=' not in client.get("/nothing/7").text, "an id, which no search finds"
+    wrong = client.put("/glossary")
+    assert (wrong.status_code, wrong.headers["allow"]) == (405, "GET, HEAD")
+    foreign = client.post("/theme", data={"theme": "dark"}, headers={"Origin": "http://elsewhere"})
+    assert foreign.status_code == 403
+    assert "proxy_set_header Host $http_host;" in foreign.text
+
+
+def test_a_choice_of_colors_and_of_a_language_is_kept_and_leads_back(client: TestClient) -> None:
+    origin = {"Origin": "http://testserver"}
+    dark = client.post("/theme", data={"theme": "dark", "back": "/labs?page=2"}, headers=origin)
+    assert (dark.status_code, dark.headers["location"]) == (303, "/labs?page=2")
+    assert "theme=dark" in dark.headers["set-cookie"]
+    other = client.post("/theme", data={"theme": "pink", "back": "//evil.example"}, headers=origin)
+    assert (other.headers["location"], "Max-Age=0" in other.headers["set-cookie"]) == ("/", True)
+    german = client.post("/language", data={"language": "de", "back": "/labs"}, headers=origin)
+    assert german.headers["location"] == "/labs"
+    assert any("de" in value and "Max-Age=34560000" in value for value in german.headers.get_list("set-cookie"))
+    none = client.post("/language", data={"language": "xx"}, headers=origin)
+    assert all("Max-Age=0" in value for value in none.headers.get_list("set-cookie"))

@@ -3,6 +3,7 @@
 import json
 import re
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from html import unescape
@@ -238,6 +239,13 @@ def test_a_file_may_be_as_large_and_have_as_many_rows_as_its_limits_say() -> Non
     assert of_file(known_chapters=chapters[1:]).rows.count == MOST_CHAPTERS
     with pytest.raises(FileError, match="at most 500 are read"):
         of_file(known_chapters=chapters)
+    limits = {"attempts": 20_000, "reveals": 20_000, "predictions": 10_000, "guesses": 5_000, "assessed": 10_000,
+              "runs": 500, "measurements": 100}  # fmt: skip
+    for name, most in limits.items():
+        with pytest.raises(FileError, match=rf"{name} has {most + 1:,} rows: at most {most:,} are read"):
+            of_file(**{name: [{}] * (most + 1)})
+        with pytest.raises(FileError, match=rf"{name}\[0\]") if name not in ("runs", "measurements") else nullcontext():
+            of_file(**{name: [{}] * most})  # as many as are read, all of them wrong
     content = b'{"attempts": []}'
     assert read_file(content.ljust(FILE_LIMIT), "me").rows.count == 0
     with pytest.raises(FileError, match="larger than 8 MiB"):

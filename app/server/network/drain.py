@@ -60,5 +60,6 @@ def _follow_parent() -> None:
             time.sleep(_LOOK)
         for _ in range(2):  # the second one ends the draining: nothing accepts for the next server
             os.kill(os.getpid(), signal.SIGTERM)
+            time.sleep(_LOOK)  # two signals at one moment are one to Python
 
     threading.Thread(target=follow, args=(parent.pid,), daemon=True).start()

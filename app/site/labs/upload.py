@@ -135,7 +135,7 @@ class _UploadedRun(_UploadedPart):
 
     id: _Text
     lab: _Name
-    state: Literal[RunState.DONE]
+    state: Literal["done"]
     at: _Moment
     seconds: Annotated[float, Field(ge=0, allow_inf_nan=False)] | None
     command: Annotated[str, StringConstraints(max_length=_COMMAND)]
@@ -254,7 +254,7 @@ def _report_of(sent: _UploadedRun, job: LabJob) -> Report:
     return Report(
         id=sent.id,
         lab=sent.lab,
-        state=sent.state,
+        state=RunState.DONE,
         seconds=sent.seconds,
         at=sent.at,
         command=job.command,

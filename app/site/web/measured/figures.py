@@ -16,7 +16,7 @@ _BESIDE = 3  # published runs in a figure
 SIZE = Axis("size", BYTE, log=True, base=2)
 _COLORS = (Color.GREEN, Color.PURPLE, Color.GRAY)
 Points = tuple[tuple[float, float], ...]
-FAMILIES = ("GB300", "GB200", "B200", "H200", "H100", "GH200", "A100", "MI300X", "T4")
+FAMILIES = ("GB300", "GB200", "B200", "GH200", "H200", "H100", "A100", "MI300X", "T4")
 
 
 def figures_of_test(
