@@ -607,6 +607,7 @@ def test_gradient_checkpointing_recomputes_all_layers_or_every_so_many() -> None
     none, kept = parts_of(gradient_checkpointing=False)
     for every in (2, 3):
         third, some = parts_of(gradient_checkpointing=True, recompute_every=every)
+        assert third["products"] == pytest.approx(whole["products"])
         assert third["recompute"] == pytest.approx((whole["recompute"] + (every - 1) * none["recompute"]) / every)
         assert some["activations"] == pytest.approx((held["activations"] + (every - 1) * kept["activations"]) / every)
 
