@@ -328,3 +328,45 @@ def test_answers_to_an_exercise_that_has_changed_are_regraded_and_only_lowered_w
     rows, says = regraded("--lower")
     assert [row["name"] for row in rows] == ["Alan"]
     assert says == "class 1: 1 answer judged again, 0 raised, 1 lowered, 0 keep their score\n"
+
+
+def test_a_class_is_known_by_its_number_or_its_name_if_that_is_one_of_its_kind(capsys: Capture) -> None:
+    for name in ("2", "Same", "Same"):
+        said(capsys, "class", "create", name)
+    assert "this deletes 'Same'" in said(capsys, "class", "delete", "2", code=1)  # a number comes before a name
+    assert "give the number, of 2, 3" in said(capsys, "grades", "Same", code=1)
+    assert "no class 'x' was found; `wallclock class list` lists all" in said(capsys, "grades", "x", code=1)
+
+
+def test_results_are_those_of_a_class_or_of_a_learner(capsys: Capture) -> None:
+    said(capsys, "class", "create", "Systems")
+    assert said(capsys, "results", "Systems") == said(capsys, "results", "--learner", "token:x") == ""
+    for arguments in ((), ("Systems", "--learner", "token:x")):
+        assert "give a class, or --learner" in said(capsys, "results", *arguments, code=1)
+
+
+def test_grades_for_another_system_leave_out_whom_it_cannot_find(capsys: Capture, tmp_path: Path) -> None:
+    said(capsys, "class", "create", "Systems")
+    file = tmp_path / "roster.csv"
+    file.write_text("id,name\n4711,Ada\n,Alan\n,Edsger\n")
+    said(capsys, "roster", "Systems", str(file))
+    assert main(["grades", "Systems", "--format", "canvas"]) == 0
+    found = capsys.readouterr()
+    assert found.err == "2 left out, without the id by which canvas finds them\n"
+    assert "Alan" not in found.out
+    assert main(["grades", "Systems", "-o", str(tmp_path / "grades.csv"), "--format", "excel"]) == 0
+    assert capsys.readouterr().err == ""
+    assert (tmp_path / "grades.csv").read_bytes().startswith(b"\xef\xbb\xbf")
+
+
+def test_a_restored_copy_has_what_was_there(capsys: Capture, tmp_path: Path) -> None:
+    said(capsys, "class", "create", "Systems")
+    copy = str(tmp_path / "copy.db")
+    assert main(["backup", copy]) == 0
+    assert f"Database and 0 files of lab runs copied to {copy}.\n" in capsys.readouterr().err
+    said(capsys, "class", "delete", "Systems", "--yes")
+    assert main(["restore", copy]) == 1  # the database has rows
+    capsys.readouterr()
+    assert main(["restore", copy, "--replace"]) == 0
+    assert capsys.readouterr().err.endswith(" rows and 0 files of lab runs restored.\n")
+    assert [one["name"] for one in listed(capsys, "class", "list")] == ["Systems"]
