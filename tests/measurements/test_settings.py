@@ -5,6 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from app.core.measurements.logs.families import LOG_FAMILIES
+from app.core.measurements.logs.layout import printed_cluster, printed_layout, printed_model, world_of
 from app.core.measurements.logs.runs import LoggedStep, LogRun, SteadyRun, StepCount
 from app.core.measurements.logs.settings import LogSettings, line_numbers, plain_line, read_settings
 from app.core.measurements.logs.summary import utilization
@@ -205,3 +206,123 @@ def test_an_mfu_is_of_the_dense_peak_or_is_doubted(case: str) -> None:
     assert found == (None if mfu is None else pytest.approx(mfu, rel=2e-3))
     assert bool(doubts) is bool(doubt), doubts
     assert doubt in " ".join(doubts)
+
+
+SETTINGS = {"world": "64", "tensor": "4", "pipeline": "2", "sequence": "4096", "micro_batch": "2"}
+GUESSES = ("recompute=selective", "zero_stage=1", "sequence_parallel=True")
+# What is printed otherwise, what of the layout is so, and which guesses are none any more.
+LAYOUTS: Mapping[str, tuple[dict[str, str], str, tuple[str, ...]]] = {
+    "as it is": ({}, "data=8 microbatches=8", ()),
+    "a sharded optimizer": ({"sharded_optimizer": "true"}, "micro_batch=2 sequence", ("zero_stage=1",)),
+    "none": ({"sharded_optimizer": "false"}, "zero_stage=0", ("zero_stage=1",)),
+    "ZeRO": ({"zero_stage": "3"}, "zero_stage=3", ("zero_stage=1",)),
+    "a strange ZeRO": ({"zero_stage": "4"}, "micro_batch=2 sequence", ()),
+    "shards": ({"world": "", "shards": "8"}, "data=8 microbatches=8 micro_batch=2 zero_stage=3", ("zero_stage=1",)),
+    "no sequence parallelism": ({"sequence_parallel": "False"}, "sequence_parallel=False", ("sequence_parallel=True",)),
+    "sequence parallelism": ({"sequence_parallel": "True"}, "micro_batch=2 sequence", ("sequence_parallel=True",)),
+    "no tensor parallelism": ({"tensor": ""}, "data=32 microbatches=2", ("sequence_parallel=True",)),
+    "full": ({"recompute": "full"}, "recompute=full", ("recompute=selective",)),
+    "all": ({"recompute_all": "true"}, "recompute=full", ("recompute=selective",)),
+    "scores": ({"recompute_scores": "true"}, "recompute=selective", ("recompute=selective",)),
+    "nothing again": ({"recompute": "none", "flash_attention": "false"}, "recompute=none", ("recompute=selective",)),
+    "nothing, fused": ({"recompute": "none", "flash_attention": "true"}, "recompute=selective", ("recompute=selective",)),
+    "chunks": ({"layers": "32", "layers_per_chunk": "4"}, "virtual=4", ()),
+    "chunks by number": ({"virtual": "3", "layers": "32", "layers_per_chunk": "4"}, "virtual=3", ()),
+    "one replica": ({"world": "8"}, "pipeline=2 microbatches=64", ("zero_stage=1",)),
+    "contexts": ({"context": "2"}, "context=2 data=4 microbatches=16", ()),
+    "experts on one rank each": ({"experts": "8", "expert": "8", "expert_tensor": "1"}, "expert_tensor=1", ()),
+    "experts as the rest": ({"experts": "8", "expert": "8", "expert_tensor": "4"}, "expert_tensor=4", ()),
+    "no experts": ({"expert_tensor": "1"}, "micro_batch=2 sequence", ()),
+}  # fmt: skip
+
+
+@each("what", LAYOUTS)
+def test_a_layout_is_as_printed_and_the_rest_a_guess(what: str) -> None:
+    more, part, known = LAYOUTS[what]
+    said = LogSettings(values={name: text for name, text in {**SETTINGS, **more}.items() if text})
+    found = printed_layout(said, 128)
+    assert part in found.text
+    assert found.text.endswith("sequence=4096")
+    assert found.guesses == tuple(guess for guess in GUESSES if guess not in known)
+
+
+def test_a_layout_needs_gpus_that_its_degrees_divide_and_the_length_of_a_sequence() -> None:
+    for more in ({"world": "60"}, {"world": ""}, {"sequence": ""}, {"tensor": "128"}):
+        said = LogSettings(values={name: text for name, text in {**SETTINGS, **more}.items() if text})
+        assert printed_layout(said, 128).text == ""
+    eight = printed_layout(LogSettings(values=SETTINGS, eight_bits=True), None).text
+    assert "precision=8-bit" in eight
+    assert "microbatches" not in eight  # nobody says how large a batch is
+    without = printed_layout(LogSettings(values={**SETTINGS, "micro_batch": "0"}), 128)
+    assert "microbatches=16" in without.text
+    assert without.guesses[-1] == "micro_batch=1"
+    assert world_of(LogSettings(values={"shards": "4", "tensor": "2", "dp_replicate": "3"})) == 24
+    assert world_of(LogSettings(values={"world": "7", "shards": "4"})) == 7
+
+
+def test_a_cluster_needs_the_name_and_the_number_of_its_gpus() -> None:
+    assert printed_cluster(LogSettings(gpu=H100, values={"world": "64"})) == "DGX-H100 gpus=64"
+    for said in (
+        LogSettings(gpu=H100),
+        LogSettings(values={"world": "64"}),
+        LogSettings(gpu=UNKNOWN, values={"world": "8"}),
+    ):
+        assert printed_cluster(said) == ""
+
+
+SEVEN = {
+    "layers": "32", "hidden": "4096", "heads": "32", "feed_forward": "11008", "gated": "True", "vocabulary": "32000",
+    "groups": "32",
+}  # fmt: skip
+NAME, SHAPE = "Llama-2-7B", "layers=32 hidden=4096 heads=32 feed_forward=11008"
+# What is printed otherwise, how the model's text begins, a part of it, guesses, and what is missing.
+SHAPES: Mapping[str, tuple[dict[str, str], str, str, tuple[str, ...], tuple[str, ...]]] = {
+    "a known one": ({}, NAME, "", (), ()),
+    "with a padded vocabulary": ({"vocabulary": "36095"}, NAME, "", (), ()),
+    "with another vocabulary": ({"vocabulary": "36096"}, SHAPE, "vocabulary=36096", (), ()),
+    "without groups": ({"groups": ""}, SHAPE, "key_value_heads=32", ("key_value_heads=32",), ()),
+    "with groups that are not used": ({"groups": "8", "grouped": "false"}, NAME, "", (), ()),
+    "with groups": ({"groups": "8"}, SHAPE, "key_value_heads=8", (), ()),
+    "with a gate by its name": ({"gated": "", "glu": "swiglu"}, NAME, "", (), ()),
+    "perhaps with a gate": ({"gated": ""}, "", "", (), ("gated",)),
+    "with four times the width": ({"gated": "", "feed_forward": "16384"}, "", "gated=False", ("gated=False",), ()),
+    "without a vocabulary": ({"vocabulary": ""}, SHAPE, "vocabulary=51200", ("vocabulary=51200",), ()),
+    "with its own vocabulary": ({"vocabulary": "", "own_vocabulary": "50257"}, SHAPE, "vocabulary=50257", ("vocabulary=50257",), ()),
+    "without layers": ({"layers": ""}, "", "", (), ("layers",)),
+    "without layers and width": ({"layers": "", "hidden": ""}, "", "", (), ()),
+    "one expert": ({"experts": "1"}, NAME, "", (), ()),
+    "experts": (
+        {"experts": "8", "active_experts": "2", "expert_feed_forward": "1024", "shared_width": "2048"},
+        "layers=32", "feed_forward=0 vocabulary=32000 gated=True key_value_heads=32 experts=8 expert_feed_forward=1024"
+        " active_experts=2 shared=2", (), (),
+    ),
+    "experts of which nobody says how many work": ({"experts": "8"}, "", "", (), ("active_experts",)),
+    "latent attention": ({"latent_attention": "true"}, "", "", (), ("latent",)),
+    "smaller heads": ({"head_size": "64"}, SHAPE, "head_size=64", (), ()),
+    "its own head and norm": ({"untied": "true", "query_key_norm": "false", "normalization": "RMSNorm"}, NAME, "", (), ()),
+    "a tied head": ({"untied": "false"}, SHAPE, "tied=True", (), ()),
+    "another norm": ({"normalization": "LayerNorm"}, SHAPE, "norm=layer", (), ()),
+    "biases of queries": ({"unbiased": "true", "query_bias": "true"}, SHAPE, "biases=qkv", (), ()),
+    "no biases": ({"biased": "false"}, NAME, "", (), ()),
+    "all biases": ({"biased": "true"}, SHAPE, "biases=all", (), ()),
+    "learned positions": ({"position_type": "learned_absolute", "positions": "2048"}, SHAPE, "positions=2048", (), ()),
+    "rotated positions": ({"position_type": "rope", "positions": "2048"}, NAME, "", (), ()),
+}  # fmt: skip
+
+
+@each("what", SHAPES)
+def test_a_model_is_the_known_one_of_that_shape_else_its_shape_and_guesses(what: str) -> None:
+    more, begins, part, guesses, missing = SHAPES[what]
+    found = printed_model(LogSettings(values={name: text for name, text in {**SEVEN, **more}.items() if text}))
+    assert found.text.startswith(begins)
+    assert (found.text == NAME) is (begins == NAME)
+    assert part in found.text
+    assert (found.guesses, found.missing) == (guesses, missing)
+    assert bool(found.printed) is bool(missing)
+
+
+def test_a_model_by_its_name_must_agree_with_what_else_is_printed() -> None:
+    for layers, name in (("32", "Llama-3.1-8B"), ("31", ""), ("", "Llama-3.1-8B")):
+        said = LogSettings(model="llama3.1 8B", values={"layers": layers} if layers else {})
+        assert printed_model(said).text == name
+    assert printed_model(LogSettings(model="llama9 8B")).text == ""
