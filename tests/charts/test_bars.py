@@ -156,4 +156,6 @@ def test_a_bar_of_one_part_has_no_total_and_its_note_where_it_is_given() -> None
     bar = Bar("one", PARTS[:1], note="as measured")
     chart = replace(CHART, limit=None, bars=(bar,))
     assert [row[1] for row in chart.table[1:]] == ["weights"]
-    assert [note.text for note in bars_picture(chart).notes] == ["as measured"]
+    (note,) = bars_picture(chart).notes
+    assert note.text == "as measured"
+    assert note.x + text_width(note.text) <= WIDE.width - 8  # and something is left at its side

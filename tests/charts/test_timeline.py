@@ -132,8 +132,10 @@ def test_a_cell_has_its_label_where_it_fits_and_else_the_letter_of_its_kind() ->
         gantt(SMALL, 500).splitlines()[0] == "a  F0- B10-- ..  "
     )  # two columns a second: the shortest has room for B10
     assert gantt(replace(SMALL, end=30), 27).splitlines()[0] == "a  FB10..................  "
-    exact = Lane("a", "", (TimeBar(0, 10, "F", "0", ""), TimeBar(10, 25, "B", "10", ""), TimeBar(25, 30, "W", "1", "")))
-    assert gantt(replace(SMALL, rows=(exact,), end=100), 27).splitlines()[0].startswith("a  F0BBBW")
+    exact = Lane(
+        "a", "", (TimeBar(0, 10, "F", "0", ""), TimeBar(10, 25, "B", "1000", ""), TimeBar(25, 30, "W", "1", ""))
+    )
+    assert gantt(replace(SMALL, rows=(exact,), end=100), 27).splitlines()[0].startswith("a  F0BBBBW")
     assert gantt(SMALL, 500).splitlines()[-1] == "F forward   . idle"
 
 
