@@ -6,6 +6,7 @@ from hypothesis import strategies as st
 
 from app.core.expressions import ExpressionError, Quantity, evaluate, fill, holds, latex, names_in, parse_expression
 from app.core.expressions.evaluation import same_kind, unrounded, values_of_terms
+from app.core.expressions.template import blank_slots, conditions, fill_known, slots, words_after_slots
 from app.core.units import BYTE, SECOND
 from app.site.markdown import mathml
 from tests.each import each
@@ -194,3 +195,68 @@ def test_expressions_are_written_as_mathematics(text: str, written: str) -> None
 )
 def test_a_number_over_a_symbol_is_no_number_per_second(text: str, symbols: set[str], names: set[str]) -> None:
     assert names_in(parse_expression(text, symbols)) == names
+
+
+SYMBOLS = ["n", "a", "b", "ranks", "alpha", "size", "layer_time", "t_step"]
+WRITTEN = {
+    "a + b * n": r"a + b\,n",
+    "(a + b) * n": r"\left(a + b\right)\,n",
+    "a - (b - n)": r"a - \left(b - n\right)",
+    "a - b - n": "a - b - n",
+    "-(a + b)": r"-\left(a + b\right)",
+    "a ^ (b + 1)": "a^{b + 1}",
+    "(a + b) ^ 2": r"\left(a + b\right)^{2}",
+    "(a * b) ^ 2": r"\left(a\,b\right)^{2}",
+    "exp(a) ^ 2": r"\left(\exp \left(a\right)\right)^{2}",
+    "a * 2": r"a \cdot 2",
+    "a ranks": r"a\,\text{ranks}",
+    "ranks size": r"\text{ranks} \cdot \text{size}",
+    "size ^ 2 ranks": r"\text{size}^{2} \cdot \text{ranks}",
+    "ranks * 2 ^ n": r"\text{ranks} \cdot 2^{n}",
+    "a ^ 2 b": r"a^{2}\,b",
+    "a / b * n": r"\frac{a}{b}\,n",
+    "a <= b": r"a \le b",
+    "a != b": r"a \ne b",
+    "a == 5 %": r"a = 5\,\text{\%}",
+    "1.5e9": r"1.5 \cdot 10^{9}",
+    "2 GB * 3": r"2\,\text{GB} \cdot 3",
+    "sqrt(a + b)": r"\sqrt{a + b}",
+    "abs(a)": r"\left| a \right|",
+    "floor(a)": r"\left\lfloor a \right\rfloor",
+    "exp2(a)": "2^{a}",
+    "log(a, 2)": r"\log_{2} \left(a\right)",
+    "log10(a)": r"\log_{10} \left(a\right)",
+    "min(a, b)": r"\min \left(a, b\right)",
+    "alpha": r"\alpha",
+    "layer_time": r"\text{layer time}",
+    "t_step": r"t_{\text{step}}",
+    "collectives.ring_all_reduce_time(size, n, latency=alpha)": r"\text{ring all reduce time} \left(\text{size}, n, \text{latency} = \alpha\right)",
+    "pipeline.layers_per_stage(32, 3).first": r"\text{layers per stage}_{\text{first}} \left(32, 3\right)",
+}
+
+
+@each("text", WRITTEN)
+def test_mathematics_has_parentheses_and_dots_where_it_needs_them(text: str) -> None:
+    assert latex(parse_expression(text, SYMBOLS)) == WRITTEN[text]
+
+
+@each(
+    ("text", "filled"),
+    [
+        ("{n} steps", "8 steps"), ("{n - 7} steps", "1 step"), ("{n - 7} key-value heads", "1 key-value head"),
+        ("{n - 7}-steps", "1-step"), ("{size | MB 2}", "2,000 MB"), ("{1/3 | % 15}", "33.3333333333333 %"),
+        ("{1/3 | % 16}", "–"), ("{m} of {n}", "– of 8"), ("{alpha}", "5 µs"), ("$$y = {{size}}$$", r"$$y = 2\,\text{GB}$$"),
+        ("${{1e9 * n}}$", "$8{,}000{,}000{,}000$"), ("${{n / 3 | %}}$", r"$266.7\,\text{\%}$"), ("a {n} $x$", "a 8 $x$"),
+    ],
+)  # fmt: skip
+def test_what_is_filled_in_is_counted_rounded_and_written_for_its_place(text: str, filled: str) -> None:
+    assert fill_known(text, NAMES) == filled
+
+
+def test_a_text_knows_its_slots_its_conditions_and_the_words_after_them() -> None:
+    text = "{n - 1} and $x = {{m | GB}}$ {when a > b}yes{or when b > a }no{otherwise}both{end}"
+    assert slots(text) == ["a > b", "b > a", "n - 1", "m"]
+    assert conditions(text) == ["a > b", "b > a"]
+    assert words_after_slots("{n} steps and {ranks} **GPUs** {a} x") == [("n", "steps"), ("ranks", "GPUs")]
+    prose = blank_slots("`{n}` has {n} steps, $x$ too\n```\n{code}\n```\nend")
+    assert prose.split() == ["has", "◊", "steps,", "too", "end"]
