@@ -50,7 +50,7 @@ def test_an_output_appears_when_it_is_complete_and_not_otherwise(tmp_path: Path)
         assert not path.exists()
     assert path.read_bytes() == b"new"
     with pytest.raises(TypeError), output(str(path)) as file:
-        file.write("text")  # type: ignore[arg-type]
+        file.write("text")  # type: ignore[call-overload]
     assert path.read_bytes() == b"new"
     with pytest.raises(InputError, match="cannot be written: No such file"), output(str(tmp_path / "no" / "out")):
         pass

@@ -89,7 +89,7 @@ def test_a_divisor_divides_and_a_record_is_one_of_its_kind() -> None:
     model = ModelShape.named("Llama-2-7B")
     assert recorded("n", model, ModelShape) is model
     with pytest.raises(ValueError, match="such as"):
-        recorded("n", model, Gpu)  # type: ignore[type-var]
+        recorded("n", model, Gpu)
 
 
 def test_the_nearest_are_one_or_two() -> None:

@@ -43,7 +43,7 @@ ENDS: list[tuple[str, dict[str, Any], str, Any, Any]] = [
 
 @each(("name", "others", "key", "last", "beyond"), ENDS)
 def test_the_last_argument_of_a_domain_is_taken_and_the_next_is_refused_by_name(
-    name: str, others: dict[str, Any], key: str, last: object, beyond: object
+    name: str, others: dict[str, Any], key: str, last: Any, beyond: Any
 ) -> None:
     formula_value(lookup(name), {**others, key: last})
     with pytest.raises(ValueError, match=f"{key} must be|longest|lengths must"):

@@ -78,7 +78,7 @@ def test_what_cannot_be_asked_is_refused_with_the_nearest_right_thing(
 
 
 def test_lists_are_read_and_results_shown_up_to_a_limit() -> None:
-    three = {"overflows": "no, no, no", "initial": 8, "growth_interval": 9}
+    three: dict[str, Any] = {"overflows": "no, no, no", "initial": 8, "growth_interval": 9}
     assert formula_value(lookup(SCALES), three, most=4) == (8, 8, 8, 8)
     with pytest.raises(ValueError, match="the result has 4 parts; at most 3 are shown"):
         formula_value(lookup(SCALES), three, most=3)
