@@ -308,7 +308,13 @@ def test_answers_to_an_exercise_that_has_changed_are_regraded_and_only_lowered_w
         create_assignment(session, 1, "Week 1", Policy(variants="many"), [AssignmentEntry(RING, 1.0)])
         learners = {member.outside_id: member.learner for member in members_of(session, 1)}
         for outside, answer, score in (("4711", right, 0.0), ("4712", "1 s", 1.0)):
-            row: dict[str, Any] = {"learner": learners[outside], "exercise": RING, "seed": 7, "answer": answer, "digest": "before"}
+            row: dict[str, Any] = {
+                "learner": learners[outside],
+                "exercise": RING,
+                "seed": 7,
+                "answer": answer,
+                "digest": "before",
+            }
             session.add(AttemptRow(**row, correct=bool(score), score=score, drawn=drawn))
         session.commit()
 
