@@ -20,9 +20,11 @@ from app.core.units import (
     scale_of,
     show,
     show_in,
+    show_size,
     show_typed,
 )
 from app.core.units import scales as unit_module
+from app.core.units.formatter import round_inward
 from app.core.units.scales import (
     DOLLAR,
     DOLLAR_PER_HOUR,
@@ -33,6 +35,7 @@ from app.core.units.scales import (
     PER_SECOND,
     SCALES,
     WATT,
+    takes_prefix,
 )
 from tests.each import each
 
@@ -229,6 +232,11 @@ def test_any_text_is_read_at_once_or_refused_never_anything_else(text: str, want
         (999_999.9, DOLLAR, "$1 million"), (2.5 / 3600, DOLLAR_PER_SECOND, "$2.50/h"),
         (2.5, DOLLAR_PER_HOUR, "$2.50/h"), (0.05 / 3.6e6, DOLLAR_PER_JOULE, "$0.05/kWh"),
         (24_711.3, PER_SECOND, "24,711 /s"),
+        (119.9, SECOND, "119.9 s"), (120, SECOND, "2 min"), (7199, SECOND, "120 min"), (7200, SECOND, "2 h"),
+        (172_799, SECOND, "48 h"), (172_800, SECOND, "2 days"), (-7200, SECOND, "-2 h"), (1e-12, SECOND, "1e-12 s"),
+        (0.002, JOULE, "2 mJ"), (0.002, BYTE, "0.002 B"), (1e21, BYTE, "1e21 B"), (1e20, BYTE, "100 EB"),
+        (999.99, DOLLAR, "$999.99"), (1000.5, DOLLAR, "$1,000"), (0.123, DOLLAR, "$0.123"), (0.099, DOLLAR, "$0.099"),
+        (2e12, DOLLAR, "$2 trillion"), (1e15, DOLLAR, "$1e15"), (999_949, DOLLAR, "$999,949"),
     ],
 )  # fmt: skip
 def test_values_are_shown_as_a_person_writes_them(value: float, unit: Unit, text: str) -> None:
@@ -241,6 +249,8 @@ def test_values_are_shown_as_a_person_writes_them(value: float, unit: Unit, text
         (7730, "7,730"), (1234567, "1,234,567"), (0.5, "0.5"), (1234.5678, "1,235"), (99999.6, "100,000"),
         (1.5e-5, "1.5e-5"), (3.79e25, "3.79e25"), (-0.25, "-0.25"), (0, "0"), (9999999.5, "10,000,000"),
         (33333.33, "33,333"), (-24711.4, "-24,711"), (3.221e9 + 0.5, "3,221,000,000"),
+        (0.001, "0.001"), (0.00099, "9.9e-4"), (999_999_999_999, "999,999,999,999"), (1e12, "1e12"), (999.96, "1,000"),
+        (math.inf, "∞"), (-math.inf, "-∞"),
     ],
 )  # fmt: skip
 def test_figures_are_significant_ones(number: float, text: str) -> None:
@@ -299,3 +309,75 @@ def test_what_is_shown_in_any_unit_reads_back(value: float, symbol: str) -> None
 def test_what_is_too_large_for_its_unit_is_written_all_the_same() -> None:
     assert show_in(1e306, scale_of("ms")) == "∞ ms"
     assert show_in(-1e306, scale_of("ms")) == "-∞ ms"
+
+
+@each(
+    ("digits", "texts"),
+    [(3, ("33,300", "1,230", "0.333", "1.23e-5")), (5, ("33,333", "1,234.6", "0.33333", "1.2346e-5"))],
+)
+def test_figures_may_be_fewer_or_more(digits: int, texts: tuple[str, ...]) -> None:
+    assert tuple(figures(number, digits) for number in (33333.3, 1234.5678, 1 / 3, 1.23456e-5)) == texts
+
+
+@each(
+    ("size", "text"),
+    [
+        (0, "0 B"), (1023, "1.023 kB"), (1024, "1 KiB"), (1536, "1.536 kB"), (2**20 - 1024, "1,023 KiB"),
+        (2**20, "1 MiB"), (2**30, "1 GiB"), (1_500_000, "1.5 MB"), (134_217_999, "128 MiB"),
+        (5 * 2**40, "5,120 GiB"), (-2048, "-2 KiB"),
+    ],
+)  # fmt: skip
+def test_a_size_is_shown_as_programs_count_unless_it_is_round_in_thousands(size: float, text: str) -> None:
+    assert show_size(size) == text
+
+
+@each(
+    ("ends", "digits", "inside"),
+    [
+        ((35.1364, 35.1436), 4, (35.14, 35.14)), ((35.1364, 35.1436), 5, (35.137, 35.143)), ((1.0, 2.0), 3, (1.0, 2.0)),
+        ((-2.346, -1.234), 3, (-2.34, -1.24)), ((0.012341, 0.012349), 4, (0.01235, 0.01234)),
+    ],
+)  # fmt: skip
+def test_a_range_is_rounded_into_itself(ends: tuple[float, float], digits: int, inside: tuple[float, float]) -> None:
+    assert round_inward(*ends, digits) == pytest.approx(inside, rel=1e-12)
+
+
+DAY, YEAR = 86_400, 365.25 * 86_400
+# What one of each is in the base unit of its dimension, by the SI, IEC 80000-13, and the Julian year.
+FACTORS: dict[str, float] = {
+    "ns": 1e-9, "microseconds": 1e-6, "milliseconds": 1e-3, "minutes": 60, "hrs": 3600, "GPU-hours": 3600, "d": DAY,
+    "weeks": 7 * DAY, "months": YEAR / 12, "yr": YEAR, "kbit": 125, "Kibit": 128, "MB": 1e6, "MiB": 2**20, "TiB": 2**40,
+    "PB": 1e15, "EB": 1e18, "gigabytes": 1e9, "megabits": 125e3, "GFLOP": 1e9, "EFLOP": 1e18, "PFLOPS": 1e15,
+    "TFLOP/byte": 1e12, "PF-days": 1e15 * DAY, "petaflop/s-days": 1e15 * DAY, "Wh": 3600, "MWh": 3.6e9, "mJ": 1e-3,
+    "µW": 1e-6, "k$": 1e3, "ct": 0.01, "¢": 0.01, "$B": 1e9, "$/J": 1, "$/kWh": 1 / 3.6e6, "Hz": 1, "%": 0.01,
+    "points": 0.01, "x": 1, "thousand": 1e3, "trillion": 1e12, "tokens": 1, "tokens/s": 1,
+}  # fmt: skip
+
+
+@each("symbol", FACTORS)
+def test_a_unit_has_the_size_that_its_standard_gives_it(symbol: str) -> None:
+    assert scale_of(symbol).factor == pytest.approx(FACTORS[symbol], rel=1e-15)
+
+
+@each(
+    ("symbol", "takes"),
+    [
+        ("GB", True),
+        ("ms", True),
+        ("s", True),
+        ("J", True),
+        ("days", False),
+        ("%", False),
+        ("$", False),
+        ("tokens", False),
+    ],
+)
+def test_units_that_differ_in_a_prefix_are_known_from_others(symbol: str, takes: bool) -> None:
+    assert takes_prefix(scale_of(symbol)) is takes
+
+
+def test_large_numbers_take_the_next_larger_word() -> None:
+    assert show_in(1.6e12, scale_of("billion")) == "1.6 trillion"
+    assert show_in(1e12, scale_of("billion")) == "1 trillion"
+    assert show_in(999e9, scale_of("billion")) == "999 billion"
+    assert show_in(5e6, scale_of("billion")) == "0.005 billion"

@@ -7,8 +7,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.charts.axes import Axis, even_ticks, percent_text, scale, text_width
-from app.core.units import BYTE, RATIO, SECOND
+from app.core.charts.axes import (
+    WIDE,
+    Axis,
+    even_ticks,
+    is_count_axis,
+    legend,
+    percent_text,
+    scale,
+    text_width,
+    widest,
+    wrap_text,
+)
+from app.core.units import BYTE, BYTE_PER_SECOND, DOLLAR, RATIO, SECOND, Unit
 from tests.each import each
 
 BYTES = Axis(label="Bytes", unit=BYTE)
@@ -110,3 +121,77 @@ def test_many_decades_are_not_all_marked() -> None:
 def test_the_noise_of_a_sum_is_nothing() -> None:
     assert percent_text(0.1 + 0.2 - 0.3) == "0 %"
     assert percent_text(3 / 11) == "27.3 %"
+
+
+@each(
+    ("axis", "value", "text"),
+    [
+        (Axis("Time", SECOND), 7200.0, "2 h"),
+        (Axis("Year", RATIO, year=True), 2024.0, "2024"),
+        (Axis("Size", BYTE, base=2), 2.0**20, "1 MiB"),
+        (Axis("Size", BYTE), 2e20, "200 EB"),
+        (Axis("Rate", BYTE_PER_SECOND, base=2), 2e9, "2 GB/s"),
+        (Axis("Cost", DOLLAR), 53_235_591.0, "$53.2 million"),
+        (Axis("Share", RATIO, percent=True), 0.125, "12.5 %"),
+        (Axis("Number", RATIO), 16_384.0, "16,384"),
+    ],
+)
+def test_a_value_has_the_text_of_its_axis(axis: Axis, value: float, text: str) -> None:
+    assert axis.text(value) == text
+
+
+@each(
+    ("seconds", "unit"),
+    [(119.0, "s"), (120.0, "min"), (7199.0, "min"), (7200.0, "h"), (172_799.0, "h"), (172_800.0, "days"), (0.5, "ms")],
+)
+def test_times_on_an_axis_are_in_the_largest_unit_that_is_there_twice(seconds: float, unit: str) -> None:
+    assert scale(CLOCK, [seconds], 0, 500).ticks()[-1].label.endswith(f" {unit}")
+
+
+@each(
+    ("unit", "percent", "values", "counts"),
+    [
+        (RATIO, False, [1.0, 3.0], True), (RATIO, False, [1.0, 2.5], False), (RATIO, False, [], False),
+        (RATIO, True, [1.0], False), (BYTE, False, [1.0], False),
+    ],
+)  # fmt: skip
+def test_an_axis_of_whole_plain_numbers_counts(unit: Unit, percent: bool, values: list[float], counts: bool) -> None:
+    assert is_count_axis(Axis("N", unit, percent=percent), values) is counts
+
+
+def test_between_whole_numbers_there_is_no_mark() -> None:
+    plain = Axis("N", RATIO)
+    assert [tick.label for tick in scale(plain, [2.0], 0, 500).ticks()] == ["0", "1", "2"]
+    assert len(scale(plain, [2.0, 0.5], 0, 500).ticks()) > 3
+
+
+def test_a_binary_axis_has_whole_numbers_of_its_unit() -> None:
+    labels = [tick.label for tick in scale(Axis("Size", BYTE, base=2), [6 * 2.0**30], 0, 500).ticks()]
+    assert labels == ["0 B", "1 GiB", "2 GiB", "3 GiB", "4 GiB", "5 GiB", "6 GiB"]
+
+
+def test_names_of_a_legend_are_in_one_line_as_long_as_they_fit() -> None:
+    names = [("f", "forward"), ("b", "backward")]
+    whole = 2 * 17 + 16 + text_width("forward") + text_width("backward")
+    one, two = (legend(names, 10, 10 + whole - less) for less in (0, 0.01))
+    assert ([entry.y for entry in one.entries], one.height) == ([0, 0], 18)
+    assert one.entries[1].x == pytest.approx(10 + 17 + 16 + text_width("forward"), abs=0.01)
+    assert ([(entry.x, entry.y) for entry in two.entries], two.height) == ([(10, 0), (10, 18)], 36)
+    assert (legend([], 0, 100).entries, legend([], 0, 100).height) == ((), 0)
+    assert len(legend(names, 0, 1).entries) == 2  # wider than the paper: a line each
+
+
+def test_a_line_takes_words_up_to_its_width() -> None:
+    wide = text_width("one two")
+    assert wrap_text("one two", wide) == ("one two",)
+    assert wrap_text("one two", wide - 0.01) == ("one", "two")
+    assert wrap_text("immeasurable", 10) == ("immeasurable",)
+    assert wrap_text("带宽，延迟", text_width("带宽，")) == ("带宽，", "延迟")
+    assert wrap_text("", 10) == ()
+    assert (widest([]), widest(["i", "mm", "m"])) == (0, text_width("mm"))
+
+
+def test_a_text_stays_on_its_paper() -> None:
+    half = text_width("text") / 2
+    places = [WIDE.inside(x, "text") for x in (0, half, 100, 760 - half, 760)]
+    assert places == pytest.approx([half, half, 100, 760 - half, 760 - half], abs=0.01)

@@ -131,3 +131,31 @@ def test_a_number_stands_before_its_bar_where_there_is_a_line_to_mistake_it_for(
         assert picture.names[0].x < picture.boxes[0].x
         free = bars_picture(replace(chart, limit=None))
         assert (free.names[0].text, free.notes[0].text) == ("one", text)
+
+
+def test_a_bar_beyond_the_end_of_the_axis_is_torn_off_there() -> None:
+    alone = replace(CHART, limit=None, limit_says="", bars=CHART.bars[:1])
+    for end, count in ((None, 0), (112e9, 0), (111e9, 1)):
+        picture = bars_picture(replace(alone, end=end))
+        assert len(picture.torn) == count
+        assert max(box.x + box.width for box in picture.boxes) <= picture.paper.width
+
+
+def test_the_text_of_the_limit_is_on_the_side_that_has_room() -> None:
+    for size, anchor in ((10e9, "end"), (400e9, "")):
+        bar = Bar("one", (Part(Color.PURPLE, "weights", size),))
+        says = bars_picture(replace(CHART, bars=(bar,), limit=80e9)).limit_says
+        assert says
+        assert says.anchor == anchor
+        limit = bars_picture(replace(CHART, bars=(bar,), limit=80e9)).limit
+        assert limit
+        assert says.x == pytest.approx(limit - 5 if anchor else limit + 5)
+
+
+def test_a_bar_of_one_part_has_no_total_and_its_note_where_it_is_given() -> None:
+    bar = Bar("one", PARTS[:1], note="as measured")
+    chart = replace(CHART, limit=None, bars=(bar,))
+    assert [row[1] for row in chart.table[1:]] == ["weights"]
+    (note,) = bars_picture(chart).notes
+    assert note.text == "as measured"
+    assert note.x + text_width(note.text) <= WIDE.width - 8  # and something is left at its side

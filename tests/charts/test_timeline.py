@@ -1,8 +1,10 @@
+import math
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 
 from app.core.charts.axes import NARROW, WIDE, Paper, text_width
 from app.core.charts.svg import to_svg
-from app.core.charts.timeline import gantt, schedule_timeline, timeline_picture
+from app.core.charts.timeline import Lane, TimeBar, Timeline, gantt, moment_when, schedule_timeline, timeline_picture
 from app.core.simulators.pipeline import SCHEDULES, Times, build, simulate_schedule
 from tests.each import each
 
@@ -102,3 +104,52 @@ def test_many_rows_are_lower_than_a_few() -> None:
 
 def test_the_axis_has_round_times() -> None:
     assert [tick.label for tick in timeline_picture(FOUR).ticks][:3] == ["0 s", "10 s", "20 s"]
+
+
+def test_a_long_schedule_is_drawn_until_a_moment_and_says_so() -> None:
+    played = simulate_schedule(build("1f1b", 4, 8), EQUAL)
+    cut = schedule_timeline(played, until=10.0)
+    bars = [bar for row in cut.rows for bar in row.bars]
+    assert max(bar.start for bar in bars) < 10.0
+    assert max(bar.end for bar in bars) == cut.end == 10.0
+    assert cut.note == "Only the beginning is drawn: there are too many passes."
+    assert schedule_timeline(played, until=played.makespan).note == ""
+    starts = sorted(bar.start for row in FOUR.rows for bar in row.bars)
+    assert moment_when([played], 5) == starts[5]
+    assert moment_when([played, played], 5) == starts[2]
+    assert moment_when([played], len(starts) - 1) == starts[-1]
+    assert moment_when([played], len(starts)) == math.inf
+
+
+LANE = Lane(
+    "a", "", (TimeBar(0, 2, "F", "0", "one"), TimeBar(2, 5, "B", "10", "two"), TimeBar(5, 5, "W", "1", "three"))
+)
+SMALL = Timeline(title="", summary="", rows=(LANE,), end=6, kinds=(("F", "forward"),))
+
+
+def test_a_cell_has_its_label_where_it_fits_and_else_the_letter_of_its_kind() -> None:
+    assert (
+        gantt(SMALL, 500).splitlines()[0] == "a  F0- B10-- ..  "
+    )  # two columns a second: the shortest has room for B10
+    assert gantt(replace(SMALL, end=30), 27).splitlines()[0] == "a  FB10..................  "
+    exact = Lane(
+        "a", "", (TimeBar(0, 10, "F", "0", ""), TimeBar(10, 25, "B", "1000", ""), TimeBar(25, 30, "W", "1", ""))
+    )
+    assert gantt(replace(SMALL, rows=(exact,), end=100), 27).splitlines()[0].startswith("a  F0BBBBW")
+    assert gantt(SMALL, 500).splitlines()[-1] == "F forward   . idle"
+
+
+def test_bars_that_are_followed_are_drawn_twice_and_a_chart_without_times_has_no_axis() -> None:
+    rows = (Lane("a", "", (TimeBar(0, 3, "F", "1a", ""), TimeBar(3, 6, "F", "11", ""), TimeBar(6, 9, "B", "1", ""))),)
+    (track,) = timeline_picture(replace(SMALL, rows=rows, end=9, traced="1")).tracks
+    (_, forward), (_, backward) = track.paths
+    assert (forward.count("M"), backward.count("M"), track.traced.count("M")) == (2, 1, 2)
+    assert [text for _, _, text in track.labels] == ["1a", "11", "1"]
+    assert (track.names, track.kinds) == ("1a 11 1", "FFB")
+    (none,) = timeline_picture(replace(SMALL, rows=rows, end=9)).tracks
+    assert none.traced == ""
+    (tight,) = timeline_picture(replace(SMALL, rows=rows, end=900)).tracks
+    assert tight.labels == ()
+    assert timeline_picture(SMALL).ticks
+    assert timeline_picture(replace(SMALL, untimed=True)).ticks == ()
+    assert timeline_picture(replace(SMALL, rows=(), end=0)).scale == 0

@@ -1,4 +1,5 @@
 import json
+import os
 import re
 import subprocess
 import sys
@@ -106,6 +107,41 @@ def test_a_file_is_never_written_over(tmp_path: Path, capsys: Capture) -> None:
 def test_a_wrong_name_is_told(capsys: Capture, arguments: list[str], says: str) -> None:
     assert main(["new", *arguments]) == 1
     assert says in capsys.readouterr().err
+
+
+@each("formulas", [True, False])
+def test_a_pack_has_a_file_for_each_of_its_parts(tmp_path: Path, capsys: Capture, formulas: bool) -> None:
+    more = ["--formulas"] if formulas else []
+    into = tmp_path / ("formulas" if formulas else "plain")
+    assert main(["new", "pack", "my-own-course", "--into", str(into), *more]) == 0
+    folder = into / "my-own-course"
+    package, chapter = "my_own_course", "my_own_course/exercises/my-own-course"
+    files = ["pyproject.toml", "README.md", f"{package}/__init__.py", f"{package}/pack.yaml"]
+    files += [f"{chapter}/{name}" for name in ("topic.yaml", "first.yaml", "link.svg")]
+    files += [f"{package}/formulas/{name}" for name in ("example.py", "proofs.yaml")] if formulas else []
+    found = capsys.readouterr()
+    assert found.out.splitlines() == [str(folder / name) for name in files]
+    assert {path for path in folder.rglob("*") if path.is_file()} == {folder / name for name in files}
+    loads = "--load-formulas " if formulas else ""
+    assert f"`wallclock pack check {loads}{folder / package}`" in found.err
+    assert "My own course" in (folder / package / "pack.yaml").read_text()
+    answer = f"{package}.transfer_time" if formulas else "size / bandwidth"
+    assert f"answer: {answer}\n" in (folder / chapter / "first.yaml").read_text()
+
+
+@each(("name", "is_one"), [("a", True), ("a" + 39 * "1", True), ("a" + 40 * "1", False), ("1a", False), ("a_b", False)])
+def test_a_packs_name_begins_with_a_letter_and_has_at_most_40(tmp_path: Path, name: str, is_one: bool) -> None:
+    assert main(["new", "pack", name, "--into", str(tmp_path)]) == (not is_one)
+    assert (tmp_path / name).exists() is is_one
+
+
+def test_a_file_goes_into_the_first_folder_of_the_settings_with_or_without_its_ending(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("WALLCLOCK_EXERCISES", os.pathsep.join(f"{tmp_path}/{name}" for name in ("first", "second")))
+    for name in ("mine/one.yaml", "mine/2-b"):
+        assert main(["new", "choice", name]) == 0
+    assert sorted(one.name for one in (tmp_path / "first" / "mine").iterdir()) == ["2-b.yaml", "one.yaml", "topic.yaml"]
 
 
 @each(

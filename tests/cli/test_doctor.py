@@ -1,4 +1,6 @@
 import json
+import resource
+import shutil
 import socket
 import sqlite3
 from collections.abc import Callable
@@ -16,6 +18,7 @@ from app.commands.doctor import (
     checked_folders,
     checked_port,
     checked_sandbox,
+    checked_site,
 )
 from app.server.config import Settings
 from app.server.db.migrations import migrate
@@ -92,6 +95,8 @@ def test_what_the_settings_ask_for_must_be_installed(made: Set, monkeypatch: pyt
     found = {check.name: check for check in checked_extras(asked)}
     assert (found["postgres"].state, found["people"].state) == ("missing", "missing")
     assert found["postgres"].cure == "pip install 'wallclock[postgres]'"
+    monkeypatch.setattr(doctor, "find_spec", lambda name: name)
+    assert {check.name: check.state for check in checked_extras(asked)} == dict.fromkeys(bare, "ok")
 
 
 def test_a_port_in_use_is_a_note(made: Set) -> None:
@@ -111,3 +116,37 @@ def test_problems_of_the_course_have_a_file_a_line_and_a_cure(tmp_path: Path, ma
 def test_a_sandbox_that_is_built_runs_a_program(made: Set) -> None:
     found = checked_sandbox(Settings(database=made().database))
     assert (found.state, "a program ran" in found.says) == ("ok", True)
+
+
+def test_the_address_and_slurm_are_looked_for_where_the_settings_name_them(
+    made: Set, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (none,) = checked_site(made())
+    assert (none.name, none.state) == ("address", "note")
+    (there,) = checked_site(made(url="https://x.example"))
+    assert (there.state, there.says) == ("ok", "https://x.example")
+    for found, state in ((None, "missing"), ("/usr/bin/sbatch", "ok")):
+        monkeypatch.setattr(shutil, "which", lambda _, found=found: found)
+        *_, slurm = checked_site(made(lab_launcher="slurm"))
+        assert (slurm.name, slurm.state) == ("slurm", state)
+
+
+def test_little_room_and_few_open_files_are_notes(made: Set, monkeypatch: pytest.MonkeyPatch) -> None:
+    usage = shutil.disk_usage("/")
+    for free, state in ((doctor._SPACE - 1, "note"), (doctor._SPACE, "ok")):
+        monkeypatch.setattr(shutil, "disk_usage", lambda _, free=free: usage._replace(free=free))
+        assert {check.state for check in checked_folders(made())} == {state}
+    for hard, state in ((doctor._FILES - 1, "note"), (doctor._FILES, "ok"), (resource.RLIM_INFINITY, "ok")):
+        monkeypatch.setattr(resource, "getrlimit", lambda _, hard=hard: (hard, hard))
+        assert checked_port(made(port=0)).state == state
+
+
+def test_more_problems_of_the_course_than_five_are_counted(tmp_path: Path, made: Set) -> None:
+    for count, shown in ((5, 5), (6, 6), (7, 6)):
+        folder = tmp_path / str(count) / "mine"
+        folder.mkdir(parents=True)
+        for number in range(count - 1):  # and the chapter has no file of its own
+            (folder / f"e{number}.yaml").write_text("kind: numerical\n")
+        found = list(checked_course(made(exercises=str(folder.parent))))
+        assert len(found) == shown
+        assert ("more problems" in found[-1].says) is (count > 5)

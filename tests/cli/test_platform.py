@@ -62,3 +62,37 @@ def test_a_platform_that_does_not_answer_fails_its_test(capsys: Capture) -> None
     rows = json.loads(capsys.readouterr().out)
     assert [row["what"] for row in rows][:2] == ["keys", "token for lineitem"]
     assert all("has the private address 127.0.0.1" in row["says"] for row in rows)
+
+
+def test_a_platform_says_what_may_launch_and_where_its_addresses_are_from(capsys: Capture) -> None:
+    assert main([*MOODLE]) == 0
+    told = capsys.readouterr()
+    assert told.out == (
+        "Our Moodle is registered. In the platform, enter:\n"
+        "  tool, redirect and deep linking URL  https://wallclock.example/lti/launch\n"
+        "  login URL                            https://wallclock.example/lti/login\n"
+        "  public key set URL                   https://wallclock.example/lti/jwks\n"
+    )
+    assert "No deployment may launch yet" in told.err
+    assert main(["platform", "list"]) == 0
+    assert capsys.readouterr().out == "Our Moodle\thttps://moodle.example.org\tabc\tactive\tdeployments: none\n"
+    assert main(["platform", "allow", "Our Moodle"]) == 0
+    assert capsys.readouterr().err == "Our Moodle is active; deployments that may launch: none.\n"
+    assert main(["platform", "add", "Our Canvas", "--canvas", "--client", "1", "--deployment", "7"]) == 0
+    assert "No deployment" not in capsys.readouterr().err
+    assert main(["platform", "list", "--json"]) == 0
+    canvas = next(row for row in json.loads(capsys.readouterr().out) if row["name"] == "Our Canvas")
+    assert canvas["issuer"] == "https://canvas.instructure.com"
+    assert "already exists" in failed(capsys, "platform", "link", "Our Canvas")
+    one = [
+        "platform",
+        "add",
+        "X",
+        "--client",
+        "c",
+        "--issuer",
+        "https://x.example",
+        "--auth-url",
+        "https://x.example/a",
+    ]
+    assert "--jwks-url is missing" in failed(capsys, *one, "--token-url", "https://x.example/t")

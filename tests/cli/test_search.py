@@ -7,6 +7,7 @@ import pytest
 from app.__main__ import main
 from app.core.formulas.layout import fits, step_time
 from app.core.formulas.presets import Cluster, Layout, ModelShape, Recipe, Shares
+from tests.each import each
 
 Capture = pytest.CaptureFixture[str]
 MODEL, CLUSTER = "Mixtral layers=8", "64 H100 gpus=8"
@@ -76,3 +77,11 @@ def test_where_nothing_fits_the_smallest_is_shown(capsys: Capture) -> None:
 def test_what_cannot_be_searched_is_refused(given: list[str], says: str, capsys: Capture) -> None:
     assert main([*SMALL, *given]) == 1
     assert says in capsys.readouterr().err
+
+
+@each(("top", "is_taken"), [("1", True), ("1000", True), ("1001", False), ("-1", False)])
+def test_from_one_to_a_thousand_layouts_are_listed(top: str, is_taken: bool, capsys: Capture) -> None:
+    assert main([*SMALL, "--top", top, "--json"]) == (not is_taken)
+    found = capsys.readouterr()
+    assert ("--top must be from 1 to 1000" in found.err) is not is_taken
+    assert not is_taken or len(json.loads(found.out)["top"]) <= int(top)

@@ -61,6 +61,24 @@ def test_arithmetic_with_units_is_an_answer(shown: str, text: str, value: float)
     assert AskedQuantity(answer="1", unit=shown).read(text).value == pytest.approx(value, rel=1e-12)
 
 
+@each(
+    ("shown", "text", "unit"),
+    [
+        ("s", "2 * 300 ms", "ms"),
+        ("s", "2 % * 300 ms", "ms"),  # a share is no unit of the result
+        ("s", "3 million * 2 ms", "ms"),
+        ("s", "3 ms + 2 min", "s"),
+        ("ms", "3 ms + 2 min", "s"),
+        ("s", "4 GB / (2 GB/s)", "s"),
+        ("B", "2 GB/s * 3 s", "B"),
+    ],
+)
+def test_a_result_is_in_the_only_unit_of_its_kind_that_was_written_or_in_the_base_unit(
+    shown: str, text: str, unit: str
+) -> None:
+    assert read_answer(text, SCALES[shown]).scale == SCALES[unit]
+
+
 EVERY_SYMBOL = {**SCALES, **TYPED}
 A_SCALE_EACH = list({scale.unit.dimension: scale for scale in reversed(SCALES.values())}.values())
 NO_NUMBER = ("{0}", "x {0}", "{0} {0}", "({0})", "-{0}", "~{0}", "= {0}", "{0}/{0}", "{0}*{0}", "1/0*{0}")

@@ -3,6 +3,8 @@
 import json
 import math
 import os
+import resource
+import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -26,12 +28,14 @@ from app.labs.check.world import (
     _table,
     compare_expected,
     expectation,
+    failing_job,
     status,
     unknown,
 )
 from app.labs.machines.devices import Devices, join_sources, promised_gpus
 from app.labs.machines.vendor import Output
 from app.labs.run import LabRun
+from app.server.config import Settings
 from app.site.labs.upload import read_sent_file
 from tests.each import each
 from tests.labs.gpus import H100, faulty, listing, machine, seen
@@ -532,3 +536,39 @@ def test_the_command_checks_what_it_can_on_this_machine(
     disturbed = {lab for lab in ("all-reduce", "memory-copy") if lab in found}
     assert all(found[lab]["verdict"] == "odd" for lab in disturbed)
     assert len(file.read_text().splitlines()) == 2 - len(disturbed)
+
+
+def test_the_limits_of_this_machine_are_those_of_its_system(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(Settings(runs=tmp_path / "runs"))
+    assert world.size_of(str(tmp_path)) == shutil.disk_usage(tmp_path).total
+    (tmp_path / "b").touch()
+    (tmp_path / "a").touch()
+    assert [name for name in world.names_in(str(tmp_path)) if len(name) == 1] == ["a", "b"]
+    assert (world.size_of("/nowhere"), world.names_in("/nowhere")) == (0, [])
+    for limit, bytes_ in ((resource.RLIM_INFINITY, math.inf), (65_536, 65_536.0)):
+        monkeypatch.setattr(resource, "getrlimit", lambda _, limit=limit: (limit, resource.RLIM_INFINITY))
+        assert world.locked_memory() == bytes_
+    for link, is_all in (("pid:[4026531836]", True), ("pid:[4026532000]", False)):
+        monkeypatch.setattr(os, "readlink", lambda _, link=link: link)
+        assert world.sees_all_processes() is is_all
+    assert (world.is_slurm, world.nodes) == (False, 1)
+    cluster = World(Settings(runs=tmp_path / "runs", lab_launcher="slurm", slurm_nodes=4))
+    assert (cluster.is_slurm, cluster.nodes) == (True, 4)
+    world.close()
+
+
+def test_a_run_that_fails_on_purpose_says_which_rank_does_what() -> None:
+    job = failing_job("raises", 1, 4, 20.0)
+    assert (job.lab.name, job.lab.seconds, job.ranks) == ("check", 20.0, 4)
+    assert job.values == {"what": "raises", "bad": 1.0, "seconds": 20.0}
+    assert job.given == {"ranks": "4", "what": "raises", "bad": "1", "seconds": "20"}
+    assert job.lab.worker.is_file()
+
+
+def test_a_step_has_the_worst_verdict_of_its_findings_and_a_check_fails_by_its_failures_alone() -> None:
+    findings = [CheckFinding("a", verdict, "") for verdict in (PASSED, ODD, UNKNOWN, FAILED)]
+    for count, worst in enumerate((PASSED, ODD, ODD, FAILED), 1):
+        step = CheckStep(1, "one", tuple(findings[:count]), 0.0)
+        assert step.verdict is worst
+        assert report_check((CheckStep(2, "two", (), 0.0), step), "").has_failed is (worst is FAILED)
+    assert CheckStep(1, "none", (), 0.0).verdict is UNKNOWN

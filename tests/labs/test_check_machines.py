@@ -1,5 +1,6 @@
 """Healthy machines of many kinds fail nothing in `wallclock lab check`, and sick ones fail."""
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -10,7 +11,7 @@ from app.labs.check.gpu_state import health_table, read_xids
 from app.labs.check.hardware import driver, links
 from app.labs.check.kernels import check_network, pcie_under_load
 from app.labs.check.steps import after_the_load
-from app.labs.check.world import CheckFinding, CheckRun, CheckVerdict, compare_expected
+from app.labs.check.world import CheckFinding, CheckRun, CheckVerdict, Expectation, compare_expected, expectation
 from app.labs.machines.devices import Devices
 from app.labs.machines.vendor import Output, read_smi_log
 from tests.each import each
@@ -130,6 +131,13 @@ HEALTHY: Mapping[str, Kind] = {
         name="NVIDIA GB10", count=1,
         said={NVLINK: Output("", "nvidia-smi failed: 255"), LOG: Output(smi_log(1, "NVIDIA GB10", BARE))},
     ),
+    "a GPU that a desktop uses a little": Kind(
+        name="NVIDIA L40S", count=1,
+        said={LOG: Output(smi_log(1, every={**PLAIN, "utilization/gpu_util": "20 %", "fb_memory_usage/used": "1024 MiB"}))},
+    ),
+    "more power than usual": Kind(
+        name="NVIDIA L40S", count=1, said={LOG: Output(smi_log(1, every={"gpu_power_readings/current_power_limit": "701 W"}))},
+    ),
     "an instance of MIG": Kind(name=f"{H100} MIG 3g.40gb", count=1, said={LOG: Output(smi_log(1, every=MIG_ON))}),
     "a warning before and after the rows": Kind(
         name="NVIDIA L40S", count=2,
@@ -223,6 +231,7 @@ ONE_DOWN = f"{linked(7).text}\nGPU 7: {H100} (UUID: GPU-7)\n{INACTIVE}"
 XID = "[1010.000001] NVRM: Xid (PCI:0000:1b:00): {}, pid='<unknown>', name=<unknown>"
 
 
+ONE_SLOW = "\n".join(f"\t Link {link}: {13.281 if link == 9 else 26.562} GB/s" for link in range(18))
 GB200 = "NVIDIA GB200"
 COUNTS = "\n".join(
     f"\t Link {link}: {name}: 0"
@@ -299,6 +308,14 @@ SICK: Mapping[str, tuple[Callable[[], FakeWorld], CheckVerdict, str]] = {
     "memory that is in use in another container": (
         said_by_gpus("fb_memory_usage/used", "30110 MiB"), ODD,
         "GPU 7 has 31.57 GB in use; its processes are not listed here",
+    ),
+    "a little more memory than a desktop uses": (
+        said_by_gpus("fb_memory_usage/used", "1025 MiB"), ODD, "GPU 7 has 1.075 GB in use",
+    ),
+    "a little more time than a desktop uses": (said_by_gpus("utilization/gpu_util", "21 %"), ODD, "GPU 7 is busy 21%"),
+    "one slow link of one GPU": (
+        lambda: dgx({NVLINK: Output(f"{linked(7).text}\nGPU 7: {H100} (UUID: GPU-7)\n{ONE_SLOW}")}),
+        ODD, "rate of a link: 13.3 GB/s | 26 to 27",
     ),
     "a GPU that is busy in another container": (
         said_by_gpus("utilization/gpu_util", "97 %"), ODD, "GPU 7 is busy 97%",
@@ -460,6 +477,57 @@ RATES: Mapping[str, tuple[str, float, CheckVerdict]] = {
 def test_a_rate_is_compared_with_what_is_real(what: str) -> None:
     gpu, rate, verdict = RATES[what]
     assert compare_expected("rate", rate, "TFLOP/s", "bf16 product", gpu).verdict is verdict
+
+
+@each(
+    ("number", "verdict", "cure"),
+    [
+        (4.9, FAILED, "low"), (5.0, ODD, "low"), (9.9, ODD, "low"), (10.0, PASSED, ""), (20.0, PASSED, ""),
+        (20.1, ODD, "high"), (30.0, ODD, "high"), (30.1, FAILED, "impossible"),
+    ],
+)  # fmt: skip
+def test_a_number_is_odd_outside_of_its_range_and_wrong_beyond_its_limits(
+    number: float, verdict: CheckVerdict, cure: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = {"what": "copy", "gpu": "Z1", "unit": "GB/s", "least": 10, "most": 20, "fails_below": 5, "fails_above": 30}
+    one = Expectation.model_validate({**of, **{name: name for name in ("low", "high", "impossible", "source")}})
+    monkeypatch.setattr("app.labs.check.world.expectation", lambda what, gpu, ranks: one)
+    found = compare_expected("copy", number * 1e9, "TB/s", "copy", "Z1")
+    assert (found.verdict, found.expected) == (verdict, "10 to 20 GB/s")
+    assert not cure or found.cure == cure
+
+
+def test_a_range_is_told_by_its_ends() -> None:
+    plain = Expectation.model_validate({"what": "copy", "gpu": "Z1", "least": 12, "source": "s"})
+    assert plain.shown() == "12 or more"
+    assert plain.model_copy(update={"most": 12.0}).shown() == "12"
+    assert plain.model_copy(update={"most": 18.0, "unit": "us"}).shown() == "12 to 18 us"
+
+
+def test_what_is_expected_of_so_many_ranks_is_not_expected_of_others() -> None:
+    for ranks in (2, 8):
+        assert (expectation("bandwidth", H100, ranks) is not None) is (ranks == 8)
+    assert expectation("copy", H100) == expectation("copy", H100, 3)
+    assert expectation("copy", "NVIDIA Z1") is None
+
+
+@each(("size", "count", "verdict"), [(2**30, 8, PASSED), (2**30 - 1, 8, FAILED), (2**30 - 1, 1, ODD), (0, 2, FAILED)])
+def test_nccl_needs_a_gibibyte_of_shared_memory(size: float, count: int, verdict: CheckVerdict) -> None:
+    findings = links(dgx(gpus=gpus(H100, count), shared_memory=float(size)))
+    (found,) = (one for one in findings if one.name == "/dev/shm")
+    assert found.verdict is verdict
+    assert (found.found == "not there") is (size == 0)
+
+
+@each(
+    ("cards", "lockable", "verdict"),
+    [((), 2.0**20, PASSED), (("mlx5_0",), math.inf, PASSED), (("mlx5_0",), 2.0**40, FAILED)],
+)
+def test_cards_of_infiniband_need_all_memory_to_be_lockable(
+    cards: tuple[str, ...], lockable: float, verdict: CheckVerdict
+) -> None:
+    (found,) = (one for one in links(dgx(cards=cards, lockable=lockable)) if one.name == "locked memory")
+    assert found.verdict is verdict
 
 
 def test_a_fault_of_before_the_check_is_over_once_the_driver_says_so_and_one_of_during_it_is_not() -> None:

@@ -42,7 +42,7 @@ def checked(
 ) -> NodeCheck:
     """A node whose step 2 ends with the verdict *worst*, and its two numbers."""
     steps = (
-        CheckStep(1, "Driver and GPUs", (passed_finding("GPUs", gpus),), 1.0),
+        CheckStep(1, "Driver and GPUs", (passed_finding("host", node), passed_finding("GPUs", gpus)), 1.0),
         CheckStep(2, "GPUs as torch sees them", (CheckFinding("ECC", worst, "3", "0"),), 1.0),
         CheckStep(8, "Matrix products", (finding(RATE, rate, "TFLOP/s"),), 1.0),
         CheckStep(9, "Copies", (finding(COPY, copy, "TB/s"),), 1.0),

@@ -13,7 +13,7 @@ from app.course.content.catalog import Catalog
 from app.course.kinds.choice import LabExercise
 from app.labs.machines.machine import MachineFacts
 from app.labs.results.analysis import analyze_report, read_report, report_of, shipped_runs
-from app.labs.results.report import DOUBTS, WHAT_TO_DO, Measure, Report, disturbances_in
+from app.labs.results.report import DOUBTS, WHAT_TO_DO, Measure, Report, disturbances_in, doubts_about
 from app.labs.run import JobRecord, LabRun, RunOutcome
 from app.labs.runner.events import ClocksEvent, GpuReading, WaitEvent
 from app.labs.spec import lab_called, read_job
@@ -108,6 +108,25 @@ def test_one_of_a_few_samples_that_took_far_longer_is_doubted() -> None:
     assert many.doubts == ()
 
 
+@each(("count", "is_told"), [(2, False), (3, True), (9, True), (10, False)])
+def test_an_outlier_decides_among_three_to_nine_samples(count: int, is_told: bool) -> None:
+    found = report("checkpoint", ("write", {}, [*[0.6] * (count - 1), 1.5]))
+    assert any("slowest" in doubt for doubt in found.doubts) is is_told
+
+
+def test_two_samples_have_no_spread_and_three_have_one() -> None:
+    assert report("checkpoint", ("write", {}, [0.3, 1.0])).doubts == ()
+    (doubt, *_) = report("checkpoint", ("write", {}, [0.3, 1.0, 1.0])).doubts
+    assert "at 1 of 1 points" in doubt
+
+
+def test_a_run_that_goes_on_and_what_is_only_counted_are_not_judged() -> None:
+    disturbed = report("all-reduce", *timed(*LINE, spread=3.0))
+    lab = lab_called("all-reduce")
+    assert doubts_about(disturbed, lab)
+    assert doubts_about(replace(disturbed, state=RunState.RUNNING), lab) == ()
+
+
 def streams(product: float, reduce: float, both: float) -> Report:
     names = {"product": product, "reduce": reduce, "both": both}
     return report("two-streams", *((name, {}, [time] * 9) for name, time in names.items()))
@@ -118,6 +137,9 @@ def test_two_at_once_that_are_faster_than_one_are_doubted() -> None:
     assert streams(40e-3, 67e-3, 50e-3).doubts == ("both took less time than reduce, which is a part of it.",)
     assert streams(164e-3, 40e-3, 297e-3).doubts == ("both took 1.5 times as long as its parts one after the other.",)
     assert streams(164e-3, 40e-3, 164e-3).doubts == ()
+    assert streams(100e-3, 40e-3, 96e-3).doubts == ()  # 5 % is within what a clock is off
+    assert streams(100e-3, 40e-3, 174e-3).doubts == ()  # and a quarter within what two cost each other
+    assert len(streams(100e-3, 40e-3, 94e-3).doubts) == len(streams(100e-3, 40e-3, 176e-3).doubts) == 1
     assert streams(164e-3, 40e-3, 204e-3).doubts == ()
 
 
@@ -150,6 +172,16 @@ def test_an_emulated_time_that_cannot_be_is_doubted() -> None:
     assert emulated(1.05).doubts == ()
 
 
+def test_an_emulated_link_is_compared_by_its_fastest_sample_and_a_real_one_by_its_median() -> None:
+    predicted = emulated(1.0).measures[0].predicted
+    assert predicted
+    (late,) = report("straggler", ("step", {}, [predicted, *[1.3 * predicted] * 4])).measures
+    assert late.held == predicted
+    assert late.ratio == pytest.approx(1.0)
+    (real,) = report("all-reduce", ("time", {"size": 4 * KIB}, [1.0, *[1.3] * 4])).measures
+    assert (real.least, real.held) == (1.0, 1.3)
+
+
 def test_a_rate_above_the_datasheet_is_doubted() -> None:
     gpus = replace(QUIET, gpus=("NVIDIA H100 80GB HBM3",))
     side, rate = 4096.0, 1.5e15
@@ -162,6 +194,8 @@ def test_a_load_above_the_cores_is_doubted_where_nothing_was_counted() -> None:
     busy = replace(QUIET, load=17.0)
     found = report("all-reduce", *timed(*LINE), machine=busy)
     assert found.doubts == ("The load before the run was 17, on 16 cores.",)
+    assert report("all-reduce", *timed(*LINE), machine=replace(QUIET, load=16.0)).doubts == ()
+    assert report("all-reduce", *timed(*LINE), machine=busy, backend="nccl").doubts == ()
     described = replace(QUIET, load="high", cores="many")
     assert report("all-reduce", *timed(*LINE), machine=described).doubts == ()
     counted = report("ring-bytes", ("bytes", {"size": KIB}, [4.0, 9.0]), machine=busy)
@@ -221,6 +255,10 @@ def test_what_else_uses_the_gpu_of_any_rank_is_doubted() -> None:
     assert seen(*looks([quiet, busy], [quiet] * 2), of=gpus) == (
         "The GPU of rank 1 was at work for 90 % of the time before the run."
     )
+    allowed = GpuReading(memory_used=2.0**31, utilization=0.1)
+    assert seen(*looks([allowed], [quiet]), of=gpus) == ""
+    assert "had 2.0" in seen(*looks([replace(allowed, memory_used=2.01 * 2**30)], [quiet]), of=gpus)
+    assert "for 11 %" in seen(*looks([replace(allowed, utilization=0.11)], [quiet]), of=gpus)
 
 
 def test_a_hot_gpu_of_any_rank_is_doubted_and_one_at_its_power_limit_is_not() -> None:
@@ -232,6 +270,9 @@ def test_a_hot_gpu_of_any_rank_is_doubted_and_one_at_its_power_limit_is_not() ->
         "The clock of the GPU of rank 1 was held down by the temperature for 20 %."
     )
     assert seen(*looks([none] * 2, [full, none]), of=gpus) == ""
+    for seconds, says in ((2.5, ""), (2.6, "The clock of the GPU of rank 0 was held down by the temperature for 5 %.")):
+        warm = replace(none, slowed={"the temperature": 5.0 + seconds})  # of the 50 s between the looks
+        assert seen(*looks([none], [warm]), of=gpus) == says
 
 
 def test_other_processes_on_all_gpus_of_a_run_are_doubted() -> None:

@@ -4,6 +4,8 @@ import json
 import re
 import time
 from collections.abc import Mapping
+from contextlib import nullcontext
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
@@ -60,6 +62,24 @@ def test_the_seconds_are_those_of_the_fewest_calls() -> None:
     job = read_job(lab_called("algorithms"), NAIVE)
     each_call = 14 * (0.05 + 16 * 2**20 / 5e6)
     assert place_seconds(job, "sizes", 16 * 2.0**20) == pytest.approx(9 * each_call)
+
+
+@pytest.mark.parametrize(
+    ("seconds", "cure"),
+    [
+        (1.0, ""),
+        (0.999, "sizes=8MiB would fit"),
+        (6.41, "sizes=4KiB would fit"),
+        (6.35, "choose shorter times or fewer"),
+    ],
+)
+def test_a_run_of_just_its_limit_starts_and_no_size_below_the_least_is_offered(seconds: float, cure: str) -> None:
+    """A limit in shares of what the run takes, or in seconds; 4 KiB is the least size, and takes 6.40 s."""
+    job = read_job(lab_called("algorithms"), NAIVE)
+    limit = seconds if seconds > 1 else seconds * place_seconds(job, "sizes", 16 * 2.0**20)
+    job = replace(job, lab=job.lab.model_copy(update={"seconds": limit}))
+    with pytest.raises(InputError, match=cure) if cure else nullcontext():
+        refuse_too_long(job)
 
 
 @each("name", known_labs())

@@ -131,3 +131,18 @@ def test_the_list_tells_which_labs_have_a_form_for_gpus(capsys: Output) -> None:
         if line.startswith("    on GPUs, over nccl: "):
             found.add(name)
     assert found == {name for name, lab in known_labs().items() if lab.gpu}
+
+
+def test_the_list_tells_ranks_links_and_choices(capsys: Output) -> None:
+    assert main(["lab", "list"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    heads = {line.split()[0]: line for line in lines if not line.startswith(" ")}
+    assert set(heads) == set(known_labs())
+    for name, lab in known_labs().items():
+        where = {"real": "real links", "emulated": "emulated link", "counted": "counted"}[lab.links]
+        least, most, _ = lab.ranks
+        ranks = f"{least} to {most} ranks" if least < most else "1 rank" if most == 1 else f"{most} ranks"
+        assert heads[name] == f"{name}  ({where}, {ranks})"
+    assert any(line.strip().startswith("operation=all_reduce  ") and "all_gather, " in line for line in lines)
+    assert main(["lab", "list", "--json"]) == 0
+    assert [one["name"] for one in json.loads(capsys.readouterr().out)] == list(known_labs())

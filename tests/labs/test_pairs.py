@@ -3,6 +3,7 @@
 import itertools
 import json
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,7 +13,7 @@ from app.__main__ import main
 from app.core.errors import InputError
 from app.core.translation import speaking
 from app.labs.launch.base import write_run
-from app.labs.results.analysis import read_report, report_of
+from app.labs.results.analysis import analyze_report, read_report, report_of
 from app.labs.results.report import Report, SlowPair, doubts_about
 from app.labs.run import LabRun, RunOutcome
 from app.labs.runner.events import CheckEvent, MeasureEvent, RankEvent, ReadyEvent, as_line
@@ -81,6 +82,33 @@ def test_what_all_slow_pairs_share_is_named_once(tmp_path: Path) -> None:
     lame = slow(*((a, b) for a, b in itertools.combinations(range(8), 2) if 5 in (a, b)))
     _, note = told(report_of(run_of(tmp_path, lame, ranks=8)))
     assert note.startswith("At 64 MiB, all 7 slow pairs have rank 5 in common; the slowest takes 40 %")
+
+
+def test_of_a_disturbed_run_no_pair_is_named(tmp_path: Path) -> None:
+    report = report_of(run_of(tmp_path, slow((1, 3))))
+    values = read_job(MESSAGES.on("nccl"), {"ranks": "4", "peer": "all"}).values
+    disturbed = analyze_report(replace(report, details={"disturbed": "Others used it."}), 4, values)
+    assert disturbed.doubts == ("Others used it.",)
+    assert disturbed.pairs == report.pairs
+    assert list(told(report))
+    assert not list(told(disturbed))
+
+
+def test_slow_pairs_without_a_common_rank_are_named_up_to_five(tmp_path: Path) -> None:
+    pairs = [(0, 1), (2, 3), (4, 5), (6, 7), (0, 2), (1, 3)]
+    five = list(told(report_of(run_of(tmp_path / "five", slow(*pairs[:5]), ranks=8))))
+    assert len(five) == 6  # with the range of all
+    *_, last = six = list(told(report_of(run_of(tmp_path / "six", slow(*pairs), ranks=8))))
+    assert len(six) == 7
+    assert last == "At 64 MiB, 1 more pairs of ranks are slow."
+
+
+def test_two_alike_pairs_have_no_median_to_be_slow_by_and_three_have_one(tmp_path: Path) -> None:
+    late = slow((0, 1), times=9)
+    one_in_each_node = report_of(run_of(tmp_path / "two", late, nodes="2"))
+    assert one_in_each_node.pairs[1].slow == ()
+    three = report_of(run_of(tmp_path / "three", late, ranks=3))
+    assert three.pairs[1].slow == (SlowPair(0, 1, 8.0),)
 
 
 @each(("backend", "times", "count"), [("nccl", 1.2, 1), ("gloo", 1.2, 0), ("gloo", 1.7, 1)])

@@ -1,5 +1,6 @@
 """How ranks on several machines find each other: addresses, a store, positions."""
 
+import os
 import socket
 import subprocess
 import sys
@@ -11,6 +12,9 @@ from pathlib import Path
 
 import pytest
 
+from app.labs.launch.base import write_run
+from app.labs.runner import rendezvous
+from app.labs.runner.job import Job
 from app.labs.runner.process import Position, position_in
 from app.labs.runner.rendezvous import (
     LOOPBACK,
@@ -23,7 +27,10 @@ from app.labs.runner.rendezvous import (
     joined_store,
     own_addresses,
     own_clock,
+    promised_store,
+    shared_store,
 )
+from app.labs.spec import lab_called, read_job
 from tests.each import each
 from tests.waiting import HANGS, wait_until
 
@@ -262,3 +269,76 @@ def test_other_ranks_or_nodes_than_the_run_has_are_refused(
 ) -> None:
     with pytest.raises(ValueError, match=says):
         position_in(environment, 16, nodes)
+
+
+@needs_torch
+def test_the_store_that_torchrun_promised_is_at_its_address_and_rank_0_makes_it_unless_torchrun_has(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from torch.distributed import TCPStore
+
+    with socket.create_server((LOOPBACK, 0)) as line:
+        port = line.getsockname()[1]
+    monkeypatch.setenv("MASTER_ADDR", LOOPBACK)
+    monkeypatch.setenv("MASTER_PORT", str(port))
+    monkeypatch.delenv("TORCHELASTIC_USE_AGENT_STORE", raising=False)
+    with pytest.raises(TimeoutError, match=f"the store at {LOOPBACK}:{port} cannot be used"):
+        promised_store(1, 0.2)
+    own = promised_store(0, HANGS)
+    own.set("said", "once")
+    assert promised_store(1, HANGS).get("said") == b"once"
+    of_torchrun = TCPStore(LOOPBACK, 0, is_master=True, wait_for_workers=False)
+    monkeypatch.setenv("MASTER_PORT", str(of_torchrun.port))
+    monkeypatch.setenv("TORCHELASTIC_USE_AGENT_STORE", "True")
+    promised_store(0, HANGS).set("said", "there")
+    assert of_torchrun.check(["wallclock/said"])  # beside what torchrun stores
+
+
+def job_in(folder: Path, lab: str, network: str = "") -> tuple[Path, Job]:
+    job = read_job(lab_called(lab), {"ranks": "2"})
+    run = write_run(folder, job, "gloo", launcher="by hand", starting=HANGS, network=network)
+    return run.folder, Job.read(run.folder)
+
+
+@pytest.fixture
+def plain(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """No launcher and no site has said anything."""
+    for name in ("MASTER_ADDR", "MASTER_PORT", "GLOO_SOCKET_IFNAME", "NCCL_SOCKET_IFNAME"):
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
+    return monkeypatch
+
+
+@needs_torch
+@each(("network", "nccl"), [("", None), ("127.0.0.0/8", "=lo")])
+def test_ranks_of_one_node_meet_on_loopback(
+    network: str, nccl: str | None, tmp_path: Path, plain: pytest.MonkeyPatch
+) -> None:
+    folder, job = job_in(tmp_path / f"runs{len(network)}", "ring-bytes", network)
+    other = threading.Thread(target=shared_store, args=(folder, job, 1, 1))
+    other.start()
+    store = shared_store(folder, job, 0, 1)
+    other.join()
+    assert store.check(["rank 0", "rank 1"])
+    assert (os.environ["GLOO_SOCKET_IFNAME"], os.environ.get("NCCL_SOCKET_IFNAME")) == ("lo", nccl)
+
+
+@needs_torch
+@each(("lab", "is_refused"), [("algorithms", True), ("ring-bytes", False)])
+def test_an_emulated_link_needs_one_clock_and_others_do_not(
+    lab: str, is_refused: bool, tmp_path: Path, plain: pytest.MonkeyPatch
+) -> None:
+    folder, job = job_in(tmp_path / lab, lab)
+    clocks = iter(("first", "second"))
+    plain.setattr(rendezvous, "own_clock", lambda: next(clocks))
+    first = threading.Thread(target=shared_store, args=(folder, job, 0, 1))
+    first.start()
+    wait_until((folder / "rendezvous").exists)
+    wait_until(lambda: joined_store(folder, HANGS)[1].check(["the clock of rank 0"]))
+    if is_refused:
+        with pytest.raises(ValueError, match="this rank and rank 0 have two clocks"):
+            shared_store(folder, job, 1, 1)
+        await_all(joined_store(folder, HANGS)[1], 1, 2, HANGS)  # let rank 0 go
+    else:
+        shared_store(folder, job, 1, 1)
+    first.join()

@@ -40,6 +40,9 @@ def test_a_spread_is_that_of_the_times_and_slow_is_beyond_three_percent() -> Non
     assert gpu_spread(EVEN)[0] == pytest.approx(0.02 / 1.005)
     assert gpu_spread(SLOW)[1] == {2: pytest.approx(0.07)}
     assert gpu_spread((2.0, 1.0, 1.0))[1] == {0: 1.0}
+    assert gpu_spread((1.0, 1.0, 1.029))[1] == {}
+    assert gpu_spread((1.0, 1.0, 1.031))[1] == {2: 0.03}
+    assert gpu_spread((2.0, 2.0, 1.5)) == (0.25, {})  # one that is faster is not named
 
 
 def of_eight(times: tuple[float, ...], size: float = 4.0 * 2**30) -> Report:
@@ -59,8 +62,11 @@ def test_a_slow_gpu_is_named_with_its_uuid_at_the_largest_size() -> None:
 
 def test_gpus_that_are_alike_are_said_to_be_and_collectives_have_no_spread() -> None:
     assert "The 4 GPUs differ by 2 % at size 4 GiB." in of_eight(EVEN).notes
-    waiting = replace(measure("time", (1e-3,), size=2.0**20), by_rank=SLOW)
-    assert not [one for one in report("all-reduce", (waiting,)).notes if "GPUs differ" in one]
+    for times in (SLOW, EVEN):
+        waiting = replace(measure("time", (1e-3,), size=2.0**20), by_rank=times)
+        assert note_on_spread(lab_called("all-reduce").on("nccl"), (waiting,), MachineFacts()) == ""
+    one_rank = replace(measure("time", (1e-3,), size=2.0**20), by_rank=(1e-3,))
+    assert note_on_spread(lab_called("memory-copy").on("nccl"), (one_rank,), MachineFacts()) == ""
 
 
 def test_what_each_gpu_took_is_stored_and_read_again() -> None:

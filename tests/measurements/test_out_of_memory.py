@@ -1,6 +1,8 @@
 """Out-of-memory errors of every program and version: their numbers, and the tensors that have that size."""
 
 import math
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from textwrap import wrap
 
@@ -458,3 +460,88 @@ def test_the_gpu_follows_from_the_memory_that_it_reports(total: str, tmp_path: P
 def test_a_model_that_is_unknown_is_an_error_that_offers_the_nearest(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="did you mean"):
         explained(tmp_path, MESSAGES["rocm"][0], model="Llama-3-8C")
+
+
+# What was printed, and what is said of it: the headline, a part of the verdict, of the notes, and the last cure.
+PRINTED: Mapping[str, tuple[MemoryShortage, str, str, str, str]] = {
+    "nothing": (MemoryShortage(program="X"), "No memory was left for what X asked for.", "", "", ""),
+    "a request": (MemoryShortage(program="JAX", asked=3 * GIBI), "JAX asked for 3 GiB.", "by chance", "JAX asks for all", ""),
+    "a little too much": (
+        MemoryShortage(program="PyTorch", asked=3 * GIBI, free=2 * GIBI),
+        "PyTorch asked for 3 GiB, and 2 GiB was free: 1 GiB too little.", "", "", "",
+    ),
+    "as much as was free": (
+        MemoryShortage(program="PyTorch", asked=2 * GIBI, free=2 * GIBI),
+        "PyTorch asked for 2 GiB; 2 GiB was free, but not in one piece, or not for this process.", "", "", "",
+    ),
+    "a program of XLA": (
+        MemoryShortage(program="XLA", asked=100 * GIBI, total=80 * GIBI),
+        "The compiled program takes 100 GiB of 80 GiB.", "not one tensor", "", "",
+    ),
+    "a cache by its tokens": (
+        MemoryShortage(program="vLLM", tokens=8192, room_tokens=4096),
+        "One request may have 8,192 tokens, and the cache has room for 4,096.", "", "", "",
+    ),
+    "a cache by its bytes": (
+        MemoryShortage(program="vLLM", tokens=8192, room_tokens=4096, asked=4 * GIBI, free=2 * GIBI),
+        "The cache of one request of 8,192 tokens takes 4 GiB; there is room for 2 GiB.", "keys and values", "",
+        "--max-model-len 4096",
+    ),
+    "a large block": (MemoryShortage(program="PyTorch", asked=20 * 2**20), "", "between 1 and 10 MiB", "", ""),
+    "a small block": (MemoryShortage(program="PyTorch", asked=2 * 2**20), "", "up to 1 MiB", "", ""),
+    "more than all": (
+        MemoryShortage(program="PyTorch", asked=81 * GIBI, free=GIBI, total=80 * GIBI), "", "", "more than the GPU has", "",
+    ),
+    "a fiftieth in reserve": (
+        MemoryShortage(program="PyTorch", asked=3 * GIBI, free=GIBI, total=80 * GIBI, unallocated=1.6 * GIBI),
+        "", "", "It is not fragmentation: only 1.6 GiB", "micro-batch",
+    ),
+    "more in reserve, not enough": (
+        MemoryShortage(program="PyTorch", asked=3 * GIBI, free=GIBI, total=80 * GIBI, unallocated=1.7 * GIBI),
+        "", "", "", "with what is free, not enough",
+    ),
+    "enough in reserve": (
+        MemoryShortage(program="PyTorch", asked=3 * GIBI, free=GIBI, total=80 * GIBI, unallocated=2 * GIBI),
+        "", "", "", "with what is free, enough for this request",
+    ),
+    "others": (
+        MemoryShortage(program="PyTorch", asked=3 * GIBI, free=GIBI, total=80 * GIBI, others=(GIBI, 2 * GIBI)),
+        "", "", "", "the other processes on this GPU",
+    ),
+}  # fmt: skip
+
+
+@each("what", PRINTED)
+def test_an_error_is_told_by_what_was_printed_of_it(what: str) -> None:
+    found, headline, verdict, note, cure = PRINTED[what]
+    told = explain_shortage(found, {})
+    assert told.headline == headline or not headline
+    assert verdict in told.says
+    assert note in " ".join(told.notes)
+    assert bool(told.notes) is bool(note)
+    assert not cure or cure in told.cures[-1].says
+
+
+def test_an_account_has_what_is_of_this_process_of_others_and_free() -> None:
+    found = MemoryShortage(
+        program="PyTorch", total=80 * GIBI, allocated=70 * GIBI, unallocated=1.5 * GIBI, process=75 * GIBI,
+        others=(GIBI, 2 * GIBI), free=2 * GIBI,
+    )  # fmt: skip
+    sizes = [size / GIBI for _, size in explain_shortage(found, {}).account]
+    assert sizes == [80, 70, 1.5, 3.5, 3, 2]
+    plain = explain_shortage(replace(found, allocated=None, unallocated=None, others=(), free=None), {})
+    assert [name for name, _ in plain.account] == ["In all", "This process"]
+    less = replace(found, process=71 * GIBI)  # a rounded number is never less than nothing
+    assert [size for name, size in explain_shortage(less, {}).account if "NCCL" in name] == [0]
+
+
+@each(
+    ("cluster", "total", "is_more"),
+    [("1 H100", 119, True), ("1 H100", 120, False), ("2 H100", 59, True), ("2 H100", 60, False)],
+)
+def test_states_of_a_model_are_more_than_a_gpu_has_by_their_share(cluster: str, total: int, is_more: bool) -> None:
+    """16 bytes of 8.03 billion parameters are 119.7 GiB."""
+    found = MemoryShortage(program="PyTorch", asked=3.7 * GIBI, total=total * GIBI)
+    *_, note = explain_shortage(found, {"model": "Llama-3-8B", "cluster": cluster}).notes
+    assert note.endswith("more than the GPU has.") is is_more
+    assert ("on each of 2 GPUs" in note) is (cluster[0] == "2")

@@ -4,17 +4,28 @@ import json
 import random
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import accumulate
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
+from app.core.errors import InputError
 from app.core.folders import ROOT
 from app.core.formulas.layout import fits, projected_utilization, total_step_time
 from app.core.formulas.memory import memory_budget
 from app.core.formulas.presets import Cluster, Layout, ModelShape, Recipe
-from app.core.predicting.estimate import Estimate, explain_estimate, figures_in_columns
-from app.core.predicting.lines import Predictor
+from app.core.formulas.step.memory import StageMemory
+from app.core.formulas.step.speeds import Side
+from app.core.predicting.estimate import (
+    Estimate,
+    PredictionRequest,
+    StepFigures,
+    estimate,
+    explain_estimate,
+    figures_in_columns,
+)
+from app.core.predicting.lines import PredictionTally, Predictor, TalliedLine
 from app.core.predicting.reader import FIELDS, PredictionReader
 from tests.each import each
 
@@ -439,6 +450,64 @@ def test_why_names_what_limits_the_step_and_what_lacks() -> None:
     assert "It takes 9 s to 12 s: runs with all of this" in explain_estimate(estimated(low=9.0, high=12.0))
 
 
+def test_parts_of_a_hundredth_of_the_step_are_named_and_smaller_ones_are_not() -> None:
+    says = explain_estimate(estimated(parts={"compute": 9.805, "data": 0.1, "offload": 0.095}, total=10.0))
+    assert says.startswith("The largest part of the step is computation (98 %), then data parallelism (1 %). It")
+
+
+@each(
+    ("fast", "slow", "named", "ends"),
+    [
+        (9.0, 11.0, True, (8.5, 12.2)),  # releases and machines differ by as much
+        (8.0, 11.0, True, (8.0, 12.2)),
+        (9.0, 13.0, True, (8.5, 13.0)),
+        (5.0, 9.0 / 0.8, True, (5.8, 10.5)),  # at most 1.8, on both sides of the middle
+        (5.0, 10.5, False, (5.0, 12.2)),  # 2.44, at most 2.2
+    ],
+)
+def test_the_range_has_the_sides_of_what_is_unknown_and_a_least_and_a_largest_width(
+    fast: float, slow: float, named: bool, ends: tuple[float, float]
+) -> None:
+    layout = Layout.of(LAYOUT)
+    asked = PredictionRequest(model=MODEL, cluster=CLUSTER, layout=layout, is_named=named)
+    sides: tuple[tuple[Side, float], ...] = (("fast", fast), ("middle", 10.0), ("slow", slow))
+    times = {side: {"compute": 0.9 * total, "launches": 0.1 * total} for side, total in sides}
+    stages = [StageMemory(1e9, 2e9, 3e9, 4e9 + stage, 5e9, 6e9, 7e9) for stage in range(4)]
+    found = estimate(asked, StepFigures(times, stages, 20e9, ""))
+    width, most = max(slow, 12.2) / min(fast, 8.5), 1.8 if named else 2.2
+    assert found.low <= 10.0 <= found.high
+    assert found.high / found.low == pytest.approx(min(width, most))
+    if width <= most:
+        assert (found.low, found.high) == pytest.approx(ends)
+    assert (found.allocated, found.least) == (28e9 + 3, 20e9)
+    assert found.reserved == pytest.approx(1.05 * found.allocated)
+    assert any("for 10 % of the step" in doubt for doubt in found.doubts)
+
+
+def test_a_step_that_waits_for_the_host_for_a_twentieth_is_no_doubt() -> None:
+    asked = PredictionRequest(model=MODEL, cluster=CLUSTER, layout=PLACED, is_named=True)
+    for launches, is_doubted in ((0.5, False), (0.51, True)):
+        times = dict.fromkeys(get_args(Side), {"compute": 10.0 - launches, "launches": launches})
+        stages = [StageMemory(1e9, 0, 0, 0, 0, 0, 0)] * 4
+        assert bool(estimate(asked, StepFigures(times, stages, 2e9, "")).doubts) is is_doubted
+
+
+def test_a_prediction_of_a_ninth_more_than_a_gpu_has_may_fit() -> None:
+    assert estimated(room=63e9).fits  # 0.9 of the 70 GB that are predicted
+    assert not estimated(room=62.9e9).fits
+    assert "It fits:" in explain_estimate(estimated(room=70e9))
+    assert "It may not fit" in explain_estimate(estimated(room=69.9e9))
+
+
+def test_a_pipeline_of_a_thousand_stages_is_the_deepest() -> None:
+    cluster = Cluster.read("64 H100 gpus=1025 gpus_per_node=1")
+    asked = PredictionRequest(model=MODEL, cluster=cluster, layout=Layout.of({"pipeline": 1025}))
+    with pytest.raises(ValueError, match="pipeline must be at most 1,024 here, as each stage is listed, not 1,025"):
+        estimate(asked)
+    with pytest.raises(ValueError, match="layers"):  # the next rule refuses
+        estimate(replace(asked, cluster=replace(cluster, gpus=1024), layout=Layout.of({"pipeline": 1024})))
+
+
 def test_a_verdict_that_rests_on_what_nobody_said_says_unless_what() -> None:
     near = explain_estimate(estimated(room=66e9))
     assert "It may not fit, unless it needs a tenth less than predicted: stage 1" in near
@@ -538,6 +607,7 @@ def test_gradient_checkpointing_recomputes_all_layers_or_every_so_many() -> None
     none, kept = parts_of(gradient_checkpointing=False)
     for every in (2, 3):
         third, some = parts_of(gradient_checkpointing=True, recompute_every=every)
+        assert third["products"] == pytest.approx(whole["products"])
         assert third["recompute"] == pytest.approx((whole["recompute"] + (every - 1) * none["recompute"]) / every)
         assert some["activations"] == pytest.approx((held["activations"] + (every - 1) * kept["activations"]) / every)
 
@@ -593,3 +663,32 @@ def test_small_eager_steps_wait_for_the_host_and_say_so() -> None:
     eager, fused = (result(**{**EIGHT, **small, "compiled": told}) for told in ("no", "yes"))
     assert eager["parts"]["launches"] > 5 * fused["parts"]["launches"]
     assert any("may wait for the host" in one for one in eager["doubts"])
+
+
+def test_a_tally_counts_what_was_measured_refuted_and_within_its_range() -> None:
+    tally = PredictionTally(errors=1)
+    plain = TalliedLine("", 0.0, 0.0, 2.0, 1.0, 3.0, 60e9, True)
+    tally.count(plain)
+    assert "step time" not in str(tally)
+    tally.count(plain._replace(measured=2.5))
+    tally.count(plain._replace(measured=1.0, low=2.0, high=2.0))  # no range
+    tally.count(plain._replace(measured_memory=80e9, fits=False))
+    tally.count(plain._replace(fits=False))
+    first, times, interval, memory, refuted = str(tally).splitlines()
+    assert first == "5 predictions, 1 line with an error"
+    assert times.startswith("step time: 2 measured, MAPE 60.0 %, bias +40.0 %, regret 75.0 %")
+    assert interval == "  1 of 1 interval hold what was measured; their mean width is 100.0 %"
+    assert memory == "memory: 1 measured, MAPE 25.0 %, bias -25.0 %"
+    assert refuted == "1 measured run predicted not to fit"
+
+
+def test_what_was_measured_may_have_a_unit_and_must_be_above_zero() -> None:
+    def read(**more: object) -> Any:
+        return PredictionReader().read(json.dumps({**LINE, **more}).encode())
+
+    line = read(measured="250 ms", measured_memory="70 GB", group="g" * 200)
+    assert (line.measured, line.measured_memory) == (0.25, 70e9)
+    assert (read().measured, read().measured_memory, read().group) == (0, 0, "")
+    for wrong in ({"measured": 0}, {"measured_memory": "3 s"}, {"group": 3}):
+        with pytest.raises((InputError, ValueError), match=next(iter(wrong))):
+            read(**wrong)

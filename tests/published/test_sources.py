@@ -1,12 +1,13 @@
 """The published rows: equal to what was printed, and a file that is not valid says where."""
 
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
 
 from app.core.errors import ContentError, NotFoundError
 from app.core.formulas.throughput import model_utilization
-from app.core.formulas.transformer import active_parameters, token_flops
+from app.core.formulas.transformer import active_parameters, step_flops, token_flops
 from app.core.published import PublishedRun, layout_degrees, published_run, published_runs, read_source, sources
 from tests.each import each
 from tests.tables import Row, rows
@@ -215,3 +216,63 @@ def test_a_layout_that_cannot_exist_is_not_predicted(tmp_path: Path) -> None:
     (run,) = small(tmp_path, text)
     assert run.layout is None
     assert "expert must divide" in run.unknown
+
+
+@each(
+    ("column", "value", "seconds"),
+    [
+        ("seconds", 2.5, 2.5),
+        ("tokens_per_second", 1000, 16 * 8192 / 8000),
+        ("tokens_per_second_of_all", 8000, 16 * 8192 / 8000),
+        ("hours_per_trillion", 1e6, 1e6 * 3600 / 8 * 16 * 8192 / 1e12),
+    ],
+)
+def test_the_time_of_a_step_is_that_of_the_number_that_a_row_has(
+    column: str, value: float, seconds: float, tmp_path: Path
+) -> None:
+    (run,) = small(tmp_path, SMALL.replace("seconds", column).replace("2.5", str(value)))
+    assert run.step_time == pytest.approx(seconds)
+
+
+@each("counts", ["causal", "recomputed"])
+def test_a_rate_tells_the_time_by_the_flops_that_its_source_counts(counts: str, tmp_path: Path) -> None:
+    text = (
+        SMALL.replace("seconds", "teraflops")
+        .replace("2.5", "400")
+        .replace("license: MIT", f"license: MIT\ncounts: {counts}")
+    )
+    (run,) = small(tmp_path, text)
+    assert run.shape
+    shape = run.shape
+    flops = (
+        step_flops(16, 8192, shape.layers, shape.hidden, shape.vocabulary, "full")
+        if counts == "recomputed"
+        else 16
+        * 8192
+        * token_flops(active_parameters(shape), shape.layers, shape.heads, shape.head_size, 8192, causal=True)
+    )
+    assert run.step_time == pytest.approx(flops / (400e12 * 8))
+
+
+def test_what_was_printed_is_in_base_units_and_what_was_not_is_nothing(tmp_path: Path) -> None:
+    for column, value, name, base in (
+        ("mfu", 45, "utilization", 0.45),
+        ("memory", 70, "memory", 70 * 2**30),
+        ("gpu_hours", 1e6, "gpu_hours", 1e6),
+        ("trillion_tokens", 15, "run_tokens", 15e12),
+        ("teraflops", 400, "rate", 4e14),
+    ):
+        (run,) = small(tmp_path, SMALL.replace("seconds", f"seconds, {column}").replace("2.5", f"2.5, {value}"))
+        numbers = asdict(run.printed)
+        assert numbers.pop(name) == pytest.approx(base)
+        assert numbers.pop("seconds") == run.step_time == 2.5
+        assert not any(numbers.values())
+
+
+@each(
+    ("precision", "kind"),
+    [("BF16", "16 bits"), ("FP16", "16 bits"), ("FP8", "8 and 4 bits"), ("NVFP4", "8 and 4 bits")],
+)
+def test_runs_are_of_a_kind_by_their_stack_and_their_bits(precision: str, kind: str, tmp_path: Path) -> None:
+    (run,) = small(tmp_path, SMALL.replace("BF16", precision))
+    assert run.kind.endswith(f", {kind}")

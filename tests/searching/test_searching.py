@@ -18,7 +18,7 @@ from app.core.formulas.presets import CLUSTERS, LAYOUTS, Cluster, Layout, ModelS
 from app.core.formulas.presets.stacks import stack_recipe
 from app.core.formulas.step.speeds import reduced_by, speeds_of
 from app.core.predicting.estimate import PredictionRequest, estimate
-from app.core.searching import SearchResult, Space, find_layouts, fixed_fields
+from app.core.searching import SearchResult, Space, find_layouts, fixed_fields, search_in_time
 from app.core.searching.columns import search_columns
 from app.core.searching.ranking import LayoutKey, RankedLayout, Ranking
 from app.core.searching.space import SEARCHED, Terms
@@ -197,6 +197,68 @@ def test_a_space_that_is_too_large_is_refused_with_what_to_fix() -> None:
     )
     with pytest.raises(ValueError, match=r"1,377,817,920 layouts.*such as micro_batch=1 \(14,9"):
         find_layouts(space)
+
+
+def test_a_space_as_large_as_is_allowed_is_searched_and_the_largest_steps_to_a_smaller_one_are_offered() -> None:
+    space = small(sequence_parallel="yes", pipeline=2)
+    count = space.size
+    assert find_layouts(space, largest=count).layouts == count
+    sizes = {text: replace(space, fixed={**space.fixed, **fixed_fields([text])}).size for text in OFFERED}
+    offers = ", ".join(f"{text} ({size:,} layouts)" for text, size in sorted(sizes.items(), key=lambda one: one[1])[:3])
+    with pytest.raises(ValueError, match="there are") as refused:
+        find_layouts(space, largest=count - 1)
+    assert str(refused.value) == (
+        f"there are {count:,} layouts, and a search takes at most {count - 1:,}; fix some of tensor, context, data, "
+        f"expert, virtual, micro_batch, recompute, zero_stage, such as {offers}"
+    )
+
+
+OFFERED = ("tensor=8", "context=1", "expert=1", "micro_batch=1", "recompute=selective", "zero_stage=1")
+
+
+def test_a_pipeline_of_eight_stages_is_offered_where_it_divides_and_else_the_next_smaller() -> None:
+    for gpus, pipeline, tensor in ((16, 8, 8), (12, 6, 6), (4, 4, 4)):
+        space = replace(
+            small(), cluster=replace(small().cluster, gpus=gpus, gpus_per_node=min(gpus, 8) if gpus != 12 else 6)
+        )
+        with pytest.raises(ValueError, match="there are") as refused:
+            find_layouts(space, largest=1)
+        assert f"pipeline={pipeline} (" in str(refused.value)
+        assert f"tensor={tensor} (" in str(refused.value)
+
+
+def test_a_search_in_time_ends_with_what_it_found_or_a_sentence() -> None:
+    found = search_in_time(small, 5.0, lambda: 0.0)
+    assert isinstance(found, SearchResult)
+    assert len(found.top) == 10
+    clock = iter((0.0, 5.0, *[5.1] * 99))
+    late = search_in_time(small, 5.0, clock.__next__)
+    assert isinstance(late, str)
+    assert late.startswith("after 5 seconds, ")
+    assert late.endswith(" of 7,660 layouts had been searched; fix some of the degrees")
+    assert search_in_time(lambda: replace(small(), batch=2**25), 5.0, lambda: 0.0) == (
+        "a search takes at most 16,777,216 sequences per step, not 33,554,432"
+    )
+
+
+def test_rejected_layouts_are_counted_by_rule_the_most_first_and_what_takes_little_limits_nothing() -> None:
+    ranking = Ranking(2, room=10.0)
+    ranking.broken.update({"few": 1, "some": 2})
+    assert list(ranking.rejected.items()) == [("some", 2), ("few", 1)]
+    ranking.too_large = 3
+    assert list(ranking.rejected.items()) == [("memory", 3), ("some", 2), ("few", 1)]
+    found = find_layouts(small(tensor=8, recompute="full", zero_stage=3), top=50)
+    shares = [list(one.limits.values()) for one in found.top]
+    assert all(some == sorted(some, reverse=True) and some[-1] >= 0.0005 for some in shares)
+
+
+def test_what_lies_at_the_limits_of_a_space_is_taken() -> None:
+    largest = replace(small(), batch=2**24)
+    assert largest.batch == 2**24
+    assert replace(small(), model=ModelShape.read(f"405B layers={2**16}")).model.layers == 2**16
+    assert replace(small(), cluster=replace(CLUSTERS["DGX-H100"], gpus=2**20)).cluster.gpus == 2**20
+    with pytest.raises(ValueError, match="at most 65,536 experts of the model"):
+        replace(small(), model=ModelShape.read(f"Mixtral experts={2**16 + 1}"))
 
 
 @each(

@@ -33,6 +33,7 @@ from app.site.web.search.index import (
     phrase_words,
     query_words,
 )
+from app.site.web.search.page import search_page
 from tests.client import Client
 from tests.each import each
 

@@ -185,6 +185,8 @@ def printed_layout(said: LogSettings, batch: float | None) -> PrintedRecord:
     given |= {"expert_tensor": said.count("expert_tensor"), "virtual": _virtual(said)}
     given |= {"microbatches": max(1, round((batch or 0) / data / micro)), "micro_batch": micro}
     used = [f"{name}={value}" for name, value in given.items() if value > 1]
+    if given["expert_tensor"] == 1 < given["tensor"] and said.count("experts") > 1:
+        used.append("expert_tensor=1")  # where none is given, each expert is on all tensor-parallel ranks
     options, guesses = _options(said, given)
     text = " ".join([*used, *options, f"sequence={said.count('sequence')}"])
     try:
