@@ -38,7 +38,6 @@ ELSEWHERE = {
     "/lti/login",
     "/lti/register",
     "/sign-in/back",
-    "/sign-in/proxy",
     "/sign-in/{provider}",
     "/images/{chapter}/{name}",
     "/sitemap.xml",
