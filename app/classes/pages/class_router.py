@@ -190,7 +190,6 @@ class ClassHead:
     role: str
     zone: str
     teaches: bool
-    demo: bool
     archived: bool
     tabs: tuple[Tab, ...]
     problem: str = ""
@@ -217,7 +216,6 @@ def class_head(member: Membership, here: str = "") -> ClassHead:
         role=member.role.word,
         zone=member.row.zone,
         teaches=member.teaches,
-        demo=member.row.demo,
         archived=member.row.archived is not None,
         tabs=tuple(Tab(href + end, translate(text), text == here) for end, text in shown),
     )

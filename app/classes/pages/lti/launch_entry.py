@@ -306,7 +306,7 @@ def _which_class(session: Session, site: Site, launch: Launch, person: int | Non
     options += [
         LaunchTarget(f"{_CLASS}{number_of(row)}", row.name, translate("you teach it here"))
         for row, role in own
-        if role is Role.TEACHER and row.archived is None and not row.demo
+        if role is Role.TEACHER and row.archived is None
     ]
     return AskPage(
         heading=translate("Which class is this course?"),
