@@ -14,7 +14,7 @@ from sqlalchemy import Engine
 from sqlmodel import Session, col, select
 
 from app.classes.people.classes import class_facts, create_taught_class, members_of, number_of
-from app.classes.people.csv_rosters import COLUMN_WORDS, SYSTEMS, ReadRoster, read_roster, write_roster
+from app.classes.people.csv_rosters import COLUMN_WORDS, SYSTEMS, read_roster, write_roster
 from app.classes.people.csv_text import FILE_LIMIT
 from app.classes.people.members import delete_class
 from app.classes.people.rosters import RosterChanges, import_roster, roster_changes
@@ -288,7 +288,11 @@ def _change_roster(arguments: Namespace) -> None:
             import_roster(here.session, class_id, found, remove_missing=arguments.remove_missing)
             here.session.commit()
     if arguments.column:
-        _show_first_entries(roster)
+        for entry in roster.entries[:_FIRST]:
+            role = entry.role and entry.role.word
+            values = {"id": entry.outside_id, "name": entry.name, "group": entry.group, "role": role}
+            says = ", ".join(f"{word} {value!r}" for word, value in values.items() if value)
+            sys.stderr.write(f"Line {entry.line}: {says}\n")
     for line in _roster_lines(found, removes=arguments.remove_missing):
         sys.stdout.write(f"{line}\n")
     for says in roster.left_out:
@@ -297,14 +301,6 @@ def _change_roster(arguments: Namespace) -> None:
         sys.stderr.write(f"Columns that are not used: {', '.join(roster.unused)}\n")
     if arguments.dry_run:
         sys.stderr.write("Nothing was changed: --dry-run.\n")
-
-
-def _show_first_entries(roster: ReadRoster) -> None:
-    """Print the first people as they are read by the columns that were named."""
-    for one in roster.entries[:_FIRST]:
-        values = {"id": one.outside_id, "name": one.name, "group": one.group, "role": one.role and one.role.word}
-        says = ", ".join(f"{word} {value!r}" for word, value in values.items() if value)
-        sys.stderr.write(f"Line {one.line}: {says}\n")
 
 
 def _roster_lines(found: RosterChanges, *, removes: bool) -> Iterator[str]:

@@ -201,11 +201,6 @@ def class_url(class_id: int) -> str:
     return f"/classes/{class_id}"
 
 
-def assignment_url(assignment: int) -> str:
-    """The page of an assignment."""
-    return f"/assignments/{assignment}"
-
-
 def class_head(member: Membership, here: str = "") -> ClassHead:
     """The head of the page *here*, such as People, for *member*."""
     href = class_url(member.class_id)
@@ -357,7 +352,7 @@ class AssignmentVisit(ClassVisit):
     @property
     def href(self) -> str:
         """The address of the assignment."""
-        return assignment_url(self.assignment.id)
+        return f"/assignments/{self.assignment.id}"
 
     @property
     def title(self) -> str:

@@ -22,8 +22,8 @@ from app.server.db.personal import delete_learners
 from app.server.db.tables import AttemptRow, TokenRow, now
 
 T = TypeVar("T")
-_INVENTED = "demo"  # the issuer of persons whom earlier versions invented
-_SIGN_NOBODY_IN = (_INVENTED, "proxy")  # issuers; earlier versions trusted the header of a proxy
+INVENTED = "demo"  # the issuer of persons whom earlier versions invented
+_SIGN_NOBODY_IN = (INVENTED, "proxy")  # issuers; earlier versions trusted the header of a proxy
 _LARGEST = 2**63 - 1  # number of a row
 _AT_ONCE = 500  # values in one statement
 
@@ -411,7 +411,7 @@ def _only_here(session: Session, class_id: int) -> Mapping[int, str]:
     elsewhere = (
         exists().where(col(other.person) == person, col(other.class_id) != class_id),
         exists().where(col(SessionRow.person) == person, col(SessionRow.until) > now()),
-        exists().where(col(IdentityRow.person) == person, col(IdentityRow.issuer) != _INVENTED),
+        exists().where(col(IdentityRow.person) == person, col(IdentityRow.issuer) != INVENTED),
     )
     only_student = and_(col(MemberRow.role) == Role.STUDENT.word, *(not_(found) for found in elsewhere))
     statement = (
