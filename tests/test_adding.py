@@ -242,6 +242,36 @@ COLUMN = """
     GradebookColumn(
         name="overall_percent","""
 
+ANSWERED = """
+from sqlalchemy import insert
+from app.server.config import Settings
+from app.server.db.migrations import migrate
+from app.server.db.session import connect, open_session
+from app.server.db.learner_cookie import signing_secret
+from app.server.db.tables import Attempt, AttemptRow
+from app.classes.people.assignments import AssignmentEntry, create_assignment
+from app.classes.people.classes import create_taught_class, enroll
+from app.classes.people.counted_answers import variant_seed
+from app.classes.people.persons import new_person
+from app.classes.people.policy import Policy
+settings = Settings()
+migrate(settings.database)
+engine = connect(settings.database)
+secret = signing_secret(engine, settings.secret)
+with open_session(engine) as session:
+    row, code = create_taught_class(session, secret, "Rings", "UTC", "Ada", pseudonyms=False)
+    entries = [AssignmentEntry("a/b", 1.0), AssignmentEntry("a/c", 1.0)]
+    made = create_assignment(session, row.id, "One", Policy(), entries)
+    person = new_person(session, "Grace")
+    enroll(session, row.id, person.id)
+    seed = variant_seed(secret, made, "a/b", person.learner)
+    answer = Attempt(learner=person.learner, exercise="a/b", seed=seed, answer="1", correct=True, score=1.0,
+                     digest="", drawn="{}")
+    session.connection().execute(insert(AttemptRow), [vars(answer)])
+    session.commit()
+print(code)
+"""
+
 SHOWN = """
 import json
 from fastapi.testclient import TestClient
@@ -269,11 +299,11 @@ def test_a_column_of_the_gradebook_is_written_once(tmp_path: Path, monkeypatch: 
     for name in ("exercises", "static", "alembic", "pyproject.toml"):
         (folder / name).symlink_to(ROOT / name)
     monkeypatch.setenv("WALLCLOCK_DATABASE", f"sqlite:///{folder / 'w.db'}")
-    demo = json.loads(ran(folder, "-m", "app", "class", "demo", "--json"))
+    code = ran(folder, "-c", ANSWERED).strip()
     assert ran(folder, "-m", "app", "grades", "1").splitlines()[0].endswith(",total,begun,overall %")
     (first, *_) = json.loads(ran(folder, "-m", "app", "grades", "1", "--json"))["people"]
-    assert first["begun"] == sum(points is not None for points in first["points"].values())
-    shown = json.loads(ran(folder, "-c", SHOWN.replace("CODE", repr(demo["code"]))))
+    assert first["begun"] == sum(points is not None for points in first["points"].values()) == 1
+    shown = json.loads(ran(folder, "-c", SHOWN.replace("CODE", repr(code))))
     assert shown == [first["begun"], "how many were begun", True, True]
 
 

@@ -19,7 +19,15 @@ def add_options(parser: ArgumentParser) -> None:
 def run(arguments: Namespace) -> int:
     """Print the value of a formula, or the list of formulas."""
     if not arguments.name:
-        sys.stdout.write(_list_json() if arguments.json else _list_formulas())
+        if arguments.json:
+            listed = [
+                {"name": name, "says": one.says, "unit": one.result.symbol, "arguments": list(one.inputs)}
+                for name, one in FORMULAS.items()
+            ]
+            sys.stdout.write(json.dumps(listed, ensure_ascii=False, indent=1) + "\n")
+        else:
+            width = max(map(len, FORMULAS))
+            sys.stdout.writelines(f"{name:<{width}}  {one.says}\n" for name, one in FORMULAS.items())
         return 0
     formula = lookup(arguments.name)
     value = formula_value(formula, _given_arguments(arguments.pairs))
@@ -43,16 +51,3 @@ def _json(formula: Formula, value: FormulaResult) -> str:
     return json.dumps(
         {"value": formula.plain(value), "unit": formula.result.symbol, "text": formula.text(value)}, ensure_ascii=False
     )
-
-
-def _list_formulas() -> str:
-    width = max(map(len, FORMULAS))
-    return "".join(f"{name:<{width}}  {formula.says}\n" for name, formula in FORMULAS.items())
-
-
-def _list_json() -> str:
-    listed = [
-        {"name": formula.name, "says": formula.says, "unit": formula.result.symbol, "arguments": list(formula.inputs)}
-        for formula in FORMULAS.values()
-    ]
-    return json.dumps(listed, ensure_ascii=False, indent=1) + "\n"

@@ -34,7 +34,11 @@ def add_options(parser: ArgumentParser) -> None:
         )
         action.add_argument("--anyway", action="store_true", help="measure although others use the GPUs")
     _add_check_options(add_command(actions, "check", "check the GPUs of this machine, step by step"))
-    _add_record_options(add_command(actions, "record", "record the runs of a list that nothing disturbed"))
+    record = add_command(actions, "record", "record the runs of a list that nothing disturbed")
+    record.add_argument(
+        "list", metavar="LIST", help="a file with a lab and its parameters on each line, or - for standard input"
+    )
+    record.add_argument("-o", "--output", metavar="FOLDER", default="recorded", help="default: recorded")
     selftest = add_command(actions, "selftest", "run every lab and what else can be tested on this machine")
     selftest.add_argument("-o", "--output", metavar="FILE", default="selftest.json", help="default: selftest.json")
     selftest.add_argument("--labs", metavar="NAMES", help="only these labs, such as all-reduce,zero")
@@ -63,14 +67,6 @@ def _add_check_options(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--nodes", metavar="NODES", help="under Slurm: check each of these nodes alone, such as gpu[01-04], or all"
     )
-
-
-def _add_record_options(parser: ArgumentParser) -> None:
-    """The options of `wallclock lab record`."""
-    parser.add_argument(
-        "list", metavar="LIST", help="a file with a lab and its parameters on each line, or - for standard input"
-    )
-    parser.add_argument("-o", "--output", metavar="FOLDER", default="recorded", help="default: recorded")
 
 
 def _list_labs(*, as_json: bool) -> int:
@@ -109,7 +105,9 @@ def _run_selftest(arguments: Namespace) -> int:
     parts = []
     for one in _parts(arguments.labs.split(",") if arguments.labs else list(known_labs())):
         parts.append(one)
-        sys.stdout.write(f"{'FAILED' if one['fault'] else 'passed'}  {one['part']} {one['name']}{_remark(one)}\n")
+        doubts = one.get("doubts") or one.get("apart")
+        remark = f": {one['fault']}" if one["fault"] else "  (disturbed)" if doubts else ""
+        sys.stdout.write(f"{'FAILED' if one['fault'] else 'passed'}  {one['part']} {one['name']}{remark}\n")
         sys.stdout.flush()
     faults = [f"{one['part']} {one['name']}: {one['fault']}" for one in parts if one["fault"]]
     at = datetime.now(UTC).isoformat(timespec="seconds")
@@ -119,11 +117,6 @@ def _run_selftest(arguments: Namespace) -> int:
     write_whole(Path(arguments.output), (json.dumps(result, indent=1) + "\n").encode())
     sys.stdout.write(f"{len(parts)} parts, {len(faults)} with a fault: {arguments.output}\n")
     return _FAILED if faults else 0
-
-
-def _remark(one: Mapping[str, object]) -> str:
-    doubts = one.get("doubts") or one.get("apart")
-    return f": {one['fault']}" if one["fault"] else "  (disturbed)" if doubts else ""
 
 
 def _parts(labs: Sequence[str]) -> Iterator[Mapping[str, object]]:

@@ -362,13 +362,9 @@ def _checked(settings: Settings, names: str, arguments: Namespace) -> list[NodeC
     for check in check_nodes(settings, names, quick=arguments.quick):
         checks.append(check)
         if not arguments.json:
-            sys.stdout.write(f"{check.node}: {_summary(check)}\n")
+            sys.stdout.write(f"{check.node}: {check_summary(check.report) if check.report else check.trouble}\n")
             sys.stdout.flush()
     return sorted(checks, key=lambda one: one.node)
-
-
-def _summary(check: NodeCheck) -> str:
-    return check_summary(check.report) if check.report else check.trouble
 
 
 def node_rows(found: NodeComparison) -> Sequence[Sequence[str]]:

@@ -14,7 +14,6 @@ from typing import NoReturn
 from app.commands.files import source_of
 from app.commands.lab_launch import parameter_pairs, run_to_end
 from app.core.errors import InputError, NotFoundError, UnavailableError
-from app.labs.launch.base import Launcher
 from app.labs.launch.local import launcher_of
 from app.labs.results.analysis import report_of
 from app.labs.results.report import Report
@@ -126,9 +125,15 @@ def run(arguments: Namespace) -> int:
     with closing(launcher_of(Settings())) as launcher:
         if trouble := launcher.trouble():
             raise UnavailableError(trouble)
-        for result in record_runs(requests, lambda request: _record_run(launcher, request), folder):
+
+        def report_on(request: RecordingRequest) -> Report:
+            return report_of(run_to_end(launcher, request.lab, request.given, request.backend, quiet=False))
+
+        for result in record_runs(requests, report_on, folder):
             results.append(result)
-            sys.stdout.write(_result_line(result))
+            sys.stdout.write(f"{'recorded' if result.path else 'refused'}: {result.request.command}\n")
+            for line in [f"  {result.path}"] if result.path else [f"  - {reason}" for reason in result.reasons]:
+                sys.stdout.write(f"{line}\n")
             sys.stdout.flush()
     recorded = sum(result.path is not None for result in results)
     sys.stdout.write(f"{recorded} of {len(requests)} recorded in {folder}\n")
@@ -155,15 +160,3 @@ def _folder(path: Path) -> Path:
     if not os.access(path, os.W_OK):
         raise InputError(f"{path} cannot be written")
     return path
-
-
-def _record_run(launcher: Launcher, request: RecordingRequest) -> Report:
-    run = run_to_end(launcher, request.lab, request.given, request.backend, quiet=False)
-    return report_of(run)
-
-
-def _result_line(result: RecordingResult) -> str:
-    if result.path:
-        return f"recorded: {result.request.command}\n  {result.path}\n"
-    reasons = "".join(f"  - {reason}\n" for reason in result.reasons)
-    return f"refused: {result.request.command}\n{reasons}"

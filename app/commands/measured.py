@@ -19,7 +19,7 @@ from app.core.measurements.memory_shortage import ShortageExplanation, explain_s
 from app.core.measurements.packed_files import UNPACKED_LIMIT
 from app.core.measurements.pieces import ABOVE_THE_WIRE, Comparison, compare_test
 from app.core.measurements.reports import CollectiveTest, Json, MemoryShortage, TrainingLog, UnreadFile
-from app.core.measurements.trace.report import KindOfCollective, TraceReport, levers
+from app.core.measurements.trace.report import TraceReport, levers
 from app.core.units import BYTE_PER_SECOND, FLOP_PER_SECOND, RATIO, SECOND, show, show_size
 from app.server.aside.measured_files import measured_apart
 
@@ -27,7 +27,8 @@ from app.server.aside.measured_files import measured_apart
 def trace_lines(report: TraceReport) -> Iterator[str]:
     """The report in lines."""
     wall = report.tolls.wall
-    yield f"trace of {_whose(report)}, {_steps(report)} in {show(wall, SECOND)}"
+    steps = f"{report.steps:,} {'step' if report.steps == 1 else 'steps'}"
+    yield f"trace of {_whose(report)}, {steps} in {show(wall, SECOND)}"
     for name, time in _tolls(report):
         yield f"  {name:<26}{show(time, SECOND, 3):>10}{100 * time / (wall or 1):8.1f} %"
     communication = report.tolls.communication
@@ -35,7 +36,12 @@ def trace_lines(report: TraceReport) -> Iterator[str]:
         hidden = 100 * report.tolls.overlapped_communication / communication
         yield f"  communication {show(communication, SECOND, 3)}, of which {hidden:.1f} % is hidden"
     for one in report.collectives:
-        yield f"  {_collective(one, at_least=report.ranks == 1)}"
+        size = f", {show_size(one.size)}" if one.size else ""
+        rate = ""
+        if one.bandwidth is not None:
+            at_least = "at least " * (report.ranks == 1)
+            rate = f", busbw {at_least}{show(one.bandwidth, BYTE_PER_SECOND, 3)}"
+        yield f"  {one.kind}: {one.count:,} in {show(one.time, SECOND, 3)}{size}{rate}"
     for lever in levers(report)[:1]:
         yield f"  try first, for at most {show(lever.saves, SECOND, 3)}: {lever.says}"
 
@@ -45,10 +51,6 @@ def _whose(report: TraceReport) -> str:
     of = f" of {report.world:,}" if report.world else ""
     on = f" on {report.hardware}" if report.hardware else ""
     return f"{rank}{of}{on}"
-
-
-def _steps(report: TraceReport) -> str:
-    return f"{report.steps:,} {'step' if report.steps == 1 else 'steps'}"
 
 
 def _tolls(report: TraceReport) -> Iterator[tuple[str, float]]:
@@ -62,14 +64,6 @@ def _tolls(report: TraceReport) -> Iterator[tuple[str, float]]:
     yield f"waiting ({'streams' if report.alone else 'bubble, streams'})", tolls.waiting
     if tolls.unexplained:
         yield "idle, launch unknown", tolls.unexplained
-
-
-def _collective(one: KindOfCollective, *, at_least: bool) -> str:
-    size = f", {show_size(one.size)}" if one.size else ""
-    rate = ""
-    if one.bandwidth is not None:
-        rate = f", busbw {'at least ' * at_least}{show(one.bandwidth, BYTE_PER_SECOND, 3)}"
-    return f"{one.kind}: {one.count:,} in {show(one.time, SECOND, 3)}{size}{rate}"
 
 
 _PIECE = 1 << 20

@@ -179,7 +179,8 @@ def run_new(arguments: Namespace) -> int:
         raise InputError(f"one at a time: {others[0][:80]!r} is a second name")
     if arguments.kind == "pack":
         return write_pack(arguments)
-    path = _folder(arguments.into) / f"{arguments.name.removesuffix('.yaml')}.yaml"
+    folder = Path(arguments.into) if arguments.into else next(iter(Settings().exercises), Path("exercises"))
+    path = folder / f"{arguments.name.removesuffix('.yaml')}.yaml"
     begin_exercise(arguments.kind, path, arguments.name)
     sys.stderr.write(f"Edit it while `wallclock preview {path}` shows it.\n")
     return 0
@@ -202,14 +203,6 @@ def begin_exercise(kind: str, path: Path, name: str = "") -> None:
         raise InputError(f"a name must be {says}, not {(name or str(path))[:80]!r}")
     for made in (write_starter(path, f"{kind}.yaml", path.stem), *write_missing_topic(path.parent)):
         sys.stdout.write(f"{made}\n")
-
-
-def _folder(into: str | None) -> Path:
-    """The folder of chapters: *into*, or the first of the settings, or ./exercises."""
-    if into:
-        return Path(into)
-    folders = Settings().exercises
-    return folders[0] if folders else Path("exercises")
 
 
 _MODELS: dict[str, type[BaseModel]] = {"topic": TopicFile, "pack": PackFile, "proofs": ProofFile, "course": CourseFile}

@@ -3,7 +3,6 @@
 What one action alone needs is imported by it: a list of classes needs no course.
 """
 
-import asyncio
 import json
 import sys
 from argparse import ArgumentParser, Namespace
@@ -15,7 +14,7 @@ from sqlalchemy import Engine
 from sqlmodel import Session, col, select
 
 from app.classes.people.classes import class_facts, create_taught_class, members_of, number_of
-from app.classes.people.csv_rosters import COLUMN_WORDS, SYSTEMS, ReadRoster, read_roster, write_roster
+from app.classes.people.csv_rosters import COLUMN_WORDS, SYSTEMS, read_roster, write_roster
 from app.classes.people.csv_text import FILE_LIMIT
 from app.classes.people.members import delete_class
 from app.classes.people.rosters import RosterChanges, import_roster, roster_changes
@@ -26,7 +25,6 @@ from app.server.db.learner_cookie import signing_secret
 from app.server.db.migrations import migrate
 from app.server.db.people import ClassRow, PersonRow
 from app.server.db.session import connect, open_session, open_writing_session
-from app.server.db.tables import now
 
 _OPERATOR = "an operator"
 _LARGEST = 2**63 - 1  # number of a row
@@ -172,14 +170,13 @@ def add_class_options(parser: ArgumentParser) -> None:
     delete = add_command(actions, "delete", "delete a class with all of it")
     delete.add_argument("name", metavar="CLASS", help="number or name")
     delete.add_argument("--yes", action="store_true", help="do it")
-    demo = add_command(actions, "demo", "make a class with invented students, to try everything on")
-    for action in (create, listing, demo):
+    for action in (create, listing):
         action.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run_class(arguments: Namespace) -> int:
     """Create, list or delete classes."""
-    actions = {"create": _create_class, "list": _list_classes, "delete": _delete_class, "demo": _demo}
+    actions = {"create": _create_class, "list": _list_classes, "delete": _delete_class}
     with open_database(writes=arguments.action != "list") as here:
         actions[arguments.action](arguments, here)
     return 0
@@ -224,34 +221,6 @@ def _delete_class(arguments: Namespace, here: OpenDatabase) -> None:
     delete_class(here.session, row)
     here.session.commit()
     sys.stderr.write(f"{name} is deleted.\n")
-
-
-def _demo(arguments: Namespace, here: OpenDatabase) -> None:
-    from app.classes.people.demo import create_demo
-    from app.course.content.course import read_course
-    from app.course.sandbox.runner import Runner
-
-    catalog = read_course(here.settings)
-    runner = Runner(here.settings)  # not started: no exercise of the demo runs code
-    demo = asyncio.run(create_demo(here.session, catalog, here.secret, runner, now()))
-    here.session.commit()
-    if arguments.json:
-        print_json(
-            {
-                "id": demo.class_id,
-                "name": demo.name,
-                "code": demo.code,
-                "students": demo.students,
-                "answers": demo.answers,
-            }
-        )
-        return
-    sys.stdout.write(
-        f"{demo.name} is class {demo.class_id}: {demo.students} invented students, "
-        f"{demo.answers:,} answers.\n"
-        f"Its teacher signs in at {public_address(here.settings, '/sign-in')} with {demo.code}\n"
-        f"To remove all of it: wallclock class delete {demo.class_id} --yes\n"
-    )
 
 
 def _described(row: ClassRow, here: OpenDatabase) -> Mapping[str, object]:
@@ -319,7 +288,11 @@ def _change_roster(arguments: Namespace) -> None:
             import_roster(here.session, class_id, found, remove_missing=arguments.remove_missing)
             here.session.commit()
     if arguments.column:
-        _show_first_entries(roster)
+        for entry in roster.entries[:_FIRST]:
+            role = entry.role and entry.role.word
+            values = {"id": entry.outside_id, "name": entry.name, "group": entry.group, "role": role}
+            says = ", ".join(f"{word} {value!r}" for word, value in values.items() if value)
+            sys.stderr.write(f"Line {entry.line}: {says}\n")
     for line in _roster_lines(found, removes=arguments.remove_missing):
         sys.stdout.write(f"{line}\n")
     for says in roster.left_out:
@@ -328,14 +301,6 @@ def _change_roster(arguments: Namespace) -> None:
         sys.stderr.write(f"Columns that are not used: {', '.join(roster.unused)}\n")
     if arguments.dry_run:
         sys.stderr.write("Nothing was changed: --dry-run.\n")
-
-
-def _show_first_entries(roster: ReadRoster) -> None:
-    """Print the first people as they are read by the columns that were named."""
-    for one in roster.entries[:_FIRST]:
-        values = {"id": one.outside_id, "name": one.name, "group": one.group, "role": one.role and one.role.word}
-        says = ", ".join(f"{word} {value!r}" for word, value in values.items() if value)
-        sys.stderr.write(f"Line {one.line}: {says}\n")
 
 
 def _roster_lines(found: RosterChanges, *, removes: bool) -> Iterator[str]:

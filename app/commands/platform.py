@@ -7,18 +7,8 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from app.classes.federation.lti.platforms import (
-    REGISTRATION_LIFE,
-    Platform,
-    activate,
-    allow_deployment,
-    deployments,
-    new_registration,
-    platform_named,
-    platforms,
-    register_platform,
-    remove_platform,
-)
+from app.classes.federation.lti import platforms
+from app.classes.federation.lti.platforms import Platform
 from app.classes.federation.providers import target_of
 from app.commands.files import add_actions
 from app.commands.people import OpenDatabase, open_database
@@ -92,9 +82,9 @@ def run(arguments: Namespace) -> int:
 
 
 def _add(arguments: Namespace, here: OpenDatabase) -> None:
-    made = register_platform(here.session, _described_platform(arguments, here.settings))
+    made = platforms.register_platform(here.session, _described_platform(arguments, here.settings))
     for deployment in arguments.deployment:
-        allow_deployment(here.session, made, deployment)
+        platforms.allow_deployment(here.session, made, deployment)
     here.session.commit()
     sys.stdout.write(f"{made.name} is registered. In the platform, enter:\n{_addresses(here.settings)}")
     if not arguments.deployment:
@@ -102,7 +92,7 @@ def _add(arguments: Namespace, here: OpenDatabase) -> None:
 
 
 def _list_platforms(arguments: Namespace, here: OpenDatabase) -> None:
-    found = [(one, deployments(here.session, one)) for one in platforms(here.session)]
+    found = [(one, platforms.deployments(here.session, one)) for one in platforms.platforms(here.session)]
     if arguments.json:
         rows = [{**asdict(one), "deployments": list(allowed)} for one, allowed in found]
         sys.stdout.write(f"{json.dumps(rows, indent=2)}\n")
@@ -114,12 +104,12 @@ def _list_platforms(arguments: Namespace, here: OpenDatabase) -> None:
 
 
 def _allow(arguments: Namespace, here: OpenDatabase) -> None:
-    platform = platform_named(here.session, arguments.name)
-    activate(here.session, platform)
+    platform = platforms.platform_named(here.session, arguments.name)
+    platforms.activate(here.session, platform)
     if arguments.deployment:
-        allow_deployment(here.session, platform, arguments.deployment)
+        platforms.allow_deployment(here.session, platform, arguments.deployment)
     here.session.commit()
-    allowed = deployments(here.session, platform)
+    allowed = platforms.deployments(here.session, platform)
     sys.stderr.write(f"{platform.name} is active; deployments that may launch: {', '.join(allowed) or 'none'}.\n")
 
 
@@ -127,19 +117,19 @@ def _link(arguments: Namespace, here: OpenDatabase) -> None:
     if not here.settings.url:
         raise InputError("set WALLCLOCK_URL to the public address of the site, such as https://wallclock.example.org")
     address = here.settings.url
-    if arguments.name in {platform.name for platform in platforms(here.session)}:
+    if arguments.name in {platform.name for platform in platforms.platforms(here.session)}:
         raise InputError(f"a platform called {arguments.name!r} already exists; choose another name")
-    code = new_registration(here.session, arguments.name)
+    code = platforms.new_registration(here.session, arguments.name)
     here.session.commit()
     sys.stdout.write(f"{address}/lti/register?code={code}\n")
     sys.stderr.write(
         f"Enter it in the platform as the registration URL of a new tool. It works once, within "
-        f"{REGISTRATION_LIFE.days} days; then run: wallclock platform allow {arguments.name!r}\n"
+        f"{platforms.REGISTRATION_LIFE.days} days; then run: wallclock platform allow {arguments.name!r}\n"
     )
 
 
 def _remove(arguments: Namespace, here: OpenDatabase) -> None:
-    remove_platform(here.session, platform_named(here.session, arguments.name))
+    platforms.remove_platform(here.session, platforms.platform_named(here.session, arguments.name))
     here.session.commit()
     sys.stderr.write(f"{arguments.name} is removed; its classes and their people stay.\n")
 
@@ -159,7 +149,7 @@ def _test(arguments: Namespace, here: OpenDatabase) -> int:
         from app.classes.federation.lti.scores import PlatformCheck, Services, trials
     except ModuleNotFoundError as error:
         raise UnavailableError(_MISSING, str(error)) from error
-    platform = platform_named(here.session, arguments.name)
+    platform = platforms.platform_named(here.session, arguments.name)
 
     async def tried() -> Sequence[PlatformCheck]:
         outgoing = Outgoing(private=here.settings.private_hosts)

@@ -9,7 +9,7 @@ from tqdm import tqdm
 
 from app.commands.files import STANDARD, add_output, line_count, output, record_text, source_of
 from app.core.errors import InputError
-from app.core.formulas.presets.stacks import STACK_CHOICES, STACK_KEYS, STACKS, Stack
+from app.core.formulas.presets.stacks import STACK_CHOICES, STACK_KEYS, STACKS
 from app.core.line_reader import short_lines
 from app.core.predicting.estimate import Estimate, estimate, explain_estimate, part_name
 from app.core.predicting.lines import Predictor, prediction_row
@@ -77,13 +77,12 @@ def _predict_one(given: Mapping[str, str], arguments: Namespace) -> int:
         raise InputError("the result is too large for a number") from None
     for_people = arguments.output == STANDARD and sys.stdout.isatty() and not arguments.json
     with output(arguments.output) as target:
-        target.write(_prediction_table(found).encode() if for_people else prediction_row(None, found))
+        if for_people:
+            doubts = [f"Doubt: {doubt}" for doubt in found.doubts]
+            target.write("\n".join([*_prediction_rows(found), "", explain_estimate(found), *doubts, ""]).encode())
+        else:
+            target.write(prediction_row(None, found))
     return 0
-
-
-def _prediction_table(found: Estimate) -> str:
-    doubts = [f"Doubt: {doubt}" for doubt in found.doubts]
-    return "\n".join([*_prediction_rows(found), "", explain_estimate(found), *doubts, ""])
 
 
 def _prediction_rows(found: Estimate) -> Iterator[str]:
@@ -95,15 +94,11 @@ def _prediction_rows(found: Estimate) -> Iterator[str]:
     yield f"MFU         {100 * found.utilization:.1f} %"
     yield f"memory      {show(found.allocated, BYTE)} allocated, {show(found.room, BYTE)} available"
     yield f"cluster     {found.cluster.understood}"
-    told = [f"{name}={getattr(found.stack, name)}" for name in STACK_KEYS if _is_told(found.stack, name)]
+    usual = STACKS["unknown"]
+    told = [f"{name}={value}" for name in STACK_KEYS if (value := getattr(found.stack, name)) != getattr(usual, name)]
     yield f"stack       {' '.join((found.stack.name, *told))}"
     yield from _parts_table("time of a step", found.parts, SECOND)
     yield from _parts_table("memory of the fullest GPU", found.memory, BYTE)
-
-
-def _is_told(stack: Stack, name: str) -> bool:
-    """Whether the field *name* of *stack* is not what it is without a word."""
-    return bool(getattr(stack, name) != getattr(STACKS["unknown"], name))
 
 
 def _parts_table(title: str, parts: Mapping[str, float], unit: Unit) -> Iterator[str]:

@@ -80,7 +80,8 @@ def run(arguments: Namespace) -> int:
         top=arguments.top,
         progress=_Progress() if sys.stderr.isatty() else None,
     )
-    sys.stdout.write(json.dumps(_search_json(found)) + "\n" if arguments.json else _search_text(space, found))
+    lines = [json.dumps(_search_json(found))] if arguments.json else _search_lines(space, found)
+    sys.stdout.writelines(f"{line}\n" for line in lines)
     return 0 if found.fit else 1
 
 
@@ -132,10 +133,6 @@ def _plain_layout(one: LayoutCandidate) -> dict[str, object]:
         "mfu": one.mfu,
         "limits": dict(one.limits),
     }
-
-
-def _search_text(space: Space, found: SearchResult) -> str:
-    return "".join(f"{line}\n" for line in _search_lines(space, found))
 
 
 def _search_lines(space: Space, found: SearchResult) -> Iterator[str]:

@@ -143,14 +143,6 @@ def test_results_and_exports_are_graded_again(capsys: Capture, database: str, tm
     assert "2 expected, 1 disagree (lines 2)" in said(capsys, "grade", str(export), code=1)
 
 
-def test_a_demo_is_made_and_removed(capsys: Capture) -> None:
-    demo = listed(capsys, "class", "demo")
-    assert demo["students"] > 10
-    assert len(said(capsys, "results", str(demo["id"])).splitlines()) == demo["answers"]
-    said(capsys, "class", "delete", str(demo["id"]), "--yes")
-    assert listed(capsys, "class", "list") == []
-
-
 def test_groups_of_a_roster_are_printed_and_grades_are_those_of_one(capsys: Capture, tmp_path: Path) -> None:
     said(capsys, "class", "create", "Fall")
     roster = tmp_path / "roster.csv"

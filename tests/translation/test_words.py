@@ -22,7 +22,7 @@ OTHERS = ("de", "zh")
 ROOMS = ("course/kinds", "core/expressions", "classes/people", "classes/pages", "site/web")
 RAISED = {"AnswerError", "NotFoundError", "InputError", "RefusedError", "TooLongError"}
 # Messages about the fields of a request of a program, which are the same in every language.
-FOR_PROGRAMS = {"classes/people/policy.py", "classes/people/assignments.py", "classes/people/demo.py"}
+FOR_PROGRAMS = {"classes/people/policy.py", "classes/people/assignments.py"}
 
 
 @cache

@@ -11,18 +11,9 @@ from fastapi import Header, HTTPException, Response
 from app.classes.api import shapes
 from app.classes.api.access import LINK, ClassCall, ClassCalls, Number, Paged, class_for, persons_called
 from app.classes.api.classes import DryRun
-from app.classes.people import counted_answers
+from app.classes.people import assignments, counted_answers
 from app.classes.people.assignment_copies import AssignmentCopy, plan_copies, store_copies
-from app.classes.people.assignments import (
-    Assignment,
-    AssignmentEntry,
-    assignment_to_change,
-    assignment_with,
-    assignments_of,
-    change_assignment,
-    create_assignment,
-    delete_assignment,
-)
+from app.classes.people.assignments import Assignment, AssignmentEntry
 from app.classes.people.classes import Member
 from app.classes.people.members import refuse_unknown_groups, students_in
 from app.classes.people.persons import clean_name
@@ -50,7 +41,9 @@ _CHANGED = "the assignment was changed in the meantime: GET it again; its versio
 @router.call("GET", ASSIGNMENTS, summary="List assignments", responses={200: LINK})
 def list_assignments(call: ClassCall, page: Paged) -> list[shapes.AssignmentDocument]:
     """Returns the assignments of a class, oldest first."""
-    return [_document(one) for one in page.cut(assignments_of(call.session, call.class_id), lambda one: one.id)]
+    return [
+        _document(one) for one in page.cut(assignments.assignments_of(call.session, call.class_id), lambda one: one.id)
+    ]
 
 
 @router.call("POST", ASSIGNMENTS, status_code=201, summary="Make an assignment", responses={201: VERSIONED})
@@ -59,8 +52,10 @@ def make_assignment(call: ClassCall, body: shapes.NewAssignment, response: Respo
     _refuse_other_points(body)
     entries, groups = _entries(call.site, body, ()), _group_dates(call, body)
     draws = [pool.draw for pool in body.pools]
-    number = create_assignment(call.session, call.class_id, body.title, _policy(body), entries, groups, draws)
-    return _versioned(response, assignment_with(call.session, number))
+    number = assignments.create_assignment(
+        call.session, call.class_id, body.title, _policy(body), entries, groups, draws
+    )
+    return _versioned(response, assignments.assignment_with(call.session, number))
 
 
 @router.call("GET", ASSIGNMENT, summary="Get an assignment", responses={200: VERSIONED})
@@ -85,21 +80,21 @@ def put_assignment(
     call.assignment(assignment)
     if body.id not in (None, assignment):
         raise InputError(f"body.id: this is assignment {assignment}, not {body.id}")
-    before = assignment_to_change(call.session, assignment)
+    before = assignments.assignment_to_change(call.session, assignment)
     _refuse_other_version(before, if_match)
     _refuse_other_points(body, before.points)
     entries, groups = _entries(call.site, body, before.entries), _group_dates(call, body)
     draws = [pool.draw for pool in body.pools]
-    change_assignment(call.session, assignment, body.title, _policy(body), entries, groups, draws)
-    return _versioned(response, assignment_with(call.session, assignment))
+    assignments.change_assignment(call.session, assignment, body.title, _policy(body), entries, groups, draws)
+    return _versioned(response, assignments.assignment_with(call.session, assignment))
 
 
 @router.call("DELETE", ASSIGNMENT, status_code=204, summary="Delete an assignment", responses=CHANGED)
 def remove_assignment(call: ClassCall, assignment: Number, if_match: IfMatch = None) -> None:
     """Deletes it with its extensions and the points given by hand; answers stay."""
     call.assignment(assignment)
-    _refuse_other_version(assignment_to_change(call.session, assignment), if_match)
-    delete_assignment(call.session, assignment)
+    _refuse_other_version(assignments.assignment_to_change(call.session, assignment), if_match)
+    assignments.delete_assignment(call.session, assignment)
 
 
 @router.call("POST", "/copies", summary="Copy assignments into a class")

@@ -122,19 +122,6 @@ class LineItems(PlatformWorker):
 
 def _line_item_changes(session: Session) -> Mapping[int, Sequence[_Change]]:
     """What line items should say, and do not yet, by platform."""
-    found: dict[int, list[_Change]] = defaultdict(list)
-    for link, terms in _links(session):
-        if link.id is not None and terms.digest != link.item_digest:
-            found[link.platform].append(_Change(link.id, link.lineitem_url, terms))
-    return found
-
-
-def _store_link(session: Session, link: int, **values: str) -> None:
-    session.connection().execute(update(LinkRow).where(col(LinkRow.id) == link).values(**values))
-
-
-def _links(session: Session) -> Sequence[tuple[LinkRow, scores.ItemTerms]]:
-    """The links of active platforms that have a line item, and what that should say."""
     rows = session.exec(
         select(LinkRow)
         .join(PlatformRow, col(PlatformRow.id) == col(LinkRow.platform))
@@ -142,7 +129,15 @@ def _links(session: Session) -> Sequence[tuple[LinkRow, scores.ItemTerms]]:
     ).all()
     assignments = assignments_with(session, {row.assignment for row in rows})
     terms = {one.id: scores.terms_of(one) for one in assignments}
-    return [(row, terms[row.assignment]) for row in rows]
+    found: dict[int, list[_Change]] = defaultdict(list)
+    for row in rows:
+        if row.id is not None and terms[row.assignment].digest != row.item_digest:
+            found[row.platform].append(_Change(row.id, row.lineitem_url, terms[row.assignment]))
+    return found
+
+
+def _store_link(session: Session, link: int, **values: str) -> None:
+    session.connection().execute(update(LinkRow).where(col(LinkRow.id) == link).values(**values))
 
 
 # Rows are not committed in the order of their numbers and times: the last minute is read again.

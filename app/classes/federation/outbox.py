@@ -11,7 +11,6 @@ from sqlmodel import Session, col, select
 
 from app.classes.federation.lti.platforms import identities_of
 from app.classes.people.assignments import Assignment, assignment_with
-from app.classes.people.cells import Key
 from app.classes.people.classes import members_of
 from app.classes.people.counted_answers import dates_for
 from app.classes.people.gradebook import Cells, best_answer_times, cells_of, points_in, possible_in
@@ -42,8 +41,12 @@ def shares_of(
     everyone = members_of(session, found.class_id)
     members = [one for one in everyone if persons is None or one.person in persons]
     cells = cells_of(session, secret, found, members)
-    answered = _last_answers(cells, best_answer_times(session, secret, found, members))
-    shares = {person: EarnedShare(_share(cells, person, found), at) for person, at in answered.items()}
+    times = best_answer_times(session, secret, found, members)
+    answered: dict[int, datetime | None] = {}  # the last of the answers that earned points, by person
+    for key in cells:
+        before, last = answered.get(key[0]), times.get(key)
+        answered[key[0]] = max(before, last) if before and last else before or last
+    shares = {person: EarnedShare(_share(cells, person, found), last) for person, last in answered.items()}
     if found.policy.show_points:
         return shares
     released = {person: release_of(found, dates_for(session, found, person)) for person in shares}
@@ -56,15 +59,6 @@ def _share(cells: Cells, person: int, assignment: Assignment) -> float:
     if points is None:
         return NO_SCORE
     return min(1.0, max(0.0, points / most)) if most else 0.0
-
-
-def _last_answers(cells: Cells, times: Mapping[Key, datetime]) -> Mapping[int, datetime | None]:
-    """When each person who has points gave the last of the answers that earned them."""
-    found: dict[int, datetime | None] = {}
-    for key in cells:
-        before, at = found.get(key[0]), times.get(key)
-        found[key[0]] = max(before, at) if before and at else before or at
-    return found
 
 
 LEASE = timedelta(minutes=3)  # longer than a score takes on its way

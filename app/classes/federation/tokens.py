@@ -135,7 +135,10 @@ async def verify_token(
     except (JoseError, ValueError, RecursionError) as error:
         raise refused_error("the signature of the token is not valid ({error})", error=error) from None
     _check_texts(claims)
-    _check_issuer(claims, issuer)
+    if claims.get("iss") != issuer:
+        raise refused_error(
+            "the token is from {claims!r}, not {issuer!r}", claims=str(claims.get("iss"))[:200], issuer=issuer
+        )
     _check_audience(claims, audience)
     _check_times(claims, time.time() if now is None else now)
     if nonce is not None and claims.get("nonce") != nonce:
@@ -217,13 +220,6 @@ def _check_texts(claims: Claims) -> None:
             left += [*one, *one.values()]
         elif isinstance(one, list):
             left += one
-
-
-def _check_issuer(claims: Claims, issuer: str) -> None:
-    if claims.get("iss") != issuer:
-        raise refused_error(
-            "the token is from {claims!r}, not {issuer!r}", claims=str(claims.get("iss"))[:200], issuer=issuer
-        )
 
 
 def _check_audience(claims: Claims, audience: str) -> None:

@@ -236,22 +236,17 @@ def _asked_merges(session: Session, person: SignedIn, to: str) -> AskedMergesPag
 def _asked_merge(session: Session, person: SignedIn, row: MergeRow) -> AskedMerge:
     known = session.get(ClassRow, row.class_id) if row.class_id is not None else None
     other = row.gone if person.person == row.kept else row.kept
+    member = session.get(MemberRow, (row.class_id, other)) if row.class_id is not None else None
+    named = session.get(PersonRow, other)
+    label = (member.label if member else "") or (named.name if named else "") or translate("someone without a name")
     return AskedMerge(
         number=row.id or 0,
         name=person.name or translate("someone without a name"),
-        other=_person_called(session, row.class_id, other),
+        other=f"{label} ({member.outside_id})" if member and member.outside_id else label,
         by=row.by,
         class_name=known.name if known else "",
         undoes=bool(row.moved),
     )
-
-
-def _person_called(session: Session, class_id: int | None, person: int) -> str:
-    """What a class calls a person."""
-    member = session.get(MemberRow, (class_id, person)) if class_id is not None else None
-    named = session.get(PersonRow, person)
-    label = (member.label if member else "") or (named.name if named else "") or translate("someone without a name")
-    return f"{label} ({member.outside_id})" if member and member.outside_id else label
 
 
 def _rename(session: Session, person: SignedIn, name: str) -> None:

@@ -330,21 +330,15 @@ def _entries(visit: ClassVisit, one: StudentAssignment) -> Iterator[EntryView]:
     for entry in one.assignment.entries:
         exercise = visit.site.catalog.by_id.get(entry.exercise)
         cell = one.cells.get(entry.exercise, NO_ANSWER)
+        whole = not one.hidden and cell.points >= entry.points - _NEARLY
         yield EntryView(
             title=exercise.title if exercise else entry.exercise,
             href=work_url(visit.site.secret, visit.member.person, one.assignment, entry.exercise) if exercise else "",
             kind=translate(exercise.kind_title if exercise else _GONE),
-            mark=_entry_mark(one, entry, cell),
+            mark="new" if not cell.tries else "solved" if whole else "tried",
             says=tuple(_entry_says(one, entry, cell)),
             points=_entry_points(one, entry, cell),
         )
-
-
-def _entry_mark(one: StudentAssignment, entry: AssignmentEntry, cell: Cell) -> str:
-    if not cell.tries:
-        return "new"
-    whole = not one.hidden and cell.points >= entry.points - _NEARLY
-    return "solved" if whole else "tried"
 
 
 def _entry_points(one: StudentAssignment, entry: AssignmentEntry, cell: Cell) -> str:

@@ -190,7 +190,6 @@ class ClassHead:
     role: str
     zone: str
     teaches: bool
-    demo: bool
     archived: bool
     tabs: tuple[Tab, ...]
     problem: str = ""
@@ -200,11 +199,6 @@ class ClassHead:
 def class_url(class_id: int) -> str:
     """The page of a class."""
     return f"/classes/{class_id}"
-
-
-def assignment_url(assignment: int) -> str:
-    """The page of an assignment."""
-    return f"/assignments/{assignment}"
 
 
 def class_head(member: Membership, here: str = "") -> ClassHead:
@@ -217,7 +211,6 @@ def class_head(member: Membership, here: str = "") -> ClassHead:
         role=member.role.word,
         zone=member.row.zone,
         teaches=member.teaches,
-        demo=member.row.demo,
         archived=member.row.archived is not None,
         tabs=tuple(Tab(href + end, translate(text), text == here) for end, text in shown),
     )
@@ -359,7 +352,7 @@ class AssignmentVisit(ClassVisit):
     @property
     def href(self) -> str:
         """The address of the assignment."""
-        return assignment_url(self.assignment.id)
+        return f"/assignments/{self.assignment.id}"
 
     @property
     def title(self) -> str:

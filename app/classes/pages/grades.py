@@ -125,7 +125,8 @@ class TableRequest:
 
     def column(self, key: str, text: str = "", opens: str = "", points: float | None = None) -> Column:
         """The column that is sorted by *key*."""
-        return Column(text=text, opens=opens, points=points, sort=self.link(key), sorted=self.order_of(key))
+        order: Sorted = "" if key != self.sort else "descending" if self.down else "ascending"
+        return Column(text=text, opens=opens, points=points, sort=self.link(key), sorted=order)
 
     def link(self, sort: str) -> str:
         """The address that sorts by *sort*; names begin with the first, points with the most."""
@@ -145,12 +146,6 @@ class TableRequest:
     @property
     def _grouped(self) -> dict[str, str]:
         return {"group": self.group} if self.group else {}
-
-    def order_of(self, key: str) -> Sorted:
-        """The order of the column *key*."""
-        if key != self.sort:
-            return ""
-        return "descending" if self.down else "ascending"
 
 
 @router.page("", "grades_page", noted("Grades of {name}"))

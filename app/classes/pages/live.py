@@ -141,17 +141,16 @@ def _chosen_assignment(assignments: Sequence[Assignment], wanted: str, now: date
             if str(one.id) == wanted:
                 return one
         raise NotFoundError(translate("this assignment does not exist in the class"))
-    still = [one for one in assignments if _is_open(one, now)]
+    still = [
+        one
+        for one in assignments
+        if any(dates_of(policy).phase(now, policy.grace) in ("open", "unstarted") for policy in one.policies)
+    ]
     due = [(one.policy.due, one.id, one) for one in still if one.policy.due]
     if due:
         return min(due, key=lambda row: row[:2])[2]
     last = still or assignments
     return last[-1] if last else None
-
-
-def _is_open(one: Assignment, now: datetime) -> bool:
-    phases = (dates_of(policy).phase(now, policy.grace) for policy in one.policies)
-    return not {"open", "unstarted"}.isdisjoint(phases)
 
 
 def _live_rows(
@@ -170,11 +169,13 @@ def _live_rows(
     for exercise, those in having.items():
         names = {one.person: one.name for one in those} if named else {}
         own = by_exercise.get(exercise, ())
+        begun, known = sum(one.tries > 0 for one in own), site.catalog.by_id.get(exercise)
+        most_common = list(ideas.get(exercise, {}).items())[:_IDEAS]
         rows.append(
             LiveExercise(
                 link=link_to(site, exercise),
                 counts=_counts(site.clock(), own, names, len(those)),
-                ideas=_ideas(site, exercise, ideas.get(exercise, {}), sum(one.tries > 0 for one in own)),
+                ideas=tuple(Idea(idea_html(known, key), persons, persons / begun) for key, persons in most_common),
             )
         )
     return tuple(rows)
@@ -207,13 +208,6 @@ def _counts(
         )
         start += width
     return tuple(counts)
-
-
-def _ideas(site: Site, exercise: str, counts: Mapping[str, int], begun: int) -> tuple[Idea, ...]:
-    known = site.catalog.by_id.get(exercise)
-    return tuple(
-        Idea(idea_html(known, key), persons, persons / begun) for key, persons in list(counts.items())[:_IDEAS]
-    )
 
 
 _pools_router = ClassRouter("/assignments/{assignment:int}/pools", "Assignments")

@@ -71,7 +71,7 @@ async def back(
         returned = ProviderReturn(state=state, code=code, error=error, issuer=iss)
         found = await site_members(site).federation.sign_ins.end(provider, flight, returned, _back(site))
     except RefusedError as refused:
-        return _refused(request, refused, to)
+        return _refused_page(request, refused, f"{_PATH}?{urlencode({'next': to})}" if to else _PATH)
     pending = Pending(found.issuer, found.subject, flight.next)
     response = await aside(_arrived, request, site, visiting, pending)
     response.delete_cookie(_FLIGHT, path=_PATH)
@@ -121,7 +121,9 @@ async def connect_page(request: Request, site: Here, visiting: Visiting) -> Resp
     pending = _pending(request, site)
     if visiting.person is None or pending is None:
         raise sign_in_first(request)
-    page = ConnectPage(_called(site, pending), visiting.person.name or translate("someone without a name"))
+    names = [p.name for p in site_members(site).federation.providers.values() if p.issuer == pending.issuer]
+    called = f"your account at {names[0] if names else urlsplit(pending.issuer).netloc}"
+    page = ConnectPage(called, visiting.person.name or translate("someone without a name"))
     return render("people/connect.html", frame(request, translate("Is this you?"), here="me"), page)
 
 
@@ -130,7 +132,7 @@ def connect_or_create(request: Request, site: Here, visiting: Visiting, mine: An
     """Connect the new identity with the person who is signed in, or make another person."""
     pending = _pending(request, site)
     if pending is None or mine not in ("yes", "no"):
-        return _refused(request, refused_error("that took longer than ten minutes; sign in again"))
+        return _refused_page(request, refused_error("that took longer than ten minutes; sign in again"), _PATH)
     same = visiting.person is not None and visiting.person.person == pending.person
     return _enter(request, site, visiting, pending, connects=mine == "yes" and same)
 
@@ -142,7 +144,8 @@ async def lead_to_provider(
     """Lead the browser to a provider; *other*: to sign in there as another person."""
     chosen = _provider(site, provider)
     if is_from_elsewhere(request):
-        return _led_here(request)
+        again = f"{request.url.path}?{request.url.query}".rstrip("?")  # a page of another site cannot press its button
+        return _refused_page(request, refused_error(_LED_HERE), again)
     _ready(site)
     spend(site.allowances.sign_ins, "sign-ins")
     from app.classes.federation.oidc import Flight
@@ -152,12 +155,6 @@ async def lead_to_provider(
     response = redirect_beyond(request, address)
     _keep(request, response, _FLIGHT, flight.signed(site.secret))
     return response
-
-
-def _led_here(request: Request) -> Response:
-    """The page with the button to sign in: a page of another site cannot press it."""
-    again = f"{request.url.path}?{request.url.query}".rstrip("?")
-    return _refused_page(request, refused_error(_LED_HERE), again)
 
 
 def _provider(site: Site, slug: str) -> Provider:
@@ -219,10 +216,6 @@ def _name_page(request: Request, visiting: Visitor, to: str, name: str = "", pro
     return render("people/name.html", around, page, 422 if problem else 200)
 
 
-def _refused(request: Request, error: RefusedError, to: str = "") -> Response:
-    return _refused_page(request, error, f"{_PATH}?{urlencode({'next': to})}" if to else _PATH)
-
-
 def _refused_page(request: Request, error: RefusedError, again: str) -> Response:
     around = frame(request, translate("Not signed in"), here="me")
     return render("people/refused.html", around, RefusedPage(sentence(str(error)), again), 400)
@@ -230,12 +223,6 @@ def _refused_page(request: Request, error: RefusedError, again: str) -> Response
 
 def _pending(request: Request, site: Site) -> Pending | None:
     return Pending.read(request.cookies.get(_PENDING, ""), site.secret)
-
-
-def _called(site: Site, pending: Pending) -> str:
-    """How an identity is called in a sentence."""
-    names = [p.name for p in site_members(site).federation.providers.values() if p.issuer == pending.issuer]
-    return f"your account at {names[0] if names else urlsplit(pending.issuer).netloc}"
 
 
 def _keep(request: Request, response: Response, name: str, value: str) -> None:
@@ -311,16 +298,14 @@ def join(
         if not classes.may_join(row):
             return _form(request, visiting, row, code, status=422)
         try:
-            joined = _joined(session, site, visiting, row, name, form[:_LONGEST_FORM])
+            if visiting.person is not None:
+                joined = classes.join_as(session, row, visiting.person, name)
+            else:
+                form_id = form[:_LONGEST_FORM] or classes.new_form_id()
+                joined = classes.join_as_new(session, site.secret, row, name, form_id)
         except InputError as error:
             return _form(request, visiting, row, code, name, sentence(str(error)), 422)
     return _seat(request, site, visiting, row, joined)
-
-
-def _joined(session: Session, site: Site, visiting: Visitor, row: ClassRow, name: str, form: str) -> classes.NewMember:
-    if visiting.person is not None:
-        return classes.join_as(session, row, visiting.person, name)
-    return classes.join_as_new(session, site.secret, row, name, form or classes.new_form_id())
 
 
 def _class(session: Session, site: Site, code: str) -> ClassRow:

@@ -10,23 +10,13 @@ from sqlmodel import Session
 from app.classes.pages.assignment_form import read_points
 from app.classes.pages.class_router import ClassForm, ClassRouter, ClassVisit
 from app.classes.pages.live import Idea, idea_html, link_to
+from app.classes.people import gradebook
 from app.classes.people.activity import ExerciseActivity, State, work_in
 from app.classes.people.assignment_copies import on_the_calendar
 from app.classes.people.assignments import Assignment, assignment_numbered, assignments_of
 from app.classes.people.cells import Cell
 from app.classes.people.classes import Member, Role, members_of
 from app.classes.people.counted_answers import CountedAnswer, dates_for, given_in, group_policy
-from app.classes.people.gradebook import (
-    NO_ANSWER,
-    WHOLE,
-    Override,
-    cells_of,
-    is_excused,
-    override,
-    overrides_of,
-    possible_in,
-    total,
-)
 from app.core.errors import NotFoundError, input_error
 from app.core.translation import plural, translate
 from app.core.units import SECOND, show
@@ -178,10 +168,12 @@ def change_points(visit: ClassVisit, assignment: int, person: int, sent: PointsF
     excused = sent.excused == "yes"
     if excused and sent.points.strip():
         raise input_error("an exercise is excused or has points, not both: take one of them away")
-    given = Override(person, sent.exercise or WHOLE, None if excused else read_points(sent.points), excused)
+    given = gradebook.Override(
+        person, sent.exercise or gradebook.WHOLE, None if excused else read_points(sent.points), excused
+    )
     student_in(visit.session, visit.class_id, person)
     one = assignment_numbered(assignments_of(visit.session, visit.class_id), assignment)
-    override(visit.session, one, [given], visit.member.person.name or "the teacher", sent.why)
+    gradebook.override(visit.session, one, [given], visit.member.person.name or "the teacher", sent.why)
     return f"{visit.class_href}/grades/{one.id}/{person}?exercise={given.exercise}&stored=yes#chosen"
 
 
@@ -197,28 +189,28 @@ def exercise_cells(
     visit: ClassVisit, assignment: Assignment, student: Member, chosen: str | None = None
 ) -> tuple[ExerciseCell, ...]:
     """The exercises of *assignment* as *student* has done them, and last the whole of it."""
-    cells = cells_of(visit.session, visit.site.secret, assignment, [student])
+    cells = gradebook.cells_of(visit.session, visit.site.secret, assignment, [student])
     given = given_in(visit.session, visit.site.secret, assignment, student)
-    changes = overrides_of(visit.session, assignment, student.person)
+    changes = gradebook.overrides_of(visit.session, assignment, student.person)
     zone, now = visit.zone, visit.now
 
     def cell(exercise: str, most: float) -> ExerciseCell:
-        one, whole = cells.get((student.person, exercise), NO_ANSWER), exercise == WHOLE
+        one, whole = cells.get((student.person, exercise), gradebook.NO_ANSWER), exercise == gradebook.WHOLE
         return ExerciseCell(
             exercise=exercise,
             link=Hyperlink("", translate("The whole assignment")) if whole else link_to(visit.site, exercise),
-            points=total(cells, student.person, assignment) if whole else one.points,
+            points=gradebook.total(cells, student.person, assignment) if whole else one.points,
             most=most,
             overridden=one.overridden,
-            excused=is_excused(cells, student.person, assignment) if whole else one.excused,
-            begun=whole or one is not NO_ANSWER,
+            excused=gradebook.is_excused(cells, student.person, assignment) if whole else one.excused,
+            begun=whole or one is not gradebook.NO_ANSWER,
             chosen=exercise == chosen,
             rows=tuple(_cell_row(visit.site, exercise, one, most, zone, now) for one in given.get(exercise, ())),
             changes=tuple((row, on_the_calendar(row.at, zone, now)) for row in changes.get(exercise, ())),
         )
 
     own = [cell(entry.exercise, entry.points) for entry in assignment.personal(student.learner).entries]
-    return (*own, cell(WHOLE, possible_in(cells, student.person, assignment)))
+    return (*own, cell(gradebook.WHOLE, gradebook.possible_in(cells, student.person, assignment)))
 
 
 def _cell_row(site: Site, exercise: str, one: CountedAnswer, most: float, zone: ZoneInfo, now: datetime) -> GivenRow:
@@ -242,15 +234,15 @@ def _cell_row(site: Site, exercise: str, one: CountedAnswer, most: float, zone: 
 
 
 def _stage(visit: ClassVisit, one: Assignment, student: Member) -> PathAssignment:
-    cells = cells_of(visit.session, visit.site.secret, one, [student])
+    cells = gradebook.cells_of(visit.session, visit.site.secret, one, [student])
     work = {each.exercise: each for each in work_in(visit.session, visit.site.secret, one, [student])}
     due, zone = dates_for(visit.session, one, student.person).due, visit.zone
     usual = group_policy(visit.session, one, student.person).due
     book = f"{visit.class_href}/grades/{one.id}/{student.person}"
     return PathAssignment(
         link=Hyperlink(book, one.title),
-        points=total(cells, student.person, one),
-        most=possible_in(cells, student.person, one),
+        points=gradebook.total(cells, student.person, one),
+        most=gradebook.possible_in(cells, student.person, one),
         due=on_the_calendar(due, zone, visit.now) if due else "",
         extended=due != usual and not one.policy.sitting,
         steps=tuple(
@@ -258,7 +250,7 @@ def _stage(visit: ClassVisit, one: Assignment, student: Member) -> PathAssignmen
                 visit,
                 f"{book}?exercise={entry.exercise}#chosen",
                 work.get(entry.exercise, ExerciseActivity(person=student.person, exercise=entry.exercise)),
-                cells.get((student.person, entry.exercise), NO_ANSWER),
+                cells.get((student.person, entry.exercise), gradebook.NO_ANSWER),
                 entry.points,
             )
             for entry in one.personal(student.learner).entries

@@ -214,7 +214,14 @@ def copies_of(
 
 def weeks_to(assignments: Iterable[Assignment], start: date) -> int:
     """The weeks by which the first of all dates comes into the week of *start*."""
-    first = min((day for one in assignments for day in _days(one)), default=start)
+    dates = (
+        at.astimezone(one.policy.zone).date()
+        for one in assignments
+        for those in (one.policy, *one.groups)
+        for name in ENDS
+        if (at := getattr(those, name)) is not None
+    )
+    first = min(dates, default=start)
     return (_monday(start) - _monday(first)) // _WEEK
 
 
@@ -297,12 +304,6 @@ def _later(at: datetime, zone: ZoneInfo, weeks: int) -> datetime:
         return at.astimezone(zone).replace(tzinfo=None, fold=0) + weeks * _WEEK
     except OverflowError:
         raise input_error("a date would be too far away") from None
-
-
-def _days(one: Assignment) -> Iterable[date]:
-    """The days of the dates of an assignment."""
-    found = (getattr(dates, name) for dates in (one.policy, *one.groups) for name in ENDS)
-    return (at.astimezone(one.policy.zone).date() for at in found if at is not None)
 
 
 def _monday(day: date) -> date:

@@ -206,7 +206,11 @@ def enroll(
     """
     row = session.get(MemberRow, (class_id, person))
     if row is None or row.left is not None:
-        _begin_anew(session, person, way)
+        newcomer = session.get_one(PersonRow, person)
+        if newcomer.entered:
+            persons.end_other_ways(session, person, way)
+        newcomer.entered = True
+        session.add(newcomer)
     if row is None:
         row = MemberRow(class_id=class_id, person=person, role=role.word)
     row.left = None
@@ -216,15 +220,6 @@ def enroll(
     session.add(row)
     session.flush()
     return row
-
-
-def _begin_anew(session: Session, person: int, way: persons.WayIn) -> None:
-    """End the ways in that may be known in a class where *person* has been."""
-    row = session.get_one(PersonRow, person)
-    if row.entered:
-        persons.end_other_ways(session, person, way)
-    row.entered = True
-    session.add(row)
 
 
 def create_taught_class(

@@ -352,7 +352,9 @@ def given_in(
     for row in rows:
         if drawings.counts(row.learner, row.exercise, row.seed):
             own.setdefault(row.exercise, []).append(row)
-    regraded = _regraded(session, [row.id or 0 for those in own.values() for row in those])
+    attempts = [row.id or 0 for those in own.values() for row in those]
+    regrades = select(RegradeRow).where(col(RegradeRow.attempt).in_(attempts)).order_by(col(RegradeRow.at))
+    regraded = {row.attempt: row for row in session.exec(regrades)}  # the latest of each
     return {exercise: _judged(assignment.policy, dates, those, regraded)[-_LATEST:] for exercise, those in own.items()}
 
 
@@ -401,9 +403,3 @@ def _part(policy: Policy, dates: Dates, one: CountableAnswer, counted: int) -> t
     if alone < 1:
         why.append(translate("hints: {percent:.3g} % less", percent=100 * (1 - alone)))
     return in_time * alone, "; ".join(why)
-
-
-def _regraded(session: Session, attempts: Sequence[int]) -> Mapping[int, RegradeRow]:
-    """The latest regrade of each of *attempts* that has one."""
-    rows = session.exec(select(RegradeRow).where(col(RegradeRow.attempt).in_(attempts)).order_by(col(RegradeRow.at)))
-    return {row.attempt: row for row in rows}

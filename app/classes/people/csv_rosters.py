@@ -337,15 +337,11 @@ def _place_called(which: str, titles: Sequence[str], width: int) -> int:
 def _is_person(row: CsvRow, layout: RosterLayout) -> bool:
     """Whether *row* is about a person: other systems write rows about columns, and test students, too."""
     known = row.cell(layout.places.get("id"))
-    if layout.person is not None and not (known or row.cell(layout.person)) or _is_test(row, layout):
+    if layout.person is not None and (not (known or row.cell(layout.person)) or _name(row, layout) == "Test Student"):
+        return False
+    if _TEST_LOGIN.fullmatch(row.cell(layout.login)):
         return False
     return bool(known) or any(row.cell(layout.places.get(word)) for word in _NAMES)
-
-
-def _is_test(row: CsvRow, layout: RosterLayout) -> bool:
-    """Whether *row* is about a student whom a system has for its teachers."""
-    unnamed = layout.person is not None and _name(row, layout) == "Test Student"
-    return unnamed or bool(_TEST_LOGIN.fullmatch(row.cell(layout.login)))
 
 
 def _no_person(row: CsvRow) -> str:

@@ -68,16 +68,13 @@ def decode_csv(content: bytes) -> str:
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        return _western_text(content)
-
-
-def _western_text(content: bytes) -> str:
-    """The text in Windows-1252, if it is like one of western Europe."""
-    text = content.decode("cp1252", "replace")
-    signs = {sign for sign in text if not sign.isascii() and not sign.isalpha()}
-    if signs <= _WESTERN and not _FOREIGN.search(content) and ("\n" in text or "\r" not in text):
-        return text
-    raise input_error("this file is not in UTF-8, UTF-16 or Windows-1252: save it as CSV UTF-8, as Excel calls it")
+        text = content.decode("cp1252", "replace")  # Windows-1252, if it is like a text of western Europe
+        signs = {sign for sign in text if not sign.isascii() and not sign.isalpha()}
+        if signs <= _WESTERN and not _FOREIGN.search(content) and ("\n" in text or "\r" not in text):
+            return text
+        raise input_error(
+            "this file is not in UTF-8, UTF-16 or Windows-1252: save it as CSV UTF-8, as Excel calls it"
+        ) from None
 
 
 def _require_size(size: int) -> None:

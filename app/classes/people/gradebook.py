@@ -285,7 +285,15 @@ def change_grade_rule(session: Session, row: ClassRow, rule: GradeRule) -> None:
     row.lowest = rule.lowest
     session.add(row)
     for one in assignments:
-        one.weight = _weight(one.title, rule.weights.get(one.id or 0))
+        weight = rule.weights.get(one.id or 0)
+        if weight is not None and not 0 <= weight <= MOST_WEIGHT:
+            raise input_error(
+                "{title}: a weight is from 0 to {most:,.0f}, not {weight:g}",
+                title=one.title,
+                most=MOST_WEIGHT,
+                weight=weight,
+            )
+        one.weight = weight
         session.add(one)
     session.flush()
 
@@ -303,14 +311,6 @@ def grade_rule_in_words(assignments: Sequence[Assignment], lowest: int) -> Seque
         first,
         translate("The assignments with the lowest share are left out for each student: {count}.", count=lowest),
     ]
-
-
-def _weight(title: str, weight: float | None) -> float | None:
-    if weight is not None and not 0 <= weight <= MOST_WEIGHT:
-        raise input_error(
-            "{title}: a weight is from 0 to {most:,.0f}, not {weight:g}", title=title, most=MOST_WEIGHT, weight=weight
-        )
-    return weight
 
 
 @dataclass(frozen=True, slots=True)

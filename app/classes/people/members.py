@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeVar
 
-from sqlalchemy import ColumnElement, Executable, and_, delete, exists, func, not_, or_, update
+from sqlalchemy import ColumnElement, Executable, and_, delete, exists, func, not_, update
 from sqlalchemy import select as columns
 from sqlalchemy.orm import aliased
 from sqlmodel import Session, col, select
@@ -22,7 +22,7 @@ from app.server.db.personal import delete_learners
 from app.server.db.tables import AttemptRow, TokenRow, now
 
 T = TypeVar("T")
-INVENTED = "demo"  # the issuer of persons who were invented
+INVENTED = "demo"  # the issuer of persons whom earlier versions invented
 _SIGN_NOBODY_IN = (INVENTED, "proxy")  # issuers; earlier versions trusted the header of a proxy
 _LARGEST = 2**63 - 1  # number of a row
 _AT_ONCE = 500  # values in one statement
@@ -404,21 +404,20 @@ def refuse_other_name(typed: str, name: str) -> None:
 def _only_here(session: Session, class_id: int) -> Mapping[int, str]:
     """The students who are in no other class, are signed in nowhere, and sign in no other way.
 
-    Their learners, by person. Those who were invented for a demo go in any case.
+    Their learners, by person.
     """
     other = aliased(MemberRow)
     person = col(MemberRow.person)
     elsewhere = (
         exists().where(col(other.person) == person, col(other.class_id) != class_id),
         exists().where(col(SessionRow.person) == person, col(SessionRow.until) > now()),
-        exists().where(col(IdentityRow.person) == person),
+        exists().where(col(IdentityRow.person) == person, col(IdentityRow.issuer) != INVENTED),
     )
-    invented = exists().where(col(IdentityRow.person) == person, col(IdentityRow.issuer) == INVENTED)
     only_student = and_(col(MemberRow.role) == Role.STUDENT.word, *(not_(found) for found in elsewhere))
     statement = (
         columns(col(PersonRow.id), col(PersonRow.learner))
         .join_from(MemberRow, PersonRow, col(PersonRow.id) == person)
-        .where(col(MemberRow.class_id) == class_id, or_(invented, only_student))
+        .where(col(MemberRow.class_id) == class_id, only_student)
     )
     rows = session.connection().execute(statement)
     return {row.id or 0: row.learner for row in rows}

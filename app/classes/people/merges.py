@@ -176,7 +176,11 @@ def waiting_merges(session: Session, person: int) -> Sequence[MergeRow]:
         or_(col(MergeRow.kept) == person, col(MergeRow.gone) == person),
     )
     mine = [row for row in session.exec(rows.order_by(col(MergeRow.id))) if str(person) in row.waits.split()]
-    return [row for row in mine if row.moved or _are_students(session, row)]
+    return [
+        row
+        for row in mine
+        if row.moved or all(role_in(session, row.class_id or 0, one) is Role.STUDENT for one in (row.kept, row.gone))
+    ]
 
 
 def answer_merge(session: Session, number: int, person: SignedIn, *, agrees: bool) -> None:
@@ -195,19 +199,15 @@ def answer_merge(session: Session, number: int, person: SignedIn, *, agrees: boo
     row.waits = " ".join(left)
     session.add(row)
     if agrees and not left:
-        _do(session, row, WayIn(browser=person.browser))
+        way = WayIn(browser=person.browser)
+        if row.moved:
+            undo_merge(session, row.id or 0, way=way)
+        else:
+            _refuse_others(session, row.class_id or 0, row.kept, row.gone)
+            merge_persons(session, row.kept, row.gone, row.by, way=way, asked=row)
     elif not agrees and not row.moved:
         session.delete(row)
     session.flush()
-
-
-def _do(session: Session, row: MergeRow, way: WayIn) -> None:
-    """Do what everybody has agreed to."""
-    if row.moved:
-        undo_merge(session, row.id or 0, way=way)
-        return
-    _refuse_others(session, row.class_id or 0, row.kept, row.gone)
-    merge_persons(session, row.kept, row.gone, row.by, way=way, asked=row)
 
 
 def _refuse_others(session: Session, class_id: int, kept: int, gone: int) -> None:
@@ -216,12 +216,6 @@ def _refuse_others(session: Session, class_id: int, kept: int, gone: int) -> Non
         raise input_error("these are the same member: choose another one")
     if any(row.role != Role.STUDENT.word for row in rows):
         raise input_error("only students can be merged: make both students first")
-
-
-def _are_students(session: Session, row: MergeRow) -> bool:
-    """Whether both are still in the class that asked."""
-    roles = {role_in(session, row.class_id or 0, person) for person in (row.kept, row.gone)}
-    return roles == {Role.STUDENT}
 
 
 def _entered_since(session: Session, row: MergeRow, own: Collection[int]) -> bool:

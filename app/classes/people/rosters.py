@@ -310,17 +310,10 @@ def apply(session: Session, class_id: int, found: RosterChanges, *, remove_missi
         session.flush()
         if any(one.group is not None or one.time is not None for one in changes.values()):
             mark_changed(session, class_id)  # groups have dates of their own
-        _keep_a_teacher(session, class_id)
+        if session.exec(rows.where(MemberRow.role == Role.TEACHER.word)).first() is None:
+            raise input_error("with this roster the class would have no teacher; nothing was changed")
     if remove_missing:
         remove_members(session, class_id, [member.person for member in found.missing])
-
-
-def _keep_a_teacher(session: Session, class_id: int) -> None:
-    teachers = select(MemberRow.person).where(
-        MemberRow.class_id == class_id, MemberRow.role == Role.TEACHER.word, col(MemberRow.left).is_(None)
-    )
-    if session.exec(teachers).first() is None:
-        raise input_error("with this roster the class would have no teacher; nothing was changed")
 
 
 def _add(session: Session, class_id: int, added: Sequence[RosterEntry]) -> None:
@@ -328,7 +321,12 @@ def _add(session: Session, class_id: int, added: Sequence[RosterEntry]) -> None:
     places = known_students(session, class_id, [one.outside_id for one in added])
     for one in added:
         if row := places.get(one.outside_id):
-            _enter(session, class_id, row.person, _as_known(one, row))
+            way = WayIn(trusts=True)  # only the same teachers can have made ways in
+            outside = _as_known(one, row).outside_id
+            entered = enroll(session, class_id, row.person, one.role or Role.STUDENT, one.name, outside, way)
+            entered.group_name = entered.group_name if one.group is None else one.group
+            entered.time_factor = entered.time_factor if one.time is None else one.time
+            session.add(entered)
     added = [one for one in added if one.outside_id not in places]
     if not added:
         return
@@ -356,14 +354,6 @@ def _add(session: Session, class_id: int, added: Sequence[RosterEntry]) -> None:
             for number, one in zip(numbers, added, strict=True)
         ],
     )
-
-
-def _enter(session: Session, class_id: int, person: int, one: RosterEntry) -> None:
-    """Let someone in who is known from before; only the same teachers can have made ways in."""
-    row = enroll(session, class_id, person, one.role or Role.STUDENT, one.name, one.outside_id, WayIn(trusts=True))
-    row.group_name = row.group_name if one.group is None else one.group
-    row.time_factor = row.time_factor if one.time is None else one.time
-    session.add(row)
 
 
 def _as_known(listed: RosterEntry, row: MemberRow) -> RosterEntry:

@@ -20,7 +20,7 @@ from app.classes.people.assignments import (
 )
 from app.classes.people.classes import Role
 from app.classes.people.counted_answers import dates_of_everyone, variant_seed
-from app.classes.people.policy import DATES, Dates, GroupDates, Phase, Policy, counts, dates_of, last_exam_end
+from app.classes.people.policy import DATES, Dates, GroupDates, Phase, counts, dates_of, last_exam_end
 from app.server.db.exercise_histories import read_histories
 from app.server.db.history import Drawing, ExerciseHistory, LearnerDrawing
 from app.server.db.people import (
@@ -199,7 +199,9 @@ def works_at(
             seed=seed,
             dates=dates,
             phase=dates.phase(now, assignment.policy.grace),
-            tries=_tries(assignment.policy, dates, answers, seed),
+            tries=sum(seed in (None, own) and counts(dates, assignment.policy, at) for own, at in answers)
+            if assignment.policy.attempts
+            else 0,
             extended=row.until is not None,
             released=release_of(assignment, dates),
             now=now,
@@ -273,13 +275,6 @@ def _given(session: Session, learners: Collection[str], exercises: Collection[st
     for learner, exercise, seed, at in session.connection().execute(_GIVEN, wanted):
         found.setdefault((learner, exercise), []).append((seed, at))
     return found
-
-
-def _tries(policy: Policy, dates: Dates, given: Sequence[tuple[int, datetime]], seed: int | None) -> int:
-    """The answers that count; 0 where no policy limits them."""
-    if not policy.attempts:
-        return 0
-    return sum(seed in (None, own) and counts(dates, policy, at) for own, at in given)
 
 
 @dataclass(frozen=True, slots=True)

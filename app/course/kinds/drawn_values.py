@@ -14,7 +14,7 @@ from typing import Annotated, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from app.core.errors import InputError, nearest
+from app.core.errors import InputError, input_error, nearest
 from app.core.expressions import ExpressionError, Quantity, evaluate, fill, holds, read_answer
 from app.core.measurements.exhibits import Exhibit, exhibit_called
 from app.core.translation import Numeral, localize, say, translate
@@ -284,27 +284,23 @@ class ChapterParameter(BaseModel):
         if self.among:
             if text.strip() not in self.among:
                 known = ", ".join(self.among)
-                raise InputError(
-                    translate(
-                        "{name}: must be one of {known}, not {given!r}{nearest}",
-                        name=name,
-                        known=known,
-                        given=shown,
-                        nearest=nearest(shown, self.among),
-                    )
+                raise input_error(
+                    "{name}: must be one of {known}, not {given!r}{nearest}",
+                    name=name,
+                    known=known,
+                    given=shown,
+                    nearest=nearest(shown, self.among),
                 )
             return list(self.among).index(text.strip())
         number = self._read(name, text)
         found = self._nearest(number) if self.least <= number <= self.most else -1
         if abs(found - number) > _EXACT * number:
-            raise InputError(
-                translate(
-                    "{name}: must be {bounds}, not {given!r}{nearest}",
-                    name=name,
-                    bounds=self.bounds,
-                    given=shown,
-                    nearest=translate("; the nearest is {number}", number=self._shown(found)) if found >= 0 else "",
-                )
+            raise input_error(
+                "{name}: must be {bounds}, not {given!r}{nearest}",
+                name=name,
+                bounds=self.bounds,
+                given=shown,
+                nearest=translate("; the nearest is {number}", number=self._shown(found)) if found >= 0 else "",
             )
         return self._place(found)
 

@@ -25,7 +25,7 @@ from time import process_time
 from traceback import format_exc
 from typing import Any, TypeVar
 
-from app.core.errors import AppError, InputError
+from app.core.errors import AppError, InputError, input_error
 from app.core.translation import translate
 from app.server.aside import charge
 
@@ -78,7 +78,7 @@ class ReadingChild:
             raise InputError(_too_long(seconds) if error == -signal.SIGPROF else _too_large())
         if error is not None and not isinstance(error, AppError | ValueError):
             _log.error("%s failed in a process of its own", work.__qualname__, exc_info=error)
-            raise InputError(translate("it cannot be read: it is damaged in a way that no reader expects"))
+            raise input_error("it cannot be read: it is damaged in a way that no reader expects")
         if error is not None:
             raise error
         found: T = result

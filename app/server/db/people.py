@@ -82,7 +82,7 @@ class ClassRow(SQLModel, table=True):
     join_number: int = Field(default=0)
     join_digest: str = Field(max_length=DIGEST_LENGTH)
     pseudonyms: bool = Field(default=False, description="students are asked for an invented name")
-    demo: bool = Field(default=False, description="made of invented answers")
+    demo: bool = Field(default=False, description="made of invented answers, by an earlier version")
     lowest: int = Field(default=0, description="assignments of a student that are left out overall")
     made: datetime = Field(default_factory=now, sa_type=UtcDateTime)
     archived: datetime | None = Field(default=None, sa_type=UtcDateTime)

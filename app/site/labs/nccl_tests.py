@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import cache
 from statistics import median
 
-from app.core.errors import InputError
+from app.core.errors import input_error
 from app.core.measurements.published import published_tests
 from app.core.measurements.reports import CollectiveTest
 from app.core.translation import noted, translate
@@ -106,13 +106,13 @@ def compare_sizes(report: Report, test: CollectiveTest) -> Sequence[SizePair]:
     """The sizes that *report* and *test* have in common, the smallest first."""
     theirs = borrow_run(test, "")
     if report.lab != BORROWING or theirs is None:
-        raise InputError(translate("only runs of the lab {lab} can be put beside nccl-tests", lab=BORROWING))
+        raise input_error("only runs of the lab {lab} can be put beside nccl-tests", lab=BORROWING)
     ours, others = _what(report), _what(theirs)
     if ours != others:
-        raise InputError(translate("the run is of {ours}, and nccl-tests of {others}", ours=ours, others=others))
+        raise input_error("the run is of {ours}, and nccl-tests of {others}", ours=ours, others=others)
     pairs = sorted(_pairs(_times(report), _times(theirs)), key=lambda one: one.size)
     if not pairs:
-        raise InputError(translate("the run and nccl-tests have no size in common"))
+        raise input_error("the run and nccl-tests have no size in common")
     return pairs
 
 

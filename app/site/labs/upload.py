@@ -24,7 +24,7 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, core_schema
 
-from app.core.errors import InputError, NotFoundError
+from app.core.errors import InputError, NotFoundError, input_error
 from app.core.formulas.presets import GPUS, Gpu
 from app.core.translation import translate
 from app.core.units import BYTE_PER_SECOND, FLOP_PER_SECOND, RATIO, Unit, parse, scale_of, show
@@ -158,32 +158,28 @@ def read_sent_file(text: str) -> list[Report]:
     if len(lines) < 2 or not all(line[0] == "{" and line[-1] == "}" for line in lines):  # noqa: PLR2004
         return [_read_small(text)]
     if len(lines) > MOST_RUNS:
-        raise InputError(
-            translate(
-                "this file has {lines} runs, but {most_runs} are the limit", lines=len(lines), most_runs=MOST_RUNS
-            )
+        raise input_error(
+            "this file has {lines} runs, but {most_runs} are the limit", lines=len(lines), most_runs=MOST_RUNS
         )
     reports = []
     for number, line in enumerate(lines, 1):
         try:
             reports.append(_read_small(line))
         except InputError as error:
-            raise InputError(
-                translate("run {count} of {lines}: {error}", count=number, lines=len(lines), error=error)
-            ) from None
+            raise input_error("run {count} of {lines}: {error}", count=number, lines=len(lines), error=error) from None
     return reports
 
 
 def _read_small(text: str) -> Report:
     if len(text.encode()) > FILE_LIMIT:
-        raise InputError(
-            translate("this file is larger than {file_limit} KiB, the limit for a run", file_limit=FILE_LIMIT // 1024)
+        raise input_error(
+            "this file is larger than {file_limit} KiB, the limit for a run", file_limit=FILE_LIMIT // 1024
         )
     report = read_sent(text)
     if report.doubts:  # something disturbed it
         seen = " ".join(map(localized_note, report.doubts))
         what_to_do = translate(WHAT_TO_DO)
-        raise InputError(translate("this run was disturbed. {seen} {what_to_do}", seen=seen, what_to_do=what_to_do))
+        raise input_error("this run was disturbed. {seen} {what_to_do}", seen=seen, what_to_do=what_to_do)
     return report
 
 
@@ -198,7 +194,7 @@ def read_sent(text: str) -> Report:
         report = analyze_report(_report_of(sent, job), job.ranks, job.values)
         refuse_impossible(report)
     except (NotFoundError, ValueError, ArithmeticError) as error:
-        raise InputError(translate("this run cannot be read here: {error}", error=error)) from None
+        raise input_error("this run cannot be read here: {error}", error=error) from None
     return report
 
 
@@ -237,15 +233,13 @@ def _job_of(sent: _UploadedRun) -> LabJob:
     lab = lab_called(sent.lab).run_over(sent.backend)
     job = read_job(lab, sent.given or parameters_in(sent.command))
     if sent.command != job.command:
-        raise InputError(translate("this run's command does not run {name} with its parameters", name=lab.name))
+        raise input_error("this run's command does not run {name} with its parameters", name=lab.name)
     if job.ranks != sent.ranks:
-        raise InputError(
-            translate("this run had {ranks} ranks, but its command has {asked}", ranks=sent.ranks, asked=job.ranks)
-        )
+        raise input_error("this run had {ranks} ranks, but its command has {asked}", ranks=sent.ranks, asked=job.ranks)
     if unknown := {one.name for one in sent.measures} - lab.measures.keys():
-        raise InputError(translate("{name} has no measure called {unknown!r}", name=lab.name, unknown=min(unknown)))
+        raise input_error("{name} has no measure called {unknown!r}", name=lab.name, unknown=min(unknown))
     if lab.fits and any(one.name == lab.fits and "size" not in one.where for one in sent.measures):
-        raise InputError(translate("a measure of this run lacks its size"))
+        raise input_error("a measure of this run lacks its size")
     return job
 
 
@@ -293,17 +287,15 @@ def refuse_impossible(report: Report) -> None:
     is_alone = report.ranks == 1 or lab_called(report.lab).run_over(report.backend).alone
     for one in report.measures:
         if not one.least and one.derived:
-            raise InputError(translate("{name}: nothing takes no time at all", name=one.name))
+            raise input_error("{name}: nothing takes no time at all", name=one.name)
         for name, value, unit in _rates(one):
             most = _most(known, unit, is_alone=is_alone)
             if value > most:
-                raise InputError(
-                    translate(
-                        "{name} of {value} is impossible: this hardware reaches {most} at most",
-                        name=name,
-                        value=show(value, unit),
-                        most=show(most, unit),
-                    )
+                raise input_error(
+                    "{name} of {value} is impossible: this hardware reaches {most} at most",
+                    name=name,
+                    value=show(value, unit),
+                    most=show(most, unit),
                 )
 
 

@@ -226,7 +226,11 @@ def _arrived(session: Session, launch: Launch, class_id: int, browser: str) -> A
         put_into_group(session, class_id, [person], launch.group)
     if role is Role.STUDENT and launch.time_factor > member.time_factor:
         set_time_factor(session, member, launch.time_factor)
-    _refresh(session, launch)
+    context = session.get(ContextRow, (launch.platform, launch.deployment, launch.context))
+    if context is not None:
+        context.memberships_url = launch.memberships or context.memberships_url
+        context.title = launch.title or context.title
+        session.add(context)
     return Arrival(person=person, class_id=class_id, assignment=_opened(session, launch, class_id))
 
 
@@ -255,14 +259,6 @@ def _opened(session: Session, launch: Launch, class_id: int) -> int:
     if assignment:
         name_link(session, launch, class_id, assignment)
     return assignment
-
-
-def _refresh(session: Session, launch: Launch) -> None:
-    row = session.get(ContextRow, (launch.platform, launch.deployment, launch.context))
-    if row is not None:
-        row.memberships_url = launch.memberships or row.memberships_url
-        row.title = launch.title or row.title
-        session.add(row)
 
 
 def _link(session: Session, launch: Launch) -> LinkRow | None:

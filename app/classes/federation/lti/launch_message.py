@@ -158,13 +158,6 @@ class Launch:
         return self.role == Role.TEACHER.word
 
 
-def launch_of(values: Fields) -> Launch:
-    """The launch with those values, as they come out of a ticket."""
-    known = {field.name for field in fields(Launch)}
-    given = {name: value for name, value in values.items() if name in known}
-    return Launch(**{**given, "origins": tuple(given["origins"])})  # type: ignore[arg-type]
-
-
 def read_launch(platform: int, claims: Fields, service: str) -> Launch:
     """The launch in verified *claims*; *service* is our own address.
 
@@ -357,7 +350,9 @@ def unseal_launch(secret: str, ticket: str, life: timedelta = TICKET_LIFE) -> La
     opener = URLSafeTimedSerializer(secret, salt=_SALT)
     try:
         _, values = opener.loads(ticket, max_age=round(life.total_seconds()))
-        return launch_of(values)
+        known = {field.name for field in fields(Launch)}
+        given = {name: value for name, value in values.items() if name in known}
+        return Launch(**{**given, "origins": tuple(given["origins"])})
     except (BadData, TypeError, ValueError):
         minutes = round(life.total_seconds() / 60)
         raise refused_error(

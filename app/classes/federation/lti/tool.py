@@ -93,11 +93,13 @@ async def register_at_platform(
     issuer = _text_field(about, "issuer", ISSUER_LIMIT)
     if origin_of(issuer) != origin_of(configuration) and not hosts_issuer(issuer, configuration):
         raise RefusedError(f"the configuration at {host_in(configuration)} is that of another issuer, {issuer!r}")
+    platform = about.get(_PLATFORM)
+    canvas = isinstance(platform, dict) and platform.get("product_family_code") == "canvas"
     answer = await outgoing.send(
         "POST",
         _text_field(about, "registration_endpoint", ADDRESS_LIMIT),
         headers={"Content-Type": "application/json", **bearer},
-        body=json.dumps(_description(service, canvas=_is_canvas(about))).encode(),
+        body=json.dumps(_description(service, canvas=canvas)).encode(),
     )
     if answer.status not in _CREATED:
         raise RefusedError(f"{host_in(configuration)} refuses the registration: {answer.status} ({answer.said()})")
@@ -117,11 +119,6 @@ async def register_at_platform(
     tool = given.get(_TOOL)
     found = _optional(tool, "deployment_id", SUBJECT_LIMIT) if isinstance(tool, dict) else ""
     return platform, found
-
-
-def _is_canvas(about: Mapping[str, object]) -> bool:
-    platform = about.get(_PLATFORM)
-    return isinstance(platform, dict) and platform.get("product_family_code") == "canvas"
 
 
 def _description(service: str, *, canvas: bool) -> Mapping[str, object]:
@@ -189,7 +186,8 @@ def answer_with(
 
 
 def _item(assignment: Assignment, service: str) -> Mapping[str, object]:
-    """A link to an assignment, in a window of its own, with a column for its points."""
+    """A link to an assignment, in a window of its own, with a column for its points and dates for a calendar."""
+    dates = {name: date for name, date in terms_of(assignment).fields().items() if name.endswith("DateTime")}
     return {
         "type": "ltiResourceLink",
         "title": assignment.title,
@@ -202,15 +200,8 @@ def _item(assignment: Assignment, service: str) -> Mapping[str, object]:
             "resourceId": f"assignment-{assignment.id}",
             "tag": launch_message.TAG,
         },
-        **_submission(assignment),
+        **({"submission": dates} if dates else {}),
     }
-
-
-def _submission(assignment: Assignment) -> Mapping[str, object]:
-    """The dates of an assignment, where it has some, as the platform's calendar takes them."""
-    terms = terms_of(assignment).fields()
-    dates = {name: date for name, date in terms.items() if name.endswith("DateTime")}
-    return {"submission": dates} if dates else {}
 
 
 _LOOPBACK = ("localhost", "127.0.0.1", "[::1]")

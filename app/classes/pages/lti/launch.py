@@ -6,29 +6,14 @@ from typing import Annotated
 from fastapi import Form, Request, Response
 from fastapi.responses import JSONResponse
 
-from app.classes.federation.lti import platforms
-from app.classes.federation.lti.launch_message import (
-    CHOICE_LIFE,
-    LAUNCH,
-    TICKET_LIFE,
-    Launch,
-    seal_ticket,
-    unseal_launch,
-    use_once,
-)
+from app.classes.federation.lti import launch_message, platforms
+from app.classes.federation.lti.launch_message import Launch
 from app.classes.pages.class_router import ask_database, change_database
 from app.classes.pages.lti import launch_entry
 from app.classes.people.assignment_copies import MOST_WEEKS
 from app.core.errors import AppError, RefusedError, refused_error
 from app.core.translation import noted, translate
-from app.server.network.response_policy import (
-    keep_opener,
-    let_anyone_frame,
-    let_frame,
-    let_post,
-    origin_of,
-    redirect_beyond,
-)
+from app.server.network import response_policy
 from app.server.network.routes import Router
 from app.site import Here, Site
 from app.site.web.frame.renderer import frame, render
@@ -110,7 +95,12 @@ async def launch(
         if not browser and sent.stored and not kept:
             platform = await ask_database(site, platforms.platform_with, sent.platform)
             page = PlatformStorage(
-                asks="get", key=sent.name, origin=origin_of(platform.auth_url), next=LAUNCH, token=id_token, state=state
+                asks="get",
+                key=sent.name,
+                origin=response_policy.origin_of(platform.auth_url),
+                next=launch_message.LAUNCH,
+                token=id_token,
+                state=state,
             )
             return _storing_page(request, page)
         if not platforms.is_same_browser(sent, browser or (kept if sent.stored and is_from_here(request) else "")):
@@ -135,8 +125,10 @@ async def open_window(
     weeks: Annotated[int, Form(ge=-MOST_WEEKS, le=MOST_WEEKS)] = 0,
 ) -> Response:
     """The window of a launch: signs in, and goes to the assignment."""
-    found = unseal_launch(site.secret, ticket)
-    await change_database(site, use_once, ticket, max(TICKET_LIFE, CHOICE_LIFE))
+    found = launch_message.unseal_launch(site.secret, ticket)
+    await change_database(
+        site, launch_message.use_once, ticket, max(launch_message.TICKET_LIFE, launch_message.CHOICE_LIFE)
+    )
     return await launch_entry.answer_launch(
         request, site, visiting, found, launch_entry.TeacherChoice(chosen, zone, weeks)
     )
@@ -146,7 +138,7 @@ async def _login(request: Request, site: Site, asked: dict[str, str]) -> Respons
     try:
         tool = launch_entry.tool_in(request)
         platform = await ask_database(site, platforms.platform_for, asked.get("iss", ""), asked.get("client_id", ""))
-        opening = platforms.begin_launch(site.secret, platform, asked, tool.address + LAUNCH)
+        opening = platforms.begin_launch(site.secret, platform, asked, tool.address + launch_message.LAUNCH)
         await tool.outgoing.check(platform.jwks_url)
     except AppError as problem:
         return launch_entry.refused_launch(request, problem)
@@ -156,12 +148,12 @@ async def _login(request: Request, site: Site, asked: dict[str, str]) -> Respons
             key=opening.name,
             value=opening.browser,
             target=opening.target,
-            origin=origin_of(platform.auth_url),
+            origin=response_policy.origin_of(platform.auth_url),
             next=opening.address,
         )
         response = _storing_page(request, page)
     else:
-        response = redirect_beyond(request, opening.address, 302)
+        response = response_policy.redirect_beyond(request, opening.address, 302)
     response.headers.append("Set-Cookie", _cookie(opening))
     return response
 
@@ -176,8 +168,8 @@ def _cookie(opening: platforms.Opening) -> str:
 
 
 def _storing_page(request: Request, page: PlatformStorage) -> Response:
-    let_anyone_frame(request)
-    keep_opener(request)  # the platform's page, if this is a window
+    response_policy.let_anyone_frame(request)
+    response_policy.keep_opener(request)  # the platform's page, if this is a window
     return render("lti/storing.html", frame(request, translate("Opening")), page)
 
 
@@ -186,7 +178,7 @@ async def _begin_again(request: Request, site: Site, sent: platforms.LaunchState
     again = await _fields_again(request, site, sent)
     if not again:
         return launch_entry.refused_launch(request, refused_error(_BEGUN_ELSEWHERE))
-    let_anyone_frame(request)
+    response_policy.let_anyone_frame(request)
     title = translate("Your assignment")
     page = OpenPage(title=title, address="/lti/login", fields=again, begins=True)
     return render("lti/open.html", frame(request, title), page)
@@ -203,7 +195,7 @@ async def _fields_again(request: Request, site: Site, sent: platforms.LaunchStat
         "login_hint": sent.hint,
         "lti_message_hint": sent.message,
     }
-    let_post(request, [platform.auth_url])  # the form is sent on from here to there
+    response_policy.let_post(request, [platform.auth_url])  # the form is sent on from here to there
     return tuple((name, value) for name, value in fields.items() if value)
 
 
@@ -213,10 +205,10 @@ async def _answer(request: Request, site: Site, visiting: Visiting, found: Launc
     if request.headers.get("sec-fetch-dest") == "document":  # a window of its own
         return await launch_entry.answer_launch(request, site, visiting, found, launch_entry.TeacherChoice())
     platform = await ask_database(site, platforms.platform_with, found.platform)
-    let_frame(request, {*found.origins, platform.auth_url})
+    response_policy.let_frame(request, {*found.origins, platform.auth_url})
     page = OpenPage(
         title=found.link_title or translate("Your assignment"),
         address="/lti/open",
-        fields=(("ticket", seal_ticket(site.secret, found)),),
+        fields=(("ticket", launch_message.seal_ticket(site.secret, found)),),
     )
     return render("lti/open.html", frame(request, page.title), page)

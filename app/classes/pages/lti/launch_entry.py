@@ -9,17 +9,8 @@ from fastapi import Form, Request, Response
 from fastapi.responses import RedirectResponse
 from sqlmodel import Session
 
-from app.classes.federation.lti import enrollment
-from app.classes.federation.lti.launch_message import (
-    CHOICE_LIFE,
-    Launch,
-    classes_before,
-    copy_course,
-    copyable_assignments,
-    seal_ticket,
-    unseal_launch,
-    use_once,
-)
+from app.classes.federation.lti import enrollment, launch_message
+from app.classes.federation.lti.launch_message import Launch
 from app.classes.federation.lti.platforms import identities_of
 from app.classes.members import sign_in, site_members
 from app.classes.pages.class_router import ask_database
@@ -121,7 +112,7 @@ async def choose_links(
 ) -> Response:
     """Add the chosen assignments to the course; *again*: only show the list as it is now."""
     try:
-        launch = unseal_launch(site.secret, ticket, CHOICE_LIFE)
+        launch = launch_message.unseal_launch(site.secret, ticket, launch_message.CHOICE_LIFE)
         if again:
             return await show_exercise_choice(request, site, launch)
         try:
@@ -147,8 +138,8 @@ async def show_exercise_choice(request: Request, site: Site, launch: Launch, pro
         several=launch.several,
         assignments=tuple(own),
         chapters=tuple(site.catalog.topics),
-        ticket=seal_ticket(site.secret, launch),
-        window=seal_ticket(site.secret, launch),
+        ticket=launch_message.seal_ticket(site.secret, launch),
+        window=launch_message.seal_ticket(site.secret, launch),
         problem=problem,
     )
     let_frame(request, launch.origins)
@@ -177,7 +168,7 @@ def _chosen(
         own = {one.id for one in _assignments(session, launch)}
         if not set(assignments) <= own:
             raise input_error("an assignment was deleted in the meantime; choose again")
-        use_once(session, ticket, CHOICE_LIFE)
+        launch_message.use_once(session, ticket, launch_message.CHOICE_LIFE)
         if enrollment.class_of(session, launch) is None:
             enrollment.tie(session, launch, enrollment.new_class(session, site.secret, launch, zone))
         arrival = enrollment.enroll_launch(session, launch)
@@ -286,7 +277,7 @@ def _opened(
         assignment = _chosen_weeks(said.chosen)
         enrollment.name_link(session, launch, class_id, assignment)
     elif asks and not assignment:
-        before = classes_before(session, launch, [arrival.person], class_id)
+        before = launch_message.classes_before(session, launch, [arrival.person], class_id)
         if said.chosen.startswith(_COPY):
             _copy(session, site, said, before, class_id)
             assignment = enrollment.enroll_launch(session, launch).assignment
@@ -298,7 +289,9 @@ def _opened(
 def _which_class(session: Session, site: Site, launch: Launch, person: int | None) -> AskPage:
     """The question which class a course is: a new one, or one that the teacher has here."""
     own = classes_of(session, person) if person is not None else ()
-    copies, weeks = _copies(session, site, classes_before(session, launch, _who(session, launch, person)))
+    copies, weeks = _copies(
+        session, site, launch_message.classes_before(session, launch, _who(session, launch, person))
+    )
     options = [
         *copies,
         LaunchTarget(_NEW, translate("A new class: {title}", title=launch.title or translate("A course"))),
@@ -306,7 +299,7 @@ def _which_class(session: Session, site: Site, launch: Launch, person: int | Non
     options += [
         LaunchTarget(f"{_CLASS}{number_of(row)}", row.name, translate("you teach it here"))
         for row, role in own
-        if role is Role.TEACHER and row.archived is None and not row.demo
+        if role is Role.TEACHER and row.archived is None
     ]
     return AskPage(
         heading=translate("Which class is this course?"),
@@ -316,7 +309,7 @@ def _which_class(session: Session, site: Site, launch: Launch, person: int | Non
         )
         + ("" if person else translate(" To choose a class that you have here already, sign in here first.")),
         options=tuple(options),
-        ticket=seal_ticket(site.secret, launch),
+        ticket=launch_message.seal_ticket(site.secret, launch),
         zones=time_zones(),
         weeks=weeks,
     )
@@ -327,7 +320,7 @@ def _copies(session: Session, site: Site, before: Sequence[ClassRow]) -> tuple[l
     today = site.clock().date()
     offers, weeks = [], None
     for row in before:
-        found = copyable_assignments(session, number_of(row), site.catalog.by_id)
+        found = launch_message.copyable_assignments(session, number_of(row), site.catalog.by_id)
         weeks = max(0, weeks_to(found, today)) if weeks is None else weeks
         says = plural(
             "Copy the {number} assignment of {name}",
@@ -351,7 +344,7 @@ def _copy(session: Session, site: Site, said: TeacherChoice, before: Sequence[Cl
     source = _chosen_weeks(said.chosen)
     if source not in {number_of(row) for row in before}:
         raise NotFoundError(translate("you do not teach a class with this number"))
-    copy_course(session, source, class_id, said.weeks, site.catalog.by_id)
+    launch_message.copy_course(session, source, class_id, said.weeks, site.catalog.by_id)
 
 
 def _which_person(site: Site, visiting: Visitor, launch: Launch) -> AskPage:
@@ -374,7 +367,7 @@ def _which_person(site: Site, visiting: Visitor, launch: Launch) -> AskPage:
                 translate("{name} is signed out in this browser", name=name),
             ),
         ),
-        ticket=seal_ticket(site.secret, launch),
+        ticket=launch_message.seal_ticket(site.secret, launch),
         suggests=False,
     )
 
@@ -386,7 +379,7 @@ def _tie(session: Session, site: Site, launch: Launch, said: TeacherChoice, here
         return
     class_id = _chosen_weeks(said.chosen)
     if said.chosen.startswith(_COPY):
-        before = classes_before(session, launch, _who(session, launch, person))
+        before = launch_message.classes_before(session, launch, _who(session, launch, person))
         like = next((row for row in before if number_of(row) == class_id), None)
         made = enrollment.new_class(session, site.secret, launch, said.zone, like)
         _copy(session, site, said, before, made)
@@ -400,7 +393,7 @@ def _tie(session: Session, site: Site, launch: Launch, said: TeacherChoice, here
 
 def _which_assignment(session: Session, site: Site, launch: Launch, arrival: enrollment.Arrival) -> AskPage:
     """The question what a link opens that does not say it."""
-    before = classes_before(session, launch, [arrival.person], arrival.class_id)
+    before = launch_message.classes_before(session, launch, [arrival.person], arrival.class_id)
     copies, weeks = _copies(session, site, before)
     options = [
         LaunchTarget(f"{_ASSIGNMENT}{one.id}", one.title, plural("{number} exercise", "{number} exercises", one.length))
@@ -411,7 +404,7 @@ def _which_assignment(session: Session, site: Site, launch: Launch, arrival: enr
         lead=f"The link {launch.link_title!r} of your course does not say. You are asked once; "
         "students go where you say now.",
         options=(*copies, *options, LaunchTarget(_NONE, translate("None: the page of the class, this time"))),
-        ticket=seal_ticket(site.secret, launch),
+        ticket=launch_message.seal_ticket(site.secret, launch),
         weeks=weeks,
     )
 

@@ -8,7 +8,7 @@ from fastapi import Request, Response
 from markupsafe import Markup
 from starlette.datastructures import UploadFile
 
-from app.core.errors import InputError, UnavailableError, sentence
+from app.core.errors import InputError, UnavailableError, input_error, sentence
 from app.core.translation import Numeral, foreign, noted, translate, translate_known
 from app.course.content.errata import mark
 from app.labs.launch.base import plan_job, ranks_on
@@ -301,7 +301,7 @@ def _backend(fields: Mapping[str, str]) -> str:
     """The backend that a form asks for; a form without the choice leaves it to the server."""
     asked = fields.get(BACKEND, "auto")
     if asked not in ("auto", "nccl", "gloo"):
-        raise InputError(translate("no backend is called {asked!r}; there are nccl and gloo", asked=asked[:60]))
+        raise input_error("no backend is called {asked!r}; there are nccl and gloo", asked=asked[:60])
     return asked
 
 
@@ -351,9 +351,9 @@ async def _sent_text(request: Request) -> str:
     try:
         text = sent.decode()
     except UnicodeDecodeError:
-        raise InputError(translate("this file is not UTF-8 text")) from None
+        raise input_error("this file is not UTF-8 text") from None
     if not text.strip():
-        raise InputError(translate("choose a file written by `wallclock lab run ... --json`"))
+        raise input_error("choose a file written by `wallclock lab run ... --json`")
     return text
 
 
@@ -361,7 +361,5 @@ def _sent_rows(lab: Lab, text: str, learner: str) -> Sequence[LabRunRow]:
     """The runs in a file, those of *lab* first."""
     reports = sorted(read_sent_file(text), key=lambda report: report.lab != lab.name)
     if reports[0].lab != lab.name:
-        raise InputError(
-            translate("this is a run of {lab}, but this is the page of {name}", lab=reports[0].lab, name=lab.name)
-        )
+        raise input_error("this is a run of {lab}, but this is the page of {name}", lab=reports[0].lab, name=lab.name)
     return [sent_row(report, new_name(report.lab), learner) for report in reports]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from app.core.charts.axes import Axis
-from app.core.errors import InputError
+from app.core.errors import InputError, input_error
 from app.core.expressions import read_answer
 from app.core.translation import localize, noted, plural, translate
 from app.core.units import BYTE, Unit, check_clear, in_english, list_in_english, scale_of, show_size
@@ -165,7 +165,7 @@ def read_run_prediction(lab: Lab, measure: str, text: str) -> float | None:
         check_clear(text)
         return read_answer(text, scale_of(lab.measures[measure].unit)).value
     except ValueError as error:
-        raise InputError(translate("your prediction: {error}", error=localize(str(error)))) from None
+        raise input_error("your prediction: {error}", error=localize(str(error))) from None
 
 
 def read_typed_parameter(lab: Lab, name: str, text: str) -> str:

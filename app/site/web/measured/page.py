@@ -20,7 +20,7 @@ from starlette.types import Message
 
 from app.core.charts.axes import Axis, Color
 from app.core.charts.plot import Plot, Series
-from app.core.errors import InputError, NotFoundError, nearest, sentence
+from app.core.errors import InputError, NotFoundError, input_error, nearest, sentence
 from app.core.formulas.configurations import CONFIGURATION_LIMIT, is_configuration
 from app.core.formulas.presets import Cluster
 from app.core.measurements.file_reader import Report
@@ -108,7 +108,7 @@ class UploadReader:
         with TemporaryDirectory(prefix="wallclock-") as folder, self._counting() as counted:
             paths, fields = await _received(counted(request), Path(folder))
             if not paths:
-                raise InputError(translate("paste the output of a test or a log, or choose a file"))
+                raise input_error("paste the output of a test or a log, or choose a file")
             lift_ceiling()  # reading has one of its own
             text = await aside(_short_text, paths[0])
             return Upload(tuple(await self._jobs.run(lambda: asyncio.to_thread(measured_apart, paths))), fields, text)

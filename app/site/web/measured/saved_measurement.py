@@ -9,7 +9,7 @@ from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 from itsdangerous import BadSignature, URLSafeTimedSerializer
 
-from app.core.errors import InputError, NotFoundError
+from app.core.errors import InputError, NotFoundError, input_error
 from app.core.formulas.presets import Cluster
 from app.core.measurements.file_reader import Report, read_stored, saved_report
 from app.core.measurements.reports import UnreadFile
@@ -98,7 +98,7 @@ def _saved_measurement_row(site: Site, seal: str, title: str, learner: str) -> M
     try:
         first, text, given, serial = _serializer(site).loads(seal, max_age=_AGE)
     except (BadSignature, ValueError):  # or an old one, or one of an earlier version
-        raise InputError(translate(_STALE)) from None
+        raise input_error(_STALE) from None
     name = "".join(filter(str.isprintable, title)).strip()[:NAME_LIMIT] or first[:NAME_LIMIT]
     return MeasurementRow(
         name=measurement_name(site.secret, serial), learner=learner, title=name, report=text, given=json.dumps(given)

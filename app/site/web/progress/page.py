@@ -10,7 +10,7 @@ from fastapi.responses import RedirectResponse
 from markupsafe import Markup
 from starlette.datastructures import UploadFile
 
-from app.core.errors import InputError, UnavailableError, sentence
+from app.core.errors import InputError, UnavailableError, input_error, sentence
 from app.core.translation import noted, translate
 from app.course.content.catalog import Catalog
 from app.course.kinds import Exercise
@@ -388,9 +388,9 @@ async def know(request: Request, site: Here, visiting: Visiting) -> Response:
 async def delete_progress(site: Here, visiting: Visiting, sure: Annotated[str, Form()] = "") -> Response:
     """Delete everything that is stored about the learner."""
     if sure != "yes":
-        raise InputError(translate("nothing was deleted: tick the box to confirm, then delete again"))
+        raise input_error("nothing was deleted: tick the box to confirm, then delete again")
     if visiting.person:
-        raise InputError(translate("you are signed in: on your page you can delete yourself, and all of this"))
+        raise input_error("you are signed in: on your page you can delete yourself, and all of this")
     if visiting.learner:
         await aside(_with_records, site, visiting.learner, lambda records: records.delete_everything())
     response = RedirectResponse("/progress?deleted=1", 303)
