@@ -30,7 +30,6 @@ from app.labs.check.world import (
     expectation,
     failing_job,
     status,
-    unknown,
 )
 from app.labs.machines.devices import Devices, join_sources, promised_gpus
 from app.labs.machines.vendor import Output
@@ -415,7 +414,9 @@ def test_what_belongs_to_the_nodes_of_a_cluster_is_left_to_them() -> None:
 
 def test_all_that_disturbed_a_run_is_said() -> None:
     doubts = ("The load was high.", "A GPU was hot.")
-    judged = CheckRun(report=replace(quiet_run("all-reduce"), doubts=doubts)).judged(unknown("bandwidth", "3 GB/s"))
+    judged = CheckRun(report=replace(quiet_run("all-reduce"), doubts=doubts)).judged(
+        CheckFinding.unknown("bandwidth", "3 GB/s")
+    )
     assert judged.found == "3 GB/s, which was disturbed, and so was a second run. The load was high. A GPU was hot."
 
 

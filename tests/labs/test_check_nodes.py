@@ -17,7 +17,7 @@ from app.commands.lab_check import (
     nodes_as_json,
     read_node_check,
 )
-from app.labs.check.world import CheckFinding, CheckReport, CheckStep, CheckVerdict, passed_finding
+from app.labs.check.world import CheckFinding, CheckReport, CheckStep, CheckVerdict
 from tests.each import each
 
 H100, A100 = "8 × NVIDIA H100 80GB HBM3", "4 × NVIDIA A100-SXM4-80GB"
@@ -42,7 +42,7 @@ def checked(
 ) -> NodeCheck:
     """A node whose step 2 ends with the verdict *worst*, and its two numbers."""
     steps = (
-        CheckStep(1, "Driver and GPUs", (passed_finding("host", node), passed_finding("GPUs", gpus)), 1.0),
+        CheckStep(1, "Driver and GPUs", (CheckFinding.passed("host", node), CheckFinding.passed("GPUs", gpus)), 1.0),
         CheckStep(2, "GPUs as torch sees them", (CheckFinding("ECC", worst, "3", "0"),), 1.0),
         CheckStep(8, "Matrix products", (finding(RATE, rate, "TFLOP/s"),), 1.0),
         CheckStep(9, "Copies", (finding(COPY, copy, "TB/s"),), 1.0),
@@ -88,7 +88,7 @@ def test_each_kind_of_number_has_its_direction_and_its_limit(name: str, unit: st
 
 def of_numbers(node: str, found: list[CheckFinding]) -> NodeCheck:
     steps = (
-        CheckStep(1, "Driver and GPUs", (passed_finding("GPUs", H100),), 1.0),
+        CheckStep(1, "Driver and GPUs", (CheckFinding.passed("GPUs", H100),), 1.0),
         CheckStep(8, "Numbers", tuple(found), 1.0),
     )
     return NodeCheck(node, CheckReport("2026-01-01", node, "wallclock lab check", steps))

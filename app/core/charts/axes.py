@@ -15,9 +15,8 @@ from app.core.units import BYTE, DOLLAR, RATIO, SECOND, Unit, figures, scale_of,
 class Tone(StrEnum):
     """What a filled part stands for; a color and a pattern that nothing else has.
 
-    The value is the end of the CSS class: the letter of a color, then the letter of a pattern: s
-    for stripes, d for dots, x for a grid, h for level lines. Neighbors differ in their pattern
-    wherever their colors are about as light.
+    The value is the end of the CSS class: the letter of a color, then the letter of a pattern: s for stripes, d for
+    dots, x for a grid, h for level lines. Neighbors differ in their pattern wherever their colors are about as light.
     """
 
     COMPUTE = "f"  # the forward pass, and what computes in general

@@ -249,20 +249,6 @@ class PlacedName:
     leader: str = ""
 
 
-def placed_name(
-    name: str, curve: Sequence[Point], *, at: Point, others: Sequence[Sequence[Point]], room: LabelRoom, bounds: Box
-) -> PlacedName:
-    """The *name* of a *curve*, best beside the point *at*, where there is *room* in *bounds*."""
-    apart = [spot for other in others for spot in spots_along(other, _LOOKED)]
-    beside = list(_places_beside(name, at, bounds))
-    spot = room.best(beside, apart) if beside else None
-    if spot is None or not room.is_clear(spot, apart):
-        spot = room.best([*beside, *_along(name, curve, at, bounds)], apart)
-    if not room.is_clear(spot, apart):  # near the curve, all is taken
-        spot = room.best((spot, *spots_within(bounds, spot.own, spot.box[2] - spot.box[0])), apart)
-    return PlacedName(round(spot.box[0], 2), round(spot.height, 2), room.take(spot, apart))
-
-
 def _places_beside(name: str, at: Point, bounds: Box) -> Iterator[LabelSpot]:
     """Places at the right of a point, if the name fits there."""
     for move in _MOVES:
@@ -454,7 +440,14 @@ def _curves(chart: Plot, placed: Sequence[Sequence[Point]], room: LabelRoom | No
         if room and series.name:
             others = [*placed[:place], *placed[place + 1 :]]
             at = min(reversed(curve), key=lambda spot: spot[1]) if series.at_peak else curve[-1]
-            name = placed_name(series.name, curve, at=at, others=others, room=room, bounds=bounds)
+            apart = [spot for other in others for spot in spots_along(other, _LOOKED)]
+            beside = list(_places_beside(series.name, at, bounds))
+            spot = room.best(beside, apart) if beside else None
+            if spot is None or not room.is_clear(spot, apart):
+                spot = room.best([*beside, *_along(series.name, curve, at, bounds)], apart)
+            if not room.is_clear(spot, apart):  # near the curve, all is taken
+                spot = room.best((spot, *spots_within(bounds, spot.own, spot.box[2] - spot.box[0])), apart)
+            name = PlacedName(round(spot.box[0], 2), round(spot.height, 2), room.take(spot, apart))
         yield Curve(
             color=series.color,
             name=series.name if room else "",

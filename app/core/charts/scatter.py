@@ -112,12 +112,18 @@ def scatter_picture(chart: Scatter, paper: Paper) -> ScatterPicture:
     """*chart* in pixels."""
     height = _SMALL if paper is NARROW else _WIDE
     bottom = height - _BOTTOM
-    low, high = _ends(chart)
+    dots = [dot for group in chart.groups for dot in group.dots]
+    low = min((min(dot.x, dot.low) for dot in dots), default=1.0)
+    high = max((max(dot.x, dot.high) for dot in dots), default=10.0)
+    low, high = low / _AROUND, high * _AROUND
     up = PixelScale(chart.y, low=low, high=high, start=bottom, end=_TOP)
     y_ticks = up.ticks()
     left, right = round(widest([tick.label for tick in y_ticks]) + 14), paper.width - _EDGE
     across = PixelScale(chart.x, low=low, high=high, start=left, end=right)
     names = legend([(group.color.value, group.name) for group in chart.groups], left, right)
+    share = chart.band  # by which values may differ: the area is inside both axes
+    over = ((low, low * (1 + share)), (high / (1 + share), high), (high, high))
+    under = ((high, high * (1 - share)), (low / (1 - share), low), (low, low))
     return ScatterPicture(
         chart=chart,
         paper=paper,
@@ -126,28 +132,12 @@ def scatter_picture(chart: Scatter, paper: Paper) -> ScatterPicture:
         right=right,
         top=_TOP,
         bottom=bottom,
-        band=_band(chart.band, across, up),
+        band="M" + "L".join(f"{across.at(x)} {up.at(y)}" for x, y in (*over, *under)) + "z",
         diagonal=f"M{left} {bottom}L{right} {_TOP}",
         groups=tuple(_placed_groups(chart, across, up, names)),
         x_ticks=across.ticks(),
         y_ticks=y_ticks,
     )
-
-
-def _ends(chart: Scatter) -> tuple[float, float]:
-    """The smallest and the largest value on both axes, and some room."""
-    dots = [dot for group in chart.groups for dot in group.dots]
-    low = min((min(dot.x, dot.low) for dot in dots), default=1.0)
-    high = max((max(dot.x, dot.high) for dot in dots), default=10.0)
-    return low / _AROUND, high * _AROUND
-
-
-def _band(share: float, across: PixelScale, up: PixelScale) -> str:
-    """The area in which the values differ by at most *share*, inside both axes."""
-    low, high = across.low, across.high
-    over = ((low, low * (1 + share)), (high / (1 + share), high), (high, high))
-    under = ((high, high * (1 - share)), (low / (1 - share), low), (low, low))
-    return "M" + "L".join(f"{across.at(x)} {up.at(y)}" for x, y in (*over, *under)) + "z"
 
 
 def _placed_groups(chart: Scatter, across: PixelScale, up: PixelScale, names: Legend) -> Iterator[PlacedGroup]:

@@ -306,8 +306,7 @@ _LONGEST_CELL = 6
 def gantt(timeline: Timeline, width: int, color: bool = False) -> str:
     """*timeline* in at most *width* columns, to scale.
 
-    A bar without room for its label shows the letter of its kind; one that is narrower than a
-    column is left out.
+    A bar without room for its label shows the letter of its kind; one that is narrower than a column is left out.
     """
     names = max(len(row.name) for row in timeline.rows)
     notes = max(len(row.note) for row in timeline.rows)

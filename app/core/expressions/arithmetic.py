@@ -9,17 +9,6 @@ from functools import lru_cache
 from app.core.errors import nearest
 from app.core.expressions import parser
 from app.core.expressions.evaluation import FUNCTIONS, PLAIN, Quantity, evaluate, same_kind
-from app.core.expressions.parser import (
-    Binary,
-    ExpressionError,
-    FunctionCall,
-    Name,
-    Negative,
-    Node,
-    Number,
-    Reader,
-    Word,
-)
 from app.core.formulas import Input
 from app.core.translation import language, localize, noted, translate
 from app.core.units import Reading, check_clear, read, spell_dimension
@@ -32,14 +21,14 @@ _PLAIN_SHOWN = 40  # characters of an unknown name
 _LEADING_NAME = re.compile(r"^\s*[^\W\d]\w*\s*=(?!=)")
 
 
-class TypedReader(Reader):
+class TypedReader(parser.Reader):
     """A reader that takes adjacent letters as a product, `8bshe(T - 1)/T`, and bare units."""
 
     def is_symbol(self, name: str) -> bool:
         """Whether *name* is a letter, or several adjacent letters."""
         return super().is_symbol(name) or self._glued(name)
 
-    def named(self, name: str) -> Node:
+    def named(self, name: str) -> parser.Node:
         """The tree of *name*, of its letters, or of a call of a plain function.
 
         Raises:
@@ -47,22 +36,22 @@ class TypedReader(Reader):
         """
         begun = self.at - len(name)
         if name in self.symbols:
-            return Name(name)
+            return parser.Name(name)
         if self.peek() == ("sign", "(") and name in FUNCTIONS:
             return super().named(name)
         if self._glued(name):
             self.counted(len(name))
-            node: Node = self.raised(Name(name[-1]))
+            node: parser.Node = self.raised(parser.Name(name[-1]))
             for letter in reversed(name[:-1]):
-                node = Binary("*", Name(letter), node)
+                node = parser.Binary("*", parser.Name(letter), node)
             return node
         if name in SCALES and len(name) >= (_SHORTEST if self.symbols else 1):
-            return Number("", 1.0, SCALES[name])
+            return parser.Number("", 1.0, SCALES[name])
         if self.has_physics and (scale := physical_scale(name)):
-            return Number("", 1.0, scale)
+            return parser.Number("", 1.0, scale)
         called = self.peek() == ("sign", "(")
         self.at = begun
-        raise ExpressionError(self._unknown(name, called=called))
+        raise parser.ExpressionError(self._unknown(name, called=called))
 
     def _glued(self, name: str) -> bool:
         return len(name) > 1 and all(letter in self.symbols for letter in name)
@@ -79,11 +68,10 @@ class TypedReader(Reader):
         return translate(form, name=name, known=", ".join(sorted(self.symbols)), near=nearest(name, self.symbols))
 
 
-def parse_plain(text: str, letters: Collection[str], *, has_physics: bool = False) -> Node:
+def parse_plain(text: str, letters: Collection[str], *, has_physics: bool = False) -> parser.Node:
     """The tree of *text*, which may contain only *letters*, numbers and plain functions.
 
-    A name before an equals sign, as in `V = 2 * S`, is ignored. Where it *has_physics*, there are
-    units such as kg.
+    A name before an equals sign, as in `V = 2 * S`, is ignored. Where it *has_physics*, there are units such as kg.
 
     Raises:
         ExpressionError: *text* is not an expression, or contains something else.
@@ -92,33 +80,33 @@ def parse_plain(text: str, letters: Collection[str], *, has_physics: bool = Fals
 
 
 @lru_cache(maxsize=4096)
-def _parse_plain(text: str, letters: tuple[str, ...], has_physics: bool) -> Node:
+def _parse_plain(text: str, letters: tuple[str, ...], has_physics: bool) -> parser.Node:
     typed = parser.ascii_text(_LEADING_NAME.sub("", text, count=1), letters)
     reader = TypedReader(typed, letters, has_physics)
     try:
         node = reader.whole()
-    except ExpressionError as error:
+    except parser.ExpressionError as error:
         understood = reader.text[: reader.at].strip()
         far = translate(" (read as far as {text!r})", text=understood) if understood else ""
-        raise ExpressionError(f"{error}{far}") from None
+        raise parser.ExpressionError(f"{error}{far}") from None
     _check(node)
     return node
 
 
-def _check(node: Node) -> None:
+def _check(node: parser.Node) -> None:
     match node:
-        case Word():
-            raise ExpressionError(translate("a formula cannot contain words in quotes"))
-        case Negative(term):
+        case parser.Word():
+            raise parser.ExpressionError(translate("a formula cannot contain words in quotes"))
+        case parser.Negative(term):
             _check(term)
-        case Binary(operator, left, right):
+        case parser.Binary(operator, left, right):
             if operator in parser.COMPARISONS:
-                raise ExpressionError(translate("enter a formula without {operator}", operator=operator))
+                raise parser.ExpressionError(translate("enter a formula without {operator}", operator=operator))
             _check(left)
             _check(right)
-        case FunctionCall(name, arguments, named, part):
+        case parser.FunctionCall(name, arguments, named, part):
             if named or part:
-                raise ExpressionError(translate("{name} takes values only, without names or parts", name=name))
+                raise parser.ExpressionError(translate("{name} takes values only, without names or parts", name=name))
             for argument in arguments:
                 _check(argument)
 
@@ -155,8 +143,8 @@ def _read_in(_language: str, text: str, shown: Scale) -> Reading:
         refused = localize(str(error))
     try:
         return work_out(text, shown)
-    except ExpressionError as error:
-        raise ExpressionError(str(error) if _is_arithmetic(text) else refused) from error
+    except parser.ExpressionError as error:
+        raise parser.ExpressionError(str(error) if _is_arithmetic(text) else refused) from error
 
 
 def read_argument(taken: Input, text: str) -> Reading | None:
@@ -188,14 +176,16 @@ def work_out(text: str, shown: Scale) -> Reading:
         ExpressionError: *text* has no value, or a value of another dimension.
     """
     if len(text) > _LONGEST:
-        raise ExpressionError(translate("cannot read an answer of {text} characters: it is too long", text=len(text)))
+        raise parser.ExpressionError(
+            translate("cannot read an answer of {text} characters: it is too long", text=len(text))
+        )
     try:
         typed = simplify_numbers(text, shown)
         with suppress(ValueError):
             return replace(read(typed, shown.unit, shown), worked_out=True)
         return _added_up(typed, shown) or _in_the_last_unit(typed, shown) or _as_it_stands(typed, shown)
-    except ExpressionError as error:
-        raise ExpressionError(
+    except parser.ExpressionError as error:
+        raise parser.ExpressionError(
             translate("cannot read {text!r}: {error}", text=text.strip()[:_SHOWN], error=error)
         ) from None
 
@@ -245,13 +235,13 @@ def _in_the_last_unit(typed: str, shown: Scale) -> Reading | None:
 class InOneUnit:
     """Arithmetic without units, *head*, and the unit that stands behind all of it."""
 
-    head: Node
+    head: parser.Node
     scale: Scale
 
     @property
     def is_sum(self) -> bool:
         """Whether the unit might belong to the last term alone."""
-        return isinstance(self.head, Binary) and self.head.operator in "+-"
+        return isinstance(self.head, parser.Binary) and self.head.operator in "+-"
 
 
 def in_the_last_unit(typed: str, *, has_physics: bool = False) -> InOneUnit | None:
@@ -265,7 +255,7 @@ def in_the_last_unit(typed: str, *, has_physics: bool = False) -> InOneUnit | No
         return None
     try:
         head = parse_plain(before, ())
-    except ExpressionError:
+    except parser.ExpressionError:
         return None  # the unit belongs to something inside, as in 2 * (3 s + 4 s)
     return None if _units(head) else InOneUnit(head, scale)
 
@@ -279,7 +269,7 @@ def _as_it_stands(typed: str, shown: Scale) -> Reading:
     """The value of *typed*, where each unit belongs to the number before it."""
     node = parse_plain(typed, (), has_physics=asks_for_physics(shown.unit, shown))
     if not any(number.text for number in parser.numbers_in(node)):
-        raise ExpressionError(translate("a number is missing"))
+        raise parser.ExpressionError(translate("a number is missing"))
     if shown.unit.dimension == PLAIN and shown.factor != 1:
         _refuse_a_doubtful_sum(node)
     found = evaluate(node, {})
@@ -295,18 +285,18 @@ def _as_it_stands(typed: str, shown: Scale) -> Reading:
     if found.dimension == expected or (counted and same_kind(found.dimension, expected)):
         return Reading(found.value, scale=_written_unit(units, shown), worked_out=True)
     if found.dimension == PLAIN:
-        raise ExpressionError(translate("the result is a plain number, but {unit} is expected", unit=shown.unit))
+        raise parser.ExpressionError(translate("the result is a plain number, but {unit} is expected", unit=shown.unit))
     form = noted("the result is in {dimension}, but {unit} is expected")
-    raise ExpressionError(translate(form, dimension=spell_dimension(found.dimension), unit=shown.unit))
+    raise parser.ExpressionError(translate(form, dimension=spell_dimension(found.dimension), unit=shown.unit))
 
 
-def _refuse_a_doubtful_sum(node: Node) -> None:
+def _refuse_a_doubtful_sum(node: parser.Node) -> None:
     """Refuse 100 - 7 % and 5 % + 2 where a bare number is in percent."""
-    if not (isinstance(node, Binary) and node.operator in "+-"):
+    if not (isinstance(node, parser.Binary) and node.operator in "+-"):
         return
     shares = [any(unit.factor != 1 for unit in _units(side)) for side in (node.left, node.right)]
     if any(shares) and not all(_units(side) for side in (node.left, node.right)):
-        raise ExpressionError(translate("add parentheses to show whether % applies to all of it"))
+        raise parser.ExpressionError(translate("add parentheses to show whether % applies to all of it"))
 
 
 def _written_unit(units: list[Scale], shown: Scale) -> Scale:
@@ -315,7 +305,7 @@ def _written_unit(units: list[Scale], shown: Scale) -> Scale:
     return alike.pop() if len(alike) == 1 else Scale(shown.unit.symbol, shown.unit, 1.0)
 
 
-def _units(node: Node) -> list[Scale]:
+def _units(node: parser.Node) -> list[Scale]:
     return [number.scale for number in parser.numbers_in(node) if number.scale]
 
 

@@ -301,7 +301,20 @@ def _named_quantity(name: str, names: Names) -> Quantity:
 
 def _called(call: FunctionCall, names: Names) -> Quantity:
     if formula := FORMULAS.get(call.name):
-        return _result(formula, _arguments(formula, call, names), call.part)
+        if len(call.arguments) > len(formula.inputs):
+            raise ExpressionError(
+                translate("{name} takes only {inputs}", name=formula.name, inputs=", ".join(formula.inputs))
+            )
+        given = [*zip(formula.inputs, call.arguments, strict=False), *call.named]
+        arguments: dict[str, Argument] = {}
+        for key, node in given:
+            if key in arguments:
+                raise ExpressionError(translate("{name} is given {key} twice", name=formula.name, key=key))
+            if isinstance(node, Word):
+                arguments[key] = node.text
+            else:
+                arguments[key] = _argument(formula, key, _value(node, names))
+        return _result(formula, arguments, call.part)
     if call.name not in FUNCTIONS:
         known = [*FUNCTIONS, *FORMULAS]
         raise ExpressionError(
@@ -311,24 +324,6 @@ def _called(call: FunctionCall, names: Names) -> Quantity:
     if not values or call.named or call.part:
         raise ExpressionError(translate("{name} takes one or more values, without names", name=call.name))
     return FUNCTIONS[call.name](values)
-
-
-def _arguments(formula: Formula, call: FunctionCall, names: Names) -> dict[str, Argument]:
-    """The arguments of *call*, by the names that *formula* gives them."""
-    if len(call.arguments) > len(formula.inputs):
-        raise ExpressionError(
-            translate("{name} takes only {inputs}", name=formula.name, inputs=", ".join(formula.inputs))
-        )
-    given = [*zip(formula.inputs, call.arguments, strict=False), *call.named]
-    arguments: dict[str, Argument] = {}
-    for key, node in given:
-        if key in arguments:
-            raise ExpressionError(translate("{name} is given {key} twice", name=formula.name, key=key))
-        if isinstance(node, Word):
-            arguments[key] = node.text
-        else:
-            arguments[key] = _argument(formula, key, _value(node, names))
-    return arguments
 
 
 def _argument(formula: Formula, key: str, quantity: Quantity) -> Argument:

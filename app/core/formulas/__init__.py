@@ -84,8 +84,7 @@ class Input:
 class Formula:
     """A function, with what its signature says of it.
 
-    *result* is the unit of its value, or of each value; a formula with a fixed number of values
-    names them in *parts*.
+    *result* is the unit of its value, or of each value; a formula with a fixed number of values names them in *parts*.
     """
 
     name: str
@@ -263,8 +262,7 @@ def formula_value(formula: Formula, given: Mapping[str, Argument], most: int | N
     At most *most* items are read of a list, and parts of a result returned.
 
     Raises:
-        ValueError: an argument is unknown, missing, unreadable or outside its domain, or a list is
-            too long.
+        ValueError: an argument is unknown, missing, unreadable or outside its domain, or a list is too long.
     """
     if most is not None:
         for name, argument in given.items():

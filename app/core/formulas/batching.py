@@ -36,8 +36,7 @@ def gradient_noise_scale(
         ValueError: an argument is outside its domain, or no signal is left.
 
     Source:
-        McCandlish et al., An Empirical Model of Large-Batch Training, arXiv:1812.06162, appendix
-        A.1.
+        McCandlish et al., An Empirical Model of Large-Batch Training, arXiv:1812.06162, appendix A.1.
     """
     few, many = positive("small_batch", small_batch), positive("large_batch", large_batch)
     rough = positive("small_norm_squared", small_norm_squared)
@@ -74,8 +73,7 @@ def critical_batch(loss: Ratio) -> Ratio:
         ValueError: *loss* is outside its domain.
 
     Source:
-        Kaplan et al., Scaling Laws for Neural Language Models, arXiv:2001.08361, section 5.1,
-        equation 5.3.
+        Kaplan et al., Scaling Laws for Neural Language Models, arXiv:2001.08361, section 5.1, equation 5.3.
     """
     if not _LEAST_LOSS <= positive("loss", loss) <= _MOST_LOSS:
         form = noted("{name} must be from {least} to {most} nats per token, not {value}")
@@ -124,8 +122,7 @@ def square_root_scaled_rate(base_rate: Ratio, base_batch: Ratio, batch: Ratio) -
         batch: batch to train with.
 
     Source:
-        Malladi et al., On the SDEs and Scaling Rules for Adaptive Gradient Algorithms,
-        arXiv:2205.10287.
+        Malladi et al., On the SDEs and Scaling Rules for Adaptive Gradient Algorithms, arXiv:2205.10287.
     """
     return positive("base_rate", base_rate) * math.sqrt(_growth(base_batch, batch))
 
@@ -171,8 +168,7 @@ def steps_to_target(batch: Ratio, critical_batch: Ratio, minimum_steps: Ratio) -
         minimum_steps: steps that an unlimited batch would need.
 
     Source:
-        McCandlish et al., An Empirical Model of Large-Batch Training, arXiv:1812.06162,
-        section 2.
+        McCandlish et al., An Empirical Model of Large-Batch Training, arXiv:1812.06162, section 2.
     """
     noise = positive("critical_batch", critical_batch) / positive("batch", batch)
     return positive("minimum_steps", minimum_steps) * (1 + noise)
@@ -195,8 +191,7 @@ def examples_to_target(batch: Ratio, critical_batch: Ratio, minimum_steps: Ratio
         minimum_steps: steps that an unlimited batch would need.
 
     Source:
-        McCandlish et al., An Empirical Model of Large-Batch Training, arXiv:1812.06162,
-        section 2.
+        McCandlish et al., An Empirical Model of Large-Batch Training, arXiv:1812.06162, section 2.
     """
     both = positive("batch", batch) + positive("critical_batch", critical_batch)
     return positive("minimum_steps", minimum_steps) * both
@@ -252,8 +247,7 @@ def cosine_rate(step: Count, total_steps: Count, peak: Ratio, floor: Ratio = 0.0
         warmup: steps of warm-up, fewer than *total_steps*.
 
     Source:
-        Loshchilov and Hutter, SGDR, arXiv:1608.03983, equation 5; Grattafiori et al.,
-        arXiv:2407.21783, section 3.4.1.
+        Loshchilov and Hutter, SGDR, arXiv:1608.03983, equation 5; Grattafiori et al., arXiv:2407.21783, section 3.4.1.
     """
     last, ahead, high, low = _plan(total_steps, peak, floor, warmup)
     now = whole("step", step, 0)
@@ -302,8 +296,7 @@ def _plan(total_steps: Count, peak: Ratio, floor: Ratio, warmup: Count) -> tuple
 def effective_batch(micro_batch: Count, accumulation: Count, data_parallel: Count) -> Count:
     """Sequences in one optimizer step.
 
-    Each data-parallel rank processes its micro-batches one after another, and all ranks together
-    make one step.
+    Each data-parallel rank processes its micro-batches one after another, and all ranks together make one step.
 
         B = micro_batch * accumulation * data_parallel
 

@@ -29,8 +29,7 @@ def cluster_mtbf(mtbf: Seconds, components: Count) -> Seconds:
         components: components that are all needed.
 
     Source:
-        Sum of the rates; the example: Grattafiori et al., arXiv:2407.21783, section 3.3.4 and
-        table 5.
+        Sum of the rates; the example: Grattafiori et al., arXiv:2407.21783, section 3.3.4 and table 5.
     """
     return positive("mtbf", mtbf) / whole("components", components)
 
@@ -91,8 +90,7 @@ _SPREAD = 40  # standard deviations: nothing that a chance could see lies furthe
 def survival(duration: Seconds, mtbf: Seconds) -> Ratio:
     """Chance that nothing fails for some time.
 
-    Failures come at a constant rate, so their number is a Poisson number, and this is the chance
-    that it is 0.
+    Failures come at a constant rate, so their number is a Poisson number, and this is the chance that it is 0.
 
         S = exp(-duration / mtbf)
 
@@ -315,8 +313,7 @@ _ENOUGH = 60
 def young_interval(checkpoint_time: Seconds, mtbf: Seconds) -> Seconds:
     """Best computing time between checkpoints, to first order (Young).
 
-    Checkpoints take C/T of the time and failures lose T/(2M) of it; the sum is smallest where the
-    two are equal.
+    Checkpoints take C/T of the time and failures lose T/(2M) of it; the sum is smallest where the two are equal.
 
         T = sqrt(2 * checkpoint_time * mtbf)
 
@@ -367,10 +364,9 @@ def daly_interval(checkpoint_time: Seconds, mtbf: Seconds) -> Seconds:
 def exact_interval(checkpoint_time: Seconds, mtbf: Seconds) -> Seconds:
     """Best computing time between checkpoints, exactly, for failures at a constant rate.
 
-    An interval T is repeated until it completes without a failure, which takes
-    M (exp((T + C) / M) - 1) on average, times a factor for restarts that does not depend on T.
-    This time over T is smallest where (1 - u) exp(u) = exp(-C / M) with u = T / M. The solution
-    is a value W of Lambert's function, on the branch above -1.
+    An interval T is repeated until it completes without a failure, which takes M (exp((T + C) / M) - 1) on average,
+    times a factor for restarts that does not depend on T. This time over T is smallest where (1 - u) exp(u) = exp(-C /
+    M) with u = T / M. The solution is a value W of Lambert's function, on the branch above -1.
 
         T = mtbf * (1 + W)
 

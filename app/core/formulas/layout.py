@@ -76,13 +76,12 @@ def step_time(
 ) -> StepTime:
     """Time of a training step, by part.
 
-    Kernels take what they compute or move over what they reach: products W, attention A and the
-    element-wise kernels E of the layers, the output head and the embedding H, layers that are
-    computed again R, and launches L where those are longer. T, X and N are the all-reduces of
-    tensor parallelism, the keys and values of context parallelism and the all-to-alls of expert
-    parallelism. P are the first messages through the stages and the last ones back, B the bubble
-    and what stages wait for the slowest one, D the gradients and weights that nothing hides, O the
-    optimizer, and S the skew: the share skew of all the others.
+    Kernels take what they compute or move over what they reach: products W, attention A and the element-wise kernels E
+    of the layers, the output head and the embedding H, layers that are computed again R, and launches L where those are
+    longer. T, X and N are the all-reduces of tensor parallelism, the keys and values of context parallelism and the
+    all-to-alls of expert parallelism. P are the first messages through the stages and the last ones back, B the bubble
+    and what stages wait for the slowest one, D the gradients and weights that nothing hides, O the optimizer, and S the
+    skew: the share skew of all the others.
 
         S = skew * (W + A + E + H + R + L + T + X + N + P + B + D + O)
 
@@ -112,13 +111,11 @@ def step_time(
             has another number of GPUs than the cluster.
 
     Source:
-        Narayanan et al., arXiv:2104.04473, table 1, and Korthikanti et al., arXiv:2205.05198, table
-        5: the two shares of the A100 are those that agree best with these 18 times, 3.5 % off on
-        average. Bang et al., vTrain, arXiv:2312.12391: start and bandwidth of all-reduces,
-        launches, optimizer. DeepSeek-V3 Technical Report, arXiv:2412.19437, section 3.2.2:
-        multiprocessors that traffic takes. 0.90 of the network, 0.75 of a product's rate in
-        attention, 0.4 ms between layers, 30 bytes of a logit and 20 of an embedded element are
-        priors.
+        Narayanan et al., arXiv:2104.04473, table 1, and Korthikanti et al., arXiv:2205.05198, table 5: the two shares
+        of the A100 are those that agree best with these 18 times, 3.5 % off on average. Bang et al., vTrain,
+        arXiv:2312.12391: start and bandwidth of all-reduces, launches, optimizer. DeepSeek-V3 Technical Report,
+        arXiv:2412.19437, section 3.2.2: multiprocessors that traffic takes. 0.90 of the network, 0.75 of a product's
+        rate in attention, 0.4 ms between layers, 30 bytes of a logit and 20 of an embedded element are priors.
     """
     return _step(model, cluster, layout, shares, recipe, "middle")
 
@@ -192,8 +189,7 @@ def projected_utilization(
 ) -> Ratio:
     """Model FLOPs utilization (MFU) of a projected step.
 
-    The FLOP F of the model in a step over the FLOP that the GPUs, with the peak P, could compute in
-    its time T.
+    The FLOP F of the model in a step over the FLOP that the GPUs, with the peak P, could compute in its time T.
 
         U = F / (gpus * P * T)
 
@@ -263,9 +259,8 @@ def mixed_tokens_to_hide(
 ) -> Ratio:
     """Tokens per GPU from which computation hides the traffic of the best mix.
 
-    At the best number of groups, weights and tokens are equal parts: with b tokens per GPU, a GPU
-    sends 4 d * element_bytes * sqrt(F b) bytes and computes 4 b d F FLOP in a forward pass. b is
-    where both take as long.
+    At the best number of groups, weights and tokens are equal parts: with b tokens per GPU, a GPU sends 4 d *
+    element_bytes * sqrt(F b) bytes and computes 4 b d F FLOP in a forward pass. b is where both take as long.
 
         T = (element_bytes * peak / (1 FLOP * bandwidth))^2 / feed_forward
 

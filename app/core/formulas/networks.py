@@ -128,10 +128,9 @@ _ENOUGH = 1e-12  # of a probability: the next ones are far smaller, and rounding
 def expected_busiest(flows: Count, links: Count) -> Ratio:
     """Expected number of flows on the link that has the most of them.
 
-    Each flow is hashed to one of the links, all equally likely. The mean of a count is the sum,
-    over all m from 0, of the probability that it exceeds m. Given their total, independent Poisson
-    counts of equal mean are distributed like the flows on the links, which gives Q, the probability
-    that no link has more than m. The sum of 1 - Q over all m:
+    Each flow is hashed to one of the links, all equally likely. The mean of a count is the sum, over all m from 0, of
+    the probability that it exceeds m. Given their total, independent Poisson counts of equal mean are distributed like
+    the flows on the links, which gives Q, the probability that no link has more than m. The sum of 1 - Q over all m:
 
         E = sum
 
@@ -173,8 +172,7 @@ def separate_links_probability(flows: Count, links: Count) -> Ratio:
         links: links that they are hashed to, at most 128.
 
     Source:
-        Feller, An Introduction to Probability Theory and Its Applications, volume 1, section II.3
-        (birthdays).
+        Feller, An Introduction to Probability Theory and Its Applications, volume 1, section II.3 (birthdays).
     """
     count, among = _few("flows", flows), _few("links", links)
     return math.prod(max(0, among - taken) / among for taken in range(count))

@@ -31,8 +31,7 @@ def newton_schulz_flops(rows: Count, columns: Count, steps: Count = 5) -> Flops:
         ValueError: an argument is not a whole number of at least 1.
 
     Source:
-        Jordan et al., Muon: An optimizer for hidden layers in neural networks, 2024, section
-        Runtime analysis.
+        Jordan et al., Muon: An optimizer for hidden layers in neural networks, 2024, section Runtime analysis.
     """
     short, long = sorted((whole("rows", rows), whole("columns", columns)))
     return whole("steps", steps) * (4.0 * short**2 * long + 2.0 * short**3)
@@ -56,8 +55,7 @@ def newton_schulz(value: Ratio, steps: Count = 5) -> Ratio:
         steps: rounds of the iteration, at most 1,000.
 
     Source:
-        Jordan et al., Muon: An optimizer for hidden layers in neural networks, 2024, section
-        Tuning the coefficients.
+        Jordan et al., Muon: An optimizer for hidden layers in neural networks, 2024, section Tuning the coefficients.
     """
     x = fraction("value", value)
     if whole("steps", steps) > _MOST_STEPS:

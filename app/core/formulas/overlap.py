@@ -190,9 +190,8 @@ def tokens_to_hide(gather_time: Seconds, layer_parameters: Count, rate: FlopsPer
 def fsdp_tokens_to_hide(peak: FlopsPerSecond, bandwidth: BytesPerSecond, element_bytes: Bytes = 2) -> Ratio:
     """Tokens on a GPU from which computation hides the traffic of fully sharded data parallelism.
 
-    Forward, a layer of P parameters gathers element_bytes * P bytes and computes two FLOP per
-    parameter and token. P cancels out. Backward, both are twice as much: a gather and a
-    reduce-scatter beside four FLOP.
+    Forward, a layer of P parameters gathers element_bytes * P bytes and computes two FLOP per parameter and token. P
+    cancels out. Backward, both are twice as much: a gather and a reduce-scatter beside four FLOP.
 
         T = element_bytes * peak / (2 FLOP * bandwidth)
 

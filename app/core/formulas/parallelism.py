@@ -87,10 +87,9 @@ def expert_split(given: int, tensor: Whole, shards: Whole, expert: Whole, by: Nu
 class Degrees(NamedTuple):
     """A layout as numbers; *full*, *selective* or *operations* is 1 where that is recomputed.
 
-    Each is a plain number or a column. *expert_tensor* is the number of ranks that share an expert,
-    *sharded* that over which ZeRO shards; *first* and *last* are the layers of the end stages, 0
-    where they are as even as possible; *exchanged* is 1 where context parallelism exchanges heads
-    by all-to-all, and 0 where it gathers keys and values.
+    Each is a plain number or a column. *expert_tensor* is the number of ranks that share an expert, *sharded* that over
+    which ZeRO shards; *first* and *last* are the layers of the end stages, 0 where they are as even as possible;
+    *exchanged* is 1 where context parallelism exchanges heads by all-to-all, and 0 where it gathers keys and values.
     """
 
     tensor: Whole = 1
@@ -296,9 +295,8 @@ def _chunks_say(shape: CoreShape, on: Degrees) -> str:
         )
         return say(form, most=most, value=chunks)
     form = noted(
-        "layout must have a layer for every pipeline chunk, except one with the embedding and one"
-        " with the output head; {chunks} chunks on a stage are too many for {first} first and"
-        " {last} last layers of {layers}"
+        "layout must have a layer for every pipeline chunk, except one with the embedding and one with the output head;"
+        " {chunks} chunks on a stage are too many for {first} first and {last} last layers of {layers}"
     )
     return say(form, chunks=on.virtual, first=on.first, last=on.last, layers=shape.layers)
 
@@ -398,9 +396,8 @@ OF_MODELS = (
         ("first", "last"),
         _ends_take_too_much,
         lambda shape, on: say(
-            "layout must have first_layers and last_layers that leave at least one of {layers}"
-            " layers for each stage between them, or add up to {layers} if none is,"
-            " not {first} + {last}",
+            "layout must have first_layers and last_layers that leave at least one of {layers} layers for each stage"
+            " between them, or add up to {layers} if none is, not {first} + {last}",
             layers=shape.layers,
             first=on.first,
             last=on.last,

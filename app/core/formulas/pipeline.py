@@ -66,8 +66,7 @@ def bubble_fraction(stages: Count, microbatches: Count, virtual: Count = 1) -> R
 def microbatches_for_ratio(stages: Count, limit: Ratio, virtual: Count = 1, strict: bool = False) -> Count:
     """Fewest micro-batches at which the bubble ratio is within a limit.
 
-    The ratio is inversely proportional to the micro-batches. M just meets the limit; S stays below
-    it.
+    The ratio is inversely proportional to the micro-batches. M just meets the limit; S stays below it.
 
         M = ceil((stages - 1) / (virtual * limit))
         S = floor((stages - 1) / (virtual * limit)) + 1
@@ -146,11 +145,10 @@ def schedule_bubble(
 ) -> Seconds:
     """Idle time of a device in one step of a pipeline schedule.
 
-    T is the work of a micro-batch on a device; communication is the time of a message. N is the
-    naive schedule, with one micro-batch in the pipeline at a time; G GPipe; A 1F1B, whose forward
-    and backward passes nearly always wait for a message; I and J interleaved 1F1B, whose longer
-    lead hides most messages. ZB-H1 (Z), ZB-H2 (Y) and ZB-V (V) split the backward pass and fill
-    gaps with weight gradients. D is DualPipe and E DualPipeV. A single device never waits.
+    T is the work of a micro-batch on a device; communication is the time of a message. N is the naive schedule, with
+    one micro-batch in the pipeline at a time; G GPipe; A 1F1B, whose forward and backward passes nearly always wait for
+    a message; I and J interleaved 1F1B, whose longer lead hides most messages. ZB-H1 (Z), ZB-H2 (Y) and ZB-V (V) split
+    the backward pass and fill gaps with weight gradients. D is DualPipe and E DualPipeV. A single device never waits.
 
         T = forward + backward_input + backward_weight
         N = (stages - 1) * microbatches * (T + 2 communication)
@@ -192,8 +190,7 @@ def schedule_bubble(
         backward_weight: seconds to compute the gradient of the weights.
         communication: seconds of a message to the next device, overlapped with computation.
         virtual: chunks of layers that each device holds; only the interleaved schedule has several.
-        waits: which micro-batches of a round wait where it goes around: the first (I), or every one
-            (J).
+        waits: which micro-batches of a round wait where it goes around: the first (I), or every one (J).
 
     Raises:
         ValueError: an argument is outside its domain, the schedule does not exist for these
@@ -341,9 +338,8 @@ def layers_per_stage(layers: Count, stages: Count) -> tuple[Count, ...]:
 def point_to_point_bytes(boundary_bytes: Bytes, stages: Count, microbatches: Count, virtual: Count = 1) -> Bytes:
     """Bytes that all stages of a pipeline together send in a step.
 
-    With several chunks per device there are stages * virtual chunks in a row, and one boundary
-    fewer. For every micro-batch, an activation crosses each boundary forward and its gradient
-    crosses it backward.
+    With several chunks per device there are stages * virtual chunks in a row, and one boundary fewer. For every
+    micro-batch, an activation crosses each boundary forward and its gradient crosses it backward.
 
         V = 2 * boundary_bytes * microbatches * (stages * virtual - 1)
 
@@ -370,10 +366,9 @@ def in_flight_microbatches(
 ) -> Ratio:
     """Most micro-batches whose activations a stage holds at the same time.
 
-    A micro-batch is held from its forward pass until the end of its backward pass. N is the naive
-    schedule, G GPipe, A 1F1B; B interleaved 1F1B, which runs ahead by whole rounds of chunks; C
-    ZB-H1, which delays weight gradients until every device holds as much as the first; D ZB-H2; V
-    ZB-V; E DualPipe; H DualPipeV.
+    A micro-batch is held from its forward pass until the end of its backward pass. N is the naive schedule, G GPipe, A
+    1F1B; B interleaved 1F1B, which runs ahead by whole rounds of chunks; C ZB-H1, which delays weight gradients until
+    every device holds as much as the first; D ZB-H2; V ZB-V; E DualPipe; H DualPipeV.
 
         N = 1
         G = microbatches
@@ -401,9 +396,8 @@ def in_flight_microbatches(
         ValueError: an argument is outside its domain, or the schedule does not exist for them.
 
     Source:
-        Narayanan et al., arXiv:2104.04473, section 2.2; Korthikanti et al., arXiv:2205.05198,
-        section 4.2.3; Qi et al., arXiv:2401.10241, sections 2 and 6; DeepSeek-V3 Technical Report,
-        arXiv:2412.19437, table 2.
+        Narayanan et al., arXiv:2104.04473, section 2.2; Korthikanti et al., arXiv:2205.05198, section 4.2.3; Qi et al.,
+        arXiv:2401.10241, sections 2 and 6; DeepSeek-V3 Technical Report, arXiv:2412.19437, table 2.
     """
     p, m, v = Sizes.of(schedule, stages, microbatches, virtual)
     place = whole("stage", stage, 0)

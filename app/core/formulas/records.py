@@ -43,7 +43,11 @@ class Record:
 
     def __post_init__(self) -> None:
         """Refuse a value that its field cannot have: see `_field_check`."""
-        for name, check in _checks(type(self)):
+        cls = type(self)
+        if cls not in _CHECKS:
+            found = ((f.name, _field_check(_forms(cls)[f.name], f.default, cls.least.get(f.name))) for f in fields(cls))
+            _CHECKS[cls] = [(name, check) for name, check in found if check is not None]
+        for name, check in _CHECKS[cls]:
             check(name, getattr(self, name))
 
     @classmethod
@@ -184,13 +188,6 @@ def _forms(cls: type[Record]) -> Mapping[str, ValueForm]:
     if cls not in _FORMS:
         _FORMS[cls] = {name: value_form(hint) for name, hint in hints_of(cls).items()}
     return _FORMS[cls]
-
-
-def _checks(cls: type[Record]) -> Sequence[tuple[str, FieldCheck]]:
-    if cls not in _CHECKS:
-        found = ((f.name, _field_check(_forms(cls)[f.name], f.default, cls.least.get(f.name))) for f in fields(cls))
-        _CHECKS[cls] = [(name, check) for name, check in found if check is not None]
-    return _CHECKS[cls]
 
 
 def _field_check(form: ValueForm, default: object, least: float | None) -> FieldCheck | None:

@@ -8,9 +8,8 @@ from app.core.units import Bytes, BytesPerSecond, Count, Flops, Ratio, Seconds
 def policy_step_flops(parameters: Count, tokens: Ratio, scorers: Count = 1, critics: Count = 0) -> Flops:
     """Computation of a step that writes, scores and learns from answers.
 
-    Writing takes a forward pass per token, 2 FLOP per parameter. So does each model that only
-    scores: a reference, a reward model. The policy is trained, which takes 6. A critic scores and
-    is trained: 8.
+    Writing takes a forward pass per token, 2 FLOP per parameter. So does each model that only scores: a reference, a
+    reward model. The policy is trained, which takes 6. A critic scores and is trained: 8.
 
         C = (2 + 2 * scorers + 6 + 8 * critics) * parameters * tokens * 1 FLOP
 
@@ -74,8 +73,7 @@ def asynchronous_speedup(write_time: Seconds, learn_time: Seconds, idle: Ratio) 
         idle: share of the time of writing that slots are idle in a synchronous step, below 1.
 
     Source:
-        Noukhovitch et al., Asynchronous RLHF, arXiv:2410.18252 (the two ways); the
-        ratio is ours.
+        Noukhovitch et al., Asynchronous RLHF, arXiv:2410.18252 (the two ways); the ratio is ours.
     """
     write, learn = positive("write_time", write_time), positive("learn_time", learn_time)
     if at_least("idle", idle, 0) >= 1:
@@ -195,8 +193,7 @@ def inference_flops(parameters: Count, tokens: Ratio) -> Flops:
 def lifetime_flops(parameters: Count, training_tokens: Ratio, served_tokens: Ratio, samples: Count = 1) -> Flops:
     """Computation for training a model and for serving it over its lifetime.
 
-    Six FLOP per parameter and training token, two per parameter and served token, times the
-    number of samples.
+    Six FLOP per parameter and training token, two per parameter and served token, times the number of samples.
 
         C = (6 * training_tokens + 2 * served_tokens * samples) * parameters * 1 FLOP
 

@@ -36,8 +36,7 @@ def loss(parameters: Ratio, tokens: Ratio, law: ScalingLaw) -> Ratio:
         law: the constants of the law.
 
     Source:
-        Hoffmann et al., Training Compute-Optimal Large Language Models, arXiv:2203.15556,
-        equation 2.
+        Hoffmann et al., Training Compute-Optimal Large Language Models, arXiv:2203.15556, equation 2.
     """
     found = recorded("law", law, ScalingLaw)
     size = found.size_scale / positive("parameters", parameters) ** found.size_exponent
@@ -141,8 +140,7 @@ def _balance(law: ScalingLaw) -> float:
 def effective_tokens(unique: Ratio, epochs: Ratio, constant: Ratio = 15.4) -> Ratio:
     """Tokens of new data that teach as much as several epochs over the same data.
 
-    The first pass counts in full. Each further one is worth less, by a rate that decays with the
-    repetitions.
+    The first pass counts in full. Each further one is worth less, by a rate that decays with the repetitions.
 
         R = epochs - 1
         T = unique * (1 + constant * (1 - exp(-R / constant)))

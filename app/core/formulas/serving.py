@@ -43,8 +43,7 @@ def prefill_time(parameters: Count, tokens: Ratio, gpus: Count, peak: FlopsPerSe
         utilization: share of the peak that is reached.
 
     Source:
-        Kaplan et al., arXiv:2001.08361, section 2.1 (2 FLOP); Pope et al., arXiv:2211.05102,
-        section 2.
+        Kaplan et al., arXiv:2001.08361, section 2.1 (2 FLOP); Pope et al., arXiv:2211.05102, section 2.
     """
     computed = 2 * whole("parameters", parameters) * at_least("tokens", tokens, 0)
     reached = positive("peak", peak) * fraction("utilization", utilization)
@@ -128,8 +127,7 @@ def largest_batch(
         reserved: bytes kept free for activations and buffers, on all GPUs together.
 
     Source:
-        From the definition; Kwon et al., arXiv:2309.06180, section 1 and figure 1 (what fills the
-        memory of a server).
+        From the definition; Kwon et al., arXiv:2309.06180, section 1 and figure 1 (what fills the memory of a server).
     """
     free = positive("memory", memory) - at_least("reserved", reserved, 0)
     each = positive("context", context) * positive("cache_bytes_per_token", cache_bytes_per_token)
@@ -139,8 +137,7 @@ def largest_batch(
 def cache_pages(lengths: Sequence[Count], page: Count) -> Count:
     """Pages of a paged cache that some sequences take.
 
-    Each sequence has pages of its own, the last of which may be partly empty. A sequence of T
-    tokens takes
+    Each sequence has pages of its own, the last of which may be partly empty. A sequence of T tokens takes
 
         N = ceil(T / page)
 
@@ -348,8 +345,7 @@ def decode_attention_intensity(query_heads: Count, key_value_heads: Count, eleme
         element_bytes: bytes of one number in the cache.
 
     Source:
-        Counted; Shazeer, Fast Transformer Decoding, arXiv:1911.02150; Ainslie et al.,
-        arXiv:2305.13245.
+        Counted; Shazeer, Fast Transformer Decoding, arXiv:1911.02150; Ainslie et al., arXiv:2305.13245.
     """
     heads, shared = (whole("query_heads", query_heads), whole("key_value_heads", key_value_heads))
     divides("key_value_heads", shared, "query_heads", heads)
@@ -396,8 +392,7 @@ def decode_step_time(
 ) -> Seconds:
     """Least time of a decoding step: the time to read what it needs from memory.
 
-    Every step reads all weights once, whatever the batch, and the keys and values of each sequence:
-    R bytes in total.
+    Every step reads all weights once, whatever the batch, and the keys and values of each sequence: R bytes in total.
 
         R = weight_bytes + batch * context * cache_bytes_per_token
         T = R / (gpus * memory_bandwidth)
@@ -441,8 +436,7 @@ def dollars_per_million_tokens(
         dollars_per_gpu_hour: price of one GPU for one hour.
 
     Source:
-        From the definition; Pope et al., arXiv:2211.05102, section 1 (cost in chip-seconds per
-        token).
+        From the definition; Pope et al., arXiv:2211.05102, section 1 (cost in chip-seconds per token).
     """
     paid = whole("gpus", gpus) * at_least("dollars_per_gpu_hour", dollars_per_gpu_hour, 0)
     return paid * positive("step_time", step_time) / _HOUR / whole("batch", batch) * _MILLION
@@ -451,9 +445,8 @@ def dollars_per_million_tokens(
 def best_tensor_degree(weight_bytes: Bytes, memory_bandwidth: BytesPerSecond, layers: Count, latency: Seconds) -> Ratio:
     """Number of GPUs on which a decoding step of a single sequence is fastest.
 
-    Reading the weights takes W / (n b). Each layer has two ring all-reduces of 2 (n - 1) hops, so
-    every further GPU adds four hops per layer. The sum is smallest where one more GPU shortens the
-    reading by as much as it adds in hops.
+    Reading the weights takes W / (n b). Each layer has two ring all-reduces of 2 (n - 1) hops, so every further GPU
+    adds four hops per layer. The sum is smallest where one more GPU shortens the reading by as much as it adds in hops.
 
         n = sqrt(weight_bytes / (4 * memory_bandwidth * layers * latency))
 

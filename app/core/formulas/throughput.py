@@ -359,8 +359,7 @@ def hardware_utilization(hardware_flops: Flops, time: Seconds, gpus: Count, peak
         peak: dense peak FLOP per second of one GPU.
 
     Source:
-        Korthikanti et al., arXiv:2205.05198, section 6 and table 5; Chowdhery et al.,
-        arXiv:2204.02311, section 4.1.
+        Korthikanti et al., arXiv:2205.05198, section 6 and table 5; Chowdhery et al., arXiv:2204.02311, section 4.1.
     """
     could = positive("time", time) * whole("gpus", gpus) * positive("peak", peak)
     return positive("hardware_flops", hardware_flops) / could
@@ -438,8 +437,7 @@ def wave_utilization(rows: Count, columns: Count, tile_rows: Count, tile_columns
         processors: streaming multiprocessors of the GPU.
 
     Source:
-        NVIDIA, Matrix Multiplication Background User's Guide, sections on tile quantization and
-        wave quantization.
+        NVIDIA, Matrix Multiplication Background User's Guide, sections on tile quantization and wave quantization.
     """
     high = -(-whole("rows", rows) // whole("tile_rows", tile_rows))
     wide = -(-whole("columns", columns) // whole("tile_columns", tile_columns))
@@ -451,8 +449,7 @@ def wave_utilization(rows: Count, columns: Count, tile_rows: Count, tile_columns
 def launch_bound_time(kernels: Count, launch_time: Seconds, device_time: Seconds) -> Seconds:
     """Time of a step of many short kernels, each of which the host has to launch.
 
-    The host launches kernels one after another, ahead of the GPU that runs them. The slower of the
-    two sets the pace.
+    The host launches kernels one after another, ahead of the GPU that runs them. The slower of the two sets the pace.
 
         T = max(kernels * launch_time, device_time)
 
@@ -466,8 +463,7 @@ def launch_bound_time(kernels: Count, launch_time: Seconds, device_time: Seconds
         device_time: seconds that the GPU needs to run all of them.
 
     Source:
-        PyTorch, Accelerating Generative AI with PyTorch II: GPT, Fast, 2023, section on the
-        overhead of the host.
+        PyTorch, Accelerating Generative AI with PyTorch II: GPT, Fast, 2023, section on the overhead of the host.
     """
     launches = whole("kernels", kernels) * positive("launch_time", launch_time)
     return max(launches, positive("device_time", device_time))

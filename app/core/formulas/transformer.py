@@ -8,17 +8,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple, get_args
 
-from app.core.formulas.checks import (
-    Recompute,
-    at_least,
-    divides,
-    larger_than,
-    one_of,
-    positive,
-    recorded,
-    several,
-    whole,
-)
+from app.core.formulas import checks
 from app.core.formulas.presets import ModelShape
 from app.core.translation import noted
 from app.core.units import Bytes, Count, Flops, Ratio
@@ -45,20 +35,19 @@ def attention_parameters(hidden: Count, heads: Count, key_value_heads: Count, he
     Source:
         Ainslie et al., GQA, arXiv:2305.13245; Grattafiori et al., arXiv:2407.21783, table 3.
     """
-    wide, queries = whole("hidden", hidden), whole("heads", heads)
-    shared = whole("key_value_heads", key_value_heads)
-    divides("key_value_heads", shared, noted("heads"), queries)
+    wide, queries = checks.whole("hidden", hidden), checks.whole("heads", heads)
+    shared = checks.whole("key_value_heads", key_value_heads)
+    checks.divides("key_value_heads", shared, noted("heads"), queries)
     if head_size is None:
-        divides("heads", queries, noted("hidden size of the model"), wide)
+        checks.divides("heads", queries, noted("hidden size of the model"), wide)
         return 2 * wide * wide + 2 * wide * shared * (wide // queries)
-    return 2 * wide * whole("head_size", head_size) * (queries + shared)
+    return 2 * wide * checks.whole("head_size", head_size) * (queries + shared)
 
 
 def feed_forward_parameters(hidden: Count, feed_forward: Count, gated: bool = True) -> Count:
     """Parameters of a layer's feed-forward network.
 
-    One matrix up and one down; a gated network, such as SwiGLU, has a second matrix up. U is
-    without a gate, G with it.
+    One matrix up and one down; a gated network, such as SwiGLU, has a second matrix up. U is without a gate, G with it.
 
         G = 3 hidden * feed_forward
         U = 2 hidden * feed_forward
@@ -74,8 +63,8 @@ def feed_forward_parameters(hidden: Count, feed_forward: Count, gated: bool = Tr
     Source:
         Shazeer, GLU Variants Improve Transformer, arXiv:2002.05202.
     """
-    one_of("gated", gated, (False, True))
-    return (3 if gated else 2) * whole("hidden", hidden) * whole("feed_forward", feed_forward)
+    checks.one_of("gated", gated, (False, True))
+    return (3 if gated else 2) * checks.whole("hidden", hidden) * checks.whole("feed_forward", feed_forward)
 
 
 def layer_parameters(
@@ -135,7 +124,7 @@ def model_parameters(shape: ModelShape) -> Count:
         Counted from the released weights; Grattafiori et al., arXiv:2407.21783, table 3;
         DeepSeek-V3 Technical Report, arXiv:2412.19437, section 4.2.
     """
-    recorded("shape", shape, ModelShape)
+    checks.recorded("shape", shape, ModelShape)
     return _model(shape, shape.experts)
 
 
@@ -158,10 +147,9 @@ def active_parameters(shape: ModelShape) -> Count:
         ValueError: *shape* is not a model shape.
 
     Source:
-        DeepSeek-V3 Technical Report, arXiv:2412.19437, section 4.2; Qwen3 Technical Report,
-        arXiv:2505.09388.
+        DeepSeek-V3 Technical Report, arXiv:2412.19437, section 4.2; Qwen3 Technical Report, arXiv:2505.09388.
     """
-    recorded("shape", shape, ModelShape)
+    checks.recorded("shape", shape, ModelShape)
     return _model(shape, shape.active_experts)
 
 
@@ -203,21 +191,17 @@ def _model(shape: ModelShape, experts: int) -> int:
 
 def _attention(shape: ModelShape) -> int:
     if shape.latent:
-        return _latent_attention(shape)
+        heads, head = shape.heads, shape.head_size
+        queries = shape.hidden * shape.query_latent + shape.query_latent
+        queries += (shape.query_latent or shape.hidden) * heads * (head + shape.rope)
+        keys = shape.hidden * (shape.latent + shape.rope) + shape.latent
+        keys += shape.latent * heads * 2 * head
+        return queries + keys + heads * head * shape.hidden
     queries, shared = shape.heads * shape.head_size, shape.key_value_heads * shape.head_size
     weights = 2 * shape.hidden * (queries + shared)
     biases = 0 if shape.biases == "none" else queries + 2 * shared
     biases += shape.hidden if shape.biases == "all" else 0
     return weights + biases + (2 * shape.head_size if shape.query_key_norm else 0)
-
-
-def _latent_attention(shape: ModelShape) -> int:
-    heads, head = shape.heads, shape.head_size
-    queries = shape.hidden * shape.query_latent + shape.query_latent
-    queries += (shape.query_latent or shape.hidden) * heads * (head + shape.rope)
-    keys = shape.hidden * (shape.latent + shape.rope) + shape.latent
-    keys += shape.latent * heads * 2 * head
-    return queries + keys + heads * head * shape.hidden
 
 
 def _feed_forward(shape: ModelShape, width: int) -> int:
@@ -250,9 +234,9 @@ def key_value_cache_bytes(
     Source:
         Shazeer, Fast Transformer Decoding, arXiv:1911.02150; Ainslie et al., arXiv:2305.13245.
     """
-    wide = whole("key_value_heads", key_value_heads) * whole("head_size", head_size)
-    each = 2.0 * whole("layers", layers) * wide * positive("element_bytes", element_bytes)
-    return at_least("tokens", tokens, 0) * each
+    wide = checks.whole("key_value_heads", key_value_heads) * checks.whole("head_size", head_size)
+    each = 2.0 * checks.whole("layers", layers) * wide * checks.positive("element_bytes", element_bytes)
+    return checks.at_least("tokens", tokens, 0) * each
 
 
 def latent_cache_bytes(tokens: Ratio, layers: Count, latent: Count, rope: Count, element_bytes: Bytes = 2) -> Bytes:
@@ -277,13 +261,13 @@ def latent_cache_bytes(tokens: Ratio, layers: Count, latent: Count, rope: Count,
     Source:
         DeepSeek-V3 Technical Report, arXiv:2412.19437, sections 2.1.1 and 4.2.
     """
-    wide = whole("latent", latent) + whole("rope", rope, 0)
-    each = 1.0 * whole("layers", layers) * wide * positive("element_bytes", element_bytes)
-    return at_least("tokens", tokens, 0) * each
+    wide = checks.whole("latent", latent) + checks.whole("rope", rope, 0)
+    each = 1.0 * checks.whole("layers", layers) * wide * checks.positive("element_bytes", element_bytes)
+    return checks.at_least("tokens", tokens, 0) * each
 
 
 def layer_flops(
-    sequence: Count, batch: Count, hidden: Count, causal: bool = False, recompute: Recompute = "none"
+    sequence: Count, batch: Count, hidden: Count, causal: bool = False, recompute: checks.Recompute = "none"
 ) -> Flops:
     """Computation of one transformer layer, forward and backward.
 
@@ -310,12 +294,11 @@ def layer_flops(
         recompute: none, selective (attention scores) or full (everything).
 
     Source:
-        Narayanan et al., arXiv:2104.04473, appendix; Korthikanti et al., arXiv:2205.05198,
-        appendix A.
+        Narayanan et al., arXiv:2104.04473, appendix; Korthikanti et al., arXiv:2205.05198, appendix A.
     """
-    one_of("causal", causal, (False, True))
-    one_of("recompute", recompute, get_args(Recompute))
-    tokens, wide = (whole("batch", batch) * whole("sequence", sequence), whole("hidden", hidden))
+    checks.one_of("causal", causal, (False, True))
+    checks.one_of("recompute", recompute, get_args(checks.Recompute))
+    tokens, wide = (checks.whole("batch", batch) * checks.whole("sequence", sequence), checks.whole("hidden", hidden))
     weights = 24.0 * tokens * wide**2
     attention = (2.0 if causal else 4.0) * tokens * sequence * wide
     passes, again = {"none": (3, 0), "selective": (3, 1), "full": (4, 0)}[recompute]
@@ -323,7 +306,7 @@ def layer_flops(
 
 
 def step_flops(
-    batch: Count, sequence: Count, layers: Count, hidden: Count, vocabulary: Count, recompute: Recompute = "none"
+    batch: Count, sequence: Count, layers: Count, hidden: Count, vocabulary: Count, recompute: checks.Recompute = "none"
 ) -> Flops:
     """Computation of a training step of a whole model.
 
@@ -350,13 +333,12 @@ def step_flops(
         recompute: none, selective (attention scores) or full (every layer).
 
     Source:
-        Narayanan et al., arXiv:2104.04473, equation 3; Korthikanti et al., arXiv:2205.05198,
-        equations 7 and 8.
+        Narayanan et al., arXiv:2104.04473, equation 3; Korthikanti et al., arXiv:2205.05198, equations 7 and 8.
     """
-    one_of("recompute", recompute, get_args(Recompute))
-    deep, wide = whole("layers", layers), whole("hidden", hidden)
-    words, length = whole("vocabulary", vocabulary), whole("sequence", sequence)
-    base = 72.0 * whole("batch", batch) * length * deep * wide**2
+    checks.one_of("recompute", recompute, get_args(checks.Recompute))
+    deep, wide = checks.whole("layers", layers), checks.whole("hidden", hidden)
+    words, length = checks.whole("vocabulary", vocabulary), checks.whole("sequence", sequence)
+    base = 72.0 * checks.whole("batch", batch) * length * deep * wide**2
     head = words / (12.0 * wide * deep)
     if recompute == "full":
         return base * 4 / 3 * (1 + length / (6.0 * wide) + words / (16.0 * wide * deep))
@@ -376,10 +358,9 @@ def token_flops(
 ) -> Flops:
     """Computation of training per token, including attention.
 
-    Six FLOP per parameter: two forward, four backward. In each layer, a token's query is multiplied
-    with the keys, W elements wide, and the scores with the values of the sequence: 12 a d s in
-    total if both are as wide as a head, half of that with a causal mask. T is without a mask, C
-    with it.
+    Six FLOP per parameter: two forward, four backward. In each layer, a token's query is multiplied with the keys, W
+    elements wide, and the scores with the values of the sequence: 12 a d s in total if both are as wide as a head, half
+    of that with a causal mask. T is without a mask, C with it.
 
         N = parameters - embedding
         W = head_size + rope
@@ -405,12 +386,12 @@ def token_flops(
         Chowdhery et al., PaLM, arXiv:2204.02311, appendix B; DeepSeek-V2, arXiv:2405.04434,
         section 2.1 (query and key of latent attention).
     """
-    one_of("causal", causal, (False, True))
-    wide = whole("heads", heads) * (2 * whole("head_size", head_size) + whole("rope", rope, 0))
-    scores = 1.0 * whole("layers", layers) * wide * whole("sequence", sequence)
-    multiplied = whole("parameters", parameters) - whole("embedding", embedding, 0)
+    checks.one_of("causal", causal, (False, True))
+    wide = checks.whole("heads", heads) * (2 * checks.whole("head_size", head_size) + checks.whole("rope", rope, 0))
+    scores = 1.0 * checks.whole("layers", layers) * wide * checks.whole("sequence", sequence)
+    multiplied = checks.whole("parameters", parameters) - checks.whole("embedding", embedding, 0)
     if multiplied < 0:
-        raise larger_than("embedding", embedding, noted("the parameters"), parameters)
+        raise checks.larger_than("embedding", embedding, noted("the parameters"), parameters)
     return 6.0 * multiplied + (3 if causal else 6) * scores
 
 
@@ -437,13 +418,12 @@ def attention_share(
         causal: whether to count only the half of the scores that a causal mask keeps.
 
     Source:
-        Kaplan et al., arXiv:2001.08361, section 2.1; Chowdhery et al., arXiv:2204.02311,
-        appendix B.
+        Kaplan et al., arXiv:2001.08361, section 2.1; Chowdhery et al., arXiv:2204.02311, appendix B.
     """
-    one_of("causal", causal, (False, True))
-    wide = whole("heads", heads) * whole("head_size", head_size)
-    scores = 1.0 * whole("layers", layers) * wide * whole("sequence", sequence)
-    return (1 if causal else 2) * scores / whole("parameters", parameters)
+    checks.one_of("causal", causal, (False, True))
+    wide = checks.whole("heads", heads) * checks.whole("head_size", head_size)
+    scores = 1.0 * checks.whole("layers", layers) * wide * checks.whole("sequence", sequence)
+    return (1 if causal else 2) * scores / checks.whole("parameters", parameters)
 
 
 def sequence_where_attention_equals(parameters_per_layer: Count, hidden: Count, causal: bool = False) -> Ratio:
@@ -467,17 +447,16 @@ def sequence_where_attention_equals(parameters_per_layer: Count, hidden: Count, 
     Source:
         Narayanan et al., arXiv:2104.04473, appendix (both costs); solved for the length.
     """
-    one_of("causal", causal, (False, True))
-    each = whole("parameters_per_layer", parameters_per_layer) / whole("hidden", hidden)
+    checks.one_of("causal", causal, (False, True))
+    each = checks.whole("parameters_per_layer", parameters_per_layer) / checks.whole("hidden", hidden)
     return each if causal else each / 2
 
 
 def packed_flops(parameters: Count, layers: Count, hidden: Count, lengths: Sequence[Count]) -> Flops:
     """Computation of training on documents that are packed together but do not see each other.
 
-    Six FLOP per parameter and token. A token's causal scores cost 6 layers * hidden FLOP for each
-    token of its document, so they grow with the squares of the lengths: T is the sum of the
-    lengths, Q that of their squares.
+    Six FLOP per parameter and token. A token's causal scores cost 6 layers * hidden FLOP for each token of its
+    document, so they grow with the squares of the lengths: T is the sum of the lengths, Q that of their squares.
 
         F = (6 parameters * T + 6 layers * hidden * Q) * 1 FLOP
 
@@ -498,9 +477,9 @@ def packed_flops(parameters: Count, layers: Count, hidden: Count, lengths: Seque
         Chowdhery et al., arXiv:2204.02311, appendix B, halved for the mask; Wang et al., WLB-LLM,
         arXiv:2503.17924 (imbalance of packed documents).
     """
-    long = [1.0 * whole("lengths", one) for one in several("lengths", lengths)]
-    scores = whole("layers", layers) * whole("hidden", hidden) * math.fsum(s * s for s in long)
-    return 6.0 * whole("parameters", parameters) * math.fsum(long) + 6 * scores
+    long = [1.0 * checks.whole("lengths", one) for one in checks.several("lengths", lengths)]
+    scores = checks.whole("layers", layers) * checks.whole("hidden", hidden) * math.fsum(s * s for s in long)
+    return 6.0 * checks.whole("parameters", parameters) * math.fsum(long) + 6 * scores
 
 
 _PETAFLOP_DAY = 1e15 * 86400
@@ -531,7 +510,7 @@ def training_flops(parameters: Count, tokens: Ratio) -> Flops:
     Source:
         Kaplan et al., Scaling Laws for Neural Language Models, arXiv:2001.08361, section 2.1.
     """
-    return 6.0 * whole("parameters", parameters) * at_least("tokens", tokens, 0)
+    return 6.0 * checks.whole("parameters", parameters) * checks.at_least("tokens", tokens, 0)
 
 
 def petaflop_days(flops: Flops) -> Ratio:
@@ -550,14 +529,13 @@ def petaflop_days(flops: Flops) -> Ratio:
     Source:
         Brown et al., GPT-3, arXiv:2005.14165, table D.1.
     """
-    return positive("flops", flops) / _PETAFLOP_DAY
+    return checks.positive("flops", flops) / _PETAFLOP_DAY
 
 
 def compute_optimal(flops: Flops, tokens_per_parameter: Ratio = 20) -> Optimum:
     """Best parameters and tokens for a budget that is spent on training alone.
 
-    The best number of tokens is proportional to the best number of parameters, so 6 N D with
-    D = k N is solved for N.
+    The best number of tokens is proportional to the best number of parameters, so 6 N D with D = k N is solved for N.
 
         N = sqrt(flops / (6 FLOP * tokens_per_parameter))
         D = tokens_per_parameter * N
@@ -573,6 +551,6 @@ def compute_optimal(flops: Flops, tokens_per_parameter: Ratio = 20) -> Optimum:
     Source:
         Hoffmann et al., Training Compute-Optimal Large Language Models, arXiv:2203.15556, table 3.
     """
-    each = positive("tokens_per_parameter", tokens_per_parameter)
-    parameters = math.sqrt(positive("flops", flops) / (6 * each))
+    each = checks.positive("tokens_per_parameter", tokens_per_parameter)
+    parameters = math.sqrt(checks.positive("flops", flops) / (6 * each))
     return Optimum(parameters, each * parameters)

@@ -349,9 +349,8 @@ def _cause(row: SizeRow, nodes: int, wire: BytesPerSecond, cluster: Cluster) -> 
         return _cause_on_amd(share, nodes)
     if nodes <= 1 and row.busbw > _PCIE:
         return noted(
-            "NVLink is in use, since PCIe carries 64 GB/s at most, but not all of it: too few"
-            " channels (NCCL_MIN_CTAS), links that are down (`nvidia-smi nvlink --status`), or"
-            " other work on the GPUs."
+            "NVLink is in use, since PCIe carries 64 GB/s at most, but not all of it: too few channels (NCCL_MIN_CTAS),"
+            " links that are down (`nvidia-smi nvlink --status`), or other work on the GPUs."
         )
     if nodes <= 1:
         return noted(

@@ -86,9 +86,8 @@ def _about_cpu_time(rows: Sequence[SizeRow]) -> str:
 def _about_one_rank(rows: Sequence[SizeRow]) -> str:
     last = max(rows, key=lambda row: row.size)
     return (
-        f"one rank sends nothing: {show_size(last.size)} in {show(last.time, SECOND)} are a copy in"
-        " the memory of a GPU, or no work at all: run it on two GPUs or more (-g 2), or with"
-        " nccl-tests built with MPI=1"
+        f"one rank sends nothing: {show_size(last.size)} in {show(last.time, SECOND)} are a copy in the memory of a"
+        " GPU, or no work at all: run it on two GPUs or more (-g 2), or with nccl-tests built with MPI=1"
     )
 
 
@@ -105,8 +104,7 @@ def _left_out(wrong: int, rows: Sequence[SizeRow], all_go: bool) -> str:
 def _about_contradiction(rows: Sequence[SizeRow]) -> str:
     row = next(row for row in rows if _contradicts(row))
     return (
-        f"{row.size:.0f} bytes in {show(row.time, SECOND)} are"
-        f" {show(row.size / row.time, BYTE_PER_SECOND)}, not"
+        f"{row.size:.0f} bytes in {show(row.time, SECOND)} are {show(row.size / row.time, BYTE_PER_SECOND)}, not"
         f" {show(row.algbw, BYTE_PER_SECOND)}: rows that were edited, or columns of something else"
     )
 
@@ -116,9 +114,8 @@ def _about_limit(rows: Sequence[SizeRow], limit: float, hardware: str) -> str:
     known = cluster_named_in(hardware) is not None
     whose = f"the links of {hardware} carry" if known else "any link that is known here carries"
     return (
-        f"{show(row.busbw, BYTE_PER_SECOND)} of bus bandwidth is more than"
-        f" {whose}, {show(limit, BYTE_PER_SECOND)} even with sums in the switch: times of the CPU,"
-        " a copy within a GPU, or another unit"
+        f"{show(row.busbw, BYTE_PER_SECOND)} of bus bandwidth is more than {whose}, {show(limit, BYTE_PER_SECOND)} even"
+        " with sums in the switch: times of the CPU, a copy within a GPU, or another unit"
     )
 
 
@@ -304,13 +301,7 @@ def _about_results(table: CollectiveTable, rows: Sequence[SizeRow]) -> Iterator[
         yield "no row has a time above 0 and both bandwidths"
     elif len({row.size for row in rows}) < _FEWEST:
         yield f"{len(rows)} {'row' if len(rows) == 1 else 'rows'}: too few sizes to fit a line"
-    yield from _about_average(table)
-    if table.left_out:
-        yield f"{table.left_out} rows after the first {len(table.rows)} are left out"
-
-
-def _about_average(table: CollectiveTable) -> Iterator[str]:
-    """Whether the printed mean is that of the rows; a listing is often cut."""
+    # Whether the printed mean is that of the rows; a listing is often cut.
     columns = [place[2] for row in table.rows for place in (row.out_of_place, row.in_place) if place[2:]]
     values = [float(text) for text in columns if text.replace(".", "", 1).isdigit()]
     if table.average and values:
@@ -320,3 +311,5 @@ def _about_average(table: CollectiveTable) -> Iterator[str]:
                 f"the average bus bandwidth is printed as {table.average:g} GB/s, and that of these"
                 f" rows is {mean:.4g}: rows are missing"
             )
+    if table.left_out:
+        yield f"{table.left_out} rows after the first {len(table.rows)} are left out"

@@ -104,10 +104,9 @@ class TrainingLog:
 class MemoryShortage:
     """A request for memory that failed, by *program*, and what was printed of the GPU; None if it was not.
 
-    *asked* is the request, of which *half_digit* was not printed; where a compiled program or a
-    cache does not fit, all of it. *process* is what the process holds: what is *allocated* to
-    tensors, *unallocated* in PyTorch's cache, and the rest. *others* are the other processes.
-    A cache has to hold *tokens*, and holds *room_tokens*.
+    *asked* is the request, of which *half_digit* was not printed; where a compiled program or a cache does not fit, all
+    of it. *process* is what the process holds: what is *allocated* to tensors, *unallocated* in PyTorch's cache, and
+    the rest. *others* are the other processes. A cache has to hold *tokens*, and holds *room_tokens*.
     """
 
     program: str

@@ -119,8 +119,7 @@ _PLAIN = re.compile(r"[^a-z0-9]")
 class RawRow:
     """A row as it was printed; *count* elements of *type*, reduced by *redop* if it says.
 
-    A place has the time, the algorithm bandwidth, the bus bandwidth and wrong values; a tool may
-    print the time alone.
+    A place has the time, the algorithm bandwidth, the bus bandwidth and wrong values; a tool may print the time alone.
     """
 
     size: int
@@ -356,7 +355,13 @@ class TableTitle:
     def _built(self, start: re.Match[str], words: Sequence[str], first: int, count: int) -> RawRow:
         found, at = [], first
         for place in self.places[:count]:
-            found.append(_table_titles_values(dict(zip(place, words[at : at + len(place)], strict=True))))
+            cells = dict(zip(place, words[at : at + len(place)], strict=True))
+            # Time, both bandwidths and wrong values; empty where the title has none.
+            time, wrong = (next((cells[name] for name in names if name in cells), "") for names in (_TIMES, _COUNTS))
+            algbw, busbw = (cells.get(name, "") for name in _SHOWN)
+            if not (algbw and busbw):
+                algbw = busbw = ""
+            found.append((time, algbw, busbw, wrong))
             at += len(place)
         return raw_row(start, words[:first], found)
 
@@ -372,15 +377,6 @@ def raw_row(start: re.Match[str], words: Sequence[str], places: Sequence[tuple[s
         out_of_place=places[0],
         in_place=places[1] if len(places) > 1 else (),
     )
-
-
-def _table_titles_values(cells: dict[str, str]) -> tuple[str, ...]:
-    """Time, both bandwidths and wrong values; empty where the title has none."""
-    time, wrong = (next((cells[name] for name in names if name in cells), "") for names in (_TIMES, _COUNTS))
-    algbw, busbw = (cells.get(name, "") for name in _SHOWN)
-    if not (algbw and busbw):
-        algbw = busbw = ""
-    return (time, algbw, busbw, wrong)
 
 
 _MOST_TESTS = 32  # of one table

@@ -95,7 +95,17 @@ class _BlockColumns:
     def rank(self, kind: _Kind, rows: Sequence[Row]) -> int:
         """Rank the layouts of *rows*; returns how many there are."""
         block = self._block(rows, kind.chunks, kind.variants)
-        refused, legal = self._refused(block)
+        on = block.on._replace(zero_stage=0)
+        shape = len(block.rows), len(block.chunks), len(block.variants.passes)
+        refused = numpy.zeros(shape, dtype=bool)
+        for rule in RULES:
+            broken = numpy.asarray(rule.broken(self.space.model, on))
+            if broken.any():
+                new = numpy.broadcast_to(broken, (*shape, 1))[..., 0] & ~refused
+                count = int(numpy.count_nonzero(new))
+                self.ranking.broken[rule.name] += count * len(block.variants.stages)
+                refused |= new
+        legal = ~refused
         size = int(refused.size) * len(kind.variants.stages)
         axes = [legal.any(axis=tuple({0, 1, 2} - {axis})) for axis in range(3)]
         if not axes[0].any():
@@ -123,20 +133,6 @@ class _BlockColumns:
             **{name: _on_axis([one[name] for one in passes], 2) for name in passes[0]},
         )
         return _LayoutBlock(rows, chunks, kinds, on)
-
-    def _refused(self, block: _LayoutBlock) -> tuple[Mask, Mask]:
-        """Where the first broken rule refuses, and where none does, but for the ZeRO stage."""
-        on = block.on._replace(zero_stage=0)
-        shape = len(block.rows), len(block.chunks), len(block.variants.passes)
-        refused = numpy.zeros(shape, dtype=bool)
-        for rule in RULES:
-            broken = numpy.asarray(rule.broken(self.space.model, on))
-            if broken.any():
-                new = numpy.broadcast_to(broken, (*shape, 1))[..., 0] & ~refused
-                count = int(numpy.count_nonzero(new))
-                self.ranking.broken[rule.name] += count * len(block.variants.stages)
-                refused |= new
-        return refused, ~refused
 
     def _rank_all(self, block: _LayoutBlock, legal: Mask) -> None:
         shape, on, by, terms = self.space.model, block.on, COLUMNS, self.terms
@@ -170,30 +166,21 @@ class _BlockColumns:
             return
         places = numpy.flatnonzero(fits)
         times, needed = time.ravel()[places], memory.ravel()[places]
-        ranking.add(self._candidates(block, time, memory, places[self._fast(times)]))
-        front = places[self._front(times, needed)]
-        ranking.extend_front(self._candidates(block, time, memory, front))
+        most = ranking.most
+        found = numpy.flatnonzero(times <= ranking.slowest)
+        if len(found) > most:
+            fast = times[found]
+            found = found[fast <= numpy.partition(fast, most - 1)[most - 1]]
+        ranking.add(self._candidates(block, time, memory, places[found]))
+        before = numpy.array([numpy.inf, *(one.time for one in ranking.front)])
+        place = numpy.searchsorted(numpy.array(ranking.needed), needed, side="right")
+        some = numpy.flatnonzero(times < before[place])
+        some = some[numpy.lexsort((times[some], needed[some]))]
+        best = numpy.minimum.accumulate(times[some])
+        unbeaten = some[numpy.flatnonzero(numpy.diff(best, prepend=numpy.inf) < 0)]
+        ranking.extend_front(self._candidates(block, time, memory, places[unbeaten]))
 
     def _candidates(self, block: _LayoutBlock, time: Column, memory: Column, places: Places) -> Iterator[RankedLayout]:
         """The layouts at *places* of the flattened columns."""
         for at in zip(*numpy.unravel_index(places, time.shape), strict=True):
             yield RankedLayout(float(time[at]), float(memory[at]), block.key(at))
-
-    def _fast(self, times: Column) -> Places:
-        """The places in *times* of those that may be among the fastest."""
-        most = self.ranking.most
-        found = numpy.flatnonzero(times <= self.ranking.slowest)
-        if len(found) > most:
-            some = times[found]
-            found = found[some <= numpy.partition(some, most - 1)[most - 1]]
-        return found
-
-    def _front(self, times: Column, needed: Column) -> Places:
-        """The places of those that nothing is better than, on the front or among them."""
-        front = self.ranking.front
-        before = numpy.array([numpy.inf, *(one.time for one in front)])
-        place = numpy.searchsorted(numpy.array(self.ranking.needed), needed, side="right")
-        some = numpy.flatnonzero(times < before[place])
-        some = some[numpy.lexsort((times[some], needed[some]))]
-        best = numpy.minimum.accumulate(times[some])
-        return some[numpy.flatnonzero(numpy.diff(best, prepend=numpy.inf) < 0)]

@@ -81,8 +81,7 @@ def find_layouts(
     own recipes unless there is a *recipe*; with a *stack*, they have its kernels and its bytes.
 
     Raises:
-        ValueError: the space has more than *largest* layouts; the message says how many, and what
-            to fix.
+        ValueError: the space has more than *largest* layouts; the message says how many, and what to fix.
     """
     from app.core.searching.columns import search_columns  # a server starts without NumPy
 

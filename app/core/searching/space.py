@@ -60,8 +60,7 @@ class Space:
     the *stack* say which kernels attention has.
 
     Raises:
-        ValueError: the cluster or the batch is too large to search, or a fixed degree does not
-            divide what it splits.
+        ValueError: the cluster or the batch is too large to search, or a fixed degree does not divide what it splits.
     """
 
     model: ModelShape

@@ -136,24 +136,6 @@ def numbers_of(order: int, dims: int, small: int) -> tuple[int, ...]:
     return tuple(a * i * i + b * sum(rest) + c + (i + 1) * sum(rest) for i, *rest in cells)
 
 
-def gather_blocks(mesh: RankMesh, held: Blocks, axis: str) -> Blocks:
-    """Each rank has the blocks of all ranks along *axis*.
-
-    Raises:
-        IllegalMoveError: two ranks hold different numbers for a cell.
-    """
-    return _joined_blocks(mesh, held, axis, _same)
-
-
-def reduce_blocks(mesh: RankMesh, held: Blocks, axis: str) -> Blocks:
-    """Each rank has the sums of the blocks along *axis*.
-
-    Raises:
-        IllegalMoveError: the ranks do not hold the same block.
-    """
-    return _joined_blocks(mesh, held, axis, _sum)
-
-
 def _joined_blocks(
     mesh: RankMesh, held: Blocks, axis: str, join: Callable[[Sequence[int | None]], int | None]
 ) -> Blocks:
@@ -177,6 +159,12 @@ def _sum(cells: Sequence[int | None]) -> int | None:
     if there and len(there) < len(cells):
         raise IllegalMoveError(say("the ranks hold different blocks, so nothing can be added up"))
     return sum(there) if there else None
+
+
+# What becomes of the numbers that the ranks of a group hold for a cell.
+_JOINS = {
+    MoveKind.ALL_GATHER: _same, MoveKind.ALL_TO_ALL: _same, MoveKind.ALL_REDUCE: _sum, MoveKind.REDUCE_SCATTER: _sum,
+}  # fmt: skip
 
 
 def keep_part(mesh: RankMesh, held: Blocks, axis: str, dim: int, dims: int) -> Blocks:
@@ -235,15 +223,10 @@ def apply_move(mesh: RankMesh, held: Blocks, move: Move, dims: Sequence[str]) ->
     Raises:
         IllegalMoveError: it cannot be made.
     """
-    if move.kind is MoveKind.ALL_GATHER:
-        return gather_blocks(mesh, held, move.axis)
-    if move.kind is MoveKind.ALL_REDUCE:
-        return reduce_blocks(mesh, held, move.axis)
-    before = held
-    if move.kind is MoveKind.REDUCE_SCATTER:
-        before = reduce_blocks(mesh, held, move.axis)
-    elif move.kind is MoveKind.ALL_TO_ALL:
-        before = gather_blocks(mesh, held, move.axis)
+    join = _JOINS.get(move.kind)
+    before = _joined_blocks(mesh, held, move.axis, join) if join else held
+    if move.kind in (MoveKind.ALL_GATHER, MoveKind.ALL_REDUCE):
+        return before
     return keep_part(mesh, before, move.axis, dims.index(move.along), len(dims))
 
 
@@ -254,8 +237,7 @@ Sent = Mapping[str, float]  # what each rank sends, as parts of each array
 class Resharding:
     """Arrays that ranks *have*, by name, and the one that they *want*.
 
-    The target is one of them, or the product of two matrices, which share the dimension that
-    is summed.
+    The target is one of them, or the product of two matrices, which share the dimension that is summed.
     """
 
     mesh: RankMesh

@@ -1,10 +1,9 @@
 """Quantities: base units inside, human units only at the two edges.
 
-A number that crosses a function boundary is in the base unit that its annotation names: bytes,
-seconds, bytes per second, FLOP, FLOP per second, joules, watts, dollars, ratios and counts.
-`parse` and `read` turn text such as "400 Gbit/s" into such a number, `show` turns one back into
-text, and no other module multiplies by a power of ten, two or eight to change a unit. GB is 1e9
-bytes, GiB is 2**30.
+A number that crosses a function boundary is in the base unit that its annotation names: bytes, seconds, bytes per
+second, FLOP, FLOP per second, joules, watts, dollars, ratios and counts. `parse` and `read` turn text such as "400
+Gbit/s" into such a number, `show` turns one back into text, and no other module multiplies by a power of ten, two or
+eight to change a unit. GB is 1e9 bytes, GiB is 2**30.
 """
 
 from app.core.units.formatter import *

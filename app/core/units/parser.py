@@ -132,10 +132,9 @@ _LONGEST = 100
 class Reading:
     """A number as typed.
 
-    *step* is the value of one unit in the last digit (0 if the number is exact, such as 1/16);
-    *other* is the second reading of a text such as "1,750", which may mean 1.750; *scale* is the
-    unit that was written, None if there was none or more than one; *worked_out* says that the
-    text was arithmetic, whose result the learner has not seen.
+    *step* is the value of one unit in the last digit (0 if the number is exact, such as 1/16); *other* is the second
+    reading of a text such as "1,750", which may mean 1.750; *scale* is the unit that was written, None if there was
+    none or more than one; *worked_out* says that the text was arithmetic, whose result the learner has not seen.
     """
 
     value: float
@@ -157,7 +156,13 @@ def read(text: str, unit: Unit, shown: Scale | None = None) -> Reading:
     Raises:
         ValueError: *text* is not a number with a unit, or its unit has another dimension.
     """
-    typed = _tidy(text, unit)
+    if len(text) > _LONGEST:
+        raise value_error("cannot read an answer of {count} characters: enter one number", count=len(text))
+    typed = join_digits(plain_signs(text.strip()))
+    if unit.symbol.startswith("$"):
+        typed = _DOLLARS_FIRST.sub(r"\1\2 $\3", typed)
+    typed = without_commas(without_points(typed))
+    typed = re.sub(r"^([-+]?\s*+[~≈=]?\s*+\d*+),(?=\d)", r"\1.", typed).lstrip("~≈= ")
     match = _NUMBER.match(typed)
     if match is None:
         raise value_error(
@@ -200,16 +205,6 @@ def parse_or_base(text: str, unit: Unit) -> float:
     """
     value = read(text, unit, Scale(unit.symbol, unit, unit.size)).value
     return value if unit.size == 1 else float(f"{value / unit.size:.15g}")
-
-
-def _tidy(text: str, unit: Unit) -> str:
-    if len(text) > _LONGEST:
-        raise value_error("cannot read an answer of {count} characters: enter one number", count=len(text))
-    typed = join_digits(plain_signs(text.strip()))
-    if unit.symbol.startswith("$"):
-        typed = _DOLLARS_FIRST.sub(r"\1\2 $\3", typed)
-    typed = without_commas(without_points(typed))
-    return re.sub(r"^([-+]?\s*+[~≈=]?\s*+\d*+),(?=\d)", r"\1.", typed).lstrip("~≈= ")
 
 
 def _number_and_digit(match: re.Match[str]) -> tuple[Fraction, Fraction]:

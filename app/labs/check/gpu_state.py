@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 
 from app.core.yaml_file import read_document
-from app.labs.check.world import CheckFinding, CheckVerdict, World, failed_finding, odd_finding, passed_finding, unknown
+from app.labs.check.world import CheckFinding, CheckVerdict, World
 from app.labs.evidence.faults import fault_cure
 from app.labs.machines.vendor import GpuLog, SmiLog, known_text, read_smi_log
 from app.labs.spec import FrozenModel
@@ -75,7 +75,17 @@ def read_state(world: World) -> tuple[SmiLog, str]:
 
 def judge_modes(log: SmiLog) -> Iterator[CheckFinding]:
     """What *log* says beside its values, and the values that stay as they are while GPUs work."""
-    yield from _other_lines(log)
+    for line in log.other:
+        if _LOST.search(line):
+            yield CheckFinding.failed("nvidia-smi", line, "all GPUs answer", fault_cure("fallen off the bus"))
+        elif _INFOROM.search(line):
+            cure = (
+                "The GPU computes, but its serial number and its counts of memory errors may be "
+                "missing. If the warning is there after a restart, ask the vendor."
+            )
+            yield CheckFinding.odd("InfoROM", line, "no warning", cure)
+        else:
+            yield CheckFinding.unknown("nvidia-smi also says", line)
     if log.gpus:
         yield from _judged("modes", log.gpus, [path for path in _paths(log.gpus) if not path.startswith(_CHANGING)])
 
@@ -84,7 +94,9 @@ def judge_state(gpus: Sequence[GpuLog]) -> Iterator[CheckFinding]:
     """The values that a load may have changed: errors and repairs of memory, fabric, clocks that are held down."""
     paths = [path for path in _paths(gpus) if path.startswith(_CHANGING)]
     if not any(one.said(path) for one in gpus for path in paths):
-        yield unknown("state of the GPUs", "the driver tells neither errors of memory nor the state of a fabric")
+        yield CheckFinding.unknown(
+            "state of the GPUs", "the driver tells neither errors of memory nor the state of a fabric"
+        )
         return
     yield from _judged("state of the GPUs", gpus, paths)
 
@@ -98,14 +110,14 @@ def _judged(name: str, gpus: Sequence[GpuLog], paths: Sequence[str]) -> Iterator
     found = [*_lost(gpus, paths), *(one for path in paths for one in _judged_value(path, gpus)), *_waiting(gpus, paths)]
     yield from found
     if not found:
-        yield passed_finding(name, f"{len(paths)} values of each GPU are those of healthy ones")
+        yield CheckFinding.passed(name, f"{len(paths)} values of each GPU are those of healthy ones")
 
 
 def _lost(gpus: Sequence[GpuLog], paths: Sequence[str]) -> Iterator[CheckFinding]:
     for number, one in enumerate(gpus):
         if says := next(filter(_LOST.search, (one.values.get(path, "") for path in paths)), ""):
             cure = fault_cure("fallen off the bus")
-            yield failed_finding(f"GPU {number}", f"{says} ({one.bus})", "it answers", cure)
+            yield CheckFinding.failed(f"GPU {number}", f"{says} ({one.bus})", "it answers", cure)
 
 
 def _judged_value(path: str, gpus: Sequence[GpuLog]) -> Iterator[CheckFinding]:
@@ -115,7 +127,7 @@ def _judged_value(path: str, gpus: Sequence[GpuLog]) -> Iterator[CheckFinding]:
         if known_text(text) and not rule.healthy.fullmatch(text) and not _LOST.search(text):
             places.setdefault(text, []).append(str(number))
     for text, numbers in places.items():
-        verdict = failed_finding if rule.fails.fullmatch(text) else odd_finding
+        verdict = CheckFinding.failed if rule.fails.fullmatch(text) else CheckFinding.odd
         expected = rule.healthy.pattern.replace("|", " or ") if rule.path.pattern else "a word of healthy GPUs"
         yield verdict(path, f"{text} on GPU {', '.join(numbers)}", expected, rule.cure)
 
@@ -128,22 +140,7 @@ def _waiting(gpus: Sequence[GpuLog], paths: Sequence[str]) -> Iterator[CheckFind
         if changed:
             cure = "It takes effect at the next reset: reset the GPU, or set it back."
             says = f"{gpus[int(changed[0])].said(path)} on GPU {', '.join(changed)}"
-            yield odd_finding(path, says, f"as {current}", cure)
-
-
-def _other_lines(log: SmiLog) -> Iterator[CheckFinding]:
-    """What nvidia-smi printed beside its answer: a GPU that is lost, or a warning."""
-    for line in log.other:
-        if _LOST.search(line):
-            yield failed_finding("nvidia-smi", line, "all GPUs answer", fault_cure("fallen off the bus"))
-        elif _INFOROM.search(line):
-            cure = (
-                "The GPU computes, but its serial number and its counts of memory errors may be "
-                "missing. If the warning is there after a restart, ask the vendor."
-            )
-            yield odd_finding("InfoROM", line, "no warning", cure)
-        else:
-            yield unknown("nvidia-smi also says", line)
+            yield CheckFinding.odd(path, says, f"as {current}", cure)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,11 +202,11 @@ def judge_log(world: World) -> Iterator[CheckFinding]:
     if said.trouble:
         said = world.ask("journalctl", "--dmesg", "--no-pager", "--output=short-monotonic")
     if said.trouble:
-        yield unknown("Xids", said.trouble, _NO_LOG)
+        yield CheckFinding.unknown("Xids", said.trouble, _NO_LOG)
         return
     found = read_xids(said.text, world.begun)
     if not found:
-        yield passed_finding("Xids", "none that a program cannot cause")
+        yield CheckFinding.passed("Xids", "none that a program cannot cause")
     for when, some in (
         ("during", [one for one in found if one.at >= world.begun]),
         ("before", [one for one in found if one.at < world.begun]),
@@ -218,7 +215,7 @@ def judge_log(world: World) -> Iterator[CheckFinding]:
             worst = max(some, key=lambda one: one.verdict is CheckVerdict.FAILED)
             is_new_fault = when == "during" and worst.verdict is CheckVerdict.FAILED
             shown = dict.fromkeys(one.shown for one in (worst, *some))
-            verdict = failed_finding if is_new_fault else odd_finding
+            verdict = CheckFinding.failed if is_new_fault else CheckFinding.odd
             cure = fault_cure("Xid (PCI:0): 1")
             yield verdict(
                 f"Xids {when} the check", "; ".join(list(shown)[:3]), "none that a program cannot cause", cure

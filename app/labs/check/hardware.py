@@ -7,16 +7,7 @@ from dataclasses import replace
 
 from app.core.units import BYTE, scale_of, show
 from app.labs.check.gpu_state import judge_modes, read_state
-from app.labs.check.world import (
-    CheckFinding,
-    World,
-    compare_expected,
-    expectation,
-    failed_finding,
-    odd_finding,
-    passed_finding,
-    unknown,
-)
+from app.labs.check.world import CheckFinding, World, compare_expected, expectation
 from app.labs.evidence.faults import fault_cure
 from app.labs.machines.devices import Devices, counted_names, is_instance
 from app.labs.machines.vendor import GpuLog
@@ -33,12 +24,12 @@ def driver(world: World) -> Iterator[CheckFinding]:
         yield _without(devices)
         return
     driver = f", driver {devices.driver}" if devices.driver else ""
-    yield passed_finding("GPUs", f"{counted_names([one.name for one in devices.devices])}{driver}")
+    yield CheckFinding.passed("GPUs", f"{counted_names([one.name for one in devices.devices])}{driver}")
     if devices.kind == "rocm":
         return
     log, trouble = read_state(world)
     if trouble:
-        yield unknown("state of the GPUs", trouble)
+        yield CheckFinding.unknown("state of the GPUs", trouble)
     yield from judge_modes(log)
     if log.gpus:
         yield _mig(log.gpus, devices)
@@ -48,9 +39,9 @@ def driver(world: World) -> Iterator[CheckFinding]:
 
 def _without(devices: Devices) -> CheckFinding:
     if not devices.note:
-        return unknown("GPUs", devices.why_none)
+        return CheckFinding.unknown("GPUs", devices.why_none)
     cure = fault_cure(devices.error) or "Install a build of PyTorch and a driver that fit together."
-    return failed_finding("GPUs", devices.note, "torch can use the GPUs", cure)
+    return CheckFinding.failed("GPUs", devices.note, "torch can use the GPUs", cure)
 
 
 def _mig(gpus: Sequence[GpuLog], devices: Devices) -> CheckFinding:
@@ -58,11 +49,11 @@ def _mig(gpus: Sequence[GpuLog], devices: Devices) -> CheckFinding:
     numbers = [str(number) for number, one in enumerate(gpus) if one.said("mig_mode/current_mig") == "Enabled"]
     divided = f"GPU {', '.join(numbers)}"
     if not numbers:
-        return passed_finding("MIG", "off")
+        return CheckFinding.passed("MIG", "off")
     if is_instance(devices.devices[0]):
-        return passed_finding("MIG", f"on for {divided}, and runs use {devices.devices[0].name}")
+        return CheckFinding.passed("MIG", f"on for {divided}, and runs use {devices.devices[0].name}")
     cure = "Turn it off (nvidia-smi -mig 0) to use whole GPUs; an instance has room for one rank."
-    return odd_finding("MIG", f"on for {divided}", "off", cure)
+    return CheckFinding.odd("MIG", f"on for {divided}", "off", cure)
 
 
 def _power(gpus: Sequence[GpuLog]) -> CheckFinding:
@@ -76,8 +67,8 @@ def _power(gpus: Sequence[GpuLog]) -> CheckFinding:
     if low:
         cure = "Raise it (nvidia-smi -pl), or expect lower clocks."
         more = f" and {len(low) - 1} more" if low[1:] else ""
-        return odd_finding("power limit", f"{low[0]}{more}, {clock}", "that of the datasheet", cure)
-    return passed_finding("power limit", f"{f'{readings[0][1]:g} W' if readings[0][1] else 'not told'}, {clock}")
+        return CheckFinding.odd("power limit", f"{low[0]}{more}, {clock}", "that of the datasheet", cure)
+    return CheckFinding.passed("power limit", f"{f'{readings[0][1]:g} W' if readings[0][1] else 'not told'}, {clock}")
 
 
 def _others(world: World, gpus: Sequence[GpuLog]) -> CheckFinding:
@@ -85,14 +76,14 @@ def _others(world: World, gpus: Sequence[GpuLog]) -> CheckFinding:
     processes = [text for one in gpus for text in one.processes]
     cure = "Measure when they have ended: they take time and memory of the GPUs."
     if processes:
-        return odd_finding("other processes", "; ".join(processes[:3]), "none", cure)
+        return CheckFinding.odd("other processes", "; ".join(processes[:3]), "none", cure)
     if used := list(_in_use(gpus)):
         why = "its processes are not listed here, as in a container"
-        return odd_finding("other processes", f"{used[0]}; {why}", "none", cure)
+        return CheckFinding.odd("other processes", f"{used[0]}; {why}", "none", cure)
     if not world.sees_all_processes():
         found = "none is listed, but those outside of this container would not be"
-        return unknown("other processes", found, "Run this on the host, or in its PID namespace.")
-    return passed_finding("other processes", "none")
+        return CheckFinding.unknown("other processes", found, "Run this on the host, or in its PID namespace.")
+    return CheckFinding.passed("other processes", "none")
 
 
 def _in_use(gpus: Sequence[GpuLog]) -> Iterator[str]:
@@ -115,17 +106,17 @@ def torch_devices(world: World) -> Iterator[CheckFinding]:
     """What torch says about the GPUs."""
     devices = world.devices()
     if not devices.devices:
-        yield unknown("GPUs of torch", devices.why_none)
+        yield CheckFinding.unknown("GPUs of torch", devices.why_none)
         return
     build = f"ROCm {devices.hip}" if devices.hip else f"CUDA {devices.cuda}"
-    yield passed_finding("build", f"torch {devices.torch}, for {build}")
+    yield CheckFinding.passed("build", f"torch {devices.torch}, for {build}")
     yield _count(world, devices)
     for number, one in enumerate(devices.devices):
         if not one.works:
-            yield failed_finding(f"GPU {number}", one.fault, "a kernel runs on it", fault_cure(one.fault))
+            yield CheckFinding.failed(f"GPU {number}", one.fault, "a kernel runs on it", fault_cure(one.fault))
     if all(one.works for one in devices.devices):
         capabilities = ", ".join(sorted({one.capability for one in devices.devices}))
-        yield passed_finding("kernels", f"one ran on each GPU, of capability {capabilities}")
+        yield CheckFinding.passed("kernels", f"one ran on each GPU, of capability {capabilities}")
     if len(devices.devices) > 1:
         yield _peers(devices)
 
@@ -133,24 +124,24 @@ def torch_devices(world: World) -> Iterator[CheckFinding]:
 def _count(world: World, devices: Devices) -> CheckFinding:
     seen = len(devices.devices)
     if devices.kind == "rocm":
-        return passed_finding("GPUs of torch", str(seen))
+        return CheckFinding.passed("GPUs of torch", str(seen))
     said = world.ask("nvidia-smi", "-L")
     listed = sum(line.startswith("GPU ") for line in said.text.splitlines())
     if said.trouble or listed == seen:
-        return passed_finding("GPUs of torch", str(seen))
+        return CheckFinding.passed("GPUs of torch", str(seen))
     cure = "Unset CUDA_VISIBLE_DEVICES, or give the container or the job all GPUs."
-    return odd_finding("GPUs of torch", f"{seen}; {devices.note}", f"{listed}, as nvidia-smi lists", cure)
+    return CheckFinding.odd("GPUs of torch", f"{seen}; {devices.note}", f"{listed}, as nvidia-smi lists", cure)
 
 
 def _peers(devices: Devices) -> CheckFinding:
     count = len(devices.devices)
     pairs = sum(len(one.peers) for one in devices.devices)
     if pairs == count * (count - 1):
-        return passed_finding("peers", "each GPU can access the memory of every other")
+        return CheckFinding.passed("peers", "each GPU can access the memory of every other")
     if not pairs and _CONSUMER.search(devices.devices[0].name):
-        return passed_finding("peers", "none, as is usual for this GPU")
+        return CheckFinding.passed("peers", "none, as is usual for this GPU")
     cure = "See nvidia-smi topo -p2p r; turn off the IOMMU or ACS if the GPUs are behind them."
-    return odd_finding("peers", f"{pairs} of {count * (count - 1)} pairs", "all pairs", cure)
+    return CheckFinding.odd("peers", f"{pairs} of {count * (count - 1)} pairs", "all pairs", cure)
 
 
 _LINK = re.compile(r"Link \d+: (?P<rate>[\d.]+) GB/s")
@@ -176,9 +167,9 @@ def links(world: World) -> Iterator[CheckFinding]:
         yield from _link_errors(world)
         yield from _fabric(world, devices)
     elif devices.kind == "none":
-        yield unknown("links between GPUs", devices.why_none)
+        yield CheckFinding.unknown("links between GPUs", devices.why_none)
     elif devices.topology:
-        yield passed_finding("links between GPUs", "XGMI" if "XGMI" in devices.topology else "PCIe")
+        yield CheckFinding.passed("links between GPUs", "XGMI" if "XGMI" in devices.topology else "PCIe")
     yield _shared_memory(world, len(devices.devices))
     yield _locked_memory(world)
 
@@ -204,16 +195,16 @@ def _without_links(devices: Devices, trouble: str) -> CheckFinding:
     count, name = len(devices.devices), "links between GPUs"
     known = expectation("NVLinks", devices.devices[0].name)
     if count == 1:
-        return passed_finding(name, "none, and one GPU needs none")
+        return CheckFinding.passed(name, "none, and one GPU needs none")
     if trouble:
-        return unknown("NVLinks", trouble)
+        return CheckFinding.unknown("NVLinks", trouble)
     if known is None and not _BETWEEN.search(devices.topology):
-        return passed_finding(name, "PCIe")
+        return CheckFinding.passed(name, "PCIe")
     expected = known.shown() if known else "as in the matrix of nvidia-smi topo -m"
     if count >= _SWITCHED or _BETWEEN.search(devices.topology):
-        return failed_finding("NVLinks", "none", expected, _NO_LINKS)
+        return CheckFinding.failed("NVLinks", "none", expected, _NO_LINKS)
     cure = f"{_NO_LINKS} A virtual machine may have been given GPUs without their links."
-    return odd_finding("NVLinks", "none", expected, cure)
+    return CheckFinding.odd("NVLinks", "none", expected, cure)
 
 
 def _by_gpu(text: str) -> Sequence[str]:
@@ -232,9 +223,9 @@ def _link_errors(world: World) -> Iterator[CheckFinding]:
                 found.setdefault(line["name"], []).append(f"{line['count']} on link {line['link']} of GPU {number}")
     for name, places in found.items():
         cure = "See nvidia-smi nvlink -e again after a reset (nvidia-smi nvlink -re): what grows is a bad link."
-        yield odd_finding(f"NVLink, {name}", "; ".join(places[:3]), "0", cure)
+        yield CheckFinding.odd(f"NVLink, {name}", "; ".join(places[:3]), "0", cure)
     if counted and not found:
-        yield passed_finding("errors of NVLink", "none that were not corrected")
+        yield CheckFinding.passed("errors of NVLink", "none that were not corrected")
 
 
 def _fabric(world: World, devices: Devices) -> Iterator[CheckFinding]:
@@ -243,7 +234,7 @@ def _fabric(world: World, devices: Devices) -> Iterator[CheckFinding]:
     states = [f"{one.said('fabric/state')}, {one.said('fabric/status')}".removesuffix(", ") for one in gpus]
     late = [number for number, one in enumerate(states) if one != "Completed, Success"]
     if not late:
-        yield from [passed_finding("fabric", "every GPU has joined it")] if gpus else []
+        yield from [CheckFinding.passed("fabric", "every GPU has joined it")] if gpus else []
         return
     found = f"{states[late[0]]} on GPU {', '.join(map(str, late))}"
     rows = _ROW.findall(devices.topology)  # NVLink connects all pairs where there are switches; bridges do not
@@ -251,18 +242,18 @@ def _fabric(world: World, devices: Devices) -> Iterator[CheckFinding]:
     is_switched = len(devices.devices) >= _FEWEST_SWITCHED and is_linked
     peers = {one.said("platformInfo/peer_type") for one in gpus}
     if len(gpus) == 1 or not (is_switched or "Switch Connected" in peers):
-        yield passed_finding("fabric", f"{found}; no switches connect several GPUs here")
+        yield CheckFinding.passed("fabric", f"{found}; no switches connect several GPUs here")
         return
     cure = f"{fault_cure('system not yet initialized')} On GB200, see nvidia-imex-ctl too."
-    yield failed_finding("fabric", found, "Completed, Success", cure)
+    yield CheckFinding.failed("fabric", found, "Completed, Success", cure)
 
 
 def _shared_memory(world: World, gpus: int) -> CheckFinding:
     size = world.size_of("/dev/shm")
     found = show(size, BYTE) if size else "not there"
     if size >= _SHARED_MEMORY:
-        return passed_finding("/dev/shm", found)
-    verdict = failed_finding if gpus > 1 else odd_finding
+        return CheckFinding.passed("/dev/shm", found)
+    verdict = CheckFinding.failed if gpus > 1 else CheckFinding.odd
     return verdict("/dev/shm", found, "1 GiB or more", fault_cure(_SHM))
 
 
@@ -271,8 +262,8 @@ def _locked_memory(world: World) -> CheckFinding:
     limit = world.locked_memory()
     found = "unlimited" if limit == math.inf else show(limit, BYTE)
     if not cards:
-        return passed_finding("locked memory", f"{found}; there is no InfiniBand")
+        return CheckFinding.passed("locked memory", f"{found}; there is no InfiniBand")
     if limit == math.inf:
-        return passed_finding("locked memory", found)
+        return CheckFinding.passed("locked memory", found)
     cure = fault_cure("Call to ibv_reg_mr failed")
-    return failed_finding("locked memory", found, f"unlimited, for {', '.join(cards[:2])}", cure)
+    return CheckFinding.failed("locked memory", found, f"unlimited, for {', '.join(cards[:2])}", cure)

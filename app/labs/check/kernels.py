@@ -4,17 +4,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from app.core.units import BYTE, show
-from app.labs.check.world import (
-    CheckFinding,
-    CheckRun,
-    What,
-    World,
-    compare_expected,
-    failed_finding,
-    odd_finding,
-    passed_finding,
-    unknown,
-)
+from app.labs.check.world import CheckFinding, CheckRun, What, World, compare_expected
 from app.labs.machines.devices import Devices
 from app.labs.machines.vendor import GpuLog, read_smi_log
 from app.labs.results.analysis import OUTLIER, gpu_spread, slow_gpus
@@ -26,9 +16,8 @@ _WITHOUT_CARDS = ("GPUDirectTCPX", "FasTrak")  # Google's plugins copy for thems
 _EXPECTED = "MNNVL, or a network with GDRDMA"
 _CURES: Mapping[str, str] = {
     "Socket": (
-        "This is TCP. With InfiniBand or RoCE, see whether NCCL finds the cards (NCCL_IB_HCA, "
-        "NCCL_IB_DISABLE); on AWS and Google Cloud, whether their plugin is on LD_LIBRARY_PATH "
-        "(aws-ofi-nccl, gIB, FasTrak)."
+        "This is TCP. With InfiniBand or RoCE, see whether NCCL finds the cards (NCCL_IB_HCA, NCCL_IB_DISABLE); on AWS "
+        "and Google Cloud, whether their plugin is on LD_LIBRARY_PATH (aws-ofi-nccl, gIB, FasTrak)."
     ),
     "IB": (
         "Load nvidia-peermem, or use a driver and a kernel with DMA-BUF: without GPUDirect RDMA, "
@@ -50,16 +39,18 @@ _OTHER = "GPUDirect RDMA is off; see the log of the network plugin (NCCL_DEBUG_S
 def check_network(chosen: str, gpu: str = "") -> CheckFinding:
     """What NCCL has *chosen* between nodes with GPUs called *gpu*, against what is fast."""
     if _OF_SEVERAL_TRAYS.search(gpu) and _NVLINK not in chosen:
-        return odd_finding("network", chosen or "unknown", "MNNVL, since NVSwitches connect the trays of a rack", _IMEX)
+        return CheckFinding.odd(
+            "network", chosen or "unknown", "MNNVL, since NVSwitches connect the trays of a rack", _IMEX
+        )
     networks = list(_NAMED.finditer(chosen))
     slow = [one for one in networks if not one["direct"] and not any(name in one["name"] for name in _WITHOUT_CARDS)]
     if slow:
         name = slow[0]["name"]
         cure = next((says for part, says in _CURES.items() if part in name), _OTHER)
-        return odd_finding("network", chosen, _EXPECTED, cure)
+        return CheckFinding.odd("network", chosen, _EXPECTED, cure)
     if networks or _NVLINK in chosen:
-        return passed_finding("network", chosen, _EXPECTED)
-    return odd_finding("network", chosen or "unknown", _EXPECTED, _CURES["Socket"])
+        return CheckFinding.passed("network", chosen, _EXPECTED)
+    return CheckFinding.odd("network", chosen or "unknown", _EXPECTED, _CURES["Socket"])
 
 
 LAB = "all-reduce"
@@ -74,7 +65,7 @@ def nccl(world: World) -> Iterator[CheckFinding]:
     yield _sums("2 ranks over gloo", world.run(LAB, {**sizes, "ranks": "2"}, "gloo"))
     devices, most = world.devices(), world.devices().usable // world.nodes
     if most <= 1:
-        yield unknown("NCCL", "it needs two GPUs" if most else devices.why_none)
+        yield CheckFinding.unknown("NCCL", "it needs two GPUs" if most else devices.why_none)
         return
     for ranks in dict.fromkeys((2, most)):
         ran = world.run(LAB, {**sizes, "ranks": str(ranks)}, "nccl")
@@ -87,17 +78,17 @@ def nccl(world: World) -> Iterator[CheckFinding]:
 def _sums(name: str, ran: CheckRun) -> CheckFinding:
     report = ran.report
     if not ran.is_done:
-        return failed_finding(name, report.cause or report.state.word, "the sums are right", "")
+        return CheckFinding.failed(name, report.cause or report.state.word, "the sums are right", "")
     versions = ", ".join(f"{key} {text}" for key, text in report.versions.items())
-    return passed_finding(name, f"the sums of {report.world} ranks are right; {versions}")
+    return CheckFinding.passed(name, f"the sums of {report.world} ranks are right; {versions}")
 
 
 def _joined(name: str, ran: CheckRun) -> CheckFinding:
     found, expected = f"{ran.joined:.1f} s", f"less than {_JOINING:g} s"
     if ran.joined < _JOINING:
-        return passed_finding(name, found, expected)
+        return CheckFinding.passed(name, found, expected)
     cure = "Turn persistence mode on, and see what NCCL waits for in its log (nccl0.log of the run)."
-    return odd_finding(name, found, expected, cure)
+    return CheckFinding.odd(name, found, expected, cure)
 
 
 def _transport(name: str, report: Report, devices: Devices) -> CheckFinding:
@@ -106,21 +97,21 @@ def _transport(name: str, report: Report, devices: Devices) -> CheckFinding:
     have_peers = any(one.peers or not one.uuid for one in devices.devices)  # or are not known
     expected = "P2P or NVLS" if have_peers else "SHM, since these GPUs have no peers"
     if not chosen:
-        return unknown(name, "the log of NCCL does not say; NCCL_DEBUG is set to something else")
+        return CheckFinding.unknown(name, "the log of NCCL does not say; NCCL_DEBUG is set to something else")
     if "NET/" in chosen:
         cure = "Unset NCCL_P2P_DISABLE and NCCL_SHM_DISABLE, run all ranks in one container, and give it a /dev/shm."
-        return failed_finding(name, chosen, expected, cure)
+        return CheckFinding.failed(name, chosen, expected, cure)
     if "SHM" in chosen and have_peers:
         cure = "Unset NCCL_P2P_DISABLE and NCCL_P2P_LEVEL; see nvidia-smi topo -p2p r."
-        return odd_finding(name, chosen, expected, cure)
-    return passed_finding(name, chosen, expected)
+        return CheckFinding.odd(name, chosen, expected, cure)
+    return CheckFinding.passed(name, chosen, expected)
 
 
 def bandwidth(world: World) -> Iterator[CheckFinding]:
     """The latency and the bus bandwidth of an all-reduce on all GPUs."""
     ranks = world.devices().usable // world.nodes
     if ranks <= 1:
-        yield unknown("all-reduce", "it needs two GPUs" if ranks else world.devices().why_none)
+        yield CheckFinding.unknown("all-reduce", "it needs two GPUs" if ranks else world.devices().why_none)
         return
     large = _QUICK if world.quick else _LARGE
     ran = world.run(LAB, {"ranks": str(ranks), "sizes": f"{_SMALL},{large}"}, "nccl")
@@ -136,7 +127,7 @@ def bandwidth(world: World) -> Iterator[CheckFinding]:
         name = f"time of {_SMALL} with its launch"
         yield ran.judged(compare_expected(name, time, "us", "latency with launch", gpu, ranks))
     if world.quick:
-        yield unknown("bus bandwidth", f"it needs {_LARGE}, which --quick leaves out")
+        yield CheckFinding.unknown("bus bandwidth", f"it needs {_LARGE}, which --quick leaves out")
         return
     value, size = largest_bus_bandwidth(ran.report)
     name = f"bus bandwidth at {show(size, BYTE, 3)}"
@@ -163,10 +154,10 @@ def two_nodes(world: World) -> Iterator[CheckFinding]:
     """The bus bandwidth between two nodes, and whether it is that of a fast network."""
     devices = world.devices()
     if not world.is_slurm or world.nodes <= 1:
-        yield unknown("two nodes", "this runs on one machine", _TWO)
+        yield CheckFinding.unknown("two nodes", "this runs on one machine", _TWO)
         return
     if not devices.usable:
-        yield unknown("two nodes", devices.why_none)
+        yield CheckFinding.unknown("two nodes", devices.why_none)
         return
     per_node = devices.usable // world.nodes
     ranks = 2 * per_node
@@ -197,7 +188,7 @@ def pcie_under_load(world: World) -> Iterator[CheckFinding]:
         return
     ran, said = world.run_watched("memory-copy", _LOAD, "nvidia-smi", "-q", "-x")
     if not ran.is_done:
-        yield unknown("PCIe under load", ran.report.cause or ran.report.state.word)
+        yield CheckFinding.unknown("PCIe under load", ran.report.cause or ran.report.state.word)
         return
     readings = [read_smi_log(one.text).gpus for one in said if one.text]
     # Of each GPU, the reading at which its link was the fastest.
@@ -214,11 +205,11 @@ def _link(name: str, gpus: Sequence[GpuLog], paths: tuple[str, str], all_of: str
     pairs = [(one.said(paths[0]), one.said(paths[1])) for one in gpus]
     known = [(number, now, most) for number, (now, most) in enumerate(pairs) if now and most]
     if not known:
-        return unknown(name, "the driver does not tell it")
+        return CheckFinding.unknown(name, "the driver does not tell it")
     less = [f"{now} of {most} on GPU {number}" for number, now, most in known if now != most]
     if not less:
-        return passed_finding(name, f"{known[0][1]} under load")
-    verdict = failed_finding if _SERVERS.search(gpu) else odd_finding
+        return CheckFinding.passed(name, f"{known[0][1]} under load")
+    verdict = CheckFinding.failed if _SERVERS.search(gpu) else CheckFinding.odd
     return verdict(name, f"{', '.join(less)} under load", all_of, cure)
 
 
@@ -235,7 +226,7 @@ _SLOWER = (
 def products(world: World) -> Iterator[CheckFinding]:
     """The rate of large products in each format."""
     if why := _left_out(world):
-        yield unknown("matrix products", why)
+        yield CheckFinding.unknown("matrix products", why)
         return
     for form, what in _PRODUCTS.items():
         ran = world.run("matrix-product", {"format": form, "sides": _SIDE}, "nccl")
@@ -248,13 +239,13 @@ def products(world: World) -> Iterator[CheckFinding]:
         yield from _spread(f"GPUs at {form.upper()}", ran)
         held_down = ran.report.details.get("throttled", "")
         if any(reason in held_down for reason in _FAULTY):
-            yield odd_finding(f"clock during {form.upper()}", f"held down {held_down}", "free", _COOLER)
+            yield CheckFinding.odd(f"clock during {form.upper()}", f"held down {held_down}", "free", _COOLER)
 
 
 def check_copies(world: World) -> Iterator[CheckFinding]:
     """The bandwidth of a large copy within the memory of a GPU, and what PCIe has under load."""
     if why := _left_out(world):
-        yield unknown("copies", why)
+        yield CheckFinding.unknown("copies", why)
         return
     ran = world.run("memory-copy", {"sizes": _SIZE}, "nccl")
     if not ran.is_done or not ran.report.measures:
@@ -273,16 +264,16 @@ def _spread(name: str, ran: CheckRun) -> Iterator[CheckFinding]:
         return
     (width, slow), expected = gpu_spread(times), f"within {OUTLIER:.0%} of their median"
     if slow:
-        yield ran.judged(odd_finding(name, slow_gpus(slow, ran.report.machine), expected, _SLOWER))
+        yield ran.judged(CheckFinding.odd(name, slow_gpus(slow, ran.report.machine), expected, _SLOWER))
     else:
-        yield ran.judged(passed_finding(name, f"the {len(times)} differ by {width:.1%}", expected))
+        yield ran.judged(CheckFinding.passed(name, f"the {len(times)} differ by {width:.1%}", expected))
 
 
 def _not_run(name: str, ran: CheckRun) -> CheckFinding:
     report = ran.report
     if ran.is_done:
-        return unknown(name, report.details.get("left out", "nothing was measured"))
-    return failed_finding(name, report.cause or report.state.word, "it runs, and its data is right", "")
+        return CheckFinding.unknown(name, report.details.get("left out", "nothing was measured"))
+    return CheckFinding.failed(name, report.cause or report.state.word, "it runs, and its data is right", "")
 
 
 def _left_out(world: World) -> str:

@@ -11,17 +11,7 @@ from app.core.errors import InputError, UnavailableError
 from app.labs.check.gpu_state import judge_log, judge_state, read_state
 from app.labs.check.hardware import driver, links, torch_devices
 from app.labs.check.kernels import bandwidth, check_copies, nccl, products, two_nodes
-from app.labs.check.world import (
-    CheckFailure,
-    CheckFinding,
-    CheckReport,
-    CheckStep,
-    World,
-    failed_finding,
-    odd_finding,
-    passed_finding,
-    unknown,
-)
+from app.labs.check.world import CheckFailure, CheckFinding, CheckReport, CheckStep, World
 from app.labs.results.report import WHAT_TO_DO
 from app.labs.runner.job import write_whole
 from app.server.db.run_state import RunState
@@ -31,12 +21,14 @@ def after_the_load(world: World) -> Iterator[CheckFinding]:
     """The state in which the steps before have left the GPUs."""
     devices = world.devices()
     if devices.kind != "cuda":
-        yield unknown("state after the load", devices.why_none if devices.kind == "none" else "not for AMD")
+        yield CheckFinding.unknown(
+            "state after the load", devices.why_none if devices.kind == "none" else "not for AMD"
+        )
         return
     yield from judge_log(world)
     log, trouble = read_state(world)
     if trouble:
-        yield unknown("state of the GPUs", trouble)
+        yield CheckFinding.unknown("state of the GPUs", trouble)
     if log.gpus:
         yield from judge_state(log.gpus)
 
@@ -61,26 +53,26 @@ def record_standard_runs(world: World) -> Iterator[CheckFinding]:
     if world.record is None:
         names = ", ".join(name for name, _ in STANDARD)
         cure = f"--record FILE runs {names}, and writes a file to send in."
-        yield unknown("runs to send in", "nothing was recorded", cure)
+        yield CheckFinding.unknown("runs to send in", "nothing was recorded", cure)
         return
     reports = []
     for name, given in _QUICK if world.quick else STANDARD:
         try:
             ran = world.run(name, given)
         except InputError as error:
-            yield unknown(name, str(error))
+            yield CheckFinding.unknown(name, str(error))
             continue
         if not ran.is_done:
-            yield failed_finding(name, ran.report.cause, "it runs, and its data is right", "")
+            yield CheckFinding.failed(name, ran.report.cause, "it runs, and its data is right", "")
         elif ran.report.doubts:
-            yield odd_finding(name, " ".join(ran.report.doubts), "nothing disturbs it", WHAT_TO_DO)
+            yield CheckFinding.odd(name, " ".join(ran.report.doubts), "nothing disturbs it", WHAT_TO_DO)
         else:
             reports.append(ran.report)
     try:
         write_whole(world.record, "".join(f"{report.as_json()}\n" for report in reports).encode())
-        yield passed_finding("file", f"{len(reports)} runs in {world.record}")
+        yield CheckFinding.passed("file", f"{len(reports)} runs in {world.record}")
     except OSError as error:
-        yield failed_finding("file", f"{world.record}: {error.strerror}", "it can be written", "")
+        yield CheckFinding.failed("file", f"{world.record}: {error.strerror}", "it can be written", "")
 
 
 _STARTING = 30.0  # seconds from which on the import of torch is slow
@@ -95,15 +87,15 @@ _FIRST_NAMED = re.compile(r"\branks? (\d+)")
 def forks(world: World) -> Iterator[CheckFinding]:
     """Whether ranks can be forked, and use the GPUs."""
     if world.is_slurm:
-        yield unknown("process with torch", "under Slurm, each rank imports torch by itself")
+        yield CheckFinding.unknown("process with torch", "under Slurm, each rank imports torch by itself")
     else:
         version, seconds = world.torch_process()
         found = f"torch {version}, imported in {seconds:.1f} s"
         cure = "Install PyTorch on a local disk; a network file system takes this long at each start."
         yield (
-            passed_finding("process with torch", found)
+            CheckFinding.passed("process with torch", found)
             if seconds < _STARTING
-            else odd_finding("process with torch", found, f"less than {_STARTING:g} s", cure)
+            else CheckFinding.odd("process with torch", found, f"less than {_STARTING:g} s", cure)
         )
     yield _products(world)
 
@@ -120,8 +112,8 @@ def _products(world: World) -> CheckFinding:
 
 def _as_expected(name: str, broke: CheckFailure, says: str) -> CheckFinding:
     if broke.state is RunState.DONE:
-        return passed_finding(name, f"{says}, in {broke.seconds:.1f} s")
-    return failed_finding(name, broke.cause or broke.state.word, says, "")
+        return CheckFinding.passed(name, f"{says}, in {broke.seconds:.1f} s")
+    return CheckFinding.failed(name, broke.cause or broke.state.word, says, "")
 
 
 # What goes wrong, with which rank, in words that begin a line.
@@ -143,14 +135,14 @@ def failures(world: World) -> Iterator[CheckFinding]:
     for what, number, name in _FAULTS:
         rank = min(number, ranks - 1)
         if what == "skips" and ranks < _MAJORITY:
-            yield unknown("a rank skips a collective", _EVEN)
+            yield CheckFinding.unknown("a rank skips a collective", _EVEN)
             continue
         broke = world.fail(what, rank, ranks, backend, limit)
         yield _judged(name.format(rank=rank), broke, rank, most)
     after = world.fail("nothing", 0, ranks, backend, limit + _LATER)
     yield _as_expected("the next run", after, f"{ranks} ranks over {backend} met and summed")
     if gpus <= 1:
-        yield unknown("failures over NCCL", "they need two GPUs")
+        yield CheckFinding.unknown("failures over NCCL", "they need two GPUs")
 
 
 def _judged(name: str, broke: CheckFailure, rank: int, most: float) -> CheckFinding:
@@ -160,14 +152,14 @@ def _judged(name: str, broke: CheckFailure, rank: int, most: float) -> CheckFind
     expected = f"rank {rank} is to blame{within}"
     named = _FIRST_NAMED.search(broke.cause)
     if broke.state is RunState.DONE or named is None or int(named[1]) != rank:
-        return failed_finding(name, found, expected, "Report this, with the logs of the run.")
+        return CheckFinding.failed(name, found, expected, "Report this, with the logs of the run.")
     if broke.left:
         pids = ", ".join(map(str, broke.left))
         cure = "End them; a GPU that they hold cannot be used."
-        return failed_finding(name, f"{found}; processes left: {pids}", "nothing is left", cure)
+        return CheckFinding.failed(name, f"{found}; processes left: {pids}", "nothing is left", cure)
     if broke.seconds > most:
-        return odd_finding(name, found, expected, "The driver takes long to free a GPU; see dmesg.")
-    return passed_finding(name, found, expected)
+        return CheckFinding.odd(name, found, expected, "The driver takes long to free a GPU; see dmesg.")
+    return CheckFinding.passed(name, found, expected)
 
 
 STEPS: tuple[tuple[str, Callable[[World], Iterator[CheckFinding]]], ...] = (
@@ -207,9 +199,9 @@ def _found(look: Callable[[World], Iterator[CheckFinding]], world: World) -> Ite
     """What a step finds; what stops it is a finding too."""
     if world.is_slurm and look in _OF_NODES:
         cure = "Run this on a node too: srun wallclock lab check, with WALLCLOCK_LAB_LAUNCHER=local."
-        yield unknown("this step", "under Slurm, this is a matter of the nodes", cure)
+        yield CheckFinding.unknown("this step", "under Slurm, this is a matter of the nodes", cure)
         return
     try:
         yield from look(world)
     except (InputError, UnavailableError) as error:
-        yield failed_finding("this step", str(error), "it can be taken", "")
+        yield CheckFinding.failed("this step", str(error), "it can be taken", "")

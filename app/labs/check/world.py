@@ -15,7 +15,7 @@ from dataclasses import asdict, dataclass, field, replace
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Literal, Self
 
 from pydantic import Field
 
@@ -60,6 +60,26 @@ class CheckFinding:
     value: float | None = None
     unit: str = ""
 
+    @classmethod
+    def passed(cls, name: str, found: str, expected: str = "") -> Self:
+        """What is as expected."""
+        return cls(name, CheckVerdict.PASSED, found, expected)
+
+    @classmethod
+    def odd(cls, name: str, found: str, expected: str, cure: str) -> Self:
+        """What is not as expected, though runs may work."""
+        return cls(name, CheckVerdict.ODD, found, expected, cure)
+
+    @classmethod
+    def failed(cls, name: str, found: str, expected: str, cure: str) -> Self:
+        """What makes runs fail, or their results wrong."""
+        return cls(name, CheckVerdict.FAILED, found, expected, cure)
+
+    @classmethod
+    def unknown(cls, name: str, why: str, cure: str = "") -> Self:
+        """What could not be checked, and why."""
+        return cls(name, CheckVerdict.UNKNOWN, why, "", cure)
+
 
 @dataclass(frozen=True, slots=True)
 class CheckStep:
@@ -97,26 +117,6 @@ class CheckReport:
         return json.dumps({**asdict(self), "steps": steps}, ensure_ascii=False)
 
 
-def passed_finding(name: str, found: str, expected: str = "") -> CheckFinding:
-    """A finding that is as expected."""
-    return CheckFinding(name, CheckVerdict.PASSED, found, expected)
-
-
-def odd_finding(name: str, found: str, expected: str, cure: str) -> CheckFinding:
-    """A finding that is not as expected, though runs may work."""
-    return CheckFinding(name, CheckVerdict.ODD, found, expected, cure)
-
-
-def failed_finding(name: str, found: str, expected: str, cure: str) -> CheckFinding:
-    """A finding that makes runs fail, or their results wrong."""
-    return CheckFinding(name, CheckVerdict.FAILED, found, expected, cure)
-
-
-def unknown(name: str, why: str, cure: str = "") -> CheckFinding:
-    """What could not be checked, and why."""
-    return CheckFinding(name, CheckVerdict.UNKNOWN, why, "", cure)
-
-
 _TABLE = Path(__file__).with_name("reference_values.yaml")
 What = Literal[
     "latency", "latency with launch", "bandwidth", "bandwidth of two nodes", "bf16 product", "tf32 product",
@@ -127,9 +127,8 @@ What = Literal[
 class Expectation(FrozenModel):
     """From *least* to *most*, in *unit*, is expected of a GPU whose name has the pattern *gpu*.
 
-    Beyond *fails_below* or *fails_above* something is wrong. *low* and *high* are the cures of
-    numbers outside of the range, *impossible* that of numbers above *fails_above*. With *ranks*,
-    it holds for that number of them.
+    Beyond *fails_below* or *fails_above* something is wrong. *low* and *high* are the cures of numbers outside of the
+    range, *impossible* that of numbers above *fails_above*. With *ranks*, it holds for that number of them.
     """
 
     what: What
@@ -191,7 +190,7 @@ def compare_expected(name: str, value: float, unit: str, what: What, gpu: str, r
     one = expectation(what, gpu, ranks)
     if one is None:
         of = f"{ranks} × {gpu}" if ranks else gpu
-        found = unknown(name, f"{shown}; what is usual for {of} is not known here")
+        found = CheckFinding.unknown(name, f"{shown}; what is usual for {of} is not known here")
         return replace(found, value=value, unit=unit)
     number = value / scale_of(one.unit).factor
     cure = one.low if number < one.least else one.high
@@ -225,7 +224,7 @@ class CheckRun:
         if not self.report.doubts:
             return finding
         says = f"{finding.found}, which was disturbed, and so was a second run. {' '.join(self.report.doubts)}"
-        return unknown(finding.name, says, WHAT_TO_DO)
+        return CheckFinding.unknown(finding.name, says, WHAT_TO_DO)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -48,9 +48,8 @@ def overtime_in(events: Sequence[dict[str, Any]], limit: float) -> str:
         return ""
     whole = limit - left + needed
     return (
-        f"its parameters take about {whole:.0f} s or more: {last['samples']} samples of "
-        f"{last['each']:.3g} s each were begun when {max(0.0, left):.0f} s were left. Take smaller "
-        "or fewer sizes"
+        f"its parameters take about {whole:.0f} s or more: {last['samples']} samples of {last['each']:.3g} s each were "
+        f"begun when {max(0.0, left):.0f} s were left. Take smaller or fewer sizes"
     )
 
 
@@ -165,12 +164,6 @@ class RankError:
             return says
         return f"rank {self.rank}: {faults.cause_in(self.what) or self.what}"
 
-    @property
-    def lost_its_peer(self) -> bool:
-        """Whether the error only follows from that of another rank."""
-        vague = faults.vague_cause_in(self.what) or faults.consequence_in(self.what)
-        return bool(vague) and not faults.cause_in(self.what)
-
 
 _ERROR: TypeAdapter[RankError] = TypeAdapter(RankError)
 
@@ -281,7 +274,8 @@ def _told_to_end(evidence: _Evidence) -> Iterator[str]:
 def _reported(evidence: _Evidence) -> Iterator[str]:
     """A rank that reported an error of its own."""
     for error in evidence.errors:
-        if not error.lost_its_peer:
+        vague = faults.vague_cause_in(error.what) or faults.consequence_in(error.what)
+        if not (bool(vague) and not faults.cause_in(error.what)):
             yield str(error)
 
 

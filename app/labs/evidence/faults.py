@@ -195,7 +195,14 @@ def laggards_in(logs: Mapping[int, str]) -> str:
     if not awaited:
         return ""
     last = max(awaited.values(), key=lambda one: one.number)
-    if late := _never_called(logs, awaited, last):
+    # The ranks that had not called the collective *last*; none if most ranks are silent.
+    behind = [rank for rank, one in awaited.items() if one.number < last.number]
+    silent = [rank for rank in logs if rank not in awaited]
+    numbered = {rank: [int(match["number"]) for match in _ENQUEUED.finditer(logs[rank])] for rank in silent}
+    known = [rank for rank, numbers in numbered.items() if numbers and max(numbers) < last.number]
+    if not known and len(silent) < len(awaited):
+        known = silent
+    if late := sorted(behind + known):
         return f"{ranks_shown(late)} did not call the collective that the others waited for ({last})"
     (usual, _), *rest = Counter(awaited.values()).most_common()
     if not rest:
@@ -209,16 +216,3 @@ def all_await_their_first(logs: Mapping[int, str]) -> bool:
     """Whether every rank waited for the same collective, its first."""
     found = {awaited_in(log) for log in logs.values()}
     return len(found) == 1 and all(one and one.number <= 1 for one in found)
-
-
-def _never_called(
-    logs: Mapping[int, str], awaited: Mapping[int, AwaitedCollective], last: AwaitedCollective
-) -> list[int]:
-    """The ranks that had not called the collective *last*; none if most ranks are silent."""
-    behind = [rank for rank, one in awaited.items() if one.number < last.number]
-    silent = [rank for rank in logs if rank not in awaited]
-    called = {rank: [int(match["number"]) for match in _ENQUEUED.finditer(logs[rank])] for rank in silent}
-    known = [rank for rank, numbers in called.items() if numbers and max(numbers) < last.number]
-    if not known and len(silent) < len(awaited):
-        known = silent
-    return sorted(behind + known)

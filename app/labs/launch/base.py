@@ -45,17 +45,8 @@ def plan_job(lab: Lab, given: Mapping[str, str], asked: str, find: Find) -> Laun
         return _on_gpus(lab.on("nccl"), given, find())
     if lab.gpu is None:
         return _on_processors(lab, given, lab.why_processors if has_traces() else "")
-    return _either(lab, lab.gpu, given, find())
-
-
-def ranks_on(form: Lab, devices: Devices, nodes: int = 1) -> int:
-    """The ranks of *form* where none are given: one per GPU of *nodes*, if the lab takes them."""
-    least, most, _ = form.ranks
-    return max(least, min(most, devices.usable * nodes // devices.nodes))
-
-
-def _either(lab: Lab, form: Lab, given: Mapping[str, str], devices: Devices) -> LaunchPlan:
-    """The job in that *form* on GPUs, or on processors if the GPUs or the parameters require it."""
+    form = lab.gpu
+    devices = find()
     here, there = _reason_against(lab, given), _reason_against(form, given)
     if here and there:
         raise InputError(here if here == there else f"{here}; over nccl, {there}")
@@ -68,6 +59,12 @@ def _either(lab: Lab, form: Lab, given: Mapping[str, str], devices: Devices) -> 
     if here:
         raise InputError(f"{here}; its form for GPUs takes that, but {_shortage(ranks, devices)}")
     return _on_processors(lab, given, _shortage(ranks, devices) if devices.usable else devices.note)
+
+
+def ranks_on(form: Lab, devices: Devices, nodes: int = 1) -> int:
+    """The ranks of *form* where none are given: one per GPU of *nodes*, if the lab takes them."""
+    least, most, _ = form.ranks
+    return max(least, min(most, devices.usable * nodes // devices.nodes))
 
 
 def _on_gpus(form: Lab, given: Mapping[str, str], devices: Devices) -> LaunchPlan:
@@ -137,8 +134,7 @@ class Launcher(ABC):
         *patience* is for `devices`.
 
         Raises:
-            InputError: a parameter is not valid, the lab has no form for GPUs, or GPUs or nodes
-                are missing.
+            InputError: a parameter is not valid, the lab has no form for GPUs, or GPUs or nodes are missing.
         """
         plan = plan_job(lab, given, asked, lambda: self.devices(patience))
         return replace(plan, job=self.with_nodes(plan.job, plan.backend))

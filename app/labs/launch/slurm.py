@@ -99,8 +99,7 @@ def nodes_of_job(job: LabJob, backend: str, settings: Settings) -> int:
 def options_of(job: LabJob, backend: str, settings: Settings, site: SiteLines) -> Sequence[str]:
     """The options of sbatch for *job*, whose nodes are chosen.
 
-    Where the site's lines ask for GPUs, or for processors per rank, these are left to them: Slurm
-    refuses a mixture.
+    Where the site's lines ask for GPUs, or for processors per rank, these are left to them: Slurm refuses a mixture.
     """
     nodes = job.nodes or 1
     per_node = job.ranks // nodes
@@ -319,7 +318,16 @@ class SlurmLauncher(Launcher):
         if self._silent or (job and job.state in _GOING):
             return None
         if job and job.is_waiting:
-            return self._waited(run, number, job, time.time() - at)
+            seconds = time.time() - at
+            # None while it may still start; else it is canceled.
+            never = job.reason in _NEVER and seconds > self._pace.files
+            if not never and seconds < self._settings.slurm_patience:
+                return None
+            slurm_output("scancel", number)
+            why = f"Slurm would never start it: {job.reason}"
+            if not never:
+                why = f"it waited {seconds:.0f} s in Slurm's queue: {job.reason}"
+            return _end(run, RunOutcome(RunState.FAILED, why))
         # The last files of a node may arrive a little later than the news that the job has ended.
         if time.monotonic() - self._ended.setdefault(run.id, time.monotonic()) < self._pace.files:
             return run.outcome if run.has_ended else None
@@ -348,17 +356,6 @@ class SlurmLauncher(Launcher):
             self._jobs, self._silent = read_queue(), ""
         except UnavailableError as error:
             self._silent = str(error)
-
-    def _waited(self, run: LabRun, number: str, job: QueuedJob, seconds: float) -> RunOutcome | None:
-        """None while it may still start; else it is canceled."""
-        never = job.reason in _NEVER and seconds > self._pace.files
-        if not never and seconds < self._settings.slurm_patience:
-            return None
-        slurm_output("scancel", number)
-        why = f"Slurm would never start it: {job.reason}"
-        if not never:
-            why = f"it waited {seconds:.0f} s in Slurm's queue: {job.reason}"
-        return _end(run, RunOutcome(RunState.FAILED, why))
 
 
 def _submitted(run: LabRun) -> tuple[str, float]:

@@ -117,10 +117,9 @@ class Device(SeenDevice):
 class Devices:
     """The GPUs that a process with our environment sees.
 
-    *note* says why there are none, or what is odd about them; it is empty on a machine without a
-    trace of a GPU. *setting* says that a cluster has none because nobody promised any. *error* is
-    torch's own. *cuda* and *hip* are what *torch* was built for. On several *nodes*, each has as
-    many.
+    *note* says why there are none, or what is odd about them; it is empty on a machine without a trace of a GPU.
+    *setting* says that a cluster has none because nobody promised any. *error* is torch's own. *cuda* and *hip* are
+    what *torch* was built for. On several *nodes*, each has as many.
     """
 
     kind: Kind = "none"

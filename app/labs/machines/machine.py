@@ -122,6 +122,8 @@ class MachineFacts:
 
 def describe_machine(devices: Devices = NO_DEVICES, nodes: int | None = None) -> MachineFacts:
     """Processor, cores, memory, load and system of this machine, and its *devices*."""
+    rows = [_machine_facts(one) for one in devices.devices]
+    names = rows[0] if rows else {}
     return MachineFacts(
         processor=_processor(),
         cores=cores_allotted(),
@@ -138,15 +140,8 @@ def describe_machine(devices: Devices = NO_DEVICES, nodes: int | None = None) ->
         peers=_peers(devices.devices),
         others=_others() if devices.devices else None,
         variables=tuple(_variables(os.environ)),
-        **_about(devices.devices),
+        **{name: _once(row[name] for row in rows) for name in names},
     )
-
-
-def _about(devices: Iterable[Device]) -> Mapping[str, str | None]:
-    """The facts that each GPU has, once if they are the same for all."""
-    rows = [_machine_facts(one) for one in devices]
-    names = rows[0] if rows else {}
-    return {name: _once(row[name] for row in rows) for name in names}
 
 
 def _machine_facts(one: Device) -> Mapping[str, str]:
@@ -242,8 +237,7 @@ def is_unknown(text: str, known: Container[str]) -> bool:
 def datasheet_of(lab: Lab, backend: str, machine: MachineFacts, transport: str) -> Datasheet:
     """The datasheet of the GPUs of *machine*, for a run of *lab*.
 
-    *transport* is what NCCL chose, empty if unknown. A share of the wire needs all ranks to be
-    connected by NVLink.
+    *transport* is what NCCL chose, empty if unknown. A share of the wire needs all ranks to be connected by NVLink.
     """
     is_used = any(_PREFIX in text for one in lab.measures.values() for text in one.derived.values())
     if backend != "nccl" or not machine.gpus or not is_used:

@@ -169,12 +169,13 @@ def list_gpus(seconds: float) -> GpuListing:
         {name: _UNIT.sub("", next(filter(None, map(one.said, places)), "")) for name, places in _PLACES.items()}
         for one in log.gpus
     ]
+    plain = _STYLE.sub("", topology.text).partition("\nLegend")[0]
     return GpuListing(
         tool="nvidia-smi",
         gpus=tuple(
             ListedGpu(**known, driver=log.driver, instances=instances.get(known["uuid"], {})) for known in every
         ),
-        topology=_matrix(topology.text),
+        topology="\n".join(line.rstrip() for line in plain.splitlines() if line.strip()),
         trouble=said.trouble,
     )
 
@@ -226,12 +227,6 @@ def _instances(text: str) -> Iterator[tuple[str, Mapping[str, str]]]:
             yield uuid, found
         elif instance := _INSTANCE.match(line):
             found[instance["uuid"]] = instance["profile"]
-
-
-def _matrix(text: str) -> str:
-    """The matrix of links, without the styles of a terminal and without its legend."""
-    plain = _STYLE.sub("", text).partition("\nLegend")[0]
-    return "\n".join(line.rstrip() for line in plain.splitlines() if line.strip())
 
 
 def _first_line(text: str) -> str:

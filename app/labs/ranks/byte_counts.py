@@ -28,7 +28,12 @@ class SentBytes(TorchDispatchMode):
             shares = _SHARES.get(name.partition(".")[2].partition(".")[0].rstrip("_"))
             if shares:
                 which, times = shares
-                size = bytes_of(_tensor(args[which]))
+                given = args[which]
+                while isinstance(given, list | tuple):
+                    given = given[0]
+                if not isinstance(given, torch.Tensor):
+                    raise TypeError(f"a collective was called with {type(given).__name__}, not a tensor")
+                size = bytes_of(given)
                 self.bytes += times * size * (self.world - 1) / self.world
                 self.calls[name] = self.calls.get(name, 0) + 1
         return func(*args, **(kwargs or {}))
@@ -42,11 +47,3 @@ _SHARES = {
     "_reduce_scatter_base": (1, 1),
     "all_reduce": (0, 2),
 }
-
-
-def _tensor(given: Any) -> torch.Tensor:
-    while isinstance(given, list | tuple):
-        given = given[0]
-    if not isinstance(given, torch.Tensor):
-        raise TypeError(f"a collective was called with {type(given).__name__}, not a tensor")
-    return given

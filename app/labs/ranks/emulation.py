@@ -15,11 +15,10 @@ from app.labs.runner.rank import WorkerRank
 class RankLink:
     """The sends and receives of one rank.
 
-    With a *latency* and a *bandwidth*, each message is sent at once together with the time at
-    which it is due, and the receiver waits until then: the real transfer is hidden by the emulated
-    one. All ranks share a clock: where they do not, the run is refused before it starts. A rank has
-    one port each way, busy for latency + bytes / bandwidth. With *node* ranks per node, other nodes
-    are reached at bandwidth *across*.
+    With a *latency* and a *bandwidth*, each message is sent at once together with the time at which it is due, and the
+    receiver waits until then: the real transfer is hidden by the emulated one. All ranks share a clock: where they do
+    not, the run is refused before it starts. A rank has one port each way, busy for latency + bytes / bandwidth. With
+    *node* ranks per node, other nodes are reached at bandwidth *across*.
     """
 
     def __init__(

@@ -16,17 +16,7 @@ from app.core.measurements.reports import AlphaBetaPiece
 from app.core.translation import translate
 from app.core.units import RATIO, scale_of
 from app.labs.machines.machine import NO_DATASHEET, Datasheet, MachineFacts, datasheet_of, is_unknown
-from app.labs.results.notes import (
-    details_in,
-    gpu_rows,
-    is_about_a_line,
-    is_about_noise,
-    note_on_sharing,
-    notes_on,
-    notes_on_lines,
-    notes_on_pairs,
-    pair_matrices,
-)
+from app.labs.results import notes
 from app.labs.results.report import (
     DerivedValue,
     LatencyFit,
@@ -139,11 +129,11 @@ def report_of(run: LabRun) -> Report:
         checks={one.name: one.right for one in events if isinstance(one, CheckEvent)},
         given=job.given,
         nodes=job.nodes or 1,
-        details={**details_in(events), **disturbances_in(events, job, lab, machine)},
+        details={**notes.details_in(events), **disturbances_in(events, job, lab, machine)},
         underway=None if outcome or ready is None else RunProgress(begun=ready.at),
     )
     report = _with(empty, taken, job.values)
-    rows = gpu_rows(events, machine, report.measures)
+    rows = notes.gpu_rows(events, machine, report.measures)
     return replace(report, notes=(*job.notes, *report.notes), each_gpu=rows)
 
 
@@ -160,14 +150,14 @@ def _with(report: Report, taken: Iterable[Measure], values: Mapping[str, Value])
     measures = measure_statistics(lab, report.ranks, values, taken, sheet)
     doubts = doubts_about(replace(report, measures=measures), lab)
     line, lines = (None, ()) if doubts else fitted_lines(lab, measures)
-    notes = notes_on(
+    remarks = notes.notes_on(
         lab, report.backend, report.ranks, report.span, measures, (line,) if line else lines, report.details
     )
     spread = "" if doubts else note_on_spread(lab, measures, report.machine)
-    paired = replace(report, pairs=pair_matrices(replace(report, measures=measures)))
-    pairs = () if doubts else notes_on_pairs(paired)
-    notes = (note for note in notes if not (doubts and is_about_noise(note)))
-    more = (spread, *pairs, *notes, sheet.note, note_on_sharing(report.machine))
+    paired = replace(report, pairs=notes.pair_matrices(replace(report, measures=measures)))
+    pairs = () if doubts else notes.notes_on_pairs(paired)
+    remarks = (note for note in remarks if not (doubts and notes.is_about_noise(note)))
+    more = (spread, *pairs, *remarks, sheet.note, notes.note_on_sharing(report.machine))
     return replace(
         paired,
         measures=measures,
@@ -313,9 +303,9 @@ def read_report(text: str | bytes) -> Report:
         return report
     doubts = doubts_about(report, lab)
     line, lines = (None, ()) if doubts else fitted_lines(lab, report.measures)
-    notes = tuple(note for note in report.notes if not is_about_a_line(note))
-    fits = notes_on_lines((line,) if line else lines)
-    return replace(report, line=line, lines=lines, doubts=doubts, notes=(*fits, *notes))
+    remarks = tuple(note for note in report.notes if not notes.is_about_a_line(note))
+    fits = notes.notes_on_lines((line,) if line else lines)
+    return replace(report, line=line, lines=lines, doubts=doubts, notes=(*fits, *remarks))
 
 
 RECORDED = Path(__file__).parents[1] / "recorded"

@@ -219,11 +219,10 @@ def notes_on_lines(lines: Sequence[LatencyFit]) -> Iterator[str]:
 def note_on_line(line: LatencyFit) -> str:
     """Where a line fits, how well, and in brackets how surely."""
     return (
-        f"From {amount(line.least, BYTE)} to {amount(line.most, BYTE)}, the best fit to the "
-        f"medians is {amount(line.latency, SECOND)}{range_in_words(line.latency_range, SECOND)} + "
-        f"size / {amount(line.bandwidth, BYTE_PER_SECOND)}"
-        f"{range_in_words(line.bandwidth_range, BYTE_PER_SECOND)}, with a median error of "
-        f"{100 * line.median_error:.2g} %."
+        f"From {amount(line.least, BYTE)} to {amount(line.most, BYTE)}, the best fit to the medians is "
+        f"{amount(line.latency, SECOND)}{range_in_words(line.latency_range, SECOND)} + size / "
+        f"{amount(line.bandwidth, BYTE_PER_SECOND)}{range_in_words(line.bandwidth_range, BYTE_PER_SECOND)}, with a "
+        f"median error of {100 * line.median_error:.2g} %."
     )
 
 

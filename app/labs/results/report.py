@@ -52,11 +52,10 @@ class DerivedValue:
 class Measure:
     """Samples of one measure at one place, in base units, and the prediction for it.
 
-    A sample is the slowest rank's; *by_rank* has the median of each rank's own, from which, where
-    each rank does the same by itself, *derived_by_rank* follows.
-    *held* is the number to compare with predictions, the median or the least, as `held_in` says;
-    *ratio* is *held* over *predicted*. *trouble* says why a prediction that should be there is
-    not. What follows from the samples is empty until they are analyzed.
+    A sample is the slowest rank's; *by_rank* has the median of each rank's own, from which, where each rank does the
+    same by itself, *derived_by_rank* follows. *held* is the number to compare with predictions, the median or the
+    least, as `held_in` says; *ratio* is *held* over *predicted*. *trouble* says why a prediction that should be there
+    is not. What follows from the samples is empty until they are analyzed.
     """
 
     name: str
@@ -121,10 +120,9 @@ class RunProgress:
 class Report:
     """A run from its parameters, *given* as texts, to its results.
 
-    *line* fits all sizes; or else *lines* fit a range of them each. *details* say how
-    the ranks did it, and *underway* how far they are, if they still run. *doubts* say what
-    disturbed the run; if there are any, nothing may be concluded from it. *pairs* has a matrix for
-    each size with which all pairs of ranks were measured.
+    *line* fits all sizes; or else *lines* fit a range of them each. *details* say how the ranks did it, and *underway*
+    how far they are, if they still run. *doubts* say what disturbed the run; if there are any, nothing may be concluded
+    from it. *pairs* has a matrix for each size with which all pairs of ranks were measured.
     """
 
     id: str
@@ -169,8 +167,7 @@ class Report:
     def gpus(self) -> str:
         """The GPUs of the ranks, one each, in words; empty on processors.
 
-        The machine's facts are those of one node, or even of one rank, if its launcher shows each
-        rank a single GPU.
+        The machine's facts are those of one node, or even of one rank, if its launcher shows each rank a single GPU.
         """
         if self.backend != "nccl":
             return ""

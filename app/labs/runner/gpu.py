@@ -28,8 +28,7 @@ class GpuStream:
     def spin(self, seconds: float) -> None:
         """Have the GPU spin for about that long before what is added next.
 
-        It counts cycles, and its clock may rise or fall: each spin learns from the one before,
-        which must be over.
+        It counts cycles, and its clock may rise or fall: each spin learns from the one before, which must be over.
         """
         if not self._spins:
             for _ in range(2):  # the first also loads the kernel

@@ -17,11 +17,10 @@ TEARDOWN = 60.0  # seconds from SIGKILL until the driver has freed a GPU, at mos
 class Job:
     """`job.json`: *values* for the *worker* of a *lab*, in base units, on that many *ranks*.
 
-    *seconds* limits the time of the run, *patience* the wait for devices, and *starting* the time
-    from rank 0 to the last rank, which meet on the *network*. *gpus* are the UUIDs of the GPUs to
-    lock, without which all *devices* of the folder are. *nodes* is None where another program
-    chooses them. *describer* is a module that writes down which machine rank 0 is on. A job that
-    *refuses_busy* GPUs fails before it measures them.
+    *seconds* limits the time of the run, *patience* the wait for devices, and *starting* the time from rank 0 to the
+    last rank, which meet on the *network*. *gpus* are the UUIDs of the GPUs to lock, without which all *devices* of the
+    folder are. *nodes* is None where another program chooses them. *describer* is a module that writes down which
+    machine rank 0 is on. A job that *refuses_busy* GPUs fails before it measures them.
     """
 
     lab: str
@@ -50,10 +49,9 @@ class Job:
 class JobOutcome:
     """`outcome.json`: the *state* in which a run ended, and what is known about its ranks.
 
-    *codes* are exit codes by rank, signals as negative numbers, in the order in which they ended;
-    *first* is the rank that failed first. Ranks were *stopped* with SIGTERM, and *killed* if that
-    did not end them; those that are *left* had not ended after that. *cause* is for what the files
-    do not show.
+    *codes* are exit codes by rank, signals as negative numbers, in the order in which they ended; *first* is the rank
+    that failed first. Ranks were *stopped* with SIGTERM, and *killed* if that did not end them; those that are *left*
+    had not ended after that. *cause* is for what the files do not show.
     """
 
     state: str

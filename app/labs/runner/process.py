@@ -76,7 +76,14 @@ def run_rank(folder: Path) -> NoReturn:
         os.environ.update(RANK=str(rank), WORLD_SIZE=str(job.ranks), LOCAL_RANK=str(own.local))
         os.environ.setdefault("OMP_NUM_THREADS", "1")
         if rank == 0 and job.describer:
-            _describe_machine(folder, job, own)
+            # Have a process add to the events which machine this is: it may ask CUDA, which a rank may not yet.
+            each = job.ranks // (own.nodes or 1)
+            subprocess.run(
+                [sys.executable, "-m", job.describer, str(folder), str(each), str(own.nodes or 0)],
+                timeout=_DESCRIBING,
+                stdin=subprocess.DEVNULL,
+                check=False,
+            )
         allow_connections(job.ranks)
         stop_after(2 * job.starting)  # if rank 0 is stopped before it answers, nothing else does
         store = shared_store(folder, job, rank, own.nodes)
@@ -129,17 +136,6 @@ def record_error(folder: Path, rank: int, error: BaseException) -> None:
         traceback.print_exc()
     found = {"rank": rank, "at": time.time(), "what": f"{type(error).__name__}: {error}"[:_TRACE]}
     write_whole(folder / f"error{rank}.json", json.dumps(found).encode())
-
-
-def _describe_machine(folder: Path, job: Job, own: Position) -> None:
-    """Have a process add to the events which machine this is: it may ask CUDA, which a rank may not yet."""
-    each = job.ranks // (own.nodes or 1)
-    subprocess.run(
-        [sys.executable, "-m", job.describer, str(folder), str(each), str(own.nodes or 0)],
-        timeout=_DESCRIBING,
-        stdin=subprocess.DEVNULL,
-        check=False,
-    )
 
 
 def _position_number(environment: Mapping[str, str], names: tuple[str, ...]) -> int | None:

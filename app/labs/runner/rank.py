@@ -261,11 +261,10 @@ class RankTiming:
     ) -> list[float]:
         """Times of *call*.
 
-        On processors, one call at a time after a barrier. With *at_once* all ranks, which must be
-        on one machine, start at the same moment: a rank that leaves a barrier early would find its
-        messages already on the way. On GPUs, by events around batches of calls, without launches;
-        their queues start together in any case. *warmed_up* is called after the *warm* calls, which
-        do not count, and before the samples.
+        On processors, one call at a time after a barrier. With *at_once* all ranks, which must be on one machine, start
+        at the same moment: a rank that leaves a barrier early would find its messages already on the way. On GPUs, by
+        events around batches of calls, without launches; their queues start together in any case. *warmed_up* is called
+        after the *warm* calls, which do not count, and before the samples.
         """
         sampling = Sampling(seconds=seconds, least=least, most=most, warm=warm)
         if self.on_gpu:
@@ -289,8 +288,7 @@ class RankTiming:
     def rotate(self, make: Callable[[], Call], size: float) -> Call:
         """A call that takes several in turn, each from *make* with *size* bytes of its own.
 
-        There are enough to find none of their operands in the cache of a GPU. On processors there
-        is one.
+        There are enough to find none of their operands in the cache of a GPU. On processors there is one.
         """
         copies = gpu.copies(size, gpu.cache_bytes(self._device)) if self.on_gpu else 1
         turns = itertools.cycle([make() for _ in range(copies)])

@@ -1,8 +1,7 @@
 """How ranks that no leader has forked find each other: in a store of torch, on an address that all can reach.
 
-Where MASTER_ADDR and MASTER_PORT are set, as torchrun sets them, it is the store there.
-Otherwise it is on a port of rank 0 that is free, so nobody has to choose one: rank 0 writes where it is
-into the folder of the run.
+Where MASTER_ADDR and MASTER_PORT are set, as torchrun sets them, it is the store there. Otherwise it is on a port of
+rank 0 that is free, so nobody has to choose one: rank 0 writes where it is into the folder of the run.
 """
 
 import os

@@ -159,9 +159,8 @@ class Timer:
     ) -> list[float]:
         """Means of batches of *call*, back to back on the GPU, without their launches.
 
-        A batch takes 2 ms or more. One for whose launches a GPU had to wait is left out, unless
-        too few are left: a call that itself waits for the GPU cannot be launched ahead.
-        `has_launches` says whether that was so.
+        A batch takes 2 ms or more. One for whose launches a GPU had to wait is left out, unless too few are left: a
+        call that itself waits for the GPU cannot be launched ahead. `has_launches` says whether that was so.
         """
         for _ in range(sampling.warm):
             call()
@@ -202,9 +201,8 @@ class Timer:
     def _settled(self, call: Callable[[], object]) -> tuple[int, float, float]:
         """Calls of a batch, seconds to hold the GPU before it, and seconds of a call.
 
-        The ranks agree on all three. Where twice the hold is still too short for the launches of
-        a batch, the queue has no room for them: the batch is halved. The hold is 0 where not even
-        a single call can be launched ahead.
+        The ranks agree on all three. Where twice the hold is still too short for the launches of a batch, the queue has
+        no room for them: the batch is halved. The hold is 0 where not even a single call can be launched ahead.
         """
         alone = found = self._agreed(call, 1, 0.0)
         calls, hold, most, slack = 1, 0.0, _MOST_CALLS, _SLACK

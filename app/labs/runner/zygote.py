@@ -139,7 +139,13 @@ class _Children:
     def start(self, order: ZygoteOrder) -> None:
         """Fork the child that *order* is for, and say so."""
         if order.probe:
-            pid = _probing(Path(order.probe))
+            printed = Path(order.probe)
+            pid = os.fork()
+            if pid == 0:
+                signal.set_wakeup_fd(-1)
+                signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+                die_with_parent(signal.SIGKILL)
+                print_into(printed)
             self.probes.add(pid)
         else:
             with suppress(OSError, ValueError):  # its leader says what is wrong
@@ -208,17 +214,6 @@ def _leading(folder: Path) -> int:
         signal.signal(signal.SIGCHLD, signal.SIG_DFL)
         lead(folder)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, STOPPING)
-    return pid
-
-
-def _probing(printed: Path) -> int:
-    """A process that prints into a file what torch sees."""
-    pid = os.fork()
-    if pid == 0:
-        signal.set_wakeup_fd(-1)
-        signal.signal(signal.SIGCHLD, signal.SIG_DFL)
-        die_with_parent(signal.SIGKILL)
-        print_into(printed)
     return pid
 
 

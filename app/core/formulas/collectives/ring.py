@@ -107,9 +107,8 @@ def ring_all_reduce_bytes(size: Bytes, ranks: Count) -> Bytes:
 def ring_all_reduce_time(size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0) -> Seconds:
     """Time of a ring all-reduce: until every rank has the sum of all arrays.
 
-    A reduce-scatter and an all-gather of ranks - 1 steps each; in a step every rank sends one
-    piece of the array to its neighbor. The bandwidth term hardly depends on the number of ranks,
-    the latency term is proportional to it.
+    A reduce-scatter and an all-gather of ranks - 1 steps each; in a step every rank sends one piece of the array to its
+    neighbor. The bandwidth term hardly depends on the number of ranks, the latency term is proportional to it.
 
         T = 2 (ranks - 1) (latency + size / (ranks * bandwidth))
 
@@ -124,10 +123,9 @@ def ring_all_reduce_time(size: Bytes, ranks: Count, bandwidth: BytesPerSecond, l
         latency: seconds added to each step.
 
     Source:
-        nccl-tests, doc/PERFORMANCE.md, section AllReduce (the bandwidth term); Thakur,
-        Rabenseifner and Gropp, Optimization of Collective Communication Operations in MPICH,
-        International Journal of High Performance Computing Applications 19(1), 2005 (the
-        latency term).
+        nccl-tests, doc/PERFORMANCE.md, section AllReduce (the bandwidth term); Thakur, Rabenseifner and Gropp,
+        Optimization of Collective Communication Operations in MPICH, International Journal of High Performance
+        Computing Applications 19(1), 2005 (the latency term).
     """
     return 2 * rounds_time(size, ranks, bandwidth, latency)
 
@@ -185,8 +183,7 @@ def ring_all_gather_bytes(size: Bytes, ranks: Count) -> Bytes:
 def ring_reduce_scatter_time(size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latency: Seconds = 0.0) -> Seconds:
     """Time of a ring reduce-scatter: until every rank has the sum of one piece.
 
-    In each of ranks - 1 steps every rank sends one piece and adds the one it receives to its
-    own.
+    In each of ranks - 1 steps every rank sends one piece and adds the one it receives to its own.
 
         T = (ranks - 1) (latency + size / (ranks * bandwidth))
 
@@ -303,7 +300,6 @@ def link_utilization(bus_bandwidth: BytesPerSecond, bandwidth: BytesPerSecond) -
         ValueError: an argument is not above zero.
 
     Source:
-        nccl-tests, doc/PERFORMANCE.md, section Bus bandwidth (comparison with the hardware's
-        peak).
+        nccl-tests, doc/PERFORMANCE.md, section Bus bandwidth (comparison with the hardware's peak).
     """
     return positive("bus_bandwidth", bus_bandwidth) / positive("bandwidth", bandwidth)

@@ -24,9 +24,8 @@ def tree_all_reduce_steps(ranks: Count) -> Count:
         ValueError: *ranks* is not a whole number of at least one.
 
     Source:
-        Thakur, Rabenseifner and Gropp, Optimization of Collective Communication Operations in
-        MPICH, International Journal of High Performance Computing Applications 19(1), 2005
-        (binomial trees for broadcast and reduce).
+        Thakur, Rabenseifner and Gropp, Optimization of Collective Communication Operations in MPICH, International
+        Journal of High Performance Computing Applications 19(1), 2005 (binomial trees for broadcast and reduce).
     """
     return 2 * _levels(ranks)
 
@@ -62,10 +61,9 @@ def double_binary_tree_all_reduce_time(
 ) -> Seconds:
     """Time of an all-reduce on two pipelined binary trees that carry half of the array each.
 
-    Every rank is an inner node of one tree and a leaf of the other, so each sends two arrays in
-    total: half an array up each tree, and two halves down the tree where it has children. With
-    many small chunks, only the first one waits for the levels of the tree. A single rank needs no
-    time.
+    Every rank is an inner node of one tree and a leaf of the other, so each sends two arrays in total: half an array up
+    each tree, and two halves down the tree where it has children. With many small chunks, only the first one waits for
+    the levels of the tree. A single rank needs no time.
 
         T = 2 ceil(log2(ranks)) latency + 2 size / bandwidth
 
@@ -94,9 +92,8 @@ def double_binary_tree_all_reduce_time(
 def ring_tree_crossover_size(ranks: Count, bandwidth: BytesPerSecond, latency: Seconds) -> Bytes:
     """Size at which a ring and an unpipelined tree take equally long for an all-reduce.
 
-    Set the two times equal and solve for the size; L is the depth of the tree. Smaller arrays
-    are faster on the tree, larger ones on the ring. With two or three ranks the tree saves no
-    steps, and the size is zero.
+    Set the two times equal and solve for the size; L is the depth of the tree. Smaller arrays are faster on the tree,
+    larger ones on the ring. With two or three ranks the tree saves no steps, and the size is zero.
 
         L = ceil(log2(ranks))
         S = bandwidth * latency * ranks * (ranks - 1 - L) / (ranks * L - ranks + 1)
@@ -111,9 +108,8 @@ def ring_tree_crossover_size(ranks: Count, bandwidth: BytesPerSecond, latency: S
         latency: seconds added to each step.
 
     Source:
-        Derived from ring_all_reduce_time and tree_all_reduce_time; cost model of Thakur,
-        Rabenseifner and Gropp, International Journal of High Performance Computing Applications
-        19(1), 2005.
+        Derived from ring_all_reduce_time and tree_all_reduce_time; cost model of Thakur, Rabenseifner and Gropp,
+        International Journal of High Performance Computing Applications 19(1), 2005.
     """
     levels = _levels(ranks, 2)
     saved_steps = whole("ranks", ranks) - 1 - levels
@@ -222,9 +218,8 @@ def node_all_reduce_time(size: Bytes, nodes: Count, node_bandwidth: BytesPerSeco
 def in_network_all_reduce_time(size: Bytes, bandwidth: BytesPerSecond, latency: Seconds = 0.0) -> Seconds:
     """Time of an all-reduce in which the switch computes the sums.
 
-    Every rank sends its array to the switch once and receives the sum once, at the same time in
-    the other direction. A ring sends nearly twice as much; the bus bandwidth, which assumes a
-    ring, can therefore exceed the link's bandwidth.
+    Every rank sends its array to the switch once and receives the sum once, at the same time in the other direction. A
+    ring sends nearly twice as much; the bus bandwidth, which assumes a ring, can therefore exceed the link's bandwidth.
 
         T = 2 latency + size / bandwidth
 
@@ -287,9 +282,8 @@ def all_to_all_time(size: Bytes, ranks: Count, bandwidth: BytesPerSecond, latenc
         latency: seconds added to each round.
 
     Source:
-        Thakur, Rabenseifner and Gropp, Optimization of Collective Communication Operations in
-        MPICH, International Journal of High Performance Computing Applications 19(1), 2005 (the
-        pairwise exchange).
+        Thakur, Rabenseifner and Gropp, Optimization of Collective Communication Operations in MPICH, International
+        Journal of High Performance Computing Applications 19(1), 2005 (the pairwise exchange).
     """
     return rounds_time(size, ranks, bandwidth, latency)
 

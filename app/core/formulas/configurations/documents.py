@@ -285,7 +285,14 @@ def count_in(given: Mapping[str, object], *names: str) -> int | None:
     """
     for name in names:
         if (value := given.get(name)) is not None:
-            return _whole_number(name, value)
+            if isinstance(value, list) and value:
+                if any(one != value[0] for one in value):
+                    raise value_error("{name} differs by layer, which a model shape cannot say", name=name)
+                value = value[0]
+            number = value if isinstance(value, int | float) and not isinstance(value, bool) else -1
+            if not 0 <= number <= _LARGEST or number % 1:
+                raise value_error("{name} must be a whole number, not {value}", name=name, value=short(value))
+            return int(number)
     return None
 
 
@@ -346,14 +353,3 @@ def latent_attention(given: Mapping[str, object], heads: int, size: int, rope: i
         "query_latent": count_in(given, "q_lora_rank") or 0,
         "rope": rope,
     }
-
-
-def _whole_number(name: str, value: object) -> int:
-    if isinstance(value, list) and value:
-        if any(one != value[0] for one in value):
-            raise value_error("{name} differs by layer, which a model shape cannot say", name=name)
-        value = value[0]
-    number = value if isinstance(value, int | float) and not isinstance(value, bool) else -1
-    if not 0 <= number <= _LARGEST or number % 1:
-        raise value_error("{name} must be a whole number, not {value}", name=name, value=short(value))
-    return int(number)

@@ -85,7 +85,24 @@ def hub_model(given: Mapping[str, object]) -> Mapping[str, object]:
     """
     inner = next((table for name in _INNER if (table := table_in(given, name))), given)
     kind = str(inner.get("model_type") or given.get("model_type") or "").lower()
-    _refuse(kind, given, inner)
+    if _ENCODERS.fullmatch(kind):
+        raise value_error("{kind} is an encoder: a model shape is that of a decoder", kind=short(kind))
+    layers = inner.get("layer_types") or inner.get("layers_block_type") or []
+    every = layers if isinstance(layers, list) else []
+    other = sum(bool(_RECURRENT_LAYERS.search(str(one))) for one in every)
+    if other:
+        form = noted(
+            "{kind} has layers without attention (state spaces or linear attention), {other} of {every}, which a"
+            " model shape cannot say"
+        )
+        raise value_error(form, kind=short(kind), other=other, every=len(every))
+    if _RECURRENT.search(kind):
+        raise value_error(
+            "{kind} has layers without attention (state spaces or linear attention), which a model shape cannot say",
+            kind=short(kind),
+        )
+    if flag_in(given, "is_encoder_decoder") or "block_configs" in inner:
+        raise value_error("{kind} is not a decoder whose layers are alike, which a model shape is", kind=short(kind))
     flat, taken = _with_defaults(kind, inner)
     if "tie_word_embeddings" in given:
         flat.setdefault("tie_word_embeddings", given["tie_word_embeddings"])
@@ -109,28 +126,6 @@ def _with_defaults(kind: str, inner: Mapping[str, object]) -> tuple[dict[str, ob
 
 
 _GEMMAS = {"gemma3", "gemma3_text", "gemma4", "gemma4_text"}
-
-
-def _refuse(kind: str, given: Mapping[str, object], inner: Mapping[str, object]) -> None:
-    """Refuse what a decoder of equal layers is not."""
-    if _ENCODERS.fullmatch(kind):
-        raise value_error("{kind} is an encoder: a model shape is that of a decoder", kind=short(kind))
-    layers = inner.get("layer_types") or inner.get("layers_block_type") or []
-    every = layers if isinstance(layers, list) else []
-    other = sum(bool(_RECURRENT_LAYERS.search(str(one))) for one in every)
-    if other:
-        form = noted(
-            "{kind} has layers without attention (state spaces or linear attention), {other} of {every}, which a"
-            " model shape cannot say"
-        )
-        raise value_error(form, kind=short(kind), other=other, every=len(every))
-    if _RECURRENT.search(kind):
-        raise value_error(
-            "{kind} has layers without attention (state spaces or linear attention), which a model shape cannot say",
-            kind=short(kind),
-        )
-    if flag_in(given, "is_encoder_decoder") or "block_configs" in inner:
-        raise value_error("{kind} is not a decoder whose layers are alike, which a model shape is", kind=short(kind))
 
 
 def _hub_attention(kind: str, given: Mapping[str, object]) -> Mapping[str, object]:
@@ -314,11 +309,12 @@ def megatron_model(given: Mapping[str, object]) -> Mapping[str, object]:
     hidden, heads = needed_count(given, "hidden_size"), needed_count(given, "num_attention_heads")
     gated = flag_in(given, "swiglu") or flag_in(given, "gated_linear_unit") or "glu" in str(given.get("activation"))
     layers = needed_count(given, "num_layers")
+    used = flag_in(given, "group_query_attention", "num_query_groups" in given)
     found = {
         "layers": layers,
         "hidden": hidden,
         "heads": heads,
-        "key_value_heads": _megatron_groups(given, heads),
+        "key_value_heads": ((count_in(given, "num_query_groups") or heads) if used else heads),
         "head_size": count_in(given, "kv_channels") or hidden // max(heads, 1),
         "feed_forward": count_in(given, "ffn_hidden_size") or 4 * hidden,
         "vocabulary": needed_count(given, "vocab_size", "padded_vocab_size"),
@@ -339,12 +335,6 @@ _NUMBERS = {
     "vocab_size", "num_experts", "moe_ffn_hidden_size", "moe_router_topk", "moe_layer_freq",
     "moe_shared_expert_intermediate_size",
 }  # fmt: skip
-
-
-def _megatron_groups(given: Mapping[str, object], heads: int) -> int:
-    """Key-value heads. Megatron prints num_query_groups also where they are not in use."""
-    used = flag_in(given, "group_query_attention", "num_query_groups" in given)
-    return (count_in(given, "num_query_groups") or heads) if used else heads
 
 
 def _megatron_biases(given: Mapping[str, object]) -> str:

@@ -5,13 +5,7 @@ import re
 from collections.abc import Callable, Mapping
 from reprlib import repr as short
 
-from app.core.formulas.configurations import documents, program_keys
-from app.core.formulas.configurations.configured_layout import (
-    ATTENTION_KERNELS,
-    NUMBER_FORMATS,
-    ConfigurationReading,
-    ConfiguredLayout,
-)
+from app.core.formulas.configurations import configured_layout, documents, program_keys
 from app.core.translation import value_error
 
 
@@ -37,7 +31,7 @@ def configured_stack(given: object) -> Mapping[str, str]:
     return found.stack if found else {}
 
 
-def layout_fields(given: str | Mapping[str, object]) -> ConfiguredLayout | None:
+def layout_fields(given: str | Mapping[str, object]) -> configured_layout.ConfiguredLayout | None:
     """What a configuration says of a layout; None for another object.
 
     Raises:
@@ -52,14 +46,13 @@ def layout_fields(given: str | Mapping[str, object]) -> ConfiguredLayout | None:
     if isinstance(given, Mapping):
         return None
     raise value_error(
-        "the configuration has no layout: known are those of DeepSpeed (zero_optimization), torchtitan"
-        " (parallelism), Megatron-LM and NeMo (tensor_model_parallel_size), accelerate, axolotl, LLaMA-Factory,"
-        " TRL, MaxText and verl"
+        "the configuration has no layout: known are those of DeepSpeed (zero_optimization), torchtitan (parallelism),"
+        " Megatron-LM and NeMo (tensor_model_parallel_size), accelerate, axolotl, LLaMA-Factory, TRL, MaxText and verl"
     )
 
 
-def _read_layout(keys: program_keys.ProgramKeys, given: Mapping[str, object]) -> ConfiguredLayout:
-    reading = ConfigurationReading(keys, given)
+def _read_layout(keys: program_keys.ProgramKeys, given: Mapping[str, object]) -> configured_layout.ConfiguredLayout:
+    reading = configured_layout.ConfigurationReading(keys, given)
     reading.take()
     _READERS[keys.program](reading)
     return reading.finish()
@@ -79,7 +72,7 @@ def configured_model(given: Mapping[str, object]) -> str:
     )
 
 
-def _deepspeed(now: ConfigurationReading) -> None:
+def _deepspeed(now: configured_layout.ConfigurationReading) -> None:
     zero = "zero_optimization."
     stage = now.given.get(f"{zero}stage")
     if stage is not None and stage != now.fields.get("zero_stage"):
@@ -105,7 +98,7 @@ def _deepspeed(now: ConfigurationReading) -> None:
 _DEEPSPEED_SIZES = ("train_micro_batch_size_per_gpu", "gradient_accumulation_steps")
 
 
-def _offload(now: ConfigurationReading, optimizer: str, parameters: str) -> None:
+def _offload(now: configured_layout.ConfigurationReading, optimizer: str, parameters: str) -> None:
     """Note where both wait, if they leave the GPU."""
     now.offload(optimizer=bool(optimizer), parameters=bool(parameters))
     if "nvme" in (optimizer, parameters):
@@ -116,7 +109,7 @@ _EVERY_SECOND = 2  # stages of an interleaved pipeline on a rank, unless it says
 _ONE_BY_ONE = ("", "1f1b")
 
 
-def _torchtitan(now: ConfigurationReading) -> None:
+def _torchtitan(now: configured_layout.ConfigurationReading) -> None:
     now.fields |= {"zero_stage": 3, "context_by": "all-gather"}
     _titan_batch(now)
     _titan_recomputation(now)
@@ -134,7 +127,7 @@ def _torchtitan(now: ConfigurationReading) -> None:
         now.model = f"{now.given.get('model.name', '')}-{flavor}"
 
 
-def _titan_degrees(now: ConfigurationReading) -> None:
+def _titan_degrees(now: configured_layout.ConfigurationReading) -> None:
     """Hybrid sharding, what is not gathered again, and how many chunks an interleaved pipeline has."""
     own = "parallelism."
     shards = now.count(f"{own}data_parallel_shard_degree")
@@ -149,7 +142,7 @@ def _titan_degrees(now: ConfigurationReading) -> None:
         now.odd.append(f"{own}pipeline_parallel_schedule")
 
 
-def _titan_batch(now: ConfigurationReading) -> None:
+def _titan_batch(now: configured_layout.ConfigurationReading) -> None:
     """A pipeline splits the local batch, by default into single sequences."""
     local, length = now.count("training.local_batch_size", "training.batch_size"), now.fields.get("sequence")
     if (tokens := now.count("training.num_tokens_per_microbatch_per_dp_rank")) and length:
@@ -174,7 +167,7 @@ _RECOMPUTE = {
 }  # fmt: skip
 
 
-def _titan_recomputation(now: ConfigurationReading) -> None:
+def _titan_recomputation(now: configured_layout.ConfigurationReading) -> None:
     mode = now.text("activation_checkpoint.mode") or "selective"
     option = now.text("activation_checkpoint.selective_ac_option") or "op"
     if mode == "selective" and option == "op":
@@ -194,7 +187,7 @@ _SHARDED = {  # what is split over data parallel ranks, as a stage of ZeRO
 }  # fmt: skip
 
 
-def _megatron(now: ConfigurationReading) -> None:
+def _megatron(now: configured_layout.ConfigurationReading) -> None:
     now.fields["zero_stage"] = 1 if now.on("use_distributed_optimizer") else 0
     if now.on("use_megatron_fsdp", "use_custom_fsdp"):
         now.fields["zero_stage"] = _SHARDED.get(now.text("data_parallel_sharding_strategy"), 0)
@@ -214,7 +207,7 @@ def _megatron(now: ConfigurationReading) -> None:
         now.notes.append(f"the model: {layers} modules for further tokens are not part of the layout")
 
 
-def _megatron_numbers(now: ConfigurationReading) -> None:
+def _megatron_numbers(now: configured_layout.ConfigurationReading) -> None:
     if now.on("fp4", "fp4_format"):
         now.fields["precision"] = "4-bit"
     elif now.on("fp8", "fp8_format"):
@@ -225,13 +218,13 @@ def _megatron_numbers(now: ConfigurationReading) -> None:
         now.stack.setdefault("gradients", "BF16")
     if not now.on("use_precision_aware_optimizer"):
         now.stack.pop("moments", None)
-    elif NUMBER_FORMATS.get(now.text("exp_avg_sq_dtype"), "FP32") != now.stack.get("moments", "FP32"):
+    elif configured_layout.NUMBER_FORMATS.get(now.text("exp_avg_sq_dtype"), "FP32") != now.stack.get("moments", "FP32"):
         now.odd.append("exp_avg_sq_dtype")
     if now.text("main_params_dtype") not in ("", "fp32", "float32", "torch.float32"):
         now.odd.append("main_params_dtype")
 
 
-def _megatron_recomputation(now: ConfigurationReading) -> None:
+def _megatron_recomputation(now: configured_layout.ConfigurationReading) -> None:
     former = "activations_checkpoint_"
     kind = now.text("recompute_granularity", f"{former}granularity")
     method = now.text("recompute_method", f"{former}method")
@@ -247,7 +240,7 @@ def _megatron_recomputation(now: ConfigurationReading) -> None:
         )
 
 
-def _trainer(now: ConfigurationReading) -> None:
+def _trainer(now: configured_layout.ConfigurationReading) -> None:
     """What Hugging Face's Trainer, TRL and LLaMA-Factory have in common."""
     if "micro_batch" not in now.fields:
         now.fields["micro_batch"] = 8
@@ -258,7 +251,7 @@ def _trainer(now: ConfigurationReading) -> None:
     if now.on("use_liger_kernel", "enable_liger_kernel"):
         now.stack["loss"] = "fused"
     in_16_bits = now.on("bf16", "fp16")
-    if now.on("pure_bf16") or (now.text("torch_dtype", "dtype") in NUMBER_FORMATS and not in_16_bits):
+    if now.on("pure_bf16") or (now.text("torch_dtype", "dtype") in configured_layout.NUMBER_FORMATS and not in_16_bits):
         now.in_bf16()
     elif not in_16_bits:
         now.in_fp32("neither bf16 nor fp16")
@@ -276,7 +269,7 @@ def _trainer(now: ConfigurationReading) -> None:
 _STAGE_BY_NAME = re.compile(r"z(?:ero)?[_-]?(?:stage)?[_-]?([0-3])(?!\d)", re.IGNORECASE)
 
 
-def _sharding(now: ConfigurationReading) -> None:
+def _sharding(now: configured_layout.ConfigurationReading) -> None:
     """ZeRO by a file of DeepSpeed or its object, or FSDP; else every GPU has all states."""
     now.fields.setdefault("zero_stage", 0)
     inner = {path[len("deepspeed.") :]: value for path, value in now.given.items() if path.startswith("deepspeed.")}
@@ -296,7 +289,7 @@ def _sharding(now: ConfigurationReading) -> None:
         _fully_sharded(now)
 
 
-def _fully_sharded(now: ConfigurationReading) -> None:
+def _fully_sharded(now: configured_layout.ConfigurationReading) -> None:
     now.stack["stack"] = "FSDP2"
     inner = {path.removeprefix("fsdp_config.").removeprefix("fsdp_"): value for path, value in now.given.items()}
     words = f"{now.text('fsdp')} {str(inner.get('sharding_strategy', '')).lower()}"
@@ -316,7 +309,7 @@ _KERNEL_FLAGS = {
 }  # fmt: skip
 
 
-def _axolotl(now: ConfigurationReading) -> None:
+def _axolotl(now: configured_layout.ConfigurationReading) -> None:
     now.fields["sequence_parallel"] = False
     now.fields.setdefault("micro_batch", 1)
     now.fields["recompute"] = "full" if now.on("gradient_checkpointing") else "none"
@@ -341,7 +334,7 @@ def _axolotl(now: ConfigurationReading) -> None:
     now.model = str(now.given.get("base_model") or "")
 
 
-def _accelerate(now: ConfigurationReading) -> None:
+def _accelerate(now: configured_layout.ConfigurationReading) -> None:
     kind = now.text("distributed_type") or "no"
     now.fields["sequence_parallel"] = False
     if any(path.startswith("parallelism_config.") for path in now.given):
@@ -357,7 +350,7 @@ def _accelerate(now: ConfigurationReading) -> None:
         now.stack["compiled"] = "yes"
 
 
-def _accelerated_megatron(now: ConfigurationReading) -> None:
+def _accelerated_megatron(now: configured_layout.ConfigurationReading) -> None:
     own = "megatron_lm_config.megatron_lm_"
     now.stack["stack"] = "Megatron"
     now.fields |= {
@@ -367,12 +360,12 @@ def _accelerated_megatron(now: ConfigurationReading) -> None:
     }
 
 
-def _copied(now: ConfigurationReading) -> None:
+def _copied(now: configured_layout.ConfigurationReading) -> None:
     """Every GPU has all states."""
     now.fields["zero_stage"] = 0
 
 
-def _accelerated_deepspeed(now: ConfigurationReading) -> None:
+def _accelerated_deepspeed(now: configured_layout.ConfigurationReading) -> None:
     own = "deepspeed_config."
     now.stack["stack"] = "DeepSpeed"
     now.fields.setdefault("zero_stage", 2)
@@ -388,7 +381,7 @@ _ACCELERATED = {
 }  # fmt: skip
 
 
-def _verl(now: ConfigurationReading) -> None:
+def _verl(now: configured_layout.ConfigurationReading) -> None:
     actor, model = "actor_rollout_ref.actor.", "actor_rollout_ref.model."
     is_megatron = now.text(f"{actor}strategy") == "megatron"
     part = f"{actor}megatron." if is_megatron else f"{actor}fsdp_config."
@@ -418,7 +411,7 @@ def _verl(now: ConfigurationReading) -> None:
     now.notes.append("this is one update of the actor: generation and the other phases of a step are left out")
 
 
-def _maxtext(now: ConfigurationReading) -> None:
+def _maxtext(now: configured_layout.ConfigurationReading) -> None:
     axes = {
         axis: math.prod(now.count(f"{where}_{axis}_parallelism") or 1 for where in ("ici", "dcn"))
         for axis in _MAXTEXT_AXES
@@ -441,13 +434,13 @@ def _maxtext(now: ConfigurationReading) -> None:
     now.model = now.text("model_name").removeprefix("default")
 
 
-def _maxtext_kernels(now: ConfigurationReading) -> None:
+def _maxtext_kernels(now: configured_layout.ConfigurationReading) -> None:
     if now.text("weight_dtype") in ("bfloat16", "bf16"):
         now.stack |= {"weights": "BF16", "master": "none"}
     if now.text("mu_dtype") in ("bfloat16", "bf16"):
         now.stack["moments"] = "BF16"
     kernel = now.text("attention")
-    if word := ATTENTION_KERNELS.get(kernel, ""):
+    if word := configured_layout.ATTENTION_KERNELS.get(kernel, ""):
         now.stack["attention"] = word
     elif kernel not in ("", "autoselected"):
         now.odd.append("attention")
@@ -461,7 +454,7 @@ _REMAT = {
     "full": "full", "minimal": "selective", "minimal_flash": "selective", "minimal_with_context": "none",
     "save_everything": "none", "none": "none",
 }  # fmt: skip
-_READERS: Mapping[str, Callable[[ConfigurationReading], None]] = {
+_READERS: Mapping[str, Callable[[configured_layout.ConfigurationReading], None]] = {
     program_keys.DEEPSPEED.program: _deepspeed,
     program_keys.TORCHTITAN.program: _torchtitan,
     program_keys.MEGATRON.program: _megatron,

@@ -2,17 +2,7 @@
 
 from typing import get_args
 
-from app.core.formulas.checks import (
-    Recompute,
-    at_least,
-    divides,
-    fraction,
-    larger_than,
-    not_below,
-    one_of,
-    positive,
-    whole,
-)
+from app.core.formulas import checks
 from app.core.translation import noted
 from app.core.units import Bytes, BytesPerSecond, Count, Flops, FlopsPerSecond, Ratio, Seconds
 
@@ -24,16 +14,15 @@ def layer_activation_bytes(
     heads: Count,
     tensor_ranks: Count = 1,
     sequence_parallel: bool = False,
-    recompute: Recompute = "none",
+    recompute: checks.Recompute = "none",
 ) -> Bytes:
     """Bytes of activations that one transformer layer stores on a rank for its backward pass.
 
-    16-bit activations and one-byte dropout masks, tensor by tensor: per element of the layer's
-    input, 24 bytes inside attention and feed-forward, which tensor parallelism divides; 10 in
-    norms, dropouts and their inputs, which only sequence parallelism divides; and 5 per attention
-    score. Selective recomputation drops the scores, S; full recomputation drops everything but
-    the input. A is without sequence parallelism, B with it, F and G the same with full
-    recomputation.
+    16-bit activations and one-byte dropout masks, tensor by tensor: per element of the layer's input, 24 bytes inside
+    attention and feed-forward, which tensor parallelism divides; 10 in norms, dropouts and their inputs, which only
+    sequence parallelism divides; and 5 per attention score. Selective recomputation drops the scores, S; full
+    recomputation drops everything but the input. A is without sequence parallelism, B with it, F and G the same with
+    full recomputation.
 
         E = sequence * batch * hidden
         S = 5 heads * sequence / hidden
@@ -61,13 +50,13 @@ def layer_activation_bytes(
         Korthikanti et al., Reducing Activation Recomputation in Large Transformer Models,
         arXiv:2205.05198, section 4, equations 1 to 6, and table 2.
     """
-    one_of("sequence_parallel", sequence_parallel, (False, True))
-    one_of("recompute", recompute, get_args(Recompute))
-    elements = whole("sequence", sequence) * whole("batch", batch) * whole("hidden", hidden)
-    whole("tensor_ranks", tensor_ranks)
-    divides("tensor_ranks", tensor_ranks, noted("heads"), whole("heads", heads))
+    checks.one_of("sequence_parallel", sequence_parallel, (False, True))
+    checks.one_of("recompute", recompute, get_args(checks.Recompute))
+    elements = checks.whole("sequence", sequence) * checks.whole("batch", batch) * checks.whole("hidden", hidden)
+    checks.whole("tensor_ranks", tensor_ranks)
+    checks.divides("tensor_ranks", tensor_ranks, noted("heads"), checks.whole("heads", heads))
     if sequence_parallel:
-        divides("tensor_ranks", tensor_ranks, noted("tokens of a sequence"), sequence)
+        checks.divides("tensor_ranks", tensor_ranks, noted("tokens of a sequence"), sequence)
     split = tensor_ranks if sequence_parallel else 1
     if recompute == "full":
         return 2 * elements / split
@@ -84,16 +73,15 @@ def activation_bytes(
     heads: Count,
     tensor_ranks: Count = 1,
     sequence_parallel: bool = False,
-    recompute: Recompute = "none",
+    recompute: checks.Recompute = "none",
     stages: Count = 1,
     in_flight: Ratio = 1,
 ) -> Bytes:
     """Bytes of activations that a rank stores for its share of the layers.
 
-    A pipeline stage has a share of the layers and stores each micro-batch from its forward to its
-    backward pass. On the first stage of a one-forward-one-backward schedule, as many micro-batches
-    are in flight as there are stages, so the pipeline saves it no memory. A are the bytes of one
-    layer.
+    A pipeline stage has a share of the layers and stores each micro-batch from its forward to its backward pass. On the
+    first stage of a one-forward-one-backward schedule, as many micro-batches are in flight as there are stages, so the
+    pipeline saves it no memory. A are the bytes of one layer.
 
         M = ceil(layers / stages) * in_flight * A
 
@@ -116,11 +104,11 @@ def activation_bytes(
     Source:
         Korthikanti et al., arXiv:2205.05198, section 4.2.3.
     """
-    if whole("stages", stages) > whole("layers", layers):
-        raise larger_than("stages", stages, noted("the layers"), layers)
+    if checks.whole("stages", stages) > checks.whole("layers", layers):
+        raise checks.larger_than("stages", stages, noted("the layers"), layers)
     layer = layer_activation_bytes(sequence, batch, hidden, heads, tensor_ranks, sequence_parallel, recompute)
     share = -(-int(layers) // int(stages))
-    return share * positive("in_flight", in_flight) * layer
+    return share * checks.positive("in_flight", in_flight) * layer
 
 
 def checkpointing_overhead() -> Ratio:
@@ -136,9 +124,8 @@ def checkpointing_overhead() -> Ratio:
         Relative to the step without recomputation. It is a quarter of the longer step.
 
     Source:
-        Chen et al., Training Deep Nets with Sublinear Memory Cost, arXiv:1604.06174 (one more
-        forward pass); Korthikanti et al., arXiv:2205.05198, section 5 (its cost, 30-40 %
-        measured).
+        Chen et al., Training Deep Nets with Sublinear Memory Cost, arXiv:1604.06174 (one more forward pass);
+        Korthikanti et al., arXiv:2205.05198, section 5 (its cost, 30-40 % measured).
     """
     return 1 / 3
 
@@ -179,15 +166,15 @@ def fully_sharded_peak_bytes(
     Source:
         Zhao et al., PyTorch FSDP, arXiv:2304.11277, section 3 (what is gathered, and when).
     """
-    weight = positive("weight_bytes", weight_bytes)
-    gradient = at_least("gradient_bytes", gradient_bytes, 0)
-    each = weight + gradient + at_least("optimizer_bytes", optimizer_bytes, 0)
-    count, many = whole("parameters", parameters), whole("units", units)
-    ahead = whole("prefetched", prefetched, 0)
+    weight = checks.positive("weight_bytes", weight_bytes)
+    gradient = checks.at_least("gradient_bytes", gradient_bytes, 0)
+    each = weight + gradient + checks.at_least("optimizer_bytes", optimizer_bytes, 0)
+    count, many = checks.whole("parameters", parameters), checks.whole("units", units)
+    ahead = checks.whole("prefetched", prefetched, 0)
     if ahead >= many:
-        raise not_below("prefetched", ahead, noted("the units"), many)
+        raise checks.not_below("prefetched", ahead, noted("the units"), many)
     gathered = ((1 + ahead) * weight + gradient) * count / many
-    return each * count / whole("ranks", ranks) + gathered
+    return each * count / checks.whole("ranks", ranks) + gathered
 
 
 def logits_bytes(tokens: Count, vocabulary: Count, bytes_per_logit: Bytes = 10) -> Bytes:
@@ -207,11 +194,10 @@ def logits_bytes(tokens: Count, vocabulary: Count, bytes_per_logit: Bytes = 10) 
         bytes_per_logit: bytes stored for each logit.
 
     Source:
-        Counted; Wijmans et al., Cut Your Losses in Large-Vocabulary Language Models,
-        arXiv:2411.09009.
+        Counted; Wijmans et al., Cut Your Losses in Large-Vocabulary Language Models, arXiv:2411.09009.
     """
-    logits = whole("tokens", tokens) * whole("vocabulary", vocabulary)
-    return logits * positive("bytes_per_logit", bytes_per_logit)
+    logits = checks.whole("tokens", tokens) * checks.whole("vocabulary", vocabulary)
+    return logits * checks.positive("bytes_per_logit", bytes_per_logit)
 
 
 def offload_time(size: Bytes, bandwidth: BytesPerSecond) -> Seconds:
@@ -229,7 +215,7 @@ def offload_time(size: Bytes, bandwidth: BytesPerSecond) -> Seconds:
     Source:
         From the definition.
     """
-    return positive("size", size) / positive("bandwidth", bandwidth)
+    return checks.positive("size", size) / checks.positive("bandwidth", bandwidth)
 
 
 def width_to_hide_offload(
@@ -262,6 +248,6 @@ def width_to_hide_offload(
         Korthikanti et al., arXiv:2205.05198, section 4 (34 bytes); Rajbhandari et al.,
         ZeRO-Infinity, arXiv:2104.07857, section 4 (the method).
     """
-    rate = positive("peak", peak) * fraction("utilization", utilization)
-    moved = positive("flops_per_square", flops_per_square) * positive("bandwidth", bandwidth)
-    return positive("bytes_per_element", bytes_per_element) * rate / moved
+    rate = checks.positive("peak", peak) * checks.fraction("utilization", utilization)
+    moved = checks.positive("flops_per_square", flops_per_square) * checks.positive("bandwidth", bandwidth)
+    return checks.positive("bytes_per_element", bytes_per_element) * rate / moved

@@ -4,17 +4,7 @@ import math
 from fractions import Fraction
 from typing import NamedTuple, get_args
 
-from app.core.formulas.checks import (
-    AttentionKernels,
-    ZeroStage,
-    at_least,
-    larger_than,
-    not_below,
-    one_of,
-    positive,
-    recorded,
-    whole,
-)
+from app.core.formulas import checks
 from app.core.formulas.memory.states import Split
 from app.core.formulas.parallelism import Degrees, Middle, refuse_pair
 from app.core.formulas.presets import Layout, ModelShape, Recipe
@@ -83,16 +73,19 @@ class CardMemory(NamedTuple):
 
 
 def stage_memory(
-    model: ModelShape, layout: Layout, stage: Count = 0, recipe: Recipe = _MEGATRON, kernels: AttentionKernels = "fused"
+    model: ModelShape,
+    layout: Layout,
+    stage: Count = 0,
+    recipe: Recipe = _MEGATRON,
+    kernels: checks.AttentionKernels = "fused",
 ) -> StageMemory:
     """Bytes that are allocated on a GPU of a pipeline stage at its peak, by part.
 
-    P are the parameters of the stage on a rank, with V rows of the embedding on the first stage and
-    of the output head on the last; N ranks hold the same ones. M micro-batches of T tokens are in
-    flight, and a layer keeps A bytes of each of them. On the last stage the peak is the backward
-    pass of the output head: logits L and H, its weight's gradient, its input and its norm. On the
-    others it is that of a layer, B for a dense one. D are the elements of one weight of each
-    shape, whose gradients stay allocated beside the main gradients.
+    P are the parameters of the stage on a rank, with V rows of the embedding on the first stage and of the output head
+    on the last; N ranks hold the same ones. M micro-batches of T tokens are in flight, and a layer keeps A bytes of
+    each of them. On the last stage the peak is the backward pass of the output head: logits L and H, its weight's
+    gradient, its input and its norm. On the others it is that of a layer, B for a dense one. D are the elements of one
+    weight of each shape, whose gradients stay allocated beside the main gradients.
 
         T = micro_batch * sequence / context
         W = P * weight_bytes
@@ -139,14 +132,14 @@ def stage_memory(
         Megatron Core and Transformer Engine (padding, gradients beside the main gradients).
     """
     on, rank = _rank(model, layout, recipe, kernels)
-    place = whole("stage", stage, 0)
+    place = checks.whole("stage", stage, 0)
     if place >= layout.pipeline:
-        raise not_below("stage", stage, noted("the pipeline's stages"), layout.pipeline)
+        raise checks.not_below("stage", stage, noted("the pipeline's stages"), layout.pipeline)
     return stage_bytes(model, on, rank, place)
 
 
 def memory_budget(
-    model: ModelShape, layout: Layout, recipe: Recipe = _MEGATRON, kernels: AttentionKernels = "fused"
+    model: ModelShape, layout: Layout, recipe: Recipe = _MEGATRON, kernels: checks.AttentionKernels = "fused"
 ) -> StageMemory:
     """Bytes that are allocated on a GPU of the fullest pipeline stage at its peak, by part.
 
@@ -180,7 +173,7 @@ def card_memory(
     recipe: Recipe = _MEGATRON,
     held_back: Ratio = 1.05,
     outside: Bytes = 0.0,
-    kernels: AttentionKernels = "fused",
+    kernels: checks.AttentionKernels = "fused",
 ) -> CardMemory:
     """Bytes of the fullest card that are allocated, that are reserved, and that are in use.
 
@@ -211,20 +204,20 @@ def card_memory(
         PyTorch, CUDA semantics, memory management (allocated and reserved).
     """
     allocated = memory_budget(model, layout, recipe, kernels).total
-    reserved = allocated * at_least("held_back", held_back, 1)
+    reserved = allocated * checks.at_least("held_back", held_back, 1)
     return CardMemory(
-        allocated, reserved, allocated * _LEAST, allocated * _MOST, reserved + at_least("outside", outside, 0)
+        allocated, reserved, allocated * _LEAST, allocated * _MOST, reserved + checks.at_least("outside", outside, 0)
     )
 
 
 def _rank(
-    model: ModelShape, layout: Layout, recipe: Recipe, kernels: AttentionKernels
+    model: ModelShape, layout: Layout, recipe: Recipe, kernels: checks.AttentionKernels
 ) -> tuple[Degrees, RankMemoryTerms]:
-    recorded("model", model, ModelShape)
-    recorded("layout", layout, Layout)
-    recorded("recipe", recipe, Recipe)
+    checks.recorded("model", model, ModelShape)
+    checks.recorded("layout", layout, Layout)
+    checks.recorded("recipe", recipe, Recipe)
     fits_together(model, layout)
-    one_of("kernels", kernels, get_args(AttentionKernels))
+    checks.one_of("kernels", kernels, get_args(checks.AttentionKernels))
     on = layout.degrees(kernels == "fused")
     return on, RankMemoryTerms.of(model, LayerParts.of(model), recipe, on)
 
@@ -232,7 +225,7 @@ def _rank(
 def zero_smallest_ranks(
     parameters: Count,
     memory: Bytes,
-    stage: ZeroStage,
+    stage: checks.ZeroStage,
     reserved: Bytes = 0,
     weight_bytes: Bytes = 2,
     gradient_bytes: Bytes = 2,
@@ -260,16 +253,15 @@ def zero_smallest_ranks(
         optimizer_bytes: bytes of optimizer state per parameter.
 
     Raises:
-        ValueError: an argument is outside its domain, or *memory* is too small for any number
-            of ranks.
+        ValueError: an argument is outside its domain, or *memory* is too small for any number of ranks.
 
     Source:
         Rajbhandari et al., ZeRO, arXiv:1910.02054, section 5, solved for the number of ranks.
     """
     kept, shared = Split.of(stage, weight_bytes, gradient_bytes, optimizer_bytes)
-    count = whole("parameters", parameters)
-    floor = Fraction(at_least("reserved", reserved, 0)) + count * Fraction(kept)
-    room = Fraction(positive("memory", memory)) - floor
+    count = checks.whole("parameters", parameters)
+    floor = Fraction(checks.at_least("reserved", reserved, 0)) + count * Fraction(kept)
+    room = Fraction(checks.positive("memory", memory)) - floor
     if room < 0 or (shared and not room):
         form = noted(
             "{name} must be above the {floor} that stage {stage} and the reserved memory take"
@@ -282,7 +274,7 @@ def zero_smallest_ranks(
 def zero_largest_model(
     memory: Bytes,
     ranks: Count,
-    stage: ZeroStage,
+    stage: checks.ZeroStage,
     reserved: Bytes = 0,
     weight_bytes: Bytes = 2,
     gradient_bytes: Bytes = 2,
@@ -315,7 +307,7 @@ def zero_largest_model(
         Rajbhandari et al., ZeRO, arXiv:1910.02054, section 5 and table 2.
     """
     kept, shared = Split.of(stage, weight_bytes, gradient_bytes, optimizer_bytes)
-    room = Fraction(positive("memory", memory)) - Fraction(at_least("reserved", reserved, 0))
+    room = Fraction(checks.positive("memory", memory)) - Fraction(checks.at_least("reserved", reserved, 0))
     if room < 0:
-        raise larger_than("reserved", show(reserved, BYTE), noted("the memory"), show(memory, BYTE))
-    return math.floor(room / (Fraction(kept) + Fraction(shared) / whole("ranks", ranks)))
+        raise checks.larger_than("reserved", show(reserved, BYTE), noted("the memory"), show(memory, BYTE))
+    return math.floor(room / (Fraction(kept) + Fraction(shared) / checks.whole("ranks", ranks)))

@@ -109,9 +109,8 @@ def zero_redundant_bytes(
 ) -> Bytes:
     """Bytes that all ranks together hold beyond the one copy that training needs.
 
-    State that every rank holds whole exists once per rank and is needed once; sharded state
-    exists once. K are the bytes per parameter that every rank holds whole: all of them in
-    stage 0, none in stage 3.
+    State that every rank holds whole exists once per rank and is needed once; sharded state exists once. K are the
+    bytes per parameter that every rank holds whole: all of them in stage 0, none in stage 3.
 
         R = (ranks - 1) parameters * K
 
@@ -127,8 +126,7 @@ def zero_redundant_bytes(
         optimizer_bytes: bytes of optimizer state per parameter.
 
     Source:
-        Rajbhandari et al., ZeRO, arXiv:1910.02054, sections 3.1 and 5 (redundancy of model
-        states).
+        Rajbhandari et al., ZeRO, arXiv:1910.02054, sections 3.1 and 5 (redundancy of model states).
     """
     kept, _ = Split.of(stage, weight_bytes, gradient_bytes, optimizer_bytes)
     return (whole("ranks", ranks) - 1) * whole("parameters", parameters) * kept
@@ -181,10 +179,9 @@ def _others(name: str, ranks: Count) -> float:
 def zero_traffic_bytes(weight_bytes_total: Bytes, ranks: Count, stage: ZeroStage) -> Bytes:
     """Bytes that each data-parallel rank sends in a step under ZeRO.
 
-    Stages 0 to 2 reduce-scatter the gradients and all-gather either the sums (stage 0, an
-    all-reduce) or the updated weights; stage 3 gathers the weights before the forward pass and
-    again before the backward pass, then reduce-scatters the gradients. V is for stages 0 to 2, V_3
-    for stage 3.
+    Stages 0 to 2 reduce-scatter the gradients and all-gather either the sums (stage 0, an all-reduce) or the updated
+    weights; stage 3 gathers the weights before the forward pass and again before the backward pass, then
+    reduce-scatters the gradients. V is for stages 0 to 2, V_3 for stage 3.
 
         V = 2 weight_bytes_total * (ranks - 1) / ranks
         V_3 = 3 weight_bytes_total * (ranks - 1) / ranks

@@ -86,9 +86,8 @@ FORMATS: Mapping[str, NumberFormat] = MappingProxyType(
 def largest_finite(format: Format) -> Ratio:
     """Largest finite number of a format.
 
-    All m bits of the mantissa set, at the largest exponent E. IEEE formats reserve the top
-    exponent for infinity (L); E4M3 uses it except for one code, not-a-number (K); the elements of
-    MXFP4 use every code (L).
+    All m bits of the mantissa set, at the largest exponent E. IEEE formats reserve the top exponent for infinity (L);
+    E4M3 uses it except for one code, not-a-number (K); the elements of MXFP4 use every code (L).
 
         L = (2 - 2^(-m)) * 2^E
         K = (2 - 2 * 2^(-m)) * 2^E
@@ -298,8 +297,7 @@ def mixed_precision_bytes(parameters: Count, gradient_bytes: Bytes = 2) -> Bytes
         gradient_bytes: bytes of a parameter's gradient.
 
     Source:
-        Rajbhandari et al., ZeRO, arXiv:1910.02054, section 3.1; Micikevicius et al.,
-        arXiv:1710.03740, section 3.1.
+        Rajbhandari et al., ZeRO, arXiv:1910.02054, section 3.1; Micikevicius et al., arXiv:1710.03740, section 3.1.
     """
     each = 14 + at_least("gradient_bytes", gradient_bytes, 0)
     return each * whole("parameters", parameters)

@@ -5,14 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from app.core.formulas.checks import LARGEST, SMALLEST, larger_than, one_of, positive, several, signed, too_large, whole
-from app.core.formulas.precision.formats import (
-    Format,
-    NumberFormat,
-    largest_finite,
-    round_to,
-    smallest_normal,
-    smallest_subnormal,
-)
+from app.core.formulas.precision import formats
 from app.core.translation import noted, value_error
 from app.core.units import Count, Ratio
 
@@ -22,9 +15,8 @@ def loss_scale(
 ) -> tuple[Ratio, ...]:
     """Loss scale at the start and after each step.
 
-    A step whose gradients overflow is skipped, and the scale shrinks; after growth_interval clean
-    steps in a row, the scale grows. Either restarts the count. After O overflows and G growths,
-    the scale is S.
+    A step whose gradients overflow is skipped, and the scale shrinks; after growth_interval clean steps in a row, the
+    scale grows. Either restarts the count. After O overflows and G growths, the scale is S.
 
         S = initial * backoff^O * growth^G
 
@@ -65,7 +57,7 @@ def loss_scale(
     return tuple(trace)
 
 
-def smallest_loss_scale(gradient: Ratio, format: Format) -> Ratio:
+def smallest_loss_scale(gradient: Ratio, format: formats.Format) -> Ratio:
     """Smallest power of two that lifts a gradient into the normal range of a format.
 
     N is the smallest normal number of the format.
@@ -83,7 +75,7 @@ def smallest_loss_scale(gradient: Ratio, format: Format) -> Ratio:
     Source:
         Micikevicius et al., arXiv:1710.03740, section 3.2.
     """
-    mantissa, exponent = math.frexp(smallest_normal(format) / positive("gradient", gradient))
+    mantissa, exponent = math.frexp(formats.smallest_normal(format) / positive("gradient", gradient))
     return max(1.0, math.ldexp(1.0, exponent if mantissa > 1 / 2 else exponent - 1))
 
 
@@ -122,9 +114,8 @@ def bits_per_value(element_bits: Count, scale_bits: Count, block: Count) -> Rati
 def block_scale(largest: Ratio, element: ElementFormat, scale: ScaleFormat) -> Ratio:
     """Scale of a block, from the largest magnitude in it.
 
-    A power of two (e8m0) aligns the largest value with E, the exponent of the largest number of
-    the element format. A scale in E4M3 brings it to that number, M, as closely as E4M3 can; round
-    is to the nearest number of E4M3.
+    A power of two (e8m0) aligns the largest value with E, the exponent of the largest number of the element format. A
+    scale in E4M3 brings it to that number, M, as closely as E4M3 can; round is to the nearest number of E4M3.
 
         P = 2^(floor(log2(largest)) - E)
         S = round(largest / M)
@@ -145,10 +136,10 @@ def block_scale(largest: Ratio, element: ElementFormat, scale: ScaleFormat) -> R
     """
     one_of("element", element, ("fp8_e4m3", "fp8_e5m2", "mxfp4"))
     one_of("scale", scale, ("e8m0", "e4m3"))
-    top, size = largest_finite(element), positive("largest", largest)
+    top, size = formats.largest_finite(element), positive("largest", largest)
     if scale == "e8m0":
         return 2.0 ** (_exponent(size) - _exponent(top))
-    return max(round_to(size / top, "fp8_e4m3"), smallest_subnormal("fp8_e4m3"))
+    return max(formats.round_to(size / top, "fp8_e4m3"), formats.smallest_subnormal("fp8_e4m3"))
 
 
 def quantized_block(values: Sequence[Ratio], format: BlockFormat) -> tuple[Ratio, ...]:
@@ -177,7 +168,7 @@ def quantized_block(values: Sequence[Ratio], format: BlockFormat) -> tuple[Ratio
     if not largest:
         return tuple(0.0 for _ in numbers)
     scale = block_scale(positive("values", largest), "mxfp4", _SCALES[format])
-    return tuple(scale * round_to(value / scale, "mxfp4") for value in numbers)
+    return tuple(scale * formats.round_to(value / scale, "mxfp4") for value in numbers)
 
 
 def _exponent(size: float) -> int:
@@ -191,7 +182,7 @@ class Drift(NamedTuple):
     deviation: Ratio
 
 
-def sum_stops_at(format: Format) -> Ratio:
+def sum_stops_at(format: formats.Format) -> Ratio:
     """Value at which a running sum of ones in a format stops growing.
 
     A format with m bits of the mantissa has every whole number up to here. From here on the
@@ -210,13 +201,12 @@ def sum_stops_at(format: Format) -> Ratio:
         ValueError: *format* is unknown.
 
     Source:
-        IEEE 754-2019, sections 3.3 and 4.3.1; Higham, Accuracy and Stability of Numerical
-        Algorithms, chapter 4.
+        IEEE 754-2019, sections 3.3 and 4.3.1; Higham, Accuracy and Stability of Numerical Algorithms, chapter 4.
     """
-    return 2.0 ** (NumberFormat.named(format).mantissa_bits + 1)
+    return 2.0 ** (formats.NumberFormat.named(format).mantissa_bits + 1)
 
 
-def sequential_sum(value: Ratio, terms: Count, format: Format) -> Ratio:
+def sequential_sum(value: Ratio, terms: Count, format: formats.Format) -> Ratio:
     """Sum of equal values that are added to an accumulator one after the other.
 
     T is the sum of all terms but one, and the last one is added; round is to the nearest number
@@ -239,11 +229,11 @@ def sequential_sum(value: Ratio, terms: Count, format: Format) -> Ratio:
     Source:
         Higham, Accuracy and Stability of Numerical Algorithms, chapter 4.
     """
-    term = round_to(signed("value", value), format)
+    term = formats.round_to(signed("value", value), format)
     total, step, left = 0.0, 0.0, whole("terms", terms)
     while left:
         before, last = total, step
-        total = round_to(before + term, format)
+        total = formats.round_to(before + term, format)
         step, left = total - before, left - 1
         if not step:
             break
@@ -261,7 +251,7 @@ def _alike(total: float, step: float, term: float) -> int:
     return max(0, int((top - abs(total) - abs(term)) // abs(step)) - 1)
 
 
-def pairwise_sum(value: Ratio, terms: Count, format: Format) -> Ratio:
+def pairwise_sum(value: Ratio, terms: Count, format: formats.Format) -> Ratio:
     """Sum of equal values that are added in pairs, then the sums in pairs, and so on.
 
     A and B are the sums of the two halves; round is to the nearest number of the format. The two
@@ -284,21 +274,20 @@ def pairwise_sum(value: Ratio, terms: Count, format: Format) -> Ratio:
     Source:
         Higham, Accuracy and Stability of Numerical Algorithms, chapter 4.
     """
-    same = last = round_to(signed("value", value), format)
+    same = last = formats.round_to(signed("value", value), format)
     count = whole("terms", terms)
     while count > 1:
-        last = last if count % 2 else round_to(same + last, format)
+        last = last if count % 2 else formats.round_to(same + last, format)
         count = count // 2 + count % 2
         if count > 1:
-            same = round_to(same + same, format)
+            same = formats.round_to(same + same, format)
     return last
 
 
 def stochastic_drift(update: Ratio, spacing: Ratio, steps: Count) -> Drift:
     """Mean and standard deviation of the change after small updates with stochastic rounding.
 
-    Each update moves the value by one whole spacing, with the chance p, or not at all: a binomial
-    distribution.
+    Each update moves the value by one whole spacing, with the chance p, or not at all: a binomial distribution.
 
         p = update / spacing
         M = steps * update
@@ -314,8 +303,7 @@ def stochastic_drift(update: Ratio, spacing: Ratio, steps: Count) -> Drift:
         steps: number of updates.
 
     Source:
-        Gupta et al., Deep Learning with Limited Numerical Precision, arXiv:1502.02551,
-        section 3.1.
+        Gupta et al., Deep Learning with Limited Numerical Precision, arXiv:1502.02551, section 3.1.
     """
     whole("steps", steps)
     if positive("update", update) > positive("spacing", spacing):

@@ -18,10 +18,9 @@ _GIGA, _MICRO = 1e9, 1e-6
 class Link(Record):
     """A link of one GPU.
 
-    *bandwidth* is one direction of the link; *effective* is what NCCL has been measured to reach, 0
-    if unpublished; *latency* is that of one step, 0 if unpublished. A collective takes *start* once
-    more, and n ranks reach n / (n + *ramp*) of what large groups have *approached*, or of what is
-    effective if that is 0.
+    *bandwidth* is one direction of the link; *effective* is what NCCL has been measured to reach, 0 if unpublished;
+    *latency* is that of one step, 0 if unpublished. A collective takes *start* once more, and n ranks reach n / (n +
+    *ramp*) of what large groups have *approached*, or of what is effective if that is 0.
     """
 
     what: ClassVar[str] = noted("link")

@@ -16,14 +16,13 @@ _GIGA, _TERA = 1e9, 1e12
 class Gpu(Record):
     """An accelerator.
 
-    *peak* is dense, in 16 bits (BF16; FP16 for V100 and T4, FP32 for K40, which has no tensor
-    cores), at the boost clock, summed in FP32; *peak_8bit* and *peak_4bit* are the same in fewer
-    bits, 0 if not supported. *nvlink* is one direction, to all peers of the node together. *power*
-    is the GPU's own; 0 if unknown. *sms* are its streaming multiprocessors, *dies* the GPUs that
-    PyTorch sees in it. *product_share* is the share of the peak that large products reach in
-    training, *product_share_8bit* that in 8 bits, and *memory_share* the share of the memory's
-    bandwidth that element-wise kernels reach; 0 if there is no source. With less power than the
-    chip's other boards, products reach proportionally less.
+    *peak* is dense, in 16 bits (BF16; FP16 for V100 and T4, FP32 for K40, which has no tensor cores), at the boost
+    clock, summed in FP32; *peak_8bit* and *peak_4bit* are the same in fewer bits, 0 if not supported. *nvlink* is one
+    direction, to all peers of the node together. *power* is the GPU's own; 0 if unknown. *sms* are its streaming
+    multiprocessors, *dies* the GPUs that PyTorch sees in it. *product_share* is the share of the peak that large
+    products reach in training, *product_share_8bit* that in 8 bits, and *memory_share* the share of the memory's
+    bandwidth that element-wise kernels reach; 0 if there is no source. With less power than the chip's other boards,
+    products reach proportionally less.
     """
 
     what: ClassVar[str] = "GPU"

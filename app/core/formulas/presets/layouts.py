@@ -72,18 +72,16 @@ Again = Literal["none", "selective", "operations", "full"]
 class Layout(Record):
     """The degree of each kind of parallelism, and the batch of a step.
 
-    The product of *tensor*, *pipeline*, *context* and *data* is the number of GPUs: experts are
-    spread over the ranks of a stage, each split over *expert_tensor* ranks. A step has
-    *microbatches* micro-batches of *micro_batch* sequences on each data parallel rank.
-    *first_layers* and *last_layers* are those of the first and the last stage. ZeRO shards over
-    *shard_ranks* of the ranks that hold the same weights; fewer than all is hybrid sharding. 0
-    means as in *expert_split*, as even as possible, and all. *precision* is that of the operands of
-    matrix products; *context_by* says how context parallelism brings queries and keys together.
-    What is computed again for the backward pass is attention scores if *recompute* is selective,
-    and all of a layer if it is full. Fused attention, such as FlashAttention, computes its scores
-    again in any case and stores none, so that none is the same as selective. With operations,
-    results of attention and of every second product of a layer are kept, and the rest is computed
-    again, as torchtitan does by default.
+    The product of *tensor*, *pipeline*, *context* and *data* is the number of GPUs: experts are spread over the ranks
+    of a stage, each split over *expert_tensor* ranks. A step has *microbatches* micro-batches of *micro_batch*
+    sequences on each data parallel rank. *first_layers* and *last_layers* are those of the first and the last stage.
+    ZeRO shards over *shard_ranks* of the ranks that hold the same weights; fewer than all is hybrid sharding. 0 means
+    as in *expert_split*, as even as possible, and all. *precision* is that of the operands of matrix products;
+    *context_by* says how context parallelism brings queries and keys together. What is computed again for the backward
+    pass is attention scores if *recompute* is selective, and all of a layer if it is full. Fused attention, such as
+    FlashAttention, computes its scores again in any case and stores none, so that none is the same as selective. With
+    operations, results of attention and of every second product of a layer are kept, and the rest is computed again, as
+    torchtitan does by default.
     """
 
     what: ClassVar[str] = noted("layout")
@@ -168,8 +166,7 @@ class Layout(Record):
     def degrees(self, fused: bool = True) -> Degrees:
         """The layout as numbers, of which step times and memory are computed.
 
-        *fused* attention computes its scores again without being told to, as selective
-        recomputation does.
+        *fused* attention computes its scores again without being told to, as selective recomputation does.
         """
         selective = self.recompute == "selective" or (fused and self.recompute == "none")
         return Degrees(
@@ -261,13 +258,12 @@ Kernels = Literal["as usual", "unfused", "fused"]
 class Shares(Record):
     """What a run reaches, as far as it is known.
 
-    0 leaves the share to the GPU or the link, and -1 to the schedule. *product*, *memory*, *intra*
-    and *inter* are shares of the peak of products, of the memory's bandwidth, and of the links'
-    bandwidth inside and between nodes. *grouped* is the rate of the products of experts over that
-    of other products. *hidden_...* are the shares of a kind of communication that computation
-    hides. *skew* is the time that is lost to slower GPUs, relative to the rest of the step. Unfused
-    *kernels* write attention scores to memory; as usual means unfused for a model without a gate on
-    a GPU (not a TPU) from before 2022, when FlashAttention was published, and fused otherwise.
+    0 leaves the share to the GPU or the link, and -1 to the schedule. *product*, *memory*, *intra* and *inter* are
+    shares of the peak of products, of the memory's bandwidth, and of the links' bandwidth inside and between nodes.
+    *grouped* is the rate of the products of experts over that of other products. *hidden_...* are the shares of a kind
+    of communication that computation hides. *skew* is the time that is lost to slower GPUs, relative to the rest of the
+    step. Unfused *kernels* write attention scores to memory; as usual means unfused for a model without a gate on a GPU
+    (not a TPU) from before 2022, when FlashAttention was published, and fused otherwise.
     """
 
     what: ClassVar[str] = noted("set of shares")
@@ -314,9 +310,8 @@ GIVEN = SHARES["of the presets"]
 class ScalingLaw(Record):
     """The loss of a model by its parameters and its training tokens.
 
-    *floor* is the loss that nothing gets below. What a model of finite size adds is *size_scale*
-    over the parameters to the *size_exponent*; what finite data add is *data_scale* over the
-    tokens to the *data_exponent*.
+    *floor* is the loss that nothing gets below. What a model of finite size adds is *size_scale* over the parameters to
+    the *size_exponent*; what finite data add is *data_scale* over the tokens to the *data_exponent*.
     """
 
     what: ClassVar[str] = noted("scaling law")

@@ -50,14 +50,12 @@ class ModelShape(Record):
     """A decoder-only transformer.
 
     A layer is dense, with a feed-forward of size *feed_forward*, or a mixture of *experts* of size
-    *expert_feed_forward* each, of which *active_experts* and the *shared* ones process a token;
-    *dense_layers* layers of a mixture model are dense. If *latent* is not 0, keys and values are
-    compressed to that size (multi-head latent attention) and queries to *query_latent*, with *rope*
-    more dimensions per head for positions. *positions* is the number of learned positions.
-    *multi_token* modules behind the last layer predict one further token each (multi-token
-    prediction): a layer like the last one and a projection each, with the model's embedding and
-    output head. If *window* is not 0, a token attends to as many tokens before it, but in every
-    *whole_every*-th layer to all of them.
+    *expert_feed_forward* each, of which *active_experts* and the *shared* ones process a token; *dense_layers* layers
+    of a mixture model are dense. If *latent* is not 0, keys and values are compressed to that size (multi-head latent
+    attention) and queries to *query_latent*, with *rope* more dimensions per head for positions. *positions* is the
+    number of learned positions. *multi_token* modules behind the last layer predict one further token each (multi-token
+    prediction): a layer like the last one and a projection each, with the model's embedding and output head. If
+    *window* is not 0, a token attends to as many tokens before it, but in every *whole_every*-th layer to all of them.
     """
 
     what: ClassVar[str] = noted("model shape")

@@ -42,8 +42,7 @@ def context_gather_bytes(
 ) -> Bytes:
     """Bytes that each rank sends when keys and values are gathered, in one layer, forward.
 
-    All keys and values are gathered on every rank before attention starts: a ring all-gather of an
-    array of S bytes.
+    All keys and values are gathered on every rank before attention starts: a ring all-gather of an array of S bytes.
 
         S = 2 batch * sequence * key_value_heads * head_size * element_bytes
         V = S * (ranks - 1) / ranks
@@ -78,9 +77,8 @@ def context_ring_hides(
 ) -> bool:
     """Whether ring attention can hide its communication: a block is sent while one is computed.
 
-    With C tokens of the sequence on a rank, attention to a block costs 4 C² FLOP per query head and
-    element of a head; the next block has 2 C numbers per key-value head and element. The size
-    of a head cancels out, which leaves
+    With C tokens of the sequence on a rank, attention to a block costs 4 C² FLOP per query head and element of a head;
+    the next block has 2 C numbers per key-value head and element. The size of a head cancels out, which leaves
 
         C = sequence / ranks
         L = key_value_heads * element_bytes * rate / (2 heads * bandwidth * 1 FLOP)
@@ -99,8 +97,7 @@ def context_ring_hides(
         element_bytes: bytes of one number.
 
     Source:
-        Liu et al., arXiv:2310.01889, section 3 (arithmetic intensity between hosts), with shared
-        key-value heads.
+        Liu et al., arXiv:2310.01889, section 3 (arithmetic intensity between hosts), with shared key-value heads.
     """
     long, parts = whole("sequence", sequence), whole("ranks", ranks)
     divides("ranks", parts, noted("tokens of a sequence"), long)
@@ -140,8 +137,7 @@ def causal_ring_imbalance(ranks: Count) -> Ratio:
         ValueError: *ranks* is outside its domain.
 
     Source:
-        Brandon et al., Striped Attention, arXiv:2311.09431, section 2 (the imbalance of ring
-        attention).
+        Brandon et al., Striped Attention, arXiv:2311.09431, section 2 (the imbalance of ring attention).
     """
     return (2 * whole("ranks", ranks) - 1) / ranks
 
@@ -199,8 +195,7 @@ def data_parallel_degree(gpus: Count, tensor: Count, pipeline: Count, context: C
         ValueError: an argument is outside its domain, or the degrees do not divide the GPUs.
 
     Source:
-        Grattafiori et al., arXiv:2407.21783, section 3.3.2 and table 4; Megatron-LM, expert
-        parallelism.
+        Grattafiori et al., arXiv:2407.21783, section 3.3.2 and table 4; Megatron-LM, expert parallelism.
     """
     total, one_copy = whole("gpus", gpus), 1
     for name, degree in (("tensor", tensor), ("pipeline", pipeline), ("context", context)):
@@ -239,8 +234,7 @@ def parallelism_order() -> tuple[str, ...]:
 def expert_all_to_all_bytes(tokens: Count, hidden: Count, top_k: Count, element_bytes: Bytes, ranks: Count) -> Bytes:
     """Bytes that each rank sends to dispatch its tokens to their experts.
 
-    A copy of a token goes to each of its experts; with even routing, one in *ranks* copies stays
-    on its own rank.
+    A copy of a token goes to each of its experts; with even routing, one in *ranks* copies stays on its own rank.
 
         V = tokens * top_k * hidden * element_bytes * (ranks - 1) / ranks
 
@@ -268,8 +262,7 @@ def expert_all_to_all_bytes(tokens: Count, hidden: Count, top_k: Count, element_
 def expert_capacity(tokens: Count, experts: Count, top_k: Count, factor: Ratio = 1.0) -> Count:
     """Most tokens that an expert accepts.
 
-    Its even share of all copies of tokens, times a capacity factor; tokens beyond that are dropped
-    or rerouted.
+    Its even share of all copies of tokens, times a capacity factor; tokens beyond that are dropped or rerouted.
 
         C = ceil(tokens * top_k * factor / experts)
 
@@ -325,8 +318,7 @@ def expert_critical_batch(
 ) -> Ratio:
     """Tokens of a batch from which the products of experts are limited by FLOP/s, not by memory.
 
-    A weight is read once and computes two FLOP for each of its tokens. An expert gets top_k in
-    experts of the batch.
+    A weight is read once and computes two FLOP for each of its tokens. An expert gets top_k in experts of the batch.
 
         B = weight_bytes * peak / (2 FLOP * memory_bandwidth) * experts / top_k
 
@@ -433,8 +425,7 @@ def dispatch_bytes(
         scale_bytes: bytes of a scale.
 
     Source:
-        DeepSeek-V3 Technical Report, arXiv:2412.19437, sections 3.2.2 and 3.3; DeepEP, legacy.md
-        (low-latency mode).
+        DeepSeek-V3 Technical Report, arXiv:2412.19437, sections 3.2.2 and 3.3; DeepEP, legacy.md (low-latency mode).
     """
     wide = whole("hidden", hidden)
     scales = math.ceil(wide / whole("scale_group", scale_group))

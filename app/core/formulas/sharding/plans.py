@@ -37,10 +37,9 @@ Step = tuple[str, str, str, str]  # a move: its kind, the array, the axis, and t
 class ShardingTask(Record):
     """Arrays over a mesh, and the target layout of one of them or of their product.
 
-    *mesh* has the ranks of each axis, as in `X:4 Y:2`, and *sizes* the size of each dimension.
-    *have* are the arrays, as in `A[I/X, J] B[J, K]`, where the axis X splits the dimension I, and
-    *want* is the target. Several axes split a dimension in the order of their letters, the
-    outermost first.
+    *mesh* has the ranks of each axis, as in `X:4 Y:2`, and *sizes* the size of each dimension. *have* are the arrays,
+    as in `A[I/X, J] B[J, K]`, where the axis X splits the dimension I, and *want* is the target. Several axes split a
+    dimension in the order of their letters, the outermost first.
     """
 
     what: ClassVar[str] = noted("sharding task")
@@ -275,10 +274,9 @@ _State = tuple[tuple[str, _Array], ...]
 def plan_bytes(task: ShardingTask, plan: ShardingPlan) -> Bytes:
     """Bytes that each rank sends to make the moves of a plan.
 
-    Along an axis of n ranks, an all-gather sends n - 1 times the block that a rank holds before the
-    move; a reduce-scatter or an all-to-all (n - 1) / n of it, and an all-reduce twice that. A plan
-    sends the total of its moves. In the task "summed dimension", 4 ranks hold partial sums (S) of
-    4096 rows and 8192 columns, and add them:
+    Along an axis of n ranks, an all-gather sends n - 1 times the block that a rank holds before the move; a
+    reduce-scatter or an all-to-all (n - 1) / n of it, and an all-reduce twice that. A plan sends the total of its
+    moves. In the task "summed dimension", 4 ranks hold partial sums (S) of 4096 rows and 8192 columns, and add them:
 
         S = 4096 * 8192 * element_bytes
         V = 2 * S * (4 - 1) / 4
@@ -318,10 +316,9 @@ def plan_bytes(task: ShardingTask, plan: ShardingPlan) -> Bytes:
 def cheapest_plan(task: ShardingTask) -> tuple[str, ...]:
     """Moves that reach the target layout with the fewest bytes sent by each rank.
 
-    Every layout that moves can reach is visited in the order of the bytes sent to reach it
-    (Dijkstra's algorithm); the bytes are those of plan_bytes. In FSDP over 4 ranks, with as many
-    columns of the weights as rows, gathering them (W) sends less than an all-to-all of the tokens
-    and a reduce-scatter of the result (T) from 6554 tokens on:
+    Every layout that moves can reach is visited in the order of the bytes sent to reach it (Dijkstra's algorithm); the
+    bytes are those of plan_bytes. In FSDP over 4 ranks, with as many columns of the weights as rows, gathering them (W)
+    sends less than an all-to-all of the tokens and a reduce-scatter of the result (T) from 6554 tokens on:
 
         W = 8192 * 8192 * element_bytes * (4 - 1) / 4
         T = (4096 * 8192 / 4 + 4096 * 8192) * element_bytes * (4 - 1) / 4

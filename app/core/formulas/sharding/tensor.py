@@ -155,8 +155,7 @@ def tensor_all_reduces(layers: Count, passes: Count = 2) -> Count:
 def tensor_traffic_bytes(size: Bytes, layers: Ratio, ranks: Count, microbatches: Count = 1, passes: Count = 2) -> Bytes:
     """Bytes that each rank of tensor parallelism sends in a step.
 
-    Two all-reduces per layer, pass and micro-batch; in each, a rank sends a ring's share of the
-    activation.
+    Two all-reduces per layer, pass and micro-batch; in each, a rank sends a ring's share of the activation.
 
         V = 2 * passes * layers * microbatches * 2 size * (ranks - 1) / ranks
 
@@ -184,8 +183,7 @@ def sequence_parallel_traffic_bytes(
 ) -> Bytes:
     """Bytes that each rank sends in a step with tensor and sequence parallelism.
 
-    A reduce-scatter (R) and an all-gather (G) take the place of each all-reduce, each with half of
-    its bytes.
+    A reduce-scatter (R) and an all-gather (G) take the place of each all-reduce, each with half of its bytes.
 
         R = size * (ranks - 1) / ranks
         G = size * (ranks - 1) / ranks

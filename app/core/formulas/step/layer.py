@@ -121,10 +121,9 @@ def _feed_forward(shape: ModelShape, width: int) -> tuple[Linear, ...]:
 def _around(shape: ModelShape) -> Bytes:
     """Norms, residuals and attention, operation by operation, in 16 bits.
 
-    Forward: two norms (read and write: 8), two residual additions (read two, write one: 12; with
-    bias and dropout also a mask: 14). Backward: norms 20, gradients of both residuals 12, dropout
-    and the gradient of the bias 14. Queries, keys and values: bias 4, turned or transposed 4,
-    gathered backward 4, and their bias's gradient 2.
+    Forward: two norms (read and write: 8), two residual additions (read two, write one: 12; with bias and dropout also
+    a mask: 14). Backward: norms 20, gradients of both residuals 12, dropout and the gradient of the bias 14. Queries,
+    keys and values: bias 4, turned or transposed 4, gathered backward 4, and their bias's gradient 2.
     """
     wide, bias = shape.hidden, shape.biases == "all"
     queries, keys = shape.heads * shape.head_size, shape.key_value_heads * shape.head_size
@@ -268,8 +267,7 @@ class KernelTime(NamedTuple):
 class Products:
     """Seconds of the products of a layer's weights, of *rows* tokens with *tensor* ranks.
 
-    The efficiency of each pair of sides is computed once. *groups* products of the same size run as
-    one kernel.
+    The efficiency of each pair of sides is computed once. *groups* products of the same size run as one kernel.
     """
 
     def __init__(self, speeds: Speeds, on: Numbers, rows: Value, tensor: Value, groups: Value = 1) -> None:

@@ -109,8 +109,7 @@ def _area(sizes: set[tuple[int, int]]) -> int:
 
 
 WORKSPACE = 48 * 2**20  # 32 MiB of cuBLAS on Hopper and later, and small buffers
-# Elements of a module per hidden one: inputs of two norms, and their results, joined; recomputed,
-# the second input.
+# Elements of a module per hidden one: inputs of two norms, and their results, joined; recomputed, the second input.
 _JOINED, _JOINED_AGAIN = 4, 1
 _GATHERED = 2  # layers whose weights ZeRO 3 holds whole: the present one and the one that follows
 
@@ -191,6 +190,9 @@ class RankMemoryTerms(NamedTuple):
         gathered = by.where((on.sequence_parallel > 0) & (on.tensor > 1), 2, 0)
         norm = 3 * sequence_share(on, by)  # in and out of the last norm, and its gradient
         weights = by.where(on.zero_stage > 2, _GATHERED * size, 0)  # noqa: PLR2004
+        attention, dense, shared, expert, alike = weights_by_shape(shape)
+        expert = expert - by.where(on.expert_tensor == on.tensor, alike, 0)
+        mixed = shared / on.tensor + expert / on.expert_tensor
         return cls(
             middle=Middle.of(shape.layers, on),
             layer=LayerParameters.of(shape, parts, on),
@@ -201,19 +203,12 @@ class RankMemoryTerms(NamedTuple):
             logits=recipe.logit_bytes * on.tokens * rows * (1 + shape.multi_token),
             head=size * shape.hidden * (rows + on.tokens * (gathered + norm)),
             sharding=weights + by.where(on.zero_stage > 1, recipe.reduced_bytes, 0),
-            kinds=_one_of_each(shape, size, on, by),
+            kinds=(size * attention / on.tensor, size * dense / on.tensor, size * mixed),
             joined=(
                 by.where(on.full, _JOINED_AGAIN, _JOINED) * (size * on.tokens * shape.hidden * sequence_share(on, by)),
                 size * 2 * shape.hidden**2 / on.tensor,
             ),
         )
-
-
-def _one_of_each(shape: ModelShape, size: Value, on: Degrees, by: Numbers) -> tuple[Value, Value, Value]:
-    attention, dense, shared, expert, alike = weights_by_shape(shape)
-    expert = expert - by.where(on.expert_tensor == on.tensor, alike, 0)
-    mixed = shared / on.tensor + expert / on.expert_tensor
-    return size * attention / on.tensor, size * dense / on.tensor, size * mixed
 
 
 class StateBytes(NamedTuple):

@@ -32,15 +32,14 @@ class Net(NamedTuple):
 class Speeds(NamedTuple):
     """Rates of a GPU, its links, and the shares that have no rate.
 
-    *products* is the rate of the layers' products, *exact* that of the head and of attention, in 16
-    bits; *memory* is what element-wise kernels reach of the memory's *bandwidth*; *units* are the
-    multiprocessors over which tiles are spread; *casts* are the bytes that are moved for every
-    element that is cast to fewer bits. *attention* is the rate of fused attention over long sequences,
-    0 for a share of a product's, which sequences of *ramp* tokens reach by half. *eager* counts what
-    kernels move that nothing fuses, *logits* the bytes that a loss moves for each. The host needs
-    *host* seconds for the kernels of a layer, and *routing* times what it takes to learn where tokens go and to launch
-    each expert. *messages* between stages are exposed as far as that, and
-    a token is sent *once* to each node, not to each of its experts there.
+    *products* is the rate of the layers' products, *exact* that of the head and of attention, in 16 bits; *memory* is
+    what element-wise kernels reach of the memory's *bandwidth*; *units* are the multiprocessors over which tiles are
+    spread; *casts* are the bytes that are moved for every element that is cast to fewer bits. *attention* is the rate
+    of fused attention over long sequences, 0 for a share of a product's, which sequences of *ramp* tokens reach by
+    half. *eager* counts what kernels move that nothing fuses, *logits* the bytes that a loss moves for each. The host
+    needs *host* seconds for the kernels of a layer, and *routing* times what it takes to learn where tokens go and to
+    launch each expert. *messages* between stages are exposed as far as that, and a token is sent *once* to each node,
+    not to each of its experts there.
     """
 
     products: float
@@ -139,8 +138,7 @@ _PRODUCT_OF_BLACKWELL = _sides(0.70, 0.595, 0.49)
 _MEMORY = _sides(0.90, 0.75, 0.60)
 _GROUPED = _sides(1.0, 0.75, 0.5)
 _HIDDEN_EXPERT = _sides(1.0, 0.5, 0.0)
-# Of tensor and context parallelism: exposed in published runs in 16 bits; recipes in 8 and 4 bits
-# overlap some of it.
+# Of tensor and context parallelism: exposed in published runs in 16 bits; recipes in 8 and 4 bits overlap some of it.
 _HIDDEN = _sides(1.0, 0.0, 0.0)
 _INTER = 0.90  # of a node's network: a prior
 _INTRA = 0.80  # where a link has no effective bandwidth: NCCL's overhead, nccl-tests issue 212

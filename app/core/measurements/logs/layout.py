@@ -31,7 +31,12 @@ class PrintedRecord:
 def printed_model(said: LogSettings) -> PrintedRecord:
     """The model that *said* describes."""
     if said.model:
-        return _by_name(said)
+        try:
+            shape = ModelShape.named(said.model.lower().replace("llama", "llama "))
+        except ValueError:
+            return PrintedRecord()
+        agree = all(said.count(name) in {0, getattr(shape, name)} for name in ("layers", "hidden", "heads"))
+        return PrintedRecord(shape.name) if agree else PrintedRecord()
     found = _size(said) | _attention(said) | _experts(said)
     needed = [name for name in _NEEDED if not found.get(name)]
     if found.get("experts"):
@@ -46,16 +51,6 @@ def printed_model(said: LogSettings) -> PrintedRecord:
             return PrintedRecord()
         return PrintedRecord(printed=_layout_text(found), missing=tuple(dict.fromkeys(needed)))
     return _whole_model(said, found)
-
-
-def _by_name(said: LogSettings) -> PrintedRecord:
-    """The model that the log calls by its name, if what else it prints agrees."""
-    try:
-        shape = ModelShape.named(said.model.lower().replace("llama", "llama "))
-    except ValueError:
-        return PrintedRecord()
-    agree = all(said.count(name) in {0, getattr(shape, name)} for name in ("layers", "hidden", "heads"))
-    return PrintedRecord(shape.name) if agree else PrintedRecord()
 
 
 def _size(said: LogSettings) -> Fields:

@@ -361,7 +361,11 @@ class LogReader:
         count = run.counts.get(_key(family, total))
         programs = [one for one in run.counts.values() if not one.family.companion]
         if programs and not family.companion and count is None:
-            return self._other_family(family)
+            earlier = next((run for run in self.runs if family.counter in run.counts), None)
+            if earlier is None:
+                return self._after(self._new_run())
+            earlier.broken = self.runs[-1].broken = True
+            return earlier
         if family.companion and total:  # a bar, of which every evaluation has another
             ended = run.summary and (count is None or step.number < max(count.steps))
             return self._after(self._new_run() if ended else run)
@@ -370,13 +374,6 @@ class LogReader:
         if count is not None and count.begins_again(step, source, total):
             return self._after(self._new_run())
         return self._after(run)
-
-    def _other_family(self, family: LogFamily) -> LogRun | None:
-        earlier = next((run for run in self.runs if family.counter in run.counts), None)
-        if earlier is None:
-            return self._after(self._new_run())
-        earlier.broken = self.runs[-1].broken = True
-        return earlier
 
     def _after(self, run: LogRun | None) -> LogRun | None:
         """*run* with the settings that were printed since the last step."""

@@ -129,9 +129,8 @@ def _plausible_mfu(flops: float, printed: Ratio, peaks: _Peaks) -> tuple[Ratio |
         if abs(used / peaks.dense - 1) <= _NEAR:
             return printed, []
         return flops / peaks.dense, [
-            f"the log's MFU of {_percent(printed)} divides by {_shown(used)};"
-            f" the peak of {peaks.gpu} is {_shown(peaks.dense)}, of which it is"
-            f" {_percent(flops / peaks.dense)}"
+            f"the log's MFU of {_percent(printed)} divides by {_shown(used)}; the peak of {peaks.gpu} is"
+            f" {_shown(peaks.dense)}, of which it is {_percent(flops / peaks.dense)}"
         ]
     fallback = abs(used / _FALLBACK - 1) <= _NEAR
     whose = f"; the peak of {peaks.gpu} is not known here" if peaks.gpu else ""
@@ -311,7 +310,6 @@ def _about_sequences(printed: float, time: Seconds, length: int, world: int) -> 
     if not count or abs(parts - round(parts)) <= _WHOLE_TO * max(parts, 1):
         return ""
     return (
-        f"{printed:,.0f} tokens per second in steps of {show(time, SECOND)} are {count:.2f}"
-        f" sequences of {length:,} tokens, which should be a whole number: the clock or the tokens"
-        " per second are of something else"
+        f"{printed:,.0f} tokens per second in steps of {show(time, SECOND)} are {count:.2f} sequences of {length:,}"
+        " tokens, which should be a whole number: the clock or the tokens per second are of something else"
     )

@@ -1,7 +1,6 @@
 """Measurements of others as they were printed, errors included; hosts are renamed.
 
-The first lines of a file say where it is from, under which license, on which hardware, and what is
-odd about it.
+The first lines of a file say where it is from, under which license, on which hardware, and what is odd about it.
 """
 
 import re

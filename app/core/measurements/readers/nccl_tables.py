@@ -7,23 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+from app.core.measurements import table
 from app.core.measurements.logs.families import family_titles
 from app.core.measurements.logs.reader import LogReader
 from app.core.measurements.logs.summary import training_logs
 from app.core.measurements.plausibility import judge_tests
 from app.core.measurements.reports import CollectiveTest, TextReport, TrainingLog
-from app.core.measurements.table import (
-    VALUE,
-    WHOLE,
-    CollectiveTable,
-    RawRow,
-    TableTitle,
-    collective_named,
-    doubt_mixed_tables,
-    is_title,
-    number,
-    raw_row,
-)
 
 
 class TextReader(ABC):
@@ -56,14 +45,14 @@ class CollectiveReader(TextReader):
     """A reader of tests of collectives, which are judged in the same way."""
 
     @abstractmethod
-    def finish(self) -> Iterable[CollectiveTable]:
+    def finish(self) -> Iterable[table.CollectiveTable]:
         """The tests in the lines, as they were printed."""
 
     def reports(self, trouble: str = "") -> Iterable[CollectiveTest]:
         """The tests, and the doubts about them."""
-        for table in self.finish():
-            table.doubts += [trouble] * bool(trouble)
-            yield from judge_tests(table)
+        for printed in self.finish():
+            printed.doubts += [trouble] * bool(trouble)
+            yield from judge_tests(printed)
 
 
 _COLOR = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
@@ -114,10 +103,10 @@ class TableReader(CollectiveReader):
 #       size         count      type   redop    root     time   algbw   busbw #wrong
      8388608       2097152     float     sum      -1    301.7   27.80   48.65      0
 """
-    tables: list[CollectiveTable] = field(default_factory=list)
-    _now: CollectiveTable = field(default_factory=CollectiveTable)
+    tables: list[table.CollectiveTable] = field(default_factory=list)
+    _now: table.CollectiveTable = field(default_factory=table.CollectiveTable)
     _titles: list[str] = field(default_factory=list)
-    _title: TableTitle | None = None
+    _title: table.TableTitle | None = None
     _wrapped: bool = False  # the title may go on
     _before: int | None = None  # words between the type and the times, in the row above
     _begun: tuple[re.Match[str], list[str]] | None = None  # a row whose values are to come
@@ -136,17 +125,17 @@ class TableReader(CollectiveReader):
         self._drop_begun()
         return self._take_header(line) or self._take_rank(line) or self._take_other(line)
 
-    def finish(self) -> list[CollectiveTable]:
+    def finish(self) -> list[table.CollectiveTable]:
         """The tables that have rows."""
         self._drop_begun()
         self._next()
-        doubt_mixed_tables(self.tables)
+        table.doubt_mixed_tables(self.tables)
         return self.tables
 
     def _next(self) -> None:
         if self._now.rows:
             self.tables.append(self._now)
-            self._now = CollectiveTable()
+            self._now = table.CollectiveTable()
             self._title = self._before = None
 
     def _take_row(self, start: re.Match[str], rest: list[str]) -> None:
@@ -158,13 +147,13 @@ class TableReader(CollectiveReader):
             self._now.add(row)
             self._now.prefixed.add(bool(start.string[: start.start()].strip()))
 
-    def _row_of(self, start: re.Match[str], rest: list[str]) -> RawRow | None:
+    def _row_of(self, start: re.Match[str], rest: list[str]) -> table.RawRow | None:
         if self._title is None:
             count = _columns_of(rest)  # then values come in fours: the time, both bandwidths, wrong values
             values = tuple(rest[count : count + 2 * _VALUES])
-            if len(values) < _VALUES - 1 or not all(map(VALUE.match, values[: _VALUES - 1])):
+            if len(values) < _VALUES - 1 or not all(map(table.VALUE.match, values[: _VALUES - 1])):
                 return None
-            return raw_row(start, rest[:count], (values[:_VALUES], values[_VALUES:]))
+            return table.raw_row(start, rest[:count], (values[:_VALUES], values[_VALUES:]))
         row = self._title.row(start, rest, self._before)
         if row is not None:
             self._before = (row.redop != "") + (row.root is not None)
@@ -179,7 +168,7 @@ class TableReader(CollectiveReader):
     def _goes_on(self, line: str) -> bool:
         """Whether *line* has nothing but values of the row that a launcher broke in parts."""
         words = line.split()
-        if not words or self._begun is None or not all(map(VALUE.match, words)):
+        if not words or self._begun is None or not all(map(table.VALUE.match, words)):
             return False
         start, before = self._begun
         self._take_row(start, [*before, *words][:_MOST_WORDS])
@@ -190,7 +179,7 @@ class TableReader(CollectiveReader):
             self._next()
             self._take_titles(line[header.end() :].split())
             return True
-        if self._wrapped and is_title(words := line.replace("# ", " ").split()):
+        if self._wrapped and table.is_title(words := line.replace("# ", " ").split()):
             self._take_titles([*self._titles, *words])
             return True
         self._wrapped = False
@@ -201,7 +190,7 @@ class TableReader(CollectiveReader):
 
     def _take_titles(self, words: list[str]) -> None:
         self._titles, self._wrapped = words, True
-        self._title = title = TableTitle.read(words)
+        self._title = title = table.TableTitle.read(words)
         self._now.titled = True
         self._now.columns = title.before if title else None
         self._now.unknown = title.unknown if title else ()
@@ -228,7 +217,7 @@ class TableReader(CollectiveReader):
             self._take_said(said[1], said[2])
             return True
         if average := _AVERAGE.search(line):
-            self._now.average, self._now.ended = number(average[1]), True
+            self._now.average, self._now.ended = table.number(average[1]), True
             return True
         if _FAILED.search(line):
             self._now.failed = True
@@ -246,7 +235,7 @@ class TableReader(CollectiveReader):
         if (
             ("_perf" in line or "_test" in line)
             and (program := _PROGRAM.search(line))
-            and (name := collective_named(program[1]))
+            and (name := table.collective_named(program[1]))
         ):
             if "concluded" not in line:
                 self._next()
@@ -261,10 +250,10 @@ class TableReader(CollectiveReader):
     def _take_said(self, what: str, says: str) -> None:
         now = self._now
         if what == "collective":
-            now.collective = collective_named(says) or now.collective
+            now.collective = table.collective_named(says) or now.collective
         elif what == "hardware":
             now.hardware = says[:200]
-        elif WHOLE.match(says):
+        elif table.WHOLE.match(says):
             now.said, now.nodes = (int(says[:7]), now.nodes) if what == "ranks" else (now.said, int(says[:7]))
 
 
@@ -281,12 +270,12 @@ def _called(line: str) -> int | None:
 def _columns_of(rest: Sequence[str]) -> int:
     """How many words precede the values: a reduction, a root, both, or none of them."""
     last = len(rest)
-    while last and not VALUE.match(rest[last - 1]):
+    while last and not table.VALUE.match(rest[last - 1]):
         last -= 1  # the time of day, at the end
     count = 0
-    while count < min(last, 2) and not VALUE.match(rest[count]):
+    while count < min(last, 2) and not table.VALUE.match(rest[count]):
         count += 1
-    return count + ((last - count) % _VALUES == 1 and bool(WHOLE.match(rest[count])))
+    return count + ((last - count) % _VALUES == 1 and bool(table.WHOLE.match(rest[count])))
 
 
 # nodes, ranks, ranks per node, GPUs per rank; without MPI the GPUs alone. The title has one less.
@@ -306,12 +295,12 @@ class RecordReader(CollectiveReader):
     """Takes records one by one; there is a table for each collective, type and world."""
 
     sample: ClassVar = "AllReduce, 8, 8388608, float, sum, 0, 301.7, 27.80, 48.65, 0"
-    _tables: dict[tuple[str, ...], CollectiveTable] = field(default_factory=dict)
+    _tables: dict[tuple[str, ...], table.CollectiveTable] = field(default_factory=dict)
     _rows: dict[tuple[str, ...], dict[int, list[_Places]]] = field(default_factory=dict)
 
     def take(self, line: str) -> bool:
         """Read *line* if it is one of a CSV file; whether it was."""
-        if "," not in line or not (found := _CSV.match(line)) or not collective_named(found["name"]):
+        if "," not in line or not (found := _CSV.match(line)) or not table.collective_named(found["name"]):
             return False
         world = [int(text) for text in found["world"].split(",")]
         ranks = world[1] * world[3] if len(world) == _MPI else world[0]
@@ -326,7 +315,7 @@ class RecordReader(CollectiveReader):
             return
         key = tuple(str(record.get(name, "")) for name in ("name", "type", "redop")) + (str(ranks),)
         if key not in self._tables:
-            self._tables[key] = CollectiveTable(collective=collective_named(key[0]), said=ranks)
+            self._tables[key] = table.CollectiveTable(collective=table.collective_named(key[0]), said=ranks)
             self._rows[key] = {}
         place = str(record.get("inPlace", 0)) in {"1", "True"}
         cycles = self._rows[key].setdefault(size, [{}])
@@ -334,13 +323,13 @@ class RecordReader(CollectiveReader):
             cycles.append({})
         cycles[-1][place] = record
 
-    def finish(self) -> Iterable[CollectiveTable]:
+    def finish(self) -> Iterable[table.CollectiveTable]:
         """The tables."""
-        for key, table in self._tables.items():
+        for key, printed in self._tables.items():
             for size, cycles in self._rows[key].items():
                 for places in cycles:
                     out, inside = _values(places.get(False)), _values(places.get(True))
-                    table.add(RawRow(size, 0, key[1], key[2], None, out, inside))
+                    printed.add(table.RawRow(size, 0, key[1], key[2], None, out, inside))
         return self._tables.values()
 
 

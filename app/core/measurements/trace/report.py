@@ -117,8 +117,7 @@ class TraceReport:
 def by_kind(calls: Sequence[CollectiveCall], waits: Sequence[Seconds]) -> tuple[KindOfCollective, ...]:
     """The *calls* by kind, the one that takes the most time first.
 
-    *waits* are the parts of the calls that waited for other ranks; the bus bandwidth is of the
-    rest.
+    *waits* are the parts of the calls that waited for other ranks; the bus bandwidth is of the rest.
     """
     found: dict[str, list[tuple[CollectiveCall, Seconds]]] = defaultdict(list)
     for call, wait in zip(calls, waits, strict=True):
@@ -236,23 +235,6 @@ def doubts_of_rank(
 ) -> Iterator[str]:
     """The doubts about one file."""
     yield from _about_the_file(source, activity)
-    yield from _about_the_steps(activity, window)
-    yield from _about_launches(activity, window, kernels)
-    if tolls.longest_gap > _LARGE_GAP * tolls.wall:
-        share = f"{100 * tolls.longest_gap / tolls.wall:.1f} %"
-        yield (
-            f"one gap, of {show(tolls.longest_gap, SECOND, 3)} from"
-            f" {show(tolls.gap_begin, SECOND, 3)} after the first kernel, is {share} of the time:"
-            " perhaps a pause, the start of the profiler or a first call; the largest kernels"
-            f" beside it are {_largest(kernels)}"
-        )
-    if len(activity.devices) > 1:
-        yield f"the file has kernels of {len(activity.devices)} GPUs, which are counted as one"
-    if other := activity.foreign.describe():
-        yield f"the trace also has {other}, which is not supported and was left out"
-
-
-def _about_the_steps(activity: Activity, window: Window) -> Iterator[str]:
     if window.steps == 0 and activity.steps:
         yield ("no whole step has work of the GPU, so everything from the first to the last kernel counts")
     elif window.steps == 0:
@@ -261,6 +243,18 @@ def _about_the_steps(activity: Activity, window: Window) -> Iterator[str]:
         )
     elif window.until == inf:
         yield ("only one step is marked, so everything from the first to the last kernel counts")
+    yield from _about_launches(activity, window, kernels)
+    if tolls.longest_gap > _LARGE_GAP * tolls.wall:
+        share = f"{100 * tolls.longest_gap / tolls.wall:.1f} %"
+        yield (
+            f"one gap, of {show(tolls.longest_gap, SECOND, 3)} from {show(tolls.gap_begin, SECOND, 3)} after the first"
+            f" kernel, is {share} of the time: perhaps a pause, the start of the profiler or a first call; the largest"
+            f" kernels beside it are {_largest(kernels)}"
+        )
+    if len(activity.devices) > 1:
+        yield f"the file has kernels of {len(activity.devices)} GPUs, which are counted as one"
+    if other := activity.foreign.describe():
+        yield f"the trace also has {other}, which is not supported and was left out"
 
 
 def _about_launches(activity: Activity, window: Window, kernels: Sequence[Kernel]) -> Iterator[str]:
@@ -268,9 +262,8 @@ def _about_launches(activity: Activity, window: Window, kernels: Sequence[Kernel
     missing, events = find_unlaunched(activity), len(activity)
     if missing == events:
         yield (
-            "the trace has no launches, so how much of the idle time is due to the host is unknown"
-            " and counts as 0; profile with ProfilerActivity.CPU, too; the largest kernels are"
-            f" {_largest(kernels)}"
+            "the trace has no launches, so how much of the idle time is due to the host is unknown and counts as 0;"
+            f" profile with ProfilerActivity.CPU, too; the largest kernels are {_largest(kernels)}"
         )
     elif missing > _FEW * events:
         yield (

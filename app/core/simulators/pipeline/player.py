@@ -127,8 +127,7 @@ class SimulatedSchedule:
     def step_time(self) -> float:
         """Time after which the next step can begin: the longest time that a device is occupied.
 
-        Devices need not wait for one another between steps, so a device that starts late may end
-        late.
+        Devices need not wait for one another between steps, so a device that starts late may end late.
         """
         return max((own[-1].end - own[0].start for own in self.slots if own), default=0)
 
@@ -293,10 +292,7 @@ class _Clock:
             key = ("F" if kind == "F" else "B", m, stage)
             self.done[key] = clock
             woken += self.asleep.pop(key, ())
-            self.count_send(device, kind, m, stage)
+            to = stage + 1 if kind == "F" else stage - 1
+            if 0 <= to < self.schedule.depth and self.schedule.device_of(m, to) != device:
+                self.sends[device] += 1
         return woken
-
-    def count_send(self, device: int, kind: PassKind, m: int, stage: int) -> None:
-        to = stage + 1 if kind == "F" else stage - 1
-        if 0 <= to < self.schedule.depth and self.schedule.device_of(m, to) != device:
-            self.sends[device] += 1

@@ -57,8 +57,7 @@ def main(rank: WorkerRank) -> None:
 def _fill(rank: WorkerRank, one: torch.Tensor, array: torch.Tensor) -> dist.ReduceOp:
     """Numbers that stay finite under the reduction that is returned.
 
-    On GPUs they are random, as in training: a product of ones takes less power, and so lets the
-    clock rise.
+    On GPUs they are random, as in training: a product of ones takes less power, and so lets the clock rise.
     """
     if rank.on_gpu:
         one.normal_()

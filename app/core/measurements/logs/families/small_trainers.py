@@ -9,13 +9,12 @@ from functools import partial
 class LogFamily:
     """What one framework prints for a step.
 
-    *step* finds a line of a step. Its groups are the number, `step`; or `epoch`, `within` and
-    `total` of an epoch, of which the number follows; `total` tells two runs apart; `micro` counts
-    the micro-batches of which a step is the sum. *below*: the numbers are on the lines that follow.
-    *companion*: a library that prints beside another family, whose run it shares. *mfu_scale* is
-    that of an MFU without a percent sign, and *mfu_of* says what it divides by where that is known
-    to be wrong. *rate_fault* is what is known to be wrong with a rate of samples. *sample* is text
-    of it with its *source*.
+    *step* finds a line of a step. Its groups are the number, `step`; or `epoch`, `within` and `total` of an epoch, of
+    which the number follows; `total` tells two runs apart; `micro` counts the micro-batches of which a step is the sum.
+    *below*: the numbers are on the lines that follow. *companion*: a library that prints beside another family, whose
+    run it shares. *mfu_scale* is that of an MFU without a percent sign, and *mfu_of* says what it divides by where that
+    is known to be wrong. *rate_fault* is what is known to be wrong with a rate of samples. *sample* is text of it with
+    its *source*.
     """
 
     name: str
