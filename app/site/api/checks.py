@@ -35,16 +35,8 @@ from app.site.api.headers import (
     sent_before,
     sent_first,
 )
+from app.site.grading import offline
 from app.site.grading.check import check
-from app.site.grading.offline import (
-    CheckResult,
-    Submission,
-    check_result,
-    error_row,
-    read_submission,
-    unreadable_result,
-    verdict_row,
-)
 
 
 class LineStream(Response):
@@ -111,7 +103,7 @@ class Turn:
         self.passed.set()
 
 
-MakeReplay = Callable[[CheckResult], Replay]
+MakeReplay = Callable[[offline.CheckResult], Replay]
 ONE, BATCH, PREDICT = "/api/v1/check", "/api/v1/check/batch", "/api/v1/predict"
 _JSON = re.compile(r"application/[\w.-]+\+json")
 _WINDOW = 64  # lines of a batch in flight: the rest stays unread (backpressure)
@@ -127,7 +119,7 @@ router = Router(prefix="/api/v1", tags=["check"])
 @router.post(
     "/check",
     summary="Check one answer",
-    response_model=CheckResult,
+    response_model=offline.CheckResult,
     response_model_exclude_none=True,
     responses=responses(400, 401, 404, 413, 422, 503),
     openapi_extra={
@@ -156,7 +148,7 @@ async def check_one(request: Request) -> Response:
 
 
 async def _judge_once(
-    site: Site, grant: Grant, key: str, submission: Submission, batch: "Batch | None" = None
+    site: Site, grant: Grant, key: str, submission: offline.Submission, batch: "Batch | None" = None
 ) -> tuple[str, bool]:
     """The result as JSON, and whether it is that of the same request, sent with this *key* before."""
     learner = grader_of(grant)
@@ -171,7 +163,7 @@ async def _judge_once(
     return result.model_dump_json(exclude_none=True), False
 
 
-async def _submission(request: Request) -> Submission:
+async def _submission(request: Request) -> offline.Submission:
     """The submission in the body.
 
     Raises:
@@ -181,9 +173,9 @@ async def _submission(request: Request) -> Submission:
     if kind != "application/json" and not _JSON.fullmatch(kind):
         raise InputError(UNTYPED)
     try:
-        return Submission.model_validate_json(await request.body())
+        return offline.Submission.model_validate_json(await request.body())
     except ValidationError as error:
-        raise InputError(refusal(error.errors(include_url=False), Submission, "body")) from error
+        raise InputError(refusal(error.errors(include_url=False), offline.Submission, "body")) from error
 
 
 @router.post(
@@ -204,15 +196,19 @@ async def check_many(site: Here, grant: Granted, request: Request) -> Response:
 
 
 async def _judge(
-    site: Site, grant: Grant, submission: Submission, once: MakeReplay | None = None, batch: "Batch | None" = None
-) -> CheckResult:
+    site: Site,
+    grant: Grant,
+    submission: offline.Submission,
+    once: MakeReplay | None = None,
+    batch: "Batch | None" = None,
+) -> offline.CheckResult:
     exercise = site.catalog.exercise(submission.exercise)
     try:
         answer = submission.read(site.settings.answer_limit)
     except TooLongError as error:
         raise HTTPException(413, str(error)) from error
     learner = answer_learner(site, grant, submission)
-    as_sent = partial(check_result, submission)
+    as_sent = partial(offline.check_result, submission)
     try:
         async with batch.next_turn(learner) if batch else nullcontext() as turn:
             if not exercise.is_drawn(submission.seed):
@@ -228,7 +224,7 @@ async def _judge(
                 turn=turn,
             )
     except AnswerError as error:
-        result = unreadable_result(submission, error)
+        result = offline.unreadable_result(submission, error)
         if once:
             await site.writer.put(ReplayedAttempt(None, once(result)))
         return result
@@ -279,7 +275,7 @@ class Batch:
                 if self._last.get(learner) is turn:
                     del self._last[learner]
 
-    def line_key(self, number: int, submission: Submission) -> str:
+    def line_key(self, number: int, submission: offline.Submission) -> str:
         """The key of a line, by its ref or its number; lines with the same ref are told apart by their order."""
         if not self._key:
             return ""
@@ -293,12 +289,12 @@ class Batch:
 async def _answer(site: Site, grant: Grant, batch: Batch, number: int, line: bytes | None) -> bytes:
     """The response to *line*; tasks begin in the order of the lines, and take their turns before they first wait."""
     try:
-        submission = read_submission(line, site.settings.body_limit)
+        submission = offline.read_submission(line, site.settings.body_limit)
         if key := batch.line_key(number, submission):
             text, _ = await _judge_once(site, grant, key, submission, batch)
             return text.encode() + b"\n"
-        return verdict_row(await _judge(site, grant, submission, batch=batch))
+        return offline.verdict_row(await _judge(site, grant, submission, batch=batch))
     except HTTPException as error:
-        return error_row(number, line, str(error.detail))
+        return offline.error_row(number, line, str(error.detail))
     except AppError as error:
-        return error_row(number, line, error)
+        return offline.error_row(number, line, error)

@@ -8,13 +8,7 @@ from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
 
 from app.core.translation import noted, translate
-from app.course.learning import (
-    PLACEMENT_QUESTIONS,
-    AssessmentQuestion,
-    Prerequisites,
-    place_learner,
-    placement_question,
-)
+from app.course import learning
 from app.server.db.assessments import AssessedRow
 from app.server.network.routes import Router
 from app.site import Here, Site
@@ -49,7 +43,7 @@ def introduce_placement(request: Request, site: Here) -> Response:
     """What the placement is, and its beginning."""
     around = frame(request, translate("Placement"), translate(_SAYS), "exercises")
     routes = route_links(site.catalog, "/placement/begin")
-    return render("course/placement.html", around, routes, most=PLACEMENT_QUESTIONS)
+    return render("course/placement.html", around, routes, most=learning.PLACEMENT_QUESTIONS)
 
 
 @router.get("/begin")
@@ -80,16 +74,16 @@ def _sitting(site: Site, learner: str, draw: str) -> Sitting:
     found = answers_in(site, learner, "placement", seed_of(draw))
     rows = tuple(found.values())
     known = site.catalog.by_id  # the course may no longer have a question
-    asked = tuple(AssessmentQuestion(r.number, known[r.exercise], r.seed) for r in rows if r.exercise in known)
+    asked = tuple(learning.AssessmentQuestion(r.number, known[r.exercise], r.seed) for r in rows if r.exercise in known)
     topics = topics_on(site.catalog, _route_of(seed_of(draw)))
-    after = placement_question(site.catalog, _evidence(site, rows), seed_of(draw), topics)
+    after = learning.placement_question(site.catalog, _evidence(site, rows), seed_of(draw), topics)
     return Sitting(
         sort="placement",
         title=translate("the placement"),
         draw=seed_of(draw),
         questions=(*asked, after) if after else asked,
         answers=found,
-        total=translate("at most {count}", count=PLACEMENT_QUESTIONS),
+        total=translate("at most {count}", count=learning.PLACEMENT_QUESTIONS),
         about=translate(_ABOUT),
     )
 
@@ -108,7 +102,7 @@ def _evidence(site: Site, rows: Sequence[AssessedRow]) -> list[tuple[str, bool]]
 
 def _placed(site: Site, learner: str, sitting: Sitting) -> PlacedPage:
     rows = tuple(sitting.answers.values())
-    found = place_learner(Prerequisites(site.catalog.topics), _evidence(site, rows))
+    found = learning.place_learner(learning.Prerequisites(site.catalog.topics), _evidence(site, rows))
     mine = read_learner_history(site, learner).chapters
     route = _route_of(sitting.draw)
     names = frozenset(topic.id for topic in topics_on(site.catalog, route))

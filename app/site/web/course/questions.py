@@ -14,25 +14,7 @@ from app.server.db.history import ExerciseHistory
 from app.server.db.session import open_session
 from app.server.network.routes import Router
 from app.site import Here, Site
-from app.site.web.exercise.page_context import (
-    ActionResult,
-    AssignmentBanner,
-    AssignmentRules,
-    ExerciseRequest,
-    PostedForm,
-    assignments_in,
-    refuse_action,
-)
-from app.site.web.exercise.routes import (
-    PART,
-    build_page,
-    draw_aside,
-    grade,
-    press,
-    read_exercise_history,
-    read_fields,
-    try_action,
-)
+from app.site.web.exercise import page_context, routes
 from app.site.web.frame.renderer import Hyperlink, frame, render, render_part, wants_fragment
 from app.site.web.frame.visitor import FromHere, Visiting, Visitor, remember, spend, spend_storage, visitor_learner
 from app.site.web.standing.next_steps import NextSteps, SuggestedExercise
@@ -154,9 +136,9 @@ async def _question_page(request: Request, site: Site, visiting: Visitor, sittin
     if number in sitting.answers:
         return RedirectResponse(sitting.onward, 303)
     exercise, seed = question.exercise, question.seed
-    await draw_aside(exercise, seed)
-    history = await read_exercise_history(site, visiting, exercise, seed)
-    asked = ExerciseRequest(
+    await routes.draw_aside(exercise, seed)
+    history = await routes.read_exercise_history(site, visiting, exercise, seed)
+    asked = page_context.ExerciseRequest(
         exercise=exercise,
         seed=seed,
         learner=visiting.learner,
@@ -164,25 +146,25 @@ async def _question_page(request: Request, site: Site, visiting: Visitor, sittin
         history=history,
         history_before=history,
     )
-    return await _response(request, site, sitting, question, asked, ActionResult())
+    return await _response(request, site, sitting, question, asked, page_context.ActionResult())
 
 
 async def _acted_page(request: Request, site: Site, visiting: Visitor, sitting: Sitting, number: int) -> Response:
     """The page after a button of a question was pressed."""
     question, learner = sitting.question(number), visitor_learner(visiting)
-    given = await read_fields(request)
-    posted = PostedForm(seed=question.seed, learner=learner, client=visiting.client, given=given)
-    spend(site.allowances.answers, "answers", 1 + posted.size / PART)
+    given = await routes.read_fields(request)
+    posted = page_context.PostedForm(seed=question.seed, learner=learner, client=visiting.client, given=given)
+    spend(site.allowances.answers, "answers", 1 + posted.size / routes.PART)
     spend_storage(site, posted.size)
     if posted.action == "skip":
         await _store(site, sitting, question, learner, "skipped")
         response: Response = RedirectResponse(sitting.onward, 303)
     else:
-        await draw_aside(question.exercise, question.seed)
-        before = await read_exercise_history(site, visiting, question.exercise, question.seed)
+        await routes.draw_aside(question.exercise, question.seed)
+        before = await routes.read_exercise_history(site, visiting, question.exercise, question.seed)
         acting = _result(request, site, sitting, question, posted, before)
-        result, history = await try_action(request, acting, before)
-        asked = ExerciseRequest(
+        result, history = await routes.try_action(request, acting, before)
+        asked = page_context.ExerciseRequest(
             exercise=question.exercise,
             seed=posted.seed,
             learner=learner,
@@ -202,15 +184,15 @@ async def _result(
     site: Site,
     sitting: Sitting,
     question: AssessmentQuestion,
-    posted: PostedForm,
+    posted: page_context.PostedForm,
     before: ExerciseHistory,
-) -> tuple[ActionResult, ExerciseHistory]:
+) -> tuple[page_context.ActionResult, ExerciseHistory]:
     exercise = question.exercise
     if why := _why_not(request, sitting, question, posted, before):
-        return refuse_action(why), before
-    if found := await press(site, exercise, posted):
+        return page_context.refuse_action(why), before
+    if found := await routes.press(site, exercise, posted):
         return found, before
-    result, attempt = await grade(site, exercise, posted, before)
+    result, attempt = await routes.grade(site, exercise, posted, before)
     unaided = not before.seen.hints and not before.seen.solution
     is_right = result.verdict is not None and result.verdict.correct and unaided
     await _store(site, sitting, question, posted.learner, "right" if is_right else "wrong")
@@ -218,15 +200,19 @@ async def _result(
 
 
 def _why_not(
-    request: Request, sitting: Sitting, question: AssessmentQuestion, posted: PostedForm, before: ExerciseHistory
+    request: Request,
+    sitting: Sitting,
+    question: AssessmentQuestion,
+    posted: page_context.PostedForm,
+    before: ExerciseHistory,
 ) -> str:
     """Why an answer is refused; empty if it is not."""
     if question.number in sitting.answers:
         return translate(_COUNTED)
-    assigned = assignments_in(request).rules_of(before, question.seed)
+    assigned = page_context.assignments_in(request).rules_of(before, question.seed)
     if assigned.exam or assigned.verdict or assigned.redirect_to:
         return translate(_ASSIGNED)
-    rules = AssignmentRules(hints=_no_hints(sitting), solution=translate(_AT_THE_END))
+    rules = page_context.AssignmentRules(hints=_no_hints(sitting), solution=translate(_AT_THE_END))
     return rules.refusal(posted.action)
 
 
@@ -254,17 +240,17 @@ async def _response(
     site: Site,
     sitting: Sitting,
     question: AssessmentQuestion,
-    asked: ExerciseRequest,
-    result: ActionResult,
+    asked: page_context.ExerciseRequest,
+    result: page_context.ActionResult,
 ) -> Response:
     is_over = result.verdict is not None or question.number in sitting.answers
-    rules = AssignmentRules(
+    rules = page_context.AssignmentRules(
         banners=(_banner(sitting, question, is_over=is_over),),
         hints=_no_hints(sitting),
         solution=translate(_AT_THE_END),
         exam=True,
     )
-    page = await build_page(site, asked, result, rules)
+    page = await routes.build_page(site, asked, result, rules)
     heading = translate(_HEADINGS[page.state]) if page.state in _HEADINGS else page.heading
     # The drawing is of this page alone: the original has another address.
     own = replace(page, action=sitting.address(question.number), seed=0, heading=heading)
@@ -277,8 +263,8 @@ async def _response(
     return render("exercise/exercise.html", around, own, result.status)
 
 
-def _banner(sitting: Sitting, question: AssessmentQuestion, *, is_over: bool) -> AssignmentBanner:
-    return AssignmentBanner(
+def _banner(sitting: Sitting, question: AssessmentQuestion, *, is_over: bool) -> page_context.AssignmentBanner:
+    return page_context.AssignmentBanner(
         kind=translate("Questions of"),
         title=capitalize(sitting.title),
         href=sitting.href,

@@ -15,19 +15,8 @@ from app.course.kinds.base import ValueCache
 from app.server.aside import aside
 from app.server.network.routes import Router
 from app.site import Here, Site
+from app.site.web.explore import layouts
 from app.site.web.explore.figures import BOTH, figure_file
-from app.site.web.explore.layouts import (
-    FIT,
-    LayoutSearches,
-    choose_layout,
-    drop_layout,
-    layout_searches,
-    layout_tables,
-    open_plan,
-    plan_query,
-    search_layouts,
-    space_of,
-)
 from app.site.web.explore.state import control_values, explore_values, explorer_called, page_url
 from app.site.web.explore.view import ExplorePage, explorer_cards, explorer_page
 from app.site.web.frame.renderer import frame, render, wants_fragment
@@ -83,12 +72,12 @@ async def show_run(request: Request, site: Here) -> Response:
     return await render_run(request, site, request.query_params)
 
 
-def _layout_searches(request: Request) -> LayoutSearches:
+def _layout_searches(request: Request) -> layouts.LayoutSearches:
     """What runs the searches of this server."""
     state = request.app.state
     if not hasattr(state, "layout_searches"):
-        state.layout_searches = layout_searches()
-    searches: LayoutSearches = state.layout_searches
+        state.layout_searches = layouts.layout_searches()
+    searches: layouts.LayoutSearches = state.layout_searches
     return searches
 
 
@@ -97,23 +86,25 @@ async def render_run(request: Request, site: Site, given: Mapping[str, str], dou
 
     *doubts* are of a file that was read, in sentences.
     """
-    plan = await aside(open_plan, given)
+    plan = await aside(layouts.open_plan, given)
     searches = _layout_searches(request)
     key = (*plan.state.values(), *sorted(plan.told))
     try:
         found = await searches.result(
             key,
-            lambda: search_layouts(lambda: space_of(plan)),
+            lambda: layouts.search_layouts(lambda: layouts.space_of(plan)),
             lambda: spend(site.allowances.answers, "searches", _COST),
         )
     except HTTPException as busy:  # the page comes without a search
         found = busy.detail
-    plan = await aside(choose_layout, plan, found)
-    query = plan_query(plan, given)
-    shown = await aside(explorer_page, site.catalog, FIT, query, _papers(request), tuple(layout_tables(plan)))
+    plan = await aside(layouts.choose_layout, plan, found)
+    query = layouts.plan_query(plan, given)
+    shown = await aside(
+        explorer_page, site.catalog, layouts.FIT, query, _papers(request), tuple(layouts.layout_tables(plan))
+    )
     page = replace(shown, plan=plan, corrections=(*doubts, *plan.notes, *shown.corrections))
     is_fragment = wants_fragment(request)
-    around = frame(request, page.title, translate(FIT.summary), "explore", page.address)
+    around = frame(request, page.title, translate(layouts.FIT.summary), "explore", page.address)
     return render("explore/run_and_more.html" if is_fragment else "explore/fit.html", around, page)
 
 
@@ -122,7 +113,7 @@ async def render_run(request: Request, site: Site, given: Mapping[str, str], dou
 async def show_moved_search(request: Request) -> RedirectResponse:
     """The search for a better layout; degrees that were chosen are held."""
     given = {name: text for name, text in request.query_params.items() if text}
-    return RedirectResponse(explorer_url(FIT.name, given), _MOVED)
+    return RedirectResponse(explorer_url(layouts.FIT.name, given), _MOVED)
 
 
 @router.get("/fit/better")
@@ -130,7 +121,9 @@ async def show_moved_search(request: Request) -> RedirectResponse:
 async def show_moved_better(request: Request) -> RedirectResponse:
     """The page of the run: it shows the best layout itself, with what was held."""
     given = {name: text for name, text in request.query_params.items() if name not in ("hold", "was", "show")}
-    return RedirectResponse(explorer_url(FIT.name, drop_layout(given, request.query_params.getlist("hold"))), _MOVED)
+    return RedirectResponse(
+        explorer_url(layouts.FIT.name, layouts.drop_layout(given, request.query_params.getlist("hold"))), _MOVED
+    )
 
 
 class _OpenedPages(ValueCache[tuple[object, ...], ExplorePage]):

@@ -27,19 +27,7 @@ from app.site.labs.words import localized_note, translate_lab
 from app.site.markdown import html
 from app.site.web.frame.renderer import Frame, Hyperlink, frame, render
 from app.site.web.frame.visitor import FromHere, Visiting, remember, spend, spend_storage, visitor_learner
-from app.site.web.labs.predictions import (
-    BACKEND,
-    KINDS,
-    LINKS_SAY,
-    RecordedRun,
-    gpus_in_words,
-    guess_label,
-    machine_of,
-    measured_beside_formula,
-    read_run_prediction,
-    read_typed_parameter,
-    recorded_run,
-)
+from app.site.web.labs import predictions
 from app.site.web.labs.results import RunResult, list_finished_runs
 from app.site.web.urls import exercise_url, lab_url, run_url
 
@@ -78,7 +66,7 @@ def run_form(site: Site, lab: Lab, values: Mapping[str, str]) -> RunForm:
         notes = () if site.labs.trouble else plan_job(lab, {}, "auto", lambda: devices).notes
         fields = tuple(_fields(site, lab, values, lab.ranks))
         return RunForm(lab=lab, backend="", choices=(), notes=tuple(map(localized_note, notes)), fields=fields)
-    on_gpus = values.get(BACKEND) != "gloo"
+    on_gpus = values.get(predictions.BACKEND) != "gloo"
     form = lab.gpu if on_gpus else lab
     ranks = (form.ranks[0], min(form.ranks[1], devices.usable), ranks_on(form, devices))
     return RunForm(
@@ -92,11 +80,11 @@ def run_form(site: Site, lab: Lab, values: Mapping[str, str]) -> RunForm:
 
 def _choices(lab: Lab, form: Lab, devices: Devices, *, on_gpus: bool) -> tuple[tuple[Hyperlink, bool], ...]:
     most = min(form.ranks[1], devices.usable)
-    gpus = gpus_in_words(most)
+    gpus = predictions.gpus_in_words(most)
     if most != form.ranks[0]:
         gpus = translate("Up to {gpus}", gpus=gpus)
-    nccl = Hyperlink(f"{lab_url(lab.name)}?{BACKEND}=nccl", translate("{gpus}, over NCCL", gpus=gpus))
-    gloo = Hyperlink(f"{lab_url(lab.name)}?{BACKEND}=gloo", translate(_PROCESSORS))
+    nccl = Hyperlink(f"{lab_url(lab.name)}?{predictions.BACKEND}=nccl", translate("{gpus}, over NCCL", gpus=gpus))
+    gloo = Hyperlink(f"{lab_url(lab.name)}?{predictions.BACKEND}=gloo", translate(_PROCESSORS))
     return (nccl, on_gpus), (gloo, not on_gpus)
 
 
@@ -167,7 +155,7 @@ class LabPage:
     problem: str
     command: str
     runs: tuple[RunItem, ...]
-    recorded: RecordedRun | None  # what is predicted where no run can be started
+    recorded: predictions.RecordedRun | None  # what is predicted where no run can be started
     limit: str  # of a file that is sent in
     refused: str  # why one was not taken
     sources: tuple[Hyperlink, ...]
@@ -215,19 +203,19 @@ def lab_view(site: Site, lab: Lab, values: Mapping[str, str], *, problem: str = 
     reports = [one.report for one in results if one.report]
     return LabPage(
         lab=shown,
-        kind=translate(KINDS[shown.links]),
-        links=translate(LINKS_SAY[shown.links]),
+        kind=translate(predictions.KINDS[shown.links]),
+        links=translate(predictions.LINKS_SAY[shown.links]),
         question=mark(html(shown.question)),
         explains=mark(html(shown.explains)),
         form=form,
-        asks=guess_label(shown, asked),
+        asks=predictions.guess_label(shown, asked),
         unit=shown.measures[asked].unit,
         guess=values.get("guess", ""),
         trouble=site.labs.trouble,
         problem=problem,
         command=f"wallclock lab run {lab.name}{_GLOO if form.backend == 'gloo' else ''}",
         runs=tuple(_run_items(lab, results)),
-        recorded=recorded_run(lab, reports) if site.labs.trouble else None,
+        recorded=predictions.recorded_run(lab, reports) if site.labs.trouble else None,
         limit=f"{FILE_LIMIT // 1024} KiB",
         refused=refused,
         sources=tuple(Hyperlink(url, url.split("//", 1)[1]) for url in shown.sources),
@@ -248,9 +236,9 @@ def _run_items(lab: Lab, runs: Sequence[RunResult]) -> Iterator[RunItem]:
             href = run_url(report.lab, report.id)
             yield RunItem(
                 href=href,
-                machine=machine_of(report),
+                machine=predictions.machine_of(report),
                 what=short,
-                result=measured_beside_formula(lab, report),
+                result=predictions.measured_beside_formula(lab, report),
                 at=report.at[:10],
                 origin=translate_known(result.origin),
             )
@@ -267,7 +255,7 @@ def _row_of(site: Site, lab: Lab, fields: dict[str, str], learner: str) -> LabRu
         raise UnavailableError(site.labs.trouble)
     plan = site.labs.plan(lab, _given(lab, fields), _backend(fields))
     job = plan.job
-    predicted = read_run_prediction(job.lab, job.lab.asked_of(job.given), fields.get("guess", ""))
+    predicted = predictions.read_run_prediction(job.lab, job.lab.asked_of(job.given), fields.get("guess", ""))
     name = new_name(lab.name)
     return LabRunRow(
         name=name,
@@ -294,12 +282,12 @@ def _given(lab: Lab, fields: Mapping[str, str]) -> dict[str, str]:
         for key, text in fields.items()
         if key.startswith(_PARAMETER) and text.strip()
     }
-    return {name: read_typed_parameter(lab, name, text) for name, text in typed.items()}
+    return {name: predictions.read_typed_parameter(lab, name, text) for name, text in typed.items()}
 
 
 def _backend(fields: Mapping[str, str]) -> str:
     """The backend that a form asks for; a form without the choice leaves it to the server."""
-    asked = fields.get(BACKEND, "auto")
+    asked = fields.get(predictions.BACKEND, "auto")
     if asked not in ("auto", "nccl", "gloo"):
         raise InputError(translate("no backend is called {asked!r}; there are nccl and gloo", asked=asked[:60]))
     return asked

@@ -23,19 +23,7 @@ from app.site.markdown import html
 from app.site.web.explore.figures import FigureView, figure_file, figure_view
 from app.site.web.frame.renderer import Hyperlink, frame, render
 from app.site.web.frame.visitor import FromHere, Visiting
-from app.site.web.labs.predictions import (
-    BACKEND,
-    CURES,
-    KINDS,
-    LINKS_SAY,
-    STATES,
-    GuessTable,
-    guess_afterwards,
-    guess_beside_run,
-    machine_of,
-    measured_in_words,
-    query_of,
-)
+from app.site.web.labs import predictions
 from app.site.web.labs.results import RunResult, report_called, run_called
 from app.site.web.labs.tables import (
     LabGuess,
@@ -81,7 +69,7 @@ class RunPage:
     doubts: tuple[str, ...]
     what_to_do: str
     notes: tuple[str, ...]
-    compared: GuessTable | None
+    compared: predictions.GuessTable | None
     machine: tuple[tuple[str, str], ...]
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
@@ -139,7 +127,7 @@ def _page_of(site: Site, lab: Lab, name: str, learner: str, guess: str) -> RunPa
     if not guess.strip() or page.compared:
         return page
     try:
-        return replace(page, compared=guess_afterwards(lab, result, guess))
+        return replace(page, compared=predictions.guess_afterwards(lab, result, guess))
     except InputError as error:
         return replace(page, notes=(*page.notes, sentence(str(error))))
 
@@ -154,15 +142,15 @@ def _labs_run_page(site: Site, of: Lab, result: RunResult, name: str, learner: s
     return RunPage(
         lab=Hyperlink(lab_url(lab.name), lab.title),
         address=address,
-        title=f"{lab.title}, {machine_of(report).replace(' ×', _TIMES)}" if report else lab.title,
-        kind=translate(KINDS[lab.links]),
-        links=translate(LINKS_SAY[lab.links]),
-        measures=measured_in_words(lab, given),
+        title=f"{lab.title}, {predictions.machine_of(report).replace(' ×', _TIMES)}" if report else lab.title,
+        kind=translate(predictions.KINDS[lab.links]),
+        links=translate(predictions.LINKS_SAY[lab.links]),
+        measures=predictions.measured_in_words(lab, given),
         question=mark(html(lab.question)),
         explains=mark(html(lab.explains)),
         state=result.state,
-        says=translate(STATES[result.state]) + (f": {result.cause}." if result.cause else "."),
-        cure=translate(CURES[result.state]) if result.state in CURES else "",
+        says=translate(predictions.STATES[result.state]) + (f": {result.cause}." if result.cause else "."),
+        cure=translate(predictions.CURES[result.state]) if result.state in predictions.CURES else "",
         underway=underway_view(read_job(lab, given), report, time.time())
         if row and result.state is RunState.RUNNING
         else None,
@@ -176,7 +164,7 @@ def _labs_run_page(site: Site, of: Lab, result: RunResult, name: str, learner: s
         doubts=tuple(map(localized_note, report.doubts)) if report else (),
         what_to_do=translate(WHAT_TO_DO),
         notes=tuple(map(localized_note, report.notes if report else row.sentences if row else ())),
-        compared=guess_beside_run(lab, result),
+        compared=predictions.guess_beside_run(lab, result),
         machine=tuple(what_matters(report)) if report else (),
         header=header,
         rows=tuple(rows),
@@ -193,8 +181,8 @@ def _labs_run_page(site: Site, of: Lab, result: RunResult, name: str, learner: s
 
 def _again(lab: Lab, row: LabRunRow) -> str:
     """The address of the form with the parameters of *row*."""
-    backend = {BACKEND: row.backend} if known_labs()[lab.name].gpu else {}
-    return f"{lab_url(lab.name)}?{query_of({**row.parameters, **backend})}"
+    backend = {predictions.BACKEND: row.backend} if known_labs()[lab.name].gpu else {}
+    return f"{lab_url(lab.name)}?{predictions.query_of({**row.parameters, **backend})}"
 
 
 def _guess(lab: Lab, row: LabRunRow | None) -> LabGuess | None:

@@ -23,17 +23,10 @@ from app.core.charts.plot import Plot, Series
 from app.core.errors import InputError, NotFoundError, nearest, sentence
 from app.core.formulas.configurations import CONFIGURATION_LIMIT, is_configuration
 from app.core.formulas.presets import Cluster
+from app.core.measurements import published
 from app.core.measurements.file_reader import Report
 from app.core.measurements.packed_files import PACKED_LIMIT
 from app.core.measurements.pieces import compare_test
-from app.core.measurements.published import (
-    SAMPLES,
-    PublishedMeasurement,
-    TraceSample,
-    published_logs,
-    published_tests,
-    text_of,
-)
 from app.core.measurements.reports import CollectiveTest, MemoryShortage, TrainingLog
 from app.core.measurements.trace.reader import read_trace
 from app.core.measurements.trace.report import TraceReport
@@ -202,7 +195,7 @@ def _path(folder: Path, name: str) -> Path:
 
 
 TRACES = f"{ADDRESS}/traces"
-_BY_NAME = {sample.name: sample for sample in SAMPLES}
+_BY_NAME = {sample.name: sample for sample in published.SAMPLES}
 router = Router(prefix=ADDRESS)
 
 
@@ -221,15 +214,15 @@ async def show_published_trace(request: Request, name: str) -> Response:
     return render("measured/published_trace.html", frame(request, sample.title), sample, view=view, given=given)
 
 
-@lru_cache(maxsize=len(SAMPLES))
-def _report_of(sample: TraceSample) -> TraceReport:
+@lru_cache(maxsize=len(published.SAMPLES))
+def _report_of(sample: published.TraceSample) -> TraceReport:
     return read_trace([sample.path])[0]
 
 
 _COLORS = (Color.BLUE, Color.ORANGE, Color.GREEN, Color.PURPLE, Color.GRAY)
 _FEWEST = 5  # sizes of a curve
 
-Found = Sequence[tuple[PublishedMeasurement, CollectiveTest]]
+Found = Sequence[tuple[published.PublishedMeasurement, CollectiveTest]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -261,7 +254,7 @@ def published_groups(spoken: str) -> tuple[PublishedGroup, ...]:
     for collective, title in NAMES.items():
         found = [
             (one, one.report)
-            for one in published_tests().values()
+            for one in published.published_tests().values()
             if isinstance(one.report, CollectiveTest) and one.report.collective == collective
         ]
         found.sort(key=lambda pair: -_best(pair[1]))
@@ -294,7 +287,7 @@ def _best(test: CollectiveTest) -> float:
     return max((row.busbw for row in test.rows), default=0.0)
 
 
-def _test_list_row(one: PublishedMeasurement, test: CollectiveTest) -> PublishedTestRow:
+def _test_list_row(one: published.PublishedMeasurement, test: CollectiveTest) -> PublishedTestRow:
     comparison = compare_test(test)
     return PublishedTestRow(
         name=Hyperlink(f"{ADDRESS}/{one.name}", one.name),
@@ -324,7 +317,7 @@ class MeasuredPage:
     limit: str = f"{PACKED_LIMIT >> 20} MiB"
     groups: tuple[PublishedGroup, ...] = ()
     logs: tuple[tuple[Hyperlink, str], ...] = ()
-    samples: tuple[TraceSample, ...] = SAMPLES
+    samples: tuple[published.TraceSample, ...] = published.SAMPLES
     saved: tuple[tuple[Hyperlink, str], ...] = ()
 
 
@@ -428,13 +421,15 @@ def _measured_page(request: Request, page: MeasuredPage, status: int = 200) -> R
         page,
         fields={name: page.fields.get(name, "") for name in RECORDS},
         groups=published_groups(language()),
-        logs=tuple((Hyperlink(f"{ADDRESS}/{one.name}", one.name), one.hardware) for one in published_logs().values()),
+        logs=tuple(
+            (Hyperlink(f"{ADDRESS}/{one.name}", one.name), one.hardware) for one in published.published_logs().values()
+        ),
     )
     return render("measured/measured.html", frame(request, translate(_TITLE), translate(_LEAD), "labs"), page, status)
 
 
-def _named(name: str) -> PublishedMeasurement:
-    known = {**published_tests(), **published_logs()}
+def _named(name: str) -> published.PublishedMeasurement:
+    known = {**published.published_tests(), **published.published_logs()}
     if name not in known:
         raise NotFoundError(
             translate("no published measurement is called {name!r}{near}", name=name, near=nearest(name, known))
@@ -452,7 +447,7 @@ def _published(request: Request, name: str) -> Response:
         case _:
             raise NotFoundError(translate("{name} has nothing to show", name=name))
     around = frame(request, f"{view.title}: {name}", f"{view.title}, {one.hardware}", "labs")
-    return render("measured/published.html", around, one, view=view, text=text_of(name))
+    return render("measured/published.html", around, one, view=view, text=published.text_of(name))
 
 
 def _file(name: str, number: int, form: str) -> Response:
