@@ -7,8 +7,8 @@ import re
 import sqlite3
 import stat
 import sys
-from collections.abc import AsyncIterator, Callable, Collection, Iterator
-from contextlib import asynccontextmanager, closing, contextmanager, suppress
+from collections.abc import Callable, Collection, Iterator
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
@@ -110,19 +110,8 @@ def remove_expired_copies(database: str, at: datetime) -> None:
             _log.warning("a copy from before a change was removed after %d days: %s", LIFE.days, path)
 
 
-@asynccontextmanager
-async def remove_expired(database: str) -> AsyncIterator[None]:
-    """Remove expired copies now and every day, for as long as the block runs."""
-    looking = asyncio.create_task(_look(database))
-    try:
-        yield
-    finally:
-        looking.cancel()
-        with suppress(asyncio.CancelledError):
-            await looking
-
-
-async def _look(database: str) -> None:
+async def remove_expired(database: str) -> None:
+    """Remove expired copies now and every day."""
     while True:
         try:
             await asyncio.to_thread(remove_expired_copies, database, now())

@@ -2,7 +2,6 @@
 
 import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from fastapi import Request, Response
 from fastapi.responses import RedirectResponse
@@ -12,11 +11,11 @@ from app.course import learning
 from app.server.db.assessments import AssessedRow
 from app.server.network.routes import Router
 from app.site import Here, Site
-from app.site.web.course.questions import AskedQuestion, Sitting, add_question_routes, answers_in, asked_questions
+from app.site.web.course.questions import Sitting, add_question_routes, answers_in, asked_questions
 from app.site.web.frame.renderer import Hyperlink, frame, render
 from app.site.web.frame.visitor import Visiting
 from app.site.web.standing.history import read_learner_history
-from app.site.web.standing.next_steps import ROUTES, TickSection, chapter_ticks, route_links, topics_on
+from app.site.web.standing.next_steps import ROUTES, chapter_ticks, route_links, topics_on
 from app.site.web.urls import chapter_url, seed_of
 
 router = Router(prefix="/placement")
@@ -24,18 +23,6 @@ _SAYS = noted("Six questions at most that say which chapters you can skip.")
 _ABOUT = noted("One answer, without hints. A calculator is welcome; if you do not know, skip.")
 _DRAWS = 1_000_000  # of each route: the first are about all chapters
 _ROUTES = ("", *ROUTES)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlacedPage:
-    """What the answers say."""
-
-    asked: tuple[AskedQuestion, ...]
-    known: tuple[Hyperlink, ...]
-    unknown: tuple[Hyperlink, ...]
-    untold: tuple[Hyperlink, ...]
-    sections: tuple[TickSection, ...]
-    again: str
 
 
 @router.get("")
@@ -66,7 +53,21 @@ def show_placement_result(request: Request, site: Here, visiting: Visiting, draw
     if not sitting.answers:
         return RedirectResponse("/placement", 303)
     around = frame(request, translate("Your placement"), translate(_SAYS), "exercises")
-    return render("course/placed.html", around, _placed(site, visiting.learner, sitting))
+    rows = tuple(sitting.answers.values())
+    found = learning.place_learner(learning.Prerequisites(site.catalog.topics), _evidence(site, rows))
+    mine = read_learner_history(site, visiting.learner).chapters
+    route = _route_of(sitting.draw)
+    names = frozenset(topic.id for topic in topics_on(site.catalog, route))
+    return render(
+        "course/placed.html",
+        around,
+        tuple(asked_questions(site, sitting)),
+        known=_links(site, found.known),
+        unknown=_links(site, found.unknown & names),
+        untold=_links(site, names - found.known - found.unknown),
+        sections=tuple(chapter_ticks(site.catalog, found.known | mine)),
+        again=f"/placement/begin?route={route}" if route else "/placement/begin",
+    )
 
 
 def _sitting(site: Site, learner: str, draw: str) -> Sitting:
@@ -98,22 +99,6 @@ def _evidence(site: Site, rows: Sequence[AssessedRow]) -> list[tuple[str, bool]]
     """Whether the answer about each chapter was right, as far as the course still has the question."""
     asked = ((site.catalog.by_id.get(row.exercise), row.outcome == "right") for row in rows)
     return [(site.catalog.topic_of(one).id, is_right) for one, is_right in asked if one]
-
-
-def _placed(site: Site, learner: str, sitting: Sitting) -> PlacedPage:
-    rows = tuple(sitting.answers.values())
-    found = learning.place_learner(learning.Prerequisites(site.catalog.topics), _evidence(site, rows))
-    mine = read_learner_history(site, learner).chapters
-    route = _route_of(sitting.draw)
-    names = frozenset(topic.id for topic in topics_on(site.catalog, route))
-    return PlacedPage(
-        asked=tuple(asked_questions(site, sitting)),
-        known=_links(site, found.known),
-        unknown=_links(site, found.unknown & names),
-        untold=_links(site, names - found.known - found.unknown),
-        sections=tuple(chapter_ticks(site.catalog, found.known | mine)),
-        again=f"/placement/begin?route={route}" if route else "/placement/begin",
-    )
 
 
 def _links(site: Site, names: frozenset[str]) -> tuple[Hyperlink, ...]:
