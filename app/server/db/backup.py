@@ -298,7 +298,12 @@ def backup(database: str, target: Path, finish: Callable[[Path], None] | None = 
     # Unlike a rename, a link never replaces a file.
     with migrations.publish_whole(target, os.link) as partial:
         if source is None:
-            _copy_postgresql(database, partial)
+            url = f"sqlite:///{partial}"
+            migrations.migrate(database)
+            migrations.upgrade(url)
+            with snapshot(database) as rows, alone_with(url) as copy:
+                copy_rows(rows, copy)
+                copy.commit()
         else:
             migrations.copy_sqlite(source, partial)
         if finish:
@@ -321,7 +326,11 @@ def restore(file: Path, database: str, secret: str, *, replace: bool = False, si
         prepared = Path(folder) / "prepared.db"
         migrations.copy_sqlite(file, prepared, migrations.unused_file_uri(file))
         url = f"sqlite:///{prepared}"
-        _trim(prepared, sign_out=sign_out)
+        with closing(sqlite3.connect(prepared)) as trimmed:  # what is not restored as rows
+            trimmed.execute(f"DROP TABLE IF EXISTS {FILES}")
+            if sign_out:
+                trimmed.execute("DELETE FROM secret")
+            trimmed.commit()
         migrations.upgrade(url)
         refuse_other_secret(url, secret)
         migrations.migrate(database)
@@ -355,15 +364,6 @@ def move(database: str, target: str, secret: str, *, replace: bool = False) -> i
         return restore(file, target, secret, replace=replace)
 
 
-def _copy_postgresql(database: str, target: Path) -> None:
-    url = f"sqlite:///{target}"
-    migrations.migrate(database)
-    migrations.upgrade(url)
-    with snapshot(database) as source, alone_with(url) as copy:
-        copy_rows(source, copy)
-        copy.commit()
-
-
 def _refuse_others(file: Path) -> None:
     """Raise an error unless *file* is a backup that this version can read."""
     if not file.is_file():
@@ -375,12 +375,3 @@ def _refuse_others(file: Path) -> None:
     except sqlite3.Error as error:
         raise InputError(f"{file} is not a backup of Wallclock: {error}") from error
     migrations.refuse_newer(applied)
-
-
-def _trim(prepared: Path, *, sign_out: bool) -> None:
-    """Remove what is not restored as rows: files, and the secret if it is to be another one."""
-    with closing(sqlite3.connect(prepared)) as rows:
-        rows.execute(f"DROP TABLE IF EXISTS {FILES}")
-        if sign_out:
-            rows.execute("DELETE FROM secret")
-        rows.commit()

@@ -245,19 +245,15 @@ def exclusive(database: str) -> Iterator[Connection]:
                 connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
             yield connection
             if engine.dialect.name == "sqlite":
-                _refuse_orphans(connection)
+                orphans = connection.exec_driver_sql("PRAGMA foreign_key_check").all()
+                if orphans:
+                    raise UnavailableError(
+                        f"the migration was rolled back: {len(orphans)} rows refer to rows that do not exist "
+                        f"(the first is in the table {orphans[0][0]!r}); restore a backup"
+                    )
             connection.commit()
     finally:
         engine.dispose()
-
-
-def _refuse_orphans(connection: Connection) -> None:
-    orphans = connection.exec_driver_sql("PRAGMA foreign_key_check").all()
-    if orphans:
-        raise UnavailableError(
-            f"the migration was rolled back: {len(orphans)} rows refer to rows that do not exist "
-            f"(the first is in the table {orphans[0][0]!r}); restore a backup"
-        )
 
 
 def _applied(connection: Connection) -> frozenset[str]:

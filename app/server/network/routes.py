@@ -118,7 +118,7 @@ class RouteTable(BaseRoute):
     """The routes of *modules* by the first part of their paths: in a list, a request would try one after the other.
 
     A start has fifty modules, and its first page needs one. The others are imported in a thread, when a path is
-    asked for that they may answer, or `beside` the first requests. Where two could answer, the first one does.
+    asked for that they may answer, or soon after the start. Where two could answer, the first one does.
     """
 
     def __init__(self, app: FastAPI, modules: Sequence[LateModule]) -> None:

@@ -24,17 +24,8 @@ from app.server.db.replays import KeyTakenError, ReplayedAttempt
 from app.server.db.tables import Replay
 from app.server.network.routes import Router
 from app.site import Here, Site, site_in
+from app.site.api import headers
 from app.site.api.documents import KEY, SUBMISSION, UNTYPED, refusal, responses, text_body, text_content
-from app.site.api.headers import (
-    Granted,
-    answer_learner,
-    grader_of,
-    grant_of,
-    idempotency_key,
-    replay_of,
-    sent_before,
-    sent_first,
-)
 from app.site.grading import offline
 from app.site.grading.check import check
 
@@ -137,29 +128,28 @@ async def check_one(request: Request) -> Response:
     """
     # Parsed here: FastAPI's dependencies would take as long as grading the answer.
     site = site_in(request)
-    grant, key = grant_of(request, site), idempotency_key(request)
+    grant, key = headers.grant_of(request, site), headers.idempotency_key(request)
     submission = await _submission(request)
     if key:
         text, is_replay = await _judge_once(site, grant, key, submission)
     else:
         text, is_replay = (await _judge(site, grant, submission)).model_dump_json(exclude_none=True), False
-    headers = {"Idempotent-Replayed": "true"} if is_replay else None
-    return Response(text, headers=headers, media_type="application/json")
+    return Response(text, 200, {"Idempotent-Replayed": "true"} if is_replay else None, "application/json")
 
 
 async def _judge_once(
     site: Site, grant: Grant, key: str, submission: offline.Submission, batch: "Batch | None" = None
 ) -> tuple[str, bool]:
     """The result as JSON, and whether it is that of the same request, sent with this *key* before."""
-    learner = grader_of(grant)
-    before = sent_before(site, learner, key, submission)
+    learner = headers.grader_of(grant)
+    before = headers.sent_before(site, learner, key, submission)
     if before is not None:
         return before, True
-    once = partial(replay_of, learner, key, submission)
+    once = partial(headers.replay_of, learner, key, submission)
     try:
         result = await _judge(site, grant, submission, once, batch)
     except KeyTakenError:  # by the same request, sent to this or another server meanwhile
-        return sent_first(site, learner, key, submission), True
+        return headers.sent_first(site, learner, key, submission), True
     return result.model_dump_json(exclude_none=True), False
 
 
@@ -185,14 +175,14 @@ async def _submission(request: Request) -> offline.Submission:
     responses={200: {"content": text_content(_TYPE, _GRADED), "description": "verdicts"}, **responses(401, 503)},
     openapi_extra={"requestBody": text_body(_TYPE, _SENT), "parameters": [KEY]},
 )
-async def check_many(site: Here, grant: Granted, request: Request) -> Response:
+async def check_many(site: Here, grant: headers.Granted, request: Request) -> Response:
     """NDJSON in, NDJSON out, in the same order; an invalid line gets an error in its place.
 
     Answers of one learner are stored in the order in which they were sent. With the header `Idempotency-Key`, the
     same lines sent again within a day, all or the rest of them, get the same verdicts and count once: a line is known
     by its `ref`, and without one by its number.
     """
-    return LineStream(_verdicts(site, grant, idempotency_key(request), request))
+    return LineStream(_verdicts(site, grant, headers.idempotency_key(request), request))
 
 
 async def _judge(
@@ -207,7 +197,7 @@ async def _judge(
         answer = submission.read(site.settings.answer_limit)
     except TooLongError as error:
         raise HTTPException(413, str(error)) from error
-    learner = answer_learner(site, grant, submission)
+    learner = headers.answer_learner(site, grant, submission)
     as_sent = partial(offline.check_result, submission)
     try:
         async with batch.next_turn(learner) if batch else nullcontext() as turn:
@@ -219,7 +209,7 @@ async def _judge(
                 submission.seed,
                 answer,
                 learner,
-                grader(grader_of(grant)),
+                grader(headers.grader_of(grant)),
                 once=(lambda verdict: once(as_sent(verdict))) if once else None,
                 turn=turn,
             )

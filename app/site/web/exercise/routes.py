@@ -34,7 +34,6 @@ from app.site.web.exercise.page_context import (
     assignments_in,
     fields_of,
     form_size,
-    refuse_action,
     seconds_on,
     unavailable,
     unreadable,
@@ -268,7 +267,7 @@ async def _act(
 ) -> tuple[ActionResult, ExerciseHistory]:
     """The result of a button, and what the learner has done with it."""
     if rules is not FREE and (why := rules.refusal(posted.action)):
-        return refuse_action(why), before
+        return ActionResult(state="refused", says=why, status=403), before
     seen = before.seen
     if posted.action == "hint":
         number = min(seen.hints + 1, len(exercise.hints))
@@ -289,7 +288,7 @@ async def grade(
         site,
         exercise,
         posted.seed,
-        view_of(exercise).answer(exercise, posted, _tools(site, posted)),
+        view_of(exercise).answer(exercise, posted, ServerTools(site, posted.learner, posted.client)),
         posted.learner,
         posted.client,
         hints=history.seen.hints,
@@ -301,11 +300,7 @@ async def grade(
 
 async def press(site: Site, exercise: Exercise, posted: PostedForm) -> ActionResult | None:
     """The result of a button that only the kind of *exercise* has; None for any other button."""
-    return await view_of(exercise).act(exercise, posted, _tools(site, posted))
-
-
-def _tools(site: Site, posted: PostedForm) -> ServerTools:
-    return ServerTools(site, posted.learner, posted.client)
+    return await view_of(exercise).act(exercise, posted, ServerTools(site, posted.learner, posted.client))
 
 
 async def _reveal(

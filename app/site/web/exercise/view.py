@@ -93,6 +93,7 @@ def _drawn(found: Sketch, *, moves: bool = False) -> IllustrationView:
 
 
 _MISSES = 2  # answers without a diagnosis, after which a hint is offered
+_ABOUT = noted("{title}: an exercise of the chapter {chapter}.")
 _HEADINGS: Mapping[page_context.AnswerState, str] = {
     "none": "",
     "correct": noted("Right"),
@@ -189,7 +190,8 @@ def exercise_page(
     exercise, seed, history = asked.exercise, asked.seed, asked.history
     topic = course.topic_of(exercise)
     if result.verdict and rules.verdict:
-        result = page_context.hide_verdict(rules.verdict)
+        says = translate("Your answer is stored. {why}", why=rules.verdict)
+        result = page_context.ActionResult(state="recorded", says=says)
     verdict = result.verdict
     state = result.state
     if verdict is not None:
@@ -206,7 +208,7 @@ def exercise_page(
         id=exercise.id,
         title=exercise.title,
         lang=foreign(exercise.language),
-        description=page_context.describe_page(exercise, topic),
+        description=translate(_ABOUT, title=exercise.title, chapter=topic.title),
         kind=exercise.kind,
         kind_title=translate(exercise.kind_title),
         level=exercise.level,

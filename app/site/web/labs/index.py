@@ -5,11 +5,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from fastapi import Request, Response
-from markupsafe import Markup
 from starlette.datastructures import UploadFile
 
 from app.core.errors import InputError, UnavailableError, sentence
-from app.core.translation import Numeral, foreign, noted, translate, translate_known
+from app.core.translation import Numeral, foreign, noted, plural, translate, translate_known
 from app.course.content.errata import mark
 from app.labs.launch.base import plan_job, ranks_on
 from app.labs.machines.devices import Devices
@@ -25,7 +24,7 @@ from app.site.labs.match import BORROWING
 from app.site.labs.upload import FILE_LIMIT, read_sent_file, sent_row
 from app.site.labs.words import localized_note, translate_lab
 from app.site.markdown import html
-from app.site.web.frame.renderer import Frame, Hyperlink, frame, render
+from app.site.web.frame.renderer import Hyperlink, frame, render
 from app.site.web.frame.visitor import FromHere, Visiting, remember, spend, spend_storage, visitor_learner
 from app.site.web.labs import predictions
 from app.site.web.labs.results import RunResult, list_finished_runs
@@ -80,7 +79,7 @@ def run_form(site: Site, lab: Lab, values: Mapping[str, str]) -> RunForm:
 
 def _choices(lab: Lab, form: Lab, devices: Devices, *, on_gpus: bool) -> tuple[tuple[Hyperlink, bool], ...]:
     most = min(form.ranks[1], devices.usable)
-    gpus = predictions.gpus_in_words(most)
+    gpus = plural("{number} GPU", "{number} GPUs", most)
     if most != form.ranks[0]:
         gpus = translate("Up to {gpus}", gpus=gpus)
     nccl = Hyperlink(f"{lab_url(lab.name)}?{predictions.BACKEND}=nccl", translate("{gpus}, over NCCL", gpus=gpus))
@@ -138,36 +137,11 @@ class RunItem:
     origin: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LabPage:
-    """One lab, and its runs."""
-
-    lab: Lab
-    kind: str
-    links: str
-    question: Markup
-    explains: Markup
-    form: RunForm
-    asks: str
-    unit: str
-    guess: str
-    trouble: str
-    problem: str
-    command: str
-    runs: tuple[RunItem, ...]
-    recorded: predictions.RecordedRun | None  # what is predicted where no run can be started
-    limit: str  # of a file that is sent in
-    refused: str  # why one was not taken
-    sources: tuple[Hyperlink, ...]
-    exercises: tuple[Hyperlink, ...]
-
-
 @router.get("/{name}")
-async def lab_page(request: Request, site: Here, name: str) -> Response:
+def lab_page(request: Request, site: Here, name: str) -> Response:
     """Show one lab; parameters in the query string are filled in."""
     lab = translate_lab(lab_called(name))
-    page = await aside(lab_view, site, lab, request.query_params)
-    return render("labs/lab.html", _framed(request, lab), page)
+    return _shown_lab(request, site, lab, request.query_params)
 
 
 @router.post("/{name}", dependencies=[FromHere])
@@ -186,25 +160,38 @@ async def start(request: Request, site: Here, visiting: Visiting, name: str) -> 
         await aside(enqueue, site.engine, row, site.labs.most, tuple(nearby))
     except (InputError, UnavailableError) as error:
         values = {key.removeprefix(_PARAMETER): text for key, text in fields.items()}
-        page = await aside(lab_view, site, lab, values, problem=sentence(str(error)))
-        return _refused(request, lab, page, error)
+        return await aside(_shown_lab, request, site, lab, values, error)
     site.labs.wake()
     response = Response(status_code=303, headers={"Location": run_url(lab.name, row.name)})
     remember(request, response, learner, site.secret)
     return response
 
 
-def lab_view(site: Site, lab: Lab, values: Mapping[str, str], *, problem: str = "", refused: str = "") -> LabPage:
-    """The page of *lab*, with the *values* in its form and the *problem* with them; why a file was *refused*."""
+def _shown_lab(
+    request: Request,
+    site: Site,
+    lab: Lab,
+    values: Mapping[str, str],
+    error: InputError | UnavailableError | None = None,
+    *,
+    of_file: bool = False,
+) -> Response:
+    """The page of *lab*, with the *values* in its form, and the *error* in them or *of_file* that was sent."""
+    if isinstance(error, UnavailableError):
+        note_trouble(request, error, error.cause)
+    problem = sentence(str(error)) if error else ""
     form = run_form(site, lab, {} if site.labs.trouble else values)  # then it lists the defaults
     shown = form.lab
     asked = shown.asked_of(shown.starts)
     results = list_finished_runs(site, lab.name)
     reports = [one.report for one in results if one.report]
-    return LabPage(
-        lab=shown,
+    return render(
+        "labs/lab.html",
+        frame(request, lab.title, lab.summary, "labs", lab_url(lab.name)),
+        shown,
+        200 if error is None else 422 if isinstance(error, InputError) else 503,
         kind=translate(predictions.KINDS[shown.links]),
-        links=translate(predictions.LINKS_SAY[shown.links]),
+        how=translate(predictions.LINKS_SAY[shown.links]),
         question=mark(html(shown.question)),
         explains=mark(html(shown.explains)),
         form=form,
@@ -212,12 +199,12 @@ def lab_view(site: Site, lab: Lab, values: Mapping[str, str], *, problem: str = 
         unit=shown.measures[asked].unit,
         guess=values.get("guess", ""),
         trouble=site.labs.trouble,
-        problem=problem,
+        problem="" if of_file else problem,
         command=f"wallclock lab run {lab.name}{_GLOO if form.backend == 'gloo' else ''}",
         runs=tuple(_run_items(lab, results)),
         recorded=predictions.recorded_run(lab, reports) if site.labs.trouble else None,
         limit=f"{FILE_LIMIT // 1024} KiB",
-        refused=refused,
+        refused=problem if of_file else "",
         sources=tuple(Hyperlink(url, url.split("//", 1)[1]) for url in shown.sources),
         # Those for which tests of others can be taken.
         exercises=tuple(
@@ -300,17 +287,6 @@ def _origin(site: Site, text: str) -> str:
     return text if known and (seed.isdigit() or not seed) else ""
 
 
-def _refused(request: Request, lab: Lab, page: LabPage, error: InputError | UnavailableError) -> Response:
-    """The *page* of the lab, which says what the *error* is, and has everything that was typed."""
-    if isinstance(error, UnavailableError):
-        note_trouble(request, error, error.cause)
-    return render("labs/lab.html", _framed(request, lab), page, 422 if isinstance(error, InputError) else 503)
-
-
-def _framed(request: Request, lab: Lab) -> Frame:
-    return frame(request, lab.title, lab.summary, "labs", lab_url(lab.name))
-
-
 @router.post("/{name}/board", dependencies=[FromHere])
 async def take_run(request: Request, site: Here, visiting: Visiting, name: str) -> Response:
     """Store a run of another machine; further runs in the file are of other labs."""
@@ -325,8 +301,7 @@ async def take_run(request: Request, site: Here, visiting: Visiting, name: str) 
         for row in rows:
             await aside(keep_sent, site.engine, row)
     except (InputError, UnavailableError) as error:
-        page = await aside(lab_view, site, lab, {}, refused=sentence(str(error)))
-        return _refused(request, lab, page, error)
+        return await aside(_shown_lab, request, site, lab, {}, error, of_file=True)
     response = Response(status_code=303, headers={"Location": run_url(lab.name, rows[0].name)})
     remember(request, response, learner, site.secret)
     return response

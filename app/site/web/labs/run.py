@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import dataclass, replace
+from urllib.parse import urlencode
 
 from fastapi import Request, Response
 from markupsafe import Markup
@@ -90,11 +91,17 @@ async def cancel(site: Here, visiting: Visiting, name: str, run: str) -> Respons
 
 
 @router.get("/{name}/{run}")
-async def run_page(request: Request, site: Here, visiting: Visiting, name: str, run: str) -> Response:
+def run_page(request: Request, site: Here, visiting: Visiting, name: str, run: str) -> Response:
     """Show one run of a lab."""
     lab = translate_lab(lab_called(name))
     guess = request.query_params.get("guess", "")[:_LONGEST]
-    page = await aside(_page_of, site, lab, run, visiting.learner, guess)
+    result = run_called(site, lab.name, run)
+    page = _labs_run_page(site, lab, result, run, visiting.learner)
+    if guess.strip() and not page.compared:
+        try:
+            page = replace(page, compared=predictions.guess_afterwards(lab, result, guess))
+        except InputError as error:
+            page = replace(page, notes=(*page.notes, sentence(str(error))))
     fragment = request.headers.get("x-fragment") == "1"
     path = page.address if page.report and page.report.measures else lab_url(lab.name)
     around = frame(request, page.title, lab.summary, "labs", path)
@@ -110,26 +117,11 @@ async def samples(site: Here, name: str, run: str) -> Response:
 
 
 @router.get("/{name}/{run}/{number}.{form}")
-async def download_run_figure(site: Here, name: str, run: str, number: int, form: str) -> Response:
+def download_run_figure(site: Here, name: str, run: str, number: int, form: str) -> Response:
     """A figure of a run as an SVG file, or its values as CSV."""
-    return await aside(_file, site, name, run, number, form)
-
-
-def _file(site: Site, name: str, run: str, number: int, form: str) -> Response:
     report = report_called(site, lab_called(name).name, run)
     figures = lab_figures(translate_lab(lab_called(name)).run_over(report.backend), report)
     return figure_file(list(figures), number, form, run)
-
-
-def _page_of(site: Site, lab: Lab, name: str, learner: str, guess: str) -> RunPage:
-    result = run_called(site, lab.name, name)
-    page = _labs_run_page(site, lab, result, name, learner)
-    if not guess.strip() or page.compared:
-        return page
-    try:
-        return replace(page, compared=predictions.guess_afterwards(lab, result, guess))
-    except InputError as error:
-        return replace(page, notes=(*page.notes, sentence(str(error))))
 
 
 def _labs_run_page(site: Site, of: Lab, result: RunResult, name: str, learner: str) -> RunPage:
@@ -139,6 +131,7 @@ def _labs_run_page(site: Site, of: Lab, result: RunResult, name: str, learner: s
     header, *rows = lab_table(lab, report) if report and measured and not report.pairs else ((),)
     address = run_url(lab.name, name)
     given = row.parameters if row else report.given if report else lab.starts
+    guess = LabGuess(lab.asked_of(given), row.predicted) if row and row.predicted is not None else None
     return RunPage(
         lab=Hyperlink(lab_url(lab.name), lab.title),
         address=address,
@@ -171,8 +164,7 @@ def _labs_run_page(site: Site, of: Lab, result: RunResult, name: str, learner: s
         tables=tuple(more_tables(report)) if report else (),
         line=line_in_words(report) if report else "",
         figures=tuple(
-            figure_view(figure, address, number)
-            for number, figure in enumerate(lab_figures(lab, report, _guess(lab, row)))
+            figure_view(figure, address, number) for number, figure in enumerate(lab_figures(lab, report, guess))
         )
         if report and measured and result.state == RunState.DONE
         else (),
@@ -182,14 +174,7 @@ def _labs_run_page(site: Site, of: Lab, result: RunResult, name: str, learner: s
 def _again(lab: Lab, row: LabRunRow) -> str:
     """The address of the form with the parameters of *row*."""
     backend = {predictions.BACKEND: row.backend} if known_labs()[lab.name].gpu else {}
-    return f"{lab_url(lab.name)}?{predictions.query_of({**row.parameters, **backend})}"
-
-
-def _guess(lab: Lab, row: LabRunRow | None) -> LabGuess | None:
-    """The prediction that was made for a run."""
-    if not row or row.predicted is None:
-        return None
-    return LabGuess(lab.asked_of(row.parameters), row.predicted)
+    return f"{lab_url(lab.name)}?{urlencode({**row.parameters, **backend})}"
 
 
 def _ahead(site: Site, row: LabRunRow | None) -> int:

@@ -1,7 +1,7 @@
 """/progress: what a learner has done; it can be exported, imported and deleted."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Annotated, Literal, TypeVar
 
@@ -30,7 +30,7 @@ from app.site.web.frame.renderer import Hyperlink, frame, render
 from app.site.web.frame.visitor import COOKIE, FromHere, Visiting, remember, spend, spend_storage, visitor_learner
 from app.site.web.labs.results import list_finished_runs
 from app.site.web.progress import FILE_LIMIT
-from app.site.web.progress.file import FileError, imported_run_name, progress_file, read_file, without_runs
+from app.site.web.progress.file import FileError, imported_run_name, progress_file, read_file
 from app.site.web.standing import next_steps
 from app.site.web.standing.history import read_learner_history
 from app.site.web.standing.records import open_records
@@ -431,7 +431,8 @@ def _merge(site: Site, learner: str, rows: PersonalRows) -> MergeResult:
     """Merge *rows*; a lab run that its lab lists already is known, of any learner."""
     labs = {row.lab for row in rows.runs}
     here = {imported_run_name(run.report) for lab in labs for run in list_finished_runs(site, lab) if run.report}
-    merged = _with_records(site, learner, lambda records: records.merge(without_runs(rows, here)))
+    others = replace(rows, runs=[row for row in rows.runs if row.name not in here])
+    merged = _with_records(site, learner, lambda records: records.merge(others))
     return MergeResult(merged.added, rows.count - merged.added)
 
 
