@@ -115,10 +115,7 @@ def _control(control: explorers.Control, value: explorers.ControlValue) -> Contr
         if value not in control.options:
             options = ((str(value), str(value)), *options)
         return ControlView(name=control.name, label=translate(control.label), value=str(value), options=options)
-    return _slider(control, value if not isinstance(value, str) else control.default)
-
-
-def _slider(control: explorers.Slider, value: float) -> ControlView:
+    value = control.default if isinstance(value, str) else value
     number, _, unit = explorers.address_text(control, value).partition(" ")
     return ControlView(
         name=control.name,

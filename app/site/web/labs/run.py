@@ -25,18 +25,8 @@ from app.site.web.explore.figures import FigureView, figure_file, figure_view
 from app.site.web.frame.renderer import Hyperlink, frame, render
 from app.site.web.frame.visitor import FromHere, Visiting
 from app.site.web.labs import predictions
+from app.site.web.labs import tables as lab_tables
 from app.site.web.labs.results import RunResult, report_called, run_called
-from app.site.web.labs.tables import (
-    LabGuess,
-    MeasuredTable,
-    UnderwayView,
-    lab_figures,
-    lab_table,
-    line_in_words,
-    more_tables,
-    underway_view,
-    what_matters,
-)
 from app.site.web.urls import exercise_url, lab_url, run_url
 
 router = Router(prefix="/labs")
@@ -59,7 +49,7 @@ class RunPage:
     state: RunState
     says: str
     cure: str
-    underway: UnderwayView | None
+    underway: lab_tables.UnderwayView | None
     ahead: int
     waits: bool
     own: bool
@@ -74,7 +64,7 @@ class RunPage:
     machine: tuple[tuple[str, str], ...]
     header: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-    tables: tuple[MeasuredTable, ...]
+    tables: tuple[lab_tables.MeasuredTable, ...]
     line: str
     figures: tuple[FigureView, ...]
 
@@ -120,7 +110,7 @@ async def samples(site: Here, name: str, run: str) -> Response:
 def download_run_figure(site: Here, name: str, run: str, number: int, form: str) -> Response:
     """A figure of a run as an SVG file, or its values as CSV."""
     report = report_called(site, lab_called(name).name, run)
-    figures = lab_figures(translate_lab(lab_called(name)).run_over(report.backend), report)
+    figures = lab_tables.lab_figures(translate_lab(lab_called(name)).run_over(report.backend), report)
     return figure_file(list(figures), number, form, run)
 
 
@@ -128,10 +118,10 @@ def _labs_run_page(site: Site, of: Lab, result: RunResult, name: str, learner: s
     report, row = result.report, result.row
     lab = of.run_over(report.backend if report else row.backend if row else "")
     measured = report is not None and bool(report.measures)
-    header, *rows = lab_table(lab, report) if report and measured and not report.pairs else ((),)
+    header, *rows = lab_tables.lab_table(lab, report) if report and measured and not report.pairs else ((),)
     address = run_url(lab.name, name)
     given = row.parameters if row else report.given if report else lab.starts
-    guess = LabGuess(lab.asked_of(given), row.predicted) if row and row.predicted is not None else None
+    guess = lab_tables.LabGuess(lab.asked_of(given), row.predicted) if row and row.predicted is not None else None
     return RunPage(
         lab=Hyperlink(lab_url(lab.name), lab.title),
         address=address,
@@ -144,7 +134,7 @@ def _labs_run_page(site: Site, of: Lab, result: RunResult, name: str, learner: s
         state=result.state,
         says=translate(predictions.STATES[result.state]) + (f": {result.cause}." if result.cause else "."),
         cure=translate(predictions.CURES[result.state]) if result.state in predictions.CURES else "",
-        underway=underway_view(read_job(lab, given), report, time.time())
+        underway=lab_tables.underway_view(read_job(lab, given), report, time.time())
         if row and result.state is RunState.RUNNING
         else None,
         ahead=_ahead(site, row),
@@ -158,13 +148,14 @@ def _labs_run_page(site: Site, of: Lab, result: RunResult, name: str, learner: s
         what_to_do=translate(WHAT_TO_DO),
         notes=tuple(map(localized_note, report.notes if report else row.sentences if row else ())),
         compared=predictions.guess_beside_run(lab, result),
-        machine=tuple(what_matters(report)) if report else (),
+        machine=tuple(lab_tables.what_matters(report)) if report else (),
         header=header,
         rows=tuple(rows),
-        tables=tuple(more_tables(report)) if report else (),
-        line=line_in_words(report) if report else "",
+        tables=tuple(lab_tables.more_tables(report)) if report else (),
+        line=lab_tables.line_in_words(report) if report else "",
         figures=tuple(
-            figure_view(figure, address, number) for number, figure in enumerate(lab_figures(lab, report, guess))
+            figure_view(figure, address, number)
+            for number, figure in enumerate(lab_tables.lab_figures(lab, report, guess))
         )
         if report and measured and result.state == RunState.DONE
         else (),

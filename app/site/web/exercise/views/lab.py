@@ -251,7 +251,15 @@ class LabView(views.KindView[LabExercise]):
             return ActionResult()
         if posted.action != "predict":
             return None
-        await _lock_in(tools, exercise, posted)
+        answer = exercise.answer_in(posted.given)
+        refuse_longer(answer, tools.answer_limit)
+        exercise.read(answer)
+        for text in answer.values():
+            refuse_unclear(text)
+        stored = tools.prediction(exercise.id, posted.seed)  # which stays, if it fits
+        gone = stored if stored and not _fits(stored, exercise) else ""
+        texts = {name: text.strip() for name, text in answer.items() if name != CAUSE}
+        await tools.replace_prediction(exercise.id, posted.seed, gone, json.dumps(texts))
         return ActionResult()
 
     def answer(self, exercise: LabExercise, posted: PostedForm, tools: views.KindTools) -> Answer:
@@ -335,19 +343,6 @@ def _locked_in(tools: views.KindTools, exercise: LabExercise, seed: int) -> Mapp
         return {}
     texts: Mapping[str, str] = json.loads(text)
     return texts
-
-
-async def _lock_in(tools: views.KindTools, exercise: LabExercise, posted: PostedForm) -> None:
-    """Store the prediction of a posted form; an earlier one stays."""
-    answer = exercise.answer_in(posted.given)
-    refuse_longer(answer, tools.answer_limit)
-    exercise.read(answer)
-    for text in answer.values():
-        refuse_unclear(text)
-    stored = tools.prediction(exercise.id, posted.seed)
-    gone = stored if stored and not _fits(stored, exercise) else ""
-    texts = {name: text.strip() for name, text in answer.items() if name != CAUSE}
-    await tools.replace_prediction(exercise.id, posted.seed, gone, json.dumps(texts))
 
 
 def _fits(prediction: str, exercise: LabExercise) -> bool:
